@@ -1,0 +1,500 @@
+//! What an algorithm is told and what it answers.
+//!
+//! A carrier calls, in the order in which things happen at the sender:
+//!
+//! 1. [`Algorithm::start`] once per flow;
+//! 2. [`on_demand`](CongestionControl::on_demand) when the application posts a message, and
+//!    [`on_restart`](CongestionControl::on_restart) before the first send after nothing was in flight;
+//! 3. [`on_sent`](CongestionControl::on_sent) after each packet (stream) or segment (message) that
+//!    it sends;
+//! 4. [`on_loss`](CongestionControl::on_loss) for each run of data declared lost, then
+//!    [`on_ack`](CongestionControl::on_ack) for the acknowledgement that told of it, if one did;
+//! 5. [`on_timer`](CongestionControl::on_timer) when the instant that
+//!    [`next_timer`](CongestionControl::next_timer) named has come; it asks for the next instant
+//!    after every call. A call may come late, and the next instant must then lie after it;
+//! 6. [`limits`](CongestionControl::limits) whenever it decides whether to send. It is cheap.
+//!
+//! # Promises of the carrier
+//!
+//! * Times never go back.
+//! * Windows and rates count payload. (`line_rate` is the wire's, so a payload rate equal to it is
+//!   cut by the NIC to what the headers leave.)
+//! * **Transmission order.** `first`, `end` and `next` count payload handed to the network since the
+//!   start, retransmissions included, so they order transmissions even where clocks tie. "Once per
+//!   window" is `ack.end > reacted_at; reacted_at = ack.next`. A loss is one contiguous run of it
+//!   (`bytes == end - first`), so that monitor intervals can be told apart.
+//! * **Books.** Each transmission is in flight, acknowledged or lost: `in_flight = sent - acknowledged
+//!   - lost`, after the event it comes with (a loss does not yet count the ACK that told of it). A
+//!   timeout declares everything in flight lost. Data acknowledged after it was declared lost is in
+//!   `delivered`, not in `bytes`, and brings [`on_spurious_loss`](CongestionControl::on_spurious_loss).
+//! * **Sending.** The next burst leaves when the pacer lets it, and either it fits (`in_flight + burst
+//!   <= cwnd`) or nothing is in flight. The carrier never changes an algorithm's window itself: no
+//!   inflation in recovery, no reset after idling.
+//! * Where the carrier replaces the signal (an oracle, added noise), `rtt`, `srtt`, `min_rtt` and
+//!   `one_way` all tell of the replaced one.
+//! * Once per round, the receiver's classic ECN echo is answered (CWR) by the carrier; `ce_bytes` is
+//!   the amount that the echo vouches for.
+//!
+//! # Promises of an algorithm
+//!
+//! No panic and no overflow for any order of calls, line rates from 1 Mb/s to 1.6 Tb/s and RTTs from
+//! 1 us to 1 s; the rate of [`Limits`] is never zero and never above [`Flow::line_rate`]; `cwnd` is at
+//! least one [`Flow::mss`].
+
+use crate::units::{Bytes, Rate, Span, Time};
+
+/// The state of one flow under one algorithm.
+pub trait CongestionControl {
+    /// Data was acknowledged. `ack.bytes` may be zero: a duplicate, or a mark alone.
+    fn on_ack(&mut self, ack: &Ack<'_>);
+
+    /// Data was declared lost.
+    fn on_loss(&mut self, loss: &Loss);
+
+    /// What may be sent from now on.
+    fn limits(&self) -> Limits;
+
+    /// Data was handed to the network.
+    fn on_sent(&mut self, _sent: &Sent) {}
+
+    /// The application posted a message: its size, deadline and weight hold from now on.
+    fn on_demand(&mut self, _demand: &Demand) {}
+
+    /// The flow is about to send after `idle` with nothing in flight.
+    fn on_restart(&mut self, _now: Time, _idle: Span) {}
+
+    /// Data declared lost has been acknowledged after all: every loss of the episode was false.
+    fn on_spurious_loss(&mut self, _spurious: &Spurious) {}
+
+    /// A congestion notification outside the ACK stream, such as the CNP of DCQCN.
+    fn on_notification(&mut self, _notification: &Notification) {}
+
+    /// The instant of [`next_timer`](Self::next_timer) has come.
+    fn on_timer(&mut self, _now: Time) {}
+
+    /// When to call [`on_timer`](Self::on_timer) next.
+    fn next_timer(&self) -> Option<Time> {
+        None
+    }
+
+    /// The largest payload of a packet has changed.
+    fn on_mss_change(&mut self, _mss: Bytes) {}
+
+    /// Calls `emit` with the name and value of what is worth plotting. Units stand in the names.
+    fn gauges(&self, _emit: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+/// An algorithm with its parameters: starts the control of each flow.
+pub trait Algorithm {
+    /// The state of one flow.
+    type Control: CongestionControl + Clone;
+    /// The name by which the command line, scenarios and tests find it.
+    const NAME: &'static str;
+    /// A new flow.
+    fn start(&self, flow: &Flow) -> Self::Control;
+}
+
+/// What is known of a flow when it starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Flow {
+    /// When it starts.
+    pub now: Time,
+    /// The largest payload of one packet.
+    pub mss: Bytes,
+    /// The unit of sending and of acknowledgement: up to 64 KB in the message transport, the MSS in
+    /// a stream.
+    pub segment: Bytes,
+    /// The rate of the sender's NIC. No pacing rate exceeds it.
+    pub line_rate: Rate,
+    /// The RTT without queues, where the operator knows it. TIMELY does without.
+    pub base_rtt: Option<Span>,
+    /// Flows that the sender already has active: a new TIMELY flow starts at
+    /// `line_rate / (active_flows + 1)`.
+    pub active_flows: u32,
+    /// What a window-based algorithm may send before the first ACK.
+    pub initial_window: Bytes,
+    /// The most that the peer and the socket buffers let be in flight; [`Bytes::MAX`] is no limit.
+    pub max_window: Bytes,
+    /// Of algorithms that draw random numbers; different for every flow, equal in every run.
+    pub seed: u64,
+}
+
+impl Flow {
+    /// A flow at time zero whose segments are `segment` long, on a NIC of `line_rate`.
+    pub const fn new(segment: Bytes, line_rate: Rate) -> Self {
+        Self {
+            now: Time::ZERO,
+            mss: Bytes::new(1_460),
+            segment,
+            line_rate,
+            base_rtt: None,
+            active_flows: 0,
+            initial_window: Bytes::new(14_600),
+            max_window: Bytes::MAX,
+            seed: 0,
+        }
+    }
+}
+
+/// What the application wants of the flow from now on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Demand {
+    /// Now.
+    pub now: Time,
+    /// The size of the message, where it is known (RTCP's urgent flows, D2TCP).
+    pub size: Option<Bytes>,
+    /// When it should be complete (D2TCP, MCP).
+    pub deadline: Option<Time>,
+    /// The flow's share relative to others, 1 by default.
+    pub weight: u32,
+}
+
+impl Demand {
+    /// A message of `size`, of common weight and without a deadline.
+    pub const fn new(now: Time, size: Option<Bytes>) -> Self {
+        Self { now, size, deadline: None, weight: 1 }
+    }
+}
+
+/// One acknowledgement, as the sender sees it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Ack<'a> {
+    /// Now.
+    pub now: Time,
+    /// When the newest of the acknowledged data was sent.
+    pub sent_at: Time,
+    /// Newly acknowledged payload; each byte is counted once.
+    pub bytes: Bytes,
+    /// How much arrived with a congestion mark. An amount, since DCTCP needs the fraction. More than
+    /// `bytes` only when marks are reported without new data.
+    pub ce_bytes: Bytes,
+    /// Where the oldest newly acknowledged data stands in transmission order.
+    pub first: Bytes,
+    /// Where the newest ends.
+    pub end: Bytes,
+    /// Where the next transmission will start.
+    pub next: Bytes,
+    /// Absent where the sample would be ambiguous (a retransmission without a timestamp).
+    pub rtt: Option<RttSample>,
+    /// The carrier's smoothed [`RttSample::total`] (RFC 6298), with this sample in it; zero before
+    /// the first.
+    pub srtt: Span,
+    /// The least [`RttSample::total`] seen on this flow; [`Span::MAX`] before the first.
+    pub min_rtt: Span,
+    /// From send to arrival by the receiver's clock, whose offset is constant and leaves the value
+    /// positive: only differences mean something (LEDBAT).
+    pub one_way: Option<Span>,
+    /// Payload sent and neither acknowledged nor declared lost, after this ACK.
+    pub in_flight: Bytes,
+    /// Whether `cwnd`, not the application or the pacer, held data back at some instant of this
+    /// round or the last one.
+    pub cwnd_limited: bool,
+    /// Whether losses are still being repaired: the carrier's recovery episode is open.
+    pub in_recovery: bool,
+    /// Counts round trips: goes up by one when data sent after the last increment is acknowledged.
+    pub round: u64,
+    /// Payload acknowledged over the life of the flow, this ACK included.
+    pub delivered: Bytes,
+    /// What the application has posted and the network has not acknowledged, where it is known.
+    pub remaining: Option<Bytes>,
+    /// The delivery-rate sample; absent when its interval is shorter than `min_rtt`.
+    pub delivery: Option<Delivery>,
+    /// Bytes that wait in the sender's own NIC, of all flows of the host and without what the pacer
+    /// holds back (RTCP's Q_s).
+    pub nic_backlog: Bytes,
+    /// Links that the acknowledged data crossed, zero where unknown (Swift's hop scaling).
+    pub hop_count: u8,
+    /// What the switches stamped into the data, first hop first; empty without telemetry.
+    pub hops: &'a [Hop],
+    /// The load that routers signalled explicitly, the worst of what this ACK covers (VCP).
+    pub load: Option<Load>,
+}
+
+impl Ack<'_> {
+    /// An ACK for `bytes` sent at `sent_at`; everything else absent or zero.
+    pub const fn new(now: Time, sent_at: Time, bytes: Bytes) -> Self {
+        Self {
+            now,
+            sent_at,
+            bytes,
+            ce_bytes: Bytes::ZERO,
+            first: Bytes::ZERO,
+            end: Bytes::ZERO,
+            next: Bytes::ZERO,
+            rtt: None,
+            srtt: Span::ZERO,
+            min_rtt: Span::MAX,
+            one_way: None,
+            in_flight: Bytes::ZERO,
+            cwnd_limited: false,
+            in_recovery: false,
+            round: 0,
+            delivered: Bytes::ZERO,
+            remaining: None,
+            delivery: None,
+            nic_backlog: Bytes::ZERO,
+            hop_count: 0,
+            hops: &[],
+            load: None,
+        }
+    }
+
+    /// The same with an RTT sample that is all network.
+    #[must_use]
+    pub const fn with_rtt(mut self, rtt: Span) -> Self {
+        self.rtt = Some(RttSample { total: rtt, serialization: Span::ZERO, peer: Span::ZERO });
+        self
+    }
+}
+
+/// One measured round trip and the parts of it that are no network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RttSample {
+    /// From handing the data to the NIC to its acknowledgement.
+    pub total: Span,
+    /// The time that the NIC needs for the data alone, at the rate it was told to send the burst at.
+    pub serialization: Span,
+    /// The peer's turnaround, where it reports it (Swift's endpoint delay).
+    pub peer: Span,
+}
+
+impl RttSample {
+    /// Propagation and queueing in both directions: TIMELY's RTT.
+    pub const fn network(self) -> Span {
+        self.total.saturating_sub(self.serialization).saturating_sub(self.peer)
+    }
+}
+
+/// The load regions of VCP, the order being that of congestion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Load {
+    /// Below 80 %.
+    Low,
+    /// From 80 % to 100 %.
+    High,
+    /// Above 100 %.
+    Over,
+}
+
+/// A delivery-rate sample, as Linux and BBR define it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// Acknowledged payload over the longer of the send and the ACK interval.
+    pub rate: Rate,
+    /// Bytes in flight when the newest acknowledged data was sent.
+    pub in_flight_at_send: Bytes,
+    /// Payload declared lost between that instant and now.
+    pub lost: Bytes,
+    /// Whether the application, not the network, set the rate.
+    pub app_limited: bool,
+}
+
+/// What one switch port stamped into a packet when it left (HPCC's INT). Bytes are wire bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Hop {
+    /// Names the port: counters of two hops compare only where it is the same.
+    pub port: u32,
+    /// When the packet left the port, by the switch's clock.
+    pub at: Time,
+    /// Rate of the link behind the port.
+    pub rate: Rate,
+    /// Bytes in the queue that the packet left behind.
+    pub queue: Bytes,
+    /// Bytes that the port has sent since the start.
+    pub sent: Bytes,
+}
+
+/// Data was declared lost: one contiguous run of transmissions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Loss {
+    /// Now.
+    pub now: Time,
+    /// When the newest of the lost data was sent.
+    pub sent_at: Time,
+    /// How much is lost.
+    pub bytes: Bytes,
+    /// Where the lost run starts in transmission order.
+    pub first: Bytes,
+    /// Where it ends.
+    pub end: Bytes,
+    /// Where the next transmission will start.
+    pub next: Bytes,
+    /// Payload in flight, the lost bytes no longer counted.
+    pub in_flight: Bytes,
+    /// Whether an earlier loss is still being repaired: this one opens no new episode.
+    pub in_recovery: bool,
+    /// How it was found out.
+    pub cause: LossCause,
+}
+
+impl Loss {
+    /// `bytes` sent at `sent_at` are lost, found out by `cause`.
+    pub const fn new(now: Time, sent_at: Time, bytes: Bytes, cause: LossCause) -> Self {
+        Self {
+            now,
+            sent_at,
+            bytes,
+            first: Bytes::ZERO,
+            end: bytes,
+            next: bytes,
+            in_flight: Bytes::ZERO,
+            in_recovery: false,
+            cause,
+        }
+    }
+}
+
+/// How a loss was found out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossCause {
+    /// By what arrived after it: duplicate ACKs, selective ACKs, a receiver's report.
+    Detected,
+    /// By silence: the retransmission timer fired.
+    Timeout,
+    /// By a second timeout or more, without an ACK in between.
+    Persistent,
+}
+
+/// Data declared lost was acknowledged after all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Spurious {
+    /// Now.
+    pub now: Time,
+    /// How much of the data was no loss.
+    pub bytes: Bytes,
+    /// Where it starts in transmission order.
+    pub first: Bytes,
+    /// Where it ends.
+    pub end: Bytes,
+}
+
+impl Spurious {
+    /// `bytes` were no loss.
+    pub const fn new(now: Time, bytes: Bytes) -> Self {
+        Self { now, bytes, first: Bytes::ZERO, end: bytes }
+    }
+}
+
+/// A congestion notification outside the ACK stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Notification {
+    /// Now.
+    pub now: Time,
+}
+
+impl Notification {
+    /// A notification that arrived `now`.
+    pub const fn new(now: Time) -> Self {
+        Self { now }
+    }
+}
+
+/// Data was handed to the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Sent {
+    /// Now.
+    pub now: Time,
+    /// Payload of what was sent.
+    pub bytes: Bytes,
+    /// Where it ends in transmission order.
+    pub end: Bytes,
+    /// Payload in flight, this included.
+    pub in_flight: Bytes,
+    /// Whether it had been sent before.
+    pub retransmission: bool,
+    /// Whether the flow has nothing more to send.
+    pub app_limited: bool,
+}
+
+impl Sent {
+    /// `bytes` were sent, making `in_flight`.
+    pub const fn new(now: Time, bytes: Bytes, in_flight: Bytes) -> Self {
+        Self { now, bytes, end: bytes, in_flight, retransmission: false, app_limited: false }
+    }
+}
+
+/// What may be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Most payload in flight. A rate-based algorithm says [`Bytes::MAX`].
+    pub cwnd: Bytes,
+    /// How sending is spread over time.
+    pub pacing: Pacing,
+    /// How much may leave at once, and how fast.
+    pub burst: Burst,
+}
+
+impl Limits {
+    /// A window that ACKs clock.
+    pub const fn window(cwnd: Bytes) -> Self {
+        Self { cwnd, pacing: Pacing::Unpaced, burst: Burst::CARRIER }
+    }
+
+    /// A rate and no window, bursts left to the carrier.
+    pub const fn rate(rate: Rate) -> Self {
+        Self { cwnd: Bytes::MAX, pacing: Pacing::Rate(rate), burst: Burst::CARRIER }
+    }
+}
+
+/// How sending is spread over time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pacing {
+    /// Not at all: ACKs clock the window.
+    Unpaced,
+    /// The window, times `gain_percent / 100`, over the carrier's smoothed RTT.
+    Window {
+        /// Linux uses 200 in slow start and 120 after.
+        gain_percent: u32,
+    },
+    /// This rate, from the start of one burst to the start of the next.
+    Rate(Rate),
+}
+
+/// A burst is what leaves without the pacer coming between: a segment, a TSO packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Burst {
+    /// Most payload in one burst; [`Bytes::MAX`] leaves the size to the carrier (its segment).
+    pub bytes: Bytes,
+    /// The rate at which the packets of one burst leave, where the carrier can set it (TIMELY's
+    /// burst pacing); [`Rate::MAX`] is line rate.
+    pub rate: Rate,
+}
+
+impl Burst {
+    /// Whole segments at line rate.
+    pub const CARRIER: Self = Self { bytes: Bytes::MAX, rate: Rate::MAX };
+}
+
+macro_rules! forward {
+    ($($owner:ty),*) => {$(
+        impl<T: CongestionControl + ?Sized> CongestionControl for $owner {
+            fn on_ack(&mut self, ack: &Ack<'_>) { (**self).on_ack(ack); }
+            fn on_loss(&mut self, loss: &Loss) { (**self).on_loss(loss); }
+            fn limits(&self) -> Limits { (**self).limits() }
+            fn on_sent(&mut self, sent: &Sent) { (**self).on_sent(sent); }
+            fn on_demand(&mut self, demand: &Demand) { (**self).on_demand(demand); }
+            fn on_restart(&mut self, now: Time, idle: Span) { (**self).on_restart(now, idle); }
+            fn on_spurious_loss(&mut self, spurious: &Spurious) {
+                (**self).on_spurious_loss(spurious);
+            }
+            fn on_notification(&mut self, notification: &Notification) {
+                (**self).on_notification(notification);
+            }
+            fn on_timer(&mut self, now: Time) { (**self).on_timer(now); }
+            fn next_timer(&self) -> Option<Time> { (**self).next_timer() }
+            fn on_mss_change(&mut self, mss: Bytes) { (**self).on_mss_change(mss); }
+            fn gauges(&self, emit: &mut dyn FnMut(&'static str, f64)) { (**self).gauges(emit); }
+        }
+    )*};
+}
+forward!(&mut T);
+#[cfg(feature = "alloc")]
+forward!(alloc::boxed::Box<T>);

@@ -1,0 +1,292 @@
+//! Parameters that can be found, read and set by name.
+//!
+//! Each algorithm is a struct of documented parameters written inside [`parameters!`](crate::parameters),
+//! which derives from the one declaration what the command line lists, what a scenario may set, and
+//! what a test checks. Values travel as text with units, the way people write them.
+
+use core::fmt;
+
+use crate::units::{Bytes, Fraction, ParseError, Rate, Span};
+
+/// One parameter of an algorithm.
+#[derive(Clone, Copy, Debug)]
+pub struct Param {
+    /// Its name, as in the field.
+    pub name: &'static str,
+    /// What it is, one paragraph.
+    pub doc: &'static str,
+    /// What a value looks like: "time", "rate", "number", ...
+    pub unit: &'static str,
+    /// Where the default comes from.
+    pub source: &'static str,
+    /// The values that are accepted, as text; empty when every value of the type is.
+    pub range: &'static str,
+}
+
+/// A published set of values.
+#[derive(Clone, Copy, Debug)]
+pub struct Preset {
+    /// Its name.
+    pub name: &'static str,
+    /// Where the values come from.
+    pub source: &'static str,
+    /// Those that differ from the defaults.
+    pub values: &'static [(&'static str, &'static str)],
+}
+
+/// What an algorithm is, in a few words each.
+#[derive(Clone, Copy, Debug)]
+pub struct Info {
+    /// The name by which it is found.
+    pub name: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+    /// What it controls.
+    pub kind: Kind,
+    /// What it listens to.
+    pub signal: &'static str,
+    /// What it needs of the switches.
+    pub needs: &'static str,
+    /// Where it was published.
+    pub source: &'static str,
+}
+
+/// What an algorithm controls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A pacing rate.
+    Rate,
+    /// A congestion window.
+    Window,
+    /// A rate or window, from what switches report.
+    Telemetry,
+    /// Nothing: sends as fast as it is told.
+    Fixed,
+}
+
+impl Kind {
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Rate => "rate",
+            Self::Window => "window",
+            Self::Telemetry => "telemetry",
+            Self::Fixed => "fixed",
+        }
+    }
+}
+
+/// An algorithm whose parameters can be set by name.
+pub trait Configurable: crate::Algorithm + Default {
+    /// What it is.
+    const INFO: Info;
+    /// Its published sets of values; the first is the default.
+    const PRESETS: &'static [Preset];
+    /// Its parameters.
+    const PARAMS: &'static [Param];
+
+    /// Sets the parameter `name` to the value that `text` says.
+    ///
+    /// # Errors
+    /// No such parameter, or a text that is no value for it.
+    fn set(&mut self, name: &str, text: &str) -> Result<(), SetError>;
+
+    /// Writes the value of the parameter `name`, in the form that [`set`](Self::set) reads.
+    ///
+    /// # Errors
+    /// No such parameter, or `out` failed.
+    fn write(&self, name: &str, out: &mut dyn fmt::Write) -> fmt::Result;
+
+    /// Whether the values fit together.
+    ///
+    /// # Errors
+    /// The parameter at fault and why.
+    fn check(&self) -> Result<(), Conflict> {
+        Ok(())
+    }
+}
+
+/// Why a parameter was not set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetError {
+    /// The algorithm has no such parameter.
+    Unknown,
+    /// The text is no such quantity.
+    Parse(ParseError),
+    /// The text is not one of the words that are accepted.
+    NotOneOf(&'static str),
+    /// The value is outside this range.
+    OutOfRange(&'static str),
+}
+
+impl From<ParseError> for SetError {
+    fn from(error: ParseError) -> Self {
+        Self::Parse(error)
+    }
+}
+
+impl fmt::Display for SetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown => f.write_str("is not a parameter"),
+            Self::Parse(error) => error.fmt(f),
+            Self::NotOneOf(words) => write!(f, "is not one of {words}"),
+            Self::OutOfRange(range) => write!(f, "is out of range; expected {range}"),
+        }
+    }
+}
+
+impl core::error::Error for SetError {}
+
+/// Two parameters contradict each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// The one to change.
+    pub name: &'static str,
+    /// What it must satisfy.
+    pub reason: &'static str,
+}
+
+/// A type that a parameter can have.
+pub trait Value: Sized + fmt::Display {
+    /// What a value looks like.
+    const UNIT: &'static str;
+    /// Reads a value.
+    ///
+    /// # Errors
+    /// The text is none.
+    fn read(text: &str) -> Result<Self, SetError>;
+}
+
+macro_rules! quantity {
+    ($($unit:ty = $word:literal),*) => {$(
+        impl Value for $unit {
+            const UNIT: &'static str = $word;
+            fn read(text: &str) -> Result<Self, SetError> { Ok(text.parse()?) }
+        }
+    )*};
+}
+quantity!(Span = "time", Rate = "rate", Bytes = "size", Fraction = "number");
+
+impl Value for u32 {
+    const UNIT: &'static str = "count";
+    fn read(text: &str) -> Result<Self, SetError> {
+        text.trim()
+            .parse()
+            .map_err(|_| SetError::NotOneOf("the whole numbers from 0 to 4294967295"))
+    }
+}
+
+/// Declares an enum whose variants are chosen by word.
+#[macro_export]
+macro_rules! words {
+    ($(#[$meta:meta])* pub enum $name:ident { $($(#[$vmeta:meta])* $variant:ident = $word:literal,)+ }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name { $($(#[$vmeta])* $variant,)+ }
+
+        impl core::fmt::Display for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.write_str(match self { $(Self::$variant => $word,)+ })
+            }
+        }
+
+        impl $crate::param::Value for $name {
+            const UNIT: &'static str = "word";
+            fn read(text: &str) -> Result<Self, $crate::param::SetError> {
+                match text.trim() {
+                    $($word => Ok(Self::$variant),)+
+                    _ => Err($crate::param::SetError::NotOneOf(
+                        $crate::words!(@list $($word),+),
+                    )),
+                }
+            }
+        }
+    };
+    (@list $first:literal $(, $more:literal)*) => { concat!($first $(, ", ", $more)*) };
+}
+
+/// Declares an algorithm's parameters: a struct with public fields, its `Default`, the table
+/// [`Configurable::PARAMS`], and functions by name that a `Configurable` implementation calls.
+///
+/// A field reads `/// what it is` `pub name: Type = default, "source";` with an optional
+/// `in low, high` before the source.
+#[macro_export]
+macro_rules! parameters {
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident {
+            $(
+                $(#[doc = $doc:literal])+
+                pub $field:ident : $type:ty = $default:expr
+                    $(, in $low:literal to $high:literal)?
+                    , source $source:expr;
+            )*
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct $name { $($(#[doc = $doc])+ pub $field: $type,)* }
+
+        impl Default for $name {
+            fn default() -> Self { Self { $($field: $default,)* } }
+        }
+
+        impl $name {
+            const PARAM_TABLE: &'static [$crate::param::Param] = &[
+                $($crate::param::Param {
+                    name: stringify!($field),
+                    doc: concat!($($doc),+),
+                    unit: <$type as $crate::param::Value>::UNIT,
+                    source: $source,
+                    range: concat!($($low, " to ", $high)?),
+                },)*
+            ];
+
+            fn set_by_name(&mut self, name: &str, text: &str) -> Result<(), $crate::param::SetError> {
+                match name {
+                    $(stringify!($field) => {
+                        let value = <$type as $crate::param::Value>::read(text)?;
+                        $(
+                            let outside = <$type as $crate::param::Value>::read($low)
+                                .is_ok_and(|low| value < low)
+                                || <$type as $crate::param::Value>::read($high)
+                                    .is_ok_and(|high| value > high);
+                            if outside {
+                                return Err($crate::param::SetError::OutOfRange(
+                                    concat!($low, " to ", $high),
+                                ));
+                            }
+                        )?
+                        self.$field = value;
+                        Ok(())
+                    })*
+                    _ => Err($crate::param::SetError::Unknown),
+                }
+            }
+
+            fn write_by_name(&self, name: &str, out: &mut dyn core::fmt::Write) -> core::fmt::Result {
+                match name {
+                    $(stringify!($field) => write!(out, "{}", self.$field),)*
+                    _ => Err(core::fmt::Error),
+                }
+            }
+        }
+    };
+}
+
+/// The three functions by name of a [`Configurable`] whose struct was declared by [`parameters!`](crate::parameters).
+#[macro_export]
+macro_rules! configurable_by_name {
+    () => {
+        const PARAMS: &'static [$crate::param::Param] = Self::PARAM_TABLE;
+
+        fn set(&mut self, name: &str, text: &str) -> Result<(), $crate::param::SetError> {
+            self.set_by_name(name, text)
+        }
+
+        fn write(&self, name: &str, out: &mut dyn core::fmt::Write) -> core::fmt::Result {
+            self.write_by_name(name, out)
+        }
+    };
+}

@@ -1,0 +1,15 @@
+//! What several algorithms and carriers need.
+
+pub mod ewma;
+pub mod gradient;
+pub mod min_filter;
+pub mod pacer;
+pub mod recovery;
+pub mod round;
+
+pub use ewma::Ewma;
+pub use gradient::DelayGradient;
+pub use min_filter::MinFilter;
+pub use pacer::Pacer;
+pub use recovery::RecoveryGate;
+pub use round::RoundCounter;

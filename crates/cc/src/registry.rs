@@ -1,0 +1,198 @@
+//! The algorithms by name.
+//!
+//! Adding one costs a line in the list below: the enums that the hot path dispatches on, the lists
+//! of the command line, and the tests that run over every algorithm all follow from it.
+
+use core::fmt;
+
+use crate::contract::{
+    Ack, Algorithm, CongestionControl, Demand, Flow, Limits, Loss, Notification, Sent, Spurious,
+};
+use crate::param::{Configurable, Conflict, Info, Param, Preset, SetError};
+use crate::units::{Bytes, Span, Time};
+
+macro_rules! registry {
+    ($($variant:ident: $type:ty,)+) => {
+        /// One of the algorithms, with its parameters.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[expect(missing_docs, reason = "each variant is documented by its type")]
+        pub enum AnyAlgorithm { $($variant($type),)+ }
+
+        /// One flow under one of the algorithms, dispatched without a pointer.
+        #[derive(Clone, Debug)]
+        #[expect(missing_docs, reason = "each variant is documented by its type")]
+        pub enum AnyControl { $($variant(<$type as Algorithm>::Control),)+ }
+
+        /// The names of all algorithms.
+        pub const NAMES: &[&str] = &[$(<$type as Algorithm>::NAME),+];
+
+        impl AnyAlgorithm {
+            /// The algorithm called `name`, with its default parameters.
+            pub fn named(name: &str) -> Option<Self> {
+                $(if name == <$type as Algorithm>::NAME {
+                    return Some(Self::$variant(<$type>::default()));
+                })+
+                None
+            }
+
+            /// What it is.
+            pub const fn info(&self) -> &'static Info {
+                match self { $(Self::$variant(_) => &<$type as Configurable>::INFO,)+ }
+            }
+
+            /// Its parameters.
+            pub const fn params(&self) -> &'static [Param] {
+                match self { $(Self::$variant(_) => <$type as Configurable>::PARAMS,)+ }
+            }
+
+            /// Its published sets of values.
+            pub const fn presets(&self) -> &'static [Preset] {
+                match self { $(Self::$variant(_) => <$type as Configurable>::PRESETS,)+ }
+            }
+
+            /// Sets a parameter by name; see [`Configurable::set`].
+            ///
+            /// # Errors
+            /// As there.
+            pub fn set(&mut self, name: &str, text: &str) -> Result<(), SetError> {
+                match self { $(Self::$variant(algorithm) => algorithm.set(name, text),)+ }
+            }
+
+            /// Writes a parameter's value; see [`Configurable::write`].
+            ///
+            /// # Errors
+            /// As there.
+            pub fn write(&self, name: &str, out: &mut dyn fmt::Write) -> fmt::Result {
+                match self { $(Self::$variant(algorithm) => algorithm.write(name, out),)+ }
+            }
+
+            /// Whether the values fit together; see [`Configurable::check`].
+            ///
+            /// # Errors
+            /// As there.
+            pub fn check(&self) -> Result<(), Conflict> {
+                match self { $(Self::$variant(algorithm) => algorithm.check(),)+ }
+            }
+
+            /// A new flow.
+            pub fn start(&self, flow: &Flow) -> AnyControl {
+                match self {
+                    $(Self::$variant(algorithm) => AnyControl::$variant(algorithm.start(flow)),)+
+                }
+            }
+        }
+
+        impl CongestionControl for AnyControl {
+            fn on_ack(&mut self, ack: &Ack<'_>) {
+                match self { $(Self::$variant(control) => control.on_ack(ack),)+ }
+            }
+            fn on_loss(&mut self, loss: &Loss) {
+                match self { $(Self::$variant(control) => control.on_loss(loss),)+ }
+            }
+            fn limits(&self) -> Limits {
+                match self { $(Self::$variant(control) => control.limits(),)+ }
+            }
+            fn on_sent(&mut self, sent: &Sent) {
+                match self { $(Self::$variant(control) => control.on_sent(sent),)+ }
+            }
+            fn on_demand(&mut self, demand: &Demand) {
+                match self { $(Self::$variant(control) => control.on_demand(demand),)+ }
+            }
+            fn on_restart(&mut self, now: Time, idle: Span) {
+                match self { $(Self::$variant(control) => control.on_restart(now, idle),)+ }
+            }
+            fn on_spurious_loss(&mut self, spurious: &Spurious) {
+                match self { $(Self::$variant(control) => control.on_spurious_loss(spurious),)+ }
+            }
+            fn on_notification(&mut self, notification: &Notification) {
+                match self { $(Self::$variant(control) => control.on_notification(notification),)+ }
+            }
+            fn on_timer(&mut self, now: Time) {
+                match self { $(Self::$variant(control) => control.on_timer(now),)+ }
+            }
+            fn next_timer(&self) -> Option<Time> {
+                match self { $(Self::$variant(control) => control.next_timer(),)+ }
+            }
+            fn on_mss_change(&mut self, mss: Bytes) {
+                match self { $(Self::$variant(control) => control.on_mss_change(mss),)+ }
+            }
+            fn gauges(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+                match self { $(Self::$variant(control) => control.gauges(emit),)+ }
+            }
+        }
+    };
+}
+
+registry! {
+    Timely: crate::timely::Timely,
+    PatchedTimely: crate::patched_timely::PatchedTimely,
+    LineRate: crate::line_rate::LineRate,
+}
+
+impl AnyAlgorithm {
+    /// The name by which it is found.
+    pub const fn name(&self) -> &'static str {
+        self.info().name
+    }
+
+    /// Sets all values of the preset called `name`, over the defaults.
+    ///
+    /// # Errors
+    /// [`SetError::Unknown`] when there is no such preset.
+    pub fn apply_preset(&mut self, name: &str) -> Result<(), SetError> {
+        let preset =
+            self.presets().iter().find(|preset| preset.name == name).ok_or(SetError::Unknown)?;
+        for &(param, value) in preset.values {
+            self.set(param, value)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::string::String;
+
+    #[test]
+    fn every_name_is_found_and_unique() {
+        for (i, name) in NAMES.iter().enumerate() {
+            assert_eq!(AnyAlgorithm::named(name).map(|a| a.name()), Some(*name));
+            assert!(!NAMES[i + 1..].contains(name), "{name} is there twice");
+        }
+        assert!(AnyAlgorithm::named("timley").is_none());
+    }
+
+    #[test]
+    fn every_parameter_is_documented_and_reads_back_what_it_writes() {
+        for name in NAMES {
+            let mut algorithm = AnyAlgorithm::named(name).unwrap();
+            let before = algorithm;
+            for param in algorithm.params() {
+                assert!(!param.doc.trim().is_empty() && !param.source.is_empty(), "{}", param.name);
+                let mut text = String::new();
+                algorithm.write(param.name, &mut text).unwrap();
+                assert_eq!(
+                    algorithm.set(param.name, &text),
+                    Ok(()),
+                    "{name}.{} = {text}",
+                    param.name
+                );
+            }
+            assert_eq!(algorithm, before, "{name} changed by writing its own values back");
+        }
+    }
+
+    #[test]
+    fn every_preset_is_accepted_and_consistent() {
+        for name in NAMES {
+            let defaults = AnyAlgorithm::named(name).unwrap();
+            assert!(!defaults.presets().is_empty(), "{name} names no source of its values");
+            for preset in defaults.presets() {
+                let mut algorithm = defaults;
+                assert_eq!(algorithm.apply_preset(preset.name), Ok(()), "{name}:{}", preset.name);
+                assert_eq!(algorithm.check(), Ok(()), "{name}:{}", preset.name);
+            }
+        }
+    }
+}

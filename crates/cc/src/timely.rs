@@ -1,0 +1,373 @@
+//! TIMELY: the sending rate follows the gradient of the RTT.
+//!
+//! Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter", SIGCOMM 2015,
+//! Algorithm 1. Each completed segment brings one RTT sample. Below `t_low` the rate rises, above
+//! `t_high` it falls whatever the trend; between them the trend decides: a falling or level RTT
+//! means that the queue drains and the rate may rise, a rising one that senders together exceed the
+//! bottleneck by about the gradient. `docs/algorithms/timely.md` has the equations, the sources of
+//! the constants, and the departures.
+//!
+//! All arithmetic is on unsigned 64-bit integers (nanoseconds, bits per second, 20-bit fractions)
+//! with every division guarded, so that a twin in BPF C computes the same bits.
+
+use core::fmt;
+
+use crate::contract::{Ack, Algorithm, Burst, CongestionControl, Flow, Limits, Loss, Pacing};
+use crate::param::{Configurable, Conflict, Info, Kind, Preset, SetError, Value};
+use crate::parts::DelayGradient;
+use crate::units::{Bytes, Fraction, Rate, Span};
+use crate::{configurable_by_name, parameters, words};
+
+/// Shorthand of the parameter sources.
+macro_rules! src {
+    (snippet) => {
+        "authors' published code snippet"
+    };
+    (paper) => {
+        "TIMELY, SIGCOMM 2015, Algorithm 1"
+    };
+    (zhu) => {
+        "Zhu et al., CoNEXT 2016, model parameters"
+    };
+    (ours) => {
+        "this project"
+    };
+}
+
+parameters! {
+    /// TIMELY's parameters. The default is the preset `authors-snippet`.
+    pub struct Timely {
+        /// Weight of the newest RTT difference in the EWMA filter.
+        pub alpha: Fraction = Fraction::from_ratio(2, 100), in "0.000001" to "1", source src!(snippet);
+        /// Multiplicative decrease factor.
+        pub beta: Fraction = Fraction::from_ratio(8, 10), in "0" to "1", source src!(snippet);
+        /// Additive increase step, for a NIC of the rate `delta_reference`.
+        pub delta: Rate = Rate::from_mbps(10), in "1bps" to "1Tbps", source src!(snippet);
+        /// Line rate that `delta` and `min_rate` are given for; both scale with the NIC's line rate.
+        /// At 0bps they are taken as they stand.
+        pub delta_reference: Rate = Rate::from_gbps(10), source src!(snippet);
+        /// Below this RTT the rate rises whatever the gradient.
+        pub t_low: Span = Span::from_us(50), in "0ns" to "1s", source src!(snippet);
+        /// Above this RTT the rate falls whatever the gradient.
+        pub t_high: Span = Span::from_ms(1), in "1ns" to "1s", source src!(snippet);
+        /// The fixed minimum network RTT that makes the gradient dimensionless.
+        pub min_rtt: Span = Span::from_us(20), in "1ns" to "1s", source src!(zhu);
+        /// Completions in a row with a falling RTT before hyperactive increase (HAI).
+        pub hai_threshold: u32 = 5, in "1" to "1000", source src!(paper);
+        /// Additive steps at once in hyperactive increase.
+        pub hai_n: u32 = 5, in "1" to "1000", source src!(paper);
+        /// Which differences count towards HAI: raw RTT differences or the smoothed gradient.
+        pub hai_counts: HaiCounts = HaiCounts::Raw, source src!(snippet);
+        /// What is scaled down when completions come faster than one per `min_rtt`.
+        pub time_scaling: TimeScaling = TimeScaling::IncreaseAndTHigh, source src!(snippet);
+        /// The largest part of the rate that one completion can take away.
+        pub max_decrease: Fraction = Fraction::from_ratio(1, 2), in "0.000001" to "1", source src!(snippet);
+        /// The rate never falls below, for a NIC of the rate `delta_reference`.
+        pub min_rate: Rate = Rate::from_mbps(10), in "1bps" to "1Tbps", source src!(ours);
+        /// The rate of a new flow.
+        pub initial_rate: InitialRate = InitialRate::Share, source "TIMELY, SIGCOMM 2015, as cited by Zhu et al.";
+        /// What the first RTT sample is compared with.
+        pub initial_rtt: InitialRtt = InitialRtt::FirstSample, source src!(snippet);
+        /// Rate at which the packets of one segment leave; not part of the control law.
+        pub burst_rate: BurstRate = BurstRate::LINE, in "1Mbps" to "line-rate", source "TIMELY, SIGCOMM 2015, section 5";
+    }
+}
+
+words! {
+    /// Which differences count towards hyperactive increase.
+    pub enum HaiCounts {
+        /// Samples below their predecessor.
+        Raw = "raw",
+        /// Samples that leave the smoothed gradient at or below zero.
+        Smoothed = "smoothed",
+    }
+}
+
+words! {
+    /// What is multiplied by min((now - last update) / `min_rtt`, 1).
+    pub enum TimeScaling {
+        /// Nothing.
+        Never = "never",
+        /// Additive increase and the decrease above `t_high`.
+        IncreaseAndTHigh = "increase-and-t-high",
+        /// These and the gradient decrease.
+        Always = "always",
+    }
+}
+
+words! {
+    /// The rate of a new flow.
+    pub enum InitialRate {
+        /// Line rate over one more than the flows already active at the sender.
+        Share = "share",
+        /// Line rate.
+        Line = "line-rate",
+    }
+}
+
+words! {
+    /// What the first RTT sample is compared with.
+    pub enum InitialRtt {
+        /// Itself: no gradient yet.
+        FirstSample = "first-sample",
+        /// The minimum RTT.
+        MinRtt = "min-rtt",
+    }
+}
+
+/// The rate within a burst: a rate, or line rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
+pub struct BurstRate(pub Rate);
+
+impl BurstRate {
+    /// As fast as the NIC can.
+    pub const LINE: Self = Self(Rate::MAX);
+}
+
+impl fmt::Display for BurstRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Self::LINE { f.write_str("line-rate") } else { self.0.fmt(f) }
+    }
+}
+
+impl Value for BurstRate {
+    const UNIT: &'static str = "rate or \"line-rate\"";
+    fn read(text: &str) -> Result<Self, SetError> {
+        if text.trim() == "line-rate" { Ok(Self::LINE) } else { Ok(Self(text.parse()?)) }
+    }
+}
+
+impl Algorithm for Timely {
+    type Control = TimelyControl;
+    const NAME: &'static str = "timely";
+
+    fn start(&self, flow: &Flow) -> TimelyControl {
+        TimelyControl::new(self, flow)
+    }
+}
+
+impl Configurable for Timely {
+    const INFO: Info = Info {
+        name: Self::NAME,
+        summary: "the rate follows the gradient of the RTT",
+        kind: Kind::Rate,
+        signal: "RTT of each segment",
+        needs: "nothing (the paper runs it over PFC)",
+        source: "Mittal et al., SIGCOMM 2015",
+    };
+    const PRESETS: &'static [Preset] = &[
+        Preset {
+            name: "authors-snippet",
+            source: "the code snippet that the authors published",
+            values: &[],
+        },
+        Preset {
+            name: "zhu",
+            source: "Zhu et al., CoNEXT 2016: the values that their models and simulator use",
+            values: &[
+                ("alpha", "0.875"),
+                ("t_high", "500us"),
+                ("time_scaling", "never"),
+                ("max_decrease", "1"),
+            ],
+        },
+        Preset {
+            name: "erpc",
+            source: "eRPC (NSDI 2019), its TIMELY defaults",
+            values: &[
+                ("alpha", "0.46"),
+                ("beta", "0.26"),
+                ("delta", "40Mbps"),
+                ("delta_reference", "0bps"),
+                ("min_rtt", "2us"),
+                ("time_scaling", "always"),
+                ("min_rate", "120Mbps"),
+                ("initial_rate", "line-rate"),
+                ("initial_rtt", "min-rtt"),
+            ],
+        },
+    ];
+    configurable_by_name!();
+
+    fn check(&self) -> Result<(), Conflict> {
+        if self.t_low > self.t_high {
+            return Err(Conflict { name: "t_low", reason: "must not be above t_high" });
+        }
+        Ok(())
+    }
+}
+
+/// `Timely` in the units of the integer core, scaled to one NIC. The BPF twin holds the same
+/// numbers in its read-only data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Constants {
+    alpha: Fraction,
+    beta_q20: u64,
+    delta_bps: u64,
+    hai_delta_bps: u64,
+    t_low_ns: u64,
+    t_high_ns: u64,
+    min_rtt_ns: u64,
+    hai_threshold: u32,
+    hai_counts: HaiCounts,
+    time_scaling: TimeScaling,
+    max_decrease_q20: u64,
+    min_bps: u64,
+    line_bps: u64,
+}
+
+/// One in 20-bit fixed point.
+const ONE_Q20: u64 = 1 << Fraction::BITS;
+/// Rates are kept below 2^42 b/s (4.4 Tb/s), so that a rate times a fraction fits 64 bits.
+const MAX_BPS: u64 = (1 << 42) - 1;
+
+impl Constants {
+    /// The constants for a NIC of `line_rate`.
+    pub fn new(params: &Timely, line_rate: Rate) -> Self {
+        let line_bps = core_line_bps(line_rate);
+        let delta_bps = scaled(params.delta, params.delta_reference, line_bps);
+        Self {
+            alpha: params.alpha.min(Fraction::ONE),
+            beta_q20: u64::from(params.beta.bits()).min(ONE_Q20),
+            delta_bps,
+            hai_delta_bps: delta_bps.saturating_mul(u64::from(params.hai_n)).min(line_bps),
+            t_low_ns: params.t_low.as_ns(),
+            t_high_ns: params.t_high.as_ns(),
+            min_rtt_ns: params.min_rtt.as_ns().clamp(1, DelayGradient::MAX_RTT_NS),
+            hai_threshold: params.hai_threshold,
+            hai_counts: params.hai_counts,
+            time_scaling: params.time_scaling,
+            max_decrease_q20: u64::from(params.max_decrease.bits()).min(ONE_Q20),
+            min_bps: scaled(params.min_rate, params.delta_reference, line_bps),
+            line_bps,
+        }
+    }
+}
+
+/// `line_rate` in the range that the integer core can hold.
+pub(crate) fn core_line_bps(line_rate: Rate) -> u64 {
+    line_rate.as_bps().clamp(1, MAX_BPS)
+}
+
+/// `rate`, given for a NIC of `reference`, on a NIC of `line_bps`; from 1 b/s to line rate.
+pub(crate) fn scaled(rate: Rate, reference: Rate, line_bps: u64) -> u64 {
+    let scaled = (u128::from(rate.as_bps()) * u128::from(line_bps))
+        .checked_div(u128::from(reference.as_bps()))
+        .unwrap_or(u128::from(rate.as_bps()));
+    u64::try_from(scaled).unwrap_or(line_bps).clamp(1, line_bps)
+}
+
+/// What TIMELY remembers of one flow: 56 bytes, which a Linux socket has room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct State {
+    rate_bps: u64,
+    updated_at_ns: u64,
+    gradient: DelayGradient,
+}
+
+impl State {
+    /// One completion event: Algorithm 1 of the paper, with the RTT in nanoseconds.
+    #[inline]
+    pub fn on_completion(&mut self, k: &Constants, now_ns: u64, rtt_ns: u64) {
+        let rtt_ns = rtt_ns.min(DelayGradient::MAX_RTT_NS);
+        self.gradient.add(k.alpha, rtt_ns);
+
+        let elapsed_ns = now_ns.saturating_sub(self.updated_at_ns).min(k.min_rtt_ns);
+        self.updated_at_ns = now_ns;
+        let elapsed_q20 = (elapsed_ns << Fraction::BITS) / k.min_rtt_ns;
+        let scale_q20 = |scaled: bool| if scaled { elapsed_q20 } else { ONE_Q20 };
+        let increase_scale_q20 = scale_q20(k.time_scaling != TimeScaling::Never);
+        let t_high_scale_q20 = increase_scale_q20;
+        let gradient_scale_q20 = scale_q20(k.time_scaling == TimeScaling::Always);
+
+        if rtt_ns < k.t_low_ns {
+            self.increase(k, k.delta_bps, increase_scale_q20);
+        } else if rtt_ns > k.t_high_ns {
+            // 1 - T_high / RTT
+            let over_q20 = ((rtt_ns - k.t_high_ns) << Fraction::BITS) / rtt_ns;
+            let cut_q20 = (k.beta_q20 * over_q20) >> Fraction::BITS;
+            self.decrease(k, cut_q20, t_high_scale_q20);
+        } else if !self.gradient.is_positive() {
+            let falling = match k.hai_counts {
+                HaiCounts::Raw => self.gradient.falling(),
+                HaiCounts::Smoothed => self.gradient.falling_smoothed(),
+            };
+            let hai = falling >= k.hai_threshold;
+            let step_bps = if hai { k.hai_delta_bps } else { k.delta_bps };
+            self.increase(k, step_bps, increase_scale_q20);
+        } else {
+            // beta * gradient: 2^20 * 2^39 fits, and the difference's eight bits go last.
+            let cut_q28 = k.beta_q20 * self.gradient.magnitude_q8() / k.min_rtt_ns;
+            let cut_q20 = (cut_q28 >> 8).min(ONE_Q20);
+            self.decrease(k, cut_q20, gradient_scale_q20);
+        }
+    }
+
+    fn increase(&mut self, k: &Constants, step_bps: u64, scale_q20: u64) {
+        self.rate_bps += (step_bps * scale_q20) >> Fraction::BITS;
+        self.rate_bps = self.rate_bps.min(k.line_bps);
+    }
+
+    fn decrease(&mut self, k: &Constants, cut_q20: u64, scale_q20: u64) {
+        let cut_q20 = ((cut_q20 * scale_q20) >> Fraction::BITS).min(k.max_decrease_q20);
+        self.rate_bps -= (self.rate_bps * cut_q20) >> Fraction::BITS;
+        self.rate_bps = self.rate_bps.max(k.min_bps);
+    }
+}
+
+/// One flow under TIMELY.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimelyControl {
+    state: State,
+    constants: Constants,
+    burst_rate: Rate,
+}
+
+impl TimelyControl {
+    fn new(params: &Timely, flow: &Flow) -> Self {
+        let constants = Constants::new(params, flow.line_rate);
+        let rate_bps = match params.initial_rate {
+            InitialRate::Share => constants.line_bps / (u64::from(flow.active_flows) + 1),
+            InitialRate::Line => constants.line_bps,
+        };
+        let gradient = match params.initial_rtt {
+            InitialRtt::FirstSample => DelayGradient::default(),
+            InitialRtt::MinRtt => DelayGradient::after(constants.min_rtt_ns),
+        };
+        let state = State {
+            rate_bps: rate_bps.max(constants.min_bps),
+            updated_at_ns: flow.now.since(crate::Time::ZERO).as_ns(),
+            gradient,
+        };
+        Self { state, constants, burst_rate: params.burst_rate.0 }
+    }
+}
+
+impl CongestionControl for TimelyControl {
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        if let Some(rtt) = ack.rtt {
+            let now_ns = ack.now.since(crate::Time::ZERO).as_ns();
+            self.state.on_completion(&self.constants, now_ns, rtt.network().as_ns());
+        }
+    }
+
+    /// TIMELY has no answer to loss: PFC keeps the network free of it, and where there is none the
+    /// transport's retransmission timer backs off.
+    fn on_loss(&mut self, _loss: &Loss) {}
+
+    fn limits(&self) -> Limits {
+        Limits {
+            cwnd: Bytes::MAX,
+            pacing: Pacing::Rate(Rate::from_bps(self.state.rate_bps)),
+            burst: Burst { bytes: Bytes::MAX, rate: self.burst_rate },
+        }
+    }
+
+    fn gauges(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+        emit("rate_gbps", Rate::from_bps(self.state.rate_bps).as_gbps_f64());
+        emit("gradient", self.state.gradient.gradient(self.constants.min_rtt_ns));
+    }
+}
+
+#[cfg(test)]
+mod tests;
