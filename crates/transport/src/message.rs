@@ -1,0 +1,50 @@
+//! The message transport of one host.
+//!
+//! A message is cut into segments (64 KB by default), a segment into packets of one MTU. The
+//! receiver acknowledges a segment when all of it has arrived, as a NIC does in hardware; this
+//! completion is the event that TIMELY's rate computation runs on. The way of one segment:
+//!
+//! ```text
+//!  post ─► sender: cut ─► pacing engine ─► NIC ─► network ─► receiver ─► ACK of the segment
+//!                              ▲ send time                                      │
+//!                              │                                                ▼
+//!                       rate computation ◄── RTT sample ◄── RTT measurement (t_completion)
+//! ```
+//!
+//! Connections are reliable where the network is not: the receiver reports which packets of a
+//! segment are missing, only those are sent again, silence is answered by a probe after a timeout
+//! that backs off, duplicates are recognised, and messages are delivered exactly once and in order.
+//! A write is paced by the side that posts it; a read sends a request, itself a message, and the
+//! responder is the paced side.
+//!
+//! ```
+//! use incast_cc::{AnyAlgorithm, Time};
+//! use incast_transport::message::{Config, Endpoint, Event, Operation, Role};
+//!
+//! let timely = AnyAlgorithm::named("timely").unwrap();
+//! let mut client: Endpoint = Endpoint::new(Config::default());
+//! let mut server: Endpoint = Endpoint::new(Config::default());
+//! // Each side names the connection by the index that the other side gave it.
+//! client.open(Role::Sender { peer: 0, start: &|flow| timely.start(flow) }, Time::ZERO);
+//! server.open(Role::Receiver { peer: 0 }, Time::ZERO);
+//! client.post(Time::ZERO, 0, Operation::Write { bytes: 100_000 });
+//! while let Some(packet) = client.poll_transmit(Time::ZERO) {
+//!     server.handle(Time::ZERO, &packet, false); // a wire without delay
+//! }
+//! // TIMELY paces whole segments: the second one is not due yet.
+//! assert!(client.next_timer().unwrap() > Time::ZERO);
+//! assert_eq!(server.poll_event(), None::<Event>);
+//! ```
+
+mod endpoint;
+pub mod pacing;
+mod packet;
+pub mod rate;
+mod receiver;
+pub mod rtt;
+mod sender;
+
+pub use endpoint::{Config, ConfigError, Endpoint, Event, Operation, Role};
+pub use packet::{Ack, Body, Data, MAX_SEGMENT_PACKETS, Nack, Packet, PacketSet};
+pub use receiver::Receiver;
+pub use sender::{Sample, Sender};

@@ -1,0 +1,152 @@
+//! The pacing engine: one scheduler for all connections of a host.
+//!
+//! Connections whose send time has come are served round robin, packet by packet; the others wait in
+//! a timer structure, ordered by send time.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use incast_cc::Time;
+
+/// The scheduler. Connections are named by their index.
+#[derive(Clone, Debug, Default)]
+pub struct PacingEngine {
+    /// Where each connection is.
+    places: Vec<Place>,
+    /// Send time has come, in the order of service.
+    ready: VecDeque<u32>,
+    /// Send time is to come. An entry that its connection has left behind is dropped when its time
+    /// comes; the connection's index settles ties.
+    waiting: BinaryHeap<Reverse<(Time, u32)>>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Place {
+    /// Nothing to send.
+    #[default]
+    Idle,
+    Ready,
+    Waiting(Time),
+}
+
+impl PacingEngine {
+    /// Makes room for one more connection.
+    pub fn add(&mut self) {
+        self.places.push(Place::Idle);
+    }
+
+    /// `connection` may send at `send_time`; [`None`] takes it out. A connection that is being
+    /// served stays where it is.
+    pub fn schedule(&mut self, connection: u32, send_time: Option<Time>) {
+        let place = &mut self.places[connection as usize];
+        match (*place, send_time) {
+            (Place::Ready, _) => {}
+            (_, None) => *place = Place::Idle,
+            (Place::Waiting(at), Some(time)) if at == time => {}
+            (_, Some(time)) => {
+                *place = Place::Waiting(time);
+                self.waiting.push(Reverse((time, connection)));
+            }
+        }
+    }
+
+    /// The earliest connection whose send time has come, now to be served; call until [`None`].
+    pub fn release(&mut self, now: Time) -> Option<u32> {
+        while let Some(&Reverse((time, connection))) = self.waiting.peek() {
+            if time > now {
+                return None;
+            }
+            self.waiting.pop();
+            let place = &mut self.places[connection as usize];
+            if *place == Place::Waiting(time) {
+                *place = Place::Ready;
+                self.ready.push_back(connection);
+                return Some(connection);
+            }
+        }
+        None
+    }
+
+    /// The connection to serve. It is idle until it is scheduled or put back.
+    #[inline]
+    pub fn serve(&mut self) -> Option<u32> {
+        let connection = self.ready.pop_front()?;
+        self.places[connection as usize] = Place::Idle;
+        Some(connection)
+    }
+
+    /// Puts a connection that was served, and may send on, behind all others.
+    #[inline]
+    pub fn put_back(&mut self, connection: u32) {
+        self.places[connection as usize] = Place::Ready;
+        self.ready.push_back(connection);
+    }
+
+    /// Whether a connection waits to be served.
+    #[inline]
+    pub fn has_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// When the next send time comes; entries left behind are dropped on the way.
+    #[inline]
+    pub fn next_release(&mut self) -> Option<Time> {
+        while let Some(&Reverse((time, connection))) = self.waiting.peek() {
+            if self.places[connection as usize] == Place::Waiting(time) {
+                return Some(time);
+            }
+            self.waiting.pop();
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use incast_cc::Span;
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Span::from_us(us)
+    }
+
+    fn engine(connections: u32) -> PacingEngine {
+        let mut engine = PacingEngine::default();
+        (0..connections).for_each(|_| engine.add());
+        engine
+    }
+
+    #[test]
+    fn elapsed_send_times_are_served_round_robin() {
+        let mut engine = engine(3);
+        engine.schedule(1, Some(at(5)));
+        engine.schedule(0, Some(at(7)));
+        engine.schedule(2, Some(at(5)));
+        assert_eq!(engine.release(at(4)), None);
+        assert_eq!([engine.release(at(7)), engine.release(at(7))], [Some(1), Some(2)]);
+        assert_eq!([engine.release(at(7)), engine.release(at(7))], [Some(0), None]);
+        let order: Vec<_> = (0..6)
+            .map(|_| {
+                let connection = engine.serve().unwrap();
+                engine.put_back(connection);
+                connection
+            })
+            .collect();
+        assert_eq!(order, [1, 2, 0, 1, 2, 0]);
+    }
+
+    #[test]
+    fn a_new_send_time_replaces_the_old_one() {
+        let mut engine = engine(1);
+        engine.schedule(0, Some(at(50)));
+        engine.schedule(0, Some(at(20)));
+        assert_eq!(engine.next_release(), Some(at(20)));
+        engine.schedule(0, Some(at(80)));
+        assert_eq!(engine.next_release(), Some(at(80)));
+        assert_eq!(engine.release(at(60)), None);
+        assert_eq!(engine.release(at(80)), Some(0));
+        engine.schedule(0, None);
+        assert_eq!(engine.serve(), Some(0), "being served is not interrupted");
+        assert!(!engine.has_ready() && engine.next_release().is_none());
+    }
+}

@@ -1,0 +1,173 @@
+//! The rate computation engine: an algorithm, and the books that the contract promises to keep.
+
+use incast_cc::parts::RoundCounter;
+use incast_cc::{
+    Ack, Bytes, CongestionControl, Demand, Limits, Loss, LossCause, RttSample, Sent, Span,
+    Spurious, Time,
+};
+
+use super::rtt::RttMeasurement;
+
+/// One connection's algorithm and its books.
+#[derive(Clone, Debug)]
+pub struct RateComputation<C> {
+    control: C,
+    limits: Limits,
+    round: RoundCounter,
+    in_flight: Bytes,
+    delivered: Bytes,
+    /// Payload handed to the network, retransmissions included: where the next one will start in
+    /// transmission order.
+    transmitted: Bytes,
+    idle_since: Time,
+}
+
+/// A transmission that is acknowledged or lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transmission {
+    /// When it was given to the NIC.
+    pub sent_at: Time,
+    /// Its payload.
+    pub bytes: Bytes,
+    /// Where it ends in transmission order.
+    pub end: Bytes,
+}
+
+impl Transmission {
+    fn first(&self) -> Bytes {
+        self.end.saturating_sub(self.bytes)
+    }
+}
+
+impl<C: CongestionControl> RateComputation<C> {
+    /// An algorithm that has just started, at `now`.
+    pub fn new(control: C, now: Time) -> Self {
+        let limits = control.limits();
+        Self {
+            control,
+            limits,
+            round: RoundCounter::default(),
+            in_flight: Bytes::ZERO,
+            delivered: Bytes::ZERO,
+            transmitted: Bytes::ZERO,
+            idle_since: now,
+        }
+    }
+
+    /// What may be sent.
+    pub const fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// The algorithm, for plots.
+    pub const fn control(&self) -> &C {
+        &self.control
+    }
+
+    /// Payload sent and neither acknowledged nor declared lost.
+    pub const fn in_flight(&self) -> Bytes {
+        self.in_flight
+    }
+
+    /// Whether `burst` more fits the window.
+    pub fn admits(&self, burst: Bytes) -> bool {
+        self.in_flight.is_zero() || self.in_flight + burst <= self.limits.cwnd
+    }
+
+    /// The application posted a message.
+    pub fn on_demand(&mut self, now: Time, size: Option<Bytes>) {
+        self.control.on_demand(&Demand::new(now, size));
+        self.limits = self.control.limits();
+    }
+
+    /// A burst of `bytes` is given to the NIC; returns where it ends in transmission order.
+    pub fn on_sent(&mut self, now: Time, bytes: Bytes, retransmission: bool) -> Bytes {
+        if self.in_flight.is_zero() && !self.transmitted.is_zero() {
+            self.control.on_restart(now, now.since(self.idle_since));
+        }
+        self.transmitted += bytes;
+        self.in_flight += bytes;
+        let mut sent = Sent::new(now, bytes, self.in_flight);
+        (sent.end, sent.retransmission) = (self.transmitted, retransmission);
+        self.control.on_sent(&sent);
+        self.limits = self.control.limits();
+        self.transmitted
+    }
+
+    /// A segment of `delivered` bytes was completed: TIMELY's completion event. `sent` is its last
+    /// transmission, with what of it was still in flight.
+    pub fn on_completion(
+        &mut self,
+        now: Time,
+        sent: Transmission,
+        delivered: Bytes,
+        ce_bytes: Bytes,
+        sample: Option<RttSample>,
+        rtt: &RttMeasurement,
+    ) {
+        self.leave_flight(now, sent.bytes);
+        self.delivered += delivered;
+        let mut ack = Ack::new(now, sent.sent_at, sent.bytes);
+        ack.ce_bytes = ce_bytes;
+        (ack.first, ack.end, ack.next) = (sent.first(), sent.end, self.transmitted);
+        ack.rtt = sample;
+        (ack.srtt, ack.min_rtt) = (rtt.srtt(), rtt.min_rtt());
+        ack.in_flight = self.in_flight;
+        ack.round = self.round.on_ack(sent.end, self.transmitted);
+        ack.delivered = self.delivered;
+        self.control.on_ack(&ack);
+        self.limits = self.control.limits();
+    }
+
+    /// Data was lost; `sent` is the newest transmission of it, `bytes` how much of it is gone.
+    pub fn on_loss(&mut self, now: Time, sent: Transmission, bytes: Bytes, cause: LossCause) {
+        self.leave_flight(now, bytes);
+        let mut loss = Loss::new(now, sent.sent_at, bytes, cause);
+        (loss.first, loss.end) = (sent.end.saturating_sub(bytes), sent.end);
+        (loss.next, loss.in_flight) = (self.transmitted, self.in_flight);
+        self.control.on_loss(&loss);
+        self.limits = self.control.limits();
+    }
+
+    /// A segment declared lost was complete after all.
+    pub fn on_spurious_loss(&mut self, now: Time, sent: Transmission) {
+        self.delivered += sent.bytes;
+        let mut spurious = Spurious::new(now, sent.bytes);
+        (spurious.first, spurious.end) = (sent.first(), sent.end);
+        self.control.on_spurious_loss(&spurious);
+        self.limits = self.control.limits();
+    }
+
+    /// When the algorithm wants to be called.
+    pub fn next_timer(&self) -> Option<Time> {
+        self.control.next_timer()
+    }
+
+    /// Calls the algorithm if its time has come.
+    pub fn on_timer(&mut self, now: Time) {
+        if self.control.next_timer().is_some_and(|at| at <= now) {
+            self.control.on_timer(now);
+            self.limits = self.control.limits();
+        }
+    }
+
+    fn leave_flight(&mut self, now: Time, bytes: Bytes) {
+        self.in_flight = self.in_flight.saturating_sub(bytes);
+        if self.in_flight.is_zero() {
+            self.idle_since = now;
+        }
+    }
+}
+
+/// An algorithm's rate, for reports: zero for one that has none.
+pub fn pacing_rate(limits: &Limits, srtt: Span) -> incast_cc::Rate {
+    match limits.pacing {
+        incast_cc::Pacing::Rate(rate) => rate,
+        incast_cc::Pacing::Window { .. } | incast_cc::Pacing::Unpaced if srtt.is_zero() => {
+            incast_cc::Rate::ZERO
+        }
+        incast_cc::Pacing::Window { .. } | incast_cc::Pacing::Unpaced => {
+            incast_cc::Rate::of(limits.cwnd, srtt)
+        }
+    }
+}

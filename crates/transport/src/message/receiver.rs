@@ -1,0 +1,321 @@
+//! The receiving half of a connection: completeness of segments, reports, delivery.
+
+use std::collections::VecDeque;
+
+use super::packet::{Ack, Body, Data, MAX_SEGMENT_PACKETS, Nack, PacketSet};
+
+/// What has arrived of one connection.
+///
+/// While packets arrive in order, which in a network with one path and PFC is always, three counters
+/// are all that is touched. Segments get a record of their own once one is missing.
+#[derive(Clone, Debug, Default)]
+pub struct Receiver {
+    /// Everything below has arrived.
+    next: u64,
+    /// The segment that `next` is in, or the one that it ended.
+    current: Extent,
+    /// Segments that are incomplete or lie ahead of a gap, in order; empty while all is in order.
+    ahead: VecDeque<Partial>,
+    ce_bytes: u32,
+    delivered_bytes: u64,
+    duplicates: u64,
+}
+
+/// Where a segment lies, and what its delivery means.
+#[derive(Clone, Copy, Debug, Default)]
+struct Extent {
+    first: u64,
+    count: u8,
+    ends_message: bool,
+    read: u64,
+}
+
+impl Extent {
+    const fn of(data: &Data) -> Self {
+        Self {
+            first: data.segment(),
+            count: data.count,
+            ends_message: data.ends_message,
+            read: data.read,
+        }
+    }
+
+    const fn end(&self) -> u64 {
+        self.first + self.count as u64
+    }
+
+    const fn message(&self) -> Option<Delivered> {
+        if self.ends_message { Some(Delivered { read: self.read }) } else { None }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Partial {
+    extent: Extent,
+    received: PacketSet,
+    /// Whether the first attempt's gaps have been reported.
+    reported: bool,
+}
+
+impl Partial {
+    fn missing(&self) -> PacketSet {
+        PacketSet::first(u32::from(self.extent.count)).without(self.received)
+    }
+}
+
+/// A message is complete and all before it were delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Delivered {
+    /// Not zero: it asks for so many bytes.
+    pub(super) read: u64,
+}
+
+impl Receiver {
+    /// Payload that has arrived, each byte counted once.
+    pub const fn delivered_bytes(&self) -> u64 {
+        self.delivered_bytes
+    }
+
+    /// Packets that had arrived before.
+    pub const fn duplicates(&self) -> u64 {
+        self.duplicates
+    }
+
+    /// Takes in a packet; `reply` gets what goes back, `deliver` the messages that are now complete.
+    #[inline]
+    pub(super) fn handle(
+        &mut self,
+        data: &Data,
+        marked: bool,
+        reply: impl FnMut(Body),
+        mut deliver: impl FnMut(Delivered),
+    ) {
+        if marked {
+            self.ce_bytes = self.ce_bytes.saturating_add(data.payload);
+        }
+        let in_order = data.sequence == self.next && self.ahead.is_empty();
+        if !in_order {
+            return self.handle_out_of_order(data, reply, deliver);
+        }
+        self.next += 1;
+        self.delivered_bytes += u64::from(data.payload);
+        self.current = Extent::of(data);
+        if data.index + 1 == data.count {
+            self.acknowledge(data.segment(), reply);
+            if let Some(message) = self.current.message() {
+                deliver(message);
+            }
+        }
+    }
+
+    fn acknowledge(&mut self, segment: u64, mut reply: impl FnMut(Body)) {
+        reply(Body::Ack(Ack { segment, ce_bytes: self.ce_bytes }));
+        self.ce_bytes = 0;
+    }
+
+    #[cold]
+    fn handle_out_of_order(
+        &mut self,
+        data: &Data,
+        mut reply: impl FnMut(Body),
+        mut deliver: impl FnMut(Delivered),
+    ) {
+        let extent = Extent::of(data);
+        if extent.end() <= self.next {
+            // The ACK may have been lost: answer once per attempt.
+            self.duplicates += 1;
+            if data.ack_request {
+                self.acknowledge(extent.first, reply);
+            }
+            return;
+        }
+        self.report_gaps_before(&extent, &mut reply);
+        let place = self.place_of(extent);
+        let partial = &mut self.ahead[place];
+        if partial.received.contains(u32::from(data.index)) {
+            self.duplicates += 1;
+        } else {
+            partial.received.insert(u32::from(data.index));
+            self.delivered_bytes += u64::from(data.payload);
+        }
+        let (missing, segment) = (partial.missing(), extent.first);
+        if missing.is_empty() {
+            self.acknowledge(segment, &mut reply);
+        } else if data.ack_request {
+            partial.reported = true;
+            reply(Body::Nack(Nack { base: segment, missing, attempt: data.attempt }));
+        }
+        self.advance(&mut deliver);
+    }
+
+    /// Where the highest segment that is known of ends.
+    fn horizon(&self) -> u64 {
+        self.ahead.back().map_or(self.current.end(), |partial| partial.extent.end()).max(self.next)
+    }
+
+    /// A packet of a later segment than any before says that what lies between is lost, since
+    /// packets of a connection do not overtake each other.
+    fn report_gaps_before(&mut self, extent: &Extent, reply: &mut impl FnMut(Body)) {
+        let horizon = self.horizon();
+        if extent.first < horizon {
+            return;
+        }
+        // The end of the segment that was being received.
+        if self.ahead.is_empty() && self.next < self.current.end() {
+            let current = self.current;
+            self.place_of(current);
+        }
+        if let Some(last) = self.ahead.back_mut()
+            && !last.reported
+            && !last.missing().is_empty()
+        {
+            last.reported = true;
+            let (base, missing) = (last.extent.first, last.missing());
+            reply(Body::Nack(Nack { base, missing, attempt: 0 }));
+        }
+        // Whole segments, of which only the extent together is known.
+        let mut base = horizon;
+        while base < extent.first {
+            let count = (extent.first - base).min(u64::from(MAX_SEGMENT_PACKETS));
+            #[expect(clippy::cast_possible_truncation, reason = "at most MAX_SEGMENT_PACKETS")]
+            let missing = PacketSet::first(count as u32);
+            reply(Body::Nack(Nack { base, missing, attempt: 0 }));
+            base += count;
+        }
+    }
+
+    /// The index in `ahead` of the record of a segment, made if there is none.
+    fn place_of(&mut self, extent: Extent) -> usize {
+        match self.ahead.binary_search_by_key(&extent.first, |partial| partial.extent.first) {
+            Ok(place) => place,
+            Err(place) => {
+                let before = self.next.saturating_sub(extent.first);
+                #[expect(clippy::cast_possible_truncation, reason = "at most MAX_SEGMENT_PACKETS")]
+                let received = PacketSet::first(before.min(u64::from(extent.count)) as u32);
+                self.ahead.insert(place, Partial { extent, received, reported: false });
+                place
+            }
+        }
+    }
+
+    fn advance(&mut self, deliver: &mut impl FnMut(Delivered)) {
+        while let Some(partial) = self.ahead.front() {
+            if partial.extent.first > self.next {
+                return;
+            }
+            self.next = partial.extent.first + u64::from(partial.received.leading_run());
+            if !partial.missing().is_empty() {
+                return;
+            }
+            self.current = partial.extent;
+            self.ahead.pop_front();
+            if let Some(message) = self.current.message() {
+                deliver(message);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Packets of segments of three; every second segment ends a message.
+    fn data(sequence: u64) -> Data {
+        Data {
+            sequence,
+            payload: 100,
+            index: (sequence % 3) as u8,
+            count: 3,
+            attempt: 0,
+            ack_request: sequence % 3 == 2,
+            ends_message: sequence / 3 % 2 == 1,
+            read: 0,
+        }
+    }
+
+    #[derive(Default)]
+    struct Run {
+        receiver: Receiver,
+        messages: u32,
+    }
+
+    impl Run {
+        fn get(&mut self, data: Data) -> Vec<Body> {
+            let mut replies = Vec::new();
+            let messages = &mut self.messages;
+            self.receiver.handle(&data, false, |body| replies.push(body), |_| *messages += 1);
+            replies
+        }
+    }
+
+    fn ack(segment: u64) -> Body {
+        Body::Ack(Ack { segment, ce_bytes: 0 })
+    }
+
+    fn nack(base: u64, missing: &[u32], attempt: u8) -> Body {
+        let mut set = PacketSet::EMPTY;
+        missing.iter().for_each(|&index| set.insert(index));
+        Body::Nack(Nack { base, missing: set, attempt })
+    }
+
+    #[test]
+    fn one_ack_per_segment_in_order() {
+        let mut run = Run::default();
+        let replies: Vec<_> = (0..12).flat_map(|n| run.get(data(n))).collect();
+        assert_eq!(replies, [ack(0), ack(3), ack(6), ack(9)]);
+        assert_eq!((run.messages, run.receiver.delivered_bytes()), (2, 1_200));
+    }
+
+    #[test]
+    fn hole_is_reported_with_the_last_packet_and_filled_once() {
+        let mut run = Run::default();
+        assert_eq!(run.get(data(0)), []);
+        assert_eq!(run.get(data(2)), [nack(0, &[1], 0)]);
+        assert_eq!(run.get(data(3)), []);
+        let again = Data { attempt: 1, ack_request: true, ..data(1) };
+        assert_eq!(run.get(again), [ack(0)]);
+        assert_eq!(run.get(again), [ack(0)], "a duplicate is acknowledged again");
+        assert_eq!((run.receiver.duplicates(), run.receiver.delivered_bytes()), (1, 400));
+        assert_eq!(run.get(data(4)), []);
+        assert_eq!(run.get(data(5)), [ack(3)]);
+        assert_eq!(run.messages, 1, "exactly once");
+    }
+
+    #[test]
+    fn lost_tail_is_reported_by_the_next_segment() {
+        let mut run = Run::default();
+        run.get(data(0));
+        assert_eq!(run.get(data(3)), [nack(0, &[1, 2], 0)]);
+        assert_eq!(run.get(data(4)), []);
+        assert_eq!(run.get(data(5)), [ack(3)]);
+        assert_eq!(run.messages, 0, "messages are delivered in order");
+        run.get(Data { attempt: 1, ..data(1) });
+        assert_eq!(run.get(Data { attempt: 1, ..data(2) }), [ack(0)]);
+        assert_eq!(run.messages, 1);
+    }
+
+    #[test]
+    fn lost_whole_segments_are_reported_by_a_later_one() {
+        let mut run = Run::default();
+        (0..3).for_each(|n| drop(run.get(data(n))));
+        assert_eq!(run.get(data(10)), [nack(3, &[0, 1, 2, 3, 4, 5], 0)]);
+        assert_eq!(run.get(data(11)), [nack(9, &[0], 0)]);
+        for n in 3..9 {
+            run.get(Data { attempt: 1, ..data(n) });
+        }
+        assert_eq!(run.messages, 1);
+        assert_eq!(run.get(Data { attempt: 1, ack_request: true, ..data(9) }), [ack(9)]);
+        assert_eq!((run.messages, run.receiver.delivered_bytes()), (2, 1_200));
+    }
+
+    #[test]
+    fn marks_are_counted_in_bytes() {
+        let mut receiver = Receiver::default();
+        let mut replies = Vec::new();
+        for n in 0..3 {
+            receiver.handle(&data(n), n > 0, |body| replies.push(body), |_| {});
+        }
+        assert_eq!(replies, [Body::Ack(Ack { segment: 0, ce_bytes: 200 })]);
+    }
+}

@@ -1,0 +1,438 @@
+//! The sending half of a connection: cutting messages, bursts, retransmission.
+
+use std::collections::VecDeque;
+
+use incast_cc::parts::Pacer;
+use incast_cc::{Bytes, CongestionControl, LossCause, Pacing, Rate, RttSample, Time};
+
+use super::endpoint::Config;
+use super::packet::{Ack, Data, Nack, PacketSet};
+use super::rate::{RateComputation, Transmission};
+use super::rtt::{BurstSize, RttMeasurement};
+
+/// Packets that one connection may have sent beyond the oldest that is unacknowledged: bounds the
+/// memory of both sides (48 MB at an MTU of 1,500 B).
+const MAX_PACKETS_AHEAD: u64 = 32_768;
+
+/// What one connection has to send and has sent.
+#[derive(Clone, Debug)]
+pub struct Sender<C> {
+    rate: RateComputation<C>,
+    rtt: RttMeasurement,
+    pacer: Pacer,
+    messages: VecDeque<Message>,
+    next_sequence: u64,
+    /// The burst that the NIC is being given.
+    burst: Option<Burst>,
+    /// Sent and not acknowledged, in order.
+    segments: VecDeque<Segment>,
+    /// First sequence numbers of segments of which packets are to be sent again.
+    resend: VecDeque<u64>,
+    /// Timeouts in a row.
+    backoff: u32,
+    /// While backing off: whether the probe is out.
+    probing: bool,
+    /// Since when the peer has been silent.
+    silent_since: Time,
+    retransmissions: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Message {
+    remaining: u64,
+    read: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Burst {
+    segment: u64,
+    /// What is left of it.
+    packets: PacketSet,
+    count: u8,
+    attempt: u8,
+    bytes: u32,
+    ends_message: bool,
+    read: u64,
+    next_at: Time,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    first: u64,
+    bytes: u32,
+    /// How much of it is in flight.
+    flying: u32,
+    count: u8,
+    attempt: u8,
+    acked: bool,
+    /// Declared lost by a timeout and not sent again yet.
+    lost: bool,
+    queued: bool,
+    ends_message: bool,
+    read: u64,
+    sent_at: Time,
+    /// Where its last transmission ends in transmission order.
+    end: Bytes,
+    serialization: incast_cc::Span,
+    /// Reported missing and not sent again yet.
+    missing: PacketSet,
+}
+
+/// One completed segment, for traces and histograms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// The RTT sample.
+    pub rtt: RttSample,
+    /// The rate after it.
+    pub rate: Rate,
+}
+
+/// A message longer than any run.
+pub(super) const ENDLESS: u64 = u64::MAX;
+
+impl<C: CongestionControl> Sender<C> {
+    pub(super) fn new(control: C, config: &Config, now: Time) -> Self {
+        Self {
+            rate: RateComputation::new(control, now),
+            rtt: RttMeasurement::new(config.line_rate, config.rto_min, config.rto_max),
+            pacer: Pacer::default(),
+            messages: VecDeque::new(),
+            next_sequence: 0,
+            burst: None,
+            segments: VecDeque::new(),
+            resend: VecDeque::new(),
+            backoff: 0,
+            probing: false,
+            silent_since: now,
+            retransmissions: 0,
+        }
+    }
+
+    /// The rate computation engine.
+    pub const fn rate(&self) -> &RateComputation<C> {
+        &self.rate
+    }
+
+    /// The RTT measurement engine.
+    pub const fn rtt(&self) -> &RttMeasurement {
+        &self.rtt
+    }
+
+    /// Packets sent again.
+    pub const fn retransmissions(&self) -> u64 {
+        self.retransmissions
+    }
+
+    /// Whether everything posted has been acknowledged.
+    pub fn is_idle(&self) -> bool {
+        self.messages.is_empty() && self.segments.is_empty()
+    }
+
+    pub(super) fn on_timer(&mut self, now: Time) {
+        self.rate.on_timer(now);
+    }
+
+    pub(super) fn post(&mut self, now: Time, bytes: u64, read: u64) {
+        let size = if bytes == ENDLESS { None } else { Some(Bytes::new(bytes)) };
+        self.rate.on_demand(now, size);
+        self.messages.push_back(Message { remaining: bytes, read });
+    }
+
+    /// When the next packet may leave; [`None`] while there is none, or none is allowed.
+    pub(super) fn send_time(&self, config: &Config) -> Option<Time> {
+        if let Some(burst) = &self.burst {
+            return Some(burst.next_at);
+        }
+        let resending = !self.resend.is_empty();
+        let allowed = if self.backoff > 0 {
+            resending && !self.probing
+        } else if resending {
+            true
+        } else if let Some(message) = self.messages.front() {
+            let bytes = message.remaining.min(config.segment.get());
+            let oldest = self.segments.front().map_or(self.next_sequence, |segment| segment.first);
+            self.next_sequence - oldest < MAX_PACKETS_AHEAD && self.rate.admits(Bytes::new(bytes))
+        } else {
+            false
+        };
+        allowed.then(|| self.pacer.send_time(self.pace()))
+    }
+
+    fn pace(&self) -> Rate {
+        match self.rate.limits().pacing {
+            Pacing::Rate(rate) => rate,
+            Pacing::Unpaced => Rate::MAX,
+            Pacing::Window { gain_percent } => {
+                let rate = super::rate::pacing_rate(self.rate.limits(), self.rtt.srtt());
+                if rate.is_zero() { Rate::MAX } else { rate * u64::from(gain_percent) / 100 }
+            }
+        }
+    }
+
+    /// The send time has come: the pacing engine gives the NIC the next segment, or what is to be
+    /// sent again of one. The time of this is the segment's `t_send`.
+    pub(super) fn start_burst(&mut self, now: Time, config: &Config) {
+        if self.burst.is_some() {
+            return;
+        }
+        let burst = match self.resend.pop_front() {
+            Some(first) => self.restart_segment(now, first, config),
+            None => self.cut_segment(now, config),
+        };
+        self.burst = Some(burst);
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "Config::check bounds the segment")]
+    fn cut_segment(&mut self, now: Time, config: &Config) -> Burst {
+        let message = self.messages.front_mut();
+        let message = message.unwrap_or_else(|| unreachable!("send_time allowed a segment"));
+        let bytes = message.remaining.min(config.segment.get()) as u32;
+        if message.remaining != ENDLESS {
+            message.remaining -= u64::from(bytes);
+        }
+        let (ends_message, read) = (message.remaining == 0, message.read);
+        if ends_message {
+            self.messages.pop_front();
+        }
+        let count = u64::from(bytes).div_ceil(config.payload.get()).max(1) as u8;
+        let first = self.next_sequence;
+        self.next_sequence += u64::from(count);
+        let end = self.rate.on_sent(now, Bytes::new(u64::from(bytes)), false);
+        self.pacer.sent(now, Bytes::new(u64::from(bytes)));
+        let spaced = config.payload * u64::from(count - 1);
+        let size = BurstSize {
+            spaced_payload: spaced,
+            spaced_wire: spaced + config.header * u64::from(count - 1),
+            last_wire: Bytes::new(u64::from(bytes)).saturating_sub(spaced) + config.header,
+        };
+        self.segments.push_back(Segment {
+            first,
+            bytes,
+            flying: bytes,
+            count,
+            attempt: 0,
+            acked: false,
+            lost: false,
+            queued: false,
+            ends_message,
+            read,
+            sent_at: now,
+            end,
+            serialization: self.rtt.serialization(size, self.rate.limits().burst.rate),
+            missing: PacketSet::EMPTY,
+        });
+        let packets = PacketSet::first(u32::from(count));
+        Burst {
+            segment: first,
+            packets,
+            count,
+            attempt: 0,
+            bytes,
+            ends_message,
+            read,
+            next_at: now,
+        }
+    }
+
+    /// Sends again what is missing of a segment, or its last packet as a probe when nothing is
+    /// known.
+    fn restart_segment(&mut self, now: Time, first: u64, config: &Config) -> Burst {
+        self.probing = self.backoff > 0;
+        let place = self.find(first).unwrap_or_else(|| unreachable!("acknowledging removes it"));
+        let segment = &mut self.segments[place];
+        let mut packets = segment.missing;
+        if packets.is_empty() {
+            packets = PacketSet::only(u32::from(segment.count) - 1);
+        }
+        segment.missing = PacketSet::EMPTY;
+        (segment.queued, segment.lost) = (false, false);
+        // Zero is the first attempt for good: only its RTT sample is unambiguous.
+        segment.attempt = segment.attempt.checked_add(1).unwrap_or(1);
+        let bytes = payload_of(packets, segment, config);
+        segment.flying += bytes;
+        segment.sent_at = now;
+        segment.end = self.rate.on_sent(now, Bytes::new(u64::from(bytes)), true);
+        self.pacer.sent(now, Bytes::new(u64::from(bytes)));
+        self.retransmissions += u64::from(packets.len());
+        let segment = &self.segments[place];
+        Burst {
+            segment: first,
+            packets,
+            count: segment.count,
+            attempt: segment.attempt,
+            bytes: segment.bytes,
+            ends_message: segment.ends_message,
+            read: segment.read,
+            next_at: now,
+        }
+    }
+
+    /// The next packet of the burst; [`None`] when the burst was acknowledged in the meantime.
+    #[inline]
+    pub(super) fn next_packet(&mut self, now: Time, config: &Config) -> Option<Data> {
+        let burst = self.burst.as_mut()?;
+        let index = burst.packets.lowest()?;
+        burst.packets.remove(index);
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "below MAX_SEGMENT_PACKETS, and an MTU"
+        )]
+        let (index, full) = (index as u8, config.payload.get() as u32);
+        let last = index + 1 == burst.count;
+        let payload = if last { burst.bytes - full * u32::from(burst.count - 1) } else { full };
+        let ack_request = burst.packets.is_empty();
+        let data = Data {
+            sequence: burst.segment + u64::from(index),
+            payload,
+            index,
+            count: burst.count,
+            attempt: burst.attempt,
+            ack_request,
+            ends_message: burst.ends_message,
+            read: burst.read,
+        };
+        if ack_request {
+            self.burst = None;
+            self.silent_since = now;
+        } else {
+            let burst_rate = self.rate.limits().burst.rate;
+            burst.next_at = if burst_rate < config.line_rate {
+                now + burst_rate.time_for(Bytes::new(u64::from(payload)))
+            } else {
+                now
+            };
+        }
+        Some(data)
+    }
+
+    /// A segment is complete. Returns its sample and how many messages are now acknowledged.
+    pub(super) fn on_ack(&mut self, now: Time, ack: &Ack) -> (Option<Sample>, u32) {
+        self.on_answer(now);
+        let Some(place) = self.find(ack.segment) else { return (None, 0) };
+        let segment = &mut self.segments[place];
+        if segment.acked {
+            return (None, 0);
+        }
+        segment.acked = true;
+        let was_queued = std::mem::take(&mut segment.queued);
+        let segment = *segment;
+        if was_queued {
+            self.resend.retain(|&first| first != segment.first);
+        }
+        if self.burst.is_some_and(|burst| burst.segment == segment.first) {
+            self.burst = None;
+        }
+        let sent = Transmission {
+            sent_at: segment.sent_at,
+            bytes: Bytes::new(u64::from(segment.flying)),
+            end: segment.end,
+        };
+        let sample = if segment.lost {
+            self.rate.on_spurious_loss(now, sent);
+            None
+        } else {
+            // Karn: only a segment that was sent once tells what the ACK answers.
+            let sample = (segment.attempt == 0)
+                .then(|| self.rtt.sample(segment.sent_at, now, segment.serialization));
+            let ce_bytes = Bytes::new(u64::from(ack.ce_bytes));
+            let all = Bytes::new(u64::from(segment.bytes));
+            self.rate.on_completion(now, sent, all, ce_bytes, sample, &self.rtt);
+            sample
+        };
+        let mut messages = 0;
+        while let Some(front) = self.segments.front()
+            && front.acked
+        {
+            messages += u32::from(front.ends_message);
+            self.segments.pop_front();
+        }
+        let rate = super::rate::pacing_rate(self.rate.limits(), self.rtt.srtt());
+        (sample.map(|rtt| Sample { rtt, rate }), messages)
+    }
+
+    /// Packets are missing.
+    pub(super) fn on_nack(&mut self, now: Time, nack: &Nack, config: &Config) {
+        self.on_answer(now);
+        let from = self.segments.partition_point(|s| s.first + u64::from(s.count) <= nack.base);
+        for place in from..self.segments.len() {
+            let segment = &mut self.segments[place];
+            if segment.first >= nack.base + u64::from(super::MAX_SEGMENT_PACKETS) {
+                break;
+            }
+            let count = u32::from(segment.count);
+            let reported = nack.missing.window(nack.base, segment.first, count);
+            let missing = reported.without(segment.missing);
+            if segment.acked || segment.attempt != nack.attempt || missing.is_empty() {
+                continue;
+            }
+            let lost = payload_of(missing, segment, config).min(segment.flying);
+            segment.missing = segment.missing.union(missing);
+            segment.flying -= lost;
+            if !segment.queued {
+                segment.queued = true;
+                self.resend.push_back(segment.first);
+            }
+            let (sent_at, end) = (segment.sent_at, segment.end);
+            let bytes = Bytes::new(u64::from(lost));
+            self.rate.on_loss(
+                now,
+                Transmission { sent_at, bytes, end },
+                bytes,
+                LossCause::Detected,
+            );
+        }
+    }
+
+    /// Anything that the peer says ends the silence.
+    fn on_answer(&mut self, now: Time) {
+        (self.backoff, self.probing, self.silent_since) = (0, false, now);
+    }
+
+    /// When silence has lasted too long; [`None`] while nothing is out, or while a burst has not
+    /// left the NIC yet.
+    pub(super) fn timeout_at(&self) -> Option<Time> {
+        let out = !self.segments.is_empty() && self.burst.is_none();
+        out.then(|| self.silent_since + self.rtt.rto(self.backoff))
+    }
+
+    /// Nothing was heard: all that is out counts as lost, and one packet asks what has arrived.
+    pub(super) fn on_timeout(&mut self, now: Time) {
+        let cause = if self.backoff == 0 { LossCause::Timeout } else { LossCause::Persistent };
+        let (mut bytes, mut newest) = (0, None);
+        for segment in self.segments.iter_mut().filter(|segment| !segment.acked) {
+            bytes += u64::from(std::mem::take(&mut segment.flying));
+            segment.lost = true;
+            newest = Some((segment.sent_at, segment.end));
+            if !segment.queued {
+                segment.queued = true;
+                self.resend.push_back(segment.first);
+            }
+        }
+        if let Some((sent_at, end)) = newest {
+            let bytes = Bytes::new(bytes);
+            self.rate.on_loss(now, Transmission { sent_at, bytes, end }, bytes, cause);
+        }
+        self.backoff += 1;
+        self.probing = false;
+        self.silent_since = now;
+    }
+
+    fn find(&self, first: u64) -> Option<usize> {
+        // The oldest one, nearly always.
+        if self.segments.front().is_some_and(|segment| segment.first == first) {
+            return Some(0);
+        }
+        self.segments.binary_search_by_key(&first, |segment| segment.first).ok()
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a payload is below an MTU")]
+fn payload_of(packets: PacketSet, segment: &Segment, config: &Config) -> u32 {
+    let full = config.payload.get() as u32;
+    let last = u32::from(segment.count) - 1;
+    if packets.contains(last) {
+        full * (packets.len() - 1) + (segment.bytes - full * last)
+    } else {
+        full * packets.len()
+    }
+}
