@@ -19,21 +19,21 @@
 //!
 //! ```
 //! use incast_cc::{AnyAlgorithm, Time};
-//! use incast_transport::message::{Config, Endpoint, Event, Operation, Role};
+//! use incast_transport::message::{Config, Endpoint, Operation, Role};
 //!
 //! let timely = AnyAlgorithm::named("timely").unwrap();
-//! let mut client: Endpoint = Endpoint::new(Config::default());
-//! let mut server: Endpoint = Endpoint::new(Config::default());
+//! let host = || Endpoint::new(Config::default(), Box::new(move |flow, _| timely.start(flow)));
+//! let (mut client, mut server) = (host(), host());
 //! // Each side names the connection by the index that the other side gave it.
-//! client.open(Role::Sender { peer: 0, start: &|flow| timely.start(flow) }, Time::ZERO);
-//! server.open(Role::Receiver { peer: 0 }, Time::ZERO);
-//! client.post(Time::ZERO, 0, Operation::Write { bytes: 100_000 });
-//! while let Some(packet) = client.poll_transmit(Time::ZERO) {
-//!     server.handle(Time::ZERO, &packet, false); // a wire without delay
+//! let connection = client.open(Role::Sender, 0);
+//! server.open(Role::Receiver, connection);
+//! client.post(Time::ZERO, connection, Operation::Write { bytes: 100_000 });
+//! while let Some(out) = client.poll_transmit(Time::ZERO) {
+//!     server.handle(Time::ZERO, &out.packet, false); // a wire without delay
 //! }
-//! // TIMELY paces whole segments: the second one is not due yet.
-//! assert!(client.next_timer().unwrap() > Time::ZERO);
-//! assert_eq!(server.poll_event(), None::<Event>);
+//! // TIMELY paces whole segments: the first has arrived, the second is not due yet.
+//! assert_eq!(server.receiver(0).delivered_bytes(), 64_000);
+//! assert!(client.next_timer(Time::ZERO).unwrap() > Time::ZERO);
 //! ```
 
 mod endpoint;
@@ -44,7 +44,9 @@ mod receiver;
 pub mod rtt;
 mod sender;
 
-pub use endpoint::{Config, ConfigError, Endpoint, Event, Operation, Role};
+pub use endpoint::{
+    Config, ConfigError, Endpoint, Event, Operation, Outgoing, Purpose, Role, Starter,
+};
 pub use packet::{Ack, Body, Data, MAX_SEGMENT_PACKETS, Nack, Packet, PacketSet};
 pub use receiver::Receiver;
 pub use sender::{Sample, Sender};

@@ -7,8 +7,8 @@ use std::fmt;
 use incast_cc::{AnyControl, Bytes, CongestionControl, Flow, Rate, Span, Time};
 
 use super::pacing::PacingEngine;
-use super::packet::{Body, MAX_SEGMENT_PACKETS, Packet};
-use super::receiver::Receiver;
+use super::packet::{Ack, Body, MAX_SEGMENT_PACKETS, Packet};
+use super::receiver::{Delivered, Receiver};
 use super::sender::{ENDLESS, Sample, Sender};
 
 /// Payload of a read request.
@@ -95,21 +95,34 @@ impl Config {
     }
 }
 
-/// What an endpoint does on a connection, and the index that the peer knows it by.
-pub enum Role<'a, C> {
-    /// Sends payload. Starts an algorithm, which is told what is known of the flow.
-    Sender {
-        /// The connection's index at the peer.
-        peer: u32,
-        /// Starts the algorithm.
-        start: &'a dyn Fn(&Flow) -> C,
-    },
-    /// Receives payload, and may send requests for it.
-    Receiver {
-        /// The connection's index at the peer.
-        peer: u32,
+/// What an endpoint does on a connection. Payload flows one way; the index that the peer knows the
+/// connection by is told when it is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Sends payload, paced by an algorithm.
+    Sender,
+    /// Receives payload.
+    Receiver,
+    /// Sends requests for reads. They are messages too, but small: no algorithm paces them.
+    Requester,
+    /// Receives requests, and answers each on the connection `answers`, where it is the sender.
+    Responder {
+        /// The connection on which the answers are sent.
+        answers: u32,
     },
 }
+
+/// What an algorithm is started for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Payload.
+    Data,
+    /// Requests of a [`Role::Requester`].
+    Requests,
+}
+
+/// Starts the algorithm of a flow.
+pub type Starter<C> = Box<dyn Fn(&Flow, Purpose) -> C + Send + Sync>;
 
 /// What an application asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,6 +172,8 @@ pub enum Event {
 #[derive(Clone, Debug)]
 struct Connection<C> {
     peer: u32,
+    role: Role,
+    /// Made at the first message.
     sender: Option<Sender<C>>,
     delivered: u64,
     completed: u64,
@@ -166,21 +181,33 @@ struct Connection<C> {
     timeout_armed: Option<Time>,
 }
 
+/// A packet to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outgoing {
+    /// The connection's index here; the carrier knows where its peer is.
+    pub connection: u32,
+    /// The packet, with the connection's index at the peer.
+    pub packet: Packet,
+}
+
 /// The transport of one host.
 pub struct Endpoint<C = AnyControl> {
     config: Config,
+    start: Starter<C>,
     connections: Vec<Connection<C>>,
     /// Apart from the connections: a host that only receives touches nothing else per packet.
     receivers: Vec<Receiver>,
     pacing: PacingEngine,
-    /// ACKs and reports, with the time at which the hardware has made them.
-    replies: VecDeque<(Time, Packet)>,
+    /// ACKs and reports, with the time at which the hardware has made them and their connection here.
+    replies: VecDeque<(Time, Outgoing)>,
     /// When to look at a connection's silence; an entry may come early, never late.
     timeouts: BinaryHeap<Reverse<(Time, u32)>>,
     /// Algorithms that asked for a timer.
     timers: BinaryHeap<Reverse<(Time, u32)>>,
     events: VecDeque<Event>,
-    senders: u32,
+    /// What the receiver says about the packet in hand.
+    answers: Vec<Body>,
+    messages: Vec<Delivered>,
 }
 
 impl<C: CongestionControl> Endpoint<C> {
@@ -188,12 +215,13 @@ impl<C: CongestionControl> Endpoint<C> {
     ///
     /// # Panics
     /// When [`Config::check`] fails.
-    pub fn new(config: Config) -> Self {
+    pub fn new(config: Config, start: Starter<C>) -> Self {
         if let Err(error) = config.check() {
             panic!("{error}");
         }
         Self {
             config,
+            start,
             connections: Vec::new(),
             receivers: Vec::new(),
             pacing: PacingEngine::default(),
@@ -201,126 +229,153 @@ impl<C: CongestionControl> Endpoint<C> {
             timeouts: BinaryHeap::new(),
             timers: BinaryHeap::new(),
             events: VecDeque::with_capacity(64),
-            senders: 0,
+            answers: Vec::with_capacity(8),
+            messages: Vec::with_capacity(8),
         }
     }
 
-    /// Opens a connection and returns its index, which the peer must be told.
+    /// Opens a connection, which the peer has as `peer`, and returns its index, which the peer must
+    /// be told.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "as many connections do not fit the memory"
     )]
-    pub fn open(&mut self, role: Role<'_, C>, now: Time) -> u32 {
+    pub fn open(&mut self, role: Role, peer: u32) -> u32 {
         let index = self.connections.len() as u32;
-        let (peer, sender) = match role {
-            Role::Receiver { peer } => (peer, None),
-            Role::Sender { peer, start } => {
-                let mut flow = Flow::new(self.config.segment, self.config.line_rate);
-                (flow.now, flow.mss) = (now, self.config.payload);
-                flow.active_flows = self.senders;
-                flow.seed = u64::from(index);
-                self.senders += 1;
-                (peer, Some(Sender::new(start(&flow), &self.config, now)))
-            }
-        };
-        let connection =
-            Connection { peer, sender, delivered: 0, completed: 0, timeout_armed: None };
-        self.connections.push(connection);
+        self.connections.push(Connection {
+            peer,
+            role,
+            sender: None,
+            delivered: 0,
+            completed: 0,
+            timeout_armed: None,
+        });
         self.receivers.push(Receiver::default());
         self.pacing.add();
         index
     }
 
-    /// Gives a connection that only received an algorithm to send with: the requester of reads and
-    /// the responder both send.
-    pub fn open_sender(&mut self, connection: u32, now: Time, control: C) {
-        let sender = Sender::new(control, &self.config, now);
-        self.connections[connection as usize].sender = Some(sender);
-    }
-
     /// The application asks for something.
     ///
     /// # Panics
-    /// When the connection was opened to receive only.
+    /// When the connection's role does not allow it.
     pub fn post(&mut self, now: Time, connection: u32, operation: Operation) {
-        let (bytes, read) = match operation {
-            Operation::Write { bytes } => (bytes.clamp(1, ENDLESS - 1), 0),
-            Operation::Stream => (ENDLESS, 0),
-            Operation::Read { bytes } => (REQUEST_BYTES, bytes.clamp(1, ENDLESS - 1)),
-            Operation::ReadStream => (REQUEST_BYTES, ENDLESS),
+        let (role, bytes, read) = match operation {
+            Operation::Write { bytes } => (Role::Sender, bytes.clamp(1, ENDLESS - 1), 0),
+            Operation::Stream => (Role::Sender, ENDLESS, 0),
+            Operation::Read { bytes } => {
+                (Role::Requester, REQUEST_BYTES, bytes.clamp(1, ENDLESS - 1))
+            }
+            Operation::ReadStream => (Role::Requester, REQUEST_BYTES, ENDLESS),
         };
-        let sender = self.connections[connection as usize].sender.as_mut();
-        let sender = sender.unwrap_or_else(|| panic!("connection {connection} does not send"));
-        sender.post(now, bytes, read);
-        self.reschedule(connection);
+        let is = self.connections[connection as usize].role;
+        assert!(is == role, "connection {connection} is {is:?}, {operation:?} takes {role:?}");
+        self.post_message(now, connection, bytes, read);
     }
 
-    /// A packet has arrived; `marked` tells whether a switch saw congestion.
+    fn post_message(&mut self, now: Time, connection: u32, bytes: u64, read: u64) {
+        if self.connections[connection as usize].sender.is_none() {
+            self.start_sender(now, connection);
+        }
+        if let Some(sender) = &mut self.connections[connection as usize].sender {
+            sender.post(now, bytes, read);
+        }
+        self.reschedule(now, connection);
+    }
+
+    fn start_sender(&mut self, now: Time, connection: u32) {
+        let mut flow = Flow::new(self.config.segment, self.config.line_rate);
+        (flow.now, flow.mss) = (now, self.config.payload);
+        let senders = self.connections.iter().filter(|c| c.role == Role::Sender);
+        let active = senders.filter_map(|c| c.sender.as_ref()).filter(|s| !s.is_idle()).count();
+        flow.active_flows = u32::try_from(active).unwrap_or(u32::MAX);
+        flow.seed = u64::from(connection);
+        let requests = self.connections[connection as usize].role == Role::Requester;
+        let purpose = if requests { Purpose::Requests } else { Purpose::Data };
+        let sender = Sender::new((self.start)(&flow, purpose), &self.config, now);
+        self.connections[connection as usize].sender = Some(sender);
+    }
+
+    /// A packet has arrived; `marked` tells whether a switch saw congestion. Returns whether there is
+    /// anything to do now: a reply to send, an event to read, a sender to serve.
     #[inline]
-    pub fn handle(&mut self, now: Time, packet: &Packet, marked: bool) {
+    pub fn handle(&mut self, now: Time, packet: &Packet, marked: bool) -> bool {
         let index = packet.connection;
         match &packet.body {
             Body::Data(data) => {
-                let connection = &mut self.connections[index as usize];
-                let (peer, replies) = (connection.peer, &mut self.replies);
-                let ready_at = now + self.config.ack_turnaround;
-                let mut request = 0;
+                let (answers, messages) = (&mut self.answers, &mut self.messages);
                 self.receivers[index as usize].handle(
                     data,
                     marked,
-                    |body| replies.push_back((ready_at, Packet { connection: peer, body })),
-                    |message| {
-                        if message.read == 0 {
-                            let message = connection.delivered;
-                            connection.delivered += 1;
-                            self.events.push_back(Event::Delivered { connection: index, message });
-                        } else {
-                            request = message.read;
-                        }
-                    },
+                    |body| answers.push(body),
+                    |message| messages.push(message),
                 );
-                if request > 0 {
-                    self.respond(now, index, request);
+                let news = !self.answers.is_empty() || !self.messages.is_empty();
+                if news {
+                    self.settle(now, index);
                 }
+                news
             }
             Body::Ack(ack) => {
-                let connection = &mut self.connections[index as usize];
-                let Some(sender) = &mut connection.sender else { return };
-                let (sample, messages) = sender.on_ack(now, ack);
-                if let Some(sample) = sample {
-                    self.events.push_back(Event::Sampled { connection: index, sample });
-                }
-                for _ in 0..messages {
-                    let message = connection.completed;
-                    connection.completed += 1;
-                    self.events.push_back(Event::Completed { connection: index, message });
-                }
-                self.reschedule(index);
+                self.on_ack(now, index, ack);
+                true
             }
             Body::Nack(nack) => {
                 let config = &self.config;
-                let Some(sender) = &mut self.connections[index as usize].sender else { return };
-                sender.on_nack(now, nack, config);
-                self.reschedule(index);
+                if let Some(sender) = &mut self.connections[index as usize].sender {
+                    sender.on_nack(now, nack, config);
+                    self.reschedule(now, index);
+                }
+                true
             }
         }
     }
 
-    /// The responder of a read: the answer is a message of its own, paced here.
-    fn respond(&mut self, now: Time, connection: u32, bytes: u64) {
-        if let Some(sender) = &mut self.connections[connection as usize].sender {
-            sender.post(now, bytes, 0);
-            self.reschedule(connection);
+    /// Passes on what the receiver has said about a packet.
+    fn settle(&mut self, now: Time, index: u32) {
+        let Connection { peer, role, .. } = self.connections[index as usize];
+        let ready_at = now + self.config.ack_turnaround;
+        for body in self.answers.drain(..) {
+            let packet = Packet { connection: peer, body };
+            self.replies.push_back((ready_at, Outgoing { connection: index, packet }));
         }
+        for place in 0..self.messages.len() {
+            let Delivered { read } = self.messages[place];
+            if let Role::Responder { answers } = role {
+                // The answer is a message of its own, paced here.
+                self.post_message(now, answers, read, 0);
+            } else {
+                let connection = &mut self.connections[index as usize];
+                let message = connection.delivered;
+                connection.delivered += 1;
+                self.events.push_back(Event::Delivered { connection: index, message });
+            }
+        }
+        self.messages.clear();
+    }
+
+    fn on_ack(&mut self, now: Time, index: u32, ack: &Ack) {
+        let connection = &mut self.connections[index as usize];
+        let Some(sender) = &mut connection.sender else { return };
+        let (sample, messages) = sender.on_ack(now, ack);
+        if let Some(sample) = sample {
+            self.events.push_back(Event::Sampled { connection: index, sample });
+        }
+        for _ in 0..messages {
+            let message = connection.completed;
+            connection.completed += 1;
+            self.events.push_back(Event::Completed { connection: index, message });
+        }
+        self.reschedule(now, index);
     }
 
     /// An ACK or report that the hardware has ready; these go before data.
     #[inline]
-    pub fn poll_reply(&mut self, now: Time) -> Option<Packet> {
+    pub fn poll_reply(&mut self, now: Time) -> Option<Outgoing> {
         match self.replies.front() {
-            Some(&(ready_at, packet)) if ready_at <= now => {
+            Some(&(ready_at, reply)) if ready_at <= now => {
                 self.replies.pop_front();
-                Some(packet)
+                Some(reply)
             }
             _ => None,
         }
@@ -328,31 +383,31 @@ impl<C: CongestionControl> Endpoint<C> {
 
     /// The next data packet that may leave now. The NIC calls it when it is free.
     #[inline]
-    pub fn poll_data(&mut self, now: Time) -> Option<Packet> {
+    pub fn poll_data(&mut self, now: Time) -> Option<Outgoing> {
         while let Some(index) = self.pacing.serve() {
             let connection = &mut self.connections[index as usize];
             let Some(sender) = &mut connection.sender else { continue };
             let Some(data) = sender.next_packet(now, &self.config) else {
                 // Acknowledged while it was being sent again.
-                self.reschedule(index);
+                self.reschedule(now, index);
                 continue;
             };
             let packet = Packet { connection: connection.peer, body: Body::Data(data) };
             if data.ack_request {
-                self.reschedule(index);
+                self.reschedule(now, index);
             } else if sender.send_time(&self.config) == Some(now) {
                 self.pacing.put_back(index);
             } else {
                 self.pacing.schedule(index, sender.send_time(&self.config));
             }
-            return Some(packet);
+            return Some(Outgoing { connection: index, packet });
         }
         None
     }
 
     /// [`poll_reply`](Self::poll_reply), else [`poll_data`](Self::poll_data), with what is due
     /// released: for a carrier without priorities.
-    pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Outgoing> {
         self.on_timer(now);
         self.poll_reply(now).or_else(|| self.poll_data(now))
     }
@@ -363,17 +418,26 @@ impl<C: CongestionControl> Endpoint<C> {
         self.pacing.has_ready()
     }
 
+    /// Whether a reply may leave now.
+    #[inline]
+    pub fn has_reply(&self, now: Time) -> bool {
+        self.replies.front().is_some_and(|&(ready_at, _)| ready_at <= now)
+    }
+
     /// What has happened since the last call.
     #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// When [`on_timer`](Self::on_timer) has something to do, or a reply becomes ready.
+    /// When [`on_timer`](Self::on_timer) has something to do, or a reply becomes ready; what is ready
+    /// `now` waits for the NIC alone and does not count.
     #[inline]
-    pub fn next_timer(&mut self) -> Option<Time> {
+    pub fn next_timer(&mut self, now: Time) -> Option<Time> {
         let mut next = self.pacing.next_release().unwrap_or(Time::MAX);
-        if let Some(&(ready_at, _)) = self.replies.front() {
+        if let Some(&(ready_at, _)) = self.replies.front()
+            && ready_at > now
+        {
             next = next.min(ready_at);
         }
         if let Some(&Reverse((at, _))) = self.timeouts.peek() {
@@ -418,7 +482,7 @@ impl<C: CongestionControl> Endpoint<C> {
             {
                 sender.on_timeout(now);
             }
-            self.reschedule(index);
+            self.reschedule(now, index);
         }
     }
 
@@ -432,15 +496,17 @@ impl<C: CongestionControl> Endpoint<C> {
             if let Some(sender) = &mut self.connections[index as usize].sender {
                 sender.on_timer(now);
             }
-            self.reschedule(index);
+            self.reschedule(now, index);
         }
     }
 
     /// Asks a sender when it may send next and when it wants to be woken.
-    fn reschedule(&mut self, index: u32) {
+    fn reschedule(&mut self, now: Time, index: u32) {
         let connection = &mut self.connections[index as usize];
         let Some(sender) = &connection.sender else { return };
-        self.pacing.schedule(index, sender.send_time(&self.config));
+        // A send time that has passed while the NIC was busy is now: time does not go back.
+        let send_time = sender.send_time(&self.config).map(|at| at.max(now));
+        self.pacing.schedule(index, send_time);
         if connection.timeout_armed.is_none()
             && let Some(at) = sender.timeout_at()
         {

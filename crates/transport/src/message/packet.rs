@@ -12,6 +12,16 @@ pub struct Packet {
     pub body: Body,
 }
 
+impl Packet {
+    /// Payload in bytes; none but data packets have any.
+    pub const fn payload(&self) -> u32 {
+        match &self.body {
+            Body::Data(data) => data.payload,
+            Body::Ack(_) | Body::Nack(_) => 0,
+        }
+    }
+}
+
 /// The kinds of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {

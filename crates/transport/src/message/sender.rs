@@ -118,6 +118,11 @@ impl<C: CongestionControl> Sender<C> {
         &self.rtt
     }
 
+    /// The rate that segments leave at: the algorithm's, or its window over the RTT.
+    pub fn pacing_rate(&self) -> Rate {
+        super::rate::pacing_rate(self.rate.limits(), self.rtt.srtt())
+    }
+
     /// Packets sent again.
     pub const fn retransmissions(&self) -> u64 {
         self.retransmissions
@@ -163,7 +168,7 @@ impl<C: CongestionControl> Sender<C> {
             Pacing::Rate(rate) => rate,
             Pacing::Unpaced => Rate::MAX,
             Pacing::Window { gain_percent } => {
-                let rate = super::rate::pacing_rate(self.rate.limits(), self.rtt.srtt());
+                let rate = self.pacing_rate();
                 if rate.is_zero() { Rate::MAX } else { rate * u64::from(gain_percent) / 100 }
             }
         }
@@ -346,7 +351,7 @@ impl<C: CongestionControl> Sender<C> {
             messages += u32::from(front.ends_message);
             self.segments.pop_front();
         }
-        let rate = super::rate::pacing_rate(self.rate.limits(), self.rtt.srtt());
+        let rate = self.pacing_rate();
         (sample.map(|rtt| Sample { rtt, rate }), messages)
     }
 

@@ -1,0 +1,365 @@
+//! From a scenario to a network that is ready to run.
+
+use std::collections::BTreeMap;
+
+use incast_cc::line_rate::LineRate;
+use incast_cc::{Algorithm, AnyAlgorithm, AnyControl, Bytes, Rate, Span, Time};
+use incast_transport::message::{self, Config, Endpoint, Purpose, Role};
+use rand_core::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+use crate::network::buffer::{BufferConfig, PfcConfig, SharedBuffer};
+use crate::network::calendar::Calendar;
+use crate::network::frame::PFC_FRAME_BYTES;
+use crate::network::host::{Host, Post, Socket, WireFormat};
+use crate::network::link::Link;
+use crate::network::port::{Port, Transmitter};
+use crate::network::switch::Switch;
+use crate::network::trace::{Trace, TraceConfig};
+use crate::network::{Component, ComponentKind, Network as Net};
+use crate::scenario::{HostGroup, Network, Operation, Scenario, Traffic};
+use crate::topology::{Cable, Topology};
+
+/// One connection of the scenario's traffic.
+#[derive(Clone, Debug)]
+pub(crate) struct Flow {
+    /// The host that starts it.
+    pub(crate) source: u32,
+    /// The host at the other end.
+    pub(crate) destination: u32,
+    pub(crate) operation: Operation,
+    pub(crate) start: Time,
+    /// Size of a message; [`None`] has no end.
+    pub(crate) message: Option<Bytes>,
+    pub(crate) count: u32,
+    pub(crate) every: Span,
+    /// Where payload leaves and where it arrives: host and connection.
+    pub(crate) sender: (u32, u32),
+    pub(crate) receiver: (u32, u32),
+}
+
+impl Flow {
+    /// When a message is posted.
+    pub(crate) fn posted_at(&self, message: u64) -> Time {
+        self.start + self.every * message
+    }
+}
+
+impl Network {
+    pub(crate) fn group_names(&self) -> Vec<&str> {
+        self.groups()
+            .filter(|group| group.count.is_some())
+            .map(|group| group.name.as_str())
+            .collect()
+    }
+
+    fn groups(&self) -> Box<dyn Iterator<Item = &HostGroup> + '_> {
+        match self {
+            Self::Star(star) => Box::new(star.hosts.iter()),
+            Self::Dumbbell(dumbbell) => Box::new(dumbbell.left.iter().chain(&dumbbell.right)),
+        }
+    }
+
+    /// The numbers of the hosts that `name` stands for: a group, or one host.
+    pub(crate) fn hosts_called(&self, name: &str, net: &Topology) -> Vec<u32> {
+        let members: Vec<String> =
+            self.groups().filter(|group| group.name == name).flat_map(hosts_named).collect();
+        let wanted =
+            |host: &String| if members.is_empty() { host == name } else { members.contains(host) };
+        (0..).zip(&net.hosts).filter(|(_, host)| wanted(host)).map(|(number, _)| number).collect()
+    }
+}
+
+/// The names of a group's hosts.
+pub(crate) fn hosts_named(group: &HostGroup) -> impl Iterator<Item = String> + '_ {
+    let count = group.count;
+    (0..count.unwrap_or(1)).map(move |i| match count {
+        Some(_) => format!("{}{i}", group.name),
+        None => group.name.clone(),
+    })
+}
+
+/// The network's nodes and cables.
+pub(crate) fn topology(network: &Network) -> Topology {
+    let mut net = Topology::default();
+    let attach = |net: &mut Topology, groups: &[HostGroup], switch| {
+        for group in groups {
+            for name in hosts_named(group) {
+                let host = net.host(name);
+                net.connect(host, switch, group.rate, group.delay);
+            }
+        }
+    };
+    match network {
+        Network::Star(star) => {
+            let switch = net.switch("switch".into());
+            attach(&mut net, &star.hosts, switch);
+        }
+        Network::Dumbbell(dumbbell) => {
+            let (left, right) =
+                (net.switch("left-switch".into()), net.switch("right-switch".into()));
+            attach(&mut net, &dumbbell.left, left);
+            attach(&mut net, &dumbbell.right, right);
+            net.connect(left, right, dumbbell.bottleneck.rate, dumbbell.bottleneck.delay);
+        }
+    }
+    net
+}
+
+/// What can still arrive when a port has said stop: the pause waits for a packet that is being sent
+/// and travels there; at the far end a packet may just have started, and what is on the link comes;
+/// the packet that crossed the threshold is one more.
+pub(crate) fn headroom(scenario: &Scenario, cable: &Cable) -> Bytes {
+    scenario.switch.pfc.headroom.unwrap_or_else(|| {
+        let on_the_way = cable.rate.bytes_in(cable.delay * 2) + Bytes::new(1);
+        on_the_way + scenario.transport.mtu * 3 + Bytes::new(u64::from(PFC_FRAME_BYTES))
+    })
+}
+
+/// Everything of a run before its first event.
+pub(crate) struct Built {
+    pub(crate) net: Net,
+    pub(crate) topology: Topology,
+    pub(crate) flows: Vec<Flow>,
+}
+
+/// Builds the network and what its applications will post.
+pub(crate) fn build(
+    scenario: &Scenario,
+    algorithm: AnyAlgorithm,
+    seed: u64,
+    traces: TraceConfig,
+) -> Built {
+    let topology = topology(&scenario.network);
+    let mut net = assemble(scenario, &topology, algorithm, traces);
+    let mut flows = flows(scenario, &topology, seed);
+    connect(&mut net, &mut flows);
+    net.start(Time::ZERO + scenario.run.warmup);
+    Built { net, topology, flows }
+}
+
+/// The length of an interval of the time series.
+pub(crate) fn interval(scenario: &Scenario) -> Span {
+    let run = &scenario.run;
+    run.interval.unwrap_or((run.duration / 400).max(Span::from_us(1)).min(run.duration))
+}
+
+/// Numbers the components node by node: hosts first, as they are described, then switches.
+struct Numbering {
+    components: Vec<Component>,
+}
+
+impl Numbering {
+    #[expect(clippy::cast_possible_truncation, reason = "bounded by the hosts of a scenario")]
+    fn add(&mut self, kind: ComponentKind, node: usize, link: usize, port: usize) -> u32 {
+        let component = Component { kind, node: node as u32, link: link as u32, port: port as u16 };
+        self.components.push(component);
+        self.components.len() as u32 - 1
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "bounded by the hosts of a scenario")]
+fn assemble(
+    scenario: &Scenario,
+    topology: &Topology,
+    algorithm: AnyAlgorithm,
+    traces: TraceConfig,
+) -> Net {
+    use ComponentKind::{
+        HostArrival, HostInterval, HostPort, HostStart, HostTimer, SwitchArrival, SwitchInterval,
+        SwitchPort,
+    };
+    let start = Time::ZERO + scenario.run.warmup;
+    let ports = topology.ports();
+    // Link 2c leads from the first end of cable c to the second, link 2c + 1 back.
+    let outgoing = |&(cable, end): &(usize, usize)| cable * 2 + end;
+    let incoming = |&(cable, end): &(usize, usize)| cable * 2 + 1 - end;
+    let mut numbers = Numbering { components: Vec::new() };
+    let mut arrivals = vec![0; topology.cables.len() * 2];
+    let mut hosts = Vec::with_capacity(topology.hosts.len());
+    for (host, cables) in ports.hosts.iter().enumerate() {
+        let cable = &cables[0];
+        numbers.add(HostStart, host, 0, 0);
+        numbers.add(HostInterval, host, 0, 0);
+        let port = numbers.add(HostPort, host, 0, 0);
+        arrivals[incoming(cable)] = numbers.add(HostArrival, host, incoming(cable), 0);
+        let timer = numbers.add(HostTimer, host, 0, 0);
+        let nic = Transmitter::new(outgoing(cable) as u32, port, start);
+        let endpoint = endpoint(scenario, topology.cables[cable.0].rate, algorithm);
+        hosts.push(Host::new(
+            endpoint,
+            nic,
+            timer,
+            wire_format(scenario),
+            start,
+            Trace::new(traces),
+        ));
+    }
+    let mut switches = Vec::with_capacity(topology.switches.len());
+    for ((switch, cables), routes) in ports.switches.iter().enumerate().zip(topology.routes()) {
+        numbers.add(SwitchInterval, switch, 0, 0);
+        let mut out = Vec::with_capacity(cables.len());
+        for (port, cable) in cables.iter().enumerate() {
+            let component = numbers.add(SwitchPort, switch, 0, port);
+            out.push(Port::new(Transmitter::new(outgoing(cable) as u32, component, start), start));
+        }
+        for (port, cable) in cables.iter().enumerate() {
+            arrivals[incoming(cable)] = numbers.add(SwitchArrival, switch, incoming(cable), port);
+        }
+        let reserved: Vec<_> = cables
+            .iter()
+            .map(|&(cable, _)| headroom(scenario, &topology.cables[cable]).get())
+            .collect();
+        let buffer = SharedBuffer::new(buffer_config(scenario), &reserved);
+        let threshold = scenario.switch.ecn_threshold.map(Bytes::get);
+        switches.push(Switch::new(out, routes, buffer, threshold, start, Trace::new(traces)));
+    }
+    let links = topology
+        .cables
+        .iter()
+        .enumerate()
+        .flat_map(|(i, cable)| [(i * 2, cable), (i * 2 + 1, cable)])
+        .map(|(link, cable)| Link::new(cable.rate, cable.delay, arrivals[link]))
+        .collect();
+    let calendar = Calendar::new(numbers.components.len());
+    Net {
+        hosts,
+        switches,
+        links,
+        components: numbers.components,
+        calendar,
+        interval: interval(scenario),
+        events: 0,
+        now: Time::ZERO,
+    }
+}
+
+fn buffer_config(scenario: &Scenario) -> BufferConfig {
+    let switch = &scenario.switch;
+    let pfc = switch.pfc.enabled.then(|| PfcConfig {
+        alpha: switch.pfc.alpha,
+        xoff: switch.pfc.xoff.map(Bytes::get),
+        xon_offset: switch.pfc.xon_offset.get(),
+    });
+    let queue_limit = switch.queue_limit.map(Bytes::get);
+    BufferConfig { total: switch.buffer.get(), alpha: switch.alpha, pfc, queue_limit }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the scenario bounds packets to 9,216 bytes")]
+fn wire_format(scenario: &Scenario) -> WireFormat {
+    let transport = &scenario.transport;
+    let (header, ack) = (transport.header.get() as u16, transport.ack.get() as u16);
+    WireFormat::new(header, ack, transport.ack_priority)
+}
+
+fn endpoint(scenario: &Scenario, line_rate: Rate, algorithm: AnyAlgorithm) -> Endpoint {
+    let transport = &scenario.transport;
+    let config = Config {
+        segment: transport.segment,
+        payload: transport.mtu.saturating_sub(transport.header),
+        header: transport.header,
+        line_rate,
+        ack_turnaround: transport.ack_turnaround,
+        rto_min: transport.rto_min,
+        rto_max: transport.rto_max,
+    };
+    let start = move |flow: &incast_cc::Flow, purpose| match purpose {
+        Purpose::Data => algorithm.start(flow),
+        Purpose::Requests => AnyControl::LineRate(LineRate::default().start(flow)),
+    };
+    Endpoint::new(config, Box::new(start))
+}
+
+/// The scenario's connections, in the order of its traffic, sources and destinations. Start times do
+/// not depend on the scheme, so that schemes are compared on the same run.
+fn flows(scenario: &Scenario, topology: &Topology, seed: u64) -> Vec<Flow> {
+    let mut random = Pcg64Mcg::seed_from_u64(seed);
+    let mut flows = Vec::new();
+    for traffic in &scenario.traffic {
+        let sources = scenario.network.hosts_called(&traffic.from, topology);
+        let destinations = scenario.network.hosts_called(&traffic.to, topology);
+        for &source in &sources {
+            for &destination in destinations.iter().filter(|&&host| host != source) {
+                for _ in 0..traffic.connections {
+                    flows.push(flow(traffic, source, destination, &mut random));
+                }
+            }
+        }
+    }
+    flows
+}
+
+fn flow(traffic: &Traffic, source: u32, destination: u32, random: &mut Pcg64Mcg) -> Flow {
+    let spread = traffic.start_spread.as_ps();
+    let late = Span::from_ps(if spread == 0 { 0 } else { random.next_u64() % (spread + 1) });
+    Flow {
+        source,
+        destination,
+        operation: traffic.operation,
+        start: Time::ZERO + traffic.start + late,
+        message: traffic.message,
+        count: traffic.count,
+        every: traffic.every,
+        sender: (0, 0),
+        receiver: (0, 0),
+    }
+}
+
+/// Opens each flow's connections and lists what applications post.
+#[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the connections")]
+fn connect(net: &mut Net, flows: &mut [Flow]) {
+    let mut posts: BTreeMap<u32, Vec<Post>> = BTreeMap::new();
+    for (number, flow) in flows.iter_mut().enumerate() {
+        let number = number as u32;
+        let (source, destination) = (flow.source, flow.destination);
+        let (sender, receiver) = match flow.operation {
+            Operation::Write => (source, destination),
+            Operation::Read => (destination, source),
+        };
+        let (out, into) =
+            open(net, number, (sender, Role::Sender), (receiver, Role::Receiver), true);
+        (flow.sender, flow.receiver) = ((sender, out), (receiver, into));
+        let posting = match flow.operation {
+            Operation::Write => out,
+            Operation::Read => {
+                let answers = Role::Responder { answers: out };
+                let ends = ((source, Role::Requester), (destination, answers));
+                open(net, number, ends.0, ends.1, false).0
+            }
+        };
+        for message in 0..u64::from(flow.count) {
+            let bytes = flow.message.map(Bytes::get);
+            let operation = match (flow.operation, bytes) {
+                (Operation::Write, Some(bytes)) => message::Operation::Write { bytes },
+                (Operation::Write, None) => message::Operation::Stream,
+                (Operation::Read, Some(bytes)) => message::Operation::Read { bytes },
+                (Operation::Read, None) => message::Operation::ReadStream,
+            };
+            let post = Post { at: flow.posted_at(message), connection: posting, operation };
+            posts.entry(source).or_default().push(post);
+        }
+    }
+    for (host, posts) in posts {
+        net.hosts[host as usize].set_posts(posts, &mut net.calendar);
+    }
+}
+
+/// Opens a connection between two hosts; returns its index at each.
+fn open(
+    net: &mut Net,
+    flow: u32,
+    (a, role_a): (u32, Role),
+    (b, role_b): (u32, Role),
+    data: bool,
+) -> (u32, u32) {
+    let index = |net: &Net, host: u32| net.hosts[host as usize].sockets.len() as u32;
+    let (at_a, at_b) = (index(net, a), index(net, b));
+    let mut add = |host: u32, role, peer, peer_index| {
+        let host = &mut net.hosts[host as usize];
+        host.endpoint.open(role, peer_index);
+        host.add_socket(Socket { flow, peer, data });
+    };
+    add(a, role_a, b, at_b);
+    add(b, role_b, a, at_a);
+    (at_a, at_b)
+}

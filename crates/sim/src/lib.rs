@@ -1,0 +1,31 @@
+//! A packet-level simulator of datacenter networks.
+//!
+//! Time is integer picoseconds, every event belongs to one node, nodes reach each other only through
+//! links with a delay above zero, and simultaneous events have an order that follows from the
+//! topology: one seed gives one result, to the byte, on every machine and in every build.
+//!
+//! * [`scenario`]: what is simulated, read from TOML;
+//! * [`topology`]: nodes, cables, routes;
+//! * `network`: links, switches with shared buffers and PFC, hosts with an
+//!   [`Endpoint`](incast_transport::message::Endpoint) and a NIC, and the calendar of their events;
+//! * [`metrics`]: histograms and time-weighted queue lengths, streamed;
+//! * [`Simulation`] runs, and its [`Report`] has a summary and [`Table`]s.
+
+#![cfg_attr(
+    test,
+    allow(clippy::unwrap_used, clippy::float_cmp, reason = "a test fails by panicking")
+)]
+
+mod build;
+pub mod metrics;
+mod network;
+mod report;
+mod run;
+pub mod scenario;
+mod table;
+pub mod topology;
+
+pub use network::trace::TraceConfig;
+pub use report::{Books, Figure, Report, Summary};
+pub use run::Simulation;
+pub use table::{Column, Table, Values};

@@ -1,0 +1,107 @@
+//! The length of a queue over time, exact: weighted by how long each length lasted.
+
+use incast_cc::Time;
+
+use super::Histogram;
+
+/// Follows one queue: its lengths from the start of measurement on, its time series from the start
+/// of the run.
+#[derive(Clone, Debug)]
+pub struct Occupancy {
+    bytes: u64,
+    since: Time,
+    start: Time,
+    /// Picoseconds at each length, from `start` on.
+    lengths: Histogram,
+    /// Sum of length times duration since the last interval, and the greatest length in it.
+    interval_area: u128,
+    interval_max: u64,
+}
+
+impl Occupancy {
+    /// An empty queue at time zero, measured from `start` on.
+    pub fn new(start: Time) -> Self {
+        Self {
+            bytes: 0,
+            since: Time::ZERO,
+            start,
+            lengths: Histogram::default(),
+            interval_area: 0,
+            interval_max: 0,
+        }
+    }
+
+    /// The queue has `bytes` from now on.
+    #[inline]
+    pub fn set(&mut self, now: Time, bytes: u64) {
+        self.pass(now);
+        self.bytes = bytes;
+        self.interval_max = self.interval_max.max(bytes);
+    }
+
+    #[inline]
+    fn pass(&mut self, now: Time) {
+        let lasted = now.since(self.since).as_ps();
+        self.interval_area += u128::from(self.bytes) * u128::from(lasted);
+        let measured = now.since(self.since.max(self.start)).as_ps();
+        if measured > 0 {
+            self.lengths.add(self.bytes, measured);
+        }
+        self.since = now;
+    }
+
+    /// Ends an interval that began at `from`: mean and greatest length in it, in bytes.
+    pub fn end_interval(&mut self, from: Time, now: Time) -> (f64, u64) {
+        self.pass(now);
+        let mean = self.interval_area as f64 / now.since(from).as_ps().max(1) as f64;
+        self.interval_area = 0;
+        (mean, std::mem::replace(&mut self.interval_max, self.bytes))
+    }
+
+    /// Ends the measurement: the lengths, weighted by picoseconds.
+    pub fn finish(&mut self, now: Time) -> &Histogram {
+        self.pass(now);
+        &self.lengths
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use incast_cc::Span;
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Span::from_us(us)
+    }
+
+    #[test]
+    fn lengths_are_weighted_by_time() {
+        let mut queue = Occupancy::new(Time::ZERO);
+        queue.set(at(10), 100); // 10 us empty
+        queue.set(at(40), 50); // 30 us of 100
+        queue.set(at(60), 0); // 20 us of 50
+        let lengths = queue.finish(at(100)); // 40 us empty
+        assert_eq!(lengths.mean(), Some(40.0)); // (30 * 100 + 20 * 50) / 100
+        assert_eq!(lengths.quantile(0.5), Some(0.0));
+        assert_eq!(lengths.quantile(0.99), Some(100.0));
+    }
+
+    #[test]
+    fn what_was_before_the_start_does_not_count() {
+        let mut queue = Occupancy::new(at(100));
+        queue.set(at(10), 1_000);
+        queue.set(at(90), 10);
+        assert_eq!(queue.end_interval(at(0), at(100)).1, 1_000, "but the series shows it");
+        assert_eq!(queue.finish(at(200)).mean(), Some(10.0));
+    }
+
+    #[test]
+    fn intervals_have_their_own_mean_and_maximum() {
+        let mut queue = Occupancy::new(Time::ZERO);
+        queue.set(at(5), 80);
+        assert_eq!(queue.end_interval(at(0), at(10)), (40.0, 80));
+        queue.set(at(10), 20);
+        assert_eq!(queue.end_interval(at(10), at(20)), (20.0, 80));
+        assert_eq!(queue.end_interval(at(20), at(30)), (20.0, 20));
+    }
+}

@@ -1,0 +1,127 @@
+//! The network: nodes, links, and the events between them.
+//!
+//! Every event belongs to one node, and a node reaches another only through a [`link::Link`], whose
+//! delay is above zero. Nothing is shared between nodes. The order of simultaneous events at a node
+//! follows from its components' numbers: the start of measurement and the end of an interval of the
+//! time series, then ports that become free, then arrivals, each by port, then the timer.
+
+pub(crate) mod buffer;
+pub(crate) mod calendar;
+pub(crate) mod frame;
+pub(crate) mod host;
+pub(crate) mod link;
+pub(crate) mod port;
+pub(crate) mod switch;
+pub(crate) mod trace;
+
+use incast_cc::{Span, Time};
+
+use calendar::{Calendar, ComponentId};
+use host::Host;
+use link::Link;
+use switch::Switch;
+
+/// Something that has events.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Component {
+    pub(crate) kind: ComponentKind,
+    /// Number of the host or switch.
+    pub(crate) node: u32,
+    /// The link of an arrival.
+    pub(crate) link: u32,
+    pub(crate) port: u16,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ComponentKind {
+    HostStart,
+    HostInterval,
+    HostPort,
+    HostArrival,
+    HostTimer,
+    SwitchInterval,
+    SwitchPort,
+    SwitchArrival,
+}
+
+/// A network that runs.
+pub(crate) struct Network {
+    pub(crate) hosts: Vec<Host>,
+    pub(crate) switches: Vec<Switch>,
+    pub(crate) links: Vec<Link>,
+    pub(crate) components: Vec<Component>,
+    pub(crate) calendar: Calendar,
+    /// Length of the intervals of the time series.
+    pub(crate) interval: Span,
+    pub(crate) events: u64,
+    pub(crate) now: Time,
+}
+
+impl Network {
+    /// Schedules the first interval of every node, and the start of measurement.
+    pub(crate) fn start(&mut self, measure_from: Time) {
+        for (id, component) in (0..).zip(&self.components) {
+            match component.kind {
+                ComponentKind::HostInterval | ComponentKind::SwitchInterval => {
+                    self.calendar.schedule(id, Time::ZERO + self.interval);
+                }
+                ComponentKind::HostStart => self.calendar.schedule(id, measure_from),
+                _ => {}
+            }
+        }
+    }
+
+    /// Handles up to `events` events before `end`; returns whether there are more.
+    pub(crate) fn run(&mut self, end: Time, events: u64) -> bool {
+        for _ in 0..events {
+            let Some((now, id)) = self.calendar.pop_before(end) else {
+                self.now = end;
+                return false;
+            };
+            self.now = now;
+            self.events += 1;
+            self.handle(now, id);
+        }
+        true
+    }
+
+    #[inline]
+    fn handle(&mut self, now: Time, id: ComponentId) {
+        let Self { hosts, switches, links, calendar, .. } = self;
+        let component = self.components[id as usize];
+        let node = component.node as usize;
+        match component.kind {
+            ComponentKind::SwitchArrival => {
+                let frame = links[component.link as usize].arrive(calendar);
+                switches[node].on_arrival(now, component.port, frame, links, calendar);
+            }
+            ComponentKind::SwitchPort => {
+                switches[node].send(now, component.port, links, calendar);
+            }
+            ComponentKind::HostArrival => {
+                let frame = links[component.link as usize].arrive(calendar);
+                hosts[node].on_arrival(now, &frame, links, calendar);
+            }
+            ComponentKind::HostPort | ComponentKind::HostTimer => {
+                hosts[node].work(now, links, calendar);
+            }
+            ComponentKind::HostStart => hosts[node].start_measurement(),
+            ComponentKind::HostInterval => {
+                hosts[node].sample();
+                calendar.schedule(id, now + self.interval);
+            }
+            ComponentKind::SwitchInterval => {
+                let from = Time::from_ps(now.as_ps() - self.interval.as_ps());
+                switches[node].sample(from, now);
+                calendar.schedule(id, now + self.interval);
+            }
+        }
+    }
+
+    /// Ends the measurement.
+    pub(crate) fn finish(&mut self) {
+        let now = self.now;
+        self.hosts.iter_mut().for_each(|host| host.nic.finish(now));
+        self.switches.iter_mut().for_each(|switch| switch.finish(now));
+    }
+}

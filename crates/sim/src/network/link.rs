@@ -1,0 +1,94 @@
+//! Links: the only way from one node to another.
+
+use std::collections::VecDeque;
+
+use incast_cc::{Bytes, Rate, Span, Time};
+
+use super::calendar::{Calendar, ComponentId};
+use super::frame::Frame;
+
+/// One direction of a cable: what is on it, in the order of arrival.
+#[derive(Debug)]
+pub(crate) struct Link {
+    /// Propagation delay, above zero: what one node does reaches another only after it.
+    delay: Span,
+    serializer: Serializer,
+    /// The far end.
+    arrival: ComponentId,
+    flying: VecDeque<(Time, Frame)>,
+}
+
+/// Turns sizes into times at one rate.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Serializer {
+    rate: Rate,
+    /// Picoseconds per byte where that is whole, as at all common rates: spares a division per
+    /// packet. Zero elsewhere.
+    ps_per_byte: u64,
+}
+
+impl Serializer {
+    pub(crate) fn new(rate: Rate) -> Self {
+        let byte = rate.time_for(Bytes::new(1)).as_ps();
+        let exact = rate.time_for(Bytes::new(1 << 20)).as_ps() == byte << 20;
+        Self { rate, ps_per_byte: if exact { byte } else { 0 } }
+    }
+
+    #[inline]
+    pub(crate) fn time_for(self, wire: u16) -> Span {
+        if self.ps_per_byte > 0 {
+            Span::from_ps(self.ps_per_byte * u64::from(wire))
+        } else {
+            self.rate.time_for(Bytes::new(u64::from(wire)))
+        }
+    }
+}
+
+impl Link {
+    pub(crate) fn new(rate: Rate, delay: Span, arrival: ComponentId) -> Self {
+        let flying = VecDeque::with_capacity(16);
+        Self { delay, serializer: Serializer::new(rate), arrival, flying }
+    }
+
+    /// Puts a frame on the link; returns when its last bit has left the sender.
+    #[inline]
+    pub(crate) fn transmit(&mut self, now: Time, frame: Frame, calendar: &mut Calendar) -> Time {
+        let sent = now + self.serializer.time_for(frame.wire);
+        let arrives = sent + self.delay;
+        if self.flying.is_empty() {
+            calendar.schedule(self.arrival, arrives);
+        }
+        self.flying.push_back((arrives, frame));
+        sent
+    }
+
+    /// The frame that arrives now.
+    #[inline]
+    pub(crate) fn arrive(&mut self, calendar: &mut Calendar) -> Frame {
+        let (_, frame) =
+            self.flying.pop_front().unwrap_or_else(|| unreachable!("it was scheduled"));
+        if let Some(&(arrives, _)) = self.flying.front() {
+            calendar.schedule(self.arrival, arrives);
+        }
+        frame
+    }
+
+    /// What is on the link, for the books.
+    pub(crate) fn flying(&self) -> impl Iterator<Item = &Frame> {
+        self.flying.iter().map(|(_, frame)| frame)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_picoseconds_per_byte_spare_the_division() {
+        assert_eq!(Serializer::new(Rate::from_gbps(10)).ps_per_byte, 800);
+        assert_eq!(Serializer::new(Rate::from_bps(1_600_000_000_000)).ps_per_byte, 5);
+        let third = Serializer::new(Rate::from_gbps(3));
+        assert_eq!(third.ps_per_byte, 0);
+        assert_eq!(third.time_for(1_500), Rate::from_gbps(3).time_for(Bytes::new(1_500)));
+    }
+}

@@ -1,0 +1,111 @@
+//! Full traces, kept only when asked for.
+
+use incast_cc::{Rate, Span, Time};
+use incast_transport::message::Body;
+
+use super::frame::{Frame, FrameKind};
+
+/// Which traces to keep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TraceConfig {
+    /// Every change of every queue.
+    pub queues: bool,
+    /// Every RTT sample and the rate after it.
+    pub flows: bool,
+    /// Every packet that a port sends or drops.
+    pub packets: bool,
+}
+
+/// The traces of one node.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Trace {
+    config: TraceConfig,
+    pub(crate) queues: Vec<QueueRow>,
+    pub(crate) flows: Vec<FlowRow>,
+    pub(crate) packets: Vec<PacketRow>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct QueueRow {
+    pub(crate) at: Time,
+    pub(crate) port: u16,
+    pub(crate) bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FlowRow {
+    pub(crate) at: Time,
+    pub(crate) flow: u32,
+    pub(crate) rtt: Span,
+    pub(crate) rate: Rate,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PacketRow {
+    pub(crate) at: Time,
+    pub(crate) port: u16,
+    pub(crate) frame: Frame,
+    pub(crate) event: PacketEvent,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PacketEvent {
+    Sent,
+    Dropped,
+}
+
+impl PacketEvent {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Sent => "sent",
+            Self::Dropped => "dropped",
+        }
+    }
+}
+
+impl PacketRow {
+    pub(crate) fn kind(&self) -> &'static str {
+        match (self.frame.kind, &self.frame.packet.body) {
+            (FrameKind::Pause, _) => "pause",
+            (FrameKind::Resume, _) => "resume",
+            (_, Body::Data(_)) => "data",
+            (_, Body::Ack(_)) => "ack",
+            (_, Body::Nack(_)) => "nack",
+        }
+    }
+
+    pub(crate) fn sequence(&self) -> u64 {
+        match &self.frame.packet.body {
+            Body::Data(data) => data.sequence,
+            Body::Ack(ack) => ack.segment,
+            Body::Nack(nack) => nack.base,
+        }
+    }
+}
+
+impl Trace {
+    pub(crate) fn new(config: TraceConfig) -> Self {
+        Self { config, ..Self::default() }
+    }
+
+    #[inline]
+    pub(crate) fn queue(&mut self, at: Time, port: u16, bytes: u64) {
+        if self.config.queues {
+            self.queues.push(QueueRow { at, port, bytes });
+        }
+    }
+
+    #[inline]
+    pub(crate) fn flow(&mut self, at: Time, flow: u32, rtt: Span, rate: Rate) {
+        if self.config.flows {
+            self.flows.push(FlowRow { at, flow, rtt, rate });
+        }
+    }
+
+    #[inline]
+    pub(crate) fn packet(&mut self, at: Time, port: u16, frame: &Frame, event: PacketEvent) {
+        if self.config.packets {
+            self.packets.push(PacketRow { at, port, frame: *frame, event });
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! What a run has measured: a summary, and tables.
+
+mod tables;
+
+use incast_cc::{Span, Time};
+
+use crate::build::{Built, Flow};
+use crate::metrics::Histogram;
+use crate::network::frame::Frame;
+use crate::network::host::Count;
+use crate::table::Table;
+
+/// The result of one run.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The scheme that every flow ran under.
+    pub scheme: String,
+    /// The seed of its random numbers.
+    pub seed: u64,
+    /// Whether it ran to its end.
+    pub complete: bool,
+    /// Length of an interval of the time series.
+    pub interval: Span,
+    /// The figures that schemes are compared by.
+    pub summary: Summary,
+    /// Where all packets are.
+    pub books: Books,
+    /// Everything else.
+    pub tables: Vec<Table>,
+}
+
+/// What is known of a run besides its network.
+#[derive(Clone, Debug)]
+pub(crate) struct RunInfo {
+    pub(crate) scheme: String,
+    pub(crate) seed: u64,
+    pub(crate) measured_from: Time,
+    pub(crate) interval: Span,
+    pub(crate) complete: bool,
+}
+
+/// The figures that schemes are compared by. "Measured" is from the end of the warm-up to the end of
+/// the run; not a number where nothing was measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Summary {
+    /// Payload that arrived at the receivers, each byte counted once, per measured second.
+    pub throughput_gbps: f64,
+    /// RTT samples of all flows: mean.
+    pub rtt_mean_us: f64,
+    /// Median.
+    pub rtt_p50_us: f64,
+    /// 99th percentile.
+    pub rtt_p99_us: f64,
+    /// Number of RTT samples.
+    pub rtt_samples: u64,
+    /// Backlog of the switch port with the longest queue, over measured time: mean.
+    pub queue_mean_kb: f64,
+    /// 99th percentile.
+    pub queue_p99_kb: f64,
+    /// Maximum.
+    pub queue_max_kb: f64,
+    /// PFC pauses that switches sent, measured.
+    pub pfc_pauses: u64,
+    /// Time that data was paused, added up over all links, measured.
+    pub pfc_paused_us: f64,
+    /// Packets dropped, over the whole run.
+    pub drops: u64,
+    /// Packets marked (ECN), measured.
+    pub ecn_marks: u64,
+    /// Packets sent again, over the whole run.
+    pub retransmissions: u64,
+    /// Jain's fairness index over the flows' measured throughput.
+    pub jain_index: f64,
+    /// Packets that left a link, over the whole run; PFC frames do not count.
+    pub packet_hops: u64,
+    /// Events handled.
+    pub events: u64,
+    /// Simulated time.
+    pub simulated_s: f64,
+}
+
+impl Summary {
+    /// All figures by name, which ends in the unit, in the order of their declaration.
+    pub fn entries(&self) -> [(&'static str, Figure); 17] {
+        use Figure::{Count, Number};
+        [
+            ("throughput_gbps", Number(self.throughput_gbps)),
+            ("rtt_mean_us", Number(self.rtt_mean_us)),
+            ("rtt_p50_us", Number(self.rtt_p50_us)),
+            ("rtt_p99_us", Number(self.rtt_p99_us)),
+            ("rtt_samples", Count(self.rtt_samples)),
+            ("queue_mean_kb", Number(self.queue_mean_kb)),
+            ("queue_p99_kb", Number(self.queue_p99_kb)),
+            ("queue_max_kb", Number(self.queue_max_kb)),
+            ("pfc_pauses", Count(self.pfc_pauses)),
+            ("pfc_paused_us", Number(self.pfc_paused_us)),
+            ("drops", Count(self.drops)),
+            ("ecn_marks", Count(self.ecn_marks)),
+            ("retransmissions", Count(self.retransmissions)),
+            ("jain_index", Number(self.jain_index)),
+            ("packet_hops", Count(self.packet_hops)),
+            ("events", Count(self.events)),
+            ("simulated_s", Number(self.simulated_s)),
+        ]
+    }
+}
+
+/// One figure of a summary.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Figure {
+    /// A measured quantity.
+    Number(f64),
+    /// A count.
+    Count(u64),
+}
+
+/// Where all packets are, PFC frames apart: what was sent was delivered, dropped, or is in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Books {
+    /// By hosts.
+    pub sent_packets: u64,
+    /// Their bytes on the wire.
+    pub sent_bytes: u64,
+    /// At hosts.
+    pub delivered_packets: u64,
+    /// Their bytes on the wire.
+    pub delivered_bytes: u64,
+    /// At switches.
+    pub dropped_packets: u64,
+    /// Their bytes on the wire.
+    pub dropped_bytes: u64,
+    /// In queues and on links.
+    pub in_flight_packets: u64,
+    /// Their bytes on the wire.
+    pub in_flight_bytes: u64,
+}
+
+impl Books {
+    /// Whether nothing was lost or made up.
+    pub const fn balance(&self) -> bool {
+        self.sent_packets == self.delivered_packets + self.dropped_packets + self.in_flight_packets
+            && self.sent_bytes == self.delivered_bytes + self.dropped_bytes + self.in_flight_bytes
+    }
+}
+
+pub(crate) fn report(built: &mut Built, info: RunInfo) -> Report {
+    let books = books(built);
+    debug_assert!(books.balance(), "{books:?}");
+    let queues = queues(built);
+    let measured = built.net.now.since(info.measured_from);
+    let flows: Vec<_> =
+        built.flows.iter().map(|flow| FlowResult::of(flow, built, measured)).collect();
+    let rtt = all_rtts(built);
+    let summary = summary(built, &flows, &rtt, &queues, measured);
+    let tables = tables::tables(built, &info, &flows, &rtt, &queues, measured);
+    Report {
+        scheme: info.scheme,
+        seed: info.seed,
+        complete: info.complete,
+        interval: info.interval,
+        summary,
+        books,
+        tables,
+    }
+}
+
+fn books(built: &Built) -> Books {
+    let net = &built.net;
+    let mut in_flight = Count::default();
+    let queued =
+        net.switches.iter().flat_map(|switch| &switch.ports).flat_map(|port| port.queued());
+    let flying = net.links.iter().flat_map(|link| link.flying());
+    for frame in queued.chain(flying).filter(|frame: &&Frame| !frame.is_pfc()) {
+        in_flight.add(frame.wire);
+    }
+    let hosts = |count: fn(&crate::network::host::Host) -> u64| net.hosts.iter().map(count).sum();
+    let ports = || net.switches.iter().flat_map(|switch| &switch.ports);
+    Books {
+        sent_packets: hosts(|host| host.sent.packets),
+        sent_bytes: hosts(|host| host.sent.bytes),
+        delivered_packets: hosts(|host| host.received.packets),
+        delivered_bytes: hosts(|host| host.received.bytes),
+        dropped_packets: ports().map(|port| port.counters.drops).sum(),
+        dropped_bytes: ports().map(|port| port.counters.dropped_bytes).sum(),
+        in_flight_packets: in_flight.packets,
+        in_flight_bytes: in_flight.bytes,
+    }
+}
+
+/// What one flow has got.
+pub(crate) struct FlowResult<'a> {
+    pub(crate) flow: &'a Flow,
+    /// Payload that arrived over the whole run.
+    pub(crate) delivered: u64,
+    /// Of it, measured, in bits per second.
+    pub(crate) goodput_bps: f64,
+    pub(crate) rtt: &'a Histogram,
+    pub(crate) retransmissions: u64,
+}
+
+impl<'a> FlowResult<'a> {
+    fn of(flow: &'a Flow, built: &'a Built, measured: Span) -> Self {
+        let receiver = &built.net.hosts[flow.receiver.0 as usize];
+        let sender = &built.net.hosts[flow.sender.0 as usize];
+        let delivered = receiver.endpoint.receiver(flow.receiver.1).delivered_bytes();
+        let before = receiver.metrics[flow.receiver.1 as usize].delivered_before;
+        let retransmissions =
+            sender.endpoint.sender(flow.sender.1).map_or(0, |sender| sender.retransmissions());
+        Self {
+            flow,
+            delivered,
+            goodput_bps: (delivered - before) as f64 * 8.0 / measured.as_secs_f64(),
+            rtt: &sender.metrics[flow.sender.1 as usize].rtt,
+            retransmissions,
+        }
+    }
+}
+
+/// What one switch port has seen.
+pub(crate) struct QueueResult {
+    pub(crate) name: String,
+    pub(crate) mean: f64,
+    pub(crate) p99: f64,
+    pub(crate) max: f64,
+    pub(crate) drops: u64,
+    pub(crate) marks: u64,
+    pub(crate) pauses: u64,
+}
+
+fn queues(built: &mut Built) -> Vec<QueueResult> {
+    let names = tables::port_names(&built.topology);
+    let now = built.net.now;
+    let ports = built.net.switches.iter_mut().flat_map(|switch| &mut switch.ports);
+    names
+        .into_iter()
+        .zip(ports)
+        .map(|(name, port)| {
+            let lengths = port.occupancy.finish(now);
+            QueueResult {
+                name,
+                mean: lengths.mean().unwrap_or(0.0),
+                p99: lengths.quantile(0.99).unwrap_or(0.0),
+                max: lengths.max() as f64,
+                drops: port.counters.drops,
+                marks: port.counters.marks,
+                pauses: port.counters.pauses,
+            }
+        })
+        .collect()
+}
+
+fn all_rtts(built: &Built) -> Histogram {
+    let mut all = Histogram::default();
+    for flow in &built.flows {
+        all.merge(&built.net.hosts[flow.sender.0 as usize].metrics[flow.sender.1 as usize].rtt);
+    }
+    all
+}
+
+fn summary(
+    built: &Built,
+    flows: &[FlowResult<'_>],
+    rtt: &Histogram,
+    queues: &[QueueResult],
+    measured: Span,
+) -> Summary {
+    let net = &built.net;
+    let us = |ns: Option<f64>| ns.map_or(f64::NAN, |ns| ns / 1e3);
+    let longest =
+        queues.iter().max_by(|a, b| a.mean.total_cmp(&b.mean).then(a.max.total_cmp(&b.max)));
+    let kb = |length: fn(&QueueResult) -> f64| longest.map_or(0.0, |queue| length(queue) / 1e3);
+    let goodputs: Vec<_> = flows.iter().map(|flow| flow.goodput_bps).collect();
+    let transmitters = || {
+        let ports = net.switches.iter().flat_map(|switch| &switch.ports);
+        net.hosts.iter().map(|host| &host.nic).chain(ports.map(|port| &port.transmitter))
+    };
+    Summary {
+        throughput_gbps: if measured.is_zero() {
+            f64::NAN
+        } else {
+            goodputs.iter().sum::<f64>() / 1e9
+        },
+        rtt_mean_us: us(rtt.mean()),
+        rtt_p50_us: us(rtt.quantile(0.5)),
+        rtt_p99_us: us(rtt.quantile(0.99)),
+        rtt_samples: rtt.total(),
+        queue_mean_kb: kb(|queue| queue.mean),
+        queue_p99_kb: kb(|queue| queue.p99),
+        queue_max_kb: kb(|queue| queue.max),
+        pfc_pauses: queues.iter().map(|queue| queue.pauses).sum(),
+        pfc_paused_us: transmitters().map(|t| t.counters.paused).sum::<Span>().as_us_f64(),
+        drops: queues.iter().map(|queue| queue.drops).sum(),
+        ecn_marks: queues.iter().map(|queue| queue.marks).sum(),
+        retransmissions: flows.iter().map(|flow| flow.retransmissions).sum(),
+        jain_index: jain_index(&goodputs),
+        packet_hops: transmitters().map(|t| t.counters.hops).sum(),
+        events: net.events,
+        simulated_s: net.now.as_secs_f64(),
+    }
+}
+
+/// (sum x)^2 / (n sum x^2): 1 when all are equal, 1/n when one has all.
+fn jain_index(values: &[f64]) -> f64 {
+    let (sum, squares) = values.iter().fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
+    sum * sum / (values.len() as f64 * squares)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jain_index_of_equals_and_of_one_alone() {
+        assert_eq!(jain_index(&[2.0; 4]), 1.0);
+        assert_eq!(jain_index(&[8.0, 0.0, 0.0, 0.0]), 0.25);
+    }
+}

@@ -1,0 +1,94 @@
+//! One run of one scheme.
+
+use incast_cc::{Span, Time};
+
+use crate::build::{Built, build};
+use crate::network::trace::TraceConfig;
+use crate::report::{Report, RunInfo, report};
+use crate::scenario::{Scenario, ScenarioError};
+
+/// A run in progress. It reads no clock: whoever drives it decides how long to go on and what to
+/// show meanwhile.
+///
+/// ```
+/// use incast_sim::{Simulation, TraceConfig, scenario::Document};
+///
+/// let text = r#"
+///     title = "one flow"
+///     [run]
+///     duration = "1ms"
+///     schemes = ["timely"]
+///     [[network.star.hosts]]
+///     name = "host"
+///     count = 2
+///     rate = "10Gbps"
+///     delay = "1us"
+///     [[traffic]]
+///     from = "host0"
+///     to = "host1"
+/// "#;
+/// let document = Document::parse(text.to_owned(), "example.toml")?;
+/// let mut run = Simulation::new(document.scenario(), "timely", 1, TraceConfig::default())?;
+/// while run.advance(100_000) {}
+/// let report = run.finish();
+/// assert!(report.summary.throughput_gbps > 9.0);
+/// # Ok::<(), incast_sim::scenario::ScenarioError>(())
+/// ```
+pub struct Simulation {
+    built: Built,
+    end: Time,
+    info: RunInfo,
+}
+
+impl Simulation {
+    /// Builds the network of `scenario` with every flow under `scheme`.
+    ///
+    /// # Errors
+    /// The scheme is not known.
+    pub fn new(
+        scenario: &Scenario,
+        scheme: &str,
+        seed: u64,
+        traces: TraceConfig,
+    ) -> Result<Self, ScenarioError> {
+        let algorithm = scenario.scheme(scheme)?;
+        let info = RunInfo {
+            scheme: scheme.to_owned(),
+            seed,
+            measured_from: Time::ZERO + scenario.run.warmup,
+            interval: crate::build::interval(scenario),
+            complete: false,
+        };
+        let end = Time::ZERO + scenario.run.duration;
+        Ok(Self { built: build(scenario, algorithm, seed, traces), end, info })
+    }
+
+    /// Handles up to `events` more events; returns whether there are any left.
+    pub fn advance(&mut self, events: u64) -> bool {
+        let more = self.built.net.run(self.end, events);
+        self.info.complete = !more;
+        more
+    }
+
+    /// How much has been simulated.
+    pub fn simulated(&self) -> Span {
+        self.built.net.now.since(Time::ZERO)
+    }
+
+    /// How much is to be simulated.
+    pub fn duration(&self) -> Span {
+        self.end.since(Time::ZERO)
+    }
+
+    /// Events handled so far.
+    pub const fn events(&self) -> u64 {
+        self.built.net.events
+    }
+
+    /// Ends the run where it is and reports what was measured. A run that was not driven to its end
+    /// is reported as incomplete.
+    pub fn finish(mut self) -> Report {
+        self.built.net.finish();
+        report(&mut self.built, self.info)
+    }
+}

@@ -1,0 +1,224 @@
+//! What types cannot say: names that must exist, sizes that must fit each other.
+
+use std::collections::BTreeSet;
+
+use incast_cc::{Bytes, Rate};
+use incast_transport::message::Config;
+
+use super::error::{Fault, suggestion};
+use super::{HostGroup, Network, Scenario};
+use crate::build::{headroom, hosts_named, topology};
+
+/// Bounds that keep a slip of the pen from filling the memory.
+const MAX_HOSTS: u64 = 100_000;
+const MAX_CONNECTIONS: u64 = 1_000_000;
+const MAX_MESSAGES: u64 = 10_000_000;
+
+pub(super) fn check(scenario: &Scenario) -> Result<(), Fault> {
+    check_run(scenario)?;
+    check_network(scenario)?;
+    check_transport(scenario)?;
+    check_switch(scenario)?;
+    check_traffic(scenario)?;
+    for name in scenario.cc.keys() {
+        scenario.resolve(name)?;
+    }
+    Ok(())
+}
+
+fn check_run(scenario: &Scenario) -> Result<(), Fault> {
+    let run = &scenario.run;
+    if run.warmup >= run.duration {
+        let message = format!(
+            "the warm-up of {} leaves nothing of the duration of {} to measure; make it shorter",
+            run.warmup, run.duration
+        );
+        return Err(Fault::at([&"run", &"warmup"], message));
+    }
+    if let Some(interval) = run.interval
+        && (interval > run.duration || run.duration.as_ps() / interval.as_ps() > 100_000)
+    {
+        let message = format!(
+            "an interval of {interval} cuts the duration of {} into {} rows; expected 1 to 100000",
+            run.duration,
+            run.duration.as_ps() / interval.as_ps()
+        );
+        return Err(Fault::at([&"run", &"interval"], message));
+    }
+    if run.schemes.is_empty() {
+        let message = "no scheme; expected at least one, such as [\"timely\"]".into();
+        return Err(Fault::at([&"run", &"schemes"], message));
+    }
+    let mut seen = BTreeSet::new();
+    for (i, name) in run.schemes.iter().enumerate() {
+        if !seen.insert(name) {
+            let message = format!("scheme {name:?} is there twice");
+            return Err(Fault::at([&"run", &"schemes", &i], message));
+        }
+        if let Err(fault) = scenario.resolve(name) {
+            // A fault of the scheme's own section has its place there.
+            return Err(if scenario.cc.contains_key(name) {
+                fault
+            } else {
+                Fault::at([&"run", &"schemes", &i], fault.into_message())
+            });
+        }
+    }
+    Ok(())
+}
+
+fn check_network(scenario: &Scenario) -> Result<(), Fault> {
+    let sides: &[(&str, &str, &[HostGroup])] = match &scenario.network {
+        Network::Star(star) => &[("star", "hosts", &star.hosts)],
+        Network::Dumbbell(dumbbell) => {
+            &[("dumbbell", "left", &dumbbell.left), ("dumbbell", "right", &dumbbell.right)]
+        }
+    };
+    let (mut names, mut hosts) = (BTreeSet::new(), 0_u64);
+    for &(kind, side, groups) in sides {
+        if groups.is_empty() {
+            let message = format!("no hosts in {side}; expected at least one group");
+            return Err(Fault::at([&"network", &kind, &side], message));
+        }
+        for (i, group) in groups.iter().enumerate() {
+            let well_formed = group.name.starts_with(|c: char| c.is_ascii_alphabetic())
+                && group.name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+            if !well_formed {
+                let message = format!(
+                    "{:?} is no name for a host; expected a letter, then letters, digits, - and _",
+                    group.name
+                );
+                return Err(Fault::at([&"network", &kind, &side, &i, &"name"], message));
+            }
+            for name in hosts_named(group).chain(group.count.map(|_| group.name.clone())) {
+                if !names.insert(name.clone()) {
+                    let message = format!("there are two hosts called {name:?}; rename a group");
+                    return Err(Fault::at([&"network", &kind, &side, &i, &"name"], message));
+                }
+            }
+            hosts += u64::from(group.count.unwrap_or(1));
+            if group.count == Some(0) || hosts > MAX_HOSTS {
+                let message = format!("{hosts} hosts; expected 1 to {MAX_HOSTS} in all");
+                return Err(Fault::at([&"network", &kind, &side, &i, &"count"], message));
+            }
+        }
+    }
+    if hosts < 2 {
+        return Err(Fault::at([&"network"], "one host alone; expected at least two".into()));
+    }
+    Ok(())
+}
+
+fn check_transport(scenario: &Scenario) -> Result<(), Fault> {
+    let transport = &scenario.transport;
+    if transport.header >= transport.mtu {
+        let message = format!(
+            "headers of {} leave no room for payload in an MTU of {}",
+            transport.header, transport.mtu
+        );
+        return Err(Fault::at([&"transport", &"header"], message));
+    }
+    let config = Config {
+        segment: transport.segment,
+        payload: transport.mtu.saturating_sub(transport.header),
+        line_rate: Rate::from_gbps(1),
+        ..Config::default()
+    };
+    if let Err(error) = config.check() {
+        return Err(Fault::at([&"transport", &"segment"], error.to_string()));
+    }
+    if transport.rto_min > transport.rto_max {
+        let message =
+            format!("rto_min of {} is above rto_max of {}", transport.rto_min, transport.rto_max);
+        return Err(Fault::at([&"transport", &"rto_min"], message));
+    }
+    Ok(())
+}
+
+fn check_switch(scenario: &Scenario) -> Result<(), Fault> {
+    let switch = &scenario.switch;
+    if let Some(limit) = switch.queue_limit
+        && limit > switch.buffer
+    {
+        let message = format!("a queue of {limit} does not fit the buffer of {}", switch.buffer);
+        return Err(Fault::at([&"switch", &"queue_limit"], message));
+    }
+    if switch.buffer < scenario.transport.mtu {
+        let message = format!(
+            "a buffer of {} does not hold one packet of {}",
+            switch.buffer, scenario.transport.mtu
+        );
+        return Err(Fault::at([&"switch", &"buffer"], message));
+    }
+    if switch.pfc.enabled {
+        let net = topology(&scenario.network);
+        for (number, ports) in net.ports().switches.iter().enumerate() {
+            let reserved: Bytes =
+                ports.iter().map(|&(cable, _)| headroom(scenario, &net.cables[cable])).sum();
+            if reserved >= switch.buffer {
+                let message = format!(
+                    "the PFC headroom of {}'s {} ports takes {reserved} of the buffer of {}; make \
+                     the buffer larger, or the links shorter",
+                    net.switches[number],
+                    ports.len(),
+                    switch.buffer
+                );
+                return Err(Fault::at([&"switch", &"buffer"], message));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn check_traffic(scenario: &Scenario) -> Result<(), Fault> {
+    if scenario.traffic.is_empty() {
+        let message = "nobody sends anything; expected at least one [[traffic]]".into();
+        return Err(Fault::at([&"traffic"], message));
+    }
+    let net = topology(&scenario.network);
+    let groups = scenario.network.group_names();
+    let mut known: Vec<&str> = net.hosts.iter().map(String::as_str).collect();
+    known.extend(groups);
+    let (mut connections, mut messages) = (0_u64, 0_u64);
+    for (i, traffic) in scenario.traffic.iter().enumerate() {
+        let hosts = |field: &'static str, name: &str| {
+            let found = scenario.network.hosts_called(name, &net);
+            if found.is_empty() {
+                let message = format!("unknown host {name:?}{}", suggestion(name, &known));
+                return Err(Fault::at([&"traffic", &i, &field], message));
+            }
+            Ok(found)
+        };
+        let (from, to) = (hosts("from", &traffic.from)?, hosts("to", &traffic.to)?);
+        let pairs =
+            from.iter().flat_map(|a| to.iter().map(move |b| (a, b))).filter(|(a, b)| a != b);
+        let pairs = pairs.count() as u64;
+        if pairs == 0 {
+            let message = format!("{:?} would send to itself; expected another host", traffic.to);
+            return Err(Fault::at([&"traffic", &i, &"to"], message));
+        }
+        connections += pairs * u64::from(traffic.connections);
+        if traffic.connections == 0 || connections > MAX_CONNECTIONS {
+            let message =
+                format!("{connections} connections; expected 1 to {MAX_CONNECTIONS} in all");
+            return Err(Fault::at([&"traffic", &i, &"connections"], message));
+        }
+        messages += pairs * u64::from(traffic.connections) * u64::from(traffic.count);
+        if traffic.count == 0 || messages > MAX_MESSAGES {
+            let message = format!("{messages} messages; expected 1 to {MAX_MESSAGES} in all");
+            return Err(Fault::at([&"traffic", &i, &"count"], message));
+        }
+        if traffic.message.is_none() && traffic.count > 1 {
+            let message = "messages without end come one by one; set the size of a message".into();
+            return Err(Fault::at([&"traffic", &i, &"count"], message));
+        }
+        if traffic.start + traffic.start_spread >= scenario.run.duration {
+            let message = format!(
+                "starts at {} plus up to {}, after the end at {}",
+                traffic.start, traffic.start_spread, scenario.run.duration
+            );
+            return Err(Fault::at([&"traffic", &i, &"start"], message));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,165 @@
+//! What can be wrong with a scenario, said in one sentence: where, the value, and the remedy.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::PathBuf;
+
+/// A scenario that cannot be run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ScenarioError {
+    /// The file cannot be read.
+    #[error("cannot read {}: {reason}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        reason: String,
+    },
+    /// Something at one place of the file.
+    #[error("{place}: {message}")]
+    At {
+        /// Where.
+        place: Place,
+        /// What is wrong and what would be right.
+        message: String,
+    },
+    /// An assignment from outside the file.
+    #[error("--set {assignment}: {message}")]
+    Assignment {
+        /// The assignment.
+        assignment: String,
+        /// What is wrong and what would be right.
+        message: String,
+    },
+    /// A scheme that is not known, or not well-formed.
+    #[error("{0}")]
+    Scheme(String),
+}
+
+/// A place in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file's name.
+    pub file: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+}
+
+impl Place {
+    /// Where `span` starts in `text`.
+    pub(super) fn of(file: &str, text: &str, span: &Range<usize>) -> Self {
+        let before = &text[..text.floor_char_boundary(span.start)];
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        Self {
+            file: file.to_owned(),
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+/// An error on its way to its place.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// The parser knows the place.
+    Span(Range<usize>, String),
+    /// The value at this path: keys, and numbers in arrays.
+    Path(Vec<String>, String),
+}
+
+impl Fault {
+    pub(super) fn at<const N: usize>(path: [&dyn fmt::Display; N], message: String) -> Self {
+        Self::Path(path.iter().map(ToString::to_string).collect(), message)
+    }
+
+    pub(super) fn into_message(self) -> String {
+        match self {
+            Self::Span(_, message) | Self::Path(_, message) => message,
+        }
+    }
+
+    /// Finds its place in `text`.
+    pub(super) fn locate(self, file: &str, text: &str) -> ScenarioError {
+        let (span, message) = match self {
+            Self::Span(span, message) => (span, message),
+            Self::Path(path, message) => (span_of(text, &path), message),
+        };
+        ScenarioError::At { place: Place::of(file, text, &span), message }
+    }
+}
+
+/// Where the value at `path` stands, or as much of the path as there is.
+fn span_of(text: &str, path: &[String]) -> Range<usize> {
+    use toml::de::{DeTable, DeValue};
+    let Ok(document) = DeTable::parse(text) else { return 0..0 };
+    let mut span = 0..0;
+    let root = toml::Spanned::new(0..0, DeValue::Table(document.into_inner()));
+    let mut value = &root;
+    for key in path {
+        let next = match value.get_ref() {
+            DeValue::Table(table) => table.get(key.as_str()),
+            DeValue::Array(array) => key.parse().ok().and_then(|index: usize| array.get(index)),
+            _ => None,
+        };
+        let Some(next) = next else { break };
+        (value, span) = (next, next.span());
+    }
+    span
+}
+
+impl From<toml::de::Error> for Fault {
+    fn from(error: toml::de::Error) -> Self {
+        Self::Span(error.span().unwrap_or(0..0), with_remedy(error.message()))
+    }
+}
+
+/// Adds the nearest name to what serde says of an unknown field or variant.
+fn with_remedy(message: &str) -> String {
+    let message = message.lines().collect::<Vec<_>>().join("; ");
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    let unknown = message.starts_with("unknown field") || message.starts_with("unknown variant");
+    let (Some(name), true) = (quoted.next(), unknown) else { return message };
+    let what = if message.starts_with("unknown field") { "field" } else { "word" };
+    let known: Vec<_> = quoted.collect();
+    format!("unknown {what} {name:?}{}", suggestion(name, &known))
+}
+
+/// "; did you mean X?" where a name is near, else the names there are.
+pub(crate) fn suggestion(name: &str, known: &[&str]) -> String {
+    let nearest = known
+        .iter()
+        .map(|candidate| (strsim::damerau_levenshtein(name, candidate), candidate))
+        .min()
+        .filter(|(distance, candidate)| *distance <= 1 + candidate.len() / 3);
+    match nearest {
+        Some((_, candidate)) => format!("; did you mean {candidate:?}?"),
+        None if known.is_empty() => String::new(),
+        None => format!("; expected one of {}", known.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_count_lines_and_characters() {
+        let text = "a = 1\nµs = 2\n";
+        let place = Place::of("f", text, &(text.find('2').unwrap()..0));
+        assert_eq!((place.line, place.column), (2, 6));
+    }
+
+    #[test]
+    fn nearest_name_or_all_of_them() {
+        assert_eq!(suggestion("timley", &["timely", "line-rate"]), "; did you mean \"timely\"?");
+        assert_eq!(suggestion("xyz", &["timely", "bbr"]), "; expected one of timely, bbr");
+    }
+}

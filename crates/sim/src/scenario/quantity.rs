@@ -1,0 +1,87 @@
+//! Reading quantities out of a scenario: text with a unit, within what can be simulated.
+//!
+//! Each function goes into `#[serde(deserialize_with)]`, so an error has the place of the value.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::str::FromStr;
+
+use incast_cc::{Bytes, Fraction, Rate, Span};
+use serde::de::{Deserializer, Error, Visitor};
+
+/// What a quantity must be.
+struct Bounds<T> {
+    expected: &'static str,
+    low: T,
+    high: T,
+}
+
+struct Quantity<T> {
+    bounds: Bounds<T>,
+    marker: PhantomData<T>,
+}
+
+impl<T> Visitor<'_> for Quantity<T>
+where
+    T: FromStr + PartialOrd + fmt::Display,
+    T::Err: fmt::Display,
+{
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.bounds.expected)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+        let value: T = text.parse().map_err(|error| E::custom(format!("{text:?} {error}")))?;
+        let Bounds { low, high, .. } = &self.bounds;
+        if value < *low || value > *high {
+            return Err(E::custom(format!("{text:?} is out of range; expected {low} to {high}")));
+        }
+        Ok(value)
+    }
+
+    // Numbers without a unit, where the quantity has none.
+    fn visit_f64<E: Error>(self, number: f64) -> Result<T, E> {
+        self.visit_str(&number.to_string())
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<T, E> {
+        self.visit_str(&number.to_string())
+    }
+}
+
+macro_rules! quantities {
+    ($($(#[$meta:meta])* $name:ident, $optional:ident: $type:ty = $low:expr, $high:expr, $expected:literal;)*) => {$(
+        $(#[$meta])*
+        pub(super) fn $name<'de, D: Deserializer<'de>>(input: D) -> Result<$type, D::Error> {
+            let bounds = Bounds { expected: $expected, low: $low, high: $high };
+            input.deserialize_any(Quantity { bounds, marker: PhantomData })
+        }
+
+        /// The same for a field that may be absent.
+        #[allow(dead_code, reason = "not every quantity has an optional field")]
+        pub(super) fn $optional<'de, D: Deserializer<'de>>(input: D) -> Result<Option<$type>, D::Error> {
+            $name(input).map(Some)
+        }
+    )*};
+}
+
+quantities! {
+    /// A link's rate: what the algorithms promise to work at.
+    rate, optional_rate: Rate = Rate::from_mbps(1), Rate::from_gbps(1_600), "a rate such as \"10Gbps\"";
+    /// A propagation delay: above zero, since nodes act on each other only through it.
+    delay, optional_delay: Span = Span::from_ns(1), Span::from_secs(1), "a delay such as \"5us\"";
+    /// A time that may be zero.
+    time, optional_time: Span = Span::ZERO, Span::from_secs(1_000), "a time such as \"5us\"";
+    /// A time that may not.
+    duration, optional_duration: Span = Span::from_us(1), Span::from_secs(1_000), "a time such as \"20ms\"";
+    /// An amount of data.
+    size, optional_size: Bytes = Bytes::new(1), Bytes::from_kb(1_000_000_000), "a size such as \"64KB\"";
+    /// A packet.
+    packet, optional_packet: Bytes = Bytes::new(64), Bytes::new(9_216), "a packet size such as \"1500B\"";
+    /// Headers, which may be nothing.
+    header, optional_header: Bytes = Bytes::ZERO, Bytes::new(256), "a header size such as \"40B\"";
+    /// The factor of a dynamic threshold.
+    alpha, optional_alpha: Fraction = Fraction::from_ratio(1, 1_024), Fraction::from_ratio(64, 1), "a number such as 0.125";
+}

@@ -1,0 +1,96 @@
+//! Tables whose columns carry their unit and meaning.
+
+/// A table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// Its name.
+    pub name: &'static str,
+    /// What a row is.
+    pub doc: &'static str,
+    /// Its columns, all of the same length.
+    pub columns: Vec<Column>,
+}
+
+/// A column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Its name, which ends in the unit where there is one.
+    pub name: &'static str,
+    /// The unit; empty for names, and for counts of things that the name tells.
+    pub unit: &'static str,
+    /// What it says.
+    pub doc: &'static str,
+    /// The values.
+    pub values: Values,
+}
+
+/// The values of a column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// Numbers; not a number where there is no value.
+    F64(Vec<f64>),
+    /// Counts and identifiers.
+    U64(Vec<u64>),
+    /// Names.
+    Text(Vec<String>),
+}
+
+impl Values {
+    /// How many there are.
+    pub const fn len(&self) -> usize {
+        match self {
+            Self::F64(values) => values.len(),
+            Self::U64(values) => values.len(),
+            Self::Text(values) => values.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl FromIterator<f64> for Values {
+    fn from_iter<I: IntoIterator<Item = f64>>(values: I) -> Self {
+        Self::F64(values.into_iter().collect())
+    }
+}
+
+impl FromIterator<u64> for Values {
+    fn from_iter<I: IntoIterator<Item = u64>>(values: I) -> Self {
+        Self::U64(values.into_iter().collect())
+    }
+}
+
+impl FromIterator<String> for Values {
+    fn from_iter<I: IntoIterator<Item = String>>(values: I) -> Self {
+        Self::Text(values.into_iter().collect())
+    }
+}
+
+impl Table {
+    pub(crate) const fn new(name: &'static str, doc: &'static str) -> Self {
+        Self { name, doc, columns: Vec::new() }
+    }
+
+    /// Adds a column of one value per item.
+    pub(crate) fn column<T, V>(
+        mut self,
+        (name, unit, doc): (&'static str, &'static str, &'static str),
+        items: &[T],
+        value: impl Fn(&T) -> V,
+    ) -> Self
+    where
+        Values: FromIterator<V>,
+    {
+        let values = items.iter().map(value).collect();
+        self.columns.push(Column { name, unit, doc, values });
+        self
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.columns.first().map_or(0, |column| column.values.len())
+    }
+}

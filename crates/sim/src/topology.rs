@@ -1,0 +1,153 @@
+//! What is connected to what.
+
+use incast_cc::{Rate, Span};
+
+/// Nodes and cables. Nodes are numbered in the order in which they are described: the order of
+/// simultaneous events, and so every result, follows from it alone.
+#[derive(Clone, Debug, Default)]
+pub struct Topology {
+    /// The hosts.
+    pub hosts: Vec<String>,
+    /// The switches.
+    pub switches: Vec<String>,
+    /// The cables.
+    pub cables: Vec<Cable>,
+}
+
+/// One end of a cable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Node {
+    /// A host, by its number.
+    Host(u32),
+    /// A switch, by its number.
+    Switch(u32),
+}
+
+/// A cable: a link each way.
+#[derive(Clone, Copy, Debug)]
+pub struct Cable {
+    /// Its ends.
+    pub ends: [Node; 2],
+    /// Rate of both links.
+    pub rate: Rate,
+    /// Propagation delay of both links.
+    pub delay: Span,
+}
+
+impl Topology {
+    /// Adds a host.
+    #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the hosts")]
+    pub fn host(&mut self, name: String) -> Node {
+        self.hosts.push(name);
+        Node::Host(self.hosts.len() as u32 - 1)
+    }
+
+    /// Adds a switch.
+    #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the switches")]
+    pub fn switch(&mut self, name: String) -> Node {
+        self.switches.push(name);
+        Node::Switch(self.switches.len() as u32 - 1)
+    }
+
+    /// Connects two nodes.
+    pub fn connect(&mut self, a: Node, b: Node, rate: Rate, delay: Span) {
+        self.cables.push(Cable { ends: [a, b], rate, delay });
+    }
+
+    /// The name of a node.
+    pub fn name(&self, node: Node) -> &str {
+        match node {
+            Node::Host(host) => &self.hosts[host as usize],
+            Node::Switch(switch) => &self.switches[switch as usize],
+        }
+    }
+
+    /// The ports of every node: for each, the cable and which of its ends the node is. Ports are
+    /// numbered in the order of the cables.
+    pub(crate) fn ports(&self) -> Ports {
+        let mut ports = Ports {
+            hosts: vec![vec![]; self.hosts.len()],
+            switches: vec![vec![]; self.switches.len()],
+        };
+        for (cable, end) in (0..self.cables.len()).flat_map(|cable| [(cable, 0), (cable, 1)]) {
+            match self.cables[cable].ends[end] {
+                Node::Host(host) => ports.hosts[host as usize].push((cable, end)),
+                Node::Switch(switch) => ports.switches[switch as usize].push((cable, end)),
+            }
+        }
+        ports
+    }
+
+    /// For each switch the port towards each host, by a shortest path; the lowest port number where
+    /// several are as short.
+    pub(crate) fn routes(&self) -> Vec<Vec<u16>> {
+        let ports = self.ports();
+        let mut routes = vec![vec![0; self.hosts.len()]; self.switches.len()];
+        for host in 0..self.hosts.len() {
+            let distance = self.distances_to(host, &ports);
+            for (switch, links) in ports.switches.iter().enumerate() {
+                let nearest = links.iter().enumerate().min_by_key(|&(_, &(cable, end))| match self
+                    .cables[cable]
+                    .ends[1 - end]
+                {
+                    Node::Host(other) => {
+                        if other as usize == host {
+                            0
+                        } else {
+                            u32::MAX
+                        }
+                    }
+                    Node::Switch(other) => distance[other as usize],
+                });
+                routes[switch][host] =
+                    nearest.map_or(0, |(port, _)| u16::try_from(port).unwrap_or(u16::MAX));
+            }
+        }
+        routes
+    }
+
+    /// Links between each switch and a host.
+    fn distances_to(&self, host: usize, ports: &Ports) -> Vec<u32> {
+        let mut distance = vec![u32::MAX; self.switches.len()];
+        let mut reached: std::collections::VecDeque<(Node, u32)> = ports.hosts[host]
+            .iter()
+            .map(|&(cable, end)| (self.cables[cable].ends[1 - end], 1))
+            .collect();
+        while let Some((node, links)) = reached.pop_front() {
+            let Node::Switch(switch) = node else { continue };
+            if distance[switch as usize] <= links {
+                continue;
+            }
+            distance[switch as usize] = links;
+            for &(cable, end) in &ports.switches[switch as usize] {
+                reached.push_back((self.cables[cable].ends[1 - end], links + 1));
+            }
+        }
+        distance
+    }
+}
+
+/// Cable and end of each port of each node.
+pub(crate) struct Ports {
+    pub(crate) hosts: Vec<Vec<(usize, usize)>>,
+    pub(crate) switches: Vec<Vec<(usize, usize)>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn routes_are_shortest_paths() {
+        // a - s0 - s1 - b, and a detour s0 - s2 - s1
+        let mut net = Topology::default();
+        let (rate, delay) = (Rate::from_gbps(10), Span::from_us(1));
+        let (a, b) = (net.host("a".into()), net.host("b".into()));
+        let s: Vec<_> = (0..3).map(|i| net.switch(format!("s{i}"))).collect();
+        for (x, y) in [(a, s[0]), (s[0], s[2]), (s[2], s[1]), (s[0], s[1]), (s[1], b)] {
+            net.connect(x, y, rate, delay);
+        }
+        // s0: ports to a, s2, s1; s1: ports to s2, s0, b; s2: ports to s0, s1.
+        assert_eq!(net.routes(), [vec![0, 2], vec![1, 2], vec![0, 1]]);
+    }
+}
