@@ -1,0 +1,98 @@
+# `make` alone says what there is. Everything happens inside the checkout: the Python environment in
+# .venv, compiled Rust in target, results in results.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+
+# One interpreter for maturin and for a plain `cargo test`, or each would rebuild the bindings of the other.
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+
+# Stamps are touched when a step has succeeded, so that `make setup` with nothing to do runs nothing.
+TOOLS     := $(VENV)/.stamp-tools
+EXTENSION := $(VENV)/.stamp-extension
+RUST      := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup demo test check test-rust test-python bench fmt lock clean
+
+help:  ## this list
+	@echo 'make TARGET, where TARGET is one of'
+	@sed -n 's/^\([a-z-]*\):.*  ## /  \1 /p' $(MAKEFILE_LIST) | awk '{ n = $$1; $$1 = ""; printf "  %-12s%s\n", n, $$0 }'
+
+setup: $(EXTENSION)  ## set everything up in .venv, or nothing when nothing has changed
+	@echo 'Ready: $(BIN)/incast'
+
+demo: setup  ## TIMELY against PFC alone, ten clients into one server: table, figures, Parquet
+	$(BIN)/incast run scenarios/incast.toml --cc timely --cc line-rate --out results/demo
+
+test: check test-rust test-python  ## everything that must hold before a change lands; this is CI
+
+check: setup  ## formatting, lints, types and documentation, of Rust and of Python
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked
+	cargo check -p incast-cc --no-default-features --locked
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy python/incast
+	$(BIN)/stubtest --mypy-config-file pyproject.toml incast._core
+
+test-rust: setup  ## the Rust tests
+	cargo test --workspace --locked
+
+test-python: setup  ## the Python tests
+	$(BIN)/pytest
+
+bench: setup  ## benchmarks of the parts, then packet-hops per second of a whole run
+	cargo bench -p incast-cc -p incast-sim --locked
+	cargo run --release --locked -p incast-sim --example throughput
+
+fmt: $(TOOLS)  ## format Rust and Python in place
+	cargo fmt --all
+	$(BIN)/ruff check --fix --select I
+	$(BIN)/ruff format
+
+# Universal: one file for Python 3.10 to 3.14. What `incast` needs comes from pyproject.toml, tools from dev.in.
+lock: $(TOOLS)  ## renew requirements/dev.lock
+	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --python-version 3.10 \
+		--custom-compile-command 'make lock' \
+		--output-file requirements/dev.lock pyproject.toml requirements/dev.in
+
+clean:  ## remove everything that was made, results included
+	rm -rf $(VENV) target results .pytest_cache .mypy_cache .ruff_cache
+	find python tests -name __pycache__ -prune -exec rm -rf {} +
+	rm -f python/incast/*.so
+
+$(TOOLS): requirements/dev.lock
+	@$(require_python)
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip --disable-pip-version-check install --quiet --require-hashes -r $<
+	@touch $@
+
+# pip sees to the dependencies above, so the network is not asked again here.
+$(EXTENSION): $(TOOLS) pyproject.toml $(RUST)
+	@$(require_rust)
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked
+	@touch $@
+
+define require_python
+command -v $(PYTHON) >/dev/null || { \
+	echo 'error: $(PYTHON) is missing; install Python 3.10 or newer (Debian, Ubuntu: apt install python3 python3-venv).' >&2; exit 1; }; \
+$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
+	echo "error: $(PYTHON) is $$($(PYTHON) --version 2>&1), but incast needs 3.10 or newer; name one with make PYTHON=python3.12." >&2; exit 1; }; \
+$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	echo 'error: $(PYTHON) has no venv module; install it (Debian, Ubuntu: apt install python3-venv).' >&2; exit 1; }
+endef
+
+define require_rust
+command -v cargo >/dev/null || { \
+	echo 'error: cargo is missing; install Rust with rustup or from packages (Debian, Ubuntu: apt install cargo).' >&2; exit 1; }; \
+rust=$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml); \
+have=$$(cargo --version | cut -d ' ' -f 2); \
+printf '%s\n' "$$rust" "$$have" | sort -V -C || { \
+	echo "error: cargo is $$have, but incast needs $$rust or newer; update Rust with rustup." >&2; exit 1; }; \
+command -v cc >/dev/null || { \
+	echo 'error: a C compiler is missing, which Rust links with; install one (Debian, Ubuntu: apt install gcc libc6-dev).' >&2; exit 1; }
+endef

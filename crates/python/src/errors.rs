@@ -1,0 +1,38 @@
+//! One Python exception for each kind of error.
+
+use incast_sim::scenario;
+use pyo3::PyErr;
+use pyo3::create_exception;
+use pyo3::exceptions::PyException;
+
+create_exception!(
+    incast._core,
+    IncastError,
+    PyException,
+    "What every exception of this package derives from."
+);
+create_exception!(
+    incast._core,
+    ScenarioError,
+    IncastError,
+    "A scenario that cannot be read or run; the message names file, line and column."
+);
+create_exception!(
+    incast._core,
+    ParameterError,
+    IncastError,
+    "An unknown algorithm, preset or parameter, or a value that it does not take."
+);
+
+/// The exception for an error of the scenario.
+pub(crate) fn raise(error: scenario::ScenarioError) -> PyErr {
+    let message = error.to_string();
+    match error {
+        scenario::ScenarioError::Unreadable { .. } | scenario::ScenarioError::At { .. } => {
+            ScenarioError::new_err(message)
+        }
+        scenario::ScenarioError::Assignment { .. } | scenario::ScenarioError::Scheme(_) => {
+            ParameterError::new_err(message)
+        }
+    }
+}

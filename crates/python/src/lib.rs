@@ -1,0 +1,30 @@
+//! The extension module `incast._core`: conversions and exceptions, no logic.
+//!
+//! What it offers is described where Python users look for it, in `python/incast/_core.pyi`.
+
+mod algorithms;
+mod errors;
+mod run;
+mod scenario;
+
+use pyo3::prelude::*;
+
+#[pymodule(gil_used = false)]
+mod _core {
+    #[pymodule_export]
+    use super::algorithms::{Algorithm, Parameter, Preset, algorithms};
+    #[pymodule_export]
+    use super::errors::{IncastError, ParameterError, ScenarioError};
+    #[pymodule_export]
+    use super::run::{Column, Run, Table, run};
+    #[pymodule_export]
+    use super::scenario::{Scenario, schema};
+
+    use super::{Bound, PyModule, PyModuleMethods, PyResult};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("build_profile", if cfg!(debug_assertions) { "debug" } else { "release" })
+    }
+}

@@ -1,0 +1,201 @@
+//! Runs and their tables.
+
+use incast_sim::{Figure, Report, Simulation, TraceConfig, Values};
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList};
+
+use crate::errors::{ParameterError, raise};
+use crate::scenario::Scenario;
+
+/// Events between two looks at the caller: some 30 a second.
+const EVENTS_PER_CALL: u64 = 1 << 19;
+
+/// What one scheme did in one scenario.
+#[pyclass(module = "incast._core", frozen)]
+pub(crate) struct Run {
+    report: Report,
+}
+
+#[pymethods]
+impl Run {
+    #[getter]
+    fn scheme(&self) -> &str {
+        &self.report.scheme
+    }
+
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.report.seed
+    }
+
+    #[getter]
+    fn complete(&self) -> bool {
+        self.report.complete
+    }
+
+    #[getter]
+    fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for (name, figure) in self.report.summary.entries() {
+            match figure {
+                Figure::Number(number) => dict.set_item(name, number)?,
+                Figure::Count(count) => dict.set_item(name, count)?,
+            }
+        }
+        Ok(dict)
+    }
+
+    #[getter]
+    fn series_interval_us(&self) -> f64 {
+        self.report.interval.as_us_f64()
+    }
+
+    #[getter]
+    fn tables(slf: Bound<'_, Self>) -> Vec<Table> {
+        let count = slf.get().report.tables.len();
+        (0..count).map(|table| Table { run: slf.clone().unbind(), table }).collect()
+    }
+}
+
+/// One table of a run; all columns have the same length.
+#[pyclass(module = "incast._core", frozen)]
+pub(crate) struct Table {
+    run: Py<Run>,
+    table: usize,
+}
+
+impl Table {
+    fn get(&self) -> &incast_sim::Table {
+        &self.run.get().report.tables[self.table]
+    }
+}
+
+#[pymethods]
+impl Table {
+    #[getter]
+    fn name(&self) -> &'static str {
+        self.get().name
+    }
+
+    #[getter]
+    fn doc(&self) -> &'static str {
+        self.get().doc
+    }
+
+    #[getter]
+    fn columns(&self, py: Python<'_>) -> Vec<Column> {
+        let count = self.get().columns.len();
+        (0..count)
+            .map(|column| Column { run: self.run.clone_ref(py), table: self.table, column })
+            .collect()
+    }
+}
+
+/// One column of a table.
+#[pyclass(module = "incast._core", frozen)]
+pub(crate) struct Column {
+    run: Py<Run>,
+    table: usize,
+    column: usize,
+}
+
+impl Column {
+    fn get(&self) -> &incast_sim::Column {
+        &self.run.get().report.tables[self.table].columns[self.column]
+    }
+}
+
+#[pymethods]
+impl Column {
+    #[getter]
+    fn name(&self) -> &'static str {
+        self.get().name
+    }
+
+    #[getter]
+    fn unit(&self) -> &'static str {
+        self.get().unit
+    }
+
+    #[getter]
+    fn doc(&self) -> &'static str {
+        self.get().doc
+    }
+
+    #[getter]
+    fn dtype(&self) -> &'static str {
+        match self.get().values {
+            Values::F64(_) => "f64",
+            Values::U64(_) => "u64",
+            Values::Text(_) => "str",
+        }
+    }
+
+    #[getter]
+    fn data<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let bytes = |size: usize, values: &mut dyn Iterator<Item = [u8; 8]>| {
+            PyBytes::new_with(py, size * 8, |buffer| {
+                buffer
+                    .chunks_exact_mut(8)
+                    .zip(values)
+                    .for_each(|(to, from)| to.copy_from_slice(&from));
+                Ok(())
+            })
+            .map(Bound::into_any)
+        };
+        match &self.get().values {
+            Values::F64(values) => bytes(values.len(), &mut values.iter().map(|v| v.to_le_bytes())),
+            Values::U64(values) => bytes(values.len(), &mut values.iter().map(|v| v.to_le_bytes())),
+            Values::Text(values) => Ok(PyList::new(py, values)?.into_any()),
+        }
+    }
+}
+
+#[pyfunction]
+#[pyo3(signature = (scenario, scheme, *, seed = None, traces = Vec::new(), progress = None))]
+pub(crate) fn run(
+    py: Python<'_>,
+    scenario: &Scenario,
+    scheme: &str,
+    seed: Option<u64>,
+    traces: Vec<String>,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Run> {
+    let document = &scenario.document;
+    let seed = seed.unwrap_or(document.scenario().run.seed);
+    let traces = trace_config(&traces)?;
+    let mut simulation =
+        Simulation::new(document.scenario(), scheme, seed, traces).map_err(raise)?;
+    while py.detach(|| simulation.advance(EVENTS_PER_CALL)) {
+        let call = |progress: &Bound<'_, PyAny>| {
+            let simulated = simulation.simulated().as_secs_f64();
+            progress.call1((simulated, simulation.events()))?.is_truthy()
+        };
+        // A run that is stopped keeps what it has, so the interruption ends here.
+        let go_on = py.check_signals().and_then(|()| progress.map_or(Ok(true), call));
+        match go_on {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(Run { report: py.detach(|| simulation.finish()) })
+}
+
+fn trace_config(names: &[String]) -> PyResult<TraceConfig> {
+    let mut config = TraceConfig::default();
+    for name in names {
+        match name.as_str() {
+            "queues" => config.queues = true,
+            "flows" => config.flows = true,
+            "packets" => config.packets = true,
+            _ => {
+                let message = format!("unknown trace {name:?}; expected queues, flows or packets");
+                return Err(ParameterError::new_err(message));
+            }
+        }
+    }
+    Ok(config)
+}

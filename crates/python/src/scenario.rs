@@ -1,0 +1,104 @@
+//! Scenarios.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use incast_sim::scenario::{Document, Published, json_schema};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use crate::errors::raise;
+
+/// What is run: network, traffic, transport and measurement. Immutable.
+#[pyclass(module = "incast._core", frozen)]
+pub(crate) struct Scenario {
+    pub(crate) document: Document,
+}
+
+#[pymethods]
+impl Scenario {
+    #[staticmethod]
+    fn load(path: PathBuf) -> PyResult<Self> {
+        Ok(Self { document: Document::load(&path).map_err(raise)? })
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (text, name = "<string>"))]
+    fn parse(text: String, name: &str) -> PyResult<Self> {
+        Ok(Self { document: Document::parse(text, name).map_err(raise)? })
+    }
+
+    #[pyo3(signature = (*assignments))]
+    fn with_set(&self, assignments: &Bound<'_, PyTuple>) -> PyResult<Self> {
+        let assignments: Vec<String> = assignments.extract()?;
+        Ok(Self { document: self.document.with_set(&assignments).map_err(raise)? })
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        self.document.name()
+    }
+
+    #[getter]
+    fn title(&self) -> &str {
+        &self.document.scenario().title
+    }
+
+    #[getter]
+    fn description(&self) -> &str {
+        &self.document.scenario().description
+    }
+
+    #[getter]
+    fn schemes(&self) -> Vec<String> {
+        self.document.scenario().run.schemes.clone()
+    }
+
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.document.scenario().run.seed
+    }
+
+    #[getter]
+    fn duration_s(&self) -> f64 {
+        self.document.scenario().run.duration.as_secs_f64()
+    }
+
+    #[getter]
+    fn published<'py>(&self, py: Python<'py>) -> PyResult<BTreeMap<String, Bound<'py, PyDict>>> {
+        let published = &self.document.scenario().published;
+        published.iter().map(|(scheme, values)| Ok((scheme.clone(), dict(py, values)?))).collect()
+    }
+
+    fn toml(&self) -> &str {
+        self.document.text()
+    }
+
+    fn check(&self, scheme: &str) -> PyResult<()> {
+        self.document.scenario().scheme(scheme).map(drop).map_err(raise)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Scenario({:?})", self.document.name())
+    }
+}
+
+fn dict<'py>(py: Python<'py>, published: &Published) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    if let Some(throughput) = published.throughput {
+        dict.set_item("throughput_gbps", throughput.as_gbps_f64())?;
+    }
+    if let Some(mean) = published.rtt_mean {
+        dict.set_item("rtt_mean_us", mean.as_us_f64())?;
+    }
+    if let Some(p99) = published.rtt_p99 {
+        dict.set_item("rtt_p99_us", p99.as_us_f64())?;
+    }
+    dict.set_item("source", &published.source)?;
+    Ok(dict)
+}
+
+#[pyfunction]
+pub(crate) fn schema() -> String {
+    json_schema()
+}

@@ -1,0 +1,47 @@
+"""Datacenter congestion control, simulated packet by packet and checked against the papers.
+
+A scenario says what is run: network, traffic, transport and measurement. A scheme is a congestion
+control algorithm, `timely`, or one of its presets, `timely:zhu`. `run` simulates a scenario once
+per scheme; its `Result` has Polars tables and matplotlib figures.
+
+    import incast
+
+    result = incast.run("incast", ["timely", "line-rate"])
+    print(result.summary)
+    result.plot_rtt_cdf().savefig("rtt.png")
+    result.write("results/incast")
+
+The command `incast` does the same from a terminal.
+"""
+
+from incast._core import (
+    Algorithm,
+    IncastError,
+    ParameterError,
+    Scenario,
+    ScenarioError,
+    __version__,
+    algorithms,
+    schema,
+)
+from incast.comparison import Ratio
+from incast.experiment import load, run, shipped
+from incast.result import Result
+from incast.store import OutputError
+
+__all__ = [
+    "Algorithm",
+    "IncastError",
+    "OutputError",
+    "ParameterError",
+    "Ratio",
+    "Result",
+    "Scenario",
+    "ScenarioError",
+    "__version__",
+    "algorithms",
+    "load",
+    "run",
+    "schema",
+    "shipped",
+]

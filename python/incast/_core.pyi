@@ -1,0 +1,248 @@
+"""The Rust core: scenarios, runs and the algorithms' descriptions.
+
+Types only; the code is in crates/python. Units are in the names: `_s`, `_us`, `_kb`, `_gbps`.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Final, final
+
+__version__: Final[str]
+"""The version of Cargo.toml."""
+
+build_profile: Final[str]
+"""`release` or `debug`: a debug build simulates the same, many times slower."""
+
+class IncastError(Exception):
+    """What every exception of this package derives from."""
+
+class ScenarioError(IncastError):
+    """A scenario that cannot be read or run; the message names file, line and column."""
+
+class ParameterError(IncastError):
+    """An unknown algorithm, preset or parameter, or a value that it does not take."""
+
+@final
+class Scenario:
+    """What is run: network, traffic, transport and measurement. Immutable."""
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Scenario:
+        """Reads a TOML file; raises `ScenarioError` when it cannot be read or is not a scenario."""
+
+    @staticmethod
+    def parse(text: str, name: str = ...) -> Scenario:
+        """Reads TOML text; `name` is what errors and results call it."""
+
+    def with_set(self, *assignments: str) -> Scenario:
+        """The scenario with values changed.
+
+        For example `transport.segment=16KB` or `cc.timely.t_high=200us`. Assignments are judged
+        together, so their order does not matter. Raises `ParameterError`.
+        """
+
+    @property
+    def name(self) -> str:
+        """The name of the file without its suffix."""
+
+    @property
+    def title(self) -> str:
+        """One line that says what is run."""
+
+    @property
+    def description(self) -> str:
+        """What is run and why, in some sentences."""
+
+    @property
+    def schemes(self) -> list[str]:
+        """The schemes that are compared when none is asked for."""
+
+    @property
+    def seed(self) -> int:
+        """The seed that is used when none is asked for."""
+
+    @property
+    def duration_s(self) -> float:
+        """Simulated time of one run in seconds, the warm-up included."""
+
+    @property
+    def published(self) -> dict[str, dict[str, float | str]]:
+        """Published values by scheme.
+
+        `throughput_gbps`, `rtt_mean_us` and `rtt_p99_us` where there are any, always `source`.
+        """
+
+    def toml(self) -> str:
+        """The exact scenario as TOML, assignments included: enough to run it again."""
+
+    def check(self, scheme: str) -> None:
+        """Raises what `run` would refuse before simulating anything."""
+
+@final
+class Column:
+    """One column of a table."""
+
+    @property
+    def name(self) -> str:
+        """The name, with the unit as its suffix where it has one."""
+
+    @property
+    def unit(self) -> str:
+        """The unit, empty for a pure number or a name."""
+
+    @property
+    def doc(self) -> str:
+        """What one value means."""
+
+    @property
+    def dtype(self) -> str:
+        """`f64`, `u64`, `i64` or `str`."""
+
+    @property
+    def data(self) -> bytes | list[str]:
+        """The values: little-endian, eight bytes each, or a list for `str`."""
+
+@final
+class Table:
+    """One table of a run; all columns have the same length."""
+
+    @property
+    def name(self) -> str:
+        """The name, such as `flows`."""
+
+    @property
+    def doc(self) -> str:
+        """What one row means."""
+
+    @property
+    def columns(self) -> list[Column]:
+        """The columns in their order."""
+
+@final
+class Run:
+    """What one scheme did in one scenario."""
+
+    @property
+    def scheme(self) -> str:
+        """`algorithm` or `algorithm:preset`."""
+
+    @property
+    def seed(self) -> int:
+        """The seed that was used."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the simulation reached its end."""
+
+    @property
+    def summary(self) -> dict[str, float | int]:
+        """The figures of the whole run, units in the keys."""
+
+    @property
+    def series_interval_us(self) -> float:
+        """The interval of the time series in microseconds."""
+
+    @property
+    def tables(self) -> list[Table]:
+        """All tables of the run, traces included."""
+
+def run(
+    scenario: Scenario,
+    scheme: str,
+    *,
+    seed: int | None = None,
+    traces: Sequence[str] = (),
+    progress: Callable[[float, int], bool] | None = None,
+) -> Run:
+    """Simulates one scheme.
+
+    `progress(simulated_seconds, events)` is called some 20 to 50 times a second; when it returns
+    False, or at Ctrl-C, the run stops with what there is and says `complete` False. The GIL is
+    released between calls.
+    """
+
+def schema() -> str:
+    """The JSON Schema of a scenario."""
+
+def algorithms() -> list[Algorithm]:
+    """All algorithms, in the order of the registry."""
+
+@final
+class Algorithm:
+    """What is known about one algorithm."""
+
+    @property
+    def name(self) -> str:
+        """The name that `--cc` takes."""
+
+    @property
+    def summary(self) -> str:
+        """One sentence."""
+
+    @property
+    def kind(self) -> str:
+        """What it governs: a rate or a window."""
+
+    @property
+    def signal(self) -> str:
+        """What it reacts to."""
+
+    @property
+    def needs(self) -> str:
+        """What it needs of the network or the hosts."""
+
+    @property
+    def source(self) -> str:
+        """The publication."""
+
+    @property
+    def presets(self) -> list[Preset]:
+        """Named sets of parameters, the default one first."""
+
+    @property
+    def parameters(self) -> list[Parameter]:
+        """The parameters in the order of the publication."""
+
+@final
+class Preset:
+    """A named set of parameters."""
+
+    @property
+    def name(self) -> str:
+        """The name that follows the colon in `algorithm:preset`."""
+
+    @property
+    def source(self) -> str:
+        """Where the values are from."""
+
+    @property
+    def values(self) -> dict[str, str]:
+        """Values by parameter, as they are written in a scenario."""
+
+@final
+class Parameter:
+    """One parameter of an algorithm."""
+
+    @property
+    def name(self) -> str:
+        """The name in `cc.<algorithm>.<name>`."""
+
+    @property
+    def doc(self) -> str:
+        """What it does."""
+
+    @property
+    def unit(self) -> str:
+        """The unit, empty for a pure number."""
+
+    @property
+    def default(self) -> str:
+        """The default as it is written in a scenario."""
+
+    @property
+    def source(self) -> str:
+        """Where the default is from."""
+
+    @property
+    def range(self) -> str:
+        """What is accepted."""

@@ -1,0 +1,120 @@
+"""Finding a scenario and running it once per scheme."""
+
+import difflib
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from incast import _core
+from incast._core import ParameterError, Run, Scenario, ScenarioError
+from incast.progress import bar_per_scheme
+from incast.result import Result
+
+TRACES = ("queues", "flows", "packets")
+"""What can be recorded event by event, besides the tables that every run gives."""
+
+_SHIPPED = Path(__file__).parent / "scenarios"
+
+
+def shipped() -> dict[str, Path]:
+    """The scenarios that come with the package: file by name."""
+    return {path.stem: path for path in sorted(_SHIPPED.glob("*.toml"))}
+
+
+def load(scenario: str | os.PathLike[str]) -> Scenario:
+    """Reads a scenario file, or the shipped scenario of that name.
+
+    A file wins over a shipped scenario of the same name.
+
+    Raises:
+        ScenarioError: Neither exists, or the file is not a scenario.
+    """
+    path = Path(scenario)
+    # A bare word is a name; anything with a folder or a suffix is meant as a file, and the error
+    # for a missing one should say so.
+    is_name = isinstance(scenario, str) and path.name == scenario and not path.suffix
+    if not is_name or path.is_file():
+        return Scenario.load(path)
+    names = shipped()
+    if scenario in names:
+        return Scenario.load(names[path.name])
+    hint = nearest(path.name, names)
+    raise ScenarioError(f"{path.name}: neither a file nor a shipped scenario; {hint}")
+
+
+def run(
+    scenario: Scenario | str | os.PathLike[str],
+    cc: str | Sequence[str] | None = None,
+    *,
+    seed: int | None = None,
+    traces: Sequence[str] = (),
+    progress: bool = False,
+) -> Result:
+    """Simulates a scenario once per scheme.
+
+    Ctrl-C stops the simulation, not the program: the result has what there is and says that it is
+    not complete.
+
+    Args:
+        scenario: A scenario, the path of one, or the name of one that ships with the package.
+        cc: The schemes, `algorithm` or `algorithm:preset`; those that the scenario names if None.
+        seed: The seed; that of the scenario if None.
+        traces: What to record event by event, of `TRACES`.
+        progress: Shows simulated time, events per second and time left on the terminal.
+
+    Raises:
+        ScenarioError: The scenario cannot be read or run.
+        ParameterError: A scheme or a trace is unknown, or a scheme is named twice.
+    """
+    if not isinstance(scenario, Scenario):
+        scenario = load(scenario)
+    schemes = check_schemes(scenario, cc)
+    traces = check_traces(traces)
+    runs: dict[str, Run] = {}
+    with bar_per_scheme(scenario.duration_s, visible=progress) as start_bar:
+        for scheme in schemes:
+            try:
+                runs[scheme] = _core.run(
+                    scenario, scheme, seed=seed, traces=traces, progress=start_bar(scheme)
+                )
+            except KeyboardInterrupt:  # between two runs; within one, the core ends it by itself
+                break
+            if not runs[scheme].complete:
+                break
+    return Result(scenario, schemes, scenario.seed if seed is None else seed, runs)
+
+
+def check_schemes(scenario: Scenario, cc: str | Sequence[str] | None = None) -> tuple[str, ...]:
+    """The schemes to run, each found fit to run in the scenario.
+
+    Raises:
+        ScenarioError: The scenario cannot be run.
+        ParameterError: A scheme is unknown or named twice, or there is none.
+    """
+    schemes = tuple(scenario.schemes if cc is None else [cc] if isinstance(cc, str) else cc)
+    if not schemes:
+        raise ParameterError(f"{scenario.name}: names no scheme to run, and none was asked for")
+    for index, scheme in enumerate(schemes):
+        if scheme in schemes[:index]:
+            raise ParameterError(f"{scheme}: named twice; a scheme is run once")
+        scenario.check(scheme)
+    return schemes
+
+
+def check_traces(traces: Sequence[str]) -> tuple[str, ...]:
+    """The traces to record, each once.
+
+    Raises:
+        ParameterError: One is unknown.
+    """
+    for trace in traces:
+        if trace not in TRACES:
+            raise ParameterError(f"{trace}: no such trace; {nearest(trace, TRACES)}")
+    return tuple(dict.fromkeys(traces))
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """What an error about an unknown name says of the names that there are."""
+    known = list(names)
+    near = difflib.get_close_matches(name, known, n=3)
+    return f"did you mean {' or '.join(near)}?" if near else f"there is {', '.join(known)}"

@@ -1,0 +1,194 @@
+"""What the command prints: the comparison of a result, and what there is to choose from."""
+
+import os
+import sys
+import textwrap
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from incast._core import Algorithm, Scenario
+from incast.comparison import Ratio
+from incast.result import Result
+from incast.store import Written
+
+_PLAIN_WIDTH = 100  # of a pipe or a file
+
+# Columns of the comparison: heading, key of the summary.
+_COLUMNS = (
+    ("throughput\nGb/s", "throughput_gbps"),
+    ("mean RTT\nus", "rtt_mean_us"),
+    ("p99 RTT\nus", "rtt_p99_us"),
+    ("queue\nmean KB", "queue_mean_kb"),
+    ("queue\np99 KB", "queue_p99_kb"),
+    ("PFC\npauses", "pfc_pauses"),
+    ("drops", "drops"),
+    ("Jain\nindex", "jain_index"),
+)
+_RATIO_NAMES = {"rtt_mean_us": "Mean RTT", "rtt_p99_us": "p99 RTT"}
+
+
+def console() -> Console:
+    """Standard output: as wide as the terminal, or 100 columns where there is none.
+
+    Without markup: a name in brackets is a name.
+    """
+    known = sys.stdout.isatty() or "COLUMNS" in os.environ
+    return Console(width=None if known else _PLAIN_WIDTH, highlight=False, markup=False)
+
+
+def print_comparison(out: Console, result: Result) -> None:
+    """The table of all schemes, then the ratios between them against the published ones."""
+    grid = _grid(out)
+    grid.add_column("scheme")
+    for heading, _ in _COLUMNS:
+        grid.add_column(heading, justify="right")
+    rows = result.to_dict()["runs"]
+    for row in rows:
+        name = row["scheme"] if row["complete"] else f"{row['scheme']} *"
+        cells = (_cell(key, row["measured"], row["published"]) for _, key in _COLUMNS)
+        grid.add_row(name, *cells)
+    _say(out, f"{result.scenario.title or result.scenario.name} (seed {result.seed})", style="bold")
+    out.print()
+    out.print(grid)
+    if any(row["published"] for row in rows):
+        named = dict.fromkeys(row["published"].get("source") for row in rows)
+        sources = "; ".join(source for source in named if source)
+        _list(out, "", f"In parentheses: published values ({sources or 'source not stated'}).")
+    _print_unfinished(out, result)
+    for ratio in result.ratios:
+        _say(out, describe_ratio(ratio))
+
+
+def describe_ratio(ratio: Ratio) -> str:
+    """One sentence; what falls short of the publication is said, not left to be worked out."""
+    text = (
+        f"{_RATIO_NAMES[ratio.key]} of {ratio.against} over {ratio.scheme}: "
+        f"{ratio.measured:.3g} (published {ratio.published:.3g})"
+    )
+    return f"{text}, which falls short by {ratio.shortfall:.0%}." if ratio.shortfall else f"{text}."
+
+
+def print_written(out: Console, written: Written) -> None:
+    """Where the result is."""
+    out.print()
+    _say(out, f"Wrote {written.directory}{os.sep}")
+    _say(out, f"  run      {written.run.name}, {written.scenario.name}")
+    figures = ", ".join(dict.fromkeys(path.stem for path in written.figures))
+    _list(out, "  figures  ", f"{figures} (each .png and .svg)")
+    _list(out, "  tables   ", f"{', '.join(path.stem for path in written.tables)} (each .parquet)")
+
+
+def print_algorithms(out: Console, algorithms: Iterable[Algorithm]) -> None:
+    """One line for each algorithm."""
+    grid = _grid(out, wrap=True)
+    for heading in ("algorithm", "presets", "signal", "summary"):
+        grid.add_column(heading)
+    for algorithm in algorithms:
+        presets = "\n".join(preset.name for preset in algorithm.presets)
+        grid.add_row(algorithm.name, presets, algorithm.signal, algorithm.summary)
+    out.print(grid)
+
+
+def print_algorithm(out: Console, algorithm: Algorithm) -> None:
+    """Everything that is known about an algorithm."""
+    _say(out, algorithm.name, style="bold")
+    out.print(algorithm.summary)
+    out.print()
+    for label in ("kind", "signal", "needs", "source"):
+        if text := getattr(algorithm, label):
+            out.print(f"{label:8} {text}")
+    if algorithm.parameters:
+        out.print()
+        grid = _grid(out, wrap=True)
+        for heading in ("parameter", "default", "unit", "accepted", "what it does; source"):
+            grid.add_column(heading)
+        for item in algorithm.parameters:
+            doc = f"{item.doc.rstrip('.')} [{item.source}]" if item.source else item.doc
+            grid.add_row(item.name, item.default, item.unit, item.range, doc)
+        out.print(grid)
+    for preset in algorithm.presets:
+        out.print()
+        _say(out, f"--cc {algorithm.name}:{preset.name}", style="bold")
+        if preset.source:
+            out.print(f"  {preset.source}")
+        if preset.values:
+            values = ", ".join(f"{name}={value}" for name, value in preset.values.items())
+            out.print(f"  {values}")
+
+
+def print_scenarios(out: Console, scenarios: Iterable[Scenario]) -> None:
+    """One line for each scenario."""
+    grid = _grid(out, wrap=True)
+    for heading in ("scenario", "schemes", "title"):
+        grid.add_column(heading)
+    for scenario in scenarios:
+        grid.add_row(scenario.name, ", ".join(scenario.schemes), scenario.title)
+    out.print(grid)
+
+
+def algorithm_to_dict(algorithm: Algorithm) -> dict[str, Any]:
+    """An algorithm, ready for JSON."""
+    fields = ("name", "summary", "kind", "signal", "needs", "source")
+    parameter = ("name", "doc", "unit", "default", "source", "range")
+    return {
+        **{field: getattr(algorithm, field) for field in fields},
+        "presets": [
+            {"name": preset.name, "source": preset.source, "values": preset.values}
+            for preset in algorithm.presets
+        ],
+        "parameters": [
+            {field: getattr(item, field) for field in parameter} for item in algorithm.parameters
+        ],
+    }
+
+
+def _grid(out: Console, *, wrap: bool = False) -> Table:
+    """A table with one rule under its heading, which stays readable in a pipe."""
+    gap = 1 if out.width >= 90 else 0
+    grid = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, gap, 0, 0))
+    if not wrap:
+        grid.header_style = "bold"
+    return grid
+
+
+def _cell(key: str, measured: Mapping[str, Any], published: Mapping[str, Any]) -> str:
+    value = measured.get(key)
+    text = "-" if value is None else _figures(value, key)
+    return f"{text} ({published[key]:g})" if key in published else text
+
+
+def _figures(value: float, key: str) -> str:
+    """A number with as many digits as are worth reading."""
+    if isinstance(value, int):
+        return str(value)
+    if key == "jain_index":
+        return f"{value:.3f}"
+    digits = 2 if abs(value) < 10 or key == "throughput_gbps" else 1 if abs(value) < 100 else 0
+    return f"{value:.{digits}f}"
+
+
+def _print_unfinished(out: Console, result: Result) -> None:
+    for scheme, run in result.runs.items():
+        if not run.complete:
+            ended_ms = run.summary.get("simulated_s", 0.0) * 1e3
+            whole_ms = result.scenario.duration_s * 1e3
+            text = f"* incomplete: {scheme} was stopped after {ended_ms:.3g} of {whole_ms:g} ms."
+            _say(out, text, style="bold")
+    missing = [scheme for scheme in result.schemes if scheme not in result.runs]
+    if missing:
+        _say(out, f"* incomplete: {', '.join(missing)} was not run.", style="bold")
+
+
+def _list(out: Console, label: str, text: str) -> None:
+    indent = " " * len(label)
+    lines = textwrap.wrap(text, out.width, initial_indent=label, subsequent_indent=indent)
+    _say(out, "\n".join(lines))
+
+
+def _say(out: Console, text: str, style: str | None = None) -> None:
+    """A line as it is: not wrapped, so that a path can be copied."""
+    out.print(text, style=style, soft_wrap=True)

@@ -1,0 +1,155 @@
+"""What a scenario gave: tables, figures, and a directory with both."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from incast import _core, comparison, store
+from incast._core import Run, Scenario
+from incast.tables import TableInfo, concatenate, describe
+
+if TYPE_CHECKING:  # half a second that only figures cost
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Result:
+    """The runs of one scenario, one for each scheme."""
+
+    scenario: Scenario
+    schemes: tuple[str, ...]
+    """The schemes that were asked for, in that order."""
+    seed: int
+    runs: Mapping[str, Run]
+    """The runs that there are, by scheme: fewer than asked for when the simulation was stopped."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether every scheme was simulated to the end."""
+        return len(self.runs) == len(self.schemes) and all(
+            run.complete for run in self.runs.values()
+        )
+
+    @cached_property
+    def summary(self) -> pl.DataFrame:
+        """One row for each scheme: what was measured and, where there is any, what was published.
+
+        Units are in the names of the columns; published values are in `published_...`.
+        """
+        rows = [
+            {
+                "scheme": row["scheme"],
+                "complete": row["complete"],
+                **row["measured"],
+                **{f"published_{key}": value for key, value in row["published"].items()},
+            }
+            for row in self._rows()
+        ]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    @property
+    def tables(self) -> list[str]:
+        """The names that `table` knows."""
+        return list(dict.fromkeys(table.name for run in self.runs.values() for table in run.tables))
+
+    def table(self, name: str) -> pl.DataFrame:
+        """One table, the rows of all schemes below each other, `scheme` the first column.
+
+        Raises:
+            KeyError: There is no table of that name.
+        """
+        found = [
+            (scheme, table)
+            for scheme, run in self.runs.items()
+            for table in run.tables
+            if table.name == name
+        ]
+        if not found:
+            raise KeyError(f"{name}: no such table; there is {', '.join(self.tables) or 'none'}")
+        return concatenate(found)
+
+    @cached_property
+    def ratios(self) -> list[comparison.Ratio]:
+        """RTT ratios between the schemes, measured and published."""
+        return comparison.ratios(self.scenario, self.runs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the tables, ready for JSON; units are in the keys."""
+        return {
+            "incast": _core.__version__,
+            "build": _core.build_profile,
+            "scenario": self.scenario.name,
+            "title": self.scenario.title,
+            "seed": self.seed,
+            "duration_s": self.scenario.duration_s,
+            "complete": self.complete,
+            "schemes": list(self.schemes),
+            "runs": self._rows(),
+            "ratios": [
+                {
+                    "key": ratio.key,
+                    "scheme": ratio.scheme,
+                    "against": ratio.against,
+                    "measured": ratio.measured,
+                    "published": ratio.published,
+                    "shortfall": ratio.shortfall,
+                }
+                for ratio in self.ratios
+            ],
+        }
+
+    def describe_tables(self) -> dict[str, TableInfo]:
+        """What the rows and columns of every table mean, with units."""
+        return {table.name: describe(table) for run in self.runs.values() for table in run.tables}
+
+    def write(self, directory: str | os.PathLike[str]) -> store.Written:
+        """Writes the scenario, the summary, the tables and the figures, all or nothing.
+
+        An earlier result is replaced, any other content refused. A result that is not complete
+        never replaces one that is: it is written beside it, to `<directory>-incomplete`.
+
+        Raises:
+            OutputError: The directory cannot be written or holds something else.
+        """
+        return store.write(self, directory)
+
+    def plot(self) -> "dict[str, Figure]":
+        """All figures by name."""
+        return {
+            "rtt_cdf": self.plot_rtt_cdf(),
+            "queue": self.plot_queue(),
+            "rates": self.plot_rates(),
+        }
+
+    def plot_rtt_cdf(self) -> "Figure":
+        """The distribution of the RTT samples of each scheme, in microseconds."""
+        from incast import plots  # noqa: PLC0415
+
+        return plots.rtt_cdf(self)
+
+    def plot_queue(self) -> "Figure":
+        """The busiest queue over time, in KB: mean and maximum of each interval."""
+        from incast import plots  # noqa: PLC0415
+
+        return plots.queue(self)
+
+    def plot_rates(self) -> "Figure":
+        """The goodput of every flow over time, in Gb/s, a panel for each scheme."""
+        from incast import plots  # noqa: PLC0415
+
+        return plots.rates(self)
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "scheme": scheme,
+                "complete": run.complete,
+                "measured": {key: comparison.number(value) for key, value in run.summary.items()},
+                "published": comparison.published(self.scenario, scheme),
+            }
+            for scheme, run in self.runs.items()
+        ]

@@ -1,0 +1,165 @@
+"""The directory of a result: written whole or not at all."""
+
+import contextlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from incast._core import IncastError
+
+if TYPE_CHECKING:
+    from incast.result import Result
+
+# Its presence says that a directory is ours, so that nothing else is ever replaced.
+_RUN = "run.json"
+
+
+class OutputError(IncastError):
+    """A directory that a result cannot be written to."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """Where a result is."""
+
+    directory: Path
+    scenario: Path
+    run: Path
+    figures: list[Path]
+    tables: list[Path]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The paths, ready for JSON."""
+        return {
+            "directory": str(self.directory),
+            "scenario": str(self.scenario),
+            "run": str(self.run),
+            "figures": [str(path) for path in self.figures],
+            "tables": [str(path) for path in self.tables],
+        }
+
+
+def check(directory: str | os.PathLike[str]) -> None:
+    """Finds out before a long run whether its result can be written; makes missing parents.
+
+    Raises:
+        OutputError: It cannot.
+    """
+    target = Path(directory)
+    _earlier(target)
+    with _staging(target):
+        pass
+
+
+def write(result: "Result", directory: str | os.PathLike[str]) -> Written:
+    """Writes a result to a new directory and puts that in the place of an earlier result.
+
+    Raises:
+        OutputError: The directory cannot be written or holds something else.
+    """
+    target = Path(directory)
+    earlier = _earlier(target)
+    if earlier is not None and earlier.get("complete") and not result.complete:
+        target = target.with_name(f"{target.name}-incomplete")
+        _earlier(target)
+    with _staging(target) as staging:
+        figures, tables = _fill(staging, result)
+        _replace(target.resolve(), staging)
+    return Written(
+        directory=target,
+        scenario=target / "scenario.toml",
+        run=target / _RUN,
+        figures=[target / name for name in figures],
+        tables=[target / name for name in tables],
+    )
+
+
+def _fill(staging: Path, result: "Result") -> tuple[list[str], list[str]]:
+    """Writes the files of a result; returns the names of the figures and of the tables."""
+    from incast import plots  # noqa: PLC0415
+
+    (staging / "scenario.toml").write_text(result.scenario.toml(), encoding="utf-8")
+    descriptions = result.describe_tables()
+    tables = []
+    for name, description in descriptions.items():
+        tables.append(f"{name}.parquet")
+        metadata = {"incast": json.dumps(description)}
+        result.table(name).write_parquet(staging / tables[-1], metadata=metadata)
+    figures = []
+    for name, figure in result.plot().items():
+        for suffix in ("png", "svg"):
+            figures.append(f"{name}.{suffix}")
+            plots.save(figure, staging / figures[-1])
+    summary = {
+        **result.to_dict(),
+        "tables": descriptions,
+        "files": sorted(["scenario.toml", _RUN, *figures, *tables]),
+    }
+    text = json.dumps(summary, indent=2, allow_nan=False)
+    (staging / _RUN).write_text(text + "\n", encoding="utf-8")
+    return figures, tables
+
+
+def _earlier(target: Path) -> dict[str, Any] | None:
+    """The `run.json` of the result that would be replaced, None where nothing would be."""
+    try:
+        names = {path.name for path in target.iterdir()}
+    except FileNotFoundError:
+        return None
+    except NotADirectoryError:
+        raise OutputError(f"{target}: is in the way: not a directory") from None
+    except OSError as error:
+        raise _unwritable(target, error) from None
+    if not names:
+        return None
+    try:
+        run = json.loads((target / _RUN).read_text(encoding="utf-8"))
+        ours = set(run["files"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise OutputError(f"{target}: holds something else than a result of incast") from None
+    foreign = sorted(names - ours)
+    if foreign:
+        raise OutputError(f"{target}: holds {foreign[0]}, which incast did not write there")
+    return dict(run)
+
+
+@contextlib.contextmanager
+def _staging(target: Path) -> Iterator[Path]:
+    """A new directory beside the target, removed in the end unless it was moved away.
+
+    Beside it, because only a rename within one file system is atomic.
+    """
+    real = target.resolve()  # of a symbolic link, the directory is replaced and the link kept
+    staging = real.with_name(f".{real.name}.{os.getpid()}.tmp")
+    try:
+        real.parent.mkdir(parents=True, exist_ok=True)
+        staging.mkdir()
+        yield staging
+    except OSError as error:
+        raise _unwritable(target, error) from error
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def _replace(target: Path, staging: Path) -> None:
+    """Moves the new directory to the target, and an earlier one out of its way first."""
+    old = staging.with_suffix(".old")
+    # Not `exists`: an empty directory may be renamed over, but a result that is there may not.
+    if not target.is_dir():
+        staging.rename(target)
+        return
+    target.rename(old)
+    try:
+        staging.rename(target)
+    except OSError:
+        old.rename(target)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _unwritable(target: Path, error: OSError) -> OutputError:
+    return OutputError(f"{target}: cannot be written: {error.strerror or error}")

@@ -1,0 +1,73 @@
+"""What the tests share: a scenario that takes milliseconds, its result, and the command."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import incast
+from incast import _core, cli
+
+SHORT = ("run.duration=5ms", "run.warmup=1ms")
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What the command did."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def error(self) -> str:
+        """The one line that bad input gets."""
+        assert self.code == 2, (self.out, self.err)
+        assert self.out == ""
+        assert self.err.startswith("error: ")
+        assert self.err.count("\n") == 1
+        assert self.err.endswith("\n")
+        assert "Traceback" not in self.err
+        return self.err
+
+
+@pytest.fixture(scope="session")
+def short() -> incast.Scenario:
+    return incast.load("incast").with_set(*SHORT)
+
+
+@pytest.fixture(scope="session")
+def result(short: incast.Scenario) -> incast.Result:
+    return incast.run(short)
+
+
+@pytest.fixture
+def stopped(short: incast.Scenario) -> incast.Result:
+    """What Ctrl-C leaves: one run that did not reach its end, and one that was not begun."""
+    run = _core.run(short, "timely", progress=lambda _time, _events: False)
+    assert not run.complete
+    return incast.Result(short, ("timely", "line-rate"), short.seed, {"timely": run})
+
+
+@pytest.fixture
+def command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Finished]:
+    """The command, in an empty directory."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> Finished:
+        with pytest.raises(SystemExit) as left:
+            cli.main(arguments)
+        captured = capsys.readouterr()
+        return Finished(int(left.value.code or 0), captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def interpreter() -> list[str]:
+    """The start of a command line that runs the command in a process of its own."""
+    return [sys.executable, "-m", "incast"]

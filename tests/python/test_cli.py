@@ -1,0 +1,221 @@
+"""The command: what it prints, what it writes, how it ends."""
+
+import contextlib
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import polars as pl
+import pytest
+
+import incast
+from conftest import SHORT, Finished
+from incast import _core
+
+Command = Callable[..., Finished]
+RUN = ("run", "incast", *(word for assignment in SHORT for word in ("--set", assignment)))
+
+
+def table_rows(out: str) -> dict[str, list[str]]:
+    """The rows of the comparison by scheme, as words."""
+    lines = out.splitlines()
+    rule = next(index for index, line in enumerate(lines) if line.startswith("───"))
+    rows = [line.split() for line in lines[rule + 1 :]]
+    return {row[0]: row[1:] for row in rows if row and row[0] in ("timely", "line-rate")}
+
+
+def test_run_compares_the_schemes_of_the_scenario(command: Command) -> None:
+    done = command(*RUN)
+    assert done.code == 0, done.err
+    assert done.err == ""
+    assert list(table_rows(done.out)) == ["timely", "line-rate"]
+    assert Path("results/incast/run.json").is_file()
+
+
+def test_the_table_has_published_values_beside_measured_ones(command: Command) -> None:
+    done = command(*RUN)
+    assert re.search(r"line-rate .* \(19\.5\) .* \(658\) .* \(1036\)", done.out)
+    assert "In parentheses: published values (" in done.out
+
+
+def test_ratios_say_what_was_published(command: Command) -> None:
+    out = command(*RUN).out
+    for name, published in (("Mean RTT", "10.8"), ("p99 RTT", "8.93")):
+        line = next(line for line in out.splitlines() if line.startswith(name))
+        assert "line-rate over timely" in line
+        assert f"(published {published})" in line
+
+
+def test_the_table_fits_a_pipe_without_colour(command: Command) -> None:
+    out = command(*RUN).out
+    assert "\x1b" not in out
+    assert max(len(line) for line in out.splitlines()) <= 100
+
+
+def test_the_command_says_where_it_wrote_what(command: Command) -> None:
+    out = command(*RUN, "--out", "here/there").out
+    assert "Wrote here/there/" in out
+    for name in ("run.json", "rtt_cdf", "queue", "rates", "flows"):
+        assert name in out[out.index("Wrote") :]
+    assert {path.suffix for path in Path("here/there").iterdir()} == {
+        ".json", ".parquet", ".png", ".svg", ".toml",
+    }  # fmt: skip
+
+
+def test_json_is_one_object_with_the_numbers_of_the_table(command: Command) -> None:
+    table = table_rows(command(*RUN).out)
+    done = command(*RUN, "--json")
+    assert done.out.count("\n") == 1
+    read = json.loads(done.out)
+    for row in read["runs"]:
+        shown = table[row["scheme"]]
+        assert f"{row['measured']['throughput_gbps']:.2f}" == shown[0]
+        assert f"{row['measured']['jain_index']:.3f}" == shown[-1]
+        assert str(row["measured"]["drops"]) == shown[-2]
+        assert str(row["measured"]["pfc_pauses"]) == shown[-3]
+
+
+def test_json_names_what_was_written(command: Command) -> None:
+    written = json.loads(command(*RUN, "--json").out)["written"]
+    named = [written["scenario"], written["run"], *written["figures"], *written["tables"]]
+    assert sorted(map(Path, named)) == sorted(Path(written["directory"]).iterdir())
+
+
+def test_cc_seed_and_trace_are_passed_on(command: Command) -> None:
+    chosen = ("--cc", "line-rate", "--cc", "timely:zhu", "--seed", "9", "--trace", "queues")
+    done = command(*RUN, *chosen, "--json")
+    read = json.loads(done.out)
+    assert read["schemes"] == ["line-rate", "timely:zhu"]
+    assert read["seed"] == 9
+    assert pl.read_parquet("results/incast/trace_queues.parquet").height > 0
+
+
+def test_assignments_are_in_the_written_scenario(command: Command) -> None:
+    command(*RUN, "--cc", "timely")
+    assert incast.load("results/incast/scenario.toml").duration_s == pytest.approx(5e-3)
+
+
+def test_quiet_prints_nothing(command: Command) -> None:
+    done = command(*RUN, "--quiet")
+    assert (done.code, done.out, done.err) == (0, "", "")
+    assert Path("results/incast/run.json").is_file()
+
+
+def test_a_result_is_replaced_by_the_next(command: Command) -> None:
+    for _ in range(2):
+        assert command(*RUN, "--cc", "timely").code == 0
+    assert [path.name for path in Path("results").iterdir()] == ["incast"]
+
+
+def test_version(command: Command) -> None:
+    assert command("--version").out == f"incast {_core.__version__} (release build)\n"
+
+
+def test_without_arguments_the_help_is_shown(command: Command) -> None:
+    done = command()
+    assert done.code == 0
+    assert "Commands:" in done.out
+
+
+def test_algorithms_lists_every_algorithm(command: Command) -> None:
+    out = command("algorithms").out
+    for algorithm in incast.algorithms():
+        assert algorithm.name in out
+
+
+def test_algorithms_shows_every_parameter(command: Command) -> None:
+    out = command("algorithms", "timely").out
+    timely = next(item for item in incast.algorithms() if item.name == "timely")
+    for parameter in timely.parameters:
+        assert parameter.name in out
+        assert parameter.default in out
+    for preset in timely.presets:
+        assert f"--cc timely:{preset.name}" in out
+
+
+def test_algorithms_as_json(command: Command) -> None:
+    every = json.loads(command("algorithms", "--json").out)
+    assert [item["name"] for item in every] == [item.name for item in incast.algorithms()]
+    one = json.loads(command("algorithms", "timely", "--json").out)
+    assert one == next(item for item in every if item["name"] == "timely")
+    assert {"name", "doc", "unit", "default", "source", "range"} == set(one["parameters"][0])
+
+
+def test_scenario_list_has_every_shipped_scenario(command: Command) -> None:
+    out = command("scenario", "list").out
+    for name in incast.shipped():
+        assert name in out
+
+
+def test_scenario_check_accepts_what_ships(command: Command) -> None:
+    for path in incast.shipped().values():
+        done = command("scenario", "check", str(path))
+        assert done.code == 0
+        assert "good" in done.out
+    assert not Path("results").exists()
+
+
+def test_scenario_schema_is_a_json_schema(command: Command) -> None:
+    schema: dict[str, Any] = json.loads(command("scenario", "schema").out)
+    jsonschema.validators.validator_for(schema).check_schema(schema)
+    assert schema["properties"]
+
+
+def test_ctrl_c_writes_what_there_is(
+    tmp_path: Path, interpreter: list[str], short: incast.Scenario
+) -> None:
+    scenario = tmp_path / "long.toml"
+    scenario.write_text(short.with_set("run.duration=60s").toml())
+    # A terminal on stderr: the progress bar says when the simulation has begun.
+    control, terminal = pty.openpty()
+    process = subprocess.Popen(
+        [*interpreter, "run", str(scenario), "--cc", "timely", "--cc", "line-rate"],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=terminal, text=True,
+    )  # fmt: skip
+    os.close(terminal)
+    shown = b""
+    with contextlib.suppress(OSError):  # the other end is closed
+        while b"events/s" not in shown:
+            shown += os.read(control, 4096)
+    time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    with contextlib.suppress(OSError):
+        while os.read(control, 4096):
+            pass
+    out, _ = process.communicate(timeout=60)
+    os.close(control)
+    assert process.returncode == 130
+    assert "timely *" in out
+    assert "incomplete: line-rate was not run" in out
+    run = json.loads((tmp_path / "results" / "long" / "run.json").read_text())
+    assert run["complete"] is False
+    assert [row["scheme"] for row in run["runs"]] == ["timely"]
+    assert 0 < run["runs"][0]["measured"]["simulated_s"] < 60
+
+
+def test_a_reader_that_goes_away_is_no_error(interpreter: list[str], tmp_path: Path) -> None:
+    end, start = os.pipe()
+    os.close(end)
+    done = subprocess.run(
+        [*interpreter, "algorithms"], stdout=start, stderr=subprocess.PIPE,
+        cwd=tmp_path, check=False,
+    )  # fmt: skip
+    os.close(start)
+    assert done.stderr == b""
+
+
+def test_the_table_is_readable_in_ascii(interpreter: list[str], tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*interpreter, *RUN], capture_output=True, cwd=tmp_path, check=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )  # fmt: skip
+    assert done.stdout.isascii()
+    assert b"timely" in done.stdout

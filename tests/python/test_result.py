@@ -1,0 +1,111 @@
+"""The tables of a result, and what goes into JSON."""
+
+import json
+import math
+
+import polars as pl
+import pytest
+
+import incast
+from incast import comparison, report
+
+
+def test_summary_has_a_row_for_each_scheme(result: incast.Result) -> None:
+    assert result.summary["scheme"].to_list() == ["timely", "line-rate"]
+    assert result.summary["complete"].to_list() == [True, True]
+    assert (result.summary["throughput_gbps"] > 1).all()
+    assert (result.summary["drops"] == 0).all()
+
+
+def test_summary_has_what_was_published(result: incast.Result) -> None:
+    row = result.summary.row(by_predicate=pl.col("scheme") == "line-rate", named=True)
+    assert row["published_throughput_gbps"] == pytest.approx(19.5)
+    assert row["published_rtt_mean_us"] == pytest.approx(658)
+    assert row["published_rtt_p99_us"] == pytest.approx(1036)
+    assert row["published_source"]
+
+
+def test_tables_have_the_scheme_first(result: incast.Result) -> None:
+    assert {"flows", "messages", "rtt_histogram", "queues", "links"} <= set(result.tables)
+    assert {"series_queues", "series_flows"} <= set(result.tables)
+    for name in result.tables:
+        assert result.table(name).columns[0] == "scheme"
+
+
+def test_tables_agree_with_the_summary(result: incast.Result) -> None:
+    for scheme, run in result.runs.items():
+        own = pl.col("scheme") == scheme
+        flows = result.table("flows").filter(own)
+        assert flows.height == 40
+        total = math.fsum(flows["goodput_gbps"])
+        assert total == pytest.approx(run.summary["throughput_gbps"], rel=0.01)
+        counted = result.table("rtt_histogram").filter(own)["count"].sum()
+        assert counted == run.summary["rtt_samples"]
+
+
+def test_no_table_holds_nan(result: incast.Result) -> None:
+    for name in result.tables:
+        table = result.table(name)
+        for column in table.select(pl.selectors.float()).columns:
+            assert not table[column].is_nan().any(), f"{name}.{column}"
+
+
+def test_every_column_has_a_meaning(result: incast.Result) -> None:
+    for name, table in result.describe_tables().items():
+        assert table["doc"], name
+        assert list(table["columns"]) == result.table(name).columns
+        for column, about in table["columns"].items():
+            assert about["doc"], f"{name}.{column}"
+            for suffix, unit in (("_us", "us"), ("_gbps", "Gb/s"), ("_kb", "KB")):
+                if column.endswith(suffix):
+                    assert about["unit"] == unit, f"{name}.{column}"
+
+
+def test_an_unknown_table_names_those_there_are(result: incast.Result) -> None:
+    with pytest.raises(KeyError, match="flows"):
+        result.table("flow")
+
+
+def test_json_is_the_summary(result: incast.Result) -> None:
+    read = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert read["schemes"] == ["timely", "line-rate"]
+    assert read["complete"] is True
+    for row in read["runs"]:
+        table = result.summary.row(by_predicate=pl.col("scheme") == row["scheme"], named=True)
+        for key, value in row["measured"].items():
+            assert table[key] == value
+        for key, value in row["published"].items():
+            assert table[f"published_{key}"] == value
+
+
+def test_ratios_are_those_of_the_summary(result: incast.Result) -> None:
+    timely, line_rate = result.summary.rows(named=True)
+    mean, p99 = result.ratios
+    assert (mean.key, p99.key) == ("rtt_mean_us", "rtt_p99_us")
+    assert mean.measured == line_rate["rtt_mean_us"] / timely["rtt_mean_us"]
+    assert mean.published == pytest.approx(658 / 61)
+    assert p99.published == pytest.approx(1036 / 116)
+
+
+@pytest.mark.parametrize(
+    ("measured", "said"),
+    [(4.0, "falls short by 60%"), (9.0, "falls short by 10%"), (9.95, "10"), (12.0, "12")],
+)
+def test_a_ratio_that_falls_short_says_so(measured: float, said: str) -> None:
+    text = report.describe_ratio(
+        comparison.Ratio("rtt_mean_us", "timely", "line-rate", measured, 10.0)
+    )
+    assert said in text
+    assert ("short" in text) == (measured < 9.9)
+
+
+def test_a_preset_is_compared_with_its_algorithm(short: incast.Scenario) -> None:
+    assert comparison.published(short, "timely:zhu") == short.published["timely"]
+    assert comparison.published(short, "patched-timely") == {}
+
+
+def test_a_stopped_result_has_its_tables_and_no_ratios(stopped: incast.Result) -> None:
+    assert stopped.summary["complete"].to_list() == [False]
+    assert stopped.ratios == []
+    assert "flows" in stopped.tables
+    assert json.dumps(stopped.to_dict(), allow_nan=False)
