@@ -23,8 +23,8 @@
 //!   start, retransmissions included, so they order transmissions even where clocks tie. "Once per
 //!   window" is `ack.end > reacted_at; reacted_at = ack.next`. A loss is one contiguous run of it
 //!   (`bytes == end - first`), so that monitor intervals can be told apart.
-//! * **Books.** Each transmission is in flight, acknowledged or lost: `in_flight = sent - acknowledged
-//!   - lost`, after the event it comes with (a loss does not yet count the ACK that told of it). A
+//! * **Books.** Each transmission is in flight, acknowledged or lost: `in_flight` is what was sent less
+//!   what was acknowledged or lost, after the event it comes with (a loss does not yet count the ACK that told of it). A
 //!   timeout declares everything in flight lost. Data acknowledged after it was declared lost is in
 //!   `delivered`, not in `bytes`, and brings [`on_spurious_loss`](CongestionControl::on_spurious_loss).
 //! * **Sending.** The next burst leaves when the pacer lets it, and either it fits (`in_flight + burst
@@ -203,7 +203,7 @@ pub struct Ack<'a> {
     /// The delivery-rate sample; absent when its interval is shorter than `min_rtt`.
     pub delivery: Option<Delivery>,
     /// Bytes that wait in the sender's own NIC, of all flows of the host and without what the pacer
-    /// holds back (RTCP's Q_s).
+    /// holds back (the backlog of the sender in RTCP).
     pub nic_backlog: Bytes,
     /// Links that the acknowledged data crossed, zero where unknown (Swift's hop scaling).
     pub hop_count: u8,

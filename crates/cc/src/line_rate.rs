@@ -21,7 +21,7 @@ impl Algorithm for LineRate {
 
     fn start(&self, flow: &Flow) -> FixedRate {
         let bps =
-            u128::from(flow.line_rate.as_bps()) * u128::from(self.share.bits()) >> Fraction::BITS;
+            (u128::from(flow.line_rate.as_bps()) * u128::from(self.share.bits())) >> Fraction::BITS;
         FixedRate { rate: Rate::from_bps(u64::try_from(bps).unwrap_or(u64::MAX).max(1)) }
     }
 }

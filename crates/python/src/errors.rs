@@ -25,6 +25,7 @@ create_exception!(
 );
 
 /// The exception for an error of the scenario.
+#[expect(clippy::needless_pass_by_value, reason = "a function for `map_err`")]
 pub(crate) fn raise(error: scenario::ScenarioError) -> PyErr {
     let message = error.to_string();
     match error {

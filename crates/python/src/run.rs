@@ -52,7 +52,7 @@ impl Run {
     }
 
     #[getter]
-    fn tables(slf: Bound<'_, Self>) -> Vec<Table> {
+    fn tables(slf: &Bound<'_, Self>) -> Vec<Table> {
         let count = slf.get().report.tables.len();
         (0..count).map(|table| Table { run: slf.clone().unbind(), table }).collect()
     }
@@ -87,7 +87,7 @@ impl Table {
     fn columns(&self, py: Python<'_>) -> Vec<Column> {
         let count = self.get().columns.len();
         (0..count)
-            .map(|column| Column { run: self.run.clone_ref(py), table: self.table, column })
+            .map(|index| Column { run: self.run.clone_ref(py), table: self.table, index })
             .collect()
     }
 }
@@ -97,12 +97,12 @@ impl Table {
 pub(crate) struct Column {
     run: Py<Run>,
     table: usize,
-    column: usize,
+    index: usize,
 }
 
 impl Column {
     fn get(&self) -> &incast_sim::Column {
-        &self.run.get().report.tables[self.table].columns[self.column]
+        &self.run.get().report.tables[self.table].columns[self.index]
     }
 }
 
@@ -153,6 +153,7 @@ impl Column {
 }
 
 #[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts a list by value")]
 #[pyo3(signature = (scenario, scheme, *, seed = None, traces = Vec::new(), progress = None))]
 pub(crate) fn run(
     py: Python<'_>,

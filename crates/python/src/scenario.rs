@@ -18,6 +18,7 @@ pub(crate) struct Scenario {
 #[pymethods]
 impl Scenario {
     #[staticmethod]
+    #[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts a path by value")]
     fn load(path: PathBuf) -> PyResult<Self> {
         Ok(Self { document: Document::load(&path).map_err(raise)? })
     }

@@ -352,6 +352,7 @@ fn open(
     (b, role_b): (u32, Role),
     data: bool,
 ) -> (u32, u32) {
+    #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the connections")]
     let index = |net: &Net, host: u32| net.hosts[host as usize].sockets.len() as u32;
     let (at_a, at_b) = (index(net, a), index(net, b));
     let mut add = |host: u32, role, peer, peer_index| {

@@ -7,7 +7,11 @@ use incast_cc::{Span, Time};
 use crate::build::{Built, Flow};
 use crate::metrics::Histogram;
 use crate::network::frame::Frame;
+use incast_transport::message::Sender;
+
 use crate::network::host::Count;
+use crate::network::link::Link;
+use crate::network::port::Port;
 use crate::table::Table;
 
 /// The result of one run.
@@ -167,9 +171,8 @@ pub(crate) fn report(built: &mut Built, info: RunInfo) -> Report {
 fn books(built: &Built) -> Books {
     let net = &built.net;
     let mut in_flight = Count::default();
-    let queued =
-        net.switches.iter().flat_map(|switch| &switch.ports).flat_map(|port| port.queued());
-    let flying = net.links.iter().flat_map(|link| link.flying());
+    let queued = net.switches.iter().flat_map(|switch| &switch.ports).flat_map(Port::queued);
+    let flying = net.links.iter().flat_map(Link::flying);
     for frame in queued.chain(flying).filter(|frame: &&Frame| !frame.is_pfc()) {
         in_flight.add(frame.wire);
     }
@@ -205,7 +208,7 @@ impl<'a> FlowResult<'a> {
         let delivered = receiver.endpoint.receiver(flow.receiver.1).delivered_bytes();
         let before = receiver.metrics[flow.receiver.1 as usize].delivered_before;
         let retransmissions =
-            sender.endpoint.sender(flow.sender.1).map_or(0, |sender| sender.retransmissions());
+            sender.endpoint.sender(flow.sender.1).map_or(0, Sender::retransmissions);
         Self {
             flow,
             delivered,

@@ -85,7 +85,7 @@ impl Topology {
         let mut routes = vec![vec![0; self.hosts.len()]; self.switches.len()];
         for host in 0..self.hosts.len() {
             let distance = self.distances_to(host, &ports);
-            for (switch, links) in ports.switches.iter().enumerate() {
+            for (links, routes) in ports.switches.iter().zip(&mut routes) {
                 let nearest = links.iter().enumerate().min_by_key(|&(_, &(cable, end))| match self
                     .cables[cable]
                     .ends[1 - end]
@@ -99,7 +99,7 @@ impl Topology {
                     }
                     Node::Switch(other) => distance[other as usize],
                 });
-                routes[switch][host] =
+                routes[host] =
                     nearest.map_or(0, |(port, _)| u16::try_from(port).unwrap_or(u16::MAX));
             }
         }

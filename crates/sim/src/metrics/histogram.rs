@@ -162,9 +162,9 @@ mod tests {
         for i in 0..1_000 {
             let value = i * i;
             if i % 2 == 0 {
-                a.add(value, 3)
+                a.add(value, 3);
             } else {
-                b.add(value, 3)
+                b.add(value, 3);
             }
             both.add(value, 3);
         }

@@ -6,8 +6,9 @@
 //! which follow from the topology alone: never from the order of insertion, nor from anything that
 //! depends on how a run is split.
 //!
-//! Time is cut into slots of 2^14 ps. The next 4,096 slots (67 us) are lists of components found
-//! through a bitmap; what lies beyond waits in a heap. The slot that is being worked on is sorted.
+//! Time is cut into slots of 2^15 ps. The next 4,096 slots (134 us) are lists of components found
+//! through a bitmap; what lies beyond waits in a heap until its slot comes. The slot that is being
+//! worked on is sorted.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,7 +18,7 @@ use incast_cc::Time;
 /// Number of a component.
 pub(crate) type ComponentId = u32;
 
-const SLOT_SHIFT: u32 = 14;
+const SLOT_SHIFT: u32 = 15;
 const SLOTS: usize = 4_096;
 const WORDS: usize = SLOTS / 64;
 /// Not scheduled; and the end of a list.
@@ -33,14 +34,19 @@ enum Place {
     Far,
 }
 
+/// The next event of one component.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    due: u64,
+    /// The next component in the list of the same slot.
+    next: u32,
+    place: Place,
+}
+
 /// The next event of every component.
 #[derive(Debug)]
 pub(crate) struct Calendar {
-    /// When each component's event is due.
-    due: Vec<u64>,
-    place: Vec<Place>,
-    /// The next component in the list of the same slot.
-    next: Vec<u32>,
+    entries: Vec<Entry>,
     heads: Box<[u32; SLOTS]>,
     bitmap: [u64; WORDS],
     /// Which words of the bitmap are not zero.
@@ -49,27 +55,28 @@ pub(crate) struct Calendar {
     now: u64,
     /// The slot that is being worked on, counted from time zero.
     slot: u64,
-    /// Its events, the last one first.
+    /// What is left of it, the last one first.
     current: Vec<(u64, u32)>,
     /// Beyond the calendar. An entry is stale unless its component is still due then and kept here:
     /// both must be asked, since one that left may have come back for the same instant.
     far: BinaryHeap<Reverse<(u64, u32)>>,
+    /// No entry beyond the calendar is in an earlier slot.
+    far_slot: u64,
 }
 
 impl Calendar {
     /// A calendar of `components`, none of them scheduled.
     pub(crate) fn new(components: usize) -> Self {
         Self {
-            due: vec![NEVER; components],
-            place: vec![Place::Nowhere; components],
-            next: vec![NONE; components],
+            entries: vec![Entry { due: NEVER, next: NONE, place: Place::Nowhere }; components],
             heads: Box::new([NONE; SLOTS]),
             bitmap: [0; WORDS],
             summary: 0,
-            slot: 0,
             now: 0,
+            slot: 0,
             current: Vec::with_capacity(64),
             far: BinaryHeap::with_capacity(components),
+            far_slot: NEVER,
         }
     }
 
@@ -79,15 +86,14 @@ impl Calendar {
     pub(crate) fn schedule(&mut self, id: ComponentId, at: Time) {
         let at = at.as_ps();
         debug_assert!(at >= self.now, "component {id} scheduled for {at}, before {}", self.now);
-        let due = self.due[id as usize];
-        if due == at {
+        let entry = self.entries[id as usize];
+        if entry.due == at {
             return;
         }
-        if due != NEVER {
-            self.unlink(id, due);
+        if entry.due != NEVER {
+            self.unlink(id, entry);
         }
         if at != NEVER {
-            self.due[id as usize] = at;
             self.insert(id, at);
         }
     }
@@ -95,78 +101,147 @@ impl Calendar {
     /// The next event that is due before `end`, taken out.
     #[inline]
     pub(crate) fn pop_before(&mut self, end: Time) -> Option<(Time, ComponentId)> {
-        if self.current.is_empty() && !self.turn_to_next_slot(end) {
-            return None;
+        let end = end.as_ps();
+        if self.current.is_empty() {
+            let slot = self.next_linked_slot();
+            if slot >= self.far_slot {
+                self.turn_to_far_slot(slot, end);
+            } else if slot << SLOT_SHIFT >= end {
+                return None;
+            } else {
+                let id = self.heads[place_of(slot)];
+                let Entry { due, next, .. } = self.entries[id as usize];
+                // A slot with one event, as most are, needs no sorting.
+                if next == NONE && due < end {
+                    self.slot = slot;
+                    self.clear(place_of(slot));
+                    return Some(self.take(due, id));
+                }
+                self.collect(slot);
+                self.current.sort_unstable_by(|a, b| b.cmp(a));
+            }
         }
         let &(at, id) = self.current.last()?;
-        if at >= end.as_ps() {
+        if at >= end {
             return None;
         }
         self.current.pop();
+        Some(self.take(at, id))
+    }
+
+    #[inline]
+    fn take(&mut self, at: u64, id: ComponentId) -> (Time, ComponentId) {
         self.now = at;
-        self.due[id as usize] = NEVER;
-        self.place[id as usize] = Place::Nowhere;
-        Some((Time::from_ps(at), id))
+        let entry = &mut self.entries[id as usize];
+        (entry.due, entry.place) = (NEVER, Place::Nowhere);
+        (Time::from_ps(at), id)
     }
 
     #[inline]
     fn insert(&mut self, id: ComponentId, at: u64) {
         let slot = at >> SLOT_SHIFT;
+        let (place, next);
         if slot <= self.slot {
             // Sorted with the last one first, so what comes soon moves little.
-            let place = self.current.iter().rposition(|&entry| entry > (at, id));
-            self.current.insert(place.map_or(0, |place| place + 1), (at, id));
-            self.place[id as usize] = Place::Current;
+            let after = self.current.iter().rposition(|&other| other > (at, id));
+            self.current.insert(after.map_or(0, |after| after + 1), (at, id));
+            (place, next) = (Place::Current, NONE);
         } else if slot - self.slot < SLOTS as u64 {
-            self.link(id, slot);
+            let head = &mut self.heads[place_of(slot)];
+            (place, next) = (Place::Slot, *head);
+            *head = id;
+            self.bitmap[place_of(slot) / 64] |= 1 << (place_of(slot) % 64);
+            self.summary |= 1 << (place_of(slot) / 64);
         } else {
             self.far.push(Reverse((at, id)));
-            self.place[id as usize] = Place::Far;
+            self.far_slot = self.far_slot.min(slot);
+            (place, next) = (Place::Far, NONE);
         }
+        self.entries[id as usize] = Entry { due: at, next, place };
     }
 
-    #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "reduced modulo SLOTS")]
-    fn link(&mut self, id: ComponentId, slot: u64) {
-        let place = slot as usize % SLOTS;
-        self.next[id as usize] = self.heads[place];
-        self.heads[place] = id;
-        self.place[id as usize] = Place::Slot;
-        self.bitmap[place / 64] |= 1 << (place % 64);
-        self.summary |= 1 << (place / 64);
-    }
-
-    #[expect(clippy::cast_possible_truncation, reason = "reduced modulo SLOTS")]
-    fn unlink(&mut self, id: ComponentId, due: u64) {
-        self.due[id as usize] = NEVER;
-        match std::mem::replace(&mut self.place[id as usize], Place::Nowhere) {
+    fn unlink(&mut self, id: ComponentId, entry: Entry) {
+        match entry.place {
             // An entry beyond the calendar stays, and is stale.
             Place::Nowhere | Place::Far => {}
             Place::Current => self.current.retain(|&(_, other)| other != id),
-            Place::Slot => self.unlink_from_slot(id, (due >> SLOT_SHIFT) as usize % SLOTS),
+            Place::Slot => self.unlink_from_slot(id, entry),
         }
+        self.entries[id as usize] = Entry { due: NEVER, next: NONE, place: Place::Nowhere };
     }
 
-    fn unlink_from_slot(&mut self, id: ComponentId, place: usize) {
-        let after = self.next[id as usize];
-        if self.heads[place] == id {
-            self.heads[place] = after;
-            if after == NONE {
+    fn unlink_from_slot(&mut self, id: ComponentId, entry: Entry) {
+        let place = place_of(entry.due >> SLOT_SHIFT);
+        let mut at = self.heads[place];
+        if at == id {
+            self.heads[place] = entry.next;
+            if entry.next == NONE {
                 self.clear(place);
             }
             return;
         }
-        let mut at = self.heads[place];
-        while self.next[at as usize] != id {
-            at = self.next[at as usize];
+        while self.entries[at as usize].next != id {
+            at = self.entries[at as usize].next;
         }
-        self.next[at as usize] = after;
+        self.entries[at as usize].next = entry.next;
     }
 
-    /// The next instant beyond the calendar; stale entries are dropped on the way.
+    /// Empties a slot's list.
+    #[inline]
+    fn clear(&mut self, place: usize) {
+        self.heads[place % SLOTS] = NONE;
+        let word = place / 64 % WORDS;
+        self.bitmap[word] &= !(1 << (place % 64));
+        if self.bitmap[word] == 0 {
+            self.summary &= !(1 << word);
+        }
+    }
+
+    /// Makes a slot the one that is being worked on.
+    fn collect(&mut self, slot: u64) {
+        self.slot = slot;
+        let mut id = self.heads[place_of(slot)];
+        if id == NONE {
+            return;
+        }
+        self.clear(place_of(slot));
+        while id != NONE {
+            let entry = &mut self.entries[id as usize];
+            entry.place = Place::Current;
+            self.current.push((entry.due, id));
+            id = entry.next;
+        }
+    }
+
+    /// Turns to the next slot when it may hold entries from beyond the calendar; `near` is the next
+    /// one that has a list. Does nothing when it starts at `end` or later.
+    #[cold]
+    fn turn_to_far_slot(&mut self, near: u64, end: u64) {
+        let far = self.next_far().map_or(NEVER, |(at, _)| at >> SLOT_SHIFT);
+        let slot = near.min(far);
+        self.far_slot = far;
+        if slot == NEVER || slot << SLOT_SHIFT >= end {
+            return;
+        }
+        if slot == near {
+            self.collect(slot);
+        } else {
+            self.slot = slot;
+        }
+        while let Some((at, id)) = self.next_far().filter(|(at, _)| at >> SLOT_SHIFT == slot) {
+            self.far.pop();
+            self.current.push((at, id));
+            self.entries[id as usize].place = Place::Current;
+        }
+        self.far_slot = self.next_far().map_or(NEVER, |(at, _)| at >> SLOT_SHIFT);
+        self.current.sort_unstable_by(|a, b| b.cmp(a));
+    }
+
+    /// The next entry beyond the calendar; stale ones are dropped on the way.
     fn next_far(&mut self) -> Option<(u64, ComponentId)> {
         while let Some(&Reverse((at, id))) = self.far.peek() {
-            if self.due[id as usize] == at && self.place[id as usize] == Place::Far {
+            let entry = &self.entries[id as usize];
+            if entry.due == at && entry.place == Place::Far {
                 return Some((at, id));
             }
             self.far.pop();
@@ -174,88 +249,38 @@ impl Calendar {
         None
     }
 
-    fn clear(&mut self, place: usize) {
-        self.bitmap[place / 64] &= !(1 << (place % 64));
-        if self.bitmap[place / 64] == 0 {
-            self.summary &= !(1 << (place / 64));
-        }
-    }
-
-    /// Moves to the next slot that has an event before `end`; false if there is none, and then
-    /// nothing has moved.
-    fn turn_to_next_slot(&mut self, end: Time) -> bool {
-        let near = self.next_linked_slot();
-        let far = self.next_far().map(|(at, _)| at >> SLOT_SHIFT);
-        let Some(slot) = near.into_iter().chain(far).min() else { return false };
-        if slot << SLOT_SHIFT >= end.as_ps() {
-            return false;
-        }
-        self.slot = slot;
-        self.collect(slot);
-        self.bring_near();
-        self.current.sort_unstable_by(|a, b| b.cmp(a));
-        true
-    }
-
-    #[expect(clippy::cast_possible_truncation, reason = "reduced modulo SLOTS")]
-    fn collect(&mut self, slot: u64) {
-        let place = slot as usize % SLOTS;
-        let mut id = std::mem::replace(&mut self.heads[place], NONE);
-        if id == NONE {
-            return;
-        }
-        self.clear(place);
-        while id != NONE {
-            self.current.push((self.due[id as usize], id));
-            self.place[id as usize] = Place::Current;
-            id = self.next[id as usize];
-        }
-    }
-
-    /// Takes what has come within the calendar out of the heap.
-    fn bring_near(&mut self) {
-        while let Some((at, id)) = self.next_far() {
-            let slot = at >> SLOT_SHIFT;
-            if slot.saturating_sub(self.slot) >= SLOTS as u64 {
-                return;
-            }
-            self.far.pop();
-            if slot <= self.slot {
-                self.current.push((at, id));
-                self.place[id as usize] = Place::Current;
-            } else {
-                self.link(id, slot);
-            }
-        }
-    }
-
     /// The first slot after the current one that has a list.
-    #[expect(clippy::cast_possible_truncation, reason = "reduced modulo SLOTS")]
-    fn next_linked_slot(&self) -> Option<u64> {
-        if self.summary == 0 {
-            return None;
-        }
-        let start = (self.slot as usize + 1) % SLOTS;
+    #[inline]
+    fn next_linked_slot(&self) -> u64 {
+        let start = place_of(self.slot + 1);
         let (word, bit) = (start / 64, start % 64);
         let ahead = self.bitmap[word] >> bit;
-        let distance = if ahead != 0 {
-            ahead.trailing_zeros() as usize
-        } else {
-            // The following words, around the end, this one last.
-            let turned = self.summary.rotate_right((word as u32 + 1) % 64);
-            let words = turned.trailing_zeros() as usize;
-            let found = (word + 1 + words) % WORDS;
-            let place = found * 64 + self.bitmap[found].trailing_zeros() as usize;
-            (place + SLOTS - start) % SLOTS
-        };
-        Some(self.slot + 1 + distance as u64)
+        if ahead != 0 {
+            return self.slot + 1 + u64::from(ahead.trailing_zeros());
+        }
+        if self.summary == 0 {
+            return NEVER;
+        }
+        // The following words, around the end, this one last.
+        #[expect(clippy::cast_possible_truncation, reason = "there are 64 words")]
+        let turned = self.summary.rotate_right((word as u32 + 1) % 64);
+        let found = (word + 1 + turned.trailing_zeros() as usize) % WORDS;
+        let place = found * 64 + self.bitmap[found].trailing_zeros() as usize;
+        self.slot + 1 + ((place + SLOTS - start) % SLOTS) as u64
     }
+}
+
+/// Where a slot's list is.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "reduced modulo SLOTS")]
+const fn place_of(slot: u64) -> usize {
+    slot as usize % SLOTS
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeMap;
+    use std::collections::BTreeSet;
 
     fn at(ps: u64) -> Time {
         Time::from_ps(ps)
@@ -286,7 +311,7 @@ mod tests {
     fn agrees_with_an_ordered_map() {
         let components = 50_u32;
         let mut calendar = Calendar::new(components as usize);
-        let (mut model, mut when) = (BTreeMap::new(), vec![None; components as usize]);
+        let (mut model, mut when) = (BTreeSet::new(), vec![None; components as usize]);
         let (mut now, mut random) = (0_u64, 0x9E37_79B9_7F4A_7C15_u64);
         let mut next_random = || {
             random ^= random << 13;
@@ -296,6 +321,7 @@ mod tests {
         };
         for step in 0..200_000 {
             for _ in 0..2 {
+                #[expect(clippy::cast_possible_truncation, reason = "below the components")]
                 let id = (next_random() % u64::from(components)) as u32;
                 if let Some(at) = when[id as usize].take() {
                     model.remove(&(at, id));
@@ -308,9 +334,9 @@ mod tests {
                 let at = now + if next_random() % 8 == 0 { 0 } else { gap };
                 calendar.schedule(id, Time::from_ps(at));
                 when[id as usize] = Some(at);
-                model.insert((at, id), ());
+                model.insert((at, id));
             }
-            let expected = model.pop_first().map(|(key, ())| key);
+            let expected = model.pop_first();
             let got = calendar.pop_before(at(u64::MAX)).map(|(at, id)| (at.as_ps(), id));
             assert_eq!(got, expected, "at step {step}");
             if let Some((at, id)) = got {

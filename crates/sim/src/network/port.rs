@@ -176,6 +176,15 @@ impl Port {
         self.bytes.iter().sum()
     }
 
+    /// Whether a packet of `class` leaves at once: nothing waits, and nothing stops it.
+    #[inline]
+    pub(crate) fn is_idle(&self, now: Time, class: u8) -> bool {
+        self.backlog == 0
+            && self.pfc.is_empty()
+            && self.transmitter.is_free(now)
+            && !self.transmitter.is_paused(class)
+    }
+
     #[inline]
     pub(crate) fn enqueue(&mut self, now: Time, frame: Frame, ingress: u16) {
         let class = frame.class as usize;

@@ -77,6 +77,11 @@ impl Switch {
                 port.counters.marks += 1;
             }
         }
+        if port.is_idle(now, frame.class) {
+            port.transmitter.transmit(now, frame, links, calendar);
+            self.trace.packet(now, egress, &frame, PacketEvent::Sent);
+            return self.release(now, &frame, ingress, links, calendar);
+        }
         port.enqueue(now, frame, ingress);
         self.trace.queue(now, egress, port.backlog_bytes());
         self.send(now, egress, links, calendar);

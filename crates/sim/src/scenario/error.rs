@@ -50,7 +50,7 @@ pub struct Place {
 impl Place {
     /// Where `span` starts in `text`.
     pub(super) fn of(file: &str, text: &str, span: &Range<usize>) -> Self {
-        let before = &text[..text.floor_char_boundary(span.start)];
+        let before = text.get(..span.start).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         Self {
             file: file.to_owned(),

@@ -387,18 +387,16 @@ impl<C: CongestionControl> Endpoint<C> {
         while let Some(index) = self.pacing.serve() {
             let connection = &mut self.connections[index as usize];
             let Some(sender) = &mut connection.sender else { continue };
-            let Some(data) = sender.next_packet(now, &self.config) else {
+            let Some((data, next_at)) = sender.next_packet(now, &self.config) else {
                 // Acknowledged while it was being sent again.
                 self.reschedule(now, index);
                 continue;
             };
             let packet = Packet { connection: connection.peer, body: Body::Data(data) };
-            if data.ack_request {
-                self.reschedule(now, index);
-            } else if sender.send_time(&self.config) == Some(now) {
-                self.pacing.put_back(index);
-            } else {
-                self.pacing.schedule(index, sender.send_time(&self.config));
+            match next_at {
+                None => self.reschedule(now, index),
+                Some(at) if at <= now => self.pacing.put_back(index),
+                at => self.pacing.schedule(index, at),
             }
             return Some(Outgoing { connection: index, packet });
         }

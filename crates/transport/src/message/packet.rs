@@ -120,7 +120,7 @@ impl PacketSet {
 
     /// Whether the packet at `index` is in it.
     pub const fn contains(self, index: u32) -> bool {
-        self.bits() >> index & 1 == 1
+        self.0[index as usize / 64 % 2] >> (index % 64) & 1 == 1
     }
 
     /// The first one.
@@ -141,12 +141,12 @@ impl PacketSet {
 
     /// Adds the packet at `index`.
     pub const fn insert(&mut self, index: u32) {
-        *self = Self::from_bits(self.bits() | 1 << index);
+        self.0[index as usize / 64 % 2] |= 1 << (index % 64);
     }
 
     /// Takes out the packet at `index`.
     pub const fn remove(&mut self, index: u32) {
-        *self = Self::from_bits(self.bits() & !(1 << index));
+        self.0[index as usize / 64 % 2] &= !(1 << (index % 64));
     }
 
     /// Those of both sets.

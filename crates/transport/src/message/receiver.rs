@@ -255,7 +255,9 @@ mod tests {
 
     fn nack(base: u64, missing: &[u32], attempt: u8) -> Body {
         let mut set = PacketSet::EMPTY;
-        missing.iter().for_each(|&index| set.insert(index));
+        for &index in missing {
+            set.insert(index);
+        }
         Body::Nack(Nack { base, missing: set, attempt })
     }
 

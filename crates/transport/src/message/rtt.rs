@@ -1,6 +1,6 @@
 //! The RTT measurement engine.
 //!
-//! TIMELY, SIGCOMM 2015: RTT = t_completion - t_send - segment size / NIC line rate. One sample per
+//! TIMELY, SIGCOMM 2015: `RTT = t_completion - t_send - segment size / NIC line rate`. One sample per
 //! segment. `t_send` is when the pacing engine gave the segment to the NIC, so what it waits there
 //! is part of the sample; the time that the NIC needs for the segment alone is not.
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use incast_cc::parts::Pacer;
-use incast_cc::{Bytes, CongestionControl, LossCause, Pacing, Rate, RttSample, Time};
+use incast_cc::{Bytes, CongestionControl, LossCause, Pacing, Rate, RttSample, Span, Time};
 
 use super::endpoint::Config;
 use super::packet::{Ack, Data, Nack, PacketSet};
@@ -54,6 +54,16 @@ struct Burst {
     ends_message: bool,
     read: u64,
     next_at: Time,
+    /// From the start of one packet to the next; nothing at line rate.
+    gap: Span,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Sent,
+    /// Declared lost by a timeout and not sent again yet.
+    Lost,
+    Acked,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -64,16 +74,15 @@ struct Segment {
     flying: u32,
     count: u8,
     attempt: u8,
-    acked: bool,
-    /// Declared lost by a timeout and not sent again yet.
-    lost: bool,
+    fate: Fate,
+    /// Whether it is in `resend`.
     queued: bool,
     ends_message: bool,
     read: u64,
     sent_at: Time,
     /// Where its last transmission ends in transmission order.
     end: Bytes,
-    serialization: incast_cc::Span,
+    serialization: Span,
     /// Reported missing and not sent again yet.
     missing: PacketSet,
 }
@@ -216,8 +225,7 @@ impl<C: CongestionControl> Sender<C> {
             flying: bytes,
             count,
             attempt: 0,
-            acked: false,
-            lost: false,
+            fate: Fate::Sent,
             queued: false,
             ends_message,
             read,
@@ -236,6 +244,7 @@ impl<C: CongestionControl> Sender<C> {
             ends_message,
             read,
             next_at: now,
+            gap: self.gap(config),
         }
     }
 
@@ -250,7 +259,7 @@ impl<C: CongestionControl> Sender<C> {
             packets = PacketSet::only(u32::from(segment.count) - 1);
         }
         segment.missing = PacketSet::EMPTY;
-        (segment.queued, segment.lost) = (false, false);
+        (segment.queued, segment.fate) = (false, Fate::Sent);
         // Zero is the first attempt for good: only its RTT sample is unambiguous.
         segment.attempt = segment.attempt.checked_add(1).unwrap_or(1);
         let bytes = payload_of(packets, segment, config);
@@ -269,12 +278,24 @@ impl<C: CongestionControl> Sender<C> {
             ends_message: segment.ends_message,
             read: segment.read,
             next_at: now,
+            gap: self.gap(config),
         }
     }
 
-    /// The next packet of the burst; [`None`] when the burst was acknowledged in the meantime.
+    /// How far apart the algorithm wants the packets of a burst to start: all but the last are full.
+    fn gap(&self, config: &Config) -> Span {
+        let rate = self.rate.limits().burst.rate;
+        if rate < config.line_rate { rate.time_for(config.payload) } else { Span::ZERO }
+    }
+
+    /// The next packet of the burst, and when the one after it may leave; [`None`] when the burst was
+    /// acknowledged in the meantime.
     #[inline]
-    pub(super) fn next_packet(&mut self, now: Time, config: &Config) -> Option<Data> {
+    pub(super) fn next_packet(
+        &mut self,
+        now: Time,
+        config: &Config,
+    ) -> Option<(Data, Option<Time>)> {
         let burst = self.burst.as_mut()?;
         let index = burst.packets.lowest()?;
         burst.packets.remove(index);
@@ -296,18 +317,13 @@ impl<C: CongestionControl> Sender<C> {
             ends_message: burst.ends_message,
             read: burst.read,
         };
+        burst.next_at = now + burst.gap;
+        let next_at = if ack_request { None } else { Some(burst.next_at) };
         if ack_request {
             self.burst = None;
             self.silent_since = now;
-        } else {
-            let burst_rate = self.rate.limits().burst.rate;
-            burst.next_at = if burst_rate < config.line_rate {
-                now + burst_rate.time_for(Bytes::new(u64::from(payload)))
-            } else {
-                now
-            };
         }
-        Some(data)
+        Some((data, next_at))
     }
 
     /// A segment is complete. Returns its sample and how many messages are now acknowledged.
@@ -315,10 +331,10 @@ impl<C: CongestionControl> Sender<C> {
         self.on_answer(now);
         let Some(place) = self.find(ack.segment) else { return (None, 0) };
         let segment = &mut self.segments[place];
-        if segment.acked {
+        let fate = std::mem::replace(&mut segment.fate, Fate::Acked);
+        if fate == Fate::Acked {
             return (None, 0);
         }
-        segment.acked = true;
         let was_queued = std::mem::take(&mut segment.queued);
         let segment = *segment;
         if was_queued {
@@ -332,7 +348,7 @@ impl<C: CongestionControl> Sender<C> {
             bytes: Bytes::new(u64::from(segment.flying)),
             end: segment.end,
         };
-        let sample = if segment.lost {
+        let sample = if fate == Fate::Lost {
             self.rate.on_spurious_loss(now, sent);
             None
         } else {
@@ -346,7 +362,7 @@ impl<C: CongestionControl> Sender<C> {
         };
         let mut messages = 0;
         while let Some(front) = self.segments.front()
-            && front.acked
+            && front.fate == Fate::Acked
         {
             messages += u32::from(front.ends_message);
             self.segments.pop_front();
@@ -367,7 +383,8 @@ impl<C: CongestionControl> Sender<C> {
             let count = u32::from(segment.count);
             let reported = nack.missing.window(nack.base, segment.first, count);
             let missing = reported.without(segment.missing);
-            if segment.acked || segment.attempt != nack.attempt || missing.is_empty() {
+            if segment.fate == Fate::Acked || segment.attempt != nack.attempt || missing.is_empty()
+            {
                 continue;
             }
             let lost = payload_of(missing, segment, config).min(segment.flying);
@@ -404,9 +421,9 @@ impl<C: CongestionControl> Sender<C> {
     pub(super) fn on_timeout(&mut self, now: Time) {
         let cause = if self.backoff == 0 { LossCause::Timeout } else { LossCause::Persistent };
         let (mut bytes, mut newest) = (0, None);
-        for segment in self.segments.iter_mut().filter(|segment| !segment.acked) {
+        for segment in self.segments.iter_mut().filter(|segment| segment.fate != Fate::Acked) {
             bytes += u64::from(std::mem::take(&mut segment.flying));
-            segment.lost = true;
+            segment.fate = Fate::Lost;
             newest = Some((segment.sent_at, segment.end));
             if !segment.queued {
                 segment.queued = true;
