@@ -46,7 +46,7 @@ test-python: setup  ## the Python tests
 	$(BIN)/pytest
 
 bench: setup  ## benchmarks of the parts, then packet-hops per second of a whole run
-	cargo bench -p incast-cc -p incast-sim --locked
+	cargo bench -p incast-cc -p incast-sim --bench '*' --locked
 	cargo run --release --locked -p incast-sim --example throughput
 
 fmt: $(TOOLS)  ## format Rust and Python in place
@@ -71,10 +71,10 @@ $(TOOLS): requirements/dev.lock
 	$(BIN)/python -m pip --disable-pip-version-check install --quiet --require-hashes -r $<
 	@touch $@
 
-# pip sees to the dependencies above, so the network is not asked again here.
+# The dependencies are all there by now: maturin's pip has nothing to fetch, nor to say.
 $(EXTENSION): $(TOOLS) pyproject.toml $(RUST)
 	@$(require_rust)
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 PIP_NO_INDEX=1 $(BIN)/maturin develop --release --locked
 	@touch $@
 
 define require_python

@@ -7,6 +7,24 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Final, final
 
+__all__ = [
+    "Algorithm",
+    "Column",
+    "IncastError",
+    "Parameter",
+    "ParameterError",
+    "Preset",
+    "Run",
+    "Scenario",
+    "ScenarioError",
+    "Table",
+    "__version__",
+    "algorithms",
+    "build_profile",
+    "run",
+    "schema",
+]
+
 __version__: Final[str]
 """The version of Cargo.toml."""
 
@@ -64,6 +82,10 @@ class Scenario:
     @property
     def duration_s(self) -> float:
         """Simulated time of one run in seconds, the warm-up included."""
+
+    @property
+    def warmup_s(self) -> float:
+        """The part of it at the beginning that is not measured, in seconds."""
 
     @property
     def published(self) -> dict[str, dict[str, float | str]]:
@@ -151,7 +173,7 @@ def run(
     scheme: str,
     *,
     seed: int | None = None,
-    traces: Sequence[str] = (),
+    traces: Sequence[str] = ...,
     progress: Callable[[float, int], bool] | None = None,
 ) -> Run:
     """Simulates one scheme.

@@ -1,7 +1,7 @@
 """Measured against published: the values that there are, and the ratios between schemes."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from incast._core import Run, Scenario
@@ -11,17 +11,42 @@ _ROUNDING = 0.01
 
 
 @dataclass(frozen=True)
+class Pair:
+    """A value as it was measured and as it was published."""
+
+    measured: float
+    published: float
+
+    @property
+    def deviation(self) -> float:
+        """Measured over published: 1 when they agree."""
+        return self.measured / self.published
+
+
+@dataclass(frozen=True)
 class Ratio:
     """How many times larger a value of one scheme is than that of the first scheme."""
 
     key: str
     """The value, a key of the summary such as `rtt_mean_us`."""
     scheme: str
-    """The first scheme, the one that is to be lower."""
+    """The first scheme, the one whose value is to be lower."""
     against: str
     """The scheme that it is compared with."""
-    measured: float
-    published: float
+    below: Pair
+    """The value of `scheme`."""
+    above: Pair
+    """The value of `against`."""
+
+    @property
+    def measured(self) -> float:
+        """The ratio of the measured values."""
+        return self.above.measured / self.below.measured
+
+    @property
+    def published(self) -> float:
+        """The ratio of the published values."""
+        return self.above.published / self.below.published
 
     @property
     def shortfall(self) -> float:
@@ -58,12 +83,15 @@ def _ratios(scenario: Scenario, runs: Mapping[str, Run], schemes: list[str]) -> 
     first = schemes[0]
     for against in schemes[1:]:
         for key in ("rtt_mean_us", "rtt_p99_us"):
-            measured = _quotient(runs[scheme].summary.get(key) for scheme in (against, first))
-            known = _quotient(published(scenario, scheme).get(key) for scheme in (against, first))
-            if measured is not None and known is not None:
-                yield Ratio(key, first, against, measured, known)
+            below, above = (
+                _pair(runs[scheme].summary.get(key), published(scenario, scheme).get(key))
+                for scheme in (first, against)
+            )
+            if below and above:
+                yield Ratio(key, first, against, below, above)
 
 
-def _quotient(pair: Iterable[float | str | None]) -> float | None:
-    above, below = (number(value) for value in pair)
-    return above / below if above and below else None
+def _pair(measured: float | None, known: float | str | None) -> Pair | None:
+    """Both values, None unless both exist and can be divided by."""
+    ours, theirs = number(measured), number(known)
+    return Pair(ours, theirs) if ours and theirs else None

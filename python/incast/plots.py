@@ -127,8 +127,9 @@ def queue(result: "Result") -> Figure:
             time_ms, mean, highest, color=style["color"], alpha=0.18, linewidth=0,
             label=f"{scheme}: up to maximum",
         )  # fmt: skip
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, axes.get_ylim()[1] * 1.08)  # room for the words above the lines
     axes.margins(x=0.01)
+    _shade_warmup(axes, result)
     _legend(figure, axes, result)
     return figure
 
@@ -151,6 +152,7 @@ def rates(result: "Result") -> Figure:
                 flow["time_ms"].to_numpy(), flow["goodput_gbps"].to_numpy(),
                 color=style["color"], linewidth=0.7, alpha=0.55,
             )  # fmt: skip
+        _shade_warmup(axes, result)
         top = max(top, float(np.quantile(binned["goodput_gbps"].fill_null(0).to_numpy(), 0.999)))
         axes.set_title(f"{scheme}: {len(flows)} flows")
         throughput = number(result.runs[scheme].summary.get("throughput_gbps"))
@@ -257,6 +259,18 @@ def _legend(figure: Figure, axes: Axes, result: "Result") -> None:
         padded = [entry for group in groups for entry in [*group, *[nothing] * (rows - len(group))]]
         handles, labels = [entry[0] for entry in padded], [entry[1] for entry in padded]
     figure.legend(handles, labels, loc="outside lower center", ncols=columns, fontsize="small")
+
+
+def _shade_warmup(axes: Axes, result: "Result") -> None:
+    """Sets off the part of a time series that summary and tables leave out."""
+    warmup_ms = result.scenario.warmup_s * 1e3
+    if warmup_ms:
+        axes.axvspan(0, warmup_ms, color="0.95", linewidth=0, zorder=0)
+        axes.annotate(
+            "warm-up, not measured", xy=(warmup_ms, 1), xytext=(-4, -3), fontsize="x-small",
+            xycoords=("data", "axes fraction"), textcoords="offset points",
+            ha="right", va="top", color=_MUTED,
+        )  # fmt: skip
 
 
 def _nothing(figure: Figure, axes: Axes, why: str) -> Figure:

@@ -60,16 +60,22 @@ def print_comparison(out: Console, result: Result) -> None:
         _list(out, "", f"In parentheses: published values ({sources or 'source not stated'}).")
     _print_unfinished(out, result)
     for ratio in result.ratios:
-        _say(out, describe_ratio(ratio))
+        _list(out, "", describe_ratio(ratio))
 
 
 def describe_ratio(ratio: Ratio) -> str:
-    """One sentence; what falls short of the publication is said, not left to be worked out."""
+    """What falls short of the publication is said, not left to be worked out."""
     text = (
-        f"{_RATIO_NAMES[ratio.key]} of {ratio.against} over {ratio.scheme}: "
+        f"{_RATIO_NAMES[ratio.key]}, {ratio.against} over {ratio.scheme}: "
         f"{ratio.measured:.3g} (published {ratio.published:.3g})"
     )
-    return f"{text}, which falls short by {ratio.shortfall:.0%}." if ratio.shortfall else f"{text}."
+    if ratio.shortfall:
+        text += f", which falls short by {ratio.shortfall:.0%}"
+    # A ratio can be right, or better, while both of its values are wrong.
+    return (
+        f"{text}. Measured over published: {ratio.against} {ratio.above.deviation:.2f}, "
+        f"{ratio.scheme} {ratio.below.deviation:.2f}."
+    )
 
 
 def print_written(out: Console, written: Written) -> None:
@@ -95,29 +101,22 @@ def print_algorithms(out: Console, algorithms: Iterable[Algorithm]) -> None:
 
 def print_algorithm(out: Console, algorithm: Algorithm) -> None:
     """Everything that is known about an algorithm."""
-    _say(out, algorithm.name, style="bold")
-    out.print(algorithm.summary)
+    _say(out, f"{algorithm.name}: {algorithm.summary}", style="bold")
     out.print()
     for label in ("kind", "signal", "needs", "source"):
         if text := getattr(algorithm, label):
             out.print(f"{label:8} {text}")
-    if algorithm.parameters:
+    for item in algorithm.parameters:
         out.print()
-        grid = _grid(out, wrap=True)
-        for heading in ("parameter", "default", "unit", "accepted", "what it does; source"):
-            grid.add_column(heading)
-        for item in algorithm.parameters:
-            doc = f"{item.doc.rstrip('.')} [{item.source}]" if item.source else item.doc
-            grid.add_row(item.name, item.default, item.unit, item.range, doc)
-        out.print(grid)
+        accepted = ", ".join(text for text in (item.unit, item.range) if text)
+        _say(out, f"  {item.name}={item.default}" + (f"  ({accepted})" if accepted else ""))
+        _list(out, "      ", f"{item.doc.rstrip('.')} [{item.source}]")
     for preset in algorithm.presets:
         out.print()
         _say(out, f"--cc {algorithm.name}:{preset.name}", style="bold")
-        if preset.source:
-            out.print(f"  {preset.source}")
+        _list(out, "  ", preset.source)
         if preset.values:
-            values = ", ".join(f"{name}={value}" for name, value in preset.values.items())
-            out.print(f"  {values}")
+            _list(out, "  ", ", ".join(f"{key}={value}" for key, value in preset.values.items()))
 
 
 def print_scenarios(out: Console, scenarios: Iterable[Scenario]) -> None:
@@ -176,7 +175,7 @@ def _print_unfinished(out: Console, result: Result) -> None:
         if not run.complete:
             ended_ms = run.summary.get("simulated_s", 0.0) * 1e3
             whole_ms = result.scenario.duration_s * 1e3
-            text = f"* incomplete: {scheme} was stopped after {ended_ms:.3g} of {whole_ms:g} ms."
+            text = f"* incomplete: {scheme} was stopped after {ended_ms:.1f} of {whole_ms:g} ms."
             _say(out, text, style="bold")
     missing = [scheme for scheme in result.schemes if scheme not in result.runs]
     if missing:
@@ -185,7 +184,14 @@ def _print_unfinished(out: Console, result: Result) -> None:
 
 def _list(out: Console, label: str, text: str) -> None:
     indent = " " * len(label)
-    lines = textwrap.wrap(text, out.width, initial_indent=label, subsequent_indent=indent)
+    lines = textwrap.wrap(
+        text,
+        out.width,
+        initial_indent=label,
+        subsequent_indent=indent or "  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
     _say(out, "\n".join(lines))
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # half a second that only figures cost
     from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Result:
     """The runs of one scenario, one for each scheme."""
 

@@ -43,12 +43,18 @@ def result(short: incast.Scenario) -> incast.Result:
     return incast.run(short)
 
 
+@pytest.fixture(scope="session")
+def longer(short: incast.Scenario) -> incast.Scenario:
+    """Long enough that the core reports progress."""
+    return short.with_set("run.duration=200ms")
+
+
 @pytest.fixture
-def stopped(short: incast.Scenario) -> incast.Result:
+def stopped(longer: incast.Scenario) -> incast.Result:
     """What Ctrl-C leaves: one run that did not reach its end, and one that was not begun."""
-    run = _core.run(short, "timely", progress=lambda _time, _events: False)
+    run = _core.run(longer, "timely", progress=lambda _time, _events: False)
     assert not run.complete
-    return incast.Result(short, ("timely", "line-rate"), short.seed, {"timely": run})
+    return incast.Result(longer, ("timely", "line-rate"), longer.seed, {"timely": run})
 
 
 @pytest.fixture
@@ -57,6 +63,8 @@ def command(
 ) -> Callable[..., Finished]:
     """The command, in an empty directory."""
     monkeypatch.chdir(tmp_path)
+    for name in ("COLUMNS", "FORCE_COLOR", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
 
     def run(*arguments: str) -> Finished:
         with pytest.raises(SystemExit) as left:

@@ -108,14 +108,13 @@ def test_a_trace_is_one_more_table(short: incast.Scenario, trace: str) -> None:
     assert not [name for name in traced.tables if name.startswith("trace_") and trace not in name]
 
 
-def test_progress_is_told_simulated_time_and_events(short: incast.Scenario) -> None:
+def test_progress_is_told_simulated_time_and_events(longer: incast.Scenario) -> None:
     seen: list[tuple[float, int]] = []
 
     def progress(simulated_s: float, events: int) -> bool:
         seen.append((simulated_s, events))
         return True
 
-    longer = short.with_set("run.duration=50ms")
     assert _core.run(longer, "timely", progress=progress).complete
     assert seen
     assert seen == sorted(seen)
@@ -128,19 +127,19 @@ def test_a_run_that_progress_stops_is_not_complete(stopped: incast.Result) -> No
     assert run.summary["simulated_s"] < stopped.scenario.duration_s
 
 
-def test_ctrl_c_in_progress_stops_with_what_there_is(short: incast.Scenario) -> None:
+def test_ctrl_c_in_progress_stops_with_what_there_is(longer: incast.Scenario) -> None:
     def interrupt(_time: float, _events: int) -> bool:
         raise KeyboardInterrupt
 
-    assert not _core.run(short, "timely", progress=interrupt).complete
+    assert not _core.run(longer, "timely", progress=interrupt).complete
 
 
-def test_another_error_in_progress_comes_out(short: incast.Scenario) -> None:
+def test_another_error_in_progress_comes_out(longer: incast.Scenario) -> None:
     def fail(_time: float, _events: int) -> bool:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        _core.run(short, "timely", progress=fail)
+        _core.run(longer, "timely", progress=fail)
 
 
 def test_every_algorithm_describes_itself() -> None:

@@ -89,13 +89,16 @@ def test_ratios_are_those_of_the_summary(result: incast.Result) -> None:
 
 @pytest.mark.parametrize(
     ("measured", "said"),
-    [(4.0, "falls short by 60%"), (9.0, "falls short by 10%"), (9.95, "10"), (12.0, "12")],
+    [(4.0, "falls short by 60%"), (9.0, "falls short by 10%"), (9.95, "9.95"), (12.0, "12")],
 )
 def test_a_ratio_that_falls_short_says_so(measured: float, said: str) -> None:
+    below, above = comparison.Pair(2.0, 4.0), comparison.Pair(2 * measured, 40.0)
     text = report.describe_ratio(
-        comparison.Ratio("rtt_mean_us", "timely", "line-rate", measured, 10.0)
+        comparison.Ratio("rtt_mean_us", "timely", "line-rate", below, above)
     )
     assert said in text
+    assert "(published 10)" in text
+    assert "timely 0.50" in text
     assert ("short" in text) == (measured < 9.9)
 
 

@@ -66,6 +66,11 @@ impl Scenario {
     }
 
     #[getter]
+    fn warmup_s(&self) -> f64 {
+        self.document.scenario().run.warmup.as_secs_f64()
+    }
+
+    #[getter]
     fn published<'py>(&self, py: Python<'py>) -> PyResult<BTreeMap<String, Bound<'py, PyDict>>> {
         let published = &self.document.scenario().published;
         published.iter().map(|(scheme, values)| Ok((scheme.clone(), dict(py, values)?))).collect()

@@ -28,7 +28,7 @@ impl Scenario {
         };
         let mut algorithm = AnyAlgorithm::named(algorithm_name).ok_or_else(|| {
             let mut known = NAMES.to_vec();
-            known.extend(self.cc.keys().map(String::as_str));
+            known.extend(self.cc.keys().map(String::as_str).filter(|&other| other != name));
             let message = format!(
                 "unknown algorithm {algorithm_name:?}{}",
                 suggestion(algorithm_name, &known)
