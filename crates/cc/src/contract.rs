@@ -24,9 +24,11 @@
 //!   window" is `ack.end > reacted_at; reacted_at = ack.next`. A loss is one contiguous run of it
 //!   (`bytes == end - first`), so that monitor intervals can be told apart.
 //! * **Books.** Each transmission is in flight, acknowledged or lost: `in_flight` is what was sent less
-//!   what was acknowledged or lost, after the event it comes with (a loss does not yet count the ACK that told of it). A
-//!   timeout declares everything in flight lost. Data acknowledged after it was declared lost is in
-//!   `delivered`, not in `bytes`, and brings [`on_spurious_loss`](CongestionControl::on_spurious_loss).
+//!   what was acknowledged or lost, after the event it comes with (a loss does not yet count the ACK
+//!   that told of it). A timeout declares all that has left the NIC lost, run by run. Data
+//!   acknowledged after it was declared lost brings
+//!   [`on_spurious_loss`](CongestionControl::on_spurious_loss) first; it is in `delivered` of the ACK
+//!   that follows, not in its `bytes`. No loss and no spurious loss is of nothing.
 //! * **Sending.** The next burst leaves when the pacer lets it, and either it fits (`in_flight + burst
 //!   <= cwnd`) or nothing is in flight. The carrier never changes an algorithm's window itself: no
 //!   inflation in recovery, no reset after idling.

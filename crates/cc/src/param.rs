@@ -141,10 +141,12 @@ impl core::error::Error for SetError {}
 /// Two parameters contradict each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// The one to change.
+    /// The one.
     pub name: &'static str,
-    /// What it must satisfy.
-    pub reason: &'static str,
+    /// What it must satisfy: "must not be above".
+    pub rule: &'static str,
+    /// The other.
+    pub other: &'static str,
 }
 
 /// A type that a parameter can have.

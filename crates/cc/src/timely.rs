@@ -191,7 +191,7 @@ impl Configurable for Timely {
 
     fn check(&self) -> Result<(), Conflict> {
         if self.t_low > self.t_high {
-            return Err(Conflict { name: "t_low", reason: "must not be above t_high" });
+            return Err(Conflict { name: "t_low", rule: "must not be above", other: "t_high" });
         }
         Ok(())
     }

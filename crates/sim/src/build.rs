@@ -112,7 +112,8 @@ pub(crate) fn topology(network: &Network) -> Topology {
 pub(crate) fn headroom(scenario: &Scenario, cable: &Cable) -> Bytes {
     scenario.switch.pfc.headroom.unwrap_or_else(|| {
         let on_the_way = cable.rate.bytes_in(cable.delay * 2) + Bytes::new(1);
-        on_the_way + scenario.transport.mtu * 3 + Bytes::new(u64::from(PFC_FRAME_BYTES))
+        let packet = scenario.transport.mtu.max(scenario.transport.ack);
+        on_the_way + packet * 3 + Bytes::new(u64::from(PFC_FRAME_BYTES))
     })
 }
 
@@ -131,7 +132,7 @@ pub(crate) fn build(
     traces: TraceConfig,
 ) -> Built {
     let topology = topology(&scenario.network);
-    let mut net = assemble(scenario, &topology, algorithm, traces);
+    let mut net = assemble(scenario, &topology, algorithm, seed, traces);
     let mut flows = flows(scenario, &topology, seed);
     connect(&mut net, &mut flows);
     net.start(Time::ZERO + scenario.run.warmup);
@@ -163,6 +164,7 @@ fn assemble(
     scenario: &Scenario,
     topology: &Topology,
     algorithm: AnyAlgorithm,
+    seed: u64,
     traces: TraceConfig,
 ) -> Net {
     use ComponentKind::{
@@ -185,7 +187,8 @@ fn assemble(
         arrivals[incoming(cable)] = numbers.add(HostArrival, host, incoming(cable), 0);
         let timer = numbers.add(HostTimer, host, 0, 0);
         let nic = Transmitter::new(outgoing(cable) as u32, port, start);
-        let endpoint = endpoint(scenario, topology.cables[cable.0].rate, algorithm);
+        let seed = seed ^ ((host as u64) << 32);
+        let endpoint = endpoint(scenario, topology.cables[cable.0].rate, algorithm, seed);
         hosts.push(Host::new(
             endpoint,
             nic,
@@ -252,7 +255,8 @@ fn wire_format(scenario: &Scenario) -> WireFormat {
     WireFormat::new(header, ack, transport.ack_priority)
 }
 
-fn endpoint(scenario: &Scenario, line_rate: Rate, algorithm: AnyAlgorithm) -> Endpoint {
+/// A host's transport; `seed` is the host's own.
+fn endpoint(scenario: &Scenario, line_rate: Rate, algorithm: AnyAlgorithm, seed: u64) -> Endpoint {
     let transport = &scenario.transport;
     let config = Config {
         segment: transport.segment,
@@ -260,11 +264,16 @@ fn endpoint(scenario: &Scenario, line_rate: Rate, algorithm: AnyAlgorithm) -> En
         header: transport.header,
         line_rate,
         ack_turnaround: transport.ack_turnaround,
+        rto_initial: transport.rto_initial,
         rto_min: transport.rto_min,
         rto_max: transport.rto_max,
     };
     let start = move |flow: &incast_cc::Flow, purpose| match purpose {
-        Purpose::Data => algorithm.start(flow),
+        Purpose::Data => {
+            let mut flow = *flow;
+            flow.seed = Pcg64Mcg::seed_from_u64(seed ^ flow.seed).next_u64();
+            algorithm.start(&flow)
+        }
         Purpose::Requests => AnyControl::LineRate(LineRate::default().start(flow)),
     };
     Endpoint::new(config, Box::new(start))

@@ -65,7 +65,9 @@ impl Network {
                 ComponentKind::HostInterval | ComponentKind::SwitchInterval => {
                     self.calendar.schedule(id, Time::ZERO + self.interval);
                 }
-                ComponentKind::HostStart => self.calendar.schedule(id, measure_from),
+                ComponentKind::HostStart if measure_from > Time::ZERO => {
+                    self.calendar.schedule(id, measure_from);
+                }
                 _ => {}
             }
         }
@@ -118,9 +120,14 @@ impl Network {
         }
     }
 
-    /// Ends the measurement.
-    pub(crate) fn finish(&mut self) {
+    /// Ends the measurement; an interval that ends with a complete run counts.
+    pub(crate) fn finish(&mut self, complete: bool) {
         let now = self.now;
+        if complete && now.as_ps().is_multiple_of(self.interval.as_ps()) {
+            let from = Time::from_ps(now.as_ps() - self.interval.as_ps());
+            self.hosts.iter_mut().for_each(Host::sample);
+            self.switches.iter_mut().for_each(|switch| switch.sample(from, now));
+        }
         self.hosts.iter_mut().for_each(|host| host.nic.finish(now));
         self.switches.iter_mut().for_each(|switch| switch.finish(now));
     }

@@ -155,7 +155,7 @@ pub(crate) fn report(built: &mut Built, info: RunInfo) -> Report {
     let flows: Vec<_> =
         built.flows.iter().map(|flow| FlowResult::of(flow, built, measured)).collect();
     let rtt = all_rtts(built);
-    let summary = summary(built, &flows, &rtt, &queues, measured);
+    let summary = summary(built, &flows, &rtt, &queues);
     let tables = tables::tables(built, &info, &flows, &rtt, &queues, measured);
     Report {
         scheme: info.scheme,
@@ -212,7 +212,11 @@ impl<'a> FlowResult<'a> {
         Self {
             flow,
             delivered,
-            goodput_bps: (delivered - before) as f64 * 8.0 / measured.as_secs_f64(),
+            goodput_bps: if measured.is_zero() {
+                f64::NAN
+            } else {
+                (delivered - before) as f64 * 8.0 / measured.as_secs_f64()
+            },
             rtt: &sender.metrics[flow.sender.1 as usize].rtt,
             retransmissions,
         }
@@ -265,7 +269,6 @@ fn summary(
     flows: &[FlowResult<'_>],
     rtt: &Histogram,
     queues: &[QueueResult],
-    measured: Span,
 ) -> Summary {
     let net = &built.net;
     let us = |ns: Option<f64>| ns.map_or(f64::NAN, |ns| ns / 1e3);
@@ -278,11 +281,7 @@ fn summary(
         net.hosts.iter().map(|host| &host.nic).chain(ports.map(|port| &port.transmitter))
     };
     Summary {
-        throughput_gbps: if measured.is_zero() {
-            f64::NAN
-        } else {
-            goodputs.iter().sum::<f64>() / 1e9
-        },
+        throughput_gbps: goodputs.iter().sum::<f64>() / 1e9,
         rtt_mean_us: us(rtt.mean()),
         rtt_p50_us: us(rtt.quantile(0.5)),
         rtt_p99_us: us(rtt.quantile(0.99)),

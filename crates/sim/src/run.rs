@@ -88,7 +88,7 @@ impl Simulation {
     /// Ends the run where it is and reports what was measured. A run that was not driven to its end
     /// is reported as incomplete.
     pub fn finish(mut self) -> Report {
-        self.built.net.finish();
+        self.built.net.finish(self.info.complete);
         report(&mut self.built, self.info)
     }
 }

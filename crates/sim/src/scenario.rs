@@ -236,6 +236,10 @@ pub struct Transport {
     #[serde(deserialize_with = "quantity::time")]
     #[schemars(with = "String")]
     pub ack_turnaround: Span,
+    /// Retransmission timeout before the first RTT sample.
+    #[serde(deserialize_with = "quantity::duration")]
+    #[schemars(with = "String")]
+    pub rto_initial: Span,
     /// Least retransmission timeout.
     #[serde(deserialize_with = "quantity::duration")]
     #[schemars(with = "String")]
@@ -255,6 +259,7 @@ impl Default for Transport {
             ack: Bytes::new(64),
             ack_priority: true,
             ack_turnaround: Span::from_us(1),
+            rto_initial: Span::from_ms(16),
             rto_min: Span::from_ms(4),
             rto_max: Span::from_secs(1),
         }

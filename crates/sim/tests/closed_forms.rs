@@ -91,10 +91,11 @@ fn several_segments_at_line_rate_follow_each_other_without_a_gap() {
     // 200,000 B = 3 * 64,000 + 8,000. A segment's send time is 51.2 us (its payload) after the one
     // before, and its 65,760 B take 52.608 us on the wire: the NIC is never idle.
     // 8,000 B = 5 * 1,460 + 700: five packets of 1,500 B and one of 740 B, 592 ns.
-    // Into 20 Gb/s nobody waits: 3 * 52.608 + 5 * 1.2 + 0.592 + 5 us, then 296 ns + 2 us.
+    // 20 Gb/s send the last but one within 600 ns, so the last one waits for 8 ns:
+    // 3 * 52.608 + 5 * 1.2 + 0.592 + 5 us, 8 ns, 296 ns + 2 us.
     let host = 3 * 52_608_000 + 5 * 1_200_000 + 592_000;
     let report = run(&pair(TEN, TWENTY, "", "message = \"200KB\""));
-    assert_eq!(completions(&report), [host + 5_000_000 + 296_000 + 2_000_000]);
+    assert_eq!(completions(&report), [host + 5_000_000 + 8_000 + 296_000 + 2_000_000]);
     // The same in segments of one packet: 136 of 1,500 B (198,560 B) and one of 1,480 B.
     let host = 136 * 1_200_000 + 1_184_000;
     let report = run(&pair(TEN, TWENTY, "segment = \"1460B\"", "message = \"200KB\""));
@@ -103,7 +104,7 @@ fn several_segments_at_line_rate_follow_each_other_without_a_gap() {
     // 10 * 1.2 + 1.152 = 13.152 us each on the wire; 12.8 us from send time to send time.
     let host = 12 * 13_152_000 + 5 * 1_200_000 + 592_000;
     let report = run(&pair(TEN, TWENTY, "segment = \"16KB\"", "message = \"200KB\""));
-    assert_eq!(completions(&report), [host + 5_000_000 + 296_000 + 2_000_000]);
+    assert_eq!(completions(&report), [host + 5_000_000 + 8_000 + 296_000 + 2_000_000]);
 }
 
 #[test]
@@ -178,10 +179,14 @@ fn a_read_is_a_request_and_an_answer_without_turnaround() {
     let traffic = "operation = \"read\"\nmessage = \"1460B\"";
     let report = run(&pair(TEN, TWENTY, "ack_turnaround = \"9us\"", traffic));
     assert_eq!(completions(&report), [request + 600_000 + 2_000_000 + 1_200_000 + 5_000_000]);
-    // 64 KB: the slow link is busy from the first packet on, for 52.608 us.
+    // 64 KB: the slow link is busy from the first packet on, for 52.608 us; and, since it goes before
+    // data, for the 51.2 ns of the ACK of the request, 1 us after that.
     let traffic = "operation = \"read\"\nmessage = \"64KB\"";
     let report = run(&pair(TEN, TWENTY, "", traffic));
-    assert_eq!(completions(&report), [request + 600_000 + 2_000_000 + 52_608_000 + 5_000_000]);
+    assert_eq!(
+        completions(&report),
+        [request + 600_000 + 2_000_000 + 52_608_000 + 51_200 + 5_000_000]
+    );
     assert_eq!(counts(&report, "flows", "delivered_bytes"), [64_000], "the request is no payload");
 }
 
@@ -488,11 +493,9 @@ fn pfc_drops_nothing_whatever_the_network() {
     for alpha in ["alpha = 0.01", "alpha = 0.125", "alpha = 1.0", "alpha = 8.0"] {
         check(&Incast { pfc: alpha, switch: "buffer = \"500KB\"", ..INCAST }, alpha);
     }
-    // XOFF below a packet and XON unreachable: stop and go for every packet.
-    for pfc in ["xoff = \"1KB\"", "xoff = \"1500B\"\nxon_offset = \"0B\"", "xoff = \"3KB\""] {
-        if !pfc.contains("\"0B\"") {
-            check(&Incast { pfc, ..INCAST }, pfc);
-        }
+    // XOFF below a packet, XON out of reach unless the port is empty: stop and go.
+    for pfc in ["xoff = \"1KB\"", "xoff = \"1500B\"\nxon_offset = \"1B\"", "xoff = \"3KB\""] {
+        check(&Incast { pfc, ..INCAST }, pfc);
     }
     for transport in
         ["mtu = \"9000B\"", "mtu = \"256B\"\nsegment = \"16KB\"", "ack_priority = false"]
@@ -651,7 +654,7 @@ fn acks_in_their_own_class_do_not_wait_behind_data() {
 fn books_balance_in_lossy_runs_of_every_kind() {
     // Asserted in every run of this file; here where most is dropped: data and ACKs in one class, a
     // queue of ten packets, both directions overloaded, and cut off at every stage of it.
-    for duration in ["2us", "17us", "100us", "1500us", "12ms"] {
+    for duration in ["2us", "40us", "100us", "1500us", "12ms"] {
         let report = run(&format!(
             r#"
             title = "lossy both ways"
@@ -670,12 +673,16 @@ fn books_balance_in_lossy_runs_of_every_kind() {
             [[traffic]]
             from = "h"
             to = "h"
+            [[traffic]]
+            from = "h"
+            to = "h0"
+            connections = 3
             "#
         ));
         let books = report.books;
         assert!(books.sent_packets > 0 && books.in_flight_packets > 0, "{duration}: {books:?}");
         assert_eq!(books.dropped_packets > 0, duration != "2us", "{duration}: {books:?}");
         let payload: u64 = counts(&report, "flows", "delivered_bytes").iter().sum();
-        assert!(payload < books.delivered_bytes || duration == "2us");
+        assert!(payload <= books.delivered_bytes, "headers and ACKs come on top");
     }
 }

@@ -41,6 +41,7 @@ pub(crate) enum Admission {
     Dropped,
 }
 
+/// What PFC counts of one ingress port: the packets of the protected class.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ingress {
     shared: u64,
@@ -118,7 +119,6 @@ impl SharedBuffer {
         if !fits || queued + wire > limit {
             return Admission::Dropped;
         }
-        self.ports[port as usize].shared += wire;
         self.used += wire;
         Admission::Stored
     }
@@ -126,15 +126,16 @@ impl SharedBuffer {
     /// A packet that came in at `port` has left. Returns whether its sender may go on now.
     #[inline]
     pub(crate) fn release(&mut self, port: u16, wire: u64, protected: bool) -> bool {
+        if !protected || self.config.pfc.is_none() {
+            self.used -= wire;
+            return false;
+        }
         let ingress = &mut self.ports[port as usize];
-        let from_headroom = if protected { ingress.headroom.min(wire) } else { 0 };
+        let from_headroom = ingress.headroom.min(wire);
         ingress.headroom -= from_headroom;
         ingress.shared -= wire - from_headroom;
         self.used -= wire - from_headroom;
-        if !self.ports[port as usize].paused {
-            return false;
-        }
-        self.may_resume(port)
+        ingress.paused && self.may_resume(port)
     }
 
     fn may_resume(&mut self, port: u16) -> bool {

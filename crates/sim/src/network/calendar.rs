@@ -53,7 +53,8 @@ pub(crate) struct Calendar {
     summary: u64,
     /// The last event that was taken out.
     now: u64,
-    /// The slot that is being worked on, counted from time zero.
+    /// The slot that is being worked on, counted from 1: before the first event it is none, and what
+    /// is scheduled for time zero waits in a list like all else.
     slot: u64,
     /// What is left of it, the last one first.
     current: Vec<(u64, u32)>,
@@ -106,7 +107,7 @@ impl Calendar {
             let slot = self.next_linked_slot();
             if slot >= self.far_slot {
                 self.turn_to_far_slot(slot, end);
-            } else if slot << SLOT_SHIFT >= end {
+            } else if start_of(slot) >= end {
                 return None;
             } else {
                 let id = self.heads[place_of(slot)];
@@ -139,7 +140,7 @@ impl Calendar {
 
     #[inline]
     fn insert(&mut self, id: ComponentId, at: u64) {
-        let slot = at >> SLOT_SHIFT;
+        let slot = slot_of(at);
         let (place, next);
         if slot <= self.slot {
             // Sorted with the last one first, so what comes soon moves little.
@@ -171,7 +172,7 @@ impl Calendar {
     }
 
     fn unlink_from_slot(&mut self, id: ComponentId, entry: Entry) {
-        let place = place_of(entry.due >> SLOT_SHIFT);
+        let place = place_of(slot_of(entry.due));
         let mut at = self.heads[place];
         if at == id {
             self.heads[place] = entry.next;
@@ -217,10 +218,10 @@ impl Calendar {
     /// one that has a list. Does nothing when it starts at `end` or later.
     #[cold]
     fn turn_to_far_slot(&mut self, near: u64, end: u64) {
-        let far = self.next_far().map_or(NEVER, |(at, _)| at >> SLOT_SHIFT);
+        let far = self.next_far().map_or(NEVER, |(at, _)| slot_of(at));
         let slot = near.min(far);
         self.far_slot = far;
-        if slot == NEVER || slot << SLOT_SHIFT >= end {
+        if slot == NEVER || start_of(slot) >= end {
             return;
         }
         if slot == near {
@@ -228,12 +229,12 @@ impl Calendar {
         } else {
             self.slot = slot;
         }
-        while let Some((at, id)) = self.next_far().filter(|(at, _)| at >> SLOT_SHIFT == slot) {
+        while let Some((at, id)) = self.next_far().filter(|&(at, _)| slot_of(at) == slot) {
             self.far.pop();
             self.current.push((at, id));
             self.entries[id as usize].place = Place::Current;
         }
-        self.far_slot = self.next_far().map_or(NEVER, |(at, _)| at >> SLOT_SHIFT);
+        self.far_slot = self.next_far().map_or(NEVER, |(at, _)| slot_of(at));
         self.current.sort_unstable_by(|a, b| b.cmp(a));
     }
 
@@ -268,6 +269,17 @@ impl Calendar {
         let place = found * 64 + self.bitmap[found].trailing_zeros() as usize;
         self.slot + 1 + ((place + SLOTS - start) % SLOTS) as u64
     }
+}
+
+/// The slot that an instant falls into, and when a slot starts.
+#[inline]
+const fn slot_of(at: u64) -> u64 {
+    (at >> SLOT_SHIFT) + 1
+}
+
+#[inline]
+const fn start_of(slot: u64) -> u64 {
+    (slot - 1) << SLOT_SHIFT
 }
 
 /// Where a slot's list is.

@@ -66,12 +66,13 @@ impl Switch {
                 if now >= self.start {
                     upstream.counters.pauses += 1;
                 }
-                upstream.enqueue_pfc(Frame::pfc(frame.class, true));
+                upstream.enqueue_pfc(Frame::pfc(DATA_CLASS, true));
                 self.send(now, ingress, links, calendar);
             }
         }
         let port = &mut self.ports[egress as usize];
-        if protected && self.ecn_threshold.is_some_and(|threshold| queued + wire > threshold) {
+        let data = frame.packet.payload() > 0;
+        if data && self.ecn_threshold.is_some_and(|threshold| queued + wire > threshold) {
             frame.kind = FrameKind::Marked;
             if now >= self.start {
                 port.counters.marks += 1;
@@ -130,7 +131,7 @@ impl Switch {
     ) {
         let protected = frame.class == DATA_CLASS;
         if self.buffer.release(ingress, u64::from(frame.wire), protected) {
-            self.ports[ingress as usize].enqueue_pfc(Frame::pfc(frame.class, false));
+            self.ports[ingress as usize].enqueue_pfc(Frame::pfc(DATA_CLASS, false));
             self.send(now, ingress, links, calendar);
         }
     }

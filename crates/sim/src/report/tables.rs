@@ -233,12 +233,11 @@ fn data_sockets(host: &Host) -> Vec<u32> {
 fn flow_series(built: &Built, info: &RunInfo) -> Table {
     let hosts = &built.net.hosts;
     let sockets: Vec<_> = hosts.iter().map(data_sockets).collect();
-    let at = |(host, socket): (u32, u32), interval: usize| {
-        let own = &sockets[host as usize];
-        let place = own.iter().position(|&other| other == socket)?;
-        hosts[host as usize].series.get(interval * own.len() + place).copied()
+    let place = |(host, socket): (u32, u32)| sockets[host as usize].binary_search(&socket).ok();
+    let at = |(host, _): (u32, u32), place: Option<usize>, interval: usize| {
+        let width = sockets[host as usize].len();
+        hosts[host as usize].series.get(interval * width + place?).copied()
     };
-    // The sockets of a host are searched once per flow, not once per row.
     let intervals = hosts
         .iter()
         .zip(&sockets)
@@ -249,9 +248,10 @@ fn flow_series(built: &Built, info: &RunInfo) -> Table {
     let mut rows = Vec::with_capacity(intervals * built.flows.len());
     for (number, flow) in (0_u64..).zip(&built.flows) {
         let mut before = 0;
+        let (to, from) = (place(flow.receiver), place(flow.sender));
         for interval in 0..intervals {
             let (Some((delivered, _)), Some((_, rate))) =
-                (at(flow.receiver, interval), at(flow.sender, interval))
+                (at(flow.receiver, to, interval), at(flow.sender, from, interval))
             else {
                 continue;
             };

@@ -9,10 +9,33 @@ use super::error::{Fault, suggestion};
 use super::{HostGroup, Network, Scenario};
 use crate::build::{headroom, hosts_named, topology};
 
-/// Bounds that keep a slip of the pen from filling the memory.
-const MAX_HOSTS: u64 = 100_000;
+/// Bounds that keep a slip of the pen from filling the memory; a switch's ports are numbered in 16 bits.
+const MAX_HOSTS: u64 = 60_000;
 const MAX_CONNECTIONS: u64 = 1_000_000;
 const MAX_MESSAGES: u64 = 10_000_000;
+
+/// One kind of network, which the parser only counts.
+pub(super) fn kinds(text: &str) -> Result<(), Fault> {
+    let known = ["star", "dumbbell"];
+    let Ok(toml::Value::Table(document)) = text.parse::<toml::Table>().map(toml::Value::Table)
+    else {
+        return Ok(()); // the parser says it better
+    };
+    let Some(network) = document.get("network").and_then(toml::Value::as_table) else {
+        return Ok(());
+    };
+    for kind in network.keys() {
+        if !known.contains(&kind.as_str()) {
+            let message = format!("unknown network {kind:?}{}", suggestion(kind, &known));
+            return Err(Fault::at([&"network", kind], message));
+        }
+    }
+    if network.len() > 1 {
+        let message = format!("both {}; expected one of them", known.join(" and "));
+        return Err(Fault::at([&"network", &"dumbbell"], message));
+    }
+    Ok(())
+}
 
 pub(super) fn check(scenario: &Scenario) -> Result<(), Fault> {
     check_run(scenario)?;
@@ -52,7 +75,7 @@ fn check_run(scenario: &Scenario) -> Result<(), Fault> {
     let mut seen = BTreeSet::new();
     for (i, name) in run.schemes.iter().enumerate() {
         if !seen.insert(name) {
-            let message = format!("scheme {name:?} is there twice");
+            let message = format!("scheme {name:?} is there twice; take one out");
             return Err(Fault::at([&"run", &"schemes", &i], message));
         }
         if let Err(fault) = scenario.resolve(name) {
@@ -90,16 +113,17 @@ fn check_network(scenario: &Scenario) -> Result<(), Fault> {
                 );
                 return Err(Fault::at([&"network", &kind, &side, &i, &"name"], message));
             }
+            let count = u64::from(group.count.unwrap_or(1));
+            hosts += count;
+            if count == 0 || hosts > MAX_HOSTS {
+                let message = out_of_bounds(count, hosts, MAX_HOSTS, "hosts");
+                return Err(Fault::at([&"network", &kind, &side, &i, &"count"], message));
+            }
             for name in hosts_named(group).chain(group.count.map(|_| group.name.clone())) {
                 if !names.insert(name.clone()) {
                     let message = format!("there are two hosts called {name:?}; rename a group");
                     return Err(Fault::at([&"network", &kind, &side, &i, &"name"], message));
                 }
-            }
-            hosts += u64::from(group.count.unwrap_or(1));
-            if group.count == Some(0) || hosts > MAX_HOSTS {
-                let message = format!("{hosts} hosts; expected 1 to {MAX_HOSTS} in all");
-                return Err(Fault::at([&"network", &kind, &side, &i, &"count"], message));
             }
         }
     }
@@ -113,7 +137,7 @@ fn check_transport(scenario: &Scenario) -> Result<(), Fault> {
     let transport = &scenario.transport;
     if transport.header >= transport.mtu {
         let message = format!(
-            "headers of {} leave no room for payload in an MTU of {}",
+            "headers of {} leave no room for payload in an MTU of {}; make it larger",
             transport.header, transport.mtu
         );
         return Err(Fault::at([&"transport", &"header"], message));
@@ -128,8 +152,10 @@ fn check_transport(scenario: &Scenario) -> Result<(), Fault> {
         return Err(Fault::at([&"transport", &"segment"], error.to_string()));
     }
     if transport.rto_min > transport.rto_max {
-        let message =
-            format!("rto_min of {} is above rto_max of {}", transport.rto_min, transport.rto_max);
+        let message = format!(
+            "rto_min of {} is above rto_max of {}; change one",
+            transport.rto_min, transport.rto_max
+        );
         return Err(Fault::at([&"transport", &"rto_min"], message));
     }
     Ok(())
@@ -145,7 +171,7 @@ fn check_switch(scenario: &Scenario) -> Result<(), Fault> {
     }
     if switch.buffer < scenario.transport.mtu {
         let message = format!(
-            "a buffer of {} does not hold one packet of {}",
+            "a buffer of {} does not hold one packet of {}; make it larger",
             switch.buffer, scenario.transport.mtu
         );
         return Err(Fault::at([&"switch", &"buffer"], message));
@@ -155,7 +181,7 @@ fn check_switch(scenario: &Scenario) -> Result<(), Fault> {
         for (number, ports) in net.ports().switches.iter().enumerate() {
             let reserved: Bytes =
                 ports.iter().map(|&(cable, _)| headroom(scenario, &net.cables[cable])).sum();
-            if reserved >= switch.buffer {
+            if reserved + scenario.transport.mtu.max(scenario.transport.ack) > switch.buffer {
                 let message = format!(
                     "the PFC headroom of {}'s {} ports takes {reserved} of the buffer of {}; make \
                      the buffer larger, or the links shorter",
@@ -199,26 +225,38 @@ fn check_traffic(scenario: &Scenario) -> Result<(), Fault> {
         }
         connections += pairs * u64::from(traffic.connections);
         if traffic.connections == 0 || connections > MAX_CONNECTIONS {
-            let message =
-                format!("{connections} connections; expected 1 to {MAX_CONNECTIONS} in all");
+            let message = out_of_bounds(
+                u64::from(traffic.connections),
+                connections,
+                MAX_CONNECTIONS,
+                "connections",
+            );
             return Err(Fault::at([&"traffic", &i, &"connections"], message));
         }
         messages += pairs * u64::from(traffic.connections) * u64::from(traffic.count);
         if traffic.count == 0 || messages > MAX_MESSAGES {
-            let message = format!("{messages} messages; expected 1 to {MAX_MESSAGES} in all");
+            let message =
+                out_of_bounds(u64::from(traffic.count), messages, MAX_MESSAGES, "messages");
             return Err(Fault::at([&"traffic", &i, &"count"], message));
         }
         if traffic.message.is_none() && traffic.count > 1 {
             let message = "messages without end come one by one; set the size of a message".into();
             return Err(Fault::at([&"traffic", &i, &"count"], message));
         }
-        if traffic.start + traffic.start_spread >= scenario.run.duration {
+        let end = scenario.run.duration;
+        let field: &dyn std::fmt::Display =
+            if traffic.start >= end { &"start" } else { &"start_spread" };
+        if traffic.start + traffic.start_spread >= end {
             let message = format!(
-                "starts at {} plus up to {}, after the end at {}",
-                traffic.start, traffic.start_spread, scenario.run.duration
+                "starts at {} plus up to {}, after the end at {end}; start earlier or run longer",
+                traffic.start, traffic.start_spread
             );
-            return Err(Fault::at([&"traffic", &i, &"start"], message));
+            return Err(Fault::at([&"traffic", &i, field], message));
         }
     }
     Ok(())
+}
+
+fn out_of_bounds(here: u64, all: u64, most: u64, what: &str) -> String {
+    format!("{} {what}; expected 1 to {most} in all", if here == 0 { 0 } else { all })
 }

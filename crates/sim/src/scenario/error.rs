@@ -8,7 +8,7 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScenarioError {
     /// The file cannot be read.
-    #[error("cannot read {}: {reason}", path.display())]
+    #[error("cannot read {}: {reason}; expected a scenario in TOML", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -24,7 +24,7 @@ pub enum ScenarioError {
         message: String,
     },
     /// An assignment from outside the file.
-    #[error("--set {assignment}: {message}")]
+    #[error("--set {}: {message}", assignment.escape_debug())]
     Assignment {
         /// The assignment.
         assignment: String,

@@ -1,7 +1,7 @@
 //! From the name of a scheme to an algorithm with its parameters.
 
 use incast_cc::AnyAlgorithm;
-use incast_cc::param::SetError;
+use incast_cc::param::{Conflict, SetError};
 use incast_cc::registry::NAMES;
 
 use super::error::{Fault, suggestion};
@@ -67,9 +67,17 @@ impl Scenario {
                 Fault::at([&"cc", &name, key], message)
             })?;
         }
-        algorithm.check().map_err(|conflict| {
-            let message = format!("{} {}", conflict.name, conflict.reason);
-            Fault::at([&"cc", &name, &conflict.name], message)
+        algorithm.check().map_err(|Conflict { name: one, rule, other }| {
+            let value = |param| {
+                let mut text = String::new();
+                // Writing to a string does not fail, and the names are the algorithm's own.
+                let _ = algorithm.write(param, &mut text);
+                text
+            };
+            let message =
+                format!("{one} = {} {rule} {other} = {}; change one", value(one), value(other));
+            let set_here = section.is_some_and(|section| section.contains_key(one));
+            Fault::at([&"cc", &name, if set_here { &one } else { &other }], message)
         })?;
         Ok(algorithm)
     }

@@ -27,6 +27,8 @@ pub struct Config {
     pub line_rate: Rate,
     /// From the arrival of a segment's last packet to its ACK leaving.
     pub ack_turnaround: Span,
+    /// Retransmission timeout before the first RTT sample.
+    pub rto_initial: Span,
     /// Least retransmission timeout.
     pub rto_min: Span,
     /// Most retransmission timeout.
@@ -42,6 +44,7 @@ impl Default for Config {
             header: Bytes::new(40),
             line_rate: Rate::from_gbps(10),
             ack_turnaround: Span::from_us(1),
+            rto_initial: Span::from_ms(16),
             rto_min: Span::from_ms(4),
             rto_max: Span::from_secs(1),
         }
@@ -177,8 +180,8 @@ struct Connection<C> {
     sender: Option<Sender<C>>,
     delivered: u64,
     completed: u64,
-    /// The entry that stands for this connection in the timeout heap.
-    timeout_armed: Option<Time>,
+    /// Its entry among the alarms; others of it are stale.
+    alarm: Option<Time>,
 }
 
 /// A packet to send.
@@ -200,10 +203,11 @@ pub struct Endpoint<C = AnyControl> {
     pacing: PacingEngine,
     /// ACKs and reports, with the time at which the hardware has made them and their connection here.
     replies: VecDeque<(Time, Outgoing)>,
-    /// When to look at a connection's silence; an entry may come early, never late.
-    timeouts: BinaryHeap<Reverse<(Time, u32)>>,
-    /// Algorithms that asked for a timer.
-    timers: BinaryHeap<Reverse<(Time, u32)>>,
+    /// When to look at a connection: it may have been silent too long, or its algorithm asked for a
+    /// timer. An entry may come early, never late.
+    alarms: BinaryHeap<Reverse<(Time, u32)>>,
+    /// Connections that send payload and are not idle.
+    active: u32,
     events: VecDeque<Event>,
     /// What the receiver says about the packet in hand.
     answers: Vec<Body>,
@@ -226,8 +230,8 @@ impl<C: CongestionControl> Endpoint<C> {
             receivers: Vec::new(),
             pacing: PacingEngine::default(),
             replies: VecDeque::with_capacity(64),
-            timeouts: BinaryHeap::new(),
-            timers: BinaryHeap::new(),
+            alarms: BinaryHeap::new(),
+            active: 0,
             events: VecDeque::with_capacity(64),
             answers: Vec::with_capacity(8),
             messages: Vec::with_capacity(8),
@@ -248,7 +252,7 @@ impl<C: CongestionControl> Endpoint<C> {
             sender: None,
             delivered: 0,
             completed: 0,
-            timeout_armed: None,
+            alarm: None,
         });
         self.receivers.push(Receiver::default());
         self.pacing.add();
@@ -277,7 +281,9 @@ impl<C: CongestionControl> Endpoint<C> {
         if self.connections[connection as usize].sender.is_none() {
             self.start_sender(now, connection);
         }
-        if let Some(sender) = &mut self.connections[connection as usize].sender {
+        let Connection { role, sender, .. } = &mut self.connections[connection as usize];
+        if let Some(sender) = sender {
+            self.active += u32::from(*role == Role::Sender && sender.is_idle());
             sender.post(now, bytes, read);
         }
         self.reschedule(now, connection);
@@ -286,9 +292,8 @@ impl<C: CongestionControl> Endpoint<C> {
     fn start_sender(&mut self, now: Time, connection: u32) {
         let mut flow = Flow::new(self.config.segment, self.config.line_rate);
         (flow.now, flow.mss) = (now, self.config.payload);
-        let senders = self.connections.iter().filter(|c| c.role == Role::Sender);
-        let active = senders.filter_map(|c| c.sender.as_ref()).filter(|s| !s.is_idle()).count();
-        flow.active_flows = u32::try_from(active).unwrap_or(u32::MAX);
+        flow.active_flows = self.active;
+        // Different on one host; who starts algorithms mixes in which host it is.
         flow.seed = u64::from(connection);
         let requests = self.connections[connection as usize].role == Role::Requester;
         let purpose = if requests { Purpose::Requests } else { Purpose::Data };
@@ -357,7 +362,10 @@ impl<C: CongestionControl> Endpoint<C> {
     fn on_ack(&mut self, now: Time, index: u32, ack: &Ack) {
         let connection = &mut self.connections[index as usize];
         let Some(sender) = &mut connection.sender else { return };
+        let was_idle = sender.is_idle();
         let (sample, messages) = sender.on_ack(now, ack);
+        let rests = !was_idle && sender.is_idle() && connection.role == Role::Sender;
+        self.active -= u32::from(rests);
         if let Some(sample) = sample {
             self.events.push_back(Event::Sampled { connection: index, sample });
         }
@@ -438,10 +446,7 @@ impl<C: CongestionControl> Endpoint<C> {
         {
             next = next.min(ready_at);
         }
-        if let Some(&Reverse((at, _))) = self.timeouts.peek() {
-            next = next.min(at);
-        }
-        if let Some(&Reverse((at, _))) = self.timers.peek() {
+        if let Some(&Reverse((at, _))) = self.alarms.peek() {
             next = next.min(at);
         }
         (next < Time::MAX).then_some(next)
@@ -455,44 +460,25 @@ impl<C: CongestionControl> Endpoint<C> {
                 sender.start_burst(now, &self.config);
             }
         }
-        if self.timeouts.peek().is_some_and(|&Reverse((at, _))| at <= now) {
-            self.on_timeouts(now);
-        }
-        if self.timers.peek().is_some_and(|&Reverse((at, _))| at <= now) {
-            self.on_algorithm_timers(now);
+        if self.alarms.peek().is_some_and(|&Reverse((at, _))| at <= now) {
+            self.on_alarms(now);
         }
     }
 
     #[cold]
-    fn on_timeouts(&mut self, now: Time) {
-        while let Some(&Reverse((at, index))) = self.timeouts.peek() {
+    fn on_alarms(&mut self, now: Time) {
+        while let Some(&Reverse((at, index))) = self.alarms.peek() {
             if at > now {
                 return;
             }
-            self.timeouts.pop();
+            self.alarms.pop();
             let connection = &mut self.connections[index as usize];
-            if connection.timeout_armed != Some(at) {
+            if connection.alarm != Some(at) {
                 continue;
             }
-            connection.timeout_armed = None;
-            if let Some(sender) = &mut connection.sender
-                && sender.timeout_at().is_some_and(|timeout| timeout <= now)
-            {
-                sender.on_timeout(now);
-            }
-            self.reschedule(now, index);
-        }
-    }
-
-    #[cold]
-    fn on_algorithm_timers(&mut self, now: Time) {
-        while let Some(&Reverse((at, index))) = self.timers.peek() {
-            if at > now {
-                return;
-            }
-            self.timers.pop();
-            if let Some(sender) = &mut self.connections[index as usize].sender {
-                sender.on_timer(now);
+            connection.alarm = None;
+            if let Some(sender) = &mut connection.sender {
+                sender.on_alarm(now);
             }
             self.reschedule(now, index);
         }
@@ -505,14 +491,11 @@ impl<C: CongestionControl> Endpoint<C> {
         // A send time that has passed while the NIC was busy is now: time does not go back.
         let send_time = sender.send_time(&self.config).map(|at| at.max(now));
         self.pacing.schedule(index, send_time);
-        if connection.timeout_armed.is_none()
-            && let Some(at) = sender.timeout_at()
+        if let Some(at) = sender.alarm().map(|at| at.max(now))
+            && connection.alarm.is_none_or(|armed| at < armed)
         {
-            connection.timeout_armed = Some(at);
-            self.timeouts.push(Reverse((at, index)));
-        }
-        if let Some(at) = sender.rate().next_timer() {
-            self.timers.push(Reverse((at, index)));
+            connection.alarm = Some(at);
+            self.alarms.push(Reverse((at, index)));
         }
     }
 

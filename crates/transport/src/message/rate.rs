@@ -119,19 +119,18 @@ impl<C: CongestionControl> RateComputation<C> {
         self.limits = self.control.limits();
     }
 
-    /// Data was lost; `sent` is the newest transmission of it, `bytes` how much of it is gone.
-    pub fn on_loss(&mut self, now: Time, sent: Transmission, bytes: Bytes, cause: LossCause) {
-        self.leave_flight(now, bytes);
-        let mut loss = Loss::new(now, sent.sent_at, bytes, cause);
-        (loss.first, loss.end) = (sent.end.saturating_sub(bytes), sent.end);
+    /// Data was lost: `sent` with what of it is gone.
+    pub fn on_loss(&mut self, now: Time, sent: Transmission, cause: LossCause) {
+        self.leave_flight(now, sent.bytes);
+        let mut loss = Loss::new(now, sent.sent_at, sent.bytes, cause);
+        (loss.first, loss.end) = (sent.first(), sent.end);
         (loss.next, loss.in_flight) = (self.transmitted, self.in_flight);
         self.control.on_loss(&loss);
         self.limits = self.control.limits();
     }
 
-    /// A segment declared lost was complete after all.
+    /// What was declared lost of a segment had arrived after all.
     pub fn on_spurious_loss(&mut self, now: Time, sent: Transmission) {
-        self.delivered += sent.bytes;
         let mut spurious = Spurious::new(now, sent.bytes);
         (spurious.first, spurious.end) = (sent.first(), sent.end);
         self.control.on_spurious_loss(&spurious);

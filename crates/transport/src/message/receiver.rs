@@ -132,7 +132,8 @@ impl Receiver {
         self.report_gaps_before(&extent, &mut reply);
         let place = self.place_of(extent);
         let partial = &mut self.ahead[place];
-        if partial.received.contains(u32::from(data.index)) {
+        let duplicate = partial.received.contains(u32::from(data.index));
+        if duplicate {
             self.duplicates += 1;
         } else {
             partial.received.insert(u32::from(data.index));
@@ -140,7 +141,9 @@ impl Receiver {
         }
         let (missing, segment) = (partial.missing(), extent.first);
         if missing.is_empty() {
-            self.acknowledge(segment, &mut reply);
+            if !duplicate || data.ack_request {
+                self.acknowledge(segment, &mut reply);
+            }
         } else if data.ack_request {
             partial.reported = true;
             reply(Body::Nack(Nack { base: segment, missing, attempt: data.attempt }));

@@ -6,10 +6,13 @@
 
 use incast_cc::{Bytes, Rate, RttSample, Span, Time};
 
+use super::endpoint::Config;
+
 /// What a segment takes on the wire, and the timeout that follows from the samples (RFC 6298).
 #[derive(Clone, Debug)]
 pub struct RttMeasurement {
     line_rate: Rate,
+    rto_initial: Span,
     rto_min: Span,
     rto_max: Span,
     smoothed: Option<(Span, Span)>,
@@ -28,9 +31,10 @@ pub struct BurstSize {
 }
 
 impl RttMeasurement {
-    /// Nothing measured yet, on a NIC of `line_rate`.
-    pub const fn new(line_rate: Rate, rto_min: Span, rto_max: Span) -> Self {
-        Self { line_rate, rto_min, rto_max, smoothed: None, min_rtt: Span::MAX }
+    /// Nothing measured yet.
+    pub const fn new(config: &Config) -> Self {
+        let Config { line_rate, rto_initial, rto_min, rto_max, .. } = *config;
+        Self { line_rate, rto_initial, rto_min, rto_max, smoothed: None, min_rtt: Span::MAX }
     }
 
     /// The time from the first bit of a burst to its last one on the NIC's wire, nothing else being
@@ -69,7 +73,7 @@ impl RttMeasurement {
 
     /// The retransmission timeout after `backoff` timeouts in a row (RFC 6298, 2.3 and 5.5).
     pub fn rto(&self, backoff: u32) -> Span {
-        let rto = self.smoothed.map_or(self.rto_min, |(srtt, var)| srtt + var * 4);
+        let rto = self.smoothed.map_or(self.rto_initial, |(srtt, var)| srtt + var * 4);
         (rto.max(self.rto_min) * (1 << backoff.min(16))).min(self.rto_max)
     }
 }
@@ -79,7 +83,12 @@ mod tests {
     use super::*;
 
     fn engine() -> RttMeasurement {
-        RttMeasurement::new(Rate::from_gbps(10), Span::from_us(100), Span::from_ms(100))
+        RttMeasurement::new(&Config {
+            rto_initial: Span::from_ms(1),
+            rto_min: Span::from_us(100),
+            rto_max: Span::from_ms(100),
+            ..Config::default()
+        })
     }
 
     #[test]
@@ -107,7 +116,7 @@ mod tests {
     #[test]
     fn timeout_follows_rfc_6298_and_backs_off() {
         let mut engine = engine();
-        assert_eq!(engine.rto(0), Span::from_us(100), "the minimum before the first sample");
+        assert_eq!(engine.rto(0), Span::from_ms(1), "before the first sample");
         engine.sample(Time::ZERO, Time::ZERO + Span::from_us(200), Span::ZERO);
         assert_eq!(engine.rto(0), Span::from_us(600)); // 200 + 4 * 100
         engine.sample(Time::ZERO, Time::ZERO + Span::from_us(200), Span::ZERO);

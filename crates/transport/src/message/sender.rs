@@ -58,23 +58,17 @@ struct Burst {
     gap: Span,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
-    Sent,
-    /// Declared lost by a timeout and not sent again yet.
-    Lost,
-    Acked,
-}
-
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     first: u64,
     bytes: u32,
     /// How much of it is in flight.
     flying: u32,
+    /// How much was declared lost and has not been sent again.
+    lost: u32,
     count: u8,
     attempt: u8,
-    fate: Fate,
+    acked: bool,
     /// Whether it is in `resend`.
     queued: bool,
     ends_message: bool,
@@ -103,7 +97,7 @@ impl<C: CongestionControl> Sender<C> {
     pub(super) fn new(control: C, config: &Config, now: Time) -> Self {
         Self {
             rate: RateComputation::new(control, now),
-            rtt: RttMeasurement::new(config.line_rate, config.rto_min, config.rto_max),
+            rtt: RttMeasurement::new(config),
             pacer: Pacer::default(),
             messages: VecDeque::new(),
             next_sequence: 0,
@@ -142,10 +136,6 @@ impl<C: CongestionControl> Sender<C> {
         self.messages.is_empty() && self.segments.is_empty()
     }
 
-    pub(super) fn on_timer(&mut self, now: Time) {
-        self.rate.on_timer(now);
-    }
-
     pub(super) fn post(&mut self, now: Time, bytes: u64, read: u64) {
         let size = if bytes == ENDLESS { None } else { Some(Bytes::new(bytes)) };
         self.rate.on_demand(now, size);
@@ -163,13 +153,19 @@ impl<C: CongestionControl> Sender<C> {
         } else if resending {
             true
         } else if let Some(message) = self.messages.front() {
-            let bytes = message.remaining.min(config.segment.get());
+            let bytes = self.segment_bytes(message, config);
             let oldest = self.segments.front().map_or(self.next_sequence, |segment| segment.first);
-            self.next_sequence - oldest < MAX_PACKETS_AHEAD && self.rate.admits(Bytes::new(bytes))
+            self.next_sequence - oldest < MAX_PACKETS_AHEAD && self.rate.admits(bytes)
         } else {
             false
         };
         allowed.then(|| self.pacer.send_time(self.pace()))
+    }
+
+    /// The payload of the next segment: what the message has left, within a segment and a burst.
+    fn segment_bytes(&self, message: &Message, config: &Config) -> Bytes {
+        let burst = self.rate.limits().burst.bytes.max(config.payload);
+        Bytes::new(message.remaining).min(config.segment).min(burst)
     }
 
     fn pace(&self) -> Rate {
@@ -198,9 +194,10 @@ impl<C: CongestionControl> Sender<C> {
 
     #[expect(clippy::cast_possible_truncation, reason = "Config::check bounds the segment")]
     fn cut_segment(&mut self, now: Time, config: &Config) -> Burst {
-        let message = self.messages.front_mut();
+        let message = self.messages.front().copied();
         let message = message.unwrap_or_else(|| unreachable!("send_time allowed a segment"));
-        let bytes = message.remaining.min(config.segment.get()) as u32;
+        let bytes = self.segment_bytes(&message, config).get() as u32;
+        let message = &mut self.messages[0];
         if message.remaining != ENDLESS {
             message.remaining -= u64::from(bytes);
         }
@@ -223,9 +220,10 @@ impl<C: CongestionControl> Sender<C> {
             first,
             bytes,
             flying: bytes,
+            lost: 0,
             count,
             attempt: 0,
-            fate: Fate::Sent,
+            acked: false,
             queued: false,
             ends_message,
             read,
@@ -259,11 +257,12 @@ impl<C: CongestionControl> Sender<C> {
             packets = PacketSet::only(u32::from(segment.count) - 1);
         }
         segment.missing = PacketSet::EMPTY;
-        (segment.queued, segment.fate) = (false, Fate::Sent);
+        segment.queued = false;
         // Zero is the first attempt for good: only its RTT sample is unambiguous.
         segment.attempt = segment.attempt.checked_add(1).unwrap_or(1);
         let bytes = payload_of(packets, segment, config);
         segment.flying += bytes;
+        segment.lost = segment.lost.saturating_sub(bytes);
         segment.sent_at = now;
         segment.end = self.rate.on_sent(now, Bytes::new(u64::from(bytes)), true);
         self.pacer.sent(now, Bytes::new(u64::from(bytes)));
@@ -318,23 +317,26 @@ impl<C: CongestionControl> Sender<C> {
             read: burst.read,
         };
         burst.next_at = now + burst.gap;
-        let next_at = if ack_request { None } else { Some(burst.next_at) };
-        if ack_request {
-            self.burst = None;
+        if !ack_request {
+            return Some((data, Some(burst.next_at)));
+        }
+        if !self.awaits_answer() {
             self.silent_since = now;
         }
-        Some((data, next_at))
+        self.burst = None;
+        Some((data, None))
     }
 
     /// A segment is complete. Returns its sample and how many messages are now acknowledged.
     pub(super) fn on_ack(&mut self, now: Time, ack: &Ack) -> (Option<Sample>, u32) {
         self.on_answer(now);
         let Some(place) = self.find(ack.segment) else { return (None, 0) };
-        let segment = &mut self.segments[place];
-        let fate = std::mem::replace(&mut segment.fate, Fate::Acked);
-        if fate == Fate::Acked {
+        if self.segments[place].acked {
             return (None, 0);
         }
+        self.probe_overtaken(now, place);
+        let segment = &mut self.segments[place];
+        segment.acked = true;
         let was_queued = std::mem::take(&mut segment.queued);
         let segment = *segment;
         if was_queued {
@@ -343,26 +345,24 @@ impl<C: CongestionControl> Sender<C> {
         if self.burst.is_some_and(|burst| burst.segment == segment.first) {
             self.burst = None;
         }
-        let sent = Transmission {
+        let sent = |bytes: u32| Transmission {
             sent_at: segment.sent_at,
-            bytes: Bytes::new(u64::from(segment.flying)),
+            bytes: Bytes::new(u64::from(bytes)),
             end: segment.end,
         };
-        let sample = if fate == Fate::Lost {
-            self.rate.on_spurious_loss(now, sent);
-            None
-        } else {
-            // Karn: only a segment that was sent once tells what the ACK answers.
-            let sample = (segment.attempt == 0)
-                .then(|| self.rtt.sample(segment.sent_at, now, segment.serialization));
-            let ce_bytes = Bytes::new(u64::from(ack.ce_bytes));
-            let all = Bytes::new(u64::from(segment.bytes));
-            self.rate.on_completion(now, sent, all, ce_bytes, sample, &self.rtt);
-            sample
-        };
+        if segment.lost > 0 {
+            self.rate.on_spurious_loss(now, sent(segment.lost));
+        }
+        // Karn: only a segment that was sent once tells what the ACK answers.
+        let unambiguous = segment.attempt == 0 && segment.lost == 0;
+        let sample =
+            unambiguous.then(|| self.rtt.sample(segment.sent_at, now, segment.serialization));
+        let ce_bytes = Bytes::new(u64::from(ack.ce_bytes));
+        let all = Bytes::new(u64::from(segment.bytes));
+        self.rate.on_completion(now, sent(segment.flying), all, ce_bytes, sample, &self.rtt);
         let mut messages = 0;
         while let Some(front) = self.segments.front()
-            && front.fate == Fate::Acked
+            && front.acked
         {
             messages += u32::from(front.ends_message);
             self.segments.pop_front();
@@ -383,25 +383,45 @@ impl<C: CongestionControl> Sender<C> {
             let count = u32::from(segment.count);
             let reported = nack.missing.window(nack.base, segment.first, count);
             let missing = reported.without(segment.missing);
-            if segment.fate == Fate::Acked || segment.attempt != nack.attempt || missing.is_empty()
-            {
+            if segment.acked || segment.attempt != nack.attempt || missing.is_empty() {
                 continue;
             }
             let lost = payload_of(missing, segment, config).min(segment.flying);
             segment.missing = segment.missing.union(missing);
             segment.flying -= lost;
+            segment.lost += lost;
             if !segment.queued {
                 segment.queued = true;
                 self.resend.push_back(segment.first);
             }
+            if lost > 0 {
+                let (sent_at, end) = (segment.sent_at, segment.end);
+                let sent = Transmission { sent_at, bytes: Bytes::new(u64::from(lost)), end };
+                self.rate.on_loss(now, sent, LossCause::Detected);
+            }
+        }
+    }
+
+    /// Packets of a connection do not overtake each other, nor do its answers: a segment that was
+    /// sent before the one now acknowledged and is still unanswered has lost its data or its answer.
+    /// A probe finds out which. (Where packets are reordered, it is a packet too many.)
+    fn probe_overtaken(&mut self, now: Time, acknowledged: usize) {
+        let Segment { end, attempt, .. } = self.segments[acknowledged];
+        if acknowledged == 0 || attempt > 0 {
+            return;
+        }
+        for place in 0..acknowledged {
+            let segment = &mut self.segments[place];
+            if segment.acked || segment.queued || segment.end >= end || segment.flying == 0 {
+                continue;
+            }
+            let lost = std::mem::take(&mut segment.flying);
+            segment.lost += lost;
+            segment.queued = true;
+            self.resend.push_back(segment.first);
             let (sent_at, end) = (segment.sent_at, segment.end);
-            let bytes = Bytes::new(u64::from(lost));
-            self.rate.on_loss(
-                now,
-                Transmission { sent_at, bytes, end },
-                bytes,
-                LossCause::Detected,
-            );
+            let sent = Transmission { sent_at, bytes: Bytes::new(u64::from(lost)), end };
+            self.rate.on_loss(now, sent, LossCause::Detected);
         }
     }
 
@@ -410,29 +430,55 @@ impl<C: CongestionControl> Sender<C> {
         (self.backoff, self.probing, self.silent_since) = (0, false, now);
     }
 
-    /// When silence has lasted too long; [`None`] while nothing is out, or while a burst has not
-    /// left the NIC yet.
+    /// Whether something has left the NIC and the peer owes an answer to it. What waits to be sent
+    /// again does not count.
+    fn awaits_answer(&self) -> bool {
+        let sending = self.burst.map(|burst| burst.segment);
+        self.segments
+            .iter()
+            .any(|s| s.flying > 0 && !s.acked && !s.queued && sending != Some(s.first))
+    }
+
+    /// When the silence has lasted too long; [`None`] while no answer is due.
     pub(super) fn timeout_at(&self) -> Option<Time> {
-        let out = !self.segments.is_empty() && self.burst.is_none();
-        out.then(|| self.silent_since + self.rtt.rto(self.backoff))
+        self.awaits_answer().then(|| self.silent_since + self.rtt.rto(self.backoff))
+    }
+
+    /// When the endpoint should look after this sender, sent packets and answers apart.
+    pub(super) fn alarm(&self) -> Option<Time> {
+        match (self.timeout_at(), self.rate.next_timer()) {
+            (Some(timeout), Some(timer)) => Some(timeout.min(timer)),
+            (timeout, timer) => timeout.or(timer),
+        }
+    }
+
+    /// The alarm has come, or a moment that was one: does what is due.
+    pub(super) fn on_alarm(&mut self, now: Time) {
+        self.rate.on_timer(now);
+        if self.timeout_at().is_some_and(|timeout| timeout <= now) {
+            self.on_timeout(now);
+        }
     }
 
     /// Nothing was heard: all that is out counts as lost, and one packet asks what has arrived.
-    pub(super) fn on_timeout(&mut self, now: Time) {
+    fn on_timeout(&mut self, now: Time) {
         let cause = if self.backoff == 0 { LossCause::Timeout } else { LossCause::Persistent };
-        let (mut bytes, mut newest) = (0, None);
-        for segment in self.segments.iter_mut().filter(|segment| segment.fate != Fate::Acked) {
-            bytes += u64::from(std::mem::take(&mut segment.flying));
-            segment.fate = Fate::Lost;
-            newest = Some((segment.sent_at, segment.end));
+        let sending = self.burst.map(|burst| burst.segment);
+        for segment in &mut self.segments {
+            if segment.acked || sending == Some(segment.first) {
+                continue;
+            }
+            let lost = std::mem::take(&mut segment.flying);
+            segment.lost += lost;
             if !segment.queued {
                 segment.queued = true;
                 self.resend.push_back(segment.first);
             }
-        }
-        if let Some((sent_at, end)) = newest {
-            let bytes = Bytes::new(bytes);
-            self.rate.on_loss(now, Transmission { sent_at, bytes, end }, bytes, cause);
+            if lost > 0 {
+                let (sent_at, end) = (segment.sent_at, segment.end);
+                let sent = Transmission { sent_at, bytes: Bytes::new(u64::from(lost)), end };
+                self.rate.on_loss(now, sent, cause);
+            }
         }
         self.backoff += 1;
         self.probing = false;

@@ -1,0 +1,38 @@
+//! The demo's claim on the shipped scenario: what TIMELY costs and what it gains.
+
+mod common;
+
+use std::path::Path;
+
+use common::run_with;
+use incast_sim::scenario::Document;
+use incast_sim::{Report, TraceConfig};
+
+fn shipped() -> Document {
+    let path = "../../python/incast/scenarios/incast.toml";
+    Document::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
+}
+
+fn run(document: &Document, scheme: &str) -> Report {
+    run_with(document, scheme, document.scenario().run.seed, TraceConfig::default())
+}
+
+#[test]
+fn timely_keeps_the_throughput_of_pfc_at_a_fifth_of_its_rtt_without_drops() {
+    let document = shipped();
+    assert_eq!(document.scenario().run.schemes, ["timely", "line-rate"]);
+    let (pfc, timely) = std::thread::scope(|scope| {
+        let timely = scope.spawn(|| run(&document, "timely"));
+        (run(&document, "line-rate").summary, timely.join().unwrap().summary)
+    });
+    let ratio = timely.throughput_gbps / pfc.throughput_gbps;
+    assert!((0.97..=1.001).contains(&ratio), "throughput: {ratio:.4} of PFC's");
+    let ratio = timely.rtt_mean_us / pfc.rtt_mean_us;
+    assert!(ratio < 0.2, "mean RTT: {ratio:.4} of PFC's");
+    assert_eq!((timely.drops, pfc.drops), (0, 0));
+    assert_eq!((timely.retransmissions, pfc.retransmissions), (0, 0));
+    // PFC alone keeps the port busy: 20 Gb/s less 40 B of headers in 1,500 B.
+    assert!((19.4..=19.5).contains(&pfc.throughput_gbps), "{}", pfc.throughput_gbps);
+    // It does that by pausing all the time; TIMELY hardly ever needs to.
+    assert!(pfc.pfc_pauses > 1_000 && timely.pfc_pauses * 100 < pfc.pfc_pauses);
+}
