@@ -41,6 +41,8 @@ check: setup  ## formatting, lints, types and documentation, of Rust and of Pyth
 
 test-rust: setup  ## the Rust tests
 	cargo test --workspace --locked
+	@# The same bytes in a release build: the golden table again.
+	cargo test --release -p incast-sim --test determinism --locked
 
 test-python: setup  ## the Python tests
 	$(BIN)/pytest

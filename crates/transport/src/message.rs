@@ -42,6 +42,7 @@ mod packet;
 pub mod rate;
 mod receiver;
 pub mod rtt;
+mod send_times;
 mod sender;
 
 pub use endpoint::{

@@ -2,6 +2,10 @@
 
 use std::path::Path;
 
+use incast_cc::AnyAlgorithm;
+use incast_cc::registry::NAMES;
+use serde_json::{Value, json};
+
 use super::error::Fault;
 use super::{Scenario, ScenarioError, check};
 
@@ -133,6 +137,38 @@ fn assign(table: &mut toml::Table, keys: &[&str], value: toml::Value) -> Result<
 
 /// The JSON Schema of a scenario, from which editors complete.
 pub fn json_schema() -> String {
-    let schema = schemars::schema_for!(Scenario);
+    let mut schema = schemars::schema_for!(Scenario).to_value();
+    schema["properties"]["cc"]["properties"] = NAMES
+        .iter()
+        .filter_map(|name| {
+            Some((String::from(*name), algorithm_schema(AnyAlgorithm::named(name)?)))
+        })
+        .collect::<serde_json::Map<_, _>>()
+        .into();
     serde_json::to_string_pretty(&schema).unwrap_or_default()
+}
+
+/// The section of one algorithm: the registry knows its parameters.
+fn algorithm_schema(algorithm: AnyAlgorithm) -> Value {
+    let presets: Vec<_> = algorithm.presets().iter().map(|preset| preset.name).collect();
+    let mut properties = serde_json::Map::new();
+    let preset = json!({ "enum": presets, "description": "A published set of values." });
+    properties.insert("preset".into(), preset);
+    for param in algorithm.params() {
+        let mut default = String::new();
+        // Writing to a string does not fail, and the name is the algorithm's own.
+        let _ = algorithm.write(param.name, &mut default);
+        let property = json!({
+            "description": format!("{} ({})", param.doc.trim(), param.source),
+            "type": ["string", "number", "integer"],
+            "default": default,
+        });
+        properties.insert(param.name.into(), property);
+    }
+    json!({
+        "type": "object",
+        "description": algorithm.info().summary,
+        "properties": properties,
+        "additionalProperties": false,
+    })
 }

@@ -439,7 +439,7 @@ impl<C: CongestionControl> Endpoint<C> {
     /// When [`on_timer`](Self::on_timer) has something to do, or a reply becomes ready; what is ready
     /// `now` waits for the NIC alone and does not count.
     #[inline]
-    pub fn next_timer(&mut self, now: Time) -> Option<Time> {
+    pub fn next_timer(&self, now: Time) -> Option<Time> {
         let mut next = self.pacing.next_release().unwrap_or(Time::MAX);
         if let Some(&(ready_at, _)) = self.replies.front()
             && ready_at > now

@@ -1,12 +1,13 @@
 //! The pacing engine: one scheduler for all connections of a host.
 //!
-//! Connections whose send time has come are served round robin, packet by packet; the others wait in
-//! a timer structure, ordered by send time.
+//! Connections whose send time has come are served round robin, packet by packet; the others wait,
+//! ordered by send time.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
 use incast_cc::Time;
+
+use super::send_times::SendTimes;
 
 /// The scheduler. Connections are named by their index.
 #[derive(Clone, Debug, Default)]
@@ -15,9 +16,8 @@ pub struct PacingEngine {
     places: Vec<Place>,
     /// Send time has come, in the order of service.
     ready: VecDeque<u32>,
-    /// Send time is to come. An entry that its connection has left behind is dropped when its time
-    /// comes; the connection's index settles ties.
-    waiting: BinaryHeap<Reverse<(Time, u32)>>,
+    /// Send time is to come.
+    waiting: SendTimes,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,45 +26,42 @@ enum Place {
     #[default]
     Idle,
     Ready,
-    Waiting(Time),
+    Waiting,
 }
 
 impl PacingEngine {
     /// Makes room for one more connection.
+    #[expect(clippy::cast_possible_truncation, reason = "connections are numbered in 32 bits")]
     pub fn add(&mut self) {
+        self.waiting.reserve(self.places.len() as u32);
         self.places.push(Place::Idle);
     }
 
     /// `connection` may send at `send_time`; [`None`] takes it out. A connection that is being
     /// served stays where it is.
+    #[inline]
     pub fn schedule(&mut self, connection: u32, send_time: Option<Time>) {
         let place = &mut self.places[connection as usize];
         match (*place, send_time) {
-            (Place::Ready, _) => {}
-            (_, None) => *place = Place::Idle,
-            (Place::Waiting(at), Some(time)) if at == time => {}
+            (Place::Ready, _) | (Place::Idle, None) => {}
+            (Place::Waiting, None) => {
+                *place = Place::Idle;
+                self.waiting.set(connection, Time::MAX);
+            }
             (_, Some(time)) => {
-                *place = Place::Waiting(time);
-                self.waiting.push(Reverse((time, connection)));
+                *place = Place::Waiting;
+                self.waiting.set(connection, time);
             }
         }
     }
 
     /// The earliest connection whose send time has come, now to be served; call until [`None`].
+    #[inline]
     pub fn release(&mut self, now: Time) -> Option<u32> {
-        while let Some(&Reverse((time, connection))) = self.waiting.peek() {
-            if time > now {
-                return None;
-            }
-            self.waiting.pop();
-            let place = &mut self.places[connection as usize];
-            if *place == Place::Waiting(time) {
-                *place = Place::Ready;
-                self.ready.push_back(connection);
-                return Some(connection);
-            }
-        }
-        None
+        let (_, connection) = self.waiting.first().filter(|&(time, _)| time <= now)?;
+        self.waiting.set(connection, Time::MAX);
+        self.put_back(connection);
+        Some(connection)
     }
 
     /// The connection to serve. It is idle until it is scheduled or put back.
@@ -88,16 +85,10 @@ impl PacingEngine {
         !self.ready.is_empty()
     }
 
-    /// When the next send time comes; entries left behind are dropped on the way.
+    /// When the next send time comes.
     #[inline]
-    pub fn next_release(&mut self) -> Option<Time> {
-        while let Some(&Reverse((time, connection))) = self.waiting.peek() {
-            if self.places[connection as usize] == Place::Waiting(time) {
-                return Some(time);
-            }
-            self.waiting.pop();
-        }
-        None
+    pub fn next_release(&self) -> Option<Time> {
+        self.waiting.first().map(|(time, _)| time)
     }
 }
 
