@@ -31,10 +31,11 @@ impl SendTimes {
     #[inline]
     pub(super) fn set(&mut self, index: u32, time: Time) {
         self.times[index as usize] = time;
-        let mut node = (index as usize + self.times.len()) / 2;
-        while node > 0 {
-            self.winners[node] = self.match_below(node);
+        // Leaves follow the inner nodes: this one's parent is half its number.
+        let mut node = index as usize + self.times.len();
+        while node > 1 {
             node /= 2;
+            self.winners[node] = self.match_below(node);
         }
     }
 
