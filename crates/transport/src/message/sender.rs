@@ -388,17 +388,7 @@ impl<C: CongestionControl> Sender<C> {
             }
             let lost = payload_of(missing, segment, config).min(segment.flying);
             segment.missing = segment.missing.union(missing);
-            segment.flying -= lost;
-            segment.lost += lost;
-            if !segment.queued {
-                segment.queued = true;
-                self.resend.push_back(segment.first);
-            }
-            if lost > 0 {
-                let (sent_at, end) = (segment.sent_at, segment.end);
-                let sent = Transmission { sent_at, bytes: Bytes::new(u64::from(lost)), end };
-                self.rate.on_loss(now, sent, LossCause::Detected);
-            }
+            self.declare_lost(now, place, lost, LossCause::Detected);
         }
     }
 
@@ -411,17 +401,26 @@ impl<C: CongestionControl> Sender<C> {
             return;
         }
         for place in 0..acknowledged {
-            let segment = &mut self.segments[place];
-            if segment.acked || segment.queued || segment.end >= end || segment.flying == 0 {
-                continue;
+            let segment = &self.segments[place];
+            let overtaken = !segment.acked && !segment.queued && segment.end < end;
+            if overtaken && segment.flying > 0 {
+                self.declare_lost(now, place, segment.flying, LossCause::Detected);
             }
-            let lost = std::mem::take(&mut segment.flying);
-            segment.lost += lost;
-            segment.queued = true;
+        }
+    }
+
+    /// `bytes` of a segment are lost: what is missing of it will be sent again, or a probe.
+    fn declare_lost(&mut self, now: Time, place: usize, bytes: u32, cause: LossCause) {
+        let segment = &mut self.segments[place];
+        segment.flying -= bytes;
+        segment.lost += bytes;
+        if !std::mem::replace(&mut segment.queued, true) {
             self.resend.push_back(segment.first);
+        }
+        if bytes > 0 {
             let (sent_at, end) = (segment.sent_at, segment.end);
-            let sent = Transmission { sent_at, bytes: Bytes::new(u64::from(lost)), end };
-            self.rate.on_loss(now, sent, LossCause::Detected);
+            let sent = Transmission { sent_at, bytes: Bytes::new(u64::from(bytes)), end };
+            self.rate.on_loss(now, sent, cause);
         }
     }
 
@@ -464,20 +463,10 @@ impl<C: CongestionControl> Sender<C> {
     fn on_timeout(&mut self, now: Time) {
         let cause = if self.backoff == 0 { LossCause::Timeout } else { LossCause::Persistent };
         let sending = self.burst.map(|burst| burst.segment);
-        for segment in &mut self.segments {
-            if segment.acked || sending == Some(segment.first) {
-                continue;
-            }
-            let lost = std::mem::take(&mut segment.flying);
-            segment.lost += lost;
-            if !segment.queued {
-                segment.queued = true;
-                self.resend.push_back(segment.first);
-            }
-            if lost > 0 {
-                let (sent_at, end) = (segment.sent_at, segment.end);
-                let sent = Transmission { sent_at, bytes: Bytes::new(u64::from(lost)), end };
-                self.rate.on_loss(now, sent, cause);
+        for place in 0..self.segments.len() {
+            let segment = &self.segments[place];
+            if !segment.acked && sending != Some(segment.first) {
+                self.declare_lost(now, place, segment.flying, cause);
             }
         }
         self.backoff += 1;
