@@ -49,8 +49,8 @@ pub(crate) struct Calendar {
     entries: Vec<Entry>,
     heads: Box<[u32; SLOTS]>,
     bitmap: [u64; WORDS],
-    /// Which words of the bitmap are not zero.
-    summary: u64,
+    /// Slots that have a list.
+    linked: u32,
     /// The last event that was taken out.
     now: u64,
     /// The slot that is being worked on, counted from 1: before the first event it is none, and what
@@ -72,7 +72,7 @@ impl Calendar {
             entries: vec![Entry { due: NEVER, next: NONE, place: Place::Nowhere }; components],
             heads: Box::new([NONE; SLOTS]),
             bitmap: [0; WORDS],
-            summary: 0,
+            linked: 0,
             now: 0,
             slot: 0,
             current: Vec::with_capacity(64),
@@ -148,11 +148,12 @@ impl Calendar {
             self.current.insert(after.map_or(0, |after| after + 1), (at, id));
             (place, next) = (Place::Current, NONE);
         } else if slot - self.slot < SLOTS as u64 {
-            let head = &mut self.heads[place_of(slot)];
-            (place, next) = (Place::Slot, *head);
-            *head = id;
-            self.bitmap[place_of(slot) / 64] |= 1 << (place_of(slot) % 64);
-            self.summary |= 1 << (place_of(slot) / 64);
+            let at = place_of(slot);
+            (place, next) = (Place::Slot, std::mem::replace(&mut self.heads[at], id));
+            if next == NONE {
+                self.bitmap[at / 64] |= 1 << (at % 64);
+                self.linked += 1;
+            }
         } else {
             self.far.push(Reverse((at, id)));
             self.far_slot = self.far_slot.min(slot);
@@ -191,11 +192,8 @@ impl Calendar {
     #[inline]
     fn clear(&mut self, place: usize) {
         self.heads[place % SLOTS] = NONE;
-        let word = place / 64 % WORDS;
-        self.bitmap[word] &= !(1 << (place % 64));
-        if self.bitmap[word] == 0 {
-            self.summary &= !(1 << word);
-        }
+        self.bitmap[place / 64 % WORDS] &= !(1 << (place % 64));
+        self.linked -= 1;
     }
 
     /// Makes a slot the one that is being worked on.
@@ -253,21 +251,23 @@ impl Calendar {
     /// The first slot after the current one that has a list.
     #[inline]
     fn next_linked_slot(&self) -> u64 {
+        if self.linked == 0 {
+            return NEVER;
+        }
         let start = place_of(self.slot + 1);
-        let (word, bit) = (start / 64, start % 64);
-        let ahead = self.bitmap[word] >> bit;
+        let ahead = self.bitmap[start / 64] >> (start % 64);
         if ahead != 0 {
             return self.slot + 1 + u64::from(ahead.trailing_zeros());
         }
-        if self.summary == 0 {
-            return NEVER;
-        }
         // The following words, around the end, this one last.
-        #[expect(clippy::cast_possible_truncation, reason = "there are 64 words")]
-        let turned = self.summary.rotate_right((word as u32 + 1) % 64);
-        let found = (word + 1 + turned.trailing_zeros() as usize) % WORDS;
-        let place = found * 64 + self.bitmap[found].trailing_zeros() as usize;
-        self.slot + 1 + ((place + SLOTS - start) % SLOTS) as u64
+        let mut slot = self.slot + 1 + (64 - start as u64 % 64);
+        loop {
+            let word = self.bitmap[place_of(slot) / 64];
+            if word != 0 {
+                return slot + u64::from(word.trailing_zeros());
+            }
+            slot += 64;
+        }
     }
 }
 

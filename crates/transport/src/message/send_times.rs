@@ -35,7 +35,11 @@ impl SendTimes {
         let mut node = index as usize + self.times.len();
         while node > 1 {
             node /= 2;
-            self.winners[node] = self.match_below(node);
+            let winner = self.match_below(node);
+            let before = std::mem::replace(&mut self.winners[node], winner);
+            if before != index && winner != index {
+                return; // it lost before and loses now: nothing changes further up
+            }
         }
     }
 
