@@ -19,7 +19,7 @@ pub struct Param {
     pub unit: &'static str,
     /// Where the default comes from.
     pub source: &'static str,
-    /// The values that are accepted, as text; empty when every value of the type is.
+    /// The values that are accepted, as text: "0 to 1", or words; empty when every value is.
     pub range: &'static str,
 }
 
@@ -153,6 +153,8 @@ pub struct Conflict {
 pub trait Value: Sized + fmt::Display {
     /// What a value looks like.
     const UNIT: &'static str;
+    /// The words that are accepted, where they are words.
+    const WORDS: &'static str = "";
     /// Reads a value.
     ///
     /// # Errors
@@ -195,12 +197,11 @@ macro_rules! words {
 
         impl $crate::param::Value for $name {
             const UNIT: &'static str = "word";
+            const WORDS: &'static str = $crate::words!(@list $($word),+);
             fn read(text: &str) -> Result<Self, $crate::param::SetError> {
                 match text.trim() {
                     $($word => Ok(Self::$variant),)+
-                    _ => Err($crate::param::SetError::NotOneOf(
-                        $crate::words!(@list $($word),+),
-                    )),
+                    _ => Err($crate::param::SetError::NotOneOf(<Self as $crate::param::Value>::WORDS)),
                 }
             }
         }
@@ -241,7 +242,10 @@ macro_rules! parameters {
                     doc: concat!($($doc),+),
                     unit: <$type as $crate::param::Value>::UNIT,
                     source: $source,
-                    range: concat!($($low, " to ", $high)?),
+                    range: {
+                        let range = concat!($($low, " to ", $high)?);
+                        if range.is_empty() { <$type as $crate::param::Value>::WORDS } else { range }
+                    },
                 },)*
             ];
 
