@@ -7,7 +7,7 @@
 //!    [`on_restart`](CongestionControl::on_restart) before the first send after nothing was in flight;
 //! 3. [`on_sent`](CongestionControl::on_sent) after each packet (stream) or segment (message) that
 //!    it sends;
-//! 4. [`on_loss`](CongestionControl::on_loss) for each run of data declared lost, then
+//! 4. [`on_loss`](CongestionControl::on_loss) for each burst of which data is declared lost, then
 //!    [`on_ack`](CongestionControl::on_ack) for the acknowledgement that told of it, if one did;
 //! 5. [`on_timer`](CongestionControl::on_timer) when the instant that
 //!    [`next_timer`](CongestionControl::next_timer) named has come; it asks for the next instant
@@ -21,11 +21,12 @@
 //!   cut by the NIC to what the headers leave.)
 //! * **Transmission order.** `first`, `end` and `next` count payload handed to the network since the
 //!   start, retransmissions included, so they order transmissions even where clocks tie. "Once per
-//!   window" is `ack.end > reacted_at; reacted_at = ack.next`. A loss is one contiguous run of it
-//!   (`bytes == end - first`), so that monitor intervals can be told apart.
+//!   window" is `ack.end > reacted_at; reacted_at = ack.next`. `first` and `end` span the
+//!   bursts that the data left with, from the start of the oldest to the end of the newest; `bytes` is
+//!   less where only a part of them is concerned. `end` tells the monitor interval.
 //! * **Books.** Each transmission is in flight, acknowledged or lost: `in_flight` is what was sent less
 //!   what was acknowledged or lost, after the event it comes with (a loss does not yet count the ACK
-//!   that told of it). A timeout declares all that has left the NIC lost, run by run. Data
+//!   that told of it). A timeout declares all that has left the NIC lost, burst by burst. Data
 //!   acknowledged after it was declared lost brings
 //!   [`on_spurious_loss`](CongestionControl::on_spurious_loss) first; it is in `delivered` of the ACK
 //!   that follows, not in its `bytes`. No loss and no spurious loss is of nothing.
@@ -170,10 +171,11 @@ pub struct Ack<'a> {
     pub sent_at: Time,
     /// Newly acknowledged payload; each byte is counted once.
     pub bytes: Bytes,
-    /// How much arrived with a congestion mark. An amount, since DCTCP needs the fraction. More than
-    /// `bytes` only when marks are reported without new data.
+    /// How much arrived with a congestion mark since the receiver's last ACK. An amount, since DCTCP
+    /// needs the fraction. More than `bytes` where marks of other data come along: of retransmissions,
+    /// or of data that is not complete yet. Marks of an ACK that is lost are lost with it.
     pub ce_bytes: Bytes,
-    /// Where the oldest newly acknowledged data stands in transmission order.
+    /// Where the oldest burst of the acknowledged data starts in transmission order.
     pub first: Bytes,
     /// Where the newest ends.
     pub end: Bytes,
@@ -310,7 +312,7 @@ pub struct Hop {
     pub sent: Bytes,
 }
 
-/// Data was declared lost: one contiguous run of transmissions.
+/// Data was declared lost: a burst, or a part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Loss {
@@ -320,9 +322,9 @@ pub struct Loss {
     pub sent_at: Time,
     /// How much is lost.
     pub bytes: Bytes,
-    /// Where the lost run starts in transmission order.
+    /// Where the oldest burst that it left with starts in transmission order.
     pub first: Bytes,
-    /// Where it ends.
+    /// Where the newest ends.
     pub end: Bytes,
     /// Where the next transmission will start.
     pub next: Bytes,

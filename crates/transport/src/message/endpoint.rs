@@ -363,7 +363,7 @@ impl<C: CongestionControl> Endpoint<C> {
         let connection = &mut self.connections[index as usize];
         let Some(sender) = &mut connection.sender else { return };
         let was_idle = sender.is_idle();
-        let (sample, messages) = sender.on_ack(now, ack);
+        let (sample, messages) = sender.on_ack(now, ack, &self.config);
         let rests = !was_idle && sender.is_idle() && connection.role == Role::Sender;
         self.active -= u32::from(rests);
         if let Some(sample) = sample {

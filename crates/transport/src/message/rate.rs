@@ -1,4 +1,8 @@
 //! The rate computation engine: an algorithm, and the books that the contract promises to keep.
+//!
+//! Of what the contract offers, this carrier leaves absent: delivery-rate samples, one-way delays, the
+//! NIC's backlog (its NIC takes packets when it is free), hop counts, telemetry and load codes of
+//! switches, and the base RTT.
 
 use incast_cc::parts::RoundCounter;
 use incast_cc::{
@@ -20,23 +24,40 @@ pub struct RateComputation<C> {
     /// transmission order.
     transmitted: Bytes,
     idle_since: Time,
+    /// The last round in which the window held data back.
+    limited_round: Option<u64>,
 }
 
-/// A transmission that is acknowledged or lost.
+/// A burst that is acknowledged or lost, or the part of it that is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmission {
     /// When it was given to the NIC.
     pub sent_at: Time,
-    /// Its payload.
+    /// Payload that is concerned.
     pub bytes: Bytes,
-    /// Where it ends in transmission order.
+    /// Where the burst starts in transmission order, or the first one of several with the same data.
+    pub first: Bytes,
+    /// Where it ends.
     pub end: Bytes,
 }
 
-impl Transmission {
-    fn first(&self) -> Bytes {
-        self.end.saturating_sub(self.bytes)
-    }
+/// What the sender knows when a segment is completed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// Its last transmission, with what of it was still in flight.
+    pub sent: Transmission,
+    /// Payload of the segment.
+    pub delivered: Bytes,
+    /// Payload that arrived marked.
+    pub ce_bytes: Bytes,
+    /// The RTT sample, where it is unambiguous.
+    pub sample: Option<RttSample>,
+    /// Whether losses are still being repaired.
+    pub in_recovery: bool,
+    /// Payload posted in all; [`None`] when a message has no end.
+    pub posted: Option<Bytes>,
+    /// The size of the next segment, zero when nothing waits.
+    pub waiting: Bytes,
 }
 
 impl<C: CongestionControl> RateComputation<C> {
@@ -51,6 +72,7 @@ impl<C: CongestionControl> RateComputation<C> {
             delivered: Bytes::ZERO,
             transmitted: Bytes::ZERO,
             idle_since: now,
+            limited_round: None,
         }
     }
 
@@ -80,8 +102,15 @@ impl<C: CongestionControl> RateComputation<C> {
         self.limits = self.control.limits();
     }
 
-    /// A burst of `bytes` is given to the NIC; returns where it ends in transmission order.
-    pub fn on_sent(&mut self, now: Time, bytes: Bytes, retransmission: bool) -> Bytes {
+    /// A burst of `bytes` is given to the NIC; `app_limited` tells that nothing more waits. Returns the
+    /// burst.
+    pub fn on_sent(
+        &mut self,
+        now: Time,
+        bytes: Bytes,
+        retransmission: bool,
+        app_limited: bool,
+    ) -> Transmission {
         if self.in_flight.is_zero() && !self.transmitted.is_zero() {
             self.control.on_restart(now, now.since(self.idle_since));
         }
@@ -89,42 +118,45 @@ impl<C: CongestionControl> RateComputation<C> {
         self.in_flight += bytes;
         let mut sent = Sent::new(now, bytes, self.in_flight);
         (sent.end, sent.retransmission) = (self.transmitted, retransmission);
+        sent.app_limited = app_limited;
         self.control.on_sent(&sent);
         self.limits = self.control.limits();
-        self.transmitted
+        let end = self.transmitted;
+        Transmission { sent_at: now, bytes, first: end.saturating_sub(bytes), end }
     }
 
-    /// A segment of `delivered` bytes was completed: TIMELY's completion event. `sent` is its last
-    /// transmission, with what of it was still in flight.
-    pub fn on_completion(
-        &mut self,
-        now: Time,
-        sent: Transmission,
-        delivered: Bytes,
-        ce_bytes: Bytes,
-        sample: Option<RttSample>,
-        rtt: &RttMeasurement,
-    ) {
+    /// A segment was completed: TIMELY's completion event.
+    pub fn on_completion(&mut self, now: Time, completion: Completion, rtt: &RttMeasurement) {
+        let Completion { sent, waiting, .. } = completion;
+        let round = self.round.on_ack(sent.end, self.transmitted);
+        if !waiting.is_zero() && !self.admits(waiting) {
+            self.limited_round = Some(round);
+        }
         self.leave_flight(now, sent.bytes);
-        self.delivered += delivered;
+        self.delivered += completion.delivered;
         let mut ack = Ack::new(now, sent.sent_at, sent.bytes);
-        ack.ce_bytes = ce_bytes;
-        (ack.first, ack.end, ack.next) = (sent.first(), sent.end, self.transmitted);
-        ack.rtt = sample;
+        ack.ce_bytes = completion.ce_bytes;
+        (ack.first, ack.end, ack.next) = (sent.first, sent.end, self.transmitted);
+        ack.rtt = completion.sample;
         (ack.srtt, ack.min_rtt) = (rtt.srtt(), rtt.min_rtt());
         ack.in_flight = self.in_flight;
-        ack.round = self.round.on_ack(sent.end, self.transmitted);
+        ack.cwnd_limited = self.limited_round.is_some_and(|limited| limited + 1 >= round);
+        ack.in_recovery = completion.in_recovery;
+        ack.round = round;
         ack.delivered = self.delivered;
+        ack.remaining = completion.posted.map(|posted| posted.saturating_sub(self.delivered));
         self.control.on_ack(&ack);
         self.limits = self.control.limits();
     }
 
-    /// Data was lost: `sent` with what of it is gone.
-    pub fn on_loss(&mut self, now: Time, sent: Transmission, cause: LossCause) {
+    /// Data was lost: `sent` with what of it is gone. `in_recovery` tells that an earlier loss is
+    /// still being repaired.
+    pub fn on_loss(&mut self, now: Time, sent: Transmission, in_recovery: bool, cause: LossCause) {
         self.leave_flight(now, sent.bytes);
         let mut loss = Loss::new(now, sent.sent_at, sent.bytes, cause);
-        (loss.first, loss.end) = (sent.first(), sent.end);
+        (loss.first, loss.end) = (sent.first, sent.end);
         (loss.next, loss.in_flight) = (self.transmitted, self.in_flight);
+        loss.in_recovery = in_recovery;
         self.control.on_loss(&loss);
         self.limits = self.control.limits();
     }
@@ -132,7 +164,7 @@ impl<C: CongestionControl> RateComputation<C> {
     /// What was declared lost of a segment had arrived after all.
     pub fn on_spurious_loss(&mut self, now: Time, sent: Transmission) {
         let mut spurious = Spurious::new(now, sent.bytes);
-        (spurious.first, spurious.end) = (sent.first(), sent.end);
+        (spurious.first, spurious.end) = (sent.first, sent.end);
         self.control.on_spurious_loss(&spurious);
         self.limits = self.control.limits();
     }

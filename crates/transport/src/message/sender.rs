@@ -7,7 +7,7 @@ use incast_cc::{Bytes, CongestionControl, LossCause, Pacing, Rate, RttSample, Sp
 
 use super::endpoint::Config;
 use super::packet::{Ack, Data, Nack, PacketSet};
-use super::rate::{RateComputation, Transmission};
+use super::rate::{Completion, RateComputation, Transmission};
 use super::rtt::{BurstSize, RttMeasurement};
 
 /// Packets that one connection may have sent beyond the oldest that is unacknowledged: bounds the
@@ -21,6 +21,8 @@ pub struct Sender<C> {
     rtt: RttMeasurement,
     pacer: Pacer,
     messages: VecDeque<Message>,
+    /// Payload posted in all; [`None`] once a message has no end.
+    posted: Option<Bytes>,
     next_sequence: u64,
     /// The burst that the NIC is being given.
     burst: Option<Burst>,
@@ -28,6 +30,8 @@ pub struct Sender<C> {
     segments: VecDeque<Segment>,
     /// First sequence numbers of segments of which packets are to be sent again.
     resend: VecDeque<u64>,
+    /// Segments that have lost something and are not acknowledged.
+    damaged: u32,
     /// Timeouts in a row.
     backoff: u32,
     /// While backing off: whether the probe is out.
@@ -58,6 +62,15 @@ struct Burst {
     gap: Span,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// Sent, or being sent.
+    Out,
+    /// In `resend`.
+    Queued,
+    Acked,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     first: u64,
@@ -68,17 +81,27 @@ struct Segment {
     lost: u32,
     count: u8,
     attempt: u8,
-    acked: bool,
-    /// Whether it is in `resend`.
-    queued: bool,
+    fate: Fate,
+    /// Whether it has ever lost something.
+    damaged: bool,
     ends_message: bool,
     read: u64,
-    sent_at: Time,
-    /// Where its last transmission ends in transmission order.
-    end: Bytes,
+    /// Its last burst, and where its first one started.
+    sent: Transmission,
     serialization: Span,
     /// Reported missing and not sent again yet.
     missing: PacketSet,
+}
+
+impl Segment {
+    /// What is known to be missing, or the last packet as a probe.
+    fn missing_or_probe(&self) -> PacketSet {
+        if self.missing.is_empty() {
+            PacketSet::only(u32::from(self.count) - 1)
+        } else {
+            self.missing
+        }
+    }
 }
 
 /// One completed segment, for traces and histograms.
@@ -100,10 +123,12 @@ impl<C: CongestionControl> Sender<C> {
             rtt: RttMeasurement::new(config),
             pacer: Pacer::default(),
             messages: VecDeque::new(),
+            posted: Some(Bytes::ZERO),
             next_sequence: 0,
             burst: None,
             segments: VecDeque::new(),
             resend: VecDeque::new(),
+            damaged: 0,
             backoff: 0,
             probing: false,
             silent_since: now,
@@ -138,6 +163,7 @@ impl<C: CongestionControl> Sender<C> {
 
     pub(super) fn post(&mut self, now: Time, bytes: u64, read: u64) {
         let size = if bytes == ENDLESS { None } else { Some(Bytes::new(bytes)) };
+        self.posted = self.posted.zip(size).map(|(posted, size)| posted + size);
         self.rate.on_demand(now, size);
         self.messages.push_back(Message { remaining: bytes, read });
     }
@@ -150,8 +176,8 @@ impl<C: CongestionControl> Sender<C> {
         let resending = !self.resend.is_empty();
         let allowed = if self.backoff > 0 {
             resending && !self.probing
-        } else if resending {
-            true
+        } else if let Some(&first) = self.resend.front() {
+            self.rate.admits(self.resend_bytes(first, config))
         } else if let Some(message) = self.messages.front() {
             let bytes = self.segment_bytes(message, config);
             let oldest = self.segments.front().map_or(self.next_sequence, |segment| segment.first);
@@ -166,6 +192,14 @@ impl<C: CongestionControl> Sender<C> {
     fn segment_bytes(&self, message: &Message, config: &Config) -> Bytes {
         let burst = self.rate.limits().burst.bytes.max(config.payload);
         Bytes::new(message.remaining).min(config.segment).min(burst)
+    }
+
+    /// The payload of what is to be sent again of a segment.
+    fn resend_bytes(&self, first: u64, config: &Config) -> Bytes {
+        self.find(first).map_or(Bytes::ZERO, |place| {
+            let segment = &self.segments[place];
+            Bytes::new(u64::from(payload_of(segment.missing_or_probe(), segment, config)))
+        })
     }
 
     fn pace(&self) -> Rate {
@@ -208,7 +242,8 @@ impl<C: CongestionControl> Sender<C> {
         let count = u64::from(bytes).div_ceil(config.payload.get()).max(1) as u8;
         let first = self.next_sequence;
         self.next_sequence += u64::from(count);
-        let end = self.rate.on_sent(now, Bytes::new(u64::from(bytes)), false);
+        let last = self.messages.is_empty();
+        let sent = self.rate.on_sent(now, Bytes::new(u64::from(bytes)), false, last);
         self.pacer.sent(now, Bytes::new(u64::from(bytes)));
         let spaced = config.payload * u64::from(count - 1);
         let size = BurstSize {
@@ -223,12 +258,11 @@ impl<C: CongestionControl> Sender<C> {
             lost: 0,
             count,
             attempt: 0,
-            acked: false,
-            queued: false,
+            fate: Fate::Out,
+            damaged: false,
             ends_message,
             read,
-            sent_at: now,
-            end,
+            sent,
             serialization: self.rtt.serialization(size, self.rate.limits().burst.rate),
             missing: PacketSet::EMPTY,
         });
@@ -252,19 +286,18 @@ impl<C: CongestionControl> Sender<C> {
         self.probing = self.backoff > 0;
         let place = self.find(first).unwrap_or_else(|| unreachable!("acknowledging removes it"));
         let segment = &mut self.segments[place];
-        let mut packets = segment.missing;
-        if packets.is_empty() {
-            packets = PacketSet::only(u32::from(segment.count) - 1);
-        }
+        let packets = segment.missing_or_probe();
         segment.missing = PacketSet::EMPTY;
-        segment.queued = false;
+        segment.fate = Fate::Out;
         // Zero is the first attempt for good: only its RTT sample is unambiguous.
         segment.attempt = segment.attempt.checked_add(1).unwrap_or(1);
         let bytes = payload_of(packets, segment, config);
         segment.flying += bytes;
         segment.lost = segment.lost.saturating_sub(bytes);
-        segment.sent_at = now;
-        segment.end = self.rate.on_sent(now, Bytes::new(u64::from(bytes)), true);
+        let last = self.messages.is_empty() && self.resend.is_empty();
+        let started = segment.sent.first;
+        let again = self.rate.on_sent(now, Bytes::new(u64::from(bytes)), true, last);
+        segment.sent = Transmission { first: started, ..again };
         self.pacer.sent(now, Bytes::new(u64::from(bytes)));
         self.retransmissions += u64::from(packets.len());
         let segment = &self.segments[place];
@@ -328,16 +361,20 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// A segment is complete. Returns its sample and how many messages are now acknowledged.
-    pub(super) fn on_ack(&mut self, now: Time, ack: &Ack) -> (Option<Sample>, u32) {
+    pub(super) fn on_ack(
+        &mut self,
+        now: Time,
+        ack: &Ack,
+        config: &Config,
+    ) -> (Option<Sample>, u32) {
         self.on_answer(now);
         let Some(place) = self.find(ack.segment) else { return (None, 0) };
-        if self.segments[place].acked {
+        if self.segments[place].fate == Fate::Acked {
             return (None, 0);
         }
         self.probe_overtaken(now, place);
         let segment = &mut self.segments[place];
-        segment.acked = true;
-        let was_queued = std::mem::take(&mut segment.queued);
+        let was_queued = std::mem::replace(&mut segment.fate, Fate::Acked) == Fate::Queued;
         let segment = *segment;
         if was_queued {
             self.resend.retain(|&first| first != segment.first);
@@ -345,24 +382,29 @@ impl<C: CongestionControl> Sender<C> {
         if self.burst.is_some_and(|burst| burst.segment == segment.first) {
             self.burst = None;
         }
-        let sent = |bytes: u32| Transmission {
-            sent_at: segment.sent_at,
-            bytes: Bytes::new(u64::from(bytes)),
-            end: segment.end,
-        };
+        let sent =
+            |bytes: u32| Transmission { bytes: Bytes::new(u64::from(bytes)), ..segment.sent };
+        self.damaged -= u32::from(segment.damaged);
         if segment.lost > 0 {
             self.rate.on_spurious_loss(now, sent(segment.lost));
         }
         // Karn: only a segment that was sent once tells what the ACK answers.
         let unambiguous = segment.attempt == 0 && segment.lost == 0;
         let sample =
-            unambiguous.then(|| self.rtt.sample(segment.sent_at, now, segment.serialization));
-        let ce_bytes = Bytes::new(u64::from(ack.ce_bytes));
-        let all = Bytes::new(u64::from(segment.bytes));
-        self.rate.on_completion(now, sent(segment.flying), all, ce_bytes, sample, &self.rtt);
+            unambiguous.then(|| self.rtt.sample(segment.sent.sent_at, now, segment.serialization));
+        let completion = Completion {
+            sent: sent(segment.flying),
+            delivered: Bytes::new(u64::from(segment.bytes)),
+            ce_bytes: Bytes::new(u64::from(ack.ce_bytes)),
+            sample,
+            in_recovery: self.damaged > 0,
+            posted: self.posted,
+            waiting: self.messages.front().map_or(Bytes::ZERO, |m| self.segment_bytes(m, config)),
+        };
+        self.rate.on_completion(now, completion, &self.rtt);
         let mut messages = 0;
         while let Some(front) = self.segments.front()
-            && front.acked
+            && front.fate == Fate::Acked
         {
             messages += u32::from(front.ends_message);
             self.segments.pop_front();
@@ -383,7 +425,8 @@ impl<C: CongestionControl> Sender<C> {
             let count = u32::from(segment.count);
             let reported = nack.missing.window(nack.base, segment.first, count);
             let missing = reported.without(segment.missing);
-            if segment.acked || segment.attempt != nack.attempt || missing.is_empty() {
+            if segment.fate == Fate::Acked || segment.attempt != nack.attempt || missing.is_empty()
+            {
                 continue;
             }
             let lost = payload_of(missing, segment, config).min(segment.flying);
@@ -396,13 +439,13 @@ impl<C: CongestionControl> Sender<C> {
     /// sent before the one now acknowledged and is still unanswered has lost its data or its answer.
     /// A probe finds out which. (Where packets are reordered, it is a packet too many.)
     fn probe_overtaken(&mut self, now: Time, acknowledged: usize) {
-        let Segment { end, attempt, .. } = self.segments[acknowledged];
+        let Segment { sent: Transmission { end, .. }, attempt, .. } = self.segments[acknowledged];
         if acknowledged == 0 || attempt > 0 {
             return;
         }
         for place in 0..acknowledged {
             let segment = &self.segments[place];
-            let overtaken = !segment.acked && !segment.queued && segment.end < end;
+            let overtaken = segment.fate == Fate::Out && segment.sent.end < end;
             if overtaken && segment.flying > 0 {
                 self.declare_lost(now, place, segment.flying, LossCause::Detected);
             }
@@ -414,13 +457,14 @@ impl<C: CongestionControl> Sender<C> {
         let segment = &mut self.segments[place];
         segment.flying -= bytes;
         segment.lost += bytes;
-        if !std::mem::replace(&mut segment.queued, true) {
+        if std::mem::replace(&mut segment.fate, Fate::Queued) == Fate::Out {
             self.resend.push_back(segment.first);
         }
         if bytes > 0 {
-            let (sent_at, end) = (segment.sent_at, segment.end);
-            let sent = Transmission { sent_at, bytes: Bytes::new(u64::from(bytes)), end };
-            self.rate.on_loss(now, sent, cause);
+            let sent = Transmission { bytes: Bytes::new(u64::from(bytes)), ..segment.sent };
+            let in_recovery = self.damaged > 0;
+            self.damaged += u32::from(!std::mem::replace(&mut segment.damaged, true));
+            self.rate.on_loss(now, sent, in_recovery, cause);
         }
     }
 
@@ -435,7 +479,7 @@ impl<C: CongestionControl> Sender<C> {
         let sending = self.burst.map(|burst| burst.segment);
         self.segments
             .iter()
-            .any(|s| s.flying > 0 && !s.acked && !s.queued && sending != Some(s.first))
+            .any(|s| s.flying > 0 && s.fate == Fate::Out && sending != Some(s.first))
     }
 
     /// When the silence has lasted too long; [`None`] while no answer is due.
@@ -465,7 +509,7 @@ impl<C: CongestionControl> Sender<C> {
         let sending = self.burst.map(|burst| burst.segment);
         for place in 0..self.segments.len() {
             let segment = &self.segments[place];
-            if !segment.acked && sending != Some(segment.first) {
+            if segment.fate != Fate::Acked && sending != Some(segment.first) {
                 self.declare_lost(now, place, segment.flying, cause);
             }
         }
