@@ -90,7 +90,7 @@ endef
 
 define require_rust
 command -v cargo >/dev/null || { \
-	echo 'error: cargo is missing; install Rust with rustup or from packages (Debian, Ubuntu: apt install cargo).' >&2; exit 1; }; \
+	echo 'error: cargo is missing; install Rust with rustup, or from packages that are new enough.' >&2; exit 1; }; \
 rust=$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml); \
 have=$$(cargo --version | cut -d ' ' -f 2); \
 printf '%s\n' "$$rust" "$$have" | sort -V -C || { \

@@ -36,12 +36,21 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except (IncastError, typer.TyperException) as error:
         code = _fail(error)
     except BrokenPipeError:
-        # The reader has seen enough. Python would flush again at exit and complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
+        code = _reader_went_away()
+    except SystemExit as left:
+        # Typer and Rich turn a reader that went away into an exit of their own.
+        if not isinstance(left.__context__, BrokenPipeError):
+            raise
+        code = _reader_went_away()
     except KeyboardInterrupt:
         code = _INTERRUPTED
     sys.exit(code)
+
+
+def _reader_went_away() -> int:
+    """The reader has seen enough. Python would flush again at exit and complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
 
 
 def _print_version(wanted: bool) -> None:

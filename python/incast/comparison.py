@@ -64,6 +64,7 @@ def published(scenario: Scenario, scheme: str) -> dict[str, float | str]:
 def ratios(scenario: Scenario, runs: Mapping[str, Run]) -> list[Ratio]:
     """The RTT of every other scheme over that of the first one, where both were published.
 
+    Two presets of one algorithm share what was published for it: there is no ratio to compare with.
     A run that was stopped is left out: what it measured is not what would have been.
     """
     complete = [scheme for scheme, run in runs.items() if run.complete]
@@ -82,6 +83,8 @@ def _ratios(scenario: Scenario, runs: Mapping[str, Run], schemes: list[str]) -> 
         return
     first = schemes[0]
     for against in schemes[1:]:
+        if published(scenario, against) == published(scenario, first):
+            continue
         for key in ("rtt_mean_us", "rtt_p99_us"):
             below, above = (
                 _pair(runs[scheme].summary.get(key), published(scenario, scheme).get(key))

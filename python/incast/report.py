@@ -1,6 +1,7 @@
 """What the command prints: the comparison of a result, and what there is to choose from."""
 
 import os
+import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Mapping
@@ -16,6 +17,7 @@ from incast.result import Result
 from incast.store import Written
 
 _PLAIN_WIDTH = 100  # of a pipe or a file
+_LEAST_WIDTH = 80
 
 # Columns of the comparison: heading, key of the summary.
 _COLUMNS = (
@@ -34,10 +36,12 @@ _RATIO_NAMES = {"rtt_mean_us": "Mean RTT", "rtt_p99_us": "p99 RTT"}
 def console() -> Console:
     """Standard output: as wide as the terminal, or 100 columns where there is none.
 
-    Without markup: a name in brackets is a name.
+    Not below 80, where the terminal folds lines: a number that is cut is a wrong one. Without
+    markup: a name in brackets is a name.
     """
     known = sys.stdout.isatty() or "COLUMNS" in os.environ
-    return Console(width=None if known else _PLAIN_WIDTH, highlight=False, markup=False)
+    width = max(shutil.get_terminal_size().columns, _LEAST_WIDTH) if known else _PLAIN_WIDTH
+    return Console(width=width, highlight=False, markup=False)
 
 
 def print_comparison(out: Console, result: Result) -> None:

@@ -78,6 +78,11 @@ def test_json_is_the_summary(result: incast.Result) -> None:
             assert table[f"published_{key}"] == value
 
 
+def test_presets_of_one_algorithm_have_no_published_ratio(short: incast.Scenario) -> None:
+    presets = incast.run(short, ["timely", "timely:zhu"])
+    assert presets.ratios == []
+
+
 def test_ratios_are_those_of_the_summary(result: incast.Result) -> None:
     timely, line_rate = result.summary.rows(named=True)
     mean, p99 = result.ratios

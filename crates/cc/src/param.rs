@@ -172,6 +172,28 @@ macro_rules! quantity {
 }
 quantity!(Span = "time", Rate = "rate", Bytes = "size", Fraction = "number");
 
+/// The rate within a burst: a rate, or line rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
+pub struct BurstRate(pub Rate);
+
+impl BurstRate {
+    /// As fast as the NIC can.
+    pub const LINE: Self = Self(Rate::MAX);
+}
+
+impl fmt::Display for BurstRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Self::LINE { f.write_str("line-rate") } else { self.0.fmt(f) }
+    }
+}
+
+impl Value for BurstRate {
+    const UNIT: &'static str = "rate or \"line-rate\"";
+    fn read(text: &str) -> Result<Self, SetError> {
+        if text.trim() == "line-rate" { Ok(Self::LINE) } else { Ok(Self(text.parse()?)) }
+    }
+}
+
 impl Value for u32 {
     const UNIT: &'static str = "count";
     fn read(text: &str) -> Result<Self, SetError> {

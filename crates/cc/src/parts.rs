@@ -2,6 +2,7 @@
 
 pub mod ewma;
 pub mod gradient;
+pub mod integer;
 pub mod min_filter;
 pub mod pacer;
 pub mod recovery;

@@ -1,17 +1,17 @@
 //! Patched TIMELY: between the thresholds, gradient and absolute delay together.
 //!
 //! Zhu, Ghobadi, Misra and Padhye, "ECN or Delay: Lessons Learnt from Analysis of DCQCN and TIMELY",
-//! `CoNEXT` 2016. TIMELY as published has no fixed point: any split of the bottleneck keeps the
-//! gradient at zero. The patch weighs an increase against a decrease that grows with the distance of
+//! `CoNEXT` 2016. TIMELY as published has no fixed point; with the gradient test changed so that zero
+//! holds the rate it has infinitely many, any split of the bottleneck being one. The patch weighs an increase against a decrease that grows with the distance of
 //! the RTT from `t_low`, the weight following the gradient, and has one fixed point:
 //! every flow at C/N, and a queue of `q' (1 + N delta / (beta C))` with `q' = C * t_low`.
 //!
 //! Integers throughout, as in [`crate::timely`].
 
 use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Pacing};
-use crate::param::{Configurable, Conflict, Info, Kind, Preset};
+use crate::param::{BurstRate, Configurable, Conflict, Info, Kind, Preset};
 use crate::parts::DelayGradient;
-use crate::timely::BurstRate;
+use crate::parts::integer::{self, ONE_Q20};
 use crate::units::{Bytes, Fraction, Rate, Span};
 use crate::{Burst, configurable_by_name, parameters};
 
@@ -72,8 +72,6 @@ impl Configurable for PatchedTimely {
     }
 }
 
-const ONE_Q20: u64 = 1 << Fraction::BITS;
-
 /// One flow under Patched TIMELY.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PatchedTimelyControl {
@@ -92,8 +90,8 @@ pub struct PatchedTimelyControl {
 
 impl PatchedTimelyControl {
     fn new(params: &PatchedTimely, flow: &Flow) -> Self {
-        let line_bps = crate::timely::core_line_bps(flow.line_rate);
-        let scaled = |rate| crate::timely::scaled(rate, params.delta_reference, line_bps);
+        let line_bps = integer::line_bps(flow.line_rate);
+        let scaled = |rate| integer::scaled(rate, params.delta_reference, line_bps);
         let min_bps = scaled(params.min_rate);
         Self {
             rate_bps: (line_bps / (u64::from(flow.active_flows) + 1)).max(min_bps),
@@ -116,8 +114,7 @@ impl PatchedTimelyControl {
         let (increase_bps, cut_q20) = if rtt_ns < self.t_low_ns {
             (self.delta_bps, 0)
         } else if rtt_ns > self.t_high_ns {
-            let over_q20 = ((rtt_ns - self.t_high_ns) << Fraction::BITS) / rtt_ns;
-            (0, (self.beta_q20 * over_q20) >> Fraction::BITS)
+            (0, integer::cut_above_q20(self.beta_q20, rtt_ns, self.t_high_ns))
         } else {
             let weight_q20 = self.weight_q20();
             // (RTT - RTT_ref) / RTT_ref with RTT_ref = t_low: below 2^31 * 2^20.

@@ -7,14 +7,14 @@
 //! bottleneck by about the gradient. `docs/algorithms/timely.md` has the equations, the sources of
 //! the constants, and the departures.
 //!
-//! All arithmetic is on unsigned 64-bit integers (nanoseconds, bits per second, 20-bit fractions)
-//! with every division guarded, so that a twin in BPF C computes the same bits.
-
-use core::fmt;
+//! All arithmetic is on 64-bit integers (nanoseconds, bits per second, 20-bit fractions), every division
+//! unsigned and guarded, so that a twin in BPF C computes the same bits. Only the filter is signed: its
+//! product is shifted right arithmetically, which rounds towards minus infinity.
 
 use crate::contract::{Ack, Algorithm, Burst, CongestionControl, Flow, Limits, Loss, Pacing};
-use crate::param::{Configurable, Conflict, Info, Kind, Preset, SetError, Value};
+use crate::param::{BurstRate, Configurable, Conflict, Info, Kind, Preset};
 use crate::parts::DelayGradient;
+use crate::parts::integer::{self, ONE_Q20};
 use crate::units::{Bytes, Fraction, Rate, Span};
 use crate::{configurable_by_name, parameters, words};
 
@@ -115,28 +115,6 @@ words! {
     }
 }
 
-/// The rate within a burst: a rate, or line rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
-pub struct BurstRate(pub Rate);
-
-impl BurstRate {
-    /// As fast as the NIC can.
-    pub const LINE: Self = Self(Rate::MAX);
-}
-
-impl fmt::Display for BurstRate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if *self == Self::LINE { f.write_str("line-rate") } else { self.0.fmt(f) }
-    }
-}
-
-impl Value for BurstRate {
-    const UNIT: &'static str = "rate or \"line-rate\"";
-    fn read(text: &str) -> Result<Self, SetError> {
-        if text.trim() == "line-rate" { Ok(Self::LINE) } else { Ok(Self(text.parse()?)) }
-    }
-}
-
 impl Algorithm for Timely {
     type Control = TimelyControl;
     const NAME: &'static str = "timely";
@@ -216,16 +194,11 @@ pub struct Constants {
     line_bps: u64,
 }
 
-/// One in 20-bit fixed point.
-const ONE_Q20: u64 = 1 << Fraction::BITS;
-/// Rates are kept below 2^42 b/s (4.4 Tb/s), so that a rate times a fraction fits 64 bits.
-const MAX_BPS: u64 = (1 << 42) - 1;
-
 impl Constants {
     /// The constants for a NIC of `line_rate`.
     pub fn new(params: &Timely, line_rate: Rate) -> Self {
-        let line_bps = core_line_bps(line_rate);
-        let delta_bps = scaled(params.delta, params.delta_reference, line_bps);
+        let line_bps = integer::line_bps(line_rate);
+        let delta_bps = integer::scaled(params.delta, params.delta_reference, line_bps);
         Self {
             alpha: params.alpha.min(Fraction::ONE),
             beta_q20: u64::from(params.beta.bits()).min(ONE_Q20),
@@ -238,26 +211,13 @@ impl Constants {
             hai_counts: params.hai_counts,
             time_scaling: params.time_scaling,
             max_decrease_q20: u64::from(params.max_decrease.bits()).min(ONE_Q20),
-            min_bps: scaled(params.min_rate, params.delta_reference, line_bps),
+            min_bps: integer::scaled(params.min_rate, params.delta_reference, line_bps),
             line_bps,
         }
     }
 }
 
-/// `line_rate` in the range that the integer core can hold.
-pub(crate) fn core_line_bps(line_rate: Rate) -> u64 {
-    line_rate.as_bps().clamp(1, MAX_BPS)
-}
-
-/// `rate`, given for a NIC of `reference`, on a NIC of `line_bps`; from 1 b/s to line rate.
-pub(crate) fn scaled(rate: Rate, reference: Rate, line_bps: u64) -> u64 {
-    let scaled = (u128::from(rate.as_bps()) * u128::from(line_bps))
-        .checked_div(u128::from(reference.as_bps()))
-        .unwrap_or(u128::from(rate.as_bps()));
-    u64::try_from(scaled).unwrap_or(line_bps).clamp(1, line_bps)
-}
-
-/// What TIMELY remembers of one flow: 56 bytes, which a Linux socket has room for.
+/// What TIMELY remembers of one flow: small enough for the private area of a Linux socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
     rate_bps: u64,
@@ -266,6 +226,16 @@ pub struct State {
 }
 
 impl State {
+    /// A flow that starts `now` at `rate_bps`.
+    pub fn new(rate_bps: u64, now_ns: u64, gradient: DelayGradient) -> Self {
+        Self { rate_bps, updated_at_ns: now_ns, gradient }
+    }
+
+    /// The rate in bits per second.
+    pub const fn rate_bps(&self) -> u64 {
+        self.rate_bps
+    }
+
     /// One completion event: Algorithm 1 of the paper, with the RTT in nanoseconds.
     #[inline]
     pub fn on_completion(&mut self, k: &Constants, now_ns: u64, rtt_ns: u64) {
@@ -283,9 +253,7 @@ impl State {
         if rtt_ns < k.t_low_ns {
             self.increase(k, k.delta_bps, increase_scale_q20);
         } else if rtt_ns > k.t_high_ns {
-            // 1 - T_high / RTT
-            let over_q20 = ((rtt_ns - k.t_high_ns) << Fraction::BITS) / rtt_ns;
-            let cut_q20 = (k.beta_q20 * over_q20) >> Fraction::BITS;
+            let cut_q20 = integer::cut_above_q20(k.beta_q20, rtt_ns, k.t_high_ns);
             self.decrease(k, cut_q20, t_high_scale_q20);
         } else if !self.gradient.is_positive() {
             let falling = match k.hai_counts {
@@ -334,11 +302,8 @@ impl TimelyControl {
             InitialRtt::FirstSample => DelayGradient::default(),
             InitialRtt::MinRtt => DelayGradient::after(constants.min_rtt_ns),
         };
-        let state = State {
-            rate_bps: rate_bps.max(constants.min_bps),
-            updated_at_ns: flow.now.since(crate::Time::ZERO).as_ns(),
-            gradient,
-        };
+        let now_ns = flow.now.since(crate::Time::ZERO).as_ns();
+        let state = State::new(rate_bps.max(constants.min_bps), now_ns, gradient);
         Self { state, constants, burst_rate: params.burst_rate.0 }
     }
 }

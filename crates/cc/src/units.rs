@@ -287,9 +287,13 @@ macro_rules! additive {
         }
         impl Sub for $unit {
             type Output = Self;
-            /// Panics in debug builds when `other` is more: the caller keeps the books.
+            /// Zero when `other` is more, which is a mistake in the caller's books and caught in
+            /// debug builds.
             #[inline]
-            fn sub(self, other: Self) -> Self { Self(self.0 - other.0) }
+            fn sub(self, other: Self) -> Self {
+                debug_assert!(other.0 <= self.0, "{other} from {self}");
+                Self(self.0.saturating_sub(other.0))
+            }
         }
         impl SubAssign for $unit {
             #[inline]
@@ -389,20 +393,21 @@ impl fmt::Display for Bytes {
 }
 
 impl fmt::Display for Fraction {
-    /// Six decimals without trailing zeros: reads back as the same bits for all values below 1,
-    /// and as the decimal that was written for the coefficients of the papers.
+    /// The shortest decimal that reads back as the same bits: 0.02, not 0.0200005 for the nearest
+    /// 2^-20 to it. Seven decimals are always enough.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let millionths = (u64::from(self.0) * 1_000_000 + (1 << (Self::BITS - 1))) >> Self::BITS;
-        let (whole, mut rest) = (millionths / 1_000_000, millionths % 1_000_000);
-        if rest == 0 {
-            return write!(f, "{whole}");
+        let mut digits = 0;
+        let (mut scale, mut scaled) = (1, 0);
+        while digits <= 7 {
+            scaled = (u64::from(self.0) * scale + (1 << (Self::BITS - 1))) >> Self::BITS;
+            let back = ((scaled << Self::BITS) + scale / 2) / scale;
+            if back == u64::from(self.0) {
+                break;
+            }
+            (digits, scale) = (digits + 1, scale * 10);
         }
-        let mut digits = 6;
-        while rest % 10 == 0 {
-            rest /= 10;
-            digits -= 1;
-        }
-        write!(f, "{whole}.{rest:0digits$}")
+        let (whole, rest) = (scaled / scale, scaled % scale);
+        if rest == 0 { write!(f, "{whole}") } else { write!(f, "{whole}.{rest:0digits$}") }
     }
 }
 
@@ -503,6 +508,14 @@ mod tests {
         assert_eq!(Bytes::from_kb(64).to_string(), "64KB");
         for text in ["0.8", "0.02", "0.875", "0.008", "1", "0.46"] {
             assert_eq!(format!("{}", text.parse::<Fraction>().unwrap()), text);
+        }
+    }
+
+    #[test]
+    fn every_fraction_reads_back() {
+        for bits in (0..1 << 21).step_by(37).chain([1, u32::MAX, u32::MAX - 1, 1 << 31]) {
+            let fraction = Fraction::from_bits(bits);
+            assert_eq!(fraction.to_string().parse(), Ok(fraction), "{fraction}");
         }
     }
 

@@ -5,8 +5,8 @@
 
 use incast_cc::registry::{AnyAlgorithm, NAMES};
 use incast_cc::{
-    Ack, Bytes, CongestionControl, Flow, Limits, Loss, LossCause, Notification, Pacing, Rate, Sent,
-    Span, Spurious, Time,
+    Ack, Bytes, CongestionControl, Demand, Flow, Limits, Loss, LossCause, Notification, Pacing,
+    Rate, Sent, Span, Spurious, Time,
 };
 use proptest::prelude::*;
 
@@ -22,6 +22,9 @@ enum Operation {
     Spurious,
     Notification,
     Timer,
+    Demand { size: Option<u64> },
+    Restart { idle: Span },
+    MssChange { mss: u64 },
 }
 
 /// 0 ps to 10 s, every magnitude as likely as another; zero and the extremes now and then.
@@ -48,11 +51,14 @@ fn operation() -> impl Strategy<Value = Operation> {
         1 => Just(Operation::Spurious),
         1 => Just(Operation::Notification),
         1 => Just(Operation::Timer),
+        1 => prop::option::of(0_u64..10_000_000).prop_map(|size| Operation::Demand { size }),
+        1 => span().prop_map(|idle| Operation::Restart { idle }),
+        1 => (64_u64..9_000).prop_map(|mss| Operation::MssChange { mss }),
     ]
 }
 
-fn assert_within_bounds(name: &str, limits: Limits, flow: &Flow) {
-    assert!(limits.cwnd >= flow.mss, "{name}: cwnd {} below one MSS", limits.cwnd);
+fn assert_within_bounds(name: &str, limits: Limits, flow: &Flow, mss: Bytes) {
+    assert!(limits.cwnd >= mss, "{name}: cwnd {} below one MSS", limits.cwnd);
     assert!(!limits.burst.bytes.is_zero() && !limits.burst.rate.is_zero(), "{name}: no burst");
     match limits.pacing {
         Pacing::Rate(rate) => {
@@ -67,9 +73,11 @@ fn assert_within_bounds(name: &str, limits: Limits, flow: &Flow) {
 fn run(algorithm: &AnyAlgorithm, flow: &Flow, operations: &[Operation]) {
     let name = algorithm.name();
     let mut control = algorithm.start(flow);
-    assert_within_bounds(name, control.limits(), flow);
+    assert_within_bounds(name, control.limits(), flow, flow.mss);
     let (mut now, mut in_flight, mut delivered) = (flow.now, 0_u64, 0_u64);
-    let (mut last_sent, mut min_rtt) = (flow.now, Span::MAX);
+    let (mut last_sent, mut min_rtt, mut mss) = (flow.now, Span::MAX, flow.mss);
+    // In transmission order: what was sent, and up to where it was acknowledged or lost.
+    let (mut transmitted, mut settled, mut round) = (0_u64, 0_u64, 0_u64);
     for operation in operations {
         match *operation {
             Operation::Ack { gap, rtt, bytes, ce } => {
@@ -78,6 +86,11 @@ fn run(algorithm: &AnyAlgorithm, flow: &Flow, operations: &[Operation]) {
                 in_flight -= bytes;
                 delivered += bytes;
                 let mut ack = Ack::new(now, last_sent, Bytes::new(bytes));
+                round += u64::from(bytes > 0);
+                (ack.first, ack.end) = (Bytes::new(settled), Bytes::new(settled + bytes));
+                (ack.next, ack.round) = (Bytes::new(transmitted), round);
+                (ack.cwnd_limited, ack.in_recovery) = (ce, !ce);
+                settled += bytes;
                 if let Some(rtt) = rtt {
                     ack = ack.with_rtt(rtt);
                     min_rtt = min_rtt.min(rtt);
@@ -93,15 +106,30 @@ fn run(algorithm: &AnyAlgorithm, flow: &Flow, operations: &[Operation]) {
                 now += gap;
                 let bytes = bytes.min(in_flight);
                 in_flight -= bytes;
-                control.on_loss(&Loss::new(now, last_sent, Bytes::new(bytes), cause));
+                let mut loss = Loss::new(now, last_sent, Bytes::new(bytes), cause);
+                (loss.first, loss.end) = (Bytes::new(settled), Bytes::new(settled + bytes));
+                (loss.next, loss.in_flight) = (Bytes::new(transmitted), Bytes::new(in_flight));
+                settled += bytes;
+                control.on_loss(&loss);
             }
             Operation::Sent { gap, bytes } => {
                 now += gap;
                 in_flight += bytes;
                 last_sent = now;
-                control.on_sent(&Sent::new(now, Bytes::new(bytes), Bytes::new(in_flight)));
+                transmitted += bytes;
+                let mut sent = Sent::new(now, Bytes::new(bytes), Bytes::new(in_flight));
+                sent.end = Bytes::new(transmitted);
+                control.on_sent(&sent);
             }
-            Operation::Spurious => control.on_spurious_loss(&Spurious::new(now, flow.mss)),
+            Operation::Spurious => control.on_spurious_loss(&Spurious::new(now, mss)),
+            Operation::Demand { size } => {
+                control.on_demand(&Demand::new(now, size.map(Bytes::new)));
+            }
+            Operation::Restart { idle } => control.on_restart(now, idle),
+            Operation::MssChange { mss: new } => {
+                mss = Bytes::new(new);
+                control.on_mss_change(mss);
+            }
             Operation::Notification => control.on_notification(&Notification::new(now)),
             Operation::Timer => {
                 if let Some(at) = control.next_timer() {
@@ -110,7 +138,7 @@ fn run(algorithm: &AnyAlgorithm, flow: &Flow, operations: &[Operation]) {
                 }
             }
         }
-        assert_within_bounds(name, control.limits(), flow);
+        assert_within_bounds(name, control.limits(), flow, mss);
     }
     control.gauges(&mut |gauge, value| assert!(value.is_finite(), "{name}: {gauge} is {value}"));
 }
@@ -152,12 +180,20 @@ fn extreme_parameters_do_not_overflow() {
         .collect();
     for name in NAMES {
         let defaults = AnyAlgorithm::named(name).unwrap();
-        for param in defaults.params() {
-            let Some((low, high)) = param.range.split_once(" to ") else { continue };
-            for extreme in [low, high] {
+        let extremes: Vec<(&str, &str)> = defaults
+            .params()
+            .iter()
+            .filter_map(|param| Some((param.name, param.range.split_once(" to ")?)))
+            .flat_map(|(name, (low, high))| [(name, low), (name, high)])
+            .collect();
+        // Two at a time: products overflow together.
+        for (i, first) in extremes.iter().enumerate() {
+            for second in &extremes[i..] {
                 let mut algorithm = defaults;
-                assert_eq!(algorithm.set(param.name, extreme), Ok(()), "{name}.{}", param.name);
-                for bps in LINE_RATES {
+                for (param, value) in [first, second] {
+                    assert_eq!(algorithm.set(param, value), Ok(()), "{name}.{param}");
+                }
+                for bps in [LINE_RATES[0], LINE_RATES[4]] {
                     let flow = Flow::new(Bytes::from_kb(64), Rate::from_bps(bps));
                     run(&algorithm, &flow, &operations);
                 }
@@ -174,6 +210,6 @@ fn time_zero_and_never_are_survived() {
         let forever = Ack::new(Time::MAX, Time::ZERO, Bytes::MAX).with_rtt(Span::MAX);
         control.on_ack(&forever);
         control.on_ack(&forever);
-        assert_within_bounds(name, control.limits(), &flow);
+        assert_within_bounds(name, control.limits(), &flow, flow.mss);
     }
 }

@@ -1,4 +1,4 @@
-//! Every registered algorithm has its page, which tells its names and parameters.
+//! Every registered algorithm has its page, which tells its name, presets, code and departures.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

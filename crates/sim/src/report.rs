@@ -149,7 +149,7 @@ impl Books {
 
 pub(crate) fn report(built: &mut Built, info: RunInfo) -> Report {
     let books = books(built);
-    debug_assert!(books.balance(), "{books:?}");
+    assert!(books.balance(), "packets were lost or made up: {books:?}");
     let queues = queues(built);
     let measured = built.net.now.since(info.measured_from);
     let flows: Vec<_> =
@@ -245,9 +245,9 @@ fn queues(built: &mut Built) -> Vec<QueueResult> {
             let lengths = port.occupancy.finish(now);
             QueueResult {
                 name,
-                mean: lengths.mean().unwrap_or(0.0),
-                p99: lengths.quantile(0.99).unwrap_or(0.0),
-                max: lengths.max() as f64,
+                mean: lengths.mean().unwrap_or(f64::NAN),
+                p99: lengths.quantile(0.99).unwrap_or(f64::NAN),
+                max: if lengths.total() > 0 { lengths.max() as f64 } else { f64::NAN },
                 drops: port.counters.drops,
                 marks: port.counters.marks,
                 pauses: port.counters.pauses,

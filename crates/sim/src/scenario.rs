@@ -145,11 +145,12 @@ pub struct Switch {
     #[serde(deserialize_with = "quantity::size")]
     #[schemars(with = "String")]
     pub buffer: Bytes,
-    /// Without PFC: what an egress queue may hold, as a multiple of the free buffer.
+    /// What an egress queue that PFC does not protect may hold, as a multiple of the free buffer: all
+    /// queues without PFC, those of ACKs in their own class with it.
     #[serde(deserialize_with = "quantity::alpha")]
     #[schemars(with = "f64")]
     pub alpha: Fraction,
-    /// Without PFC: most bytes of an egress queue, instead of the dynamic threshold.
+    /// Most bytes of such a queue, instead of the dynamic threshold.
     #[serde(deserialize_with = "quantity::optional_size")]
     #[schemars(with = "Option<String>")]
     pub queue_limit: Option<Bytes>,

@@ -83,6 +83,22 @@ fn is_one_line(text: &str) -> bool {
 }
 
 #[test]
+fn thresholds_that_are_never_reached_are_refused() {
+    // 5 ports of 10 and 25 Gb/s keep some 40 KB of headroom of the buffer's 1 MB.
+    check(&[("alpha = 0.125", "xoff = \"999KB\"", (24, 8), &["999KB", "never reached", "lower"])]);
+}
+
+#[test]
+fn published_results_belong_to_a_scheme() {
+    check(&[(
+        "[cc.slow]",
+        "[published.timley]\nrtt_mean = \"1us\"\n[cc.slow]",
+        (42, 1),
+        &["\"timley\"", "mean \"timely\""],
+    )]);
+}
+
+#[test]
 fn unknown_names_come_with_the_nearest_known_one() {
     check(&[
         ("warmup =", "warmpu =", (5, 1), &["field \"warmpu\"", "mean \"warmup\""]),

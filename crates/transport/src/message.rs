@@ -36,6 +36,7 @@
 //! assert!(client.next_timer(Time::ZERO).unwrap() > Time::ZERO);
 //! ```
 
+mod config;
 mod endpoint;
 pub mod pacing;
 mod packet;
@@ -45,9 +46,8 @@ pub mod rtt;
 mod send_times;
 mod sender;
 
-pub use endpoint::{
-    Config, ConfigError, Endpoint, Event, Operation, Outgoing, Purpose, Role, Starter,
-};
+pub use config::{Config, ConfigError};
+pub use endpoint::{Endpoint, Event, Operation, Outgoing, Purpose, Role, Starter};
 pub use packet::{Ack, Body, Data, MAX_SEGMENT_PACKETS, Nack, Packet, PacketSet};
 pub use receiver::Receiver;
 pub use sender::{Sample, Sender};

@@ -14,11 +14,11 @@ use incast_cc::Fraction;
 pub(crate) struct BufferConfig {
     /// Bytes in all.
     pub(crate) total: u64,
-    /// The dynamic threshold's factor for egress queues, without PFC.
+    /// The dynamic threshold's factor for egress queues that PFC does not protect.
     pub(crate) alpha: Fraction,
     /// PFC, for the data class.
     pub(crate) pfc: Option<PfcConfig>,
-    /// Most bytes of one egress queue, without PFC.
+    /// Most bytes of one egress queue that PFC does not protect, instead.
     pub(crate) queue_limit: Option<u64>,
 }
 

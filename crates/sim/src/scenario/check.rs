@@ -46,6 +46,11 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Fault> {
     for name in scenario.cc.keys() {
         scenario.resolve(name)?;
     }
+    for name in scenario.published.keys() {
+        scenario
+            .resolve(name)
+            .map_err(|fault| Fault::at([&"published", name], fault.into_message()))?;
+    }
     Ok(())
 }
 
@@ -190,6 +195,16 @@ fn check_switch(scenario: &Scenario) -> Result<(), Fault> {
                     switch.buffer
                 );
                 return Err(Fault::at([&"switch", &"buffer"], message));
+            }
+            let shared = switch.buffer.saturating_sub(reserved);
+            if let Some(xoff) = switch.pfc.xoff
+                && xoff > shared
+            {
+                let message = format!(
+                    "an XOFF threshold of {xoff} is never reached: {} shares {shared}; make it lower",
+                    net.switches[number]
+                );
+                return Err(Fault::at([&"switch", &"pfc", &"xoff"], message));
             }
         }
     }

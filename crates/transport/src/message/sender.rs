@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use incast_cc::parts::Pacer;
 use incast_cc::{Bytes, CongestionControl, LossCause, Pacing, Rate, RttSample, Span, Time};
 
-use super::endpoint::Config;
+use super::config::Config;
 use super::packet::{Ack, Data, Nack, PacketSet};
 use super::rate::{Completion, RateComputation, Transmission};
 use super::rtt::{BurstSize, RttMeasurement};
