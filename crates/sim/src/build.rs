@@ -18,7 +18,7 @@ use crate::network::switch::Switch;
 use crate::network::trace::{Trace, TraceConfig};
 use crate::network::{Component, ComponentKind, Network as Net};
 use crate::scenario::{HostGroup, Network, Operation, Scenario, Traffic};
-use crate::topology::{Cable, Topology};
+use crate::topology::{Cable, Node, Topology};
 
 /// One connection of the scenario's traffic.
 #[derive(Clone, Debug)]
@@ -193,6 +193,7 @@ fn assemble(
             endpoint,
             nic,
             timer,
+            incoming(cable) as u32,
             wire_format(scenario),
             start,
             Trace::new(traces),
@@ -217,12 +218,12 @@ fn assemble(
         let threshold = scenario.switch.ecn_threshold.map(Bytes::get);
         switches.push(Switch::new(out, routes, buffer, threshold, start, Trace::new(traces)));
     }
-    let links = topology
-        .cables
-        .iter()
-        .enumerate()
-        .flat_map(|(i, cable)| [(i * 2, cable), (i * 2 + 1, cable)])
-        .map(|(link, cable)| Link::new(cable.rate, cable.delay, arrivals[link]))
+    let links = (0..topology.cables.len() * 2)
+        .map(|link| {
+            let cable = &topology.cables[link / 2];
+            let to_host = matches!(cable.ends[1 - link % 2], Node::Host(_));
+            Link::new(cable.rate, cable.delay, arrivals[link], to_host)
+        })
         .collect();
     let calendar = Calendar::new(numbers.components.len());
     Net {

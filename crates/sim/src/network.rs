@@ -101,14 +101,19 @@ impl Network {
                 switches[node].send(now, component.port, links, calendar);
             }
             ComponentKind::HostArrival => {
-                let frame = links[component.link as usize].arrive(calendar);
+                hosts[node].catch_up(now, links);
+                let frame = links[component.link as usize].arrive_announced(calendar);
                 hosts[node].on_arrival(now, &frame, links, calendar);
             }
             ComponentKind::HostPort | ComponentKind::HostTimer => {
                 hosts[node].work(now, links, calendar);
             }
-            ComponentKind::HostStart => hosts[node].start_measurement(),
+            ComponentKind::HostStart => {
+                hosts[node].catch_up(now, links);
+                hosts[node].start_measurement();
+            }
             ComponentKind::HostInterval => {
+                hosts[node].catch_up(now, links);
                 hosts[node].sample();
                 calendar.schedule(id, now + self.interval);
             }
@@ -123,6 +128,9 @@ impl Network {
     /// Ends the measurement; an interval that ends with a complete run counts.
     pub(crate) fn finish(&mut self, complete: bool) {
         let now = self.now;
+        for host in &mut self.hosts {
+            host.catch_up(now, &mut self.links);
+        }
         if complete && now.as_ps().is_multiple_of(self.interval.as_ps()) {
             let from = Time::from_ps(now.as_ps() - self.interval.as_ps());
             self.hosts.iter_mut().for_each(Host::sample);

@@ -1,6 +1,6 @@
 //! What is on a link and in a queue.
 
-use incast_transport::message::Packet;
+use incast_transport::message::{Ack, Body, Packet};
 
 /// Traffic classes; a higher one is served first.
 pub(crate) const CLASSES: usize = 2;
@@ -19,32 +19,62 @@ pub(crate) struct Frame {
     /// Bytes on the wire.
     pub(crate) wire: u16,
     pub(crate) class: u8,
-    pub(crate) kind: FrameKind,
+    flags: u8,
     pub(crate) packet: Packet,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FrameKind {
-    Packet,
-    /// A packet that a switch has marked (ECN CE).
-    Marked,
-    /// PFC XOFF for the frame's class.
-    Pause,
-    /// PFC XON for the frame's class.
-    Resume,
-}
+/// A switch has marked it (ECN CE).
+const MARKED: u8 = 1;
+/// Its arrival at a host does no more than count.
+const QUIET: u8 = 2;
+/// PFC XOFF for the frame's class.
+const PAUSE: u8 = 4;
+/// PFC XON.
+const RESUME: u8 = 8;
 
 impl Frame {
+    pub(crate) fn new(destination: u32, wire: u16, class: u8, packet: Packet) -> Self {
+        let quiet =
+            matches!(&packet.body, Body::Data(data) if data.attempt == 0 && !data.ack_request);
+        Self { destination, wire, class, flags: if quiet { QUIET } else { 0 }, packet }
+    }
+
     pub(crate) fn pfc(class: u8, pause: bool) -> Self {
-        use incast_transport::message::{Ack, Body};
-        let kind = if pause { FrameKind::Pause } else { FrameKind::Resume };
         let packet = Packet { connection: 0, body: Body::Ack(Ack { segment: 0, ce_bytes: 0 }) };
-        Self { destination: 0, wire: PFC_FRAME_BYTES, class, kind, packet }
+        let flags = if pause { PAUSE } else { RESUME };
+        Self { destination: 0, wire: PFC_FRAME_BYTES, class, flags, packet }
     }
 
     #[inline]
     pub(crate) const fn is_pfc(&self) -> bool {
-        matches!(self.kind, FrameKind::Pause | FrameKind::Resume)
+        self.flags & (PAUSE | RESUME) != 0
+    }
+
+    pub(crate) const fn is_pause(&self) -> bool {
+        self.flags & PAUSE != 0
+    }
+
+    #[inline]
+    pub(crate) const fn is_marked(&self) -> bool {
+        self.flags & MARKED != 0
+    }
+
+    pub(crate) const fn mark(&mut self) {
+        self.flags |= MARKED;
+    }
+
+    /// Whether its arrival at a host changes nothing but counters: it is neither the last packet of
+    /// a burst nor a retransmission, and nothing before it can be missing. So nobody need hear of
+    /// it before the next frame that is not quiet arrives.
+    #[inline]
+    pub(crate) const fn is_quiet(&self) -> bool {
+        self.flags & QUIET != 0
+    }
+
+    /// Something before it may be missing: the receiver must look at it when it arrives.
+    #[inline]
+    pub(crate) const fn disquiet(&mut self) {
+        self.flags &= !QUIET;
     }
 }
 

@@ -4,7 +4,7 @@ use incast_cc::{Rate, Time};
 use incast_transport::message::{Endpoint, Event, Operation, Outgoing, Sender};
 
 use super::calendar::{Calendar, ComponentId};
-use super::frame::{ACK_CLASS, DATA_CLASS, Frame, FrameKind};
+use super::frame::{ACK_CLASS, DATA_CLASS, Frame};
 use super::link::Link;
 use super::port::Transmitter;
 use super::trace::{PacketEvent, Trace};
@@ -65,6 +65,8 @@ pub(crate) struct Host {
     pub(crate) endpoint: Endpoint,
     pub(crate) nic: Transmitter,
     timer: ComponentId,
+    /// The link that leads here.
+    incoming: u32,
     wire: WireFormat,
     pub(crate) sockets: Vec<Socket>,
     pub(crate) metrics: Vec<SocketMetrics>,
@@ -100,6 +102,7 @@ impl Host {
         endpoint: Endpoint,
         nic: Transmitter,
         timer: ComponentId,
+        incoming: u32,
         wire: WireFormat,
         start: Time,
         trace: Trace,
@@ -108,6 +111,7 @@ impl Host {
             endpoint,
             nic,
             timer,
+            incoming,
             wire,
             sockets: Vec::new(),
             metrics: Vec::new(),
@@ -148,9 +152,23 @@ impl Host {
             return self.work(now, links, calendar);
         }
         self.received.add(frame.wire);
-        if self.endpoint.handle(now, &frame.packet, frame.kind == FrameKind::Marked) {
+        if self.endpoint.handle(now, &frame.packet, frame.is_marked()) {
             self.work(now, links, calendar);
         }
+    }
+
+    /// Takes in the quiet frames that have arrived before `now`.
+    pub(crate) fn catch_up(&mut self, now: Time, links: &mut [Link]) {
+        while let Some((at, frame)) = links[self.incoming as usize].pop_before(now) {
+            self.on_quiet_arrival(at, &frame);
+        }
+    }
+
+    #[inline]
+    fn on_quiet_arrival(&mut self, at: Time, frame: &Frame) {
+        self.received.add(frame.wire);
+        let news = self.endpoint.handle(at, &frame.packet, frame.is_marked());
+        debug_assert!(!news && frame.is_quiet(), "{frame:?} is not quiet");
     }
 
     /// The timer has come, the NIC is free, or something has happened: posts what is due, sends what
@@ -187,8 +205,7 @@ impl Host {
             && let Some(Outgoing { connection, packet }) = self.endpoint.poll_reply(now)
         {
             let destination = self.sockets[connection as usize].peer;
-            let (kind, class) = (FrameKind::Packet, wire.ack_class);
-            return Some(Frame { destination, wire: wire.ack, class, kind, packet });
+            return Some(Frame::new(destination, wire.ack, wire.ack_class, packet));
         }
         if self.nic.is_paused(DATA_CLASS) {
             return None;
@@ -197,7 +214,7 @@ impl Host {
         let destination = self.sockets[connection as usize].peer;
         #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the MTU")]
         let bytes = wire.header + packet.payload() as u16;
-        Some(Frame { destination, wire: bytes, class: DATA_CLASS, kind: FrameKind::Packet, packet })
+        Some(Frame::new(destination, bytes, DATA_CLASS, packet))
     }
 
     #[inline]

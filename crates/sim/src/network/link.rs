@@ -15,7 +15,11 @@ pub(crate) struct Link {
     serializer: Serializer,
     /// The far end.
     arrival: ComponentId,
+    /// Whether the far end is a host, to which quiet frames need not be announced.
+    to_host: bool,
     flying: VecDeque<(Time, Frame)>,
+    /// When frames that are not quiet arrive at a host.
+    announced: VecDeque<Time>,
 }
 
 /// Turns sizes into times at one rate.
@@ -45,9 +49,15 @@ impl Serializer {
 }
 
 impl Link {
-    pub(crate) fn new(rate: Rate, delay: Span, arrival: ComponentId) -> Self {
-        let flying = VecDeque::with_capacity(16);
-        Self { delay, serializer: Serializer::new(rate), arrival, flying }
+    pub(crate) fn new(rate: Rate, delay: Span, arrival: ComponentId, to_host: bool) -> Self {
+        Self {
+            delay,
+            serializer: Serializer::new(rate),
+            arrival,
+            to_host,
+            flying: VecDeque::with_capacity(16),
+            announced: VecDeque::with_capacity(16),
+        }
     }
 
     /// Puts a frame on the link; returns when its last bit has left the sender.
@@ -55,14 +65,21 @@ impl Link {
     pub(crate) fn transmit(&mut self, now: Time, frame: Frame, calendar: &mut Calendar) -> Time {
         let sent = now + self.serializer.time_for(frame.wire);
         let arrives = sent + self.delay;
-        if self.flying.is_empty() {
+        if self.to_host {
+            if !frame.is_quiet() {
+                if self.announced.is_empty() {
+                    calendar.schedule(self.arrival, arrives);
+                }
+                self.announced.push_back(arrives);
+            }
+        } else if self.flying.is_empty() {
             calendar.schedule(self.arrival, arrives);
         }
         self.flying.push_back((arrives, frame));
         sent
     }
 
-    /// The frame that arrives now.
+    /// The frame that arrives now at a switch.
     #[inline]
     pub(crate) fn arrive(&mut self, calendar: &mut Calendar) -> Frame {
         let (_, frame) =
@@ -71,6 +88,28 @@ impl Link {
             calendar.schedule(self.arrival, arrives);
         }
         frame
+    }
+
+    /// The frame that arrives now at a host, the quiet ones before it having been taken in.
+    #[inline]
+    pub(crate) fn arrive_announced(&mut self, calendar: &mut Calendar) -> Frame {
+        self.announced.pop_front();
+        if let Some(&arrives) = self.announced.front() {
+            calendar.schedule(self.arrival, arrives);
+        }
+        let (_, frame) =
+            self.flying.pop_front().unwrap_or_else(|| unreachable!("it was scheduled"));
+        frame
+    }
+
+    /// The next frame that has arrived before `now`.
+    #[inline]
+    pub(crate) fn pop_before(&mut self, now: Time) -> Option<(Time, Frame)> {
+        if self.flying.front().is_some_and(|&(arrives, _)| arrives < now) {
+            self.flying.pop_front()
+        } else {
+            None
+        }
     }
 
     /// What is on the link, for the books.

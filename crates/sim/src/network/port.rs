@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use incast_cc::{Span, Time};
 
 use super::calendar::{Calendar, ComponentId};
-use super::frame::{CLASSES, Frame, FrameKind};
+use super::frame::{CLASSES, Frame};
 use super::link::Link;
 use crate::metrics::Occupancy;
 
@@ -70,7 +70,7 @@ impl Transmitter {
     /// The far end says stop or go on.
     pub(crate) fn on_pfc(&mut self, now: Time, frame: &Frame) {
         let bit = 1 << frame.class;
-        if frame.kind == FrameKind::Pause {
+        if frame.is_pause() {
             if self.paused == 0 {
                 self.paused_since = now;
             }

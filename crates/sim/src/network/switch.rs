@@ -4,7 +4,7 @@ use incast_cc::Time;
 
 use super::buffer::{Admission, SharedBuffer};
 use super::calendar::Calendar;
-use super::frame::{CLASSES, DATA_CLASS, Frame, FrameKind};
+use super::frame::{CLASSES, DATA_CLASS, Frame};
 use super::link::Link;
 use super::port::Port;
 use super::trace::{PacketEvent, Trace};
@@ -17,6 +17,7 @@ pub(crate) struct Switch {
     buffer: SharedBuffer,
     /// Marks packets that find more than so many bytes in their queue, themselves counted.
     ecn_threshold: Option<u64>,
+    has_dropped: bool,
     start: Time,
     pub(crate) trace: Trace,
     /// Mean and greatest backlog of each port in each interval.
@@ -32,7 +33,8 @@ impl Switch {
         start: Time,
         trace: Trace,
     ) -> Self {
-        Self { ports, routes, buffer, ecn_threshold, start, trace, series: Vec::new() }
+        let (has_dropped, series) = (false, Vec::new());
+        Self { ports, routes, buffer, ecn_threshold, has_dropped, start, trace, series }
     }
 
     /// A frame has come in at `ingress`.
@@ -55,6 +57,7 @@ impl Switch {
         let queued = port.queued_bytes(frame.class);
         match self.buffer.admit(ingress, wire, queued, protected) {
             Admission::Dropped => {
+                self.has_dropped = true;
                 port.counters.drops += 1;
                 port.counters.dropped_bytes += wire;
                 self.trace.packet(now, egress, &frame, PacketEvent::Dropped);
@@ -70,10 +73,15 @@ impl Switch {
                 self.send(now, ingress, links, calendar);
             }
         }
+        if self.has_dropped {
+            // What was dropped left a gap before all of its connection that comes this way later.
+            // (Packets of a connection have one path; with several, none would be quiet.)
+            frame.disquiet();
+        }
         let port = &mut self.ports[egress as usize];
         let data = frame.packet.payload() > 0;
         if data && self.ecn_threshold.is_some_and(|threshold| queued + wire > threshold) {
-            frame.kind = FrameKind::Marked;
+            frame.mark();
             if now >= self.start {
                 port.counters.marks += 1;
             }

@@ -3,7 +3,7 @@
 use incast_cc::{Rate, Span, Time};
 use incast_transport::message::Body;
 
-use super::frame::{Frame, FrameKind};
+use super::frame::Frame;
 
 /// Which traces to keep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,12 +65,10 @@ impl PacketEvent {
 
 impl PacketRow {
     pub(crate) fn kind(&self) -> &'static str {
-        match (self.frame.kind, &self.frame.packet.body) {
-            (FrameKind::Pause, _) => "pause",
-            (FrameKind::Resume, _) => "resume",
-            (_, Body::Data(_)) => "data",
-            (_, Body::Ack(_)) => "ack",
-            (_, Body::Nack(_)) => "nack",
+        match &self.frame.packet.body {
+            Body::Data(_) => "data",
+            Body::Ack(_) => "ack",
+            Body::Nack(_) => "nack",
         }
     }
 
