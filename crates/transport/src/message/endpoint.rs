@@ -356,7 +356,7 @@ impl<C: CongestionControl> Endpoint<C> {
     /// `now` waits for the NIC alone and does not count.
     #[inline]
     pub fn next_timer(&self, now: Time) -> Option<Time> {
-        let mut next = self.pacing.next_release().unwrap_or(Time::MAX);
+        let mut next = self.pacing.next_release();
         if let Some(&(ready_at, _)) = self.replies.front()
             && ready_at > now
         {

@@ -58,7 +58,10 @@ impl PacingEngine {
     /// The earliest connection whose send time has come, now to be served; call until [`None`].
     #[inline]
     pub fn release(&mut self, now: Time) -> Option<u32> {
-        let (_, connection) = self.waiting.first().filter(|&(time, _)| time <= now)?;
+        if self.waiting.earliest() > now || now == Time::MAX {
+            return None;
+        }
+        let connection = self.waiting.first();
         self.waiting.set(connection, Time::MAX);
         self.put_back(connection);
         Some(connection)
@@ -85,10 +88,10 @@ impl PacingEngine {
         !self.ready.is_empty()
     }
 
-    /// When the next send time comes.
+    /// When the next send time comes; [`Time::MAX`] when none does.
     #[inline]
-    pub fn next_release(&self) -> Option<Time> {
-        self.waiting.first().map(|(time, _)| time)
+    pub fn next_release(&self) -> Time {
+        self.waiting.earliest()
     }
 }
 
@@ -131,13 +134,13 @@ mod tests {
         let mut engine = engine(1);
         engine.schedule(0, Some(at(50)));
         engine.schedule(0, Some(at(20)));
-        assert_eq!(engine.next_release(), Some(at(20)));
+        assert_eq!(engine.next_release(), at(20));
         engine.schedule(0, Some(at(80)));
-        assert_eq!(engine.next_release(), Some(at(80)));
+        assert_eq!(engine.next_release(), at(80));
         assert_eq!(engine.release(at(60)), None);
         assert_eq!(engine.release(at(80)), Some(0));
         engine.schedule(0, None);
         assert_eq!(engine.serve(), Some(0), "being served is not interrupted");
-        assert!(!engine.has_ready() && engine.next_release().is_none());
+        assert!(!engine.has_ready() && engine.next_release() == Time::MAX);
     }
 }

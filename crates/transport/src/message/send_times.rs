@@ -2,67 +2,65 @@
 
 use incast_cc::Time;
 
-/// A tournament over the send times of all connections: every inner node names the earlier of its
-/// two children, the lower index winning ties. Changing one time replays the matches on its way up,
-/// log2(n) of them; nothing is allocated and nothing goes stale.
+/// The send times of all connections as the leaves of a tree, whose inner nodes have the least time
+/// below them. Changing one time goes up as far as it makes a difference; nothing is allocated and
+/// nothing goes stale.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SendTimes {
-    /// One per connection, and [`Time::MAX`] for places that are not taken: a power of two of them.
-    times: Vec<Time>,
-    /// The winner below each inner node; the root is node 1.
-    winners: Vec<u32>,
+    /// The root is node 1, the children of node n are 2n and 2n + 1, and connection i is leaf
+    /// `leaves + i`. Places that are not taken have [`Time::MAX`].
+    tree: Vec<Time>,
+    /// A power of two.
+    leaves: usize,
 }
 
 impl SendTimes {
     /// Makes room for connection `index`.
     pub(super) fn reserve(&mut self, index: u32) {
-        if (index as usize) < self.times.len() {
+        if (index as usize) < self.leaves {
             return;
         }
-        let places = (index as usize + 1).next_power_of_two().max(2);
-        self.times.resize(places, Time::MAX);
-        self.winners = vec![0; places];
-        for node in (1..places).rev() {
-            self.winners[node] = self.match_below(node);
+        let leaves = (index as usize + 1).next_power_of_two().max(2);
+        let mut tree = vec![Time::MAX; leaves * 2];
+        tree[leaves..leaves + self.leaves].copy_from_slice(&self.tree[self.leaves..]);
+        for node in (1..leaves).rev() {
+            tree[node] = tree[node * 2].min(tree[node * 2 + 1]);
         }
+        (self.tree, self.leaves) = (tree, leaves);
     }
 
     /// The send time of `index` is `time`; [`Time::MAX`] is none.
     #[inline]
     pub(super) fn set(&mut self, index: u32, time: Time) {
-        self.times[index as usize] = time;
-        // Leaves follow the inner nodes: this one's parent is half its number.
-        let mut node = index as usize + self.times.len();
+        let tree = &mut self.tree[..self.leaves * 2];
+        let mut node = self.leaves + index as usize;
+        tree[node] = time;
         while node > 1 {
+            let least = tree[node].min(tree[node ^ 1]);
             node /= 2;
-            let winner = self.match_below(node);
-            let before = std::mem::replace(&mut self.winners[node], winner);
-            if before != index && winner != index {
-                return; // it lost before and loses now: nothing changes further up
+            if tree[node] == least {
+                return;
             }
+            tree[node] = least;
         }
     }
 
-    /// The connection with the earliest send time, if there is one.
+    /// The earliest send time, [`Time::MAX`] when there is none.
     #[inline]
-    pub(super) fn first(&self) -> Option<(Time, u32)> {
-        let &index = self.winners.get(1)?;
-        let time = self.times[index as usize];
-        (time < Time::MAX).then_some((time, index))
+    pub(super) fn earliest(&self) -> Time {
+        self.tree.get(1).copied().unwrap_or(Time::MAX)
     }
 
-    /// The earlier of the two children of an inner node.
+    /// The connection with the earliest send time, the lowest of several; some connection when there
+    /// is none.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "connections are numbered in 32 bits")]
-    fn match_below(&self, node: usize) -> u32 {
-        let (left, leaves) = (node * 2, self.times.len());
-        let (left, right) = if left >= leaves {
-            ((left - leaves) as u32, (left + 1 - leaves) as u32)
-        } else {
-            (self.winners[left], self.winners[left + 1])
-        };
-        let left_wins = self.times[left as usize] <= self.times[right as usize];
-        if left_wins { left } else { right }
+    pub(super) fn first(&self) -> u32 {
+        let (earliest, mut node) = (self.earliest(), 1);
+        while node < self.leaves {
+            node = node * 2 + usize::from(self.tree[node * 2] != earliest);
+        }
+        (node - self.leaves) as u32
     }
 }
 
@@ -75,11 +73,11 @@ mod tests {
     #[test]
     fn nothing_is_first_of_nothing() {
         let mut times = SendTimes::default();
-        assert_eq!(times.first(), None);
+        assert_eq!(times.earliest(), Time::MAX);
         times.reserve(0);
-        assert_eq!(times.first(), None);
+        assert_eq!(times.earliest(), Time::MAX);
         times.set(0, Time::ZERO);
-        assert_eq!(times.first(), Some((Time::ZERO, 0)));
+        assert_eq!((times.earliest(), times.first()), (Time::ZERO, 0));
     }
 
     proptest! {
@@ -93,8 +91,9 @@ mod tests {
                 times.reserve(index);
                 times.set(index, at);
                 plain[index as usize] = at;
-                let least = (0_u32..).zip(&plain).map(|(index, &at)| (at, index)).min();
-                prop_assert_eq!(times.first(), least.filter(|(at, _)| *at < Time::MAX));
+                let (at, first) = (0_u32..).zip(&plain).map(|(i, &at)| (at, i)).min().unwrap();
+                prop_assert_eq!(times.earliest(), at);
+                prop_assert!(at == Time::MAX || times.first() == first);
             }
         }
     }
