@@ -92,3 +92,75 @@ impl Simulation {
         report(&mut self.built, self.info)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Document;
+
+    /// Reads and writes in both directions through two switches.
+    const TWO_WAY: &str = r#"
+        title = "two ways"
+        [run]
+        duration = "6ms"
+        warmup = "1ms"
+        schemes = ["timely"]
+        [[network.dumbbell.left]]
+        name = "a"
+        count = 5
+        rate = "10Gbps"
+        delay = "1us"
+        [[network.dumbbell.right]]
+        name = "b"
+        count = 4
+        rate = "10Gbps"
+        delay = "2us"
+        [network.dumbbell.bottleneck]
+        rate = "20Gbps"
+        delay = "3us"
+        [[traffic]]
+        from = "a"
+        to = "b0"
+        message = "300KB"
+        count = 3
+        every = "500us"
+        [[traffic]]
+        from = "b"
+        to = "a"
+        operation = "read"
+        message = "40KB"
+        count = 5
+        every = "100us"
+        start_spread = "50us"
+    "#;
+
+    fn run(text: &str, scheme: &str, all_are_events: bool) -> (String, u64) {
+        let document = Document::parse(text.to_owned(), "two-way.toml").unwrap();
+        let traces = TraceConfig { queues: true, flows: true, packets: true };
+        let mut run = Simulation::new(document.scenario(), scheme, 7, traces).unwrap();
+        for switch in &mut run.built.net.switches {
+            switch.has_dropped |= all_are_events;
+        }
+        while run.advance(10_000) {}
+        let mut report = run.finish();
+        let events = std::mem::take(&mut report.summary.events);
+        (format!("{:?} {:?} {:?}", report.summary, report.books, report.tables), events)
+    }
+
+    #[test]
+    fn frames_that_are_no_events_change_nothing() {
+        for switch in [
+            "[switch]\nbuffer = \"600KB\"\n[switch.pfc]\nenabled = true",
+            "[switch]\nbuffer = \"100KB\"\necn_threshold = \"30KB\"",
+            "[switch]\nbuffer = \"150KB\"\n[transport]\nack_priority = false\nrto_min = \"100us\"",
+        ] {
+            let text = format!("{TWO_WAY}\n{switch}");
+            for scheme in ["timely", "line-rate"] {
+                let (quiet, fewer) = run(&text, scheme, false);
+                let (loud, events) = run(&text, scheme, true);
+                assert!(quiet == loud, "{scheme}, {switch}");
+                assert!(fewer < events, "or it shows nothing");
+            }
+        }
+    }
+}

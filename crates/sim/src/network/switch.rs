@@ -17,7 +17,7 @@ pub(crate) struct Switch {
     buffer: SharedBuffer,
     /// Marks packets that find more than so many bytes in their queue, themselves counted.
     ecn_threshold: Option<u64>,
-    has_dropped: bool,
+    pub(crate) has_dropped: bool,
     start: Time,
     pub(crate) trace: Trace,
     /// Mean and greatest backlog of each port in each interval.
