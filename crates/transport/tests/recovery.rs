@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use incast_cc::{
-    Ack, Bytes, CongestionControl, Flow, Limits, Loss, LossCause, Rate, Span, Spurious, Time,
+    Ack, Bytes, CongestionControl, Flow, Limits, Loss, LossCause, Rate, Sent, Span, Spurious, Time,
 };
 use incast_transport::message::{
     Body, Config, Data, Endpoint, Event, Operation, Packet, Purpose, Role,
@@ -19,6 +19,8 @@ fn ms(n: u64) -> Time {
 /// What an algorithm is told.
 #[derive(Default)]
 struct Told {
+    sent: Vec<Sent>,
+    limited_acks: u64,
     losses: Vec<Loss>,
     spurious: Vec<Spurious>,
     timer_calls: u64,
@@ -26,13 +28,18 @@ struct Told {
 
 #[derive(Clone)]
 struct Fixed {
-    rate: Rate,
+    limits: Limits,
     told: Arc<Mutex<Told>>,
     timer: Option<(Time, Span)>,
 }
 
 impl CongestionControl for Fixed {
-    fn on_ack(&mut self, _ack: &Ack<'_>) {}
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        self.told.lock().unwrap().limited_acks += u64::from(ack.cwnd_limited);
+    }
+    fn on_sent(&mut self, sent: &Sent) {
+        self.told.lock().unwrap().sent.push(*sent);
+    }
     fn on_loss(&mut self, loss: &Loss) {
         self.told.lock().unwrap().losses.push(*loss);
     }
@@ -40,7 +47,7 @@ impl CongestionControl for Fixed {
         self.told.lock().unwrap().spurious.push(*spurious);
     }
     fn limits(&self) -> Limits {
-        Limits::rate(self.rate)
+        self.limits
     }
     fn on_timer(&mut self, now: Time) {
         self.told.lock().unwrap().timer_calls += 1;
@@ -65,9 +72,13 @@ struct Pair {
 
 impl Pair {
     fn new(rate: Rate, timer: Option<Span>) -> Self {
+        Self::with_limits(Limits::rate(rate), timer)
+    }
+
+    fn with_limits(limits: Limits, timer: Option<Span>) -> Self {
         let told = Arc::new(Mutex::new(Told::default()));
         let timer = timer.map(|every| (Time::ZERO + every, every));
-        let fixed = Fixed { rate, told: told.clone(), timer };
+        let fixed = Fixed { limits, told: told.clone(), timer };
         let end = |role| {
             let fixed = fixed.clone();
             let start = move |_: &Flow, _: Purpose| fixed.clone();
@@ -221,4 +232,28 @@ fn timers_of_an_algorithm_are_asked_for_once() {
     pair.run(ms(20), DELAY, |_, _, _| false);
     assert_eq!(pair.told.lock().unwrap().timer_calls, 399, "every 50 us");
     assert!(pair.turns < 4 * pair.sent, "{} turns for {} packets", pair.turns, pair.sent);
+}
+
+#[test]
+fn window_is_kept_while_losses_are_repaired() {
+    // Three segments of 64 KB fit; every 50th packet is lost, those sent again included.
+    let cwnd = Bytes::from_kb(200);
+    let mut pair = Pair::with_limits(Limits::window(cwnd), None);
+    for _ in 0..50 {
+        pair.post(Operation::Write { bytes: 300_000 });
+    }
+    let mut packets = 0;
+    pair.run(ms(500), DELAY, |from, _, _| {
+        packets += u64::from(from == 0);
+        from == 0 && packets % 50 == 0
+    });
+    assert_eq!(pair.delivered.len(), 50);
+    let told = pair.told.lock().unwrap();
+    assert!(told.losses.len() > 50 && told.sent.iter().any(|sent| sent.retransmission));
+    for sent in &told.sent {
+        let alone = sent.in_flight == sent.bytes;
+        assert!(sent.in_flight <= cwnd || alone, "{sent:?} exceeds the window");
+    }
+    assert!(told.limited_acks > 100, "the window, not the application, held the data back");
+    assert!(told.sent.last().unwrap().app_limited && !told.sent[0].app_limited);
 }
