@@ -11,6 +11,9 @@ use incast_transport::message::{
 };
 
 const DELAY: Span = Span::from_us(5);
+/// Between these moves the window of a test that has one: to the least at a loss, up by 10 KB an ACK.
+const LEAST_WINDOW: Bytes = Bytes::from_kb(70);
+const LARGEST_WINDOW: Bytes = Bytes::from_kb(400);
 
 fn ms(n: u64) -> Time {
     Time::ZERO + Span::from_ms(n)
@@ -19,7 +22,8 @@ fn ms(n: u64) -> Time {
 /// What an algorithm is told.
 #[derive(Default)]
 struct Told {
-    sent: Vec<Sent>,
+    /// With the window at that time.
+    sent: Vec<(Sent, Bytes)>,
     limited_acks: u64,
     losses: Vec<Loss>,
     spurious: Vec<Spurious>,
@@ -36,12 +40,18 @@ struct Fixed {
 impl CongestionControl for Fixed {
     fn on_ack(&mut self, ack: &Ack<'_>) {
         self.told.lock().unwrap().limited_acks += u64::from(ack.cwnd_limited);
+        if self.limits.cwnd < Bytes::MAX {
+            self.limits.cwnd = (self.limits.cwnd + Bytes::from_kb(10)).min(LARGEST_WINDOW);
+        }
     }
     fn on_sent(&mut self, sent: &Sent) {
-        self.told.lock().unwrap().sent.push(*sent);
+        self.told.lock().unwrap().sent.push((*sent, self.limits.cwnd));
     }
     fn on_loss(&mut self, loss: &Loss) {
         self.told.lock().unwrap().losses.push(*loss);
+        if self.limits.cwnd < Bytes::MAX {
+            self.limits.cwnd = LEAST_WINDOW;
+        }
     }
     fn on_spurious_loss(&mut self, spurious: &Spurious) {
         self.told.lock().unwrap().spurious.push(*spurious);
@@ -236,24 +246,23 @@ fn timers_of_an_algorithm_are_asked_for_once() {
 
 #[test]
 fn window_is_kept_while_losses_are_repaired() {
-    // Three segments of 64 KB fit; every 50th packet is lost, those sent again included.
-    let cwnd = Bytes::from_kb(200);
-    let mut pair = Pair::with_limits(Limits::window(cwnd), None);
+    // Six segments of 64 KB fit, one after a loss; every 300th packet is lost.
+    let mut pair = Pair::with_limits(Limits::window(LARGEST_WINDOW), None);
     for _ in 0..50 {
         pair.post(Operation::Write { bytes: 300_000 });
     }
     let mut packets = 0;
     pair.run(ms(500), DELAY, |from, _, _| {
         packets += u64::from(from == 0);
-        from == 0 && packets % 50 == 0
+        from == 0 && packets % 300 == 0
     });
     assert_eq!(pair.delivered.len(), 50);
     let told = pair.told.lock().unwrap();
-    assert!(told.losses.len() > 50 && told.sent.iter().any(|sent| sent.retransmission));
-    for sent in &told.sent {
+    assert!(told.losses.len() > 20 && told.sent.iter().any(|(sent, _)| sent.retransmission));
+    for (sent, cwnd) in &told.sent {
         let alone = sent.in_flight == sent.bytes;
-        assert!(sent.in_flight <= cwnd || alone, "{sent:?} exceeds the window");
+        assert!(sent.in_flight <= *cwnd || alone, "{sent:?} exceeds the window of {cwnd}");
     }
     assert!(told.limited_acks > 100, "the window, not the application, held the data back");
-    assert!(told.sent.last().unwrap().app_limited && !told.sent[0].app_limited);
+    assert!(told.sent.last().unwrap().0.app_limited && !told.sent[0].0.app_limited);
 }
