@@ -60,13 +60,18 @@ impl Network {
         }
     }
 
-    /// The numbers of the hosts that `name` stands for: a group, or one host.
+    /// The numbers of the hosts that `name` stands for, a group or one host, ascending: hosts are
+    /// numbered group by group.
     pub(crate) fn hosts_called(&self, name: &str, net: &Topology) -> Vec<u32> {
-        let members: Vec<String> =
-            self.groups().filter(|group| group.name == name).flat_map(hosts_named).collect();
-        let wanted =
-            |host: &String| if members.is_empty() { host == name } else { members.contains(host) };
-        (0..).zip(&net.hosts).filter(|(_, host)| wanted(host)).map(|(number, _)| number).collect()
+        let mut first = 0;
+        for group in self.groups() {
+            let end = first + group.count.unwrap_or(1);
+            if group.name == name {
+                return (first..end).collect();
+            }
+            first = end;
+        }
+        (0..).zip(&net.hosts).filter(|(_, host)| *host == name).map(|(number, _)| number).collect()
     }
 }
 

@@ -1,5 +1,7 @@
 //! What is connected to what.
 
+use std::collections::VecDeque;
+
 use incast_cc::{Rate, Span};
 
 /// Nodes and cables. Nodes are numbered in the order in which they are described: the order of
@@ -79,48 +81,56 @@ impl Topology {
     }
 
     /// For each switch the port towards each host, by a shortest path; the lowest port number where
-    /// several are as short.
+    /// several are as short. A host has one cable.
     pub(crate) fn routes(&self) -> Vec<Vec<u16>> {
         let ports = self.ports();
         let mut routes = vec![vec![0; self.hosts.len()]; self.switches.len()];
-        for host in 0..self.hosts.len() {
-            let distance = self.distances_to(host, &ports);
-            for (links, routes) in ports.switches.iter().zip(&mut routes) {
-                let nearest = links.iter().enumerate().min_by_key(|&(_, &(cable, end))| match self
-                    .cables[cable]
-                    .ends[1 - end]
-                {
-                    Node::Host(other) => {
-                        if other as usize == host {
-                            0
-                        } else {
-                            u32::MAX
-                        }
-                    }
-                    Node::Switch(other) => distance[other as usize],
-                });
-                routes[host] =
-                    nearest.map_or(0, |(port, _)| u16::try_from(port).unwrap_or(u16::MAX));
+        for (destination, links) in ports.switches.iter().enumerate() {
+            let attached: Vec<_> = (0..)
+                .zip(links)
+                .filter_map(|(port, &link)| match self.far_end(link) {
+                    Node::Host(host) => Some((port, host as usize)),
+                    Node::Switch(_) => None,
+                })
+                .collect();
+            let distance = self.distances_to(destination, &ports);
+            for (switch, routes) in routes.iter_mut().enumerate() {
+                let towards = self.port_towards(&ports.switches[switch], &distance);
+                for &(port, host) in &attached {
+                    routes[host] = if switch == destination { port } else { towards };
+                }
             }
         }
         routes
     }
 
-    /// Links between each switch and a host.
-    fn distances_to(&self, host: usize, ports: &Ports) -> Vec<u32> {
+    /// The port whose far end is the switch at the least distance.
+    fn port_towards(&self, links: &[(usize, usize)], distance: &[u32]) -> u16 {
+        let nearest = (0..).zip(links).min_by_key(|&(_, &link)| match self.far_end(link) {
+            Node::Host(_) => u32::MAX,
+            Node::Switch(other) => distance[other as usize],
+        });
+        nearest.map_or(0, |(port, _)| port)
+    }
+
+    fn far_end(&self, (cable, end): (usize, usize)) -> Node {
+        self.cables[cable].ends[1 - end]
+    }
+
+    /// Links between each switch and the switch `destination`.
+    #[expect(clippy::cast_possible_truncation, reason = "switches are numbered in 32 bits")]
+    fn distances_to(&self, destination: usize, ports: &Ports) -> Vec<u32> {
         let mut distance = vec![u32::MAX; self.switches.len()];
-        let mut reached: std::collections::VecDeque<(Node, u32)> = ports.hosts[host]
-            .iter()
-            .map(|&(cable, end)| (self.cables[cable].ends[1 - end], 1))
-            .collect();
-        while let Some((node, links)) = reached.pop_front() {
-            let Node::Switch(switch) = node else { continue };
-            if distance[switch as usize] <= links {
-                continue;
-            }
-            distance[switch as usize] = links;
-            for &(cable, end) in &ports.switches[switch as usize] {
-                reached.push_back((self.cables[cable].ends[1 - end], links + 1));
+        distance[destination] = 0;
+        let mut reached = VecDeque::from([destination as u32]);
+        while let Some(switch) = reached.pop_front() {
+            for &link in &ports.switches[switch as usize] {
+                if let Node::Switch(other) = self.far_end(link)
+                    && distance[other as usize] == u32::MAX
+                {
+                    distance[other as usize] = distance[switch as usize] + 1;
+                    reached.push_back(other);
+                }
             }
         }
         distance

@@ -8,6 +8,7 @@ use incast_transport::message::Config;
 use super::error::{Fault, suggestion};
 use super::{HostGroup, Network, Scenario};
 use crate::build::{headroom, hosts_named, topology};
+use crate::topology::Topology;
 
 /// Bounds that keep a slip of the pen from filling the memory; a switch's ports are numbered in 16 bits.
 const MAX_HOSTS: u64 = 60_000;
@@ -41,8 +42,9 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Fault> {
     check_run(scenario)?;
     check_network(scenario)?;
     check_transport(scenario)?;
-    check_switch(scenario)?;
-    check_traffic(scenario)?;
+    let net = topology(&scenario.network);
+    check_switch(scenario, &net)?;
+    check_traffic(scenario, &net)?;
     for name in scenario.cc.keys() {
         scenario.resolve(name)?;
     }
@@ -166,7 +168,7 @@ fn check_transport(scenario: &Scenario) -> Result<(), Fault> {
     Ok(())
 }
 
-fn check_switch(scenario: &Scenario) -> Result<(), Fault> {
+fn check_switch(scenario: &Scenario, net: &Topology) -> Result<(), Fault> {
     let switch = &scenario.switch;
     if let Some(limit) = switch.queue_limit
         && limit > switch.buffer
@@ -182,7 +184,6 @@ fn check_switch(scenario: &Scenario) -> Result<(), Fault> {
         return Err(Fault::at([&"switch", &"buffer"], message));
     }
     if switch.pfc.enabled {
-        let net = topology(&scenario.network);
         for (number, ports) in net.ports().switches.iter().enumerate() {
             let reserved: Bytes =
                 ports.iter().map(|&(cable, _)| headroom(scenario, &net.cables[cable])).sum();
@@ -211,19 +212,18 @@ fn check_switch(scenario: &Scenario) -> Result<(), Fault> {
     Ok(())
 }
 
-fn check_traffic(scenario: &Scenario) -> Result<(), Fault> {
+fn check_traffic(scenario: &Scenario, net: &Topology) -> Result<(), Fault> {
     if scenario.traffic.is_empty() {
         let message = "nobody sends anything; expected at least one [[traffic]]".into();
         return Err(Fault::at([&"traffic"], message));
     }
-    let net = topology(&scenario.network);
     let groups = scenario.network.group_names();
     let mut known: Vec<&str> = net.hosts.iter().map(String::as_str).collect();
     known.extend(groups);
     let (mut connections, mut messages) = (0_u64, 0_u64);
     for (i, traffic) in scenario.traffic.iter().enumerate() {
         let hosts = |field: &'static str, name: &str| {
-            let found = scenario.network.hosts_called(name, &net);
+            let found = scenario.network.hosts_called(name, net);
             if found.is_empty() {
                 let message = format!("unknown host {name:?}{}", suggestion(name, &known));
                 return Err(Fault::at([&"traffic", &i, &field], message));
@@ -231,9 +231,8 @@ fn check_traffic(scenario: &Scenario) -> Result<(), Fault> {
             Ok(found)
         };
         let (from, to) = (hosts("from", &traffic.from)?, hosts("to", &traffic.to)?);
-        let pairs =
-            from.iter().flat_map(|a| to.iter().map(move |b| (a, b))).filter(|(a, b)| a != b);
-        let pairs = pairs.count() as u64;
+        let to_itself = from.iter().filter(|host| to.binary_search(host).is_ok()).count();
+        let pairs = (from.len() * to.len() - to_itself) as u64;
         if pairs == 0 {
             let message = format!("{:?} would send to itself; expected another host", traffic.to);
             return Err(Fault::at([&"traffic", &i, &"to"], message));
