@@ -246,15 +246,15 @@ impl State {
         self.updated_at_ns = now_ns;
         let elapsed_q20 = (elapsed_ns << Fraction::BITS) / k.min_rtt_ns;
         let scale_q20 = |scaled: bool| if scaled { elapsed_q20 } else { ONE_Q20 };
-        let increase_scale_q20 = scale_q20(k.time_scaling != TimeScaling::Never);
-        let t_high_scale_q20 = increase_scale_q20;
+        // Of additive increase, and of the decrease above T_high.
+        let outer_scale_q20 = scale_q20(k.time_scaling != TimeScaling::Never);
         let gradient_scale_q20 = scale_q20(k.time_scaling == TimeScaling::Always);
 
         if rtt_ns < k.t_low_ns {
-            self.increase(k, k.delta_bps, increase_scale_q20);
+            self.increase(k, k.delta_bps, outer_scale_q20);
         } else if rtt_ns > k.t_high_ns {
             let cut_q20 = integer::cut_above_q20(k.beta_q20, rtt_ns, k.t_high_ns);
-            self.decrease(k, cut_q20, t_high_scale_q20);
+            self.decrease(k, cut_q20, outer_scale_q20);
         } else if !self.gradient.is_positive() {
             let falling = match k.hai_counts {
                 HaiCounts::Raw => self.gradient.falling(),
@@ -262,7 +262,7 @@ impl State {
             };
             let hai = falling >= k.hai_threshold;
             let step_bps = if hai { k.hai_delta_bps } else { k.delta_bps };
-            self.increase(k, step_bps, increase_scale_q20);
+            self.increase(k, step_bps, outer_scale_q20);
         } else {
             // beta * gradient: 2^20 * 2^39 fits, and the difference's eight bits go last.
             let cut_q28 = k.beta_q20 * self.gradient.magnitude_q8() / k.min_rtt_ns;

@@ -102,7 +102,7 @@ impl Network {
             }
             ComponentKind::HostArrival => {
                 hosts[node].catch_up(now, links);
-                let frame = links[component.link as usize].arrive_announced(calendar);
+                let frame = links[component.link as usize].arrive(calendar);
                 hosts[node].on_arrival(now, &frame, links, calendar);
             }
             ComponentKind::HostPort | ComponentKind::HostTimer => {

@@ -42,14 +42,18 @@ impl Histogram {
     /// Counts `value`, `weight` times.
     #[inline]
     pub fn add(&mut self, value: u64, weight: u64) {
-        let bucket = bucket(value);
+        self.count(bucket(value), weight);
+        self.sum += u128::from(value) * u128::from(weight);
+        self.max = self.max.max(value);
+    }
+
+    #[inline]
+    fn count(&mut self, bucket: usize, weight: u64) {
         if bucket.wrapping_sub(self.base) >= self.weights.len() {
             self.make_room(bucket);
         }
         self.weights[bucket - self.base] += weight;
         self.total += weight;
-        self.sum += u128::from(value) * u128::from(weight);
-        self.max = self.max.max(value);
     }
 
     #[cold]
@@ -111,9 +115,7 @@ impl Histogram {
     /// Adds what another one has counted.
     pub fn merge(&mut self, other: &Self) {
         for (low, _, weight) in other.buckets() {
-            let (sum, max) = (self.sum, self.max);
-            self.add(low, weight);
-            (self.sum, self.max) = (sum, max);
+            self.count(bucket(low), weight);
         }
         self.sum += other.sum;
         self.max = self.max.max(other.max);

@@ -79,26 +79,20 @@ impl Link {
         sent
     }
 
-    /// The frame that arrives now at a switch.
+    /// The frame whose arrival was announced; at a host the quiet ones before it have been taken in.
     #[inline]
     pub(crate) fn arrive(&mut self, calendar: &mut Calendar) -> Frame {
         let (_, frame) =
-            self.flying.pop_front().unwrap_or_else(|| unreachable!("it was scheduled"));
-        if let Some(&(arrives, _)) = self.flying.front() {
+            self.flying.pop_front().unwrap_or_else(|| unreachable!("it was announced"));
+        let next = if self.to_host {
+            self.announced.pop_front();
+            self.announced.front().copied()
+        } else {
+            self.flying.front().map(|&(arrives, _)| arrives)
+        };
+        if let Some(arrives) = next {
             calendar.schedule(self.arrival, arrives);
         }
-        frame
-    }
-
-    /// The frame that arrives now at a host, the quiet ones before it having been taken in.
-    #[inline]
-    pub(crate) fn arrive_announced(&mut self, calendar: &mut Calendar) -> Frame {
-        self.announced.pop_front();
-        if let Some(&arrives) = self.announced.front() {
-            calendar.schedule(self.arrival, arrives);
-        }
-        let (_, frame) =
-            self.flying.pop_front().unwrap_or_else(|| unreachable!("it was scheduled"));
         frame
     }
 

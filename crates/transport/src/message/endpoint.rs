@@ -424,9 +424,4 @@ impl<C: CongestionControl> Endpoint<C> {
     pub fn receiver(&self, connection: u32) -> &Receiver {
         &self.receivers[connection as usize]
     }
-
-    /// What is common to all connections.
-    pub const fn config(&self) -> &Config {
-        &self.config
-    }
 }

@@ -6,8 +6,8 @@
 
 use incast_cc::parts::RoundCounter;
 use incast_cc::{
-    Ack, Bytes, CongestionControl, Demand, Limits, Loss, LossCause, RttSample, Sent, Span,
-    Spurious, Time,
+    Ack, Bytes, CongestionControl, Demand, Limits, Loss, LossCause, Pacing, Rate, RttSample, Sent,
+    Span, Spurious, Time,
 };
 
 use super::rtt::RttMeasurement;
@@ -190,15 +190,11 @@ impl<C: CongestionControl> RateComputation<C> {
     }
 }
 
-/// An algorithm's rate, for reports: zero for one that has none.
-pub fn pacing_rate(limits: &Limits, srtt: Span) -> incast_cc::Rate {
+/// An algorithm's rate, or its window over the RTT; zero before the RTT is known.
+pub(super) fn pacing_rate(limits: &Limits, srtt: Span) -> Rate {
     match limits.pacing {
-        incast_cc::Pacing::Rate(rate) => rate,
-        incast_cc::Pacing::Window { .. } | incast_cc::Pacing::Unpaced if srtt.is_zero() => {
-            incast_cc::Rate::ZERO
-        }
-        incast_cc::Pacing::Window { .. } | incast_cc::Pacing::Unpaced => {
-            incast_cc::Rate::of(limits.cwnd, srtt)
-        }
+        Pacing::Rate(rate) => rate,
+        Pacing::Window { .. } | Pacing::Unpaced if srtt.is_zero() => Rate::ZERO,
+        Pacing::Window { .. } | Pacing::Unpaced => Rate::of(limits.cwnd, srtt),
     }
 }

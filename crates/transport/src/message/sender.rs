@@ -173,9 +173,8 @@ impl<C: CongestionControl> Sender<C> {
         if let Some(burst) = &self.burst {
             return Some(burst.next_at);
         }
-        let resending = !self.resend.is_empty();
         let allowed = if self.backoff > 0 {
-            resending && !self.probing
+            !self.resend.is_empty() && !self.probing
         } else if let Some(&first) = self.resend.front() {
             self.rate.admits(self.resend_bytes(first, config))
         } else if let Some(message) = self.messages.front() {
