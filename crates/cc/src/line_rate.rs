@@ -3,7 +3,7 @@
 //! It is what runs when only PFC protects the network, and what the closed-form tests run on.
 
 use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss};
-use crate::param::{Configurable, Info, Kind, Preset};
+use crate::param::{Configurable, Info, Kind, Need, Preset};
 use crate::units::{Fraction, Rate};
 use crate::{configurable_by_name, parameters};
 
@@ -32,7 +32,7 @@ impl Configurable for LineRate {
         summary: "no congestion control: each flow sends at line rate",
         kind: Kind::Fixed,
         signal: "none",
-        needs: "PFC, or it loses what exceeds the bottleneck",
+        needs: &[Need::Lossless],
         source: "the PFC baseline of TIMELY, SIGCOMM 2015",
     };
     const PRESETS: &'static [Preset] =

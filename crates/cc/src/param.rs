@@ -45,8 +45,8 @@ pub struct Info {
     pub kind: Kind,
     /// What it listens to.
     pub signal: &'static str,
-    /// What it needs of the switches.
-    pub needs: &'static str,
+    /// What it needs of the network.
+    pub needs: &'static [Need],
     /// Where it was published.
     pub source: &'static str,
 }
@@ -72,6 +72,31 @@ impl Kind {
             Self::Window => "window",
             Self::Telemetry => "telemetry",
             Self::Fixed => "fixed",
+        }
+    }
+}
+
+/// What an algorithm needs of the network, without which it runs but cannot do its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// Switches that mark packets (ECN), and an exact echo of the marks.
+    Ecn,
+    /// Receivers that answer marked packets with notifications (the CNPs of DCQCN).
+    Notifications,
+    /// Switches that stamp their state into packets (INT).
+    Telemetry,
+    /// Switches that lose nothing (PFC).
+    Lossless,
+}
+
+impl Need {
+    /// The words for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ecn => "ECN marks",
+            Self::Notifications => "CNPs from receivers",
+            Self::Telemetry => "INT",
+            Self::Lossless => "PFC",
         }
     }
 }

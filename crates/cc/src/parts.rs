@@ -7,6 +7,7 @@ pub mod min_filter;
 pub mod pacer;
 pub mod recovery;
 pub mod round;
+pub mod window;
 
 pub use ewma::Ewma;
 pub use gradient::DelayGradient;
@@ -14,3 +15,4 @@ pub use min_filter::MinFilter;
 pub use pacer::Pacer;
 pub use recovery::RecoveryGate;
 pub use round::RoundCounter;
+pub use window::Window;

@@ -54,7 +54,7 @@ impl Configurable for PatchedTimely {
         summary: "TIMELY with a unique fixed point: gradient and absolute RTT weighed together",
         kind: Kind::Rate,
         signal: "RTT of each segment",
-        needs: "nothing (TIMELY runs over PFC)",
+        needs: &[],
         source: "Zhu et al., CoNEXT 2016",
     };
     const PRESETS: &'static [Preset] = &[Preset {

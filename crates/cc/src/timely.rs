@@ -130,7 +130,7 @@ impl Configurable for Timely {
         summary: "the rate follows the gradient of the RTT",
         kind: Kind::Rate,
         signal: "RTT of each segment",
-        needs: "nothing (the paper runs it over PFC)",
+        needs: &[],
         source: "Mittal et al., SIGCOMM 2015",
     };
     const PRESETS: &'static [Preset] = &[

@@ -36,8 +36,9 @@ impl Algorithm {
     }
 
     #[getter]
-    fn needs(&self) -> &'static str {
-        self.algorithm.info().needs
+    fn needs(&self) -> String {
+        let needs: Vec<_> = self.algorithm.info().needs.iter().map(|need| need.as_str()).collect();
+        if needs.is_empty() { "nothing".into() } else { needs.join(", ") }
     }
 
     #[getter]

@@ -1,0 +1,253 @@
+//! The congestion window of the TCP family.
+
+use super::RecoveryGate;
+use crate::contract::{Ack, Flow, Limits, Loss, LossCause};
+use crate::units::Bytes;
+
+/// A window in bytes with slow start, additive increase and one reduction per window of data
+/// (RFC 5681): what the TCP family shares. How much to grow and where to fall to is the algorithm's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    cwnd: u64,
+    ssthresh: u64,
+    mss: u64,
+    max: u64,
+    /// Increase that has not made a whole byte yet, in units of MSS * bytes / cwnd.
+    credit: u64,
+    gate: RecoveryGate,
+    /// Window and threshold before the last reduction, in case that it was for nothing.
+    prior: Option<(u64, u64)>,
+}
+
+/// Windows are kept below this, so that products with a segment size fit 64 bits.
+const MAX_CWND: u64 = 1 << 40;
+
+impl Window {
+    /// The initial window, in slow start without a threshold.
+    pub fn new(flow: &Flow) -> Self {
+        let mss = flow.mss.get().clamp(1, 1 << 20);
+        let max = flow.max_window.get().clamp(mss, MAX_CWND);
+        Self {
+            cwnd: flow.initial_window.get().clamp(mss, max),
+            ssthresh: MAX_CWND,
+            mss,
+            max,
+            credit: 0,
+            gate: RecoveryGate::default(),
+            prior: None,
+        }
+    }
+
+    /// The window in bytes.
+    pub const fn cwnd(&self) -> u64 {
+        self.cwnd
+    }
+
+    /// The window in segments.
+    pub fn segments(&self) -> f64 {
+        self.cwnd as f64 / self.mss as f64
+    }
+
+    /// The slow-start threshold in bytes.
+    pub const fn ssthresh(&self) -> u64 {
+        self.ssthresh
+    }
+
+    /// The segment size in bytes.
+    pub const fn mss(&self) -> u64 {
+        self.mss
+    }
+
+    /// Whether the window is below the slow-start threshold.
+    pub const fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// Whether `ack` may let a window grow: the window was in use, and no loss is being repaired
+    /// (RFC 7661; RFC 6675 grows no window in recovery).
+    pub const fn may_grow(ack: &Ack<'_>) -> bool {
+        ack.cwnd_limited && !ack.in_recovery && !ack.bytes.is_zero()
+    }
+
+    /// Slow start: grows by what was acknowledged, up to the threshold; returns how much of `acked` is
+    /// left for congestion avoidance.
+    pub fn slow_start(&mut self, acked: u64) -> u64 {
+        let grown = acked.min(self.ssthresh.saturating_sub(self.cwnd));
+        self.cwnd = (self.cwnd + grown).min(self.max);
+        acked - grown
+    }
+
+    /// Congestion avoidance: `segments` MSS more per window of acknowledged data.
+    pub fn increase(&mut self, acked: u64, segments: f64) {
+        let bytes = self.mss as f64 * segments.clamp(0.0, 1e6) / self.cwnd as f64;
+        // In 2^-16 bytes, so that nothing is lost of small steps and no rounding depends on the order.
+        let step = bytes * acked.min(MAX_CWND) as f64 * 65_536.0;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "finite and not negative; the cast saturates"
+        )]
+        let credit = self.credit.saturating_add(step as u64);
+        self.cwnd = (self.cwnd + (credit >> 16).min(MAX_CWND)).min(self.max);
+        self.credit = credit & 0xffff;
+    }
+
+    /// The answer of Reno to an ACK: slow start, then one segment per window (RFC 5681, equation 3).
+    pub fn reno(&mut self, acked: u64) {
+        let left = if self.in_slow_start() { self.slow_start(acked) } else { acked };
+        if left > 0 && !self.in_slow_start() {
+            self.increase(left, 1.0);
+        }
+    }
+
+    /// Sets the window, within one segment and the most that the flow allows.
+    pub fn set_cwnd(&mut self, bytes: u64) {
+        self.cwnd = bytes.clamp(self.mss, self.max);
+    }
+
+    /// Sets the window in segments.
+    pub fn set_segments(&mut self, segments: f64) {
+        let bytes = segments.clamp(1.0, MAX_CWND as f64) * self.mss as f64;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "clamped above; the cast saturates and makes zero of what is no number"
+        )]
+        self.set_cwnd(bytes as u64);
+    }
+
+    /// Sets the slow-start threshold, at least two segments.
+    pub fn set_ssthresh(&mut self, bytes: u64) {
+        self.ssthresh = bytes.clamp(self.mss * 2, MAX_CWND);
+    }
+
+    /// Takes in a loss. The first one of a window of data reduces the threshold to what `ssthresh` says
+    /// in bytes, and the window with it; a timeout collapses the window to one segment in any case.
+    /// Returns whether it was the first one.
+    pub fn on_loss(&mut self, loss: &Loss, ssthresh: impl FnOnce(&Self) -> u64) -> bool {
+        let timeout = loss.cause != LossCause::Detected;
+        // A retransmission that is lost again is sent after the reduction and still part of it.
+        let reacts = (timeout || !loss.in_recovery) && self.gate.enter_loss(loss);
+        if reacts {
+            self.reduce(ssthresh(self));
+        }
+        if timeout {
+            self.cwnd = self.mss;
+        }
+        reacts
+    }
+
+    /// Takes in congestion marks: the first ones of a window of data reduce it as a loss does (RFC
+    /// 3168). Returns whether `ack` brought them.
+    pub fn on_marks(&mut self, ack: &Ack<'_>, ssthresh: impl FnOnce(&Self) -> u64) -> bool {
+        let reacts = !ack.ce_bytes.is_zero() && self.gate.enter(ack.end, ack.next);
+        if reacts {
+            self.reduce(ssthresh(self));
+        }
+        reacts
+    }
+
+    /// Reduces threshold and window to `ssthresh` bytes, at least two segments.
+    pub fn reduce(&mut self, ssthresh: u64) {
+        self.prior = Some((self.cwnd, self.ssthresh));
+        self.set_ssthresh(ssthresh);
+        self.cwnd = self.ssthresh.min(self.max).max(self.mss);
+        self.credit = 0;
+    }
+
+    /// The last reduction was for nothing: back to what was before it, if that was more.
+    pub fn undo(&mut self) {
+        if let Some((cwnd, ssthresh)) = self.prior.take() {
+            self.cwnd = self.cwnd.max(cwnd).min(self.max);
+            self.ssthresh = self.ssthresh.max(ssthresh);
+        }
+    }
+
+    /// The segment size has changed.
+    pub fn set_mss(&mut self, mss: Bytes) {
+        self.mss = mss.get().clamp(1, 1 << 20);
+        self.max = self.max.max(self.mss);
+        self.cwnd = self.cwnd.max(self.mss);
+    }
+
+    /// The window as limits, clocked by ACKs.
+    pub const fn limits(&self) -> Limits {
+        Limits::window(Bytes::new(self.cwnd))
+    }
+
+    /// The two gauges that every window has.
+    pub fn gauges(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+        emit("cwnd_kb", self.cwnd as f64 / 1e3);
+        if self.ssthresh < MAX_CWND {
+            emit("ssthresh_kb", self.ssthresh as f64 / 1e3);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::{Rate, Time};
+
+    fn window() -> Window {
+        let mut flow = Flow::new(Bytes::new(1_000), Rate::from_gbps(10));
+        (flow.mss, flow.initial_window) = (Bytes::new(1_000), Bytes::from_kb(10));
+        Window::new(&flow)
+    }
+
+    fn loss(end: u64, next: u64, cause: LossCause) -> Loss {
+        let mut loss = Loss::new(Time::ZERO, Time::ZERO, Bytes::new(1_000), cause);
+        (loss.end, loss.next) = (Bytes::new(end), Bytes::new(next));
+        loss
+    }
+
+    #[test]
+    fn slow_start_doubles_and_stops_at_the_threshold() {
+        let mut window = window();
+        window.reno(10_000);
+        assert_eq!(window.cwnd(), 20_000);
+        window.set_ssthresh(25_000);
+        assert_eq!(window.slow_start(20_000), 15_000);
+        assert_eq!((window.cwnd(), window.in_slow_start()), (25_000, false));
+    }
+
+    #[test]
+    fn congestion_avoidance_adds_one_segment_per_window() {
+        let mut window = window();
+        window.set_ssthresh(10_000);
+        // Ten ACKs of one segment: a little less than a segment, since the window grows meanwhile.
+        (0..10).for_each(|_| window.reno(1_000));
+        assert!((10_950..=11_000).contains(&window.cwnd()), "{}", window.cwnd());
+    }
+
+    #[test]
+    fn small_steps_are_not_lost() {
+        let mut window = window();
+        window.set_ssthresh(2_000);
+        window.set_cwnd(100_000_000);
+        // 100,000 ACKs of one segment are one window: one segment, in steps of a hundredth of a byte.
+        (0..100_000).for_each(|_| window.reno(1_000));
+        assert!((100_000_990..=100_001_000).contains(&window.cwnd()), "{}", window.cwnd());
+    }
+
+    #[test]
+    fn one_reduction_per_window_and_timeouts_collapse_it() {
+        let mut window = window();
+        let half = |window: &Window| window.cwnd() / 2;
+        assert!(window.on_loss(&loss(1_000, 10_000, LossCause::Detected), half));
+        assert!(!window.on_loss(&loss(2_000, 11_000, LossCause::Detected), half));
+        assert_eq!((window.cwnd(), window.ssthresh()), (5_000, 5_000));
+        assert!(!window.on_loss(&loss(9_000, 11_000, LossCause::Timeout), half));
+        assert_eq!((window.cwnd(), window.ssthresh()), (1_000, 5_000));
+        assert!(window.on_loss(&loss(11_000, 12_000, LossCause::Timeout), half));
+        assert_eq!((window.cwnd(), window.ssthresh()), (1_000, 2_000), "two segments at least");
+    }
+
+    #[test]
+    fn a_false_loss_is_undone() {
+        let mut window = window();
+        window.on_loss(&loss(1_000, 10_000, LossCause::Timeout), |window| window.cwnd() / 2);
+        window.undo();
+        assert_eq!((window.cwnd(), window.in_slow_start()), (10_000, true));
+    }
+}
