@@ -196,7 +196,8 @@ pub struct Ack<'a> {
     /// Whether `cwnd`, not the application or the pacer, held data back at some instant of this
     /// round or the last one.
     pub cwnd_limited: bool,
-    /// Whether losses are still being repaired: the carrier's recovery episode is open.
+    /// Whether losses that were detected are still being repaired: the carrier's recovery episode (fast
+    /// recovery) is open. A timeout ends it, and repairs in slow start.
     pub in_recovery: bool,
     /// Counts round trips: goes up by one when data sent after the last increment is acknowledged.
     pub round: u64,

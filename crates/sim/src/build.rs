@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 
 use incast_cc::line_rate::LineRate;
-use incast_cc::{Algorithm, AnyAlgorithm, AnyControl, Bytes, Rate, Span, Time};
-use incast_transport::message::{self, Config, Endpoint, Purpose, Role};
+use incast_cc::param::Need;
+use incast_cc::{Algorithm, AnyControl, Bytes, Rate, Span, Time};
+use incast_transport::{
+    self as transport, Config, Endpoint, Path, Purpose, Role, Signal, Terms, Transport,
+};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -13,12 +16,13 @@ use crate::network::calendar::Calendar;
 use crate::network::frame::PFC_FRAME_BYTES;
 use crate::network::host::{Host, Post, Socket, WireFormat};
 use crate::network::link::Link;
+use crate::network::oracle::{Oracle, Way};
 use crate::network::port::{Port, Transmitter};
 use crate::network::switch::Switch;
 use crate::network::trace::{Trace, TraceConfig};
 use crate::network::{Component, ComponentKind, Network as Net};
-use crate::scenario::{HostGroup, Network, Operation, Scenario, Traffic};
-use crate::topology::{Cable, Node, Topology};
+use crate::scenario::{HostGroup, Network, Operation, Scenario, Scheme, Traffic, TransportKind};
+use crate::topology::{Cable, Node, Ports, Topology};
 
 /// One connection of the scenario's traffic.
 #[derive(Clone, Debug)]
@@ -130,16 +134,12 @@ pub(crate) struct Built {
 }
 
 /// Builds the network and what its applications will post.
-pub(crate) fn build(
-    scenario: &Scenario,
-    algorithm: AnyAlgorithm,
-    seed: u64,
-    traces: TraceConfig,
-) -> Built {
+pub(crate) fn build(scenario: &Scenario, scheme: Scheme, seed: u64, traces: TraceConfig) -> Built {
     let topology = topology(&scenario.network);
-    let mut net = assemble(scenario, &topology, algorithm, seed, traces);
+    let mut net = assemble(scenario, &topology, scheme, seed, traces);
     let mut flows = flows(scenario, &topology, seed);
-    connect(&mut net, &mut flows);
+    let ways = Ways::new(scenario, &topology, scheme.transport);
+    connect(&mut net, &mut flows, scheme, &ways);
     net.start(Time::ZERO + scenario.run.warmup);
     Built { net, topology, flows }
 }
@@ -168,7 +168,7 @@ impl Numbering {
 fn assemble(
     scenario: &Scenario,
     topology: &Topology,
-    algorithm: AnyAlgorithm,
+    scheme: Scheme,
     seed: u64,
     traces: TraceConfig,
 ) -> Net {
@@ -193,13 +193,13 @@ fn assemble(
         let timer = numbers.add(HostTimer, host, 0, 0);
         let nic = Transmitter::new(outgoing(cable) as u32, port, start);
         let seed = seed ^ ((host as u64) << 32);
-        let endpoint = endpoint(scenario, topology.cables[cable.0].rate, algorithm, seed);
+        let endpoint = endpoint(scenario, topology.cables[cable.0].rate, scheme, seed);
         hosts.push(Host::new(
             endpoint,
             nic,
             timer,
             incoming(cable) as u32,
-            wire_format(scenario),
+            wire_format(scenario, scheme),
             start,
             Trace::new(traces),
         ));
@@ -237,6 +237,7 @@ fn assemble(
         links,
         components: numbers.components,
         calendar,
+        oracle: None,
         interval: interval(scenario),
         events: 0,
         now: Time::ZERO,
@@ -255,24 +256,31 @@ fn buffer_config(scenario: &Scenario) -> BufferConfig {
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds packets to 9,216 bytes")]
-fn wire_format(scenario: &Scenario) -> WireFormat {
+fn wire_format(scenario: &Scenario, scheme: Scheme) -> WireFormat {
     let transport = &scenario.transport;
     let (header, ack) = (transport.header.get() as u16, transport.ack.get() as u16);
-    WireFormat::new(header, ack, transport.ack_priority)
+    let needed = scheme.algorithm.info().needs.contains(&Need::Telemetry);
+    WireFormat::new(header, ack, transport.ack_priority, needed && scenario.switch.telemetry)
 }
 
 /// A host's transport; `seed` is the host's own.
-fn endpoint(scenario: &Scenario, line_rate: Rate, algorithm: AnyAlgorithm, seed: u64) -> Endpoint {
-    let transport = &scenario.transport;
+fn endpoint(scenario: &Scenario, line_rate: Rate, scheme: Scheme, seed: u64) -> Endpoint {
+    let (transport, algorithm) = (&scenario.transport, scheme.algorithm);
+    let [rto_initial, rto_min, rto_max] = transport.timeouts(scheme.transport);
+    let notifies = algorithm.info().needs.contains(&Need::Notifications);
     let config = Config {
         segment: transport.segment,
         payload: transport.mtu.saturating_sub(transport.header),
         header: transport.header,
         line_rate,
         ack_turnaround: transport.ack_turnaround,
-        rto_initial: transport.rto_initial,
-        rto_min: transport.rto_min,
-        rto_max: transport.rto_max,
+        rto_initial,
+        rto_min,
+        rto_max,
+        stream: transport.stream_config(&algorithm),
+        signal: scheme.signal,
+        seed,
+        notification_interval: notifies.then_some(transport.cnp_interval),
     };
     let start = move |flow: &incast_cc::Flow, purpose| match purpose {
         Purpose::Data => {
@@ -320,10 +328,70 @@ fn flow(traffic: &Traffic, source: u32, destination: u32, random: &mut Pcg64Mcg)
     }
 }
 
+/// The ways between hosts.
+struct Ways<'a> {
+    topology: &'a Topology,
+    ports: Ports,
+    routes: Vec<Vec<u16>>,
+    /// A data packet and an ACK on the wire, and how long the receiver takes to answer.
+    packet: Bytes,
+    ack: Bytes,
+    turnaround: Span,
+}
+
+impl<'a> Ways<'a> {
+    fn new(scenario: &Scenario, topology: &'a Topology, kind: TransportKind) -> Self {
+        let transport = &scenario.transport;
+        let packet = match kind {
+            TransportKind::Message => transport.mtu,
+            TransportKind::Stream => transport.mss() + transport.header,
+        };
+        Self {
+            topology,
+            ports: topology.ports(),
+            routes: topology.routes(),
+            packet,
+            ack: transport.ack,
+            turnaround: transport.ack_turnaround,
+        }
+    }
+
+    fn links(&self, from: u32, to: u32) -> Vec<(usize, usize)> {
+        self.topology.path(from, to, &self.ports, &self.routes)
+    }
+
+    /// The time of `bytes` over links without queues, stored and forwarded by each switch.
+    fn delay(&self, links: &[(usize, usize)], bytes: Bytes) -> Span {
+        let cables = links.iter().map(|&(cable, _)| &self.topology.cables[cable]);
+        cables.map(|cable| cable.delay + cable.rate.time_for(bytes)).sum()
+    }
+
+    fn path(&self, from: u32, to: u32) -> Path {
+        let (there, back) = (self.links(from, to), self.links(to, from));
+        let rtt = self.delay(&there, self.packet) + self.turnaround + self.delay(&back, self.ack);
+        Path { base_rtt: Some(rtt), hop_count: u8::try_from(there.len()).unwrap_or(u8::MAX) }
+    }
+
+    /// What the oracle knows of a connection whose data goes `from` one host `to` another.
+    #[expect(clippy::cast_possible_truncation, reason = "a switch's ports fit 16 bits")]
+    fn way(&self, from: u32, to: u32) -> Way {
+        let links = self.links(from, to);
+        let sender = self.topology.cables[links[0].0].rate.time_for(self.packet);
+        let rtt = self.path(from, to).base_rtt.unwrap_or(Span::ZERO);
+        let queues = links.iter().filter_map(|link @ &(cable, end)| {
+            let Node::Switch(switch) = self.topology.cables[cable].ends[end] else { return None };
+            let port = self.ports.switches[switch as usize].iter().position(|own| own == link)?;
+            Some((switch, port as u16, self.topology.cables[cable].rate))
+        });
+        Way { network_rtt: rtt.saturating_sub(sender), queues: queues.collect() }
+    }
+}
+
 /// Opens each flow's connections and lists what applications post.
 #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the connections")]
-fn connect(net: &mut Net, flows: &mut [Flow]) {
+fn connect(net: &mut Net, flows: &mut [Flow], scheme: Scheme, ways: &Ways<'_>) {
     let mut posts: BTreeMap<u32, Vec<Post>> = BTreeMap::new();
+    let mut oracle = Oracle { ways: vec![Vec::new(); net.hosts.len()] };
     for (number, flow) in flows.iter_mut().enumerate() {
         let number = number as u32;
         let (source, destination) = (flow.source, flow.destination);
@@ -331,29 +399,37 @@ fn connect(net: &mut Net, flows: &mut [Flow]) {
             Operation::Write => (source, destination),
             Operation::Read => (destination, source),
         };
-        let (out, into) =
-            open(net, number, (sender, Role::Sender), (receiver, Role::Receiver), true);
+        let mut open = |from: (u32, Role), to: (u32, Role), data| {
+            let ends = open(net, number, from, to, scheme.transport, ways, data);
+            if scheme.signal == Signal::Oracle {
+                let way = |a, b| if data { ways.way(a, b) } else { Way::default() };
+                oracle.ways[from.0 as usize].push(way(from.0, to.0));
+                oracle.ways[to.0 as usize].push(Way::default());
+            }
+            ends
+        };
+        let (out, into) = open((sender, Role::Sender), (receiver, Role::Receiver), true);
         (flow.sender, flow.receiver) = ((sender, out), (receiver, into));
         let posting = match flow.operation {
             Operation::Write => out,
             Operation::Read => {
                 let answers = Role::Responder { answers: out };
-                let ends = ((source, Role::Requester), (destination, answers));
-                open(net, number, ends.0, ends.1, false).0
+                open((source, Role::Requester), (destination, answers), false).0
             }
         };
         for message in 0..u64::from(flow.count) {
             let bytes = flow.message.map(Bytes::get);
             let operation = match (flow.operation, bytes) {
-                (Operation::Write, Some(bytes)) => message::Operation::Write { bytes },
-                (Operation::Write, None) => message::Operation::Stream,
-                (Operation::Read, Some(bytes)) => message::Operation::Read { bytes },
-                (Operation::Read, None) => message::Operation::ReadStream,
+                (Operation::Write, Some(bytes)) => transport::Operation::Write { bytes },
+                (Operation::Write, None) => transport::Operation::Stream,
+                (Operation::Read, Some(bytes)) => transport::Operation::Read { bytes },
+                (Operation::Read, None) => transport::Operation::ReadStream,
             };
             let post = Post { at: flow.posted_at(message), connection: posting, operation };
             posts.entry(source).or_default().push(post);
         }
     }
+    net.oracle = (scheme.signal == Signal::Oracle).then_some(oracle);
     for (host, posts) in posts {
         net.hosts[host as usize].set_posts(posts, &mut net.calendar);
     }
@@ -365,14 +441,21 @@ fn open(
     flow: u32,
     (a, role_a): (u32, Role),
     (b, role_b): (u32, Role),
+    kind: TransportKind,
+    ways: &Ways<'_>,
     data: bool,
 ) -> (u32, u32) {
     #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the connections")]
     let index = |net: &Net, host: u32| net.hosts[host as usize].sockets.len() as u32;
     let (at_a, at_b) = (index(net, a), index(net, b));
+    let transport = match kind {
+        TransportKind::Message => Transport::Message,
+        TransportKind::Stream => Transport::Stream,
+    };
     let mut add = |host: u32, role, peer, peer_index| {
+        let terms = Terms { transport, path: ways.path(host, peer) };
         let host = &mut net.hosts[host as usize];
-        host.endpoint.open(role, peer_index);
+        host.endpoint.open_on(terms, role, peer_index);
         host.add_socket(Socket { flow, peer, data });
     };
     add(a, role_a, b, at_b);

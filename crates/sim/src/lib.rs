@@ -7,7 +7,7 @@
 //! * [`scenario`]: what is simulated, read from TOML;
 //! * [`topology`]: nodes, cables, routes;
 //! * `network`: links, switches with shared buffers and PFC, hosts with an
-//!   [`Endpoint`](incast_transport::message::Endpoint) and a NIC, and the calendar of their events;
+//!   [`Endpoint`](incast_transport::Endpoint) and a NIC, and the calendar of their events;
 //! * [`metrics`]: histograms and time-weighted queue lengths, streamed;
 //! * [`Simulation`] runs, and its [`Report`] has a summary and [`Table`]s.
 

@@ -1,7 +1,8 @@
 //! The network: nodes, links, and the events between them.
 //!
 //! Every event belongs to one node, and a node reaches another only through a [`link::Link`], whose
-//! delay is above zero. Nothing is shared between nodes. The order of simultaneous events at a node
+//! delay is above zero. Nothing is shared between nodes, but for the [`oracle::Oracle`], where a run has
+//! one: it sees all queues at once. The order of simultaneous events at a node
 //! follows from its components' numbers: the start of measurement and the end of an interval of the
 //! time series, then ports that become free, then arrivals, each by port, then the timer.
 
@@ -10,6 +11,7 @@ pub(crate) mod calendar;
 pub(crate) mod frame;
 pub(crate) mod host;
 pub(crate) mod link;
+pub(crate) mod oracle;
 pub(crate) mod port;
 pub(crate) mod switch;
 pub(crate) mod trace;
@@ -19,6 +21,7 @@ use incast_cc::{Span, Time};
 use calendar::{Calendar, ComponentId};
 use host::Host;
 use link::Link;
+use oracle::Oracle;
 use switch::Switch;
 
 /// Something that has events.
@@ -51,6 +54,8 @@ pub(crate) struct Network {
     pub(crate) links: Vec<Link>,
     pub(crate) components: Vec<Component>,
     pub(crate) calendar: Calendar,
+    /// Of runs whose algorithms may see the queues.
+    pub(crate) oracle: Option<Oracle>,
     /// Length of the intervals of the time series.
     pub(crate) interval: Span,
     pub(crate) events: u64,
@@ -89,21 +94,22 @@ impl Network {
 
     #[inline]
     fn handle(&mut self, now: Time, id: ComponentId) {
-        let Self { hosts, switches, links, calendar, .. } = self;
+        let Self { hosts, switches, links, calendar, oracle, .. } = self;
         let component = self.components[id as usize];
         let node = component.node as usize;
         match component.kind {
             ComponentKind::SwitchArrival => {
-                let frame = links[component.link as usize].arrive(calendar);
-                switches[node].on_arrival(now, component.port, frame, links, calendar);
+                let (frame, stamps) = links[component.link as usize].arrive(calendar);
+                switches[node].on_arrival(now, component.port, frame, stamps, links, calendar);
             }
             ComponentKind::SwitchPort => {
                 switches[node].send(now, component.port, links, calendar);
             }
             ComponentKind::HostArrival => {
                 hosts[node].catch_up(now, links);
-                let frame = links[component.link as usize].arrive(calendar);
-                hosts[node].on_arrival(now, &frame, links, calendar);
+                let (frame, stamps) = links[component.link as usize].arrive(calendar);
+                let truth = oracle.as_ref().and_then(|oracle| oracle.rtt(node, &frame, switches));
+                hosts[node].on_arrival(now, &frame, &stamps, truth, links, calendar);
             }
             ComponentKind::HostPort | ComponentKind::HostTimer => {
                 hosts[node].work(now, links, calendar);

@@ -7,7 +7,7 @@ use incast_cc::{Span, Time};
 use crate::build::{Built, Flow};
 use crate::metrics::Histogram;
 use crate::network::frame::Frame;
-use incast_transport::message::Sender;
+use incast_transport::Sender;
 
 use crate::network::host::Count;
 use crate::network::link::Link;

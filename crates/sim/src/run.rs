@@ -51,7 +51,7 @@ impl Simulation {
         seed: u64,
         traces: TraceConfig,
     ) -> Result<Self, ScenarioError> {
-        let algorithm = scenario.scheme(scheme)?;
+        let resolved = scenario.scheme(scheme)?;
         let info = RunInfo {
             scheme: scheme.to_owned(),
             seed,
@@ -60,7 +60,7 @@ impl Simulation {
             complete: false,
         };
         let end = Time::ZERO + scenario.run.duration;
-        Ok(Self { built: build(scenario, algorithm, seed, traces), end, info })
+        Ok(Self { built: build(scenario, resolved, seed, traces), end, info })
     }
 
     /// Handles up to `events` more events; returns whether there are any left.

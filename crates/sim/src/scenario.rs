@@ -10,6 +10,7 @@ mod document;
 mod error;
 mod quantity;
 mod scheme;
+mod transport;
 
 use std::collections::BTreeMap;
 
@@ -19,6 +20,8 @@ use serde::{Deserialize, Serialize};
 
 pub use document::{Document, json_schema};
 pub use error::{Place, ScenarioError};
+pub use scheme::Scheme;
+pub use transport::{Ecn, Signal, SignalKind, Stream, StreamPreset, Transport, TransportKind};
 
 /// What is simulated.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -36,14 +39,18 @@ pub struct Scenario {
     /// All switches.
     #[serde(default)]
     pub switch: Switch,
-    /// The message transport of all hosts.
+    /// The transport of all hosts.
     #[serde(default)]
     pub transport: Transport,
+    /// What algorithms get as their RTT.
+    #[serde(default)]
+    pub signal: Signal,
     /// Who sends what to whom.
     pub traffic: Vec<Traffic>,
     /// Parameters of each scheme, by its name. A scheme is an algorithm, an algorithm with a preset
     /// ("timely:zhu"), or any name with the field `algorithm`. The field `preset` chooses a
-    /// published set of values; all others are parameters of the algorithm.
+    /// published set of values, `transport` and `signal` say what carries this scheme if not what
+    /// carries the others; all other fields are parameters of the algorithm.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, BTreeMap<String, serde_json::Value>>")]
     pub cc: BTreeMap<String, BTreeMap<String, toml::Value>>,
@@ -154,10 +161,14 @@ pub struct Switch {
     #[serde(deserialize_with = "quantity::optional_size")]
     #[schemars(with = "Option<String>")]
     pub queue_limit: Option<Bytes>,
-    /// Marks (ECN) data packets that find more than this in their queue, themselves counted.
+    /// Marks (ECN) data packets that find more than this in their queue, themselves counted, if they say
+    /// that they may be marked: messages do, streams where `transport.stream.ecn` has it so.
     #[serde(deserialize_with = "quantity::optional_size")]
     #[schemars(with = "Option<String>")]
     pub ecn_threshold: Option<Bytes>,
+    /// Stamps the state of a port into each packet that leaves it (INT), for HPCC. Takes no room in
+    /// the packet.
+    pub telemetry: bool,
     /// Priority flow control.
     pub pfc: Pfc,
 }
@@ -169,6 +180,7 @@ impl Default for Switch {
             alpha: Fraction::ONE,
             queue_limit: None,
             ecn_threshold: None,
+            telemetry: false,
             pfc: Pfc::default(),
         }
     }
@@ -207,62 +219,6 @@ impl Default for Pfc {
             xoff: None,
             xon_offset: Bytes::from_kb(3),
             headroom: None,
-        }
-    }
-}
-
-/// The message transport of all hosts.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Transport {
-    /// Most payload of a segment, the unit of pacing and acknowledgement.
-    #[serde(deserialize_with = "quantity::size")]
-    #[schemars(with = "String")]
-    pub segment: Bytes,
-    /// Largest packet on the wire, headers included.
-    #[serde(deserialize_with = "quantity::packet")]
-    #[schemars(with = "String")]
-    pub mtu: Bytes,
-    /// Headers of a data packet.
-    #[serde(deserialize_with = "quantity::header")]
-    #[schemars(with = "String")]
-    pub header: Bytes,
-    /// Size of an ACK on the wire.
-    #[serde(deserialize_with = "quantity::packet")]
-    #[schemars(with = "String")]
-    pub ack: Bytes,
-    /// Whether ACKs travel in a class of their own, served before data.
-    pub ack_priority: bool,
-    /// From a segment's last packet to its ACK, in the receiver's NIC.
-    #[serde(deserialize_with = "quantity::time")]
-    #[schemars(with = "String")]
-    pub ack_turnaround: Span,
-    /// Retransmission timeout before the first RTT sample.
-    #[serde(deserialize_with = "quantity::duration")]
-    #[schemars(with = "String")]
-    pub rto_initial: Span,
-    /// Least retransmission timeout.
-    #[serde(deserialize_with = "quantity::duration")]
-    #[schemars(with = "String")]
-    pub rto_min: Span,
-    /// Most retransmission timeout.
-    #[serde(deserialize_with = "quantity::duration")]
-    #[schemars(with = "String")]
-    pub rto_max: Span,
-}
-
-impl Default for Transport {
-    fn default() -> Self {
-        Self {
-            segment: Bytes::from_kb(64),
-            mtu: Bytes::new(1_500),
-            header: Bytes::new(40),
-            ack: Bytes::new(64),
-            ack_priority: true,
-            ack_turnaround: Span::from_us(1),
-            rto_initial: Span::from_ms(16),
-            rto_min: Span::from_ms(4),
-            rto_max: Span::from_secs(1),
         }
     }
 }

@@ -104,6 +104,24 @@ impl Topology {
         routes
     }
 
+    /// The links from host `from` to host `to`, as cable and sending end, along `routes`.
+    pub(crate) fn path(
+        &self,
+        from: u32,
+        to: u32,
+        ports: &Ports,
+        routes: &[Vec<u16>],
+    ) -> Vec<(usize, usize)> {
+        let mut link = ports.hosts[from as usize][0];
+        let mut path = vec![link];
+        while let Node::Switch(switch) = self.far_end(link) {
+            let port = routes[switch as usize][to as usize];
+            link = ports.switches[switch as usize][port as usize];
+            path.push(link);
+        }
+        path
+    }
+
     /// The port whose far end is the switch at the least distance.
     fn port_towards(&self, links: &[(usize, usize)], distance: &[u32]) -> u16 {
         let nearest = (0..).zip(links).min_by_key(|&(_, &link)| match self.far_end(link) {
@@ -159,5 +177,8 @@ mod tests {
         }
         // s0: ports to a, s2, s1; s1: ports to s2, s0, b; s2: ports to s0, s1.
         assert_eq!(net.routes(), [vec![0, 2], vec![1, 2], vec![0, 1]]);
+        // Cables 0, 3 and 4, the last one away from s1, its first end.
+        let path = net.path(0, 1, &net.ports(), &net.routes());
+        assert_eq!(path, [(0, 0), (3, 0), (4, 0)]);
     }
 }

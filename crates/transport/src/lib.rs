@@ -1,11 +1,30 @@
 //! Sans-IO transports: typed packets in, typed packets out, time handed in.
 //!
 //! [`message`] is the transport of the TIMELY paper: messages over connections, cut into segments,
-//! one RTT sample per completed segment, and the three engines that the paper draws, each a module:
-//! [`message::rtt`] (RTT measurement), [`message::rate`] (rate computation) and
-//! [`message::pacing`]. A carrier, the simulator or a UDP socket, owns the clock and the wire and
-//! drives a [`message::Endpoint`].
+//! one RTT sample per completed segment. [`stream`] is a model of TCP. An [`Endpoint`] holds all
+//! connections of one host, of either kind, and runs the three engines that the TIMELY paper draws,
+//! each a module: RTT measurement ([`rtt`]), rate computation ([`rate`]) and [`pacing`]. Any algorithm
+//! runs on any transport. A carrier, the simulator or a UDP socket, owns the clock and the wire and
+//! drives the endpoint.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test fails by panicking"))]
 
+mod config;
+mod endpoint;
 pub mod message;
+pub mod pacing;
+mod packet;
+pub mod rate;
+pub mod rtt;
+mod send_times;
+pub mod signal;
+pub mod stream;
+
+pub use config::{Config, ConfigError};
+pub use endpoint::{
+    Endpoint, Event, Operation, Outgoing, Path, Purpose, Receiver, Role, Sample, Sender, Starter,
+    Terms, Transport,
+};
+pub use packet::{Body, Packet};
+pub use rate::Report;
+pub use signal::Signal;

@@ -19,7 +19,7 @@
 //!
 //! ```
 //! use incast_cc::{AnyAlgorithm, Time};
-//! use incast_transport::message::{Config, Endpoint, Operation, Role};
+//! use incast_transport::{Config, Endpoint, Operation, Report, Role};
 //!
 //! let timely = AnyAlgorithm::named("timely").unwrap();
 //! let host = || Endpoint::new(Config::default(), Box::new(move |flow, _| timely.start(flow)));
@@ -29,25 +29,17 @@
 //! server.open(Role::Receiver, connection);
 //! client.post(Time::ZERO, connection, Operation::Write { bytes: 100_000 });
 //! while let Some(out) = client.poll_transmit(Time::ZERO) {
-//!     server.handle(Time::ZERO, &out.packet, false); // a wire without delay
+//!     server.handle(Time::ZERO, &out.packet, Report::default()); // a wire without delay
 //! }
 //! // TIMELY paces whole segments: the first has arrived, the second is not due yet.
 //! assert_eq!(server.receiver(0).delivered_bytes(), 64_000);
 //! assert!(client.next_timer(Time::ZERO).unwrap() > Time::ZERO);
 //! ```
 
-mod config;
-mod endpoint;
-pub mod pacing;
 mod packet;
-pub mod rate;
 mod receiver;
-pub mod rtt;
-mod send_times;
 mod sender;
 
-pub use config::{Config, ConfigError};
-pub use endpoint::{Endpoint, Event, Operation, Outgoing, Purpose, Role, Starter};
-pub use packet::{Ack, Body, Data, MAX_SEGMENT_PACKETS, Nack, Packet, PacketSet};
+pub use packet::{Ack, Data, MAX_SEGMENT_PACKETS, Nack, PacketSet};
 pub use receiver::Receiver;
-pub use sender::{Sample, Sender};
+pub use sender::Sender;

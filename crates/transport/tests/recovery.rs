@@ -6,9 +6,8 @@ use std::sync::{Arc, Mutex};
 use incast_cc::{
     Ack, Bytes, CongestionControl, Flow, Limits, Loss, LossCause, Rate, Sent, Span, Spurious, Time,
 };
-use incast_transport::message::{
-    Body, Config, Data, Endpoint, Event, Operation, Packet, Purpose, Role,
-};
+use incast_transport::message::Data;
+use incast_transport::{Body, Config, Endpoint, Event, Operation, Packet, Purpose, Report, Role};
 
 const DELAY: Span = Span::from_us(5);
 /// Between these moves the window of a test that has one: to the least at a loss, up by 10 KB an ACK.
@@ -157,7 +156,7 @@ impl Pair {
                 && first.key().0 <= next
             {
                 let (to, packet) = first.remove();
-                self.ends[to].handle(next, &packet, false);
+                self.ends[to].handle(next, &packet, Report::default());
             }
         }
     }
@@ -166,7 +165,7 @@ impl Pair {
 fn data(packet: &Packet) -> Option<&Data> {
     match &packet.body {
         Body::Data(data) => Some(data),
-        Body::Ack(_) | Body::Nack(_) => None,
+        _ => None,
     }
 }
 

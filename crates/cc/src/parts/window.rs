@@ -143,15 +143,16 @@ impl Window {
         let reacts = !ack.ce_bytes.is_zero() && self.gate.enter(ack.end, ack.next);
         if reacts {
             self.reduce(ssthresh(self));
+            self.prior = None; // no loss: nothing that could turn out to be false
         }
         reacts
     }
 
-    /// Reduces threshold and window to `ssthresh` bytes, at least two segments.
+    /// Reduces the threshold to `ssthresh` bytes, at least two segments, and the window with it.
     pub fn reduce(&mut self, ssthresh: u64) {
         self.prior = Some((self.cwnd, self.ssthresh));
         self.set_ssthresh(ssthresh);
-        self.cwnd = self.ssthresh.min(self.max).max(self.mss);
+        self.cwnd = self.cwnd.min(self.ssthresh);
         self.credit = 0;
     }
 

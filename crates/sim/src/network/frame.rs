@@ -1,6 +1,7 @@
 //! What is on a link and in a queue.
 
-use incast_transport::message::{Ack, Body, Packet};
+use incast_cc::Hop;
+use incast_transport::{Body, Packet};
 
 /// Traffic classes; a higher one is served first.
 pub(crate) const CLASSES: usize = 2;
@@ -10,6 +11,10 @@ pub(crate) const DATA_CLASS: u8 = 0;
 pub(crate) const ACK_CLASS: u8 = 1;
 /// Size of a PFC frame on the wire.
 pub(crate) const PFC_FRAME_BYTES: u16 = 64;
+
+/// What switches have stamped into a packet. It travels beside its frame, in a queue of its own wherever
+/// frames queue, so that frames without it, nearly all, stay small.
+pub(crate) type Stamps = Vec<Hop>;
 
 /// One packet on its way. 56 bytes, so that with its time of arrival it fills a cache line.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +36,8 @@ const QUIET: u8 = 2;
 const PAUSE: u8 = 4;
 /// PFC XON.
 const RESUME: u8 = 8;
+/// Stamps travel beside it.
+const STAMPED: u8 = 16;
 
 impl Frame {
     pub(crate) fn new(destination: u32, wire: u16, class: u8, packet: Packet) -> Self {
@@ -40,7 +47,7 @@ impl Frame {
     }
 
     pub(crate) fn pfc(class: u8, pause: bool) -> Self {
-        let packet = Packet { connection: 0, body: Body::Ack(Ack { segment: 0, ce_bytes: 0 }) };
+        let packet = Packet { connection: 0, body: Body::Notification };
         let flags = if pause { PAUSE } else { RESUME };
         Self { destination: 0, wire: PFC_FRAME_BYTES, class, flags, packet }
     }
@@ -59,8 +66,19 @@ impl Frame {
         self.flags & MARKED != 0
     }
 
+    /// Congestion was seen. The receiver may have to answer at once, with a notification.
     pub(crate) const fn mark(&mut self) {
-        self.flags |= MARKED;
+        self.flags = (self.flags | MARKED) & !QUIET;
+    }
+
+    /// Stamps travel beside it from now on.
+    pub(crate) const fn stamp(&mut self) {
+        self.flags |= STAMPED;
+    }
+
+    #[inline]
+    pub(crate) const fn is_stamped(&self) -> bool {
+        self.flags & STAMPED != 0
     }
 
     /// Whether its arrival at a host changes nothing but counters: it is neither the last packet of

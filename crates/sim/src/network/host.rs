@@ -1,10 +1,11 @@
 //! A host: an endpoint of the transport, a NIC, and the applications that post.
 
+use incast_cc::Span;
 use incast_cc::{Rate, Time};
-use incast_transport::message::{Endpoint, Event, Operation, Outgoing, Sender};
+use incast_transport::{Endpoint, Event, Operation, Outgoing, Report, Sender};
 
 use super::calendar::{Calendar, ComponentId};
-use super::frame::{ACK_CLASS, DATA_CLASS, Frame};
+use super::frame::{ACK_CLASS, DATA_CLASS, Frame, Stamps};
 use super::link::Link;
 use super::port::Transmitter;
 use super::trace::{PacketEvent, Trace};
@@ -53,11 +54,14 @@ pub(crate) struct WireFormat {
     pub(crate) ack: u16,
     /// The class that ACKs travel in.
     pub(crate) ack_class: u8,
+    /// Whether data makes room for the stamps of switches (INT).
+    pub(crate) telemetry: bool,
 }
 
 impl WireFormat {
-    pub(crate) const fn new(header: u16, ack: u16, ack_priority: bool) -> Self {
-        Self { header, ack, ack_class: if ack_priority { ACK_CLASS } else { DATA_CLASS } }
+    pub(crate) const fn new(header: u16, ack: u16, ack_priority: bool, telemetry: bool) -> Self {
+        let ack_class = if ack_priority { ACK_CLASS } else { DATA_CLASS };
+        Self { header, ack, ack_class, telemetry }
     }
 }
 
@@ -138,12 +142,14 @@ impl Host {
         self.set_timer(Time::ZERO, calendar);
     }
 
-    /// A frame has arrived.
+    /// A frame has arrived; `truth` is the oracle's RTT of its connection.
     #[inline]
     pub(crate) fn on_arrival(
         &mut self,
         now: Time,
         frame: &Frame,
+        stamps: &Stamps,
+        truth: Option<Span>,
         links: &mut [Link],
         calendar: &mut Calendar,
     ) {
@@ -152,7 +158,8 @@ impl Host {
             return self.work(now, links, calendar);
         }
         self.received.add(frame.wire);
-        if self.endpoint.handle(now, &frame.packet, frame.is_marked()) {
+        let report = Report { marked: frame.is_marked(), hops: stamps, truth };
+        if self.endpoint.handle(now, &frame.packet, report) {
             self.work(now, links, calendar);
         }
     }
@@ -167,7 +174,7 @@ impl Host {
     #[inline]
     fn on_quiet_arrival(&mut self, at: Time, frame: &Frame) {
         self.received.add(frame.wire);
-        let news = self.endpoint.handle(at, &frame.packet, frame.is_marked());
+        let news = self.endpoint.handle(at, &frame.packet, Report::default());
         debug_assert!(!news && frame.is_quiet(), "{frame:?} is not quiet");
     }
 
@@ -184,11 +191,11 @@ impl Host {
         self.endpoint.on_timer(now);
         self.read_events(now);
         if self.nic.is_free(now)
-            && let Some(frame) = self.next_frame(now)
+            && let Some((frame, stamps)) = self.next_frame(now)
         {
             self.sent.add(frame.wire);
             self.trace.packet(now, 0, &frame, PacketEvent::Sent);
-            self.nic.transmit(now, frame, links, calendar);
+            self.nic.transmit(now, frame, stamps, links, calendar);
         }
         let data = self.endpoint.has_data() && !self.nic.is_paused(DATA_CLASS);
         let reply = self.endpoint.has_reply(now) && !self.nic.is_paused(self.wire.ack_class);
@@ -199,22 +206,30 @@ impl Host {
     }
 
     #[inline]
-    fn next_frame(&mut self, now: Time) -> Option<Frame> {
+    fn next_frame(&mut self, now: Time) -> Option<(Frame, Stamps)> {
         let wire = &self.wire;
         if !self.nic.is_paused(wire.ack_class)
-            && let Some(Outgoing { connection, packet }) = self.endpoint.poll_reply(now)
+            && let Some(Outgoing { connection, packet, hops }) = self.endpoint.poll_reply(now)
         {
             let destination = self.sockets[connection as usize].peer;
-            return Some(Frame::new(destination, wire.ack, wire.ack_class, packet));
+            let mut frame = Frame::new(destination, wire.ack, wire.ack_class, packet);
+            if !hops.is_empty() {
+                frame.stamp();
+            }
+            return Some((frame, hops.into()));
         }
         if self.nic.is_paused(DATA_CLASS) {
             return None;
         }
-        let Outgoing { connection, packet } = self.endpoint.poll_data(now)?;
+        let Outgoing { connection, packet, .. } = self.endpoint.poll_data(now)?;
         let destination = self.sockets[connection as usize].peer;
         #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the MTU")]
         let bytes = wire.header + packet.payload() as u16;
-        Some(Frame::new(destination, bytes, DATA_CLASS, packet))
+        let mut frame = Frame::new(destination, bytes, DATA_CLASS, packet);
+        if wire.telemetry {
+            frame.stamp();
+        }
+        Some((frame, Stamps::new()))
     }
 
     #[inline]
@@ -224,7 +239,7 @@ impl Host {
                 Event::Sampled { connection, sample } => {
                     let socket = self.sockets[connection as usize];
                     if socket.data {
-                        let rtt = sample.rtt.network();
+                        let rtt = sample.measured;
                         if now >= self.start {
                             self.metrics[connection as usize].rtt.add(rtt.as_ns(), 1);
                         }

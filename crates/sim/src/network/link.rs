@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use incast_cc::{Bytes, Rate, Span, Time};
 
 use super::calendar::{Calendar, ComponentId};
-use super::frame::Frame;
+use super::frame::{Frame, Stamps};
 
 /// One direction of a cable: what is on it, in the order of arrival.
 #[derive(Debug)]
@@ -18,6 +18,8 @@ pub(crate) struct Link {
     /// Whether the far end is a host, to which quiet frames need not be announced.
     to_host: bool,
     flying: VecDeque<(Time, Frame)>,
+    /// Of those of the frames that have them.
+    stamps: VecDeque<Stamps>,
     /// When frames that are not quiet arrive at a host.
     announced: VecDeque<Time>,
 }
@@ -56,13 +58,20 @@ impl Link {
             arrival,
             to_host,
             flying: VecDeque::with_capacity(16),
+            stamps: VecDeque::new(),
             announced: VecDeque::with_capacity(16),
         }
     }
 
     /// Puts a frame on the link; returns when its last bit has left the sender.
     #[inline]
-    pub(crate) fn transmit(&mut self, now: Time, frame: Frame, calendar: &mut Calendar) -> Time {
+    pub(crate) fn transmit(
+        &mut self,
+        now: Time,
+        frame: Frame,
+        stamps: Stamps,
+        calendar: &mut Calendar,
+    ) -> Time {
         let sent = now + self.serializer.time_for(frame.wire);
         let arrives = sent + self.delay;
         if self.to_host {
@@ -76,12 +85,15 @@ impl Link {
             calendar.schedule(self.arrival, arrives);
         }
         self.flying.push_back((arrives, frame));
+        if frame.is_stamped() {
+            self.stamps.push_back(stamps);
+        }
         sent
     }
 
     /// The frame whose arrival was announced; at a host the quiet ones before it have been taken in.
     #[inline]
-    pub(crate) fn arrive(&mut self, calendar: &mut Calendar) -> Frame {
+    pub(crate) fn arrive(&mut self, calendar: &mut Calendar) -> (Frame, Stamps) {
         let (_, frame) =
             self.flying.pop_front().unwrap_or_else(|| unreachable!("it was announced"));
         let next = if self.to_host {
@@ -93,17 +105,26 @@ impl Link {
         if let Some(arrives) = next {
             calendar.schedule(self.arrival, arrives);
         }
-        frame
+        (frame, self.stamps_of(&frame))
+    }
+
+    #[inline]
+    fn stamps_of(&mut self, frame: &Frame) -> Stamps {
+        if frame.is_stamped() { self.stamps.pop_front().unwrap_or_default() } else { Stamps::new() }
     }
 
     /// The next frame that has arrived before `now`.
     #[inline]
     pub(crate) fn pop_before(&mut self, now: Time) -> Option<(Time, Frame)> {
-        if self.flying.front().is_some_and(|&(arrives, _)| arrives < now) {
-            self.flying.pop_front()
-        } else {
-            None
-        }
+        let arrived = *self.flying.front().filter(|&&(arrives, _)| arrives < now)?;
+        self.flying.pop_front();
+        self.stamps_of(&arrived.1); // of no use: only what is acknowledged at once is echoed
+        Some(arrived)
+    }
+
+    /// Its rate.
+    pub(crate) const fn rate(&self) -> Rate {
+        self.serializer.rate
     }
 
     /// What is on the link, for the books.

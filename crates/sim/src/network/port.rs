@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use incast_cc::{Span, Time};
+use incast_cc::{Bytes, Hop, Span, Time};
 
 use super::calendar::{Calendar, ComponentId};
-use super::frame::{CLASSES, Frame};
+use super::frame::{CLASSES, Frame, Stamps};
 use super::link::Link;
 use crate::metrics::Occupancy;
 
@@ -30,6 +30,8 @@ pub(crate) struct Transmitter {
 pub(crate) struct LinkCounters {
     /// Packets over the whole run.
     pub(crate) hops: u64,
+    /// Their bytes on the wire.
+    pub(crate) hop_bytes: u64,
     /// Packets since measurement started.
     pub(crate) packets: u64,
     /// Bytes on the wire since measurement started.
@@ -88,18 +90,20 @@ impl Transmitter {
         &mut self,
         now: Time,
         frame: Frame,
+        stamps: Stamps,
         links: &mut [Link],
         calendar: &mut Calendar,
     ) {
         debug_assert!(self.is_free(now));
         if !frame.is_pfc() {
             self.counters.hops += 1;
+            self.counters.hop_bytes += u64::from(frame.wire);
             if now >= self.start {
                 self.counters.packets += 1;
                 self.counters.bytes += u64::from(frame.wire);
             }
         }
-        self.busy_until = links[self.link as usize].transmit(now, frame, calendar);
+        self.busy_until = links[self.link as usize].transmit(now, frame, stamps, calendar);
     }
 
     /// Calls back when the link is free.
@@ -122,6 +126,8 @@ impl Transmitter {
 pub(crate) struct Port {
     pub(crate) transmitter: Transmitter,
     queues: [VecDeque<Queued>; CLASSES],
+    /// Of those of the packets that have them.
+    stamps: [VecDeque<Stamps>; CLASSES],
     bytes: [u64; CLASSES],
     /// One bit per class that has packets.
     backlog: u8,
@@ -156,6 +162,7 @@ impl Port {
         Self {
             transmitter,
             queues: Default::default(),
+            stamps: Default::default(),
             bytes: [0; CLASSES],
             backlog: 0,
             pfc: VecDeque::new(),
@@ -186,8 +193,11 @@ impl Port {
     }
 
     #[inline]
-    pub(crate) fn enqueue(&mut self, now: Time, frame: Frame, ingress: u16) {
+    pub(crate) fn enqueue(&mut self, now: Time, frame: Frame, stamps: Stamps, ingress: u16) {
         let class = frame.class as usize;
+        if frame.is_stamped() {
+            self.stamps[class].push_back(stamps);
+        }
         self.queues[class].push_back(Queued { frame, ingress });
         self.bytes[class] += u64::from(frame.wire);
         self.backlog |= 1 << class;
@@ -206,7 +216,7 @@ impl Port {
 
     /// The next packet to send: the first of the highest class that has one and is not paused.
     #[inline]
-    pub(crate) fn dequeue(&mut self, now: Time) -> Option<Queued> {
+    pub(crate) fn dequeue(&mut self, now: Time) -> Option<(Queued, Stamps)> {
         let sendable = self.backlog & self.transmitter.open_classes();
         if sendable == 0 {
             return None;
@@ -218,7 +228,22 @@ impl Port {
             self.backlog &= !(1 << class);
         }
         self.occupancy.set(now, self.backlog_bytes());
-        Some(queued)
+        let stamped = queued.frame.is_stamped();
+        let stamps = if stamped { self.stamps[class].pop_front() } else { None };
+        Some((queued, stamps.unwrap_or_default()))
+    }
+
+    /// What the port says of itself as `frame` leaves it (INT).
+    pub(crate) fn stamp(&self, now: Time, frame: &Frame, stamps: &mut Stamps, links: &[Link]) {
+        if !frame.is_stamped() || frame.packet.payload() == 0 {
+            return; // an ACK brings back what its data was told
+        }
+        let Transmitter { link, counters, .. } = &self.transmitter;
+        let mut hop = Hop::default();
+        (hop.port, hop.at, hop.rate) = (*link, now, links[*link as usize].rate());
+        hop.queue = Bytes::new(self.backlog_bytes());
+        hop.sent = Bytes::new(counters.hop_bytes + u64::from(frame.wire));
+        stamps.push(hop);
     }
 
     /// Whether something could be sent if the link were free.

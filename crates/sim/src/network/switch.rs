@@ -4,7 +4,7 @@ use incast_cc::Time;
 
 use super::buffer::{Admission, SharedBuffer};
 use super::calendar::Calendar;
-use super::frame::{CLASSES, DATA_CLASS, Frame};
+use super::frame::{CLASSES, DATA_CLASS, Frame, Stamps};
 use super::link::Link;
 use super::port::Port;
 use super::trace::{PacketEvent, Trace};
@@ -44,6 +44,7 @@ impl Switch {
         now: Time,
         ingress: u16,
         mut frame: Frame,
+        mut stamps: Stamps,
         links: &mut [Link],
         calendar: &mut Calendar,
     ) {
@@ -79,19 +80,21 @@ impl Switch {
             frame.disquiet();
         }
         let port = &mut self.ports[egress as usize];
-        let data = frame.packet.payload() > 0;
-        if data && self.ecn_threshold.is_some_and(|threshold| queued + wire > threshold) {
+        if self.ecn_threshold.is_some_and(|threshold| queued + wire > threshold)
+            && frame.packet.is_ect()
+        {
             frame.mark();
             if now >= self.start {
                 port.counters.marks += 1;
             }
         }
         if port.is_idle(now, frame.class) {
-            port.transmitter.transmit(now, frame, links, calendar);
+            port.stamp(now, &frame, &mut stamps, links);
+            port.transmitter.transmit(now, frame, stamps, links, calendar);
             self.trace.packet(now, egress, &frame, PacketEvent::Sent);
             return self.release(now, &frame, ingress, links, calendar);
         }
-        port.enqueue(now, frame, ingress);
+        port.enqueue(now, frame, stamps, ingress);
         self.trace.queue(now, egress, port.backlog_bytes());
         self.send(now, egress, links, calendar);
     }
@@ -113,9 +116,10 @@ impl Switch {
             return;
         }
         if let Some(frame) = port.next_pfc() {
-            port.transmitter.transmit(now, frame, links, calendar);
-        } else if let Some(queued) = port.dequeue(now) {
-            port.transmitter.transmit(now, queued.frame, links, calendar);
+            port.transmitter.transmit(now, frame, Stamps::new(), links, calendar);
+        } else if let Some((queued, mut stamps)) = port.dequeue(now) {
+            port.stamp(now, &queued.frame, &mut stamps, links);
+            port.transmitter.transmit(now, queued.frame, stamps, links, calendar);
             self.trace.queue(now, egress, port.backlog_bytes());
             self.trace.packet(now, egress, &queued.frame, PacketEvent::Sent);
             self.release(now, &queued.frame, queued.ingress, links, calendar);

@@ -1,7 +1,7 @@
 //! Full traces, kept only when asked for.
 
 use incast_cc::{Rate, Span, Time};
-use incast_transport::message::Body;
+use incast_transport::Body;
 
 use super::frame::Frame;
 
@@ -66,9 +66,10 @@ impl PacketEvent {
 impl PacketRow {
     pub(crate) fn kind(&self) -> &'static str {
         match &self.frame.packet.body {
-            Body::Data(_) => "data",
-            Body::Ack(_) => "ack",
+            Body::Data(_) | Body::Segment(_) => "data",
+            Body::Ack(_) | Body::SegmentAck(_) => "ack",
             Body::Nack(_) => "nack",
+            Body::Notification => "cnp",
         }
     }
 
@@ -77,6 +78,9 @@ impl PacketRow {
             Body::Data(data) => data.sequence,
             Body::Ack(ack) => ack.segment,
             Body::Nack(nack) => nack.base,
+            Body::Segment(segment) => segment.sequence,
+            Body::SegmentAck(ack) => ack.sequence,
+            Body::Notification => 0,
         }
     }
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use incast_cc::{Bytes, Rate};
-use incast_transport::message::Config;
+use incast_transport::Config;
 
 use super::error::{Fault, suggestion};
-use super::{HostGroup, Network, Scenario};
+use super::{HostGroup, Network, Scenario, Transport, TransportKind};
 use crate::build::{headroom, hosts_named, topology};
 use crate::topology::Topology;
 
@@ -158,12 +158,50 @@ fn check_transport(scenario: &Scenario) -> Result<(), Fault> {
     if let Err(error) = config.check() {
         return Err(Fault::at([&"transport", &"segment"], error.to_string()));
     }
-    if transport.rto_min > transport.rto_max {
+    for kind in [TransportKind::Message, TransportKind::Stream] {
+        let [_, min, max] = transport.timeouts(kind);
+        if min > max {
+            let message = format!("rto_min of {min} is above rto_max of {max}; change one");
+            let set = if transport.rto_min.is_some() { &"rto_min" } else { &"rto_max" };
+            return Err(Fault::at([&"transport", set], message));
+        }
+    }
+    check_stream(transport)
+}
+
+fn check_stream(transport: &Transport) -> Result<(), Fault> {
+    let stream = &transport.stream;
+    let at = |field: &'static str, message: String| {
+        Err(Fault::at([&"transport", &"stream", &field as &dyn std::fmt::Display], message))
+    };
+    let mss = transport.mss();
+    if mss + transport.header > transport.mtu {
         let message = format!(
-            "rto_min of {} is above rto_max of {}; change one",
-            transport.rto_min, transport.rto_max
+            "an MSS of {mss} and headers of {} do not fit the MTU of {}; make one smaller",
+            transport.header, transport.mtu
         );
-        return Err(Fault::at([&"transport", &"rto_min"], message));
+        return at("mss", message);
+    }
+    for (field, value, low, high) in [
+        ("delayed_ack", stream.delayed_ack, 1, 64),
+        ("initial_window", stream.initial_window, 1, 10_000),
+        ("pace_windows_percent", stream.pace_windows_percent, 1, 10_000),
+    ] {
+        if let Some(value) = value
+            && !(low..=high).contains(&value)
+        {
+            return at(field, format!("{value} is out of range; expected {low} to {high}"));
+        }
+    }
+    for (field, buffer) in
+        [("send_buffer", stream.send_buffer), ("receive_buffer", stream.receive_buffer)]
+    {
+        if let Some(buffer) = buffer
+            && buffer < mss
+        {
+            let message = format!("a buffer of {buffer} does not hold one segment of {mss}");
+            return at(field, message);
+        }
     }
     Ok(())
 }

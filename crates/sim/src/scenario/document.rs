@@ -7,7 +7,7 @@ use incast_cc::registry::NAMES;
 use serde_json::{Value, json};
 
 use super::error::Fault;
-use super::{Scenario, ScenarioError, check};
+use super::{Scenario, ScenarioError, SignalKind, TransportKind, check};
 
 /// A scenario and the text that it was read from.
 #[derive(Clone, Debug)]
@@ -154,6 +154,13 @@ fn algorithm_schema(algorithm: AnyAlgorithm) -> Value {
     let mut properties = serde_json::Map::new();
     let preset = json!({ "enum": presets, "description": "A published set of values." });
     properties.insert("preset".into(), preset);
+    let words = |names: Vec<&str>, what| json!({ "enum": names, "description": what });
+    let transports = TransportKind::NAMES.map(|(name, _)| name).to_vec();
+    let signals = SignalKind::NAMES.map(|(name, _)| name).to_vec();
+    properties.insert("transport".into(), words(transports, "If not transport.kind."));
+    properties.insert("signal".into(), words(signals, "If not signal.kind."));
+    let noise = json!({ "type": "string", "description": "If not signal.noise." });
+    properties.insert("noise".into(), noise);
     for param in algorithm.params() {
         let mut default = String::new();
         // Writing to a string does not fail, and the name is the algorithm's own.

@@ -1,22 +1,66 @@
-//! From the name of a scheme to an algorithm with its parameters.
+//! From the name of a scheme to an algorithm with its parameters, and what carries it.
 
-use incast_cc::AnyAlgorithm;
-use incast_cc::param::{Conflict, SetError};
+use incast_cc::param::{Conflict, Need, SetError};
 use incast_cc::registry::NAMES;
+use incast_cc::{AnyAlgorithm, Span};
+use incast_transport::Signal;
 
 use super::error::{Fault, suggestion};
-use super::{Scenario, ScenarioError};
+use super::{Ecn, Scenario, ScenarioError, SignalKind, TransportKind};
+
+/// What every flow of a run has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scheme {
+    /// The algorithm, its parameters set.
+    pub algorithm: AnyAlgorithm,
+    /// What carries it.
+    pub transport: TransportKind,
+    /// What it gets as its RTT.
+    pub signal: Signal,
+}
+
+/// Fields of a `[cc.NAME]` that are no parameters of the algorithm.
+pub(super) const RESERVED: [&str; 5] = ["algorithm", "preset", "transport", "signal", "noise"];
 
 impl Scenario {
-    /// The algorithm of the scheme `name`, its parameters set as `[cc.NAME]` says.
+    /// The scheme `name`, its parameters set as `[cc.NAME]` says.
     ///
     /// # Errors
     /// There is no such algorithm, preset or parameter, or a value is wrong.
-    pub fn scheme(&self, name: &str) -> Result<AnyAlgorithm, ScenarioError> {
+    pub fn scheme(&self, name: &str) -> Result<Scheme, ScenarioError> {
         self.resolve(name).map_err(|fault| ScenarioError::Scheme(fault.into_message()))
     }
 
-    pub(super) fn resolve(&self, name: &str) -> Result<AnyAlgorithm, Fault> {
+    /// What the network lacks that the algorithm of `scheme` needs, one sentence each, with the setting
+    /// that would supply it.
+    pub fn warnings(&self, name: &str, scheme: &Scheme) -> Vec<String> {
+        let switch = &self.switch;
+        let mut warnings = Vec::new();
+        for need in scheme.algorithm.info().needs {
+            let lacks = match need {
+                Need::Ecn | Need::Notifications if switch.ecn_threshold.is_none() => {
+                    "no switch marks packets; set switch.ecn_threshold, such as \"100KB\""
+                }
+                Need::Ecn
+                    if scheme.transport == TransportKind::Stream
+                        && matches!(self.transport.stream.ecn, Ecn::Off | Ecn::Classic) =>
+                {
+                    "receivers do not echo marks exactly; set transport.stream.ecn to \"exact\""
+                }
+                Need::Telemetry if !switch.telemetry => {
+                    "no switch stamps them into packets; set switch.telemetry to true"
+                }
+                Need::Lossless if !switch.pfc.enabled => {
+                    "switches drop what does not fit; set switch.pfc.enabled to true"
+                }
+                _ => continue,
+            };
+            warnings.push(format!("{name} needs {}, but {lacks}", need.as_str()));
+        }
+        warnings
+    }
+
+    pub(super) fn resolve(&self, name: &str) -> Result<Scheme, Fault> {
         let section = self.cc.get(name);
         let field = |key: &str| section.and_then(|section| section.get(key)).map(text_of);
         let named = field("algorithm");
@@ -48,7 +92,7 @@ impl Scenario {
             })?;
         }
         for (key, value) in section.into_iter().flatten() {
-            if key == "algorithm" || key == "preset" {
+            if RESERVED.contains(&key.as_str()) {
                 continue;
             }
             let text = text_of(value);
@@ -79,8 +123,58 @@ impl Scenario {
             let set_here = section.is_some_and(|section| section.contains_key(one));
             Fault::at([&"cc", &name, if set_here { &one } else { &other }], message)
         })?;
-        Ok(algorithm)
+        let transport = match field("transport") {
+            Some(text) => one_of("transport", &text, &TransportKind::NAMES)
+                .map_err(|message| Fault::at([&"cc", &name, &"transport"], message))?,
+            None => self.transport.kind,
+        };
+        Ok(Scheme { algorithm, transport, signal: self.signal_of(name, &field)? })
     }
+
+    fn signal_of(
+        &self,
+        name: &str,
+        field: &impl Fn(&str) -> Option<String>,
+    ) -> Result<Signal, Fault> {
+        let at = |key: &'static str| {
+            move |message: String| {
+                Fault::at([&"cc", &name, &key as &dyn std::fmt::Display], message)
+            }
+        };
+        let kind = match field("signal") {
+            Some(text) => one_of("signal", &text, &SignalKind::NAMES).map_err(at("signal"))?,
+            None => self.signal.kind,
+        };
+        let noise = match field("noise") {
+            Some(text) => {
+                let span: Result<Span, _> = text.parse();
+                Some(span.map_err(|error| at("noise")(format!("noise = {text:?} {error}")))?)
+            }
+            None => self.signal.noise,
+        };
+        Ok(match (kind, noise) {
+            (SignalKind::Rtt, _) => Signal::Rtt,
+            (SignalKind::Noise, Some(noise)) => Signal::Noise(noise),
+            (SignalKind::Noise, None) => {
+                let message = "rtt+noise adds nothing; set noise, such as \"10us\"".into();
+                return Err(if field("signal").is_some() {
+                    at("signal")(message)
+                } else {
+                    Fault::at([&"signal", &"kind"], message)
+                });
+            }
+            (SignalKind::SoftwareTimestamps, _) => Signal::SoftwareTimestamps,
+            (SignalKind::Oracle, _) => Signal::Oracle,
+        })
+    }
+}
+
+fn one_of<T: Copy>(what: &str, text: &str, known: &[(&'static str, T)]) -> Result<T, String> {
+    let found = known.iter().find(|(name, _)| *name == text).map(|&(_, value)| value);
+    found.ok_or_else(|| {
+        let names: Vec<_> = known.iter().map(|&(name, _)| name).collect();
+        format!("unknown {what} {text:?}{}", suggestion(text, &names))
+    })
 }
 
 /// What a value would be on the command line.

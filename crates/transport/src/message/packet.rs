@@ -1,37 +1,7 @@
-//! What travels: data, acknowledgements, reports of missing packets.
+//! What travels of messages: data, acknowledgements, reports of missing packets.
 
 /// The most packets of one segment, so that a set of them fits 128 bits.
 pub const MAX_SEGMENT_PACKETS: u32 = 128;
-
-/// One packet of a connection. Headers are not built: the carrier knows their size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Packet {
-    /// The connection's index at the endpoint that will receive the packet.
-    pub connection: u32,
-    /// What it says.
-    pub body: Body,
-}
-
-impl Packet {
-    /// Payload in bytes; none but data packets have any.
-    pub const fn payload(&self) -> u32 {
-        match &self.body {
-            Body::Data(data) => data.payload,
-            Body::Ack(_) | Body::Nack(_) => 0,
-        }
-    }
-}
-
-/// The kinds of packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Body {
-    /// Payload.
-    Data(Data),
-    /// A segment is complete.
-    Ack(Ack),
-    /// Packets are missing.
-    Nack(Nack),
-}
 
 /// Payload. A packet's sequence number counts packets over the life of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,12 +149,6 @@ impl PacketSet {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn packets_stay_small() {
-        // Copied from queue to queue at every hop.
-        assert!(size_of::<Packet>() <= 48, "{} bytes", size_of::<Packet>());
-    }
 
     #[test]
     fn sets_of_packets() {

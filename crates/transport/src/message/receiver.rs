@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
-use super::packet::{Ack, Body, Data, MAX_SEGMENT_PACKETS, Nack, PacketSet};
+use super::packet::{Ack, Data, MAX_SEGMENT_PACKETS, Nack, PacketSet};
+use crate::endpoint::Delivered;
+use crate::packet::Body;
 
 /// What has arrived of one connection.
 ///
@@ -63,13 +65,6 @@ impl Partial {
     }
 }
 
-/// A message is complete and all before it were delivered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Delivered {
-    /// Not zero: it asks for so many bytes.
-    pub(super) read: u64,
-}
-
 impl Receiver {
     /// Payload that has arrived, each byte counted once.
     pub const fn delivered_bytes(&self) -> u64 {
@@ -83,7 +78,7 @@ impl Receiver {
 
     /// Takes in a packet; `reply` gets what goes back, `deliver` the messages that are now complete.
     #[inline]
-    pub(super) fn handle(
+    pub(crate) fn handle(
         &mut self,
         data: &Data,
         marked: bool,

@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 
 use incast_cc::parts::Pacer;
-use incast_cc::{Bytes, CongestionControl, LossCause, Pacing, Rate, RttSample, Span, Time};
+use incast_cc::{Bytes, CongestionControl, LossCause, Pacing, Rate, Span, Time};
 
-use super::config::Config;
 use super::packet::{Ack, Data, Nack, PacketSet};
-use super::rate::{Completion, RateComputation, Transmission};
-use super::rtt::{BurstSize, RttMeasurement};
+use crate::config::Config;
+use crate::endpoint::{ENDLESS, Sample};
+use crate::rate::{Completion, RateComputation, Report, Transmission};
+use crate::rtt::{BurstSize, RttMeasurement};
 
 /// Packets that one connection may have sent beyond the oldest that is unacknowledged: bounds the
 /// memory of both sides (48 MB at an MTU of 1,500 B).
@@ -32,6 +33,8 @@ pub struct Sender<C> {
     resend: VecDeque<u64>,
     /// Segments that have lost something and are not acknowledged.
     damaged: u32,
+    /// Whether a timeout has declared them lost: it ends a recovery episode, and opens none.
+    timed_out: bool,
     /// Timeouts in a row.
     backoff: u32,
     /// While backing off: whether the probe is out.
@@ -104,22 +107,10 @@ impl Segment {
     }
 }
 
-/// One completed segment, for traces and histograms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sample {
-    /// The RTT sample.
-    pub rtt: RttSample,
-    /// The rate after it.
-    pub rate: Rate,
-}
-
-/// A message longer than any run.
-pub(super) const ENDLESS: u64 = u64::MAX;
-
 impl<C: CongestionControl> Sender<C> {
-    pub(super) fn new(control: C, config: &Config, now: Time) -> Self {
+    pub(crate) fn new(rate: RateComputation<C>, config: &Config, now: Time) -> Self {
         Self {
-            rate: RateComputation::new(control, now),
+            rate,
             rtt: RttMeasurement::new(config),
             pacer: Pacer::default(),
             messages: VecDeque::new(),
@@ -129,6 +120,7 @@ impl<C: CongestionControl> Sender<C> {
             segments: VecDeque::new(),
             resend: VecDeque::new(),
             damaged: 0,
+            timed_out: false,
             backoff: 0,
             probing: false,
             silent_since: now,
@@ -148,7 +140,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The rate that segments leave at: the algorithm's, or its window over the RTT.
     pub fn pacing_rate(&self) -> Rate {
-        super::rate::pacing_rate(self.rate.limits(), self.rtt.srtt())
+        crate::rate::pacing_rate(self.rate.limits(), self.rtt.srtt())
     }
 
     /// Packets sent again.
@@ -161,7 +153,7 @@ impl<C: CongestionControl> Sender<C> {
         self.messages.is_empty() && self.segments.is_empty()
     }
 
-    pub(super) fn post(&mut self, now: Time, bytes: u64, read: u64) {
+    pub(crate) fn post(&mut self, now: Time, bytes: u64, read: u64) {
         let size = if bytes == ENDLESS { None } else { Some(Bytes::new(bytes)) };
         self.posted = self.posted.zip(size).map(|(posted, size)| posted + size);
         self.rate.on_demand(now, size);
@@ -169,7 +161,7 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// When the next packet may leave; [`None`] while there is none, or none is allowed.
-    pub(super) fn send_time(&self, config: &Config) -> Option<Time> {
+    pub(crate) fn send_time(&self, config: &Config) -> Option<Time> {
         if let Some(burst) = &self.burst {
             return Some(burst.next_at);
         }
@@ -214,7 +206,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The send time has come: the pacing engine gives the NIC the next segment, or what is to be
     /// sent again of one. The time of this is the segment's `t_send`.
-    pub(super) fn start_burst(&mut self, now: Time, config: &Config) {
+    pub(crate) fn start_burst(&mut self, now: Time, config: &Config) {
         if self.burst.is_some() {
             return;
         }
@@ -294,9 +286,8 @@ impl<C: CongestionControl> Sender<C> {
         segment.flying += bytes;
         segment.lost = segment.lost.saturating_sub(bytes);
         let last = self.messages.is_empty() && self.resend.is_empty();
-        let started = segment.sent.first;
         let again = self.rate.on_sent(now, Bytes::new(u64::from(bytes)), true, last);
-        segment.sent = Transmission { first: started, ..again };
+        segment.sent = again.since(&segment.sent);
         self.pacer.sent(now, Bytes::new(u64::from(bytes)));
         self.retransmissions += u64::from(packets.len());
         let segment = &self.segments[place];
@@ -322,7 +313,7 @@ impl<C: CongestionControl> Sender<C> {
     /// The next packet of the burst, and when the one after it may leave; [`None`] when the burst was
     /// acknowledged in the meantime.
     #[inline]
-    pub(super) fn next_packet(
+    pub(crate) fn next_packet(
         &mut self,
         now: Time,
         config: &Config,
@@ -360,11 +351,12 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// A segment is complete. Returns its sample and how many messages are now acknowledged.
-    pub(super) fn on_ack(
+    pub(crate) fn on_ack(
         &mut self,
         now: Time,
         ack: &Ack,
         config: &Config,
+        report: Report<'_>,
     ) -> (Option<Sample>, u32) {
         self.on_answer(now);
         let Some(place) = self.find(ack.segment) else { return (None, 0) };
@@ -381,9 +373,9 @@ impl<C: CongestionControl> Sender<C> {
         if self.burst.is_some_and(|burst| burst.segment == segment.first) {
             self.burst = None;
         }
-        let sent =
-            |bytes: u32| Transmission { bytes: Bytes::new(u64::from(bytes)), ..segment.sent };
+        let sent = |bytes: u32| segment.sent.of(u64::from(bytes));
         self.damaged -= u32::from(segment.damaged);
+        self.timed_out &= self.damaged > 0;
         if segment.lost > 0 {
             self.rate.on_spurious_loss(now, sent(segment.lost));
         }
@@ -396,11 +388,14 @@ impl<C: CongestionControl> Sender<C> {
             delivered: Bytes::new(u64::from(segment.bytes)),
             ce_bytes: Bytes::new(u64::from(ack.ce_bytes)),
             sample,
-            in_recovery: self.damaged > 0,
+            in_recovery: self.damaged > 0 && !self.timed_out,
             posted: self.posted,
             waiting: self.messages.front().map_or(Bytes::ZERO, |m| self.segment_bytes(m, config)),
+            one_way: None,
+            nic_backlog: Bytes::ZERO,
+            report,
         };
-        self.rate.on_completion(now, completion, &self.rtt);
+        self.rate.on_completion(now, &completion, &self.rtt);
         let mut messages = 0;
         while let Some(front) = self.segments.front()
             && front.fate == Fate::Acked
@@ -409,11 +404,15 @@ impl<C: CongestionControl> Sender<C> {
             self.segments.pop_front();
         }
         let rate = self.pacing_rate();
-        (sample.map(|rtt| Sample { rtt, rate }), messages)
+        (sample.map(|rtt| Sample { rtt, measured: rtt.network(), rate }), messages)
+    }
+
+    pub(crate) fn on_notification(&mut self, now: Time) {
+        self.rate.on_notification(now);
     }
 
     /// Packets are missing.
-    pub(super) fn on_nack(&mut self, now: Time, nack: &Nack, config: &Config) {
+    pub(crate) fn on_nack(&mut self, now: Time, nack: &Nack, config: &Config) {
         self.on_answer(now);
         let from = self.segments.partition_point(|s| s.first + u64::from(s.count) <= nack.base);
         for place in from..self.segments.len() {
@@ -460,7 +459,7 @@ impl<C: CongestionControl> Sender<C> {
             self.resend.push_back(segment.first);
         }
         if bytes > 0 {
-            let sent = Transmission { bytes: Bytes::new(u64::from(bytes)), ..segment.sent };
+            let sent = segment.sent.of(u64::from(bytes));
             let in_recovery = self.damaged > 0;
             self.damaged += u32::from(!std::mem::replace(&mut segment.damaged, true));
             self.rate.on_loss(now, sent, in_recovery, cause);
@@ -482,12 +481,12 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// When the silence has lasted too long; [`None`] while no answer is due.
-    pub(super) fn timeout_at(&self) -> Option<Time> {
+    pub(crate) fn timeout_at(&self) -> Option<Time> {
         self.awaits_answer().then(|| self.silent_since + self.rtt.rto(self.backoff))
     }
 
     /// When the endpoint should look after this sender, sent packets and answers apart.
-    pub(super) fn alarm(&self) -> Option<Time> {
+    pub(crate) fn alarm(&self) -> Option<Time> {
         match (self.timeout_at(), self.rate.next_timer()) {
             (Some(timeout), Some(timer)) => Some(timeout.min(timer)),
             (timeout, timer) => timeout.or(timer),
@@ -495,7 +494,7 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// The alarm has come, or a moment that was one: does what is due.
-    pub(super) fn on_alarm(&mut self, now: Time) {
+    pub(crate) fn on_alarm(&mut self, now: Time) {
         self.rate.on_timer(now);
         if self.timeout_at().is_some_and(|timeout| timeout <= now) {
             self.on_timeout(now);
@@ -513,6 +512,7 @@ impl<C: CongestionControl> Sender<C> {
             }
         }
         self.backoff += 1;
+        self.timed_out = self.damaged > 0;
         self.probing = false;
         self.silent_since = now;
     }

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use incast_cc::Time;
 
-use super::send_times::SendTimes;
+use crate::send_times::SendTimes;
 
 /// The scheduler. Connections are named by their index.
 #[derive(Clone, Debug, Default)]

@@ -6,7 +6,7 @@
 
 use incast_cc::{Bytes, Rate, RttSample, Span, Time};
 
-use super::config::Config;
+use crate::config::Config;
 
 /// What a segment takes on the wire, and the timeout that follows from the samples (RFC 6298).
 #[derive(Clone, Debug)]

@@ -1,16 +1,16 @@
 //! The rate computation engine: an algorithm, and the books that the contract promises to keep.
 //!
-//! Of what the contract offers, this carrier leaves absent: delivery-rate samples, one-way delays, the
-//! NIC's backlog (its NIC takes packets when it is free), hop counts, telemetry and load codes of
-//! switches, and the base RTT.
+//! Both transports run it. Of what the contract offers, messages leave absent the one-way delay and the
+//! NIC's backlog (their NIC takes packets when it is free), and nothing signals loads (VCP) yet.
 
 use incast_cc::parts::RoundCounter;
 use incast_cc::{
-    Ack, Bytes, CongestionControl, Demand, Limits, Loss, LossCause, Pacing, Rate, RttSample, Sent,
-    Span, Spurious, Time,
+    Ack, Bytes, CongestionControl, Delivery, Demand, Hop, Limits, Loss, LossCause, Notification,
+    Pacing, Rate, RttSample, Sent, Span, Spurious, Time,
 };
 
-use super::rtt::RttMeasurement;
+use crate::rtt::RttMeasurement;
+use crate::signal::Replaced;
 
 /// One connection's algorithm and its books.
 #[derive(Clone, Debug)]
@@ -26,6 +26,34 @@ pub struct RateComputation<C> {
     idle_since: Time,
     /// The last round in which the window held data back.
     limited_round: Option<u64>,
+    sampler: Sampler,
+    signal: Option<Replaced>,
+    hop_count: u8,
+}
+
+/// Delivery rates (Cheng et al., draft-cheng-iccrg-delivery-rate-estimation): what a sender must
+/// remember to take a sample with each ACK.
+#[derive(Clone, Copy, Debug)]
+struct Sampler {
+    /// When payload was last acknowledged.
+    delivered_at: Time,
+    /// When the packet left whose acknowledgement is the newest.
+    first_sent_at: Time,
+    /// Payload declared lost over the life of the connection.
+    lost: Bytes,
+    /// The application left the network idle until so much has been delivered.
+    app_limited_until: Bytes,
+}
+
+/// What was true when a packet was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Snapshot {
+    delivered: Bytes,
+    delivered_at: Time,
+    first_sent_at: Time,
+    in_flight: Bytes,
+    lost: Bytes,
+    app_limited: bool,
 }
 
 /// A burst that is acknowledged or lost, or the part of it that is.
@@ -39,14 +67,35 @@ pub struct Transmission {
     pub first: Bytes,
     /// Where it ends.
     pub end: Bytes,
+    snapshot: Snapshot,
 }
 
-/// What the sender knows when a segment is completed.
+impl Transmission {
+    /// The same for `bytes` of it.
+    pub(crate) const fn of(mut self, bytes: u64) -> Self {
+        self.bytes = Bytes::new(bytes);
+        self
+    }
+
+    /// The same, with the start of an earlier transmission of the data.
+    pub(crate) const fn since(mut self, earlier: &Self) -> Self {
+        self.first = earlier.first;
+        self
+    }
+
+    /// Both together: one ACK may cover many packets.
+    pub(crate) fn join(self, other: Self) -> Self {
+        let (older, newer) = if self.end > other.end { (other, self) } else { (self, other) };
+        Self { bytes: self.bytes + other.bytes, first: older.first.min(newer.first), ..newer }
+    }
+}
+
+/// What the sender knows when data is acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Completion {
+pub struct Completion<'a> {
     /// Its last transmission, with what of it was still in flight.
     pub sent: Transmission,
-    /// Payload of the segment.
+    /// Payload that is acknowledged.
     pub delivered: Bytes,
     /// Payload that arrived marked.
     pub ce_bytes: Bytes,
@@ -58,11 +107,28 @@ pub struct Completion {
     pub posted: Option<Bytes>,
     /// The size of the next segment, zero when nothing waits.
     pub waiting: Bytes,
+    /// From send to arrival by the receiver's clock.
+    pub one_way: Option<Span>,
+    /// What waits in the host's NIC.
+    pub nic_backlog: Bytes,
+    /// What the network told along with the ACK.
+    pub report: Report<'a>,
+}
+
+/// What the network tells along with a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Report<'a> {
+    /// Whether a switch has marked it (ECN CE).
+    pub marked: bool,
+    /// What switches have stamped into it; into the acknowledged data, where it is an ACK.
+    pub hops: &'a [Hop],
+    /// The oracle's RTT of the connection at this instant, without serialization at the sender.
+    pub truth: Option<Span>,
 }
 
 impl<C: CongestionControl> RateComputation<C> {
-    /// An algorithm that has just started, at `now`.
-    pub fn new(control: C, now: Time) -> Self {
+    /// An algorithm that has just started, at `now`; `hop_count` links lead to the peer.
+    pub(crate) fn new(control: C, now: Time, signal: Option<Replaced>, hop_count: u8) -> Self {
         let limits = control.limits();
         Self {
             control,
@@ -73,6 +139,14 @@ impl<C: CongestionControl> RateComputation<C> {
             transmitted: Bytes::ZERO,
             idle_since: now,
             limited_round: None,
+            sampler: Sampler {
+                delivered_at: now,
+                first_sent_at: now,
+                lost: Bytes::ZERO,
+                app_limited_until: Bytes::ZERO,
+            },
+            signal,
+            hop_count,
         }
     }
 
@@ -111,9 +185,20 @@ impl<C: CongestionControl> RateComputation<C> {
         retransmission: bool,
         app_limited: bool,
     ) -> Transmission {
-        if self.in_flight.is_zero() && !self.transmitted.is_zero() {
-            self.control.on_restart(now, now.since(self.idle_since));
+        if self.in_flight.is_zero() {
+            if !self.transmitted.is_zero() {
+                self.control.on_restart(now, now.since(self.idle_since));
+            }
+            (self.sampler.delivered_at, self.sampler.first_sent_at) = (now, now);
         }
+        let snapshot = Snapshot {
+            delivered: self.delivered,
+            delivered_at: self.sampler.delivered_at,
+            first_sent_at: self.sampler.first_sent_at,
+            in_flight: self.in_flight + bytes,
+            lost: self.sampler.lost,
+            app_limited: self.sampler.app_limited_until > self.delivered,
+        };
         self.transmitted += bytes;
         self.in_flight += bytes;
         let mut sent = Sent::new(now, bytes, self.in_flight);
@@ -121,13 +206,16 @@ impl<C: CongestionControl> RateComputation<C> {
         sent.app_limited = app_limited;
         self.control.on_sent(&sent);
         self.limits = self.control.limits();
+        if app_limited && self.admits(bytes) {
+            self.sampler.app_limited_until = self.delivered + self.in_flight;
+        }
         let end = self.transmitted;
-        Transmission { sent_at: now, bytes, first: end.saturating_sub(bytes), end }
+        Transmission { sent_at: now, bytes, first: end.saturating_sub(bytes), end, snapshot }
     }
 
-    /// A segment was completed: TIMELY's completion event.
-    pub fn on_completion(&mut self, now: Time, completion: Completion, rtt: &RttMeasurement) {
-        let Completion { sent, waiting, .. } = completion;
+    /// Data was acknowledged: on messages, TIMELY's completion event.
+    pub fn on_completion(&mut self, now: Time, completion: &Completion<'_>, rtt: &RttMeasurement) {
+        let &Completion { sent, waiting, .. } = completion;
         let round = self.round.on_ack(sent.end, self.transmitted);
         if !waiting.is_zero() && !self.admits(waiting) {
             self.limited_round = Some(round);
@@ -139,6 +227,21 @@ impl<C: CongestionControl> RateComputation<C> {
         (ack.first, ack.end, ack.next) = (sent.first, sent.end, self.transmitted);
         ack.rtt = completion.sample;
         (ack.srtt, ack.min_rtt) = (rtt.srtt(), rtt.min_rtt());
+        ack.one_way = completion.one_way;
+        if let Some(signal) = &mut self.signal {
+            let measured = ack.rtt;
+            ack.rtt = measured.map(|sample| signal.replace(sample, completion.report.truth));
+            ack.one_way = ack
+                .one_way
+                .zip(measured)
+                .zip(ack.rtt)
+                .map(|((way, old), new)| (way + new.total).saturating_sub(old.total));
+            (ack.srtt, ack.min_rtt) = signal.smoothed();
+        }
+        ack.delivery = self.sampler.sample(now, &sent.snapshot, sent.sent_at, self.delivered, rtt);
+        ack.nic_backlog = completion.nic_backlog;
+        ack.hop_count = self.hop_count;
+        ack.hops = completion.report.hops;
         ack.in_flight = self.in_flight;
         ack.cwnd_limited = self.limited_round.is_some_and(|limited| limited + 1 >= round);
         ack.in_recovery = completion.in_recovery;
@@ -153,6 +256,7 @@ impl<C: CongestionControl> RateComputation<C> {
     /// still being repaired.
     pub fn on_loss(&mut self, now: Time, sent: Transmission, in_recovery: bool, cause: LossCause) {
         self.leave_flight(now, sent.bytes);
+        self.sampler.lost += sent.bytes;
         let mut loss = Loss::new(now, sent.sent_at, sent.bytes, cause);
         (loss.first, loss.end) = (sent.first, sent.end);
         (loss.next, loss.in_flight) = (self.transmitted, self.in_flight);
@@ -166,6 +270,12 @@ impl<C: CongestionControl> RateComputation<C> {
         let mut spurious = Spurious::new(now, sent.bytes);
         (spurious.first, spurious.end) = (sent.first, sent.end);
         self.control.on_spurious_loss(&spurious);
+        self.limits = self.control.limits();
+    }
+
+    /// The receiver says that payload arrived marked.
+    pub fn on_notification(&mut self, now: Time) {
+        self.control.on_notification(&Notification::new(now));
         self.limits = self.control.limits();
     }
 
@@ -187,6 +297,32 @@ impl<C: CongestionControl> RateComputation<C> {
         if self.in_flight.is_zero() {
             self.idle_since = now;
         }
+    }
+}
+
+impl Sampler {
+    /// The sample that `sent_at`, the newest acknowledged packet, gives when `delivered` includes it.
+    fn sample(
+        &mut self,
+        now: Time,
+        then: &Snapshot,
+        sent_at: Time,
+        delivered: Bytes,
+        rtt: &RttMeasurement,
+    ) -> Option<Delivery> {
+        self.first_sent_at = sent_at;
+        self.delivered_at = now;
+        let send_interval = sent_at.since(then.first_sent_at);
+        let interval = send_interval.max(now.since(then.delivered_at));
+        if interval < rtt.min_rtt() || interval.is_zero() {
+            return None; // too many ACKs at once to tell a rate
+        }
+        Some(Delivery {
+            rate: Rate::of(delivered.saturating_sub(then.delivered), interval),
+            in_flight_at_send: then.in_flight,
+            lost: self.lost.saturating_sub(then.lost),
+            app_limited: then.app_limited,
+        })
     }
 }
 

@@ -4,20 +4,22 @@ use std::fmt;
 
 use incast_cc::{Bytes, Rate, Span};
 
-use super::packet::MAX_SEGMENT_PACKETS;
+use crate::message::MAX_SEGMENT_PACKETS;
+use crate::signal::Signal;
+use crate::stream;
 
 /// What is common to all connections of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Most payload of a segment: the unit of pacing and of acknowledgement.
+    /// Messages: most payload of a segment, the unit of pacing and of acknowledgement.
     pub segment: Bytes,
-    /// Most payload of a packet.
+    /// Messages: most payload of a packet.
     pub payload: Bytes,
     /// What headers add to a packet on the wire.
     pub header: Bytes,
     /// Rate of the NIC.
     pub line_rate: Rate,
-    /// From the arrival of a segment's last packet to its ACK leaving.
+    /// From the arrival of what is acknowledged to its ACK leaving.
     pub ack_turnaround: Span,
     /// Retransmission timeout before the first RTT sample.
     pub rto_initial: Span,
@@ -25,6 +27,15 @@ pub struct Config {
     pub rto_min: Span,
     /// Most retransmission timeout.
     pub rto_max: Span,
+    /// Streams.
+    pub stream: stream::Config,
+    /// What algorithms get as their RTT.
+    pub signal: Signal,
+    /// Of the random numbers in the signal: the host's own.
+    pub seed: u64,
+    /// Receivers answer marked payload with a notification (CNP), at most one per connection in this
+    /// time; none sends no notifications.
+    pub notification_interval: Option<Span>,
 }
 
 impl Default for Config {
@@ -39,6 +50,10 @@ impl Default for Config {
             rto_initial: Span::from_ms(16),
             rto_min: Span::from_ms(4),
             rto_max: Span::from_secs(1),
+            stream: stream::Config::default(),
+            signal: Signal::Rtt,
+            seed: 0,
+            notification_interval: None,
         }
     }
 }
@@ -76,6 +91,10 @@ impl Config {
         for (what, zero) in [
             ("the segment", self.segment.is_zero()),
             ("the payload of a packet", self.payload.is_zero()),
+            ("the MSS", self.stream.mss.is_zero()),
+            ("the number of segments per ACK", self.stream.delayed_ack == 0),
+            ("the send buffer", self.stream.send_buffer.is_zero()),
+            ("the receive buffer", self.stream.receive_buffer.is_zero()),
             ("the line rate", self.line_rate.is_zero()),
         ] {
             if zero {

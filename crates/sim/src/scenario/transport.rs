@@ -1,0 +1,272 @@
+//! The transport of a scenario's hosts.
+
+use incast_cc::param::Need;
+use incast_cc::{AnyAlgorithm, Bytes, Span};
+use incast_transport::stream::{self, EcnEcho};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::quantity;
+
+/// The transport of all hosts.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Transport {
+    /// What carries payload, unless a scheme says otherwise. Any algorithm runs on either.
+    pub kind: TransportKind,
+    /// Messages: most payload of a segment, the unit of pacing and acknowledgement.
+    #[serde(deserialize_with = "quantity::size")]
+    #[schemars(with = "String")]
+    pub segment: Bytes,
+    /// Largest packet on the wire, headers included.
+    #[serde(deserialize_with = "quantity::packet")]
+    #[schemars(with = "String")]
+    pub mtu: Bytes,
+    /// Headers of a data packet.
+    #[serde(deserialize_with = "quantity::header")]
+    #[schemars(with = "String")]
+    pub header: Bytes,
+    /// Size of an ACK on the wire.
+    #[serde(deserialize_with = "quantity::packet")]
+    #[schemars(with = "String")]
+    pub ack: Bytes,
+    /// Whether ACKs travel in a class of their own, served before data.
+    pub ack_priority: bool,
+    /// From the arrival of what an ACK answers to the ACK, in the receiver.
+    #[serde(deserialize_with = "quantity::time")]
+    #[schemars(with = "String")]
+    pub ack_turnaround: Span,
+    /// Retransmission timeout before the first RTT sample; 16 ms, unless the stream's preset says
+    /// otherwise.
+    #[serde(deserialize_with = "quantity::optional_duration")]
+    #[schemars(with = "Option<String>")]
+    pub rto_initial: Option<Span>,
+    /// Least retransmission timeout; 4 ms, unless the stream's preset says otherwise.
+    #[serde(deserialize_with = "quantity::optional_duration")]
+    #[schemars(with = "Option<String>")]
+    pub rto_min: Option<Span>,
+    /// Most retransmission timeout; 1 s, unless the stream's preset says otherwise.
+    #[serde(deserialize_with = "quantity::optional_duration")]
+    #[schemars(with = "Option<String>")]
+    pub rto_max: Option<Span>,
+    /// Receivers answer marked packets with at most one notification (CNP) per connection in this
+    /// time, to algorithms that need them (DCQCN).
+    #[serde(deserialize_with = "quantity::duration")]
+    #[schemars(with = "String")]
+    pub cnp_interval: Span,
+    /// Streams.
+    pub stream: Stream,
+}
+
+impl Default for Transport {
+    fn default() -> Self {
+        Self {
+            kind: TransportKind::Message,
+            segment: Bytes::from_kb(64),
+            mtu: Bytes::new(1_500),
+            header: Bytes::new(40),
+            ack: Bytes::new(64),
+            ack_priority: true,
+            ack_turnaround: Span::from_us(1),
+            rto_initial: None,
+            rto_min: None,
+            rto_max: None,
+            cnp_interval: Span::from_us(50),
+            stream: Stream::default(),
+        }
+    }
+}
+
+/// What carries payload.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TransportKind {
+    /// Messages in segments, acknowledged one by one, as RDMA NICs send them.
+    #[default]
+    Message,
+    /// A byte stream, as TCP.
+    Stream,
+}
+
+/// A model of TCP. What is absent follows from the preset.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Stream {
+    /// Whose defaults.
+    pub preset: StreamPreset,
+    /// Largest payload of a segment; what the MTU leaves to headers.
+    #[serde(deserialize_with = "quantity::optional_packet")]
+    #[schemars(with = "Option<String>")]
+    pub mss: Option<Bytes>,
+    /// Selective acknowledgements with RACK; without, recovery by duplicate ACKs (`NewReno`).
+    pub sack: Option<bool>,
+    /// Tail-loss probes.
+    pub tail_loss_probe: Option<bool>,
+    /// Segments that one ACK waits for; 1 acknowledges each.
+    pub delayed_ack: Option<u32>,
+    /// How long an ACK waits at most.
+    #[serde(deserialize_with = "quantity::optional_duration")]
+    #[schemars(with = "Option<String>")]
+    pub delayed_ack_timeout: Option<Span>,
+    /// Segments that may be sent before the first ACK.
+    pub initial_window: Option<u32>,
+    /// Most payload that is sent and not acknowledged.
+    #[serde(deserialize_with = "quantity::optional_size")]
+    #[schemars(with = "Option<String>")]
+    pub send_buffer: Option<Bytes>,
+    /// The window that receivers advertise.
+    #[serde(deserialize_with = "quantity::optional_size")]
+    #[schemars(with = "Option<String>")]
+    pub receive_buffer: Option<Bytes>,
+    /// Most payload of a burst (TSO); one segment if absent.
+    #[serde(deserialize_with = "quantity::optional_size")]
+    #[schemars(with = "Option<String>")]
+    pub tso: Option<Bytes>,
+    /// Most payload of a connection that waits in its own NIC (TCP small queues); absent is no limit.
+    #[serde(deserialize_with = "quantity::optional_size")]
+    #[schemars(with = "Option<String>")]
+    pub small_queue: Option<Bytes>,
+    /// Paces windows that their algorithm leaves to the clock of ACKs, at so many percent of window
+    /// over RTT; Linux's fq paces at 120.
+    pub pace_windows_percent: Option<u32>,
+    /// Whether segments may be marked, and how receivers echo marks.
+    pub ecn: Ecn,
+}
+
+/// Whose defaults a stream has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+pub enum StreamPreset {
+    /// Hosts tuned for a datacenter: timeouts from 4 ms, an ACK for two segments or after 500 us,
+    /// buffers of 4 MB.
+    #[default]
+    #[serde(rename = "datacenter")]
+    Datacenter,
+    /// Linux as it is installed: timeouts from 200 ms, 40 ms for a delayed ACK, buffers of 4 MB and
+    /// 6 MB, bursts of up to 64 KB, at most 128 KB in the NIC.
+    #[serde(rename = "linux")]
+    Linux,
+    /// The defaults of ns-3: timeouts from 1 s, 200 ms for a delayed ACK, buffers of 128 KiB.
+    #[serde(rename = "ns-3")]
+    Ns3,
+}
+
+/// Whether segments may be marked, and how receivers echo marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Ecn {
+    /// `exact` for algorithms that need marks, `off` for the others.
+    #[default]
+    Auto,
+    /// They may not.
+    Off,
+    /// Marks are echoed until the sender answers (RFC 3168).
+    Classic,
+    /// Marks are counted (RFC 8257).
+    Exact,
+}
+
+/// What algorithms get as their RTT.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Signal {
+    /// Which.
+    pub kind: SignalKind,
+    /// Of `rtt+noise`: the most that is added.
+    #[serde(deserialize_with = "quantity::optional_time")]
+    #[schemars(with = "Option<String>")]
+    pub noise: Option<Span>,
+}
+
+/// The signals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+pub enum SignalKind {
+    /// As measured.
+    #[default]
+    #[serde(rename = "rtt")]
+    Rtt,
+    /// With uniform noise added, from zero to `signal.noise`.
+    #[serde(rename = "rtt+noise")]
+    Noise,
+    /// With what the timestamps of an operating system add.
+    #[serde(rename = "software-timestamps")]
+    SoftwareTimestamps,
+    /// The base RTT and the true backlog of the bottleneck at that instant over its rate.
+    #[serde(rename = "oracle")]
+    Oracle,
+}
+
+impl SignalKind {
+    /// The signals by name.
+    pub(super) const NAMES: [(&'static str, Self); 4] = [
+        ("rtt", Self::Rtt),
+        ("rtt+noise", Self::Noise),
+        ("software-timestamps", Self::SoftwareTimestamps),
+        ("oracle", Self::Oracle),
+    ];
+}
+
+impl TransportKind {
+    /// The kinds by name.
+    pub(super) const NAMES: [(&'static str, Self); 2] =
+        [("message", Self::Message), ("stream", Self::Stream)];
+}
+
+impl Transport {
+    /// Initial, least and most retransmission timeout of `kind`.
+    pub(crate) fn timeouts(&self, kind: TransportKind) -> [Span; 3] {
+        let defaults = match (kind, self.stream.preset) {
+            (TransportKind::Message, _) | (_, StreamPreset::Datacenter) => [16, 4, 1_000],
+            (_, StreamPreset::Linux) => [1_000, 200, 120_000],
+            (_, StreamPreset::Ns3) => [1_000, 1_000, 60_000],
+        };
+        let [initial, min, max] = defaults.map(Span::from_ms);
+        [
+            self.rto_initial.unwrap_or(initial),
+            self.rto_min.unwrap_or(min),
+            self.rto_max.unwrap_or(max),
+        ]
+    }
+
+    /// The largest payload of a stream's segment.
+    pub(crate) fn mss(&self) -> Bytes {
+        self.stream.mss.unwrap_or_else(|| self.mtu.saturating_sub(self.header))
+    }
+
+    /// Streams under `algorithm`.
+    pub(crate) fn stream_config(&self, algorithm: &AnyAlgorithm) -> stream::Config {
+        let (stream, mss) = (&self.stream, self.mss());
+        let kib = |n: u64| Bytes::new(n * 1_024);
+        // Delayed ACK, send and receive buffer, burst, small queue, tail-loss probe.
+        let (ack_us, send, receive, tso, small, probe) = match stream.preset {
+            StreamPreset::Datacenter => {
+                (500, Bytes::from_kb(4_000), Bytes::from_kb(4_000), mss, Bytes::MAX, true)
+            }
+            StreamPreset::Linux => {
+                (40_000, kib(4_096), kib(6_144), Bytes::new(65_160), kib(128), true)
+            }
+            StreamPreset::Ns3 => (200_000, kib(128), kib(128), mss, Bytes::MAX, false),
+        };
+        let needs_marks = algorithm.info().needs.contains(&Need::Ecn);
+        let (ect, echo) = match stream.ecn {
+            Ecn::Auto => (needs_marks, EcnEcho::Exact),
+            Ecn::Off => (false, EcnEcho::Exact),
+            Ecn::Classic => (true, EcnEcho::Classic),
+            Ecn::Exact => (true, EcnEcho::Exact),
+        };
+        stream::Config {
+            mss,
+            sack: stream.sack.unwrap_or(true),
+            tail_loss_probe: stream.tail_loss_probe.unwrap_or(probe),
+            delayed_ack: stream.delayed_ack.unwrap_or(2),
+            delayed_ack_timeout: stream.delayed_ack_timeout.unwrap_or(Span::from_us(ack_us)),
+            initial_window: mss * u64::from(stream.initial_window.unwrap_or(10)),
+            send_buffer: stream.send_buffer.unwrap_or(send),
+            receive_buffer: stream.receive_buffer.unwrap_or(receive),
+            tso: stream.tso.unwrap_or(tso).max(mss),
+            small_queue: stream.small_queue.unwrap_or(small),
+            pace_windows_percent: stream.pace_windows_percent,
+            ect,
+            echo,
+        }
+    }
+}

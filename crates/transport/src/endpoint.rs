@@ -1,0 +1,706 @@
+//! All connections of one host behind one NIC.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use incast_cc::{AnyControl, CongestionControl, Flow, Hop, Rate, RttSample, Span, Time};
+
+use crate::config::Config;
+use crate::pacing::PacingEngine;
+use crate::packet::{Body, Packet};
+use crate::rate::{RateComputation, Report};
+use crate::signal::Replaced;
+use crate::{message, stream};
+
+/// Payload of a read request.
+const REQUEST_BYTES: u64 = 32;
+
+/// A message longer than any run.
+pub(crate) const ENDLESS: u64 = u64::MAX;
+
+/// How a connection carries its payload.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Transport {
+    /// Messages in segments of up to 64 KB, as RDMA NICs send them: [`message`].
+    #[default]
+    Message,
+    /// A byte stream, as TCP: [`stream`].
+    Stream,
+}
+
+/// What is known of the way to the peer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Path {
+    /// The RTT without queues, where the operator knows it.
+    pub base_rtt: Option<Span>,
+    /// Links to the peer, zero where unknown.
+    pub hop_count: u8,
+}
+
+/// What both ends of a connection agree on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Terms {
+    /// How payload is carried.
+    pub transport: Transport,
+    /// The way to the peer.
+    pub path: Path,
+}
+
+/// What an endpoint does on a connection. Payload flows one way; the index that the peer knows the
+/// connection by is told when it is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Sends payload, paced by an algorithm.
+    Sender,
+    /// Receives payload.
+    Receiver,
+    /// Sends requests for reads. They are messages too, but small: no algorithm paces them.
+    Requester,
+    /// Receives requests, and answers each on the connection `answers`, where it is the sender.
+    Responder {
+        /// The connection on which the answers are sent.
+        answers: u32,
+    },
+}
+
+/// What an algorithm is started for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Payload.
+    Data,
+    /// Requests of a [`Role::Requester`].
+    Requests,
+}
+
+/// Starts the algorithm of a flow.
+pub type Starter<C> = Box<dyn Fn(&Flow, Purpose) -> C + Send + Sync>;
+
+/// What an application asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Send `bytes`; the sender is paced.
+    Write {
+        /// Payload of the message.
+        bytes: u64,
+    },
+    /// Send until the end of time.
+    Stream,
+    /// Have the peer send `bytes`; the peer is paced.
+    Read {
+        /// Payload of the answer.
+        bytes: u64,
+    },
+    /// Have the peer send until the end of time.
+    ReadStream,
+}
+
+/// What the application hears.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A message has arrived, whole and in order.
+    Delivered {
+        /// The connection.
+        connection: u32,
+        /// Counts the connection's messages from 0.
+        message: u64,
+    },
+    /// A message that was sent has been acknowledged.
+    Completed {
+        /// The connection.
+        connection: u32,
+        /// Counts the connection's messages from 0.
+        message: u64,
+    },
+    /// Data was acknowledged with an unambiguous RTT.
+    Sampled {
+        /// The connection.
+        connection: u32,
+        /// The sample and what became of the rate.
+        sample: Sample,
+    },
+}
+
+/// One RTT sample, for traces and histograms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// The sample in its parts.
+    pub rtt: RttSample,
+    /// The RTT as the transport defines it: messages leave out the serialization of the segment, as
+    /// TIMELY does, streams leave out nothing, as TCP does.
+    pub measured: Span,
+    /// The rate after it.
+    pub rate: Rate,
+}
+
+/// A message is complete and all before it were delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Delivered {
+    /// Not zero: it asks for so many bytes.
+    pub(crate) read: u64,
+}
+
+/// The sending half of a connection.
+#[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "one per connection, all of one kind as a rule")]
+pub enum Sender<C> {
+    /// Of messages.
+    Message(message::Sender<C>),
+    /// Of a stream.
+    Stream(stream::Sender<C>),
+}
+
+/// The receiving half of a connection.
+#[derive(Clone, Debug)]
+pub enum Receiver {
+    /// Of messages.
+    Message(message::Receiver),
+    /// Of a stream.
+    Stream(stream::Receiver),
+}
+
+macro_rules! either {
+    ($on:expr, $half:ident => $what:expr) => {
+        match $on {
+            Self::Message($half) => $what,
+            Self::Stream($half) => $what,
+        }
+    };
+}
+
+impl<C: CongestionControl> Sender<C> {
+    /// The rate computation engine.
+    pub const fn rate(&self) -> &RateComputation<C> {
+        either!(self, sender => sender.rate())
+    }
+
+    /// The rate that data leaves at: the algorithm's, or its window over the RTT.
+    pub fn pacing_rate(&self) -> Rate {
+        either!(self, sender => sender.pacing_rate())
+    }
+
+    /// Packets sent again.
+    pub const fn retransmissions(&self) -> u64 {
+        either!(self, sender => sender.retransmissions())
+    }
+
+    /// Whether everything posted has been acknowledged.
+    pub fn is_idle(&self) -> bool {
+        either!(self, sender => sender.is_idle())
+    }
+
+    fn post(&mut self, now: Time, bytes: u64, read: u64, config: &Config) {
+        match self {
+            Self::Message(sender) => sender.post(now, bytes, read),
+            Self::Stream(sender) => sender.post(now, bytes, read, config),
+        }
+    }
+
+    fn send_time(&self, config: &Config) -> Option<Time> {
+        either!(self, sender => sender.send_time(config))
+    }
+
+    fn start_burst(&mut self, now: Time, config: &Config) {
+        either!(self, sender => sender.start_burst(now, config));
+    }
+
+    #[inline]
+    fn next_packet(&mut self, now: Time, config: &Config) -> Option<(Body, Option<Time>)> {
+        match self {
+            Self::Message(sender) => {
+                sender.next_packet(now, config).map(|(data, at)| (Body::Data(data), at))
+            }
+            Self::Stream(sender) => {
+                sender.next_packet(now, config).map(|(data, at)| (Body::Segment(data), at))
+            }
+        }
+    }
+
+    fn alarm(&self, config: &Config) -> Option<Time> {
+        match self {
+            Self::Message(sender) => sender.alarm(),
+            Self::Stream(sender) => sender.alarm(config),
+        }
+    }
+
+    fn on_alarm(&mut self, now: Time, config: &Config) {
+        match self {
+            Self::Message(sender) => sender.on_alarm(now),
+            Self::Stream(sender) => sender.on_alarm(now, config),
+        }
+    }
+
+    /// Payload that waits in the NIC.
+    fn queued(&self) -> u64 {
+        match self {
+            Self::Message(_) => 0,
+            Self::Stream(sender) => sender.queued(),
+        }
+    }
+}
+
+impl Receiver {
+    fn new(transport: Transport) -> Self {
+        match transport {
+            Transport::Message => Self::Message(message::Receiver::default()),
+            Transport::Stream => Self::Stream(stream::Receiver::default()),
+        }
+    }
+
+    /// Payload that has arrived, each byte counted once.
+    pub fn delivered_bytes(&self) -> u64 {
+        either!(self, receiver => receiver.delivered_bytes())
+    }
+
+    /// Packets that had arrived before.
+    pub const fn duplicates(&self) -> u64 {
+        either!(self, receiver => receiver.duplicates())
+    }
+
+    fn alarm(&self) -> Option<Time> {
+        match self {
+            Self::Message(_) => None,
+            Self::Stream(receiver) => receiver.alarm(),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Connection<C> {
+    peer: u32,
+    role: Role,
+    terms: Terms,
+    /// Made at the first message.
+    sender: Option<Sender<C>>,
+    delivered: u64,
+    completed: u64,
+    /// Its entry among the alarms; others of it are stale.
+    alarm: Option<Time>,
+    /// When the peer may next be told of marks, by a notification.
+    notify_from: Time,
+}
+
+/// A packet to send.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outgoing {
+    /// The connection's index here; the carrier knows where its peer is.
+    pub connection: u32,
+    /// The packet, with the connection's index at the peer.
+    pub packet: Packet,
+    /// What switches stamped into the data that an ACK answers; goes back to its sender. Empty, which
+    /// takes no memory, where there is no telemetry.
+    pub hops: Box<[Hop]>,
+}
+
+/// The transport of one host.
+pub struct Endpoint<C = AnyControl> {
+    config: Config,
+    start: Starter<C>,
+    connections: Vec<Connection<C>>,
+    /// Apart from the connections: a host that only receives touches nothing else per packet.
+    receivers: Vec<Receiver>,
+    pacing: PacingEngine,
+    /// ACKs and reports, with the time at which the hardware has made them and their connection here.
+    replies: VecDeque<(Time, Outgoing)>,
+    /// When to look at a connection: it may have been silent too long, or its algorithm asked for a
+    /// timer. An entry may come early, never late.
+    alarms: BinaryHeap<Reverse<(Time, u32)>>,
+    /// Connections that send payload and are not idle.
+    active: u32,
+    /// Payload of streams that waits in the NIC.
+    nic_backlog: u64,
+    events: VecDeque<Event>,
+    /// What the receiver says about the packet in hand.
+    answers: Vec<Body>,
+    messages: Vec<Delivered>,
+}
+
+impl<C: CongestionControl> Endpoint<C> {
+    /// An endpoint without connections.
+    ///
+    /// # Panics
+    /// When [`Config::check`] fails.
+    pub fn new(config: Config, start: Starter<C>) -> Self {
+        if let Err(error) = config.check() {
+            panic!("{error}");
+        }
+        Self {
+            config,
+            start,
+            connections: Vec::new(),
+            receivers: Vec::new(),
+            pacing: PacingEngine::default(),
+            replies: VecDeque::with_capacity(64),
+            alarms: BinaryHeap::new(),
+            active: 0,
+            nic_backlog: 0,
+            events: VecDeque::with_capacity(64),
+            answers: Vec::with_capacity(8),
+            messages: Vec::with_capacity(8),
+        }
+    }
+
+    /// Opens a connection of messages, which the peer has as `peer`, and returns its index, which the
+    /// peer must be told.
+    pub fn open(&mut self, role: Role, peer: u32) -> u32 {
+        self.open_on(Terms::default(), role, peer)
+    }
+
+    /// Opens a connection on `terms`, which must be the same at both ends but for the path.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "as many connections do not fit the memory"
+    )]
+    pub fn open_on(&mut self, terms: Terms, role: Role, peer: u32) -> u32 {
+        let index = self.connections.len() as u32;
+        self.connections.push(Connection {
+            peer,
+            role,
+            terms,
+            sender: None,
+            delivered: 0,
+            completed: 0,
+            alarm: None,
+            notify_from: Time::ZERO,
+        });
+        self.receivers.push(Receiver::new(terms.transport));
+        self.pacing.add();
+        index
+    }
+
+    /// The application asks for something.
+    ///
+    /// # Panics
+    /// When the connection's role does not allow it.
+    pub fn post(&mut self, now: Time, connection: u32, operation: Operation) {
+        let (role, bytes, read) = match operation {
+            Operation::Write { bytes } => (Role::Sender, bytes.clamp(1, ENDLESS - 1), 0),
+            Operation::Stream => (Role::Sender, ENDLESS, 0),
+            Operation::Read { bytes } => {
+                (Role::Requester, REQUEST_BYTES, bytes.clamp(1, ENDLESS - 1))
+            }
+            Operation::ReadStream => (Role::Requester, REQUEST_BYTES, ENDLESS),
+        };
+        let is = self.connections[connection as usize].role;
+        assert!(is == role, "connection {connection} is {is:?}, {operation:?} takes {role:?}");
+        self.post_message(now, connection, bytes, read);
+    }
+
+    fn post_message(&mut self, now: Time, connection: u32, bytes: u64, read: u64) {
+        if self.connections[connection as usize].sender.is_none() {
+            self.start_sender(now, connection);
+        }
+        let Connection { role, sender, .. } = &mut self.connections[connection as usize];
+        if let Some(sender) = sender {
+            self.active += u32::from(*role == Role::Sender && sender.is_idle());
+            let queued = sender.queued();
+            sender.post(now, bytes, read, &self.config);
+            self.nic_backlog = self.nic_backlog + sender.queued() - queued;
+        }
+        self.reschedule(now, connection);
+    }
+
+    fn start_sender(&mut self, now: Time, connection: u32) {
+        let Self { config, start, .. } = self;
+        let Connection { role, terms, .. } = self.connections[connection as usize];
+        let requests = role == Role::Requester;
+        let purpose = if requests { Purpose::Requests } else { Purpose::Data };
+        let (stream, messages) = (&config.stream, terms.transport == Transport::Message);
+        let (mss, segment) =
+            if messages { (config.payload, config.segment) } else { (stream.mss, stream.mss) };
+        let mut flow = Flow::new(segment, config.line_rate);
+        (flow.now, flow.mss) = (now, mss);
+        flow.active_flows = self.active;
+        flow.base_rtt = terms.path.base_rtt;
+        if messages {
+            flow.initial_window = flow.initial_window.max(segment);
+        } else {
+            flow.initial_window = stream.initial_window;
+            flow.max_window = stream.send_buffer.min(stream.receive_buffer);
+        }
+        // Different on one host; who starts algorithms mixes in which host it is.
+        flow.seed = u64::from(connection);
+        let signal =
+            if requests { None } else { Replaced::new(config.signal, config.seed, connection) };
+        let control = start(&flow, purpose);
+        let rate = RateComputation::new(control, now, signal, terms.path.hop_count);
+        self.connections[connection as usize].sender = Some(match terms.transport {
+            Transport::Message => Sender::Message(message::Sender::new(rate, config, now)),
+            Transport::Stream => Sender::Stream(stream::Sender::new(rate, config, now)),
+        });
+    }
+
+    /// A packet has arrived; `report` is what the network tells along with it. Returns whether there is
+    /// anything to do now: a reply to send, an event to read, a sender to serve.
+    #[inline]
+    pub fn handle(&mut self, now: Time, packet: &Packet, report: Report<'_>) -> bool {
+        let index = packet.connection;
+        let (answers, messages) = (&mut self.answers, &mut self.messages);
+        match &packet.body {
+            Body::Data(data) => {
+                let Receiver::Message(receiver) = &mut self.receivers[index as usize] else {
+                    return false;
+                };
+                receiver.handle(
+                    data,
+                    report.marked,
+                    |body| answers.push(body),
+                    |message| messages.push(message),
+                );
+                self.settle(now, index, report)
+            }
+            Body::Segment(segment) => {
+                let Receiver::Stream(receiver) = &mut self.receivers[index as usize] else {
+                    return false;
+                };
+                receiver.handle(
+                    now,
+                    segment,
+                    report.marked,
+                    &self.config.stream,
+                    |ack| answers.push(Body::SegmentAck(ack)),
+                    |message| messages.push(message),
+                );
+                self.settle(now, index, report);
+                self.reschedule(now, index);
+                true
+            }
+            body => {
+                self.on_answer(now, index, body, report);
+                true
+            }
+        }
+    }
+
+    /// Passes on what the receiver has said about a packet; returns whether it has said anything.
+    #[inline]
+    fn settle(&mut self, now: Time, index: u32, report: Report<'_>) -> bool {
+        if report.marked && self.config.notification_interval.is_some() {
+            self.notify(now, index);
+        }
+        if self.answers.is_empty() && self.messages.is_empty() {
+            return false;
+        }
+        self.reply(now, index, report);
+        true
+    }
+
+    /// Answers marked payload with a notification, unless there was one a moment ago.
+    fn notify(&mut self, now: Time, index: u32) {
+        let connection = &mut self.connections[index as usize];
+        if let Some(interval) = self.config.notification_interval
+            && now >= connection.notify_from
+        {
+            connection.notify_from = now + interval;
+            self.answers.push(Body::Notification);
+        }
+    }
+
+    fn reply(&mut self, now: Time, index: u32, report: Report<'_>) {
+        let Connection { peer, role, .. } = self.connections[index as usize];
+        let ready_at = now + self.config.ack_turnaround;
+        for body in self.answers.drain(..) {
+            let echoes = matches!(body, Body::Ack(_) | Body::SegmentAck(_));
+            let hops = if echoes { report.hops.into() } else { Box::default() };
+            let packet = Packet { connection: peer, body };
+            self.replies.push_back((ready_at, Outgoing { connection: index, packet, hops }));
+        }
+        for place in 0..self.messages.len() {
+            let Delivered { read } = self.messages[place];
+            if let Role::Responder { answers } = role {
+                // The answer is a message of its own, paced here.
+                self.post_message(now, answers, read, 0);
+            } else {
+                let connection = &mut self.connections[index as usize];
+                let message = connection.delivered;
+                connection.delivered += 1;
+                self.events.push_back(Event::Delivered { connection: index, message });
+            }
+        }
+        self.messages.clear();
+    }
+
+    /// The peer says what has become of data.
+    fn on_answer(&mut self, now: Time, index: u32, body: &Body, report: Report<'_>) {
+        let connection = &mut self.connections[index as usize];
+        let Some(sender) = &mut connection.sender else { return };
+        let (was_idle, queued) = (sender.is_idle(), sender.queued());
+        let (sample, messages) = match (&mut *sender, body) {
+            (Sender::Message(sender), Body::Ack(ack)) => {
+                sender.on_ack(now, ack, &self.config, report)
+            }
+            (Sender::Message(sender), Body::Nack(nack)) => {
+                sender.on_nack(now, nack, &self.config);
+                (None, 0)
+            }
+            (Sender::Stream(sender), Body::SegmentAck(ack)) => {
+                sender.on_ack(now, ack, &self.config, report, self.nic_backlog)
+            }
+            (Sender::Message(sender), Body::Notification) => {
+                sender.on_notification(now);
+                (None, 0)
+            }
+            (Sender::Stream(sender), Body::Notification) => {
+                sender.on_notification(now);
+                (None, 0)
+            }
+            _ => return, // of the other transport: not for this connection
+        };
+        self.nic_backlog = self.nic_backlog + sender.queued() - queued;
+        let rests = !was_idle && sender.is_idle() && connection.role == Role::Sender;
+        self.active -= u32::from(rests);
+        if let Some(sample) = sample {
+            self.events.push_back(Event::Sampled { connection: index, sample });
+        }
+        for _ in 0..messages {
+            let message = connection.completed;
+            connection.completed += 1;
+            self.events.push_back(Event::Completed { connection: index, message });
+        }
+        self.reschedule(now, index);
+    }
+
+    /// An ACK or report that the hardware has ready; these go before data.
+    #[inline]
+    pub fn poll_reply(&mut self, now: Time) -> Option<Outgoing> {
+        if !self.has_reply(now) {
+            return None;
+        }
+        self.replies.pop_front().map(|(_, reply)| reply)
+    }
+
+    /// The next data packet that may leave now. The NIC calls it when it is free.
+    #[inline]
+    pub fn poll_data(&mut self, now: Time) -> Option<Outgoing> {
+        while let Some(index) = self.pacing.serve() {
+            let connection = &mut self.connections[index as usize];
+            let Some(sender) = &mut connection.sender else { continue };
+            let queued = sender.queued();
+            let next = sender.next_packet(now, &self.config);
+            self.nic_backlog = self.nic_backlog + sender.queued() - queued;
+            let Some((body, next_at)) = next else {
+                // Acknowledged while it was being sent again.
+                self.reschedule(now, index);
+                continue;
+            };
+            let packet = Packet { connection: connection.peer, body };
+            match next_at {
+                None => self.reschedule(now, index),
+                Some(at) if at <= now => self.pacing.put_back(index),
+                at => self.pacing.schedule(index, at),
+            }
+            return Some(Outgoing { connection: index, packet, hops: Box::default() });
+        }
+        None
+    }
+
+    /// [`poll_reply`](Self::poll_reply), else [`poll_data`](Self::poll_data), with what is due
+    /// released: for a carrier without priorities.
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Outgoing> {
+        self.on_timer(now);
+        self.poll_reply(now).or_else(|| self.poll_data(now))
+    }
+
+    /// Whether data may leave now.
+    #[inline]
+    pub fn has_data(&self) -> bool {
+        self.pacing.has_ready()
+    }
+
+    /// Whether a reply may leave now.
+    #[inline]
+    pub fn has_reply(&self, now: Time) -> bool {
+        self.replies.front().is_some_and(|(ready_at, _)| *ready_at <= now)
+    }
+
+    /// What has happened since the last call.
+    #[inline]
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// When [`on_timer`](Self::on_timer) has something to do, or a reply becomes ready; what is ready
+    /// `now` waits for the NIC alone and does not count.
+    #[inline]
+    pub fn next_timer(&self, now: Time) -> Option<Time> {
+        let mut next = self.pacing.next_release();
+        if let Some((ready_at, _)) = self.replies.front()
+            && *ready_at > now
+        {
+            next = next.min(*ready_at);
+        }
+        if let Some(&Reverse((at, _))) = self.alarms.peek() {
+            next = next.min(at);
+        }
+        (next < Time::MAX).then_some(next)
+    }
+
+    /// Releases the connections whose send time has come, and looks at silent ones.
+    #[inline]
+    pub fn on_timer(&mut self, now: Time) {
+        while let Some(index) = self.pacing.release(now) {
+            if let Some(sender) = &mut self.connections[index as usize].sender {
+                let queued = sender.queued();
+                sender.start_burst(now, &self.config);
+                self.nic_backlog = self.nic_backlog + sender.queued() - queued;
+            }
+        }
+        if self.alarms.peek().is_some_and(|&Reverse((at, _))| at <= now) {
+            self.on_alarms(now);
+        }
+    }
+
+    #[cold]
+    fn on_alarms(&mut self, now: Time) {
+        while let Some(&Reverse((at, index))) = self.alarms.peek() {
+            if at > now {
+                return;
+            }
+            self.alarms.pop();
+            let connection = &mut self.connections[index as usize];
+            if connection.alarm != Some(at) {
+                continue;
+            }
+            connection.alarm = None;
+            if let Some(sender) = &mut connection.sender {
+                let queued = sender.queued();
+                sender.on_alarm(now, &self.config);
+                self.nic_backlog = self.nic_backlog + sender.queued() - queued;
+            }
+            if let Receiver::Stream(receiver) = &mut self.receivers[index as usize]
+                && let Some(ack) = receiver.on_timer(now, &self.config.stream)
+            {
+                self.answers.push(Body::SegmentAck(ack));
+                self.reply(now, index, Report::default());
+            }
+            self.reschedule(now, index);
+        }
+    }
+
+    /// Asks a sender when it may send next and when it wants to be woken.
+    fn reschedule(&mut self, now: Time, index: u32) {
+        let connection = &mut self.connections[index as usize];
+        let mut alarm = self.receivers[index as usize].alarm();
+        if let Some(sender) = &connection.sender {
+            // A send time that has passed while the NIC was busy is now: time does not go back.
+            let send_time = sender.send_time(&self.config).map(|at| at.max(now));
+            self.pacing.schedule(index, send_time);
+            alarm = alarm.into_iter().chain(sender.alarm(&self.config)).min();
+        }
+        if let Some(at) = alarm.map(|at| at.max(now))
+            && connection.alarm.is_none_or(|armed| at < armed)
+        {
+            connection.alarm = Some(at);
+            self.alarms.push(Reverse((at, index)));
+        }
+    }
+
+    /// The sending half of a connection.
+    pub fn sender(&self, connection: u32) -> Option<&Sender<C>> {
+        self.connections[connection as usize].sender.as_ref()
+    }
+
+    /// The receiving half of a connection.
+    pub fn receiver(&self, connection: u32) -> &Receiver {
+        &self.receivers[connection as usize]
+    }
+}

@@ -1,0 +1,67 @@
+//! What a stream must be told.
+
+use incast_cc::{Bytes, Span};
+
+/// How a TCP behaves; what it shares with the message transport is in [`crate::Config`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Largest payload of a segment.
+    pub mss: Bytes,
+    /// Selective acknowledgements with RACK (RFC 2018, RFC 8985), or recovery by duplicate ACKs alone
+    /// (RFC 6582, `NewReno`).
+    pub sack: bool,
+    /// Tail-loss probe (RFC 8985, section 7).
+    pub tail_loss_probe: bool,
+    /// Segments that one ACK waits for: 1 acknowledges each.
+    pub delayed_ack: u32,
+    /// How long it waits at most.
+    pub delayed_ack_timeout: Span,
+    /// What an algorithm may send before the first ACK.
+    pub initial_window: Bytes,
+    /// Most payload that is sent and not acknowledged.
+    pub send_buffer: Bytes,
+    /// Most payload that the receiver keeps beyond a gap: the window that it advertises.
+    pub receive_buffer: Bytes,
+    /// Most payload of a burst, which leaves without the pacer or the window coming between (TSO).
+    pub tso: Bytes,
+    /// Most payload of a connection that waits in its own NIC (TCP small queues).
+    pub small_queue: Bytes,
+    /// Paces windows that their algorithm does not pace, at so many percent of window over RTT; none
+    /// leaves them to the clock of ACKs.
+    pub pace_windows_percent: Option<u32>,
+    /// Whether segments say that they may be marked.
+    pub ect: bool,
+    /// How the receiver echoes marks.
+    pub echo: EcnEcho,
+}
+
+/// How a receiver echoes marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EcnEcho {
+    /// Every ACK says so from a mark until the sender has answered it (RFC 3168).
+    Classic,
+    /// ACKs count the marked bytes, and a change from marked to unmarked or back is acknowledged at
+    /// once (RFC 8257).
+    Exact,
+}
+
+impl Default for Config {
+    /// Linux between hosts of a datacenter, without TSO and pacing.
+    fn default() -> Self {
+        Self {
+            mss: Bytes::new(1_460),
+            sack: true,
+            tail_loss_probe: true,
+            delayed_ack: 2,
+            delayed_ack_timeout: Span::from_us(500),
+            initial_window: Bytes::new(14_600),
+            send_buffer: Bytes::from_kb(4_000),
+            receive_buffer: Bytes::from_kb(4_000),
+            tso: Bytes::new(1_460),
+            small_queue: Bytes::MAX,
+            pace_windows_percent: None,
+            ect: false,
+            echo: EcnEcho::Exact,
+        }
+    }
+}

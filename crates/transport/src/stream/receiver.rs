@@ -1,0 +1,161 @@
+//! The receiving half of a stream: reassembly, acknowledgements, ECN echo.
+
+use std::collections::BTreeMap;
+
+use incast_cc::Time;
+
+use super::config::{Config, EcnEcho};
+use super::packet::{Ack, Block, SACK_BLOCKS, Segment};
+use super::ranges::Ranges;
+use crate::endpoint::Delivered;
+
+/// What has arrived of one stream.
+#[derive(Clone, Debug, Default)]
+pub struct Receiver {
+    /// Everything below has arrived.
+    next: u64,
+    /// What lies beyond gaps.
+    ahead: Ranges,
+    /// A byte of each of the ranges that grew last, the newest first.
+    recent: [u64; SACK_BLOCKS],
+    /// Messages that end beyond a gap, by where they end, with what they ask for.
+    ends: BTreeMap<u64, u64>,
+    /// Segments that have arrived in order since the last ACK.
+    unacknowledged: u32,
+    /// When the ACK of the oldest of them is due at the latest.
+    ack_at: Option<Time>,
+    /// Marked payload since the last ACK.
+    ce_bytes: u32,
+    /// Whether the newest segment was marked (RFC 8257, DCTCP.CE).
+    ce: bool,
+    /// Classic: a mark is being echoed until the sender answers it.
+    ece: bool,
+    duplicate: bool,
+    arrived_ns: u32,
+    duplicates: u64,
+}
+
+impl Receiver {
+    /// Payload that has arrived, each byte counted once.
+    pub fn delivered_bytes(&self) -> u64 {
+        self.next + self.ahead.bytes()
+    }
+
+    /// Segments that had arrived before.
+    pub const fn duplicates(&self) -> u64 {
+        self.duplicates
+    }
+
+    /// When [`on_timer`](Self::on_timer) has an ACK to send.
+    pub(crate) const fn alarm(&self) -> Option<Time> {
+        self.ack_at
+    }
+
+    /// Takes in a segment; `reply` gets the ACKs that leave now, `deliver` the messages that are now
+    /// complete.
+    pub(crate) fn handle(
+        &mut self,
+        now: Time,
+        segment: &Segment,
+        marked: bool,
+        config: &Config,
+        mut reply: impl FnMut(Ack),
+        mut deliver: impl FnMut(Delivered),
+    ) {
+        if config.echo == EcnEcho::Exact
+            && marked != std::mem::replace(&mut self.ce, marked)
+            && self.unacknowledged > 0
+        {
+            // RFC 8257, section 3.2: what arrived before the change is acknowledged apart from it.
+            reply(self.ack(config));
+        }
+        if segment.cwr {
+            self.ece = false;
+        }
+        if marked {
+            self.ece = true;
+            self.ce_bytes = self.ce_bytes.saturating_add(segment.payload);
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "the field wraps, as documented")]
+        let arrived_ns = now.since(Time::ZERO).as_ns() as u32;
+        self.arrived_ns = arrived_ns;
+        let in_order = segment.sequence == self.next && self.ahead.is_empty();
+        if in_order {
+            self.next = segment.end();
+            if segment.ends_message {
+                deliver(Delivered { read: segment.read });
+            }
+            self.unacknowledged += 1;
+            if self.unacknowledged < config.delayed_ack {
+                self.ack_at = self.ack_at.or(Some(now + config.delayed_ack_timeout));
+                return;
+            }
+        } else {
+            self.handle_out_of_order(segment, &mut deliver);
+        }
+        reply(self.ack(config));
+    }
+
+    #[cold]
+    fn handle_out_of_order(&mut self, segment: &Segment, deliver: &mut impl FnMut(Delivered)) {
+        let range = segment.sequence.max(self.next)..segment.end();
+        let mut news = 0;
+        if !range.is_empty() {
+            let start = range.start;
+            self.ahead.insert(range, |gap| news += gap.end - gap.start);
+            let newest = self.recent[0];
+            if self.ahead.containing(start) != self.ahead.containing(newest) {
+                self.recent = [start, newest];
+            }
+        }
+        if news == 0 {
+            self.duplicates += 1;
+            self.duplicate = true;
+            return;
+        }
+        if segment.ends_message {
+            self.ends.insert(segment.end(), segment.read);
+        }
+        if let Some(filled) = self.ahead.containing(self.next) {
+            self.next = filled.end;
+            self.ahead.remove_below(self.next);
+        }
+        while let Some(first) = self.ends.first_entry()
+            && *first.key() <= self.next
+        {
+            deliver(Delivered { read: first.remove() });
+        }
+    }
+
+    /// The ACK that is due, if it is.
+    pub(crate) fn on_timer(&mut self, now: Time, config: &Config) -> Option<Ack> {
+        self.ack_at.is_some_and(|at| at <= now).then(|| self.ack(config))
+    }
+
+    fn ack(&mut self, config: &Config) -> Ack {
+        (self.unacknowledged, self.ack_at) = (0, None);
+        let mut blocks = [Block::default(); SACK_BLOCKS];
+        if config.sack && !self.ahead.is_empty() {
+            let ranges = self.recent.iter().filter_map(|&byte| self.ahead.containing(byte));
+            for (block, range) in blocks.iter_mut().zip(ranges) {
+                let relative = |sequence: u64| u32::try_from(sequence - self.next);
+                if let (Ok(start), Ok(end)) = (relative(range.start), relative(range.end)) {
+                    *block = Block { start, length: end - start };
+                }
+            }
+            if blocks[0] == blocks[1] {
+                blocks[1] = Block::default(); // the two have grown together
+            }
+        }
+        let room = config.receive_buffer.get().saturating_sub(self.ahead.bytes());
+        Ack {
+            sequence: self.next,
+            blocks,
+            window: u32::try_from(room).unwrap_or(u32::MAX),
+            ce_bytes: std::mem::take(&mut self.ce_bytes),
+            arrived_ns: self.arrived_ns,
+            ece: self.ece,
+            duplicate: std::mem::take(&mut self.duplicate),
+        }
+    }
+}

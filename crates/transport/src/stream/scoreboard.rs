@@ -1,0 +1,212 @@
+//! What is out of a stream, segment by segment.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use super::ranges::Ranges;
+use crate::rate::Transmission;
+use incast_cc::Bytes;
+
+/// One segment that was sent and not acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Record {
+    pub(super) sequence: u64,
+    pub(super) payload: u32,
+    pub(super) ends_message: bool,
+    pub(super) read: u64,
+    /// Its last transmission, and where its first one started.
+    pub(super) sent: Transmission,
+    pub(super) fate: Fate,
+    /// Whether it was sent more than once: its RTT is ambiguous.
+    pub(super) sent_again: bool,
+}
+
+impl Record {
+    pub(super) const fn end(&self) -> u64 {
+        self.sequence + self.payload as u64
+    }
+}
+
+/// What is known of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// On its way.
+    Flying,
+    /// Arrived beyond a gap.
+    Sacked,
+    /// Declared lost and not sent again yet.
+    Lost,
+}
+
+/// Segments in the order of the stream, each with a number that stays the same.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scoreboard {
+    records: VecDeque<Record>,
+    /// The number of the first.
+    base: u64,
+    /// Numbers in transmission order, with where the transmission ends: an entry whose record was sent
+    /// again, arrived or was lost since is stale.
+    order: VecDeque<(u64, Bytes)>,
+    arrived: Ranges,
+    /// Segments that are [`Fate::Sacked`].
+    sacked: u32,
+    /// No lost segment has a lower number.
+    lost_from: u64,
+    /// Segments that are [`Fate::Lost`].
+    lost: u32,
+    /// Payload of those that are [`Fate::Flying`].
+    flying_bytes: u64,
+}
+
+impl Scoreboard {
+    pub(super) fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Segments that have arrived beyond a gap.
+    pub(super) const fn sacked(&self) -> u32 {
+        self.sacked
+    }
+
+    /// Payload on its way.
+    pub(super) const fn flying_bytes(&self) -> u64 {
+        self.flying_bytes
+    }
+
+    pub(super) fn front(&self) -> Option<&Record> {
+        self.records.front()
+    }
+
+    fn get(&self, number: u64) -> Option<&Record> {
+        self.records.get(usize::try_from(number.checked_sub(self.base)?).ok()?)
+    }
+
+    fn get_mut(&mut self, number: u64) -> Option<&mut Record> {
+        self.records.get_mut(usize::try_from(number.checked_sub(self.base)?).ok()?)
+    }
+
+    /// A new segment has been sent.
+    pub(super) fn push(&mut self, record: Record) {
+        self.order.push_back((self.base + self.records.len() as u64, record.sent.end));
+        self.flying_bytes += u64::from(record.payload);
+        self.records.push_back(record);
+    }
+
+    /// Takes out the first segment if it ends at `sequence` or before.
+    pub(super) fn pop_below(&mut self, sequence: u64) -> Option<Record> {
+        let record = *self.records.front().filter(|record| record.end() <= sequence)?;
+        self.records.pop_front();
+        self.base += 1;
+        self.lost_from = self.lost_from.max(self.base);
+        match record.fate {
+            Fate::Sacked => self.sacked -= 1,
+            Fate::Lost => self.lost -= 1,
+            Fate::Flying => self.flying_bytes -= u64::from(record.payload),
+        }
+        if !self.arrived.is_empty() {
+            self.arrived.remove_below(record.end());
+        }
+        if self.records.is_empty() {
+            self.order.clear();
+            self.arrived.clear();
+        }
+        Some(record)
+    }
+
+    /// The numbers of the segments in a range that was not known to have arrived.
+    pub(super) fn sack(&mut self, range: Range<u64>) -> Range<u64> {
+        let Some(first) = self.records.front() else { return 0..0 };
+        let start = range.start.max(first.sequence);
+        if start >= range.end || self.arrived.containing(start).is_some_and(|r| r.end >= range.end)
+        {
+            return 0..0;
+        }
+        let mut news = range.end..start;
+        self.arrived.insert(start..range.end, |gap| {
+            news = news.start.min(gap.start)..news.end.max(gap.end);
+        });
+        let number = |place: usize| self.base + place as u64;
+        let from = self.records.partition_point(|record| record.sequence < news.start);
+        let to = self.records.partition_point(|record| record.end() <= news.end);
+        number(from)..number(to.max(from))
+    }
+
+    /// A segment has arrived beyond a gap; returns it as it was, if that is news.
+    pub(super) fn mark_sacked(&mut self, number: u64) -> Option<Record> {
+        let record = self.get_mut(number).filter(|record| record.fate != Fate::Sacked)?;
+        let before = *record;
+        record.fate = Fate::Sacked;
+        self.sacked += 1;
+        match before.fate {
+            Fate::Lost => self.lost -= 1,
+            _ => self.flying_bytes -= u64::from(before.payload),
+        }
+        Some(before)
+    }
+
+    /// The flying segment that was sent first, and how.
+    pub(super) fn oldest_flying(&mut self) -> Option<(u64, Transmission)> {
+        while let Some(&(number, end)) = self.order.front() {
+            match self.get(number) {
+                Some(record) if record.fate == Fate::Flying && record.sent.end == end => {
+                    return Some((number, record.sent));
+                }
+                _ => self.order.pop_front(),
+            };
+        }
+        None
+    }
+
+    /// The flying segment that is first in the stream.
+    pub(super) fn first_flying(&self) -> Option<u64> {
+        let place = self.records.iter().position(|record| record.fate == Fate::Flying)?;
+        Some(self.base + place as u64)
+    }
+
+    /// A flying segment is declared lost; returns how it was sent.
+    pub(super) fn lose(&mut self, number: u64) -> Option<Transmission> {
+        let record = self.get_mut(number).filter(|record| record.fate == Fate::Flying)?;
+        record.fate = Fate::Lost;
+        let sent = record.sent;
+        self.flying_bytes -= u64::from(record.payload);
+        self.lost += 1;
+        self.lost_from = self.lost_from.min(number);
+        Some(sent)
+    }
+
+    /// The lost segment that is first in the stream.
+    pub(super) fn first_lost(&self) -> Option<&Record> {
+        if self.lost == 0 {
+            return None;
+        }
+        let from = usize::try_from(self.lost_from - self.base).ok()?;
+        self.records.range(from..).find(|record| record.fate == Fate::Lost)
+    }
+
+    /// The segment of [`first_lost`](Self::first_lost), of which there is one, has been sent again.
+    pub(super) fn send_again(&mut self, sent: Transmission) -> Record {
+        let mut number = self.lost_from;
+        while self.get(number).is_some_and(|record| record.fate != Fate::Lost) {
+            number += 1;
+        }
+        self.lost_from = number + 1;
+        self.lost -= 1;
+        self.order.push_back((number, sent.end));
+        let record = self.get_mut(number).unwrap_or_else(|| unreachable!("a segment is lost"));
+        (record.fate, record.sent, record.sent_again) = (Fate::Flying, sent, true);
+        let record = *record;
+        self.flying_bytes += u64::from(record.payload);
+        record
+    }
+
+    /// The last segment, to be sent once more without a record of that.
+    pub(super) fn copy_last(&mut self) -> Option<Record> {
+        let record = self.records.back_mut().filter(|record| record.fate == Fate::Flying)?;
+        record.sent_again = true;
+        Some(*record)
+    }
+}
