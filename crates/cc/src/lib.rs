@@ -42,6 +42,7 @@ extern crate std;
 
 pub mod contract;
 pub mod line_rate;
+pub mod newreno;
 pub mod param;
 pub mod parts;
 pub mod patched_timely;

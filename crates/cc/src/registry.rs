@@ -126,6 +126,7 @@ macro_rules! registry {
 registry! {
     Timely: crate::timely::Timely,
     PatchedTimely: crate::patched_timely::PatchedTimely,
+    NewReno: crate::newreno::NewReno,
     LineRate: crate::line_rate::LineRate,
 }
 
