@@ -41,6 +41,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod contract;
+pub mod cubic;
 pub mod line_rate;
 pub mod newreno;
 pub mod param;

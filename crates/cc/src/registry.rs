@@ -127,6 +127,7 @@ registry! {
     Timely: crate::timely::Timely,
     PatchedTimely: crate::patched_timely::PatchedTimely,
     NewReno: crate::newreno::NewReno,
+    Cubic: crate::cubic::Cubic,
     LineRate: crate::line_rate::LineRate,
 }
 
