@@ -42,6 +42,7 @@ extern crate std;
 
 pub mod contract;
 pub mod cubic;
+pub mod highspeed;
 pub mod line_rate;
 pub mod newreno;
 pub mod param;

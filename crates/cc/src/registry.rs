@@ -128,6 +128,7 @@ registry! {
     PatchedTimely: crate::patched_timely::PatchedTimely,
     NewReno: crate::newreno::NewReno,
     Cubic: crate::cubic::Cubic,
+    HighSpeed: crate::highspeed::HighSpeed,
     LineRate: crate::line_rate::LineRate,
 }
 

@@ -280,8 +280,8 @@ fn hystart_does_not_look_below_its_low_window() {
 
 #[test]
 fn the_average_window_is_that_of_the_response_function() {
-    // RFC 9438, figure 6: (C (3 + beta) / (4 (1 - beta)))^(1/4) (RTT / p)^(3/4), with one segment in
-    // 10,000 lost and 100 ms: 1.0538 * 177.83 = 187.4 segments. The figure has neither Reno's estimate
+    // RFC 9438, section 5.1: (C (3 + beta) / (4 (1 - beta)))^(1/4) (RTT / p)^(3/4), with one segment in
+    // 10,000 lost and 100 ms: 1.0538 * 177.83 = 187.4 segments. The formula has neither Reno's estimate
     // nor fast convergence in it.
     let params =
         Cubic { reno_friendly: Switch::Off, fast_convergence: Switch::Off, ..Cubic::default() };
