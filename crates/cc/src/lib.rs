@@ -40,6 +40,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod bic;
 pub mod contract;
 pub mod cubic;
 pub mod highspeed;

@@ -129,6 +129,7 @@ registry! {
     NewReno: crate::newreno::NewReno,
     Cubic: crate::cubic::Cubic,
     HighSpeed: crate::highspeed::HighSpeed,
+    Bic: crate::bic::Bic,
     LineRate: crate::line_rate::LineRate,
 }
 
