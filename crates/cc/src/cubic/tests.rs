@@ -87,8 +87,7 @@ fn growth_is_at_most_half_the_window_per_round_trip() {
     // A minute after the plateau the curve asks for 0.4 * 60^3 = 86,400 segments.
     let (mut control, rtt) = (control(Cubic::default(), 100), Span::from_ms(1));
     lose(&mut control, at(0), LossCause::Detected);
-    control.on_ack(&ack(at(1), 0, rtt));
-    control.curve.epoch(0.4, at(1), 70.0);
+    control.on_ack(&ack(at(1), 1, rtt));
     let before = control.limits().cwnd.get();
     control.on_ack(&ack(at(64_000_000), before, rtt));
     near(segments(&control), 1.5 * before as f64 / MSS as f64, 0.01);
