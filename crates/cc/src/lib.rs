@@ -40,8 +40,12 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod bic;
 pub mod contract;
+pub mod cubic;
+pub mod highspeed;
 pub mod line_rate;
+pub mod newreno;
 pub mod param;
 pub mod parts;
 pub mod patched_timely;

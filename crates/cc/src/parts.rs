@@ -7,6 +7,7 @@ pub mod min_filter;
 pub mod pacer;
 pub mod recovery;
 pub mod round;
+pub mod switch;
 pub mod window;
 
 pub use ewma::Ewma;
@@ -15,4 +16,5 @@ pub use min_filter::MinFilter;
 pub use pacer::Pacer;
 pub use recovery::RecoveryGate;
 pub use round::RoundCounter;
+pub use switch::Switch;
 pub use window::Window;

@@ -126,6 +126,10 @@ macro_rules! registry {
 registry! {
     Timely: crate::timely::Timely,
     PatchedTimely: crate::patched_timely::PatchedTimely,
+    NewReno: crate::newreno::NewReno,
+    Cubic: crate::cubic::Cubic,
+    HighSpeed: crate::highspeed::HighSpeed,
+    Bic: crate::bic::Bic,
     LineRate: crate::line_rate::LineRate,
 }
 

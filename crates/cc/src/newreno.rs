@@ -1,0 +1,254 @@
+//! `NewReno`: a segment more per round trip, half the window at a loss.
+//!
+//! Allman, Paxson and Blanton, "TCP Congestion Control", RFC 5681, with the recovery of Henderson,
+//! Floyd, Gurtov and Nishida, "The `NewReno` Modification to TCP's Fast Recovery Algorithm", RFC 6582.
+//! Below the slow-start threshold the window grows by what is acknowledged, which doubles it per
+//! round trip; above it by one segment per window. The first loss of a window of data halves both, a
+//! timeout leaves one segment. What RFC 6582 adds, to leave recovery only when all that was out at the
+//! loss is acknowledged, is the carrier's: its `in_recovery` covers partial acknowledgements.
+//! `docs/algorithms/newreno.md` has the equations and the departures.
+
+use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Spurious};
+use crate::param::{Configurable, Info, Kind, Preset};
+use crate::parts::Window;
+use crate::units::{Bytes, Fraction};
+use crate::{configurable_by_name, parameters};
+
+parameters! {
+    /// `NewReno`'s parameters. The default is the preset `rfc6582`.
+    pub struct NewReno {
+        /// What a loss leaves of the window.
+        pub beta_loss: Fraction = Fraction::from_ratio(1, 2), in "0" to "1", source "RFC 5681, equation 4";
+        /// What a congestion mark leaves of the window in congestion avoidance; in slow start a mark
+        /// counts as a loss.
+        pub beta_ecn: Fraction = Fraction::from_ratio(1, 2), in "0" to "1", source "RFC 3168, section 6.1.2";
+    }
+}
+
+impl Algorithm for NewReno {
+    type Control = NewRenoControl;
+    const NAME: &'static str = "newreno";
+
+    fn start(&self, flow: &Flow) -> NewRenoControl {
+        NewRenoControl {
+            window: Window::new(flow),
+            beta_loss: self.beta_loss.min(Fraction::ONE),
+            beta_ecn: self.beta_ecn.min(Fraction::ONE),
+        }
+    }
+}
+
+impl Configurable for NewReno {
+    const INFO: Info = Info {
+        name: Self::NAME,
+        summary: "a segment more per round trip, half the window at a loss",
+        kind: Kind::Window,
+        signal: "loss, ECN marks",
+        needs: &[],
+        source: "RFC 5681 and RFC 6582",
+    };
+    const PRESETS: &'static [Preset] = &[
+        Preset { name: "rfc6582", source: "RFC 5681, RFC 6582, RFC 3168", values: &[] },
+        Preset {
+            name: "abe",
+            source: "RFC 8511, section 3: the alternative backoff with ECN",
+            values: &[("beta_ecn", "0.8")],
+        },
+        Preset {
+            name: "ns-3-abe",
+            source: "ns-3, TcpNewReno and TcpLinuxReno with UseAbe",
+            values: &[("beta_ecn", "0.7")],
+        },
+    ];
+    configurable_by_name!();
+}
+
+/// One flow under `NewReno`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewRenoControl {
+    /// Window and threshold, and which window of data has been answered.
+    window: Window,
+    /// What a loss leaves.
+    beta_loss: Fraction,
+    /// What a mark leaves.
+    beta_ecn: Fraction,
+}
+
+/// `beta` of the window. Below 2^40 bytes times 2^20.
+fn part(window: &Window, beta: Fraction) -> u64 {
+    (window.cwnd() * u64::from(beta.bits())) >> Fraction::BITS
+}
+
+impl CongestionControl for NewRenoControl {
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        if !ack.ce_bytes.is_zero() {
+            // An ACK that brings marks grows no window, be they the first of it or not (RFC 3168).
+            let (loss, ecn) = (self.beta_loss, self.beta_ecn);
+            self.window.on_marks(ack, |w| part(w, if w.in_slow_start() { loss } else { ecn }));
+        } else if Window::may_grow(ack) {
+            self.window.reno(ack.bytes.get());
+        }
+    }
+
+    fn on_loss(&mut self, loss: &Loss) {
+        let beta = self.beta_loss;
+        self.window.on_loss(loss, |window| part(window, beta));
+    }
+
+    fn limits(&self) -> Limits {
+        self.window.limits()
+    }
+
+    fn on_spurious_loss(&mut self, _spurious: &Spurious) {
+        self.window.undo();
+    }
+
+    fn on_mss_change(&mut self, mss: Bytes) {
+        self.window.set_mss(mss);
+    }
+
+    fn gauges(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+        self.window.gauges(emit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{LossCause, Rate, Time};
+
+    const MSS: u64 = 1_000;
+
+    /// A window of 20 segments, in slow start.
+    fn control(params: NewReno) -> NewRenoControl {
+        let mut flow = Flow::new(Bytes::new(MSS), Rate::from_gbps(10));
+        (flow.mss, flow.initial_window) = (Bytes::new(MSS), Bytes::new(20 * MSS));
+        params.start(&flow)
+    }
+
+    fn ack(bytes: u64, end: u64, next: u64) -> Ack<'static> {
+        let mut ack = Ack::new(Time::ZERO, Time::ZERO, Bytes::new(bytes));
+        (ack.end, ack.next) = (Bytes::new(end), Bytes::new(next));
+        ack.cwnd_limited = true;
+        ack
+    }
+
+    fn marked(end: u64, next: u64) -> Ack<'static> {
+        Ack { ce_bytes: Bytes::new(MSS), ..ack(MSS, end, next) }
+    }
+
+    fn loss(end: u64, next: u64, cause: LossCause) -> Loss {
+        let mut loss = Loss::new(Time::ZERO, Time::ZERO, Bytes::new(MSS), cause);
+        (loss.end, loss.next) = (Bytes::new(end), Bytes::new(next));
+        loss
+    }
+
+    fn cwnd(control: &NewRenoControl) -> u64 {
+        control.limits().cwnd.get()
+    }
+
+    #[test]
+    fn slow_start_doubles_per_round_trip() {
+        let mut control = control(NewReno::default());
+        for expected in [40_000, 80_000, 160_000] {
+            for _ in 0..cwnd(&control) / MSS {
+                control.on_ack(&ack(MSS, 0, 0));
+            }
+            assert_eq!(cwnd(&control), expected);
+        }
+    }
+
+    #[test]
+    fn a_loss_halves_the_window_once_per_window_of_data() {
+        let mut control = control(NewReno::default());
+        control.on_loss(&loss(1_000, 20_000, LossCause::Detected));
+        control.on_loss(&loss(5_000, 20_000, LossCause::Detected));
+        assert_eq!(cwnd(&control), 10_000);
+        control.on_loss(&loss(21_000, 30_000, LossCause::Detected));
+        assert_eq!(cwnd(&control), 5_000, "data sent after the first reduction");
+    }
+
+    #[test]
+    fn congestion_avoidance_adds_one_segment_per_round_trip() {
+        let mut control = control(NewReno::default());
+        control.on_loss(&loss(1_000, 20_000, LossCause::Detected));
+        for round in 1..=10 {
+            // One ACK for a whole window adds exactly one segment (RFC 5681, equation 3).
+            let window = cwnd(&control);
+            control.on_ack(&ack(window, 0, 0));
+            assert_eq!(cwnd(&control), 10_000 + round * MSS);
+        }
+    }
+
+    #[test]
+    fn a_timeout_leaves_one_segment_and_half_the_window_as_threshold() {
+        let mut control = control(NewReno::default());
+        control.on_loss(&loss(1_000, 20_000, LossCause::Timeout));
+        assert_eq!(cwnd(&control), MSS);
+        // Slow start takes nine segments to the threshold of ten; a window more adds one.
+        control.on_ack(&ack(9_000, 0, 0));
+        assert_eq!(cwnd(&control), 10_000);
+        control.on_ack(&ack(10_000, 0, 0));
+        assert_eq!(cwnd(&control), 11_000);
+    }
+
+    #[test]
+    fn nothing_grows_in_recovery_unless_limited_or_by_nothing() {
+        let mut control = control(NewReno::default());
+        control.on_ack(&Ack { in_recovery: true, ..ack(MSS, 0, 0) });
+        control.on_ack(&Ack { cwnd_limited: false, ..ack(MSS, 0, 0) });
+        control.on_ack(&ack(0, 0, 0));
+        assert_eq!(cwnd(&control), 20_000);
+    }
+
+    #[test]
+    fn a_mark_is_answered_once_per_window_and_by_no_growth() {
+        let mut control = control(NewReno::default());
+        control.on_ack(&marked(1_000, 20_000));
+        control.on_ack(&marked(2_000, 21_000));
+        assert_eq!(cwnd(&control), 10_000);
+        control.on_loss(&loss(3_000, 22_000, LossCause::Detected));
+        assert_eq!(cwnd(&control), 10_000, "the same window of data");
+    }
+
+    #[test]
+    fn abe_backs_off_less_from_marks_but_not_in_slow_start() {
+        let beta_ecn = Fraction::from_ratio(3, 4);
+        let mut control = control(NewReno { beta_ecn, ..NewReno::default() });
+        control.on_ack(&marked(1_000, 20_000));
+        assert_eq!(cwnd(&control), 10_000, "slow start");
+        control.on_ack(&marked(21_000, 30_000));
+        assert_eq!(cwnd(&control), 7_500, "congestion avoidance");
+        control.on_loss(&loss(31_000, 40_000, LossCause::Detected));
+        assert_eq!(cwnd(&control), 3_750, "a loss");
+    }
+
+    #[test]
+    fn a_false_loss_is_undone() {
+        let mut control = control(NewReno::default());
+        control.on_loss(&loss(1_000, 20_000, LossCause::Timeout));
+        control.on_spurious_loss(&Spurious::new(Time::ZERO, Bytes::new(MSS)));
+        assert_eq!(cwnd(&control), 20_000);
+        control.on_ack(&ack(MSS, 0, 0));
+        assert_eq!(cwnd(&control), 21_000, "slow start again");
+    }
+
+    #[test]
+    fn the_sawtooth_carries_the_square_root_law() {
+        // Losing one segment per cycle of W/2 to W segments: 1/p = 3/8 W^2 (Mathis et al.), so the
+        // window at the loss is sqrt(8 / (3 p)). One segment in 2,400 lost makes it 80.
+        let mut control = control(NewReno::default());
+        let (mut sent, mut peaks) = (0_u64, [0.0; 40]);
+        for peak in &mut peaks {
+            for _ in 0..2_400 {
+                sent += MSS;
+                control.on_ack(&ack(MSS, sent, sent));
+            }
+            *peak = cwnd(&control) as f64 / MSS as f64;
+            sent += MSS;
+            control.on_loss(&loss(sent, sent, LossCause::Detected));
+        }
+        let mean = peaks[20..].iter().sum::<f64>() / 20.0;
+        assert!((mean / 80.0 - 1.0).abs() < 0.02, "{mean} segments at the loss");
+    }
+}
