@@ -48,6 +48,7 @@ pub mod patched_timely;
 pub mod registry;
 pub mod timely;
 pub mod units;
+pub mod vegas;
 
 pub use contract::{
     Ack, Algorithm, Burst, CongestionControl, Delivery, Demand, Flow, Hop, Limits, Load, Loss,
