@@ -222,8 +222,7 @@ mod tests {
 
     const MSS: u64 = 1_000;
 
-    /// A window of `segments` in slow start, for a path of 100 us, or a hundredth of it: nothing may
-    /// hang on the resolution of the clock.
+    /// A flow that starts with a window of `segments`.
     fn flow(segments: u64) -> Flow {
         let mut flow = Flow::new(Bytes::new(MSS), Rate::from_gbps(10));
         (flow.mss, flow.initial_window) = (Bytes::new(MSS), Bytes::new(segments * MSS));
@@ -253,6 +252,7 @@ mod tests {
     #[test]
     fn holds_within_the_band_and_moves_by_one_segment_outside() {
         // 20 segments, Diff = 20 (rtt - base) / rtt: 1.8 at 1.1, 3.3 at 1.2, 4.6 at 1.3 of the base.
+        // At a microsecond as at a hundred: nothing hangs on the resolution of a clock.
         for base in [Span::from_us(100), Span::from_us(1)] {
             for (tenths, expected) in [(10, 21), (11, 21), (12, 20), (13, 19), (30, 19)] {
                 let mut control = in_avoidance(20);
@@ -312,7 +312,7 @@ mod tests {
         }
         // The ACK that ends a round belongs to the next one.
         assert_eq!(windows, [22, 23, 25, 26]);
-        // The next round doubles, so a long RTT in the resting one ends slow start, not before.
+        // The round that runs doubles, so a long RTT in the resting one ends slow start, not before.
         round(&mut control, 3, Span::from_us(200), base);
         assert!(control.window.in_slow_start(), "the window was growing");
         round(&mut control, 3, Span::from_us(200), base);
