@@ -128,6 +128,7 @@ registry! {
     PatchedTimely: crate::patched_timely::PatchedTimely,
     LineRate: crate::line_rate::LineRate,
     Vegas: crate::vegas::Vegas,
+    Fast: crate::fast::Fast,
 }
 
 impl AnyAlgorithm {
