@@ -42,6 +42,7 @@ extern crate std;
 
 pub mod contract;
 pub mod fast;
+pub mod ledbat;
 pub mod line_rate;
 pub mod param;
 pub mod parts;

@@ -129,6 +129,7 @@ registry! {
     LineRate: crate::line_rate::LineRate,
     Vegas: crate::vegas::Vegas,
     Fast: crate::fast::Fast,
+    Ledbat: crate::ledbat::Ledbat,
 }
 
 impl AnyAlgorithm {
