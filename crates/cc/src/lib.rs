@@ -51,6 +51,7 @@ pub mod registry;
 pub mod timely;
 pub mod units;
 pub mod vegas;
+pub mod westwood;
 
 pub use contract::{
     Ack, Algorithm, Burst, CongestionControl, Delivery, Demand, Flow, Hop, Limits, Load, Loss,

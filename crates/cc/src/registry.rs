@@ -130,6 +130,7 @@ registry! {
     Vegas: crate::vegas::Vegas,
     Fast: crate::fast::Fast,
     Ledbat: crate::ledbat::Ledbat,
+    Westwood: crate::westwood::Westwood,
 }
 
 impl AnyAlgorithm {
