@@ -51,6 +51,7 @@ pub mod registry;
 pub mod timely;
 pub mod units;
 pub mod vegas;
+pub mod veno;
 pub mod westwood;
 
 pub use contract::{

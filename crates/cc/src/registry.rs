@@ -131,6 +131,7 @@ registry! {
     Fast: crate::fast::Fast,
     Ledbat: crate::ledbat::Ledbat,
     Westwood: crate::westwood::Westwood,
+    Veno: crate::veno::Veno,
 }
 
 impl AnyAlgorithm {
