@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_start_is_left_at_the_first_loss() {
+    fn slow_start_is_left_at_the_first_loss_and_entered_after_a_collapse() {
         let ns3 = Ledbat { slow_start: SlowStart::Yes, ..Ledbat::default() };
         let mut control = start(ns3, 10, Span::from_us(10));
         control.on_ack(&ack(&control, Time::ZERO, 10, Span::from_ms(500)));
@@ -446,10 +446,15 @@ mod tests {
         let mut loss = Loss::new(Time::ZERO, Time::ZERO, Bytes::new(MSS), LossCause::Detected);
         (loss.end, loss.next) = (Bytes::new(1_000), Bytes::new(20_000));
         control.on_loss(&loss);
-        for _ in 0..4 {
-            control.on_ack(&ack(&control, Time::ZERO, 1, Span::from_us(10)));
+        assert_eq!(control.window.cwnd(), 10 * MSS);
+        control.on_ack(&ack(&control, Time::ZERO, 10, Span::from_us(10)));
+        assert_eq!(control.window.cwnd(), 11 * MSS, "the law: a segment per window");
+        let (end, next) = (Bytes::new(21_000), Bytes::new(30_000));
+        control.on_loss(&Loss { cause: LossCause::Timeout, end, next, ..loss });
+        for segments in [1, 2] {
+            control.on_ack(&ack(&control, Time::ZERO, segments, Span::from_us(10)));
         }
-        assert!(control.window.cwnd() < 11 * MSS);
+        assert_eq!(control.window.cwnd(), 4 * MSS, "slow start after a collapse");
     }
 
     #[test]

@@ -338,8 +338,8 @@ mod tests {
         control.on_loss(&loss);
         control.on_loss(&Loss { end: Bytes::new(5_000), in_recovery: true, ..loss });
         assert_eq!(control.window.cwnd(), 10 * MSS);
-        for i in 1..10 {
-            let mut ack = ack(i, base * 9, base);
+        for i in 0..40 {
+            let mut ack = ack(i / 4, base * 9, base);
             ack.in_recovery = true;
             control.on_ack(&ack);
         }
