@@ -43,7 +43,9 @@ extern crate std;
 pub mod bic;
 pub mod contract;
 pub mod cubic;
+pub mod fast;
 pub mod highspeed;
+pub mod ledbat;
 pub mod line_rate;
 pub mod newreno;
 pub mod param;
@@ -52,6 +54,9 @@ pub mod patched_timely;
 pub mod registry;
 pub mod timely;
 pub mod units;
+pub mod vegas;
+pub mod veno;
+pub mod westwood;
 
 pub use contract::{
     Ack, Algorithm, Burst, CongestionControl, Delivery, Demand, Flow, Hop, Limits, Load, Loss,

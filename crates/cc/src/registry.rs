@@ -131,6 +131,11 @@ registry! {
     HighSpeed: crate::highspeed::HighSpeed,
     Bic: crate::bic::Bic,
     LineRate: crate::line_rate::LineRate,
+    Vegas: crate::vegas::Vegas,
+    Fast: crate::fast::Fast,
+    Ledbat: crate::ledbat::Ledbat,
+    Westwood: crate::westwood::Westwood,
+    Veno: crate::veno::Veno,
 }
 
 impl AnyAlgorithm {
