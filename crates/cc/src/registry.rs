@@ -126,6 +126,7 @@ macro_rules! registry {
 registry! {
     Timely: crate::timely::Timely,
     PatchedTimely: crate::patched_timely::PatchedTimely,
+    IntegralTimely: crate::integral_timely::IntegralTimely,
     LineRate: crate::line_rate::LineRate,
 }
 
