@@ -47,6 +47,7 @@ pub mod param;
 pub mod parts;
 pub mod patched_timely;
 pub mod registry;
+pub mod rtcp;
 pub mod timely;
 pub mod units;
 

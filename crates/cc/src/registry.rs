@@ -127,6 +127,7 @@ registry! {
     Timely: crate::timely::Timely,
     PatchedTimely: crate::patched_timely::PatchedTimely,
     IntegralTimely: crate::integral_timely::IntegralTimely,
+    Rtcp: crate::rtcp::Rtcp,
     LineRate: crate::line_rate::LineRate,
 }
 
