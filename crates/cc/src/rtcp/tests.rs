@@ -282,6 +282,9 @@ fn losses_and_marks_halve_as_in_new_reno() {
     let mut ack = Ack::new(run.now, Time::ZERO, Bytes::new(MSS)).with_rtt(Span::from_us(10));
     (ack.cwnd_limited, ack.in_recovery, ack.min_rtt) = (true, true, Span::from_us(10));
     run.control.on_ack(&ack);
+    ack.nic_backlog = Bytes::from_kb(100);
+    run.control.on_ack(&ack);
+    ack.nic_backlog = Bytes::ZERO;
     assert_eq!(run.control.window.cwnd(), 10 * MSS);
     run.control.on_spurious_loss(&Spurious::new(run.now, Bytes::new(MSS)));
     assert_eq!(run.control.window.cwnd(), 20 * MSS, "undone");
