@@ -130,6 +130,8 @@ registry! {
     Cubic: crate::cubic::Cubic,
     HighSpeed: crate::highspeed::HighSpeed,
     Bic: crate::bic::Bic,
+    IntegralTimely: crate::integral_timely::IntegralTimely,
+    Rtcp: crate::rtcp::Rtcp,
     LineRate: crate::line_rate::LineRate,
     Vegas: crate::vegas::Vegas,
     Fast: crate::fast::Fast,

@@ -164,6 +164,12 @@ impl Configurable for Timely {
                 ("initial_rtt", "min-rtt"),
             ],
         },
+        Preset {
+            name: "queue-size",
+            source: "the controller by queue size that the authors' talk compares with, T_low = T_high; no \
+                     source gives the value, 100 us is the least T_high that a course's slides call best",
+            values: &[("t_low", "100us"), ("t_high", "100us")],
+        },
     ];
     configurable_by_name!();
 
@@ -190,8 +196,8 @@ pub struct Constants {
     hai_counts: HaiCounts,
     time_scaling: TimeScaling,
     max_decrease_q20: u64,
-    min_bps: u64,
-    line_bps: u64,
+    pub(crate) min_bps: u64,
+    pub(crate) line_bps: u64,
 }
 
 impl Constants {
@@ -271,12 +277,14 @@ impl State {
         }
     }
 
-    fn increase(&mut self, k: &Constants, step_bps: u64, scale_q20: u64) {
+    /// Adds a step, up to line rate.
+    pub(crate) fn increase(&mut self, k: &Constants, step_bps: u64, scale_q20: u64) {
         self.rate_bps += (step_bps * scale_q20) >> Fraction::BITS;
         self.rate_bps = self.rate_bps.min(k.line_bps);
     }
 
-    fn decrease(&mut self, k: &Constants, cut_q20: u64, scale_q20: u64) {
+    /// Takes a part of the rate, down to the minimum rate.
+    pub(crate) fn decrease(&mut self, k: &Constants, cut_q20: u64, scale_q20: u64) {
         let cut_q20 = ((cut_q20 * scale_q20) >> Fraction::BITS).min(k.max_decrease_q20);
         self.rate_bps -= (self.rate_bps * cut_q20) >> Fraction::BITS;
         self.rate_bps = self.rate_bps.max(k.min_bps);
@@ -286,8 +294,8 @@ impl State {
 /// One flow under TIMELY.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimelyControl {
-    state: State,
-    constants: Constants,
+    pub(crate) state: State,
+    pub(crate) constants: Constants,
     burst_rate: Rate,
 }
 

@@ -1,26 +1,233 @@
-//! Every registered algorithm has its page, which tells its name, presets, code and departures.
+//! What an algorithm consists of is there: sources, registration, page. And the guide to adding one shows
+//! code that compiles.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use incast_cc::registry::{AnyAlgorithm, NAMES};
+// The worked example is written as a module of the library, where `crate` is what `incast_cc` is here;
+// its unit tests run among these.
+use incast_cc::*;
+
+use incast_cc::param::{Configurable, Info, Kind, Preset};
+use incast_cc::registry::NAMES;
+
+#[expect(unreachable_pub, reason = "written as a module of the library")]
+#[path = "../examples/aimd/aimd.rs"]
+mod aimd;
+
+const AIMD: &str = include_str!("../examples/aimd/aimd.rs");
+const GUIDE: &str = include_str!("../../../docs/adding-an-algorithm.md");
+
+/// A file below `crates/cc/src`.
+struct Source {
+    /// Relative to there, with slashes.
+    path: String,
+    text: String,
+}
+
+impl Source {
+    /// The names of the algorithms that the file implements.
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.text.split("\nimpl Algorithm for ").skip(1).map(|implementation| {
+            implementation
+                .split_once("const NAME: &'static str = \"")
+                .and_then(|(_, rest)| rest.split_once('"'))
+                .unwrap_or_else(|| panic!("{}: an algorithm's NAME is not a literal", self.path))
+                .0
+        })
+    }
+}
+
+fn sources() -> Vec<Source> {
+    fn collect(root: &Path, folder: &Path, into: &mut Vec<Source>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                collect(root, &path, into);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let relative =
+                    path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
+                into.push(Source { path: relative, text: fs::read_to_string(&path).unwrap() });
+            }
+        }
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut sources = Vec::new();
+    collect(&root, &root, &mut sources);
+    sources
+}
+
+/// What `name` lacks, one sentence each. `sources` are those of the library, `page` the text of
+/// `docs/algorithms/NAME.md`.
+fn missing(
+    name: &str,
+    info: &Info,
+    presets: &[Preset],
+    sources: &[Source],
+    page: Option<&str>,
+) -> Vec<String> {
+    let mut missing = Vec::new();
+    let mut expect = |holds: bool, what: String| {
+        if !holds {
+            missing.push(what);
+        }
+    };
+
+    expect(info.name == name, format!("INFO.name is {:?}", info.name));
+    for (field, text) in
+        [("summary", info.summary), ("signal", info.signal), ("source", info.source)]
+    {
+        expect(!text.trim().is_empty(), format!("INFO.{field} is empty"));
+    }
+    expect(!presets.is_empty(), "no preset names the source of its values".into());
+    for preset in presets {
+        let named = !preset.name.is_empty() && !preset.source.trim().is_empty();
+        expect(named, format!("preset {:?} has no name or no source", preset.name));
+    }
+
+    let source = sources.iter().find(|source| source.names().any(|found| found == name));
+    expect(source.is_some(), "no file in crates/cc/src implements Algorithm with its NAME".into());
+    if let Some(Source { path, .. }) = source {
+        let beside = format!("{}/", path.trim_end_matches(".rs"));
+        let tested = sources
+            .iter()
+            .filter(|source| source.path == *path || source.path.starts_with(&beside))
+            .any(|source| source.text.contains("#[test]"));
+        expect(tested, format!("no unit test in crates/cc/src/{path} or {beside}tests.rs"));
+    }
+
+    expect(page.is_some(), format!("no page docs/algorithms/{name}.md"));
+    if let Some(page) = page {
+        expect(page.starts_with("# "), "the page has no title".into());
+        expect(page.contains(&format!("`{name}`")), "the page does not tell the name".into());
+        for preset in presets.iter().filter(|preset| preset.name != "default") {
+            let told = page.contains(&format!("`{}`", preset.name));
+            expect(told, format!("the page does not tell of preset `{}`", preset.name));
+        }
+        if let Some(Source { path, .. }) = source {
+            let link = format!("](../../crates/cc/src/{path})");
+            expect(page.contains(&link), format!("the page has no link to crates/cc/src/{path}"));
+        }
+        // Where nothing is controlled there is nothing to depart from.
+        let departs = page.contains("\n## Departures\n") || info.kind == Kind::Fixed;
+        expect(departs, "the page has no section \"Departures\"".into());
+    }
+    missing
+}
+
+fn docs(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(path)
+}
 
 #[test]
-fn every_algorithm_has_a_page() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/algorithms");
+fn every_algorithm_is_complete() {
+    let sources = sources();
+    let mut lacking = Vec::new();
     for name in NAMES {
-        let path = folder.join(format!("{name}.md"));
-        let page = std::fs::read_to_string(&path)
-            .unwrap_or_else(|error| panic!("{name} has no page {}: {error}", path.display()));
         let algorithm = AnyAlgorithm::named(name).unwrap();
-        assert!(page.contains(&format!("`{name}`")), "the page of {name} does not name it");
-        for preset in algorithm.presets().iter().filter(|preset| preset.name != "default") {
-            assert!(page.contains(preset.name), "the page of {name} lacks preset {}", preset.name);
+        let page = fs::read_to_string(docs(&format!("algorithms/{name}.md"))).ok();
+        let missing =
+            missing(name, algorithm.info(), algorithm.presets(), &sources, page.as_deref());
+        lacking.extend(missing.into_iter().map(|what| format!("{name}: {what}")));
+    }
+    for source in &sources {
+        for name in source.names().filter(|name| !NAMES.contains(name)) {
+            lacking.push(format!("{name}: crates/cc/src/{} is not in registry.rs", source.path));
         }
-        for section in ["crates/cc/src/", "Departures"] {
-            let exempt = section == "Departures" && *name == "line-rate";
-            assert!(exempt || page.contains(section), "the page of {name} lacks {section:?}");
+    }
+    assert!(lacking.is_empty(), "something is missing:\n  {}\n", lacking.join("\n  "));
+}
+
+/// `docs/algorithms` has no page of an algorithm that is gone.
+#[test]
+fn every_page_is_of_an_algorithm() {
+    for entry in fs::read_dir(docs("algorithms")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        assert!(NAMES.contains(&name), "{} is the page of no algorithm", path.display());
+    }
+}
+
+#[test]
+fn all_that_is_missing_is_named_at_once() {
+    let info = Info {
+        name: "other",
+        summary: "",
+        kind: Kind::Window,
+        signal: " ",
+        needs: &[],
+        source: "somebody",
+    };
+    let preset = Preset { name: "first", source: "somewhere", values: &[] };
+    let text = AIMD.replace("#[test]", "").replace("\"aimd\"", "\"new\"");
+    let sources = [Source { path: "new.rs".into(), text }];
+    let without_page = missing("new", &info, &[], &sources, None);
+    assert_eq!(
+        without_page,
+        [
+            "INFO.name is \"other\"",
+            "INFO.summary is empty",
+            "INFO.signal is empty",
+            "no preset names the source of its values",
+            "no unit test in crates/cc/src/new.rs or new/tests.rs",
+            "no page docs/algorithms/new.md",
+        ]
+    );
+    let info = Info { name: "new", summary: "new", signal: "loss", ..info };
+    assert_eq!(
+        missing("new", &info, &[preset], &sources, Some("new\n")),
+        [
+            "no unit test in crates/cc/src/new.rs or new/tests.rs",
+            "the page has no title",
+            "the page does not tell the name",
+            "the page does not tell of preset `first`",
+            "the page has no link to crates/cc/src/new.rs",
+            "the page has no section \"Departures\"",
+        ]
+    );
+    let nowhere =
+        missing("new", &info, &[preset], &[], Some("# New `new` `first`\n## Departures\n"));
+    assert_eq!(nowhere, ["no file in crates/cc/src implements Algorithm with its NAME"]);
+}
+
+/// The code block of the guide in `language` that contains `text`.
+fn block<'a>(language: &str, text: &str) -> &'a str {
+    GUIDE
+        .split(&format!("\n```{language}\n"))
+        .skip(1)
+        .map(|rest| rest.split_once("```\n").unwrap().0)
+        .find(|block| block.contains(text))
+        .unwrap_or_else(|| panic!("the guide has no {language} block with {text:?}"))
+}
+
+#[test]
+fn guide_quotes_the_worked_example_to_the_byte() {
+    let quoted = block("rust", "impl Algorithm for Aimd");
+    let differs = quoted.lines().zip(AIMD.lines()).position(|(page, file)| page != file);
+    let line = differs.unwrap_or(quoted.lines().count().min(AIMD.lines().count())) + 1;
+    let file = "crates/cc/examples/aimd/aimd.rs";
+    assert!(quoted == AIMD, "the guide's copy of {file} differs from it in line {line}");
+}
+
+#[test]
+fn worked_example_lacks_nothing_but_its_registration() {
+    let sources = [Source { path: "aimd.rs".into(), text: AIMD.into() }];
+    let page = block("markdown", "# AIMD");
+    let missing = missing("aimd", &aimd::Aimd::INFO, aimd::Aimd::PRESETS, &sources, Some(page));
+    assert!(missing.is_empty(), "{missing:?}");
+    assert_eq!(block("rust", "pub mod"), "pub mod aimd;\n");
+    assert_eq!(block("rust", "crate::aimd::"), "    Aimd: crate::aimd::Aimd,\n");
+}
+
+#[test]
+fn worked_examples_presets_are_accepted() {
+    for preset in aimd::Aimd::PRESETS {
+        let mut params = aimd::Aimd::default();
+        for &(name, value) in preset.values {
+            assert_eq!(params.set(name, value), Ok(()), "{}", preset.name);
         }
+        assert_eq!(params.check(), Ok(()), "{}", preset.name);
     }
 }

@@ -216,3 +216,48 @@ fn thresholds_out_of_order_are_a_conflict() {
     let params = Timely { t_low: Span::from_ms(2), ..Timely::default() };
     assert_eq!(params.check().unwrap_err().name, "t_low");
 }
+
+#[test]
+fn queue_size_controller_never_asks_the_gradient() {
+    let mut params = Timely::default();
+    let preset = Timely::PRESETS.iter().find(|preset| preset.name == "queue-size").unwrap();
+    for &(name, value) in preset.values {
+        params.set(name, value).unwrap();
+    }
+    assert_eq!(params.check(), Ok(()));
+    let target_ns = params.t_low.as_ns();
+    assert_eq!(params.t_high.as_ns(), target_ns, "of the band only the target itself is left");
+    // Another filter, another HAI, another first RTT: whatever only the gradient's branch reads.
+    let other = Timely {
+        alpha: Fraction::ONE,
+        hai_threshold: 1,
+        hai_n: 100,
+        hai_counts: HaiCounts::Smoothed,
+        initial_rtt: InitialRtt::MinRtt,
+        ..params
+    };
+    let (mut run, mut with_other) = (Run::of(params), Run::of(other));
+    let gap = Span::from_us(30);
+    let (mut increases, mut decreases) = (0, 0);
+    for step in 0..3_000_u64 {
+        // From 90 us to 110 us, up and down in jumps, and the two neighbours of the target.
+        let rtt_ns = match step % 5 {
+            0 => target_ns - 1,
+            1 => target_ns + 1,
+            // Odd distances only, so never the target itself.
+            _ => target_ns - 9_999 + step * 7_918 % 20_000,
+        };
+        let before = run.control.state.rate_bps;
+        let after = run.complete_after(gap, Span::from_ns(rtt_ns));
+        if rtt_ns < target_ns {
+            assert_eq!(after, (before + DELTA).min(10_000_000_000), "RTT {rtt_ns} ns");
+            increases += 1;
+        } else {
+            let cut = integer::cut_above_q20(838_861, rtt_ns, target_ns);
+            assert_eq!(after, before - ((before * cut) >> 20), "RTT {rtt_ns} ns");
+            decreases += 1;
+        }
+        assert_eq!(with_other.complete_after(gap, Span::from_ns(rtt_ns)), after);
+    }
+    assert!(increases > 1_000 && decreases > 1_000, "{increases} up, {decreases} down");
+}

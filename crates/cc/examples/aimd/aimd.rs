@@ -1,0 +1,147 @@
+//! AIMD: up by `a` segments each round trip, down to the part `b` of the window at each congestion.
+//!
+//! Chiu and Jain, "Analysis of the Increase and Decrease Algorithms for Congestion Avoidance in
+//! Computer Networks", Computer Networks and ISDN Systems 17, 1989: of all linear rules additive
+//! increase and multiplicative decrease is the one that leads flows to equal shares. The window starts
+//! where the flow may start; there is no slow start.
+
+use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Spurious};
+use crate::param::{Configurable, Info, Kind, Preset};
+use crate::parts::Window;
+use crate::units::{Bytes, Fraction};
+use crate::{configurable_by_name, parameters};
+
+parameters! {
+    /// AIMD's parameters. The default is the preset `reno`.
+    pub struct Aimd {
+        /// Segments that the window gains per round trip.
+        pub a: Fraction = Fraction::ONE, in "0.001" to "100", source "RFC 5681, section 3.1";
+        /// Part of the window that congestion leaves.
+        pub b: Fraction = Fraction::from_ratio(1, 2), in "0.01" to "0.99", source "RFC 5681, section 3.1";
+    }
+}
+
+impl Algorithm for Aimd {
+    type Control = AimdControl;
+    const NAME: &'static str = "aimd";
+
+    fn start(&self, flow: &Flow) -> AimdControl {
+        AimdControl { window: Window::new(flow), a: self.a.as_f64(), b: self.b.as_f64() }
+    }
+}
+
+impl Configurable for Aimd {
+    const INFO: Info = Info {
+        name: Self::NAME,
+        summary: "additive increase, multiplicative decrease, and nothing else",
+        kind: Kind::Window,
+        signal: "loss, ECN marks",
+        needs: &[],
+        source: "Chiu and Jain, Computer Networks and ISDN Systems 17, 1989",
+    };
+    const PRESETS: &'static [Preset] = &[
+        Preset { name: "reno", source: "the congestion avoidance of RFC 5681", values: &[] },
+        Preset {
+            name: "gaimd",
+            source: "Yang and Lam, ICNP 2000: smoother, and fair to Reno",
+            values: &[("a", "0.31"), ("b", "0.875")],
+        },
+    ];
+    configurable_by_name!();
+}
+
+/// One flow under AIMD.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AimdControl {
+    /// Keeps the window, and lets one reduction per window of data through.
+    window: Window,
+    a: f64,
+    b: f64,
+}
+
+impl AimdControl {
+    /// What congestion leaves of `window`.
+    fn left(b: f64) -> impl FnOnce(&Window) -> u64 {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a part of a u64"
+        )]
+        move |window| (window.cwnd() as f64 * b) as u64
+    }
+}
+
+impl CongestionControl for AimdControl {
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        let marked = self.window.on_marks(ack, Self::left(self.b));
+        if !marked && Window::may_grow(ack) {
+            self.window.increase(ack.bytes.get(), self.a);
+        }
+    }
+
+    fn on_loss(&mut self, loss: &Loss) {
+        self.window.on_loss(loss, Self::left(self.b));
+    }
+
+    fn limits(&self) -> Limits {
+        self.window.limits()
+    }
+
+    fn on_spurious_loss(&mut self, _spurious: &Spurious) {
+        self.window.undo();
+    }
+
+    fn on_mss_change(&mut self, mss: Bytes) {
+        self.window.set_mss(mss);
+    }
+
+    fn gauges(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+        self.window.gauges(emit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{LossCause, Rate, Time};
+
+    /// Ten segments of 1,000 B, of which one was lost when ten more had been sent.
+    fn start(params: Aimd) -> (AimdControl, Loss) {
+        let mut flow = Flow::new(Bytes::from_kb(1), Rate::from_gbps(10));
+        (flow.mss, flow.initial_window) = (Bytes::from_kb(1), Bytes::from_kb(10));
+        let mut loss = Loss::new(Time::ZERO, Time::ZERO, Bytes::from_kb(1), LossCause::Detected);
+        loss.next = Bytes::from_kb(20);
+        (params.start(&flow), loss)
+    }
+
+    #[test]
+    fn a_window_of_acks_adds_a_segments() {
+        let (mut control, _) = start(Aimd { a: Fraction::from_ratio(2, 1), ..Aimd::default() });
+        let mut ack = Ack::new(Time::ZERO, Time::ZERO, Bytes::from_kb(10));
+        control.on_ack(&ack);
+        assert_eq!(control.window.cwnd(), 10_000, "a window that nobody needed does not grow");
+        ack.cwnd_limited = true;
+        control.on_ack(&ack);
+        assert_eq!(control.window.cwnd(), 12_000);
+    }
+
+    #[test]
+    fn congestion_leaves_the_part_b_once_per_window() {
+        let (mut control, loss) = start(Aimd { b: Fraction::from_ratio(3, 4), ..Aimd::default() });
+        control.on_loss(&loss);
+        control.on_loss(&loss);
+        assert_eq!(control.window.cwnd(), 7_500);
+        let mut ack = Ack::new(Time::ZERO, Time::ZERO, Bytes::from_kb(1));
+        (ack.ce_bytes, ack.end, ack.next) = (ack.bytes, Bytes::from_kb(21), Bytes::from_kb(30));
+        control.on_ack(&ack);
+        assert_eq!(control.window.cwnd(), 5_625, "a mark of the next window");
+    }
+
+    #[test]
+    fn a_false_loss_is_undone() {
+        let (mut control, loss) = start(Aimd::default());
+        control.on_loss(&loss);
+        control.on_spurious_loss(&Spurious::new(Time::ZERO, Bytes::from_kb(1)));
+        assert_eq!(control.window.cwnd(), 10_000);
+    }
+}
