@@ -41,6 +41,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod contract;
+pub mod dctcp;
 pub mod line_rate;
 pub mod param;
 pub mod parts;
