@@ -41,6 +41,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod contract;
+pub mod dcqcn;
 pub mod dctcp;
 pub mod line_rate;
 pub mod param;

@@ -128,6 +128,7 @@ registry! {
     PatchedTimely: crate::patched_timely::PatchedTimely,
     LineRate: crate::line_rate::LineRate,
     Dctcp: crate::dctcp::Dctcp,
+    Dcqcn: crate::dcqcn::Dcqcn,
 }
 
 impl AnyAlgorithm {
