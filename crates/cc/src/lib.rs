@@ -43,6 +43,7 @@ extern crate std;
 pub mod contract;
 pub mod dcqcn;
 pub mod dctcp;
+pub mod hpcc;
 pub mod line_rate;
 pub mod param;
 pub mod parts;

@@ -129,6 +129,7 @@ registry! {
     LineRate: crate::line_rate::LineRate,
     Dctcp: crate::dctcp::Dctcp,
     Dcqcn: crate::dcqcn::Dcqcn,
+    Hpcc: crate::hpcc::Hpcc,
 }
 
 impl AnyAlgorithm {
