@@ -49,6 +49,7 @@ pub mod param;
 pub mod parts;
 pub mod patched_timely;
 pub mod registry;
+pub mod swift;
 pub mod timely;
 pub mod units;
 

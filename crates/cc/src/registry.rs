@@ -130,6 +130,7 @@ registry! {
     Dctcp: crate::dctcp::Dctcp,
     Dcqcn: crate::dcqcn::Dcqcn,
     Hpcc: crate::hpcc::Hpcc,
+    Swift: crate::swift::Swift,
 }
 
 impl AnyAlgorithm {
