@@ -138,6 +138,10 @@ registry! {
     Ledbat: crate::ledbat::Ledbat,
     Westwood: crate::westwood::Westwood,
     Veno: crate::veno::Veno,
+    Dctcp: crate::dctcp::Dctcp,
+    Dcqcn: crate::dcqcn::Dcqcn,
+    Hpcc: crate::hpcc::Hpcc,
+    Swift: crate::swift::Swift,
 }
 
 impl AnyAlgorithm {

@@ -1,0 +1,295 @@
+//! DCTCP: the window falls in proportion to the fraction of marked bytes.
+//!
+//! Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010; Bensley et al., RFC 8257. Switches mark
+//! every packet that meets a queue above a threshold. Once per window the sender moves its estimate
+//! `alpha` towards the fraction of bytes that came back marked, and a window with marks costs it
+//! `alpha / 2` of its window: little when few packets were marked, half when all were. Everything else
+//! is Reno. `docs/algorithms/dctcp.md` has the equations and the departures.
+
+use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Spurious};
+use crate::param::{Configurable, Info, Kind, Need, Preset};
+use crate::parts::Window;
+use crate::units::{Bytes, Fraction};
+use crate::{configurable_by_name, parameters};
+
+parameters! {
+    /// DCTCP's parameters. The default is the preset `rfc8257`.
+    pub struct Dctcp {
+        /// Weight of the newest window's fraction of marked bytes in the estimate.
+        pub g: Fraction = Fraction::from_ratio(1, 16), in "0.000001" to "1", source "RFC 8257";
+        /// The estimate of a new flow. At 1 its first marked window is halved, as Reno would.
+        pub initial_alpha: Fraction = Fraction::ONE, in "0" to "1", source "RFC 8257";
+    }
+}
+
+impl Algorithm for Dctcp {
+    type Control = DctcpControl;
+    const NAME: &'static str = "dctcp";
+
+    fn start(&self, flow: &Flow) -> DctcpControl {
+        DctcpControl {
+            window: Window::new(flow),
+            g: self.g.as_f64().min(1.0),
+            alpha: self.initial_alpha.as_f64().min(1.0),
+            acked: 0,
+            marked: 0,
+            round: 0,
+            reduced_by_loss: false,
+        }
+    }
+}
+
+impl Configurable for Dctcp {
+    const INFO: Info = Info {
+        name: Self::NAME,
+        summary: "the window falls in proportion to the fraction of marked bytes",
+        kind: Kind::Window,
+        signal: "ECN marks as an amount",
+        needs: &[Need::Ecn],
+        source: "Alizadeh et al., SIGCOMM 2010; RFC 8257",
+    };
+    const PRESETS: &'static [Preset] = &[
+        Preset { name: "rfc8257", source: "RFC 8257", values: &[] },
+        Preset {
+            name: "htsim",
+            source: "htsim (Broadcom/csg-htsim), sim/dctcp.cpp: its constants, not its deviations",
+            values: &[("initial_alpha", "0")],
+        },
+    ];
+    configurable_by_name!();
+}
+
+/// One flow under DCTCP.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DctcpControl {
+    /// Reno's window; what marks take from it is decided here.
+    window: Window,
+    /// Weight of the newest fraction.
+    g: f64,
+    /// The estimated fraction of bytes that are marked, from 0 to 1.
+    alpha: f64,
+    /// Bytes acknowledged in this round.
+    acked: u64,
+    /// Bytes marked in this round.
+    marked: u64,
+    /// The carrier's round that the two belong to.
+    round: u64,
+    /// Whether the last reduction answered a loss, and so may turn out to be for nothing.
+    reduced_by_loss: bool,
+}
+
+impl DctcpControl {
+    /// Counts marks, and once per round moves the estimate towards their fraction.
+    fn estimate(&mut self, ack: &Ack<'_>) {
+        self.acked = self.acked.saturating_add(ack.bytes.get());
+        self.marked = self.marked.saturating_add(ack.ce_bytes.get());
+        if ack.round == self.round {
+            return;
+        }
+        self.round = ack.round;
+        // Marks of retransmitted data come without newly acknowledged bytes.
+        let total = self.acked.max(self.marked);
+        if total > 0 {
+            let fraction = self.marked as f64 / total as f64;
+            self.alpha += self.g * (fraction - self.alpha);
+            (self.acked, self.marked) = (0, 0);
+        }
+    }
+
+    /// `cwnd (1 - alpha / 2)`.
+    fn reduced(alpha: f64, window: &Window) -> u64 {
+        let cwnd = window.cwnd() as f64 * (1.0 - alpha / 2.0);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "between half of the window and all of it"
+        )]
+        return cwnd as u64;
+    }
+}
+
+impl CongestionControl for DctcpControl {
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        // Before the reduction: the ACK that ends a round brings its fraction with it.
+        self.estimate(ack);
+        let alpha = self.alpha;
+        if self.window.on_marks(ack, |window| Self::reduced(alpha, window)) {
+            self.reduced_by_loss = false;
+        }
+        // A marked ACK grows no window (RFC 3168, section 6.1.2).
+        if ack.ce_bytes.is_zero() && Window::may_grow(ack) {
+            self.window.reno(ack.bytes.get());
+        }
+    }
+
+    /// Loss is Reno's: half of the window, whatever `alpha` is (RFC 8257, section 3.5).
+    fn on_loss(&mut self, loss: &Loss) {
+        if self.window.on_loss(loss, |window| window.cwnd() / 2) {
+            self.reduced_by_loss = true;
+        }
+    }
+
+    fn on_spurious_loss(&mut self, _spurious: &Spurious) {
+        if self.reduced_by_loss {
+            self.window.undo();
+        }
+    }
+
+    fn on_mss_change(&mut self, mss: Bytes) {
+        self.window.set_mss(mss);
+    }
+
+    fn limits(&self) -> Limits {
+        self.window.limits()
+    }
+
+    fn gauges(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+        self.window.gauges(emit);
+        emit("alpha", self.alpha);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::{Rate, Time};
+    use crate::{LossCause, Span};
+
+    const MSS: u64 = 1_000;
+
+    /// A control with a window of `cwnd` bytes in congestion avoidance.
+    fn control(algorithm: Dctcp, cwnd: u64) -> DctcpControl {
+        let mut flow = Flow::new(Bytes::new(MSS), Rate::from_gbps(10));
+        (flow.mss, flow.initial_window) = (Bytes::new(MSS), Bytes::new(cwnd));
+        let mut control = algorithm.start(&flow);
+        control.window.set_ssthresh(cwnd);
+        control
+    }
+
+    fn ack(round: u64, end: u64, next: u64, bytes: u64, marked: u64) -> Ack<'static> {
+        let mut ack = Ack::new(Time::ZERO + Span::from_us(end), Time::ZERO, Bytes::new(bytes));
+        (ack.end, ack.next, ack.round) = (Bytes::new(end), Bytes::new(next), round);
+        ack.ce_bytes = Bytes::new(marked);
+        ack.cwnd_limited = true;
+        ack
+    }
+
+    fn loss(end: u64, next: u64, cause: LossCause) -> Loss {
+        let mut loss = Loss::new(Time::ZERO, Time::ZERO, Bytes::new(MSS), cause);
+        (loss.end, loss.next) = (Bytes::new(end), Bytes::new(next));
+        loss
+    }
+
+    #[test]
+    fn alpha_follows_the_fraction_of_marked_bytes() {
+        // alpha = (1 - g) alpha + g F with g = 1/16, window by window.
+        let mut control = control(Dctcp::default(), 100_000);
+        let mut expected = 1.0_f64;
+        let mut end = 0;
+        for (round, (bytes, marked)) in
+            (1..).zip([(10_000, 0), (10_000, 2_500), (20_000, 20_000), (8_000, 0), (4_000, 1_000)])
+        {
+            // Half of the round's bytes, without an end of the round; then the rest with one.
+            end += bytes;
+            control.on_ack(&ack(round - 1, end - bytes / 2, end, bytes / 2, marked / 2));
+            control.on_ack(&ack(round, end, end, bytes / 2, marked / 2));
+            expected = (1.0 - 1.0 / 16.0) * expected + marked as f64 / bytes as f64 / 16.0;
+            assert!((control.alpha - expected).abs() < 1e-12, "{} {expected}", control.alpha);
+        }
+        // By hand: 15/16, 0.89453, 0.90112, 0.84480, 0.80763.
+        assert!((control.alpha - 0.807_627_677_9).abs() < 1e-9, "{}", control.alpha);
+    }
+
+    #[test]
+    fn a_marked_window_costs_half_of_alpha() {
+        for (alpha, expected) in [(1.0, 50_000), (0.5, 75_000), (0.125, 93_750), (0.0, 100_000)] {
+            let mut control = control(Dctcp::default(), 100_000);
+            control.alpha = alpha;
+            control.on_ack(&ack(0, 1_000, 100_000, 1_000, 1_000));
+            assert_eq!(control.limits().cwnd, Bytes::new(expected));
+            assert!(!control.window.in_slow_start());
+        }
+    }
+
+    #[test]
+    fn one_reduction_per_window() {
+        let mut control = control(Dctcp::default(), 100_000);
+        control.on_ack(&ack(0, 1_000, 100_000, 1_000, 1_000));
+        control.on_ack(&ack(0, 100_000, 150_000, 99_000, 99_000));
+        assert_eq!(control.limits().cwnd, Bytes::new(50_000), "sent before the reduction");
+        control.on_ack(&ack(0, 101_000, 151_000, 1_000, 1_000));
+        assert_eq!(control.limits().cwnd, Bytes::new(25_000), "sent after it");
+    }
+
+    #[test]
+    fn the_reduction_knows_the_round_that_its_ack_ends() {
+        let mut control =
+            control(Dctcp { initial_alpha: Fraction::ZERO, ..Dctcp::default() }, 64_000);
+        control.on_ack(&ack(1, 64_000, 128_000, 64_000, 64_000));
+        // alpha = 1/16, so 64,000 (1 - 1/32).
+        assert_eq!(control.limits().cwnd, Bytes::new(62_000));
+    }
+
+    #[test]
+    fn marked_acks_do_not_grow_the_window_and_others_grow_it_as_reno() {
+        let mut control = control(Dctcp::default(), 10_000);
+        control.alpha = 0.0;
+        control.on_ack(&ack(0, 1_000, 11_000, 1_000, 1_000));
+        assert_eq!(control.limits().cwnd, Bytes::new(10_000));
+        control.on_ack(&ack(0, 2_000, 12_000, 1_000, 0));
+        assert_eq!(control.limits().cwnd, Bytes::new(10_100), "1,000 * 1,000 / 10,000 more");
+        let mut idle = ack(0, 3_000, 13_000, 1_000, 0);
+        idle.cwnd_limited = false;
+        control.on_ack(&idle);
+        assert_eq!(control.limits().cwnd, Bytes::new(10_100));
+    }
+
+    #[test]
+    fn loss_halves_whatever_alpha_is() {
+        let mut control = control(Dctcp::default(), 40_000);
+        control.alpha = 0.01;
+        control.on_loss(&loss(1_000, 40_000, LossCause::Detected));
+        assert_eq!(control.limits().cwnd, Bytes::new(20_000));
+        control.on_loss(&loss(50_000, 60_000, LossCause::Timeout));
+        assert_eq!(control.limits().cwnd, Bytes::new(MSS));
+        assert_eq!(control.window.ssthresh(), 10_000);
+    }
+
+    #[test]
+    fn a_false_loss_is_undone_and_a_mark_is_not() {
+        let spurious = Spurious::new(Time::ZERO, Bytes::new(MSS));
+        let mut lost = control(Dctcp::default(), 40_000);
+        lost.on_loss(&loss(1_000, 40_000, LossCause::Detected));
+        lost.on_spurious_loss(&spurious);
+        assert_eq!(lost.limits().cwnd, Bytes::new(40_000));
+        let mut marked = control(Dctcp::default(), 40_000);
+        marked.on_loss(&loss(1_000, 40_000, LossCause::Detected));
+        marked.on_ack(&ack(0, 41_000, 60_000, 1_000, 1_000));
+        marked.on_spurious_loss(&spurious);
+        assert_eq!(marked.limits().cwnd, Bytes::new(10_000));
+    }
+
+    #[test]
+    fn alpha_settles_near_the_square_root_of_the_analysis() {
+        // One flow, one ACK per segment, and a switch that marks every packet of a round in which the
+        // window is above W* = 200 segments. The analysis of the paper (section 3.3) has
+        // alpha^2 (1 - alpha / 4) = (2 W* + 1) / (W* + 1)^2, so alpha = sqrt(2 / W*) = 0.1.
+        let (limit, rounds) = (200 * MSS, 20_000_u32);
+        let mut control = control(Dctcp::default(), 150 * MSS);
+        let (mut end, mut next, mut sum) = (0, 0, 0.0);
+        for round in 1..=rounds {
+            let cwnd = control.window.cwnd();
+            let marked = cwnd > limit;
+            next += cwnd;
+            while end < next {
+                let bytes = MSS.min(next - end);
+                end += bytes;
+                let ce = if marked { bytes } else { 0 };
+                control.on_ack(&ack(u64::from(round), end, end + cwnd, bytes, ce));
+            }
+            sum += control.alpha;
+        }
+        let mean = sum / f64::from(rounds);
+        assert!((mean / 0.1 - 1.0).abs() < 0.15, "{mean}, not about 0.1");
+    }
+}
