@@ -117,6 +117,9 @@ pub struct Flow {
     pub active_flows: u32,
     /// What a window-based algorithm may send before the first ACK.
     pub initial_window: Bytes,
+    /// Segments by which one ACK may let a window grow in slow start: the limit L of RFC 3465.
+    /// [`u32::MAX`] is none, as in Linux; RFC 5681 and ns-3 have 1.
+    pub slow_start_limit: u32,
     /// The most that the peer and the socket buffers let be in flight; [`Bytes::MAX`] is no limit.
     pub max_window: Bytes,
     /// Of algorithms that draw random numbers; different for every flow, equal in every run.
@@ -134,6 +137,7 @@ impl Flow {
             base_rtt: None,
             active_flows: 0,
             initial_window: Bytes::new(14_600),
+            slow_start_limit: u32::MAX,
             max_window: Bytes::MAX,
             seed: 0,
         }

@@ -415,6 +415,7 @@ impl<C: CongestionControl> Endpoint<C> {
             flow.initial_window = flow.initial_window.max(segment);
         } else {
             flow.initial_window = stream.initial_window;
+            flow.slow_start_limit = stream.slow_start_limit;
             flow.max_window = stream.send_buffer.min(stream.receive_buffer);
         }
         // Different on one host; who starts algorithms mixes in which host it is.

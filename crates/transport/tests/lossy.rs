@@ -425,6 +425,7 @@ fn stream() -> impl Strategy<Value = stream::Config> {
                 delayed_ack,
                 delayed_ack_timeout: Span::from_us(timeout),
                 initial_window: Bytes::from_kb(10),
+                slow_start_limit: u32::MAX,
                 send_buffer,
                 receive_buffer,
                 tso,

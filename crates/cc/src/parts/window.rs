@@ -12,6 +12,8 @@ pub struct Window {
     ssthresh: u64,
     mss: u64,
     max: u64,
+    /// Segments by which one ACK lets it grow in slow start at most.
+    slow_start_limit: u32,
     /// Increase that has not made a whole byte yet, in units of MSS * bytes / cwnd.
     credit: u64,
     gate: RecoveryGate,
@@ -32,6 +34,7 @@ impl Window {
             ssthresh: MAX_CWND,
             mss,
             max,
+            slow_start_limit: flow.slow_start_limit.max(1),
             credit: 0,
             gate: RecoveryGate::default(),
             prior: None,
@@ -69,9 +72,10 @@ impl Window {
         ack.cwnd_limited && !ack.in_recovery && !ack.bytes.is_zero()
     }
 
-    /// Slow start: grows by what was acknowledged, up to the threshold; returns how much of `acked` is
-    /// left for congestion avoidance.
+    /// Slow start: grows by what was acknowledged, up to the limit of the flow and to the threshold;
+    /// returns how much of `acked` is left for congestion avoidance.
     pub fn slow_start(&mut self, acked: u64) -> u64 {
+        let acked = acked.min(self.mss * u64::from(self.slow_start_limit));
         let grown = acked.min(self.ssthresh.saturating_sub(self.cwnd));
         self.cwnd = (self.cwnd + grown).min(self.max);
         acked - grown
@@ -210,6 +214,17 @@ mod tests {
         window.set_ssthresh(25_000);
         assert_eq!(window.slow_start(20_000), 15_000);
         assert_eq!((window.cwnd(), window.in_slow_start()), (25_000, false));
+    }
+
+    #[test]
+    fn slow_start_is_limited_per_ack_where_the_flow_says_so() {
+        let mut flow = Flow::new(Bytes::new(1_000), Rate::from_gbps(10));
+        (flow.mss, flow.initial_window) = (Bytes::new(1_000), Bytes::from_kb(10));
+        flow.slow_start_limit = 1;
+        let mut window = Window::new(&flow);
+        // Ten segments, acknowledged in pairs: half of them count.
+        (0..5).for_each(|_| window.reno(2_000));
+        assert_eq!(window.cwnd(), 15_000);
     }
 
     #[test]

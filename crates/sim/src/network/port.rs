@@ -129,6 +129,8 @@ pub(crate) struct Port {
     /// Of those of the packets that have them.
     stamps: [VecDeque<Stamps>; CLASSES],
     bytes: [u64; CLASSES],
+    /// When a packet last left a queue, and its size.
+    last_left: (Time, u64),
     /// One bit per class that has packets.
     backlog: u8,
     /// PFC frames go before all else.
@@ -164,6 +166,7 @@ impl Port {
             queues: Default::default(),
             stamps: Default::default(),
             bytes: [0; CLASSES],
+            last_left: (Time::ZERO, 0),
             backlog: 0,
             pfc: VecDeque::new(),
             occupancy: Occupancy::new(start),
@@ -175,6 +178,15 @@ impl Port {
     #[inline]
     pub(crate) fn queued_bytes(&self, class: u8) -> u64 {
         self.bytes[class as usize]
+    }
+
+    /// Room that becomes free at this instant is free only after it. Otherwise a sender whose packets
+    /// arrive exactly when one leaves, as with equal rates and packets they do, would always find
+    /// room in a full queue, and lock out all others (Floyd and Jacobson, "On Traffic Phase Effects",
+    /// 1991).
+    #[inline]
+    pub(crate) fn leaving_bytes(&self, now: Time) -> u64 {
+        if self.last_left.0 == now { self.last_left.1 } else { 0 }
     }
 
     /// Bytes that wait in all classes; what is being sent does not wait.
@@ -224,6 +236,7 @@ impl Port {
         let class = sendable.ilog2() as usize;
         let queued = self.queues[class].pop_front()?;
         self.bytes[class] -= u64::from(queued.frame.wire);
+        self.last_left = (now, u64::from(queued.frame.wire));
         if self.queues[class].is_empty() {
             self.backlog &= !(1 << class);
         }

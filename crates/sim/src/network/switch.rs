@@ -56,7 +56,8 @@ impl Switch {
         let port = &mut self.ports[egress as usize];
         let (wire, protected) = (u64::from(frame.wire), frame.class == DATA_CLASS);
         let queued = port.queued_bytes(frame.class);
-        match self.buffer.admit(ingress, wire, queued, protected) {
+        let occupied = queued + port.leaving_bytes(now);
+        match self.buffer.admit(ingress, wire, occupied, protected) {
             Admission::Dropped => {
                 self.has_dropped = true;
                 port.counters.drops += 1;

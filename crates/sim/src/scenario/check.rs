@@ -185,6 +185,7 @@ fn check_stream(transport: &Transport) -> Result<(), Fault> {
     for (field, value, low, high) in [
         ("delayed_ack", stream.delayed_ack, 1, 64),
         ("initial_window", stream.initial_window, 1, 10_000),
+        ("slow_start_limit", stream.slow_start_limit, 1, u32::MAX),
         ("pace_windows_percent", stream.pace_windows_percent, 1, 10_000),
     ] {
         if let Some(value) = value

@@ -110,6 +110,9 @@ pub struct Stream {
     pub delayed_ack_timeout: Option<Span>,
     /// Segments that may be sent before the first ACK.
     pub initial_window: Option<u32>,
+    /// Segments by which one ACK lets a window grow in slow start at most (RFC 3465's L): 1 in the preset
+    /// `ns-3`, no limit in the others.
+    pub slow_start_limit: Option<u32>,
     /// Most payload that is sent and not acknowledged.
     #[serde(deserialize_with = "quantity::optional_size")]
     #[schemars(with = "Option<String>")]
@@ -260,6 +263,10 @@ impl Transport {
             delayed_ack: stream.delayed_ack.unwrap_or(2),
             delayed_ack_timeout: stream.delayed_ack_timeout.unwrap_or(Span::from_us(ack_us)),
             initial_window: mss * u64::from(stream.initial_window.unwrap_or(10)),
+            slow_start_limit: stream.slow_start_limit.unwrap_or(match stream.preset {
+                StreamPreset::Datacenter | StreamPreset::Linux => u32::MAX,
+                StreamPreset::Ns3 => 1,
+            }),
             send_buffer: stream.send_buffer.unwrap_or(send),
             receive_buffer: stream.receive_buffer.unwrap_or(receive),
             tso: stream.tso.unwrap_or(tso).max(mss),

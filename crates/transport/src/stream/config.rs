@@ -18,6 +18,8 @@ pub struct Config {
     pub delayed_ack_timeout: Span,
     /// What an algorithm may send before the first ACK.
     pub initial_window: Bytes,
+    /// Segments by which one ACK may let a window grow in slow start (RFC 3465's L).
+    pub slow_start_limit: u32,
     /// Most payload that is sent and not acknowledged.
     pub send_buffer: Bytes,
     /// Most payload that the receiver keeps beyond a gap: the window that it advertises.
@@ -55,6 +57,7 @@ impl Default for Config {
             delayed_ack: 2,
             delayed_ack_timeout: Span::from_us(500),
             initial_window: Bytes::new(14_600),
+            slow_start_limit: u32::MAX,
             send_buffer: Bytes::from_kb(4_000),
             receive_buffer: Bytes::from_kb(4_000),
             tso: Bytes::new(1_460),
