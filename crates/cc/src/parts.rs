@@ -5,14 +5,18 @@ pub mod gradient;
 pub mod integer;
 pub mod min_filter;
 pub mod pacer;
+pub mod random;
 pub mod recovery;
 pub mod round;
+#[cfg(test)]
+pub(crate) mod test_link;
 pub mod window;
 
 pub use ewma::Ewma;
 pub use gradient::DelayGradient;
 pub use min_filter::MinFilter;
 pub use pacer::Pacer;
+pub use random::Random;
 pub use recovery::RecoveryGate;
 pub use round::RoundCounter;
 pub use window::Window;
