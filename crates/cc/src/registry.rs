@@ -127,6 +127,7 @@ registry! {
     Timely: crate::timely::Timely,
     PatchedTimely: crate::patched_timely::PatchedTimely,
     LineRate: crate::line_rate::LineRate,
+    Bbr: crate::bbr::Bbr,
 }
 
 impl AnyAlgorithm {
