@@ -14,7 +14,7 @@
 
 use crate::contract::{
     Ack, Algorithm, Burst, CongestionControl, Delivery, Flow, Limits, Loss, LossCause, Pacing,
-    Spurious,
+    Sent, Spurious,
 };
 use crate::param::{Configurable, Info, Kind, Preset};
 use crate::parts::{MinFilter, Random};
@@ -190,9 +190,7 @@ pub struct BbrControl {
     sample_round: u64,
     /// Samples of earlier rounds tell of `ProbeRTT`'s small window.
     samples_from: u64,
-    /// Whether Startup has found the bottleneck.
-    full: bool,
-    /// The bandwidth that must be outgrown for the pipe not to be full, and the rounds since.
+    /// The bandwidth that must be outgrown for the pipe not to be full, and the rounds since it was.
     full_bandwidth: (Rate, u32),
     /// When the phase of the cycle began.
     phase_at: Time,
@@ -203,7 +201,9 @@ pub struct BbrControl {
     recovery: Recovery,
     /// Something was lost since the last ACK.
     lost: bool,
-    /// Nothing has been acknowledged since an idle time: no reason to probe the RTT.
+    /// The application had no more after the last transmission.
+    app_limited: bool,
+    /// Nothing has been acknowledged since such a pause: no reason to probe the RTT.
     idle_restart: bool,
     random: Random,
     line_rate: Rate,
@@ -226,7 +226,6 @@ impl BbrControl {
             round: 0,
             sample_round: 0,
             samples_from: 0,
-            full: false,
             full_bandwidth: (Rate::ZERO, 0),
             phase_at: flow.now,
             rate: Rate::from_bps(1),
@@ -234,6 +233,7 @@ impl BbrControl {
             prior_cwnd: 0,
             recovery: Recovery::None,
             lost: false,
+            app_limited: false,
             idle_restart: false,
             random: Random::new(flow.seed),
             line_rate: flow.line_rate.max(Rate::from_bps(1)),
@@ -309,16 +309,20 @@ impl BbrControl {
         if !limited || sample.rate >= self.bandwidth.get() {
             self.bandwidth.add(self.round, sample.rate);
         }
-        if round_start && !limited && !self.full {
+        if round_start && !limited && !self.is_full() {
             let (full, rounds) = &mut self.full_bandwidth;
             let threshold = full.as_bps() as f64 * self.params.full_growth.as_f64();
             if self.bandwidth.get().as_bps() as f64 >= threshold {
                 (*full, *rounds) = (self.bandwidth.get(), 0);
             } else {
                 *rounds = rounds.saturating_add(1);
-                self.full = *rounds >= self.params.full_rounds;
             }
         }
+    }
+
+    /// Whether Startup has found the bottleneck.
+    const fn is_full(&self) -> bool {
+        self.full_bandwidth.1 >= self.params.full_rounds
     }
 
     /// Enters `ProbeBW`, in any phase but the one that sends less: flows that share a bottleneck must not
@@ -353,7 +357,7 @@ impl BbrControl {
 
     /// Out of Startup when the pipe is full, out of Drain when it is no fuller.
     fn check_drain(&mut self, ack: &Ack<'_>) {
-        if self.mode == Mode::Startup && self.full {
+        if self.mode == Mode::Startup && self.is_full() {
             self.mode = Mode::Drain;
         }
         if self.mode == Mode::Drain && ack.in_flight.get() <= self.target(1.0) {
@@ -400,7 +404,7 @@ impl BbrControl {
         // What left in the next round was paced into a path of four packets: the round that may end at
         // once, the one that lets the window out, the one that first acknowledges it.
         self.samples_from = self.round.saturating_add(3);
-        if self.full {
+        if self.is_full() {
             self.enter_probe_bw(now);
         } else {
             self.mode = Mode::Startup;
@@ -416,7 +420,7 @@ impl BbrControl {
     fn set_rate(&mut self) {
         let rate = self.paced(self.bandwidth.get(), self.pacing_gain());
         // In Startup low samples are those of a window that is still small.
-        if self.full || rate > self.rate {
+        if self.is_full() || rate > self.rate {
             self.rate = rate;
         }
     }
@@ -450,7 +454,7 @@ impl BbrControl {
             Mode::ProbeBw(_) => self.params.window_gain.as_f64(),
             Mode::ProbeRtt(_) => 1.0,
         });
-        if self.full {
+        if self.is_full() {
             self.cwnd = (self.cwnd + acked).min(target);
         } else if self.cwnd < target || ack.delivered.get() < self.initial_window {
             self.cwnd += acked;
@@ -513,11 +517,21 @@ impl CongestionControl for BbrControl {
     /// The episode was for nothing; so may the end of Startup have been.
     fn on_spurious_loss(&mut self, _spurious: &Spurious) {
         self.end_recovery();
-        self.full_bandwidth = (Rate::ZERO, 0);
+        if !self.is_full() {
+            self.full_bandwidth = (Rate::ZERO, 0);
+        }
     }
 
-    /// An empty path needs no probing above the bandwidth, and has shown its RTT.
+    fn on_sent(&mut self, sent: &Sent) {
+        self.app_limited = sent.app_limited;
+    }
+
+    /// A path that the application left empty needs no probing above the bandwidth, and has shown its
+    /// RTT. One that a low pacing rate leaves empty between two bursts has not been left.
     fn on_restart(&mut self, now: Time, _idle: Span) {
+        if !self.app_limited {
+            return;
+        }
         self.idle_restart = true;
         match self.mode {
             Mode::ProbeBw(_) if !self.bandwidth.get().is_zero() => {

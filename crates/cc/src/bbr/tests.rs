@@ -289,6 +289,12 @@ fn probing_the_rtt_takes_a_round_at_least() {
 #[test]
 fn an_idle_path_needs_no_probing() {
     let mut feed = Feed::in_phase(0);
+    let mut sent = Sent::new(feed.now, Bytes::new(MSS), Bytes::new(MSS));
+    feed.control.on_sent(&sent);
+    feed.control.on_restart(feed.now, Span::from_secs(20));
+    assert_eq!(feed.mbps(), 1_000, "the pacer alone was idle");
+    sent.app_limited = true;
+    feed.control.on_sent(&sent);
     feed.control.on_restart(feed.now, Span::from_secs(20));
     assert_eq!(feed.mbps(), 800, "not the 1,000 of the phase");
     feed.ack_after(Span::from_secs(20), 800, 0, |_| ());
@@ -389,6 +395,23 @@ fn one_flow_takes_a_link_with_little_queue() {
     // The queue of the probing phase is at most a quarter of a product: 2.5 ms.
     assert!(sender.last_rtt < Span::from_us(12_700), "{}", sender.last_rtt);
     assert!(sender.control.min_rtt.0 < Span::from_us(10_500), "{}", sender.control.min_rtt.0);
+}
+
+#[test]
+fn one_flow_takes_a_datacenter_link() {
+    let link = Link {
+        rate: Rate::from_gbps(10),
+        rtt: Span::from_us(20),
+        buffer: Bytes::from_kb(1_000),
+        packet: Bytes::new(MSS),
+    };
+    let fast = Flow { line_rate: Rate::from_gbps(40), ..flow() };
+    let mut sender = Sender::new(Bbr::default().start(&fast), link);
+    sender.run(Span::from_ms(1));
+    let share = sender.run(Span::from_ms(100));
+    assert!(share > 0.99, "{share}");
+    assert!(sender.last_rtt < Span::from_us(27), "{}", sender.last_rtt);
+    assert!(sender.lost.is_zero());
 }
 
 #[test]
