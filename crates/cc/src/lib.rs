@@ -40,6 +40,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod allegro;
 pub mod bbr;
 pub mod contract;
 pub mod line_rate;

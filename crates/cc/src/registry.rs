@@ -128,6 +128,7 @@ registry! {
     PatchedTimely: crate::patched_timely::PatchedTimely,
     LineRate: crate::line_rate::LineRate,
     Bbr: crate::bbr::Bbr,
+    Allegro: crate::allegro::Allegro,
 }
 
 impl AnyAlgorithm {
