@@ -50,6 +50,7 @@ pub mod patched_timely;
 pub mod registry;
 pub mod timely;
 pub mod units;
+pub mod vivace;
 
 pub use contract::{
     Ack, Algorithm, Burst, CongestionControl, Delivery, Demand, Flow, Hop, Limits, Load, Loss,

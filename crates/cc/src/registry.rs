@@ -129,6 +129,7 @@ registry! {
     LineRate: crate::line_rate::LineRate,
     Bbr: crate::bbr::Bbr,
     Allegro: crate::allegro::Allegro,
+    Vivace: crate::vivace::Vivace,
 }
 
 impl AnyAlgorithm {
