@@ -40,6 +40,8 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod allegro;
+pub mod bbr;
 pub mod bic;
 pub mod contract;
 pub mod cubic;
@@ -62,6 +64,7 @@ pub mod timely;
 pub mod units;
 pub mod vegas;
 pub mod veno;
+pub mod vivace;
 pub mod westwood;
 
 pub use contract::{

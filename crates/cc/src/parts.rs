@@ -4,17 +4,27 @@ pub mod ewma;
 pub mod gradient;
 pub mod integer;
 pub mod min_filter;
+pub mod monitor;
 pub mod pacer;
+pub mod prober;
+pub mod random;
 pub mod recovery;
 pub mod round;
 pub mod switch;
+#[cfg(test)]
+pub(crate) mod test_link;
+pub mod trials;
 pub mod window;
 
 pub use ewma::Ewma;
 pub use gradient::DelayGradient;
 pub use min_filter::MinFilter;
+pub use monitor::{Monitor, Report};
 pub use pacer::Pacer;
+pub use prober::{Prober, Setup};
+pub use random::Random;
 pub use recovery::RecoveryGate;
 pub use round::RoundCounter;
 pub use switch::Switch;
+pub use trials::{Trial, Trials};
 pub use window::Window;

@@ -142,6 +142,9 @@ registry! {
     Dcqcn: crate::dcqcn::Dcqcn,
     Hpcc: crate::hpcc::Hpcc,
     Swift: crate::swift::Swift,
+    Bbr: crate::bbr::Bbr,
+    Allegro: crate::allegro::Allegro,
+    Vivace: crate::vivace::Vivace,
 }
 
 impl AnyAlgorithm {

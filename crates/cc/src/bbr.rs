@@ -1,0 +1,573 @@
+//! BBR, version 1: the sending rate is the bottleneck's, the window two of the path's products.
+//!
+//! Cardwell, Cheng, Gunn, Hassas Yeganeh and Jacobson, "BBR: Congestion-Based Congestion Control", ACM
+//! Queue 2016, and draft-cardwell-iccrg-bbr-congestion-control-00. Two numbers model the path: the
+//! bottleneck bandwidth, the most that was delivered per time in the last ten rounds, and the round-trip
+//! propagation time, the least RTT of the last ten seconds. They cannot be seen at once, so the flow
+//! cycles: it paces a quarter above the bandwidth for a round to look for more, a quarter below to drain
+//! what that queued, then six rounds at it; and once in ten seconds it empties the path to see the RTT.
+//! Loss and ECN marks say nothing about the path and only hold the window while losses are repaired.
+//! `docs/algorithms/bbr.md` has the equations, the sources of the constants, and the departures.
+//!
+//! RTTs are taken whole ([`RttSample::total`](crate::RttSample)): a window must also cover the time that
+//! data spends in its sender's NIC.
+
+use crate::contract::{
+    Ack, Algorithm, Burst, CongestionControl, Delivery, Flow, Limits, Loss, LossCause, Pacing,
+    Sent, Spurious,
+};
+use crate::param::{Configurable, Info, Kind, Preset};
+use crate::parts::{MinFilter, Random};
+use crate::units::{Bytes, Fraction, Rate, Span, Time};
+use crate::{configurable_by_name, parameters, words};
+
+/// Shorthand of the parameter sources.
+macro_rules! src {
+    (linux) => {
+        "Linux tcp_bbr.c and draft-cardwell-iccrg-bbr-congestion-control-00"
+    };
+    (prime) => {
+        "Linux tcp_bbr.c; BBR' (mark-claypool/bbr) differs"
+    };
+}
+
+parameters! {
+    /// BBR's parameters. The default is the preset `linux`.
+    pub struct Bbr {
+        /// Gain of pacing and window in Startup, 2 / ln 2: the least that doubles the rate each round.
+        /// Drain paces at its inverse.
+        pub startup_gain: Fraction = Fraction::from_ratio(2_885, 1_000), in "1.1" to "10", source src!(linux);
+        /// Gain of the window in `ProbeBW`.
+        pub window_gain: Fraction = Fraction::from_ratio(2, 1), in "1" to "10", source src!(linux);
+        /// How far the first phase of a cycle paces above the bandwidth, and the second below.
+        pub probe: Fraction = Fraction::from_ratio(1, 4), in "0" to "0.9", source src!(linux);
+        /// Rounds that the bandwidth filter remembers.
+        pub bandwidth_window: u32 = 10, in "1" to "1000", source src!(linux);
+        /// For how long the least RTT is believed before `ProbeRTT` looks for it.
+        pub rtt_window: Span = Span::from_secs(10), in "1us" to "100s", source src!(linux);
+        /// How long `ProbeRTT` holds the least window.
+        pub probe_rtt: Span = Span::from_ms(200), in "0ns" to "10s", source src!(linux);
+        /// The least window, in packets; also that of `ProbeRTT`.
+        pub min_packets: u32 = 4, in "1" to "1000", source src!(linux);
+        /// The packet that `min_packets` counts; 0B is the flow's MSS.
+        pub packet: Bytes = Bytes::ZERO, in "0B" to "64KB", source src!(prime);
+        /// The pipe is full when the bandwidth has not grown by this factor ...
+        pub full_growth: Fraction = Fraction::from_ratio(5, 4), in "1" to "10", source src!(linux);
+        /// ... for so many rounds.
+        pub full_rounds: u32 = 3, in "1" to "100", source src!(linux);
+        /// How far below the model's the pacing rate stays.
+        pub pacing_margin: Fraction = Fraction::from_ratio(1, 100), in "0" to "0.9", source src!(prime);
+        /// When it does.
+        pub margin_on: MarginOn = MarginOn::Always, source src!(prime);
+        /// Bursts of the carrier that windows allow beyond the product, for what waits in the hosts.
+        pub spare_bursts: u32 = 3, in "0" to "100", source src!(prime);
+        /// The bandwidth before the first sample; at 0bps the initial window over the RTT.
+        pub initial_bandwidth: Rate = Rate::ZERO, in "0bps" to "1Tbps", source src!(prime);
+        /// The RTT before the first sample, where the operator knows none.
+        pub initial_rtt: Span = Span::from_ms(1), in "1us" to "1s", source src!(linux);
+    }
+}
+
+words! {
+    /// When the pacing margin applies.
+    pub enum MarginOn {
+        /// Always.
+        Always = "always",
+        /// While pacing at the bandwidth, not above or below it.
+        Cruise = "cruise",
+    }
+}
+
+impl Algorithm for Bbr {
+    type Control = BbrControl;
+    const NAME: &'static str = "bbr";
+
+    fn start(&self, flow: &Flow) -> BbrControl {
+        BbrControl::new(self, flow)
+    }
+}
+
+impl Configurable for Bbr {
+    const INFO: Info = Info {
+        name: Self::NAME,
+        summary: "paces at the measured bottleneck bandwidth, two bandwidth-delay products in flight",
+        kind: Kind::Rate,
+        signal: "delivery rate and least RTT",
+        needs: &[],
+        source: "Cardwell et al., ACM Queue 2016",
+    };
+    const PRESETS: &'static [Preset] = &[
+        Preset {
+            name: "linux",
+            source: "Linux tcp_bbr.c and draft-cardwell-iccrg-bbr-congestion-control-00",
+            values: &[],
+        },
+        Preset {
+            name: "bbr-prime",
+            source: "BBR' for ns-3 (mark-claypool/bbr), as the RTCP paper (IFIP 2020) compares with",
+            values: &[
+                ("startup_gain", "2.89"),
+                ("packet", "1000B"),
+                ("pacing_margin", "0.05"),
+                ("margin_on", "cruise"),
+                ("spare_bursts", "0"),
+                ("initial_bandwidth", "6Mbps"),
+            ],
+        },
+    ];
+    configurable_by_name!();
+}
+
+/// The phases of a `ProbeBW` cycle: one up, one down, six level.
+const CYCLE: u32 = 8;
+
+/// Windows are kept below this.
+const MAX_CWND: u64 = 1 << 40;
+
+/// What the flow is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// Doubling each round until the bandwidth stops growing.
+    Startup,
+    /// Draining the queue that Startup left.
+    Drain,
+    /// Cycling around the bandwidth; the number of the phase.
+    ProbeBw(u32),
+    /// Emptying the path to see its RTT.
+    ProbeRtt(ProbeRtt),
+}
+
+/// How far `ProbeRTT` has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ProbeRtt {
+    /// More than the least window is still in flight.
+    Draining,
+    /// Since data up to `sent_to` was sent no more is, and it lasts until `until` at least, and
+    /// for a round.
+    Holding { until: Time, sent_to: Bytes },
+}
+
+/// What a loss episode does to the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Recovery {
+    /// There is none.
+    None,
+    /// Until data sent after this is acknowledged, what leaves the network is what may enter it.
+    Conserving(Bytes),
+    /// The window grows back by what is acknowledged.
+    Growing,
+}
+
+/// The greatest of the last rounds: a [`MinFilter`] over rounds, of the complement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct MaxFilter(MinFilter);
+
+impl MaxFilter {
+    fn new(rounds: u32) -> Self {
+        Self(MinFilter::new(Span::from_ps(rounds.into())))
+    }
+
+    fn get(&self) -> Rate {
+        Rate::from_bps(u64::MAX - self.0.get().as_ps())
+    }
+
+    fn add(&mut self, round: u64, rate: Rate) {
+        self.0.add(Time::from_ps(round), Span::from_ps(u64::MAX - rate.as_bps()));
+    }
+}
+
+/// One flow under BBR.
+#[derive(Clone, Debug)]
+pub struct BbrControl {
+    params: Bbr,
+    mode: Mode,
+    /// The bottleneck bandwidth.
+    bandwidth: MaxFilter,
+    /// The propagation time and when it was seen; [`Span::MAX`] before the first sample.
+    min_rtt: (Span, Time),
+    /// The round of the newest ACK, and of the newest delivery-rate sample.
+    round: u64,
+    sample_round: u64,
+    /// Samples of earlier rounds tell of `ProbeRTT`'s small window.
+    samples_from: u64,
+    /// The bandwidth that must be outgrown for the pipe not to be full, and the rounds since it was.
+    full_bandwidth: (Rate, u32),
+    /// When the phase of the cycle began.
+    phase_at: Time,
+    rate: Rate,
+    cwnd: u64,
+    /// The window before a loss episode or `ProbeRTT`, to return to.
+    prior_cwnd: u64,
+    recovery: Recovery,
+    /// Something was lost since the last ACK.
+    lost: bool,
+    /// The application had no more after the last transmission.
+    app_limited: bool,
+    /// Nothing has been acknowledged since such a pause: no reason to probe the RTT.
+    idle_restart: bool,
+    random: Random,
+    line_rate: Rate,
+    mss: u64,
+    initial_window: u64,
+    max_cwnd: u64,
+    /// Bytes allowed beyond a product.
+    spare: u64,
+}
+
+impl BbrControl {
+    fn new(params: &Bbr, flow: &Flow) -> Self {
+        let mss = flow.mss.get().clamp(1, 1 << 20);
+        let max_cwnd = flow.max_window.get().clamp(mss, MAX_CWND);
+        let mut control = Self {
+            params: *params,
+            mode: Mode::Startup,
+            bandwidth: MaxFilter::new(params.bandwidth_window),
+            min_rtt: (Span::MAX, flow.now),
+            round: 0,
+            sample_round: 0,
+            samples_from: 0,
+            full_bandwidth: (Rate::ZERO, 0),
+            phase_at: flow.now,
+            rate: Rate::from_bps(1),
+            cwnd: 0,
+            prior_cwnd: 0,
+            recovery: Recovery::None,
+            lost: false,
+            app_limited: false,
+            idle_restart: false,
+            random: Random::new(flow.seed),
+            line_rate: flow.line_rate.max(Rate::from_bps(1)),
+            mss,
+            initial_window: flow.initial_window.get().clamp(mss, max_cwnd),
+            max_cwnd,
+            spare: flow.segment.get().min(1 << 20).saturating_mul(params.spare_bursts.into()),
+        };
+        let rtt = flow.base_rtt.unwrap_or(params.initial_rtt);
+        if params.initial_bandwidth.is_zero() {
+            control.cwnd = control.initial_window;
+            control.pace_initial_window(rtt);
+        } else {
+            let product = params.initial_bandwidth.bytes_in(rtt).get();
+            control.cwnd = product.clamp(control.min_cwnd(), max_cwnd);
+            control.rate = control.paced(params.initial_bandwidth, control.pacing_gain());
+        }
+        control
+    }
+
+    /// The initial window, sent in one `rtt`, by the gain of Startup.
+    fn pace_initial_window(&mut self, rtt: Span) {
+        self.rate = self.paced(Rate::of(Bytes::new(self.cwnd), rtt), self.pacing_gain());
+    }
+
+    /// The factor on the bandwidth that gives the pacing rate, the margin left out.
+    fn pacing_gain(&self) -> f64 {
+        let probe = self.params.probe.as_f64();
+        match self.mode {
+            Mode::Startup => self.params.startup_gain.as_f64(),
+            Mode::Drain => 1.0 / self.params.startup_gain.as_f64(),
+            Mode::ProbeBw(0) => 1.0 + probe,
+            Mode::ProbeBw(1) => 1.0 - probe,
+            Mode::ProbeBw(_) | Mode::ProbeRtt(_) => 1.0,
+        }
+    }
+
+    /// The pacing rate for a path of `bandwidth`.
+    fn paced(&self, bandwidth: Rate, gain: f64) -> Rate {
+        #[expect(clippy::float_cmp, reason = "assigned, not computed")]
+        let held_back = self.params.margin_on == MarginOn::Always || gain == 1.0;
+        let margin = if held_back { self.params.pacing_margin.as_f64() } else { 0.0 };
+        let bps = bandwidth.as_bps() as f64 * gain * (1.0 - margin);
+        Rate::from_bps(whole(bps)).clamp(Rate::from_bps(1), self.line_rate)
+    }
+
+    /// The least window.
+    fn min_cwnd(&self) -> u64 {
+        let packet = match self.params.packet.get() {
+            0 => self.mss,
+            packet => packet,
+        };
+        (packet * u64::from(self.params.min_packets)).clamp(self.mss, self.max_cwnd)
+    }
+
+    /// `gain` bandwidth-delay products and the bursts on top; the initial window as long as there is no
+    /// RTT to multiply with.
+    fn target(&self, gain: f64) -> u64 {
+        let product = match self.min_rtt.0 {
+            Span::MAX => self.initial_window,
+            rtt => whole(self.bandwidth.get().bytes_in(rtt).get() as f64 * gain),
+        };
+        product.min(MAX_CWND) + self.spare
+    }
+
+    /// Takes in a delivery-rate sample, and once per round asks whether the pipe is full.
+    fn on_sample(&mut self, sample: &Delivery) {
+        let round_start = self.round > self.sample_round;
+        self.sample_round = self.round;
+        let probing_rtt = matches!(self.mode, Mode::ProbeRtt(_)) || self.round < self.samples_from;
+        let limited = sample.app_limited || probing_rtt;
+        // A limited sample may say that there is more, never that there is less.
+        if !limited || sample.rate >= self.bandwidth.get() {
+            self.bandwidth.add(self.round, sample.rate);
+        }
+        if round_start && !limited && !self.is_full() {
+            let (full, rounds) = &mut self.full_bandwidth;
+            let threshold = full.as_bps() as f64 * self.params.full_growth.as_f64();
+            if self.bandwidth.get().as_bps() as f64 >= threshold {
+                (*full, *rounds) = (self.bandwidth.get(), 0);
+            } else {
+                *rounds = rounds.saturating_add(1);
+            }
+        }
+    }
+
+    /// Whether Startup has found the bottleneck.
+    const fn is_full(&self) -> bool {
+        self.full_bandwidth.1 >= self.params.full_rounds
+    }
+
+    /// Enters `ProbeBW`, in any phase but the one that sends less: flows that share a bottleneck must not
+    /// probe it together.
+    fn enter_probe_bw(&mut self, now: Time) {
+        let phase = (CYCLE - self.random.below(CYCLE - 1)) % CYCLE;
+        self.mode = Mode::ProbeBw(phase);
+        self.phase_at = now;
+    }
+
+    /// Advances the cycle when its phase is over.
+    fn cycle(&mut self, ack: &Ack<'_>) {
+        let Mode::ProbeBw(phase) = self.mode else { return };
+        let full_length = ack.now.since(self.phase_at) > self.min_rtt.0;
+        // What was in flight before this ACK.
+        let in_flight = (ack.in_flight + ack.bytes).get();
+        let over = match phase {
+            // Lasts until the queue that it wants to see can be there.
+            0 => {
+                full_length
+                    && (self.lost || in_flight >= self.target(1.0 + self.params.probe.as_f64()))
+            }
+            // Ends early when that queue is gone.
+            1 => full_length || in_flight <= self.target(1.0),
+            _ => full_length,
+        };
+        if over {
+            self.mode = Mode::ProbeBw((phase + 1) % CYCLE);
+            self.phase_at = ack.now;
+        }
+    }
+
+    /// Out of Startup when the pipe is full, out of Drain when it is no fuller.
+    fn check_drain(&mut self, ack: &Ack<'_>) {
+        if self.mode == Mode::Startup && self.is_full() {
+            self.mode = Mode::Drain;
+        }
+        if self.mode == Mode::Drain && ack.in_flight.get() <= self.target(1.0) {
+            self.enter_probe_bw(ack.now);
+        }
+    }
+
+    /// Follows the propagation time, and probes for it when it has grown old.
+    fn update_min_rtt(&mut self, ack: &Ack<'_>) {
+        let expired = ack.now.since(self.min_rtt.1) > self.params.rtt_window;
+        if let Some(rtt) = ack.rtt {
+            let rtt = rtt.total.max(Span::from_ps(1));
+            if self.min_rtt.0 == Span::MAX && self.params.initial_bandwidth.is_zero() {
+                self.pace_initial_window(rtt);
+            }
+            if rtt <= self.min_rtt.0 || expired {
+                self.min_rtt = (rtt, ack.now);
+            }
+        }
+        if expired && !self.idle_restart && !matches!(self.mode, Mode::ProbeRtt(_)) {
+            self.save_cwnd();
+            self.mode = Mode::ProbeRtt(ProbeRtt::Draining);
+        }
+        match self.mode {
+            Mode::ProbeRtt(ProbeRtt::Draining) if ack.in_flight.get() <= self.min_cwnd() => {
+                let until = ack.now + self.params.probe_rtt;
+                self.mode = Mode::ProbeRtt(ProbeRtt::Holding { until, sent_to: ack.next });
+            }
+            Mode::ProbeRtt(ProbeRtt::Holding { until, sent_to })
+                if ack.end > sent_to && ack.now > until =>
+            {
+                self.leave_probe_rtt(ack.now);
+            }
+            _ => {}
+        }
+        if !ack.bytes.is_zero() {
+            self.idle_restart = false;
+        }
+    }
+
+    fn leave_probe_rtt(&mut self, now: Time) {
+        self.min_rtt.1 = now;
+        self.cwnd = self.cwnd.max(self.prior_cwnd).min(self.max_cwnd);
+        // What left in the next round was paced into a path of four packets: the round that may end at
+        // once, the one that lets the window out, the one that first acknowledges it.
+        self.samples_from = self.round.saturating_add(3);
+        if self.is_full() {
+            self.enter_probe_bw(now);
+        } else {
+            self.mode = Mode::Startup;
+        }
+    }
+
+    /// Remembers the window that is good, unless it was cut already.
+    fn save_cwnd(&mut self) {
+        let cut = self.recovery != Recovery::None || matches!(self.mode, Mode::ProbeRtt(_));
+        self.prior_cwnd = if cut { self.prior_cwnd.max(self.cwnd) } else { self.cwnd };
+    }
+
+    fn set_rate(&mut self) {
+        let rate = self.paced(self.bandwidth.get(), self.pacing_gain());
+        // In Startup low samples are those of a window that is still small.
+        if self.is_full() || rate > self.rate {
+            self.rate = rate;
+        }
+    }
+
+    fn set_cwnd(&mut self, ack: &Ack<'_>) {
+        let acked = ack.bytes.get();
+        if acked > 0 {
+            self.grow_cwnd(ack, acked.min(MAX_CWND));
+        }
+        let ceiling = match self.mode {
+            Mode::ProbeRtt(_) => self.min_cwnd(),
+            _ => self.max_cwnd,
+        };
+        self.cwnd = self.cwnd.clamp(self.mss, ceiling);
+    }
+
+    /// Towards the target by what was acknowledged, down to it at once when the pipe is full.
+    fn grow_cwnd(&mut self, ack: &Ack<'_>, acked: u64) {
+        if !ack.in_recovery {
+            self.end_recovery();
+        }
+        if let Recovery::Conserving(sent_to) = self.recovery {
+            if ack.end <= sent_to {
+                self.cwnd = self.cwnd.max(ack.in_flight.get().saturating_add(acked));
+                return;
+            }
+            self.recovery = Recovery::Growing;
+        }
+        let target = self.target(match self.mode {
+            Mode::Startup | Mode::Drain => self.params.startup_gain.as_f64(),
+            Mode::ProbeBw(_) => self.params.window_gain.as_f64(),
+            Mode::ProbeRtt(_) => 1.0,
+        });
+        if self.is_full() {
+            self.cwnd = (self.cwnd + acked).min(target);
+        } else if self.cwnd < target || ack.delivered.get() < self.initial_window {
+            self.cwnd += acked;
+        }
+        self.cwnd = self.cwnd.max(self.min_cwnd());
+    }
+
+    fn end_recovery(&mut self) {
+        if self.recovery != Recovery::None {
+            self.recovery = Recovery::None;
+            self.cwnd = self.cwnd.max(self.prior_cwnd).min(self.max_cwnd);
+        }
+    }
+}
+
+/// The whole part of a number that is not negative.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the cast saturates, and makes zero of what is no number"
+)]
+const fn whole(number: f64) -> u64 {
+    number as u64
+}
+
+impl CongestionControl for BbrControl {
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        self.round = self.round.max(ack.round);
+        if let Some(sample) = &ack.delivery {
+            self.on_sample(sample);
+        }
+        self.cycle(ack);
+        self.check_drain(ack);
+        self.update_min_rtt(ack);
+        self.set_rate();
+        self.set_cwnd(ack);
+        self.lost = false;
+    }
+
+    /// Loss does not move the model. An episode starts with what is in flight, for one round lets out
+    /// what leaves the network, and ends with the window that was there before.
+    fn on_loss(&mut self, loss: &Loss) {
+        self.lost = true;
+        let starts = self.recovery == Recovery::None;
+        if starts {
+            self.save_cwnd();
+        }
+        if loss.cause != LossCause::Detected {
+            self.recovery = Recovery::Growing;
+            self.cwnd = self.mss;
+            self.full_bandwidth.0 = Rate::ZERO;
+        } else if starts {
+            self.recovery = Recovery::Conserving(loss.next);
+            self.cwnd = loss.in_flight.get().clamp(self.mss, self.max_cwnd);
+        } else {
+            self.cwnd = self.cwnd.saturating_sub(loss.bytes.get()).max(self.mss);
+        }
+    }
+
+    /// The episode was for nothing; so may the end of Startup have been.
+    fn on_spurious_loss(&mut self, _spurious: &Spurious) {
+        self.end_recovery();
+        if !self.is_full() {
+            self.full_bandwidth = (Rate::ZERO, 0);
+        }
+    }
+
+    fn on_sent(&mut self, sent: &Sent) {
+        self.app_limited = sent.app_limited;
+    }
+
+    /// A path that the application left empty needs no probing above the bandwidth, and has shown its
+    /// RTT. One that a low pacing rate leaves empty between two bursts has not been left.
+    fn on_restart(&mut self, now: Time, _idle: Span) {
+        if !self.app_limited {
+            return;
+        }
+        self.idle_restart = true;
+        match self.mode {
+            Mode::ProbeBw(_) if !self.bandwidth.get().is_zero() => {
+                self.rate = self.paced(self.bandwidth.get(), 1.0);
+            }
+            Mode::ProbeRtt(ProbeRtt::Holding { until, .. }) if now > until => {
+                self.leave_probe_rtt(now);
+            }
+            _ => {}
+        }
+    }
+
+    fn on_mss_change(&mut self, mss: Bytes) {
+        self.mss = mss.get().clamp(1, 1 << 20);
+        self.max_cwnd = self.max_cwnd.max(self.mss);
+        self.cwnd = self.cwnd.max(self.mss);
+    }
+
+    fn limits(&self) -> Limits {
+        Limits {
+            cwnd: Bytes::new(self.cwnd),
+            pacing: Pacing::Rate(self.rate),
+            burst: Burst::CARRIER,
+        }
+    }
+
+    fn gauges(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+        emit("rate_gbps", self.rate.as_gbps_f64());
+        emit("cwnd_kb", self.cwnd as f64 / 1e3);
+        emit("bandwidth_gbps", self.bandwidth.get().as_gbps_f64());
+        emit("pacing_gain", self.pacing_gain());
+        if self.min_rtt.0 < Span::MAX {
+            emit("min_rtt_us", self.min_rtt.0.as_us_f64());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

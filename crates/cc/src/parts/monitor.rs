@@ -1,0 +1,449 @@
+//! Monitor intervals: what came of sending at one rate for about a round trip (PCC).
+
+use crate::contract::{Ack, Loss, Sent, Spurious};
+use crate::units::{Bytes, Span, Time};
+
+/// The monitor intervals whose data is being sent or on its way.
+///
+/// An interval begins with a transmission and ends before the first one that comes when both its time
+/// and its least number of transmissions are over. Its result is known when all that it sent is
+/// acknowledged or lost, and the intervals before it have theirs. Between intervals, nothing is counted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Monitor {
+    /// Oldest first.
+    intervals: [Interval; Self::CAPACITY],
+    len: usize,
+    /// Of the newest one, while it is being sent.
+    sending: Option<Sending>,
+    /// Where the newest data ends that was acknowledged or lost.
+    settled_to: u64,
+}
+
+/// What came of one interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Report {
+    /// The rate that it was to be sent at, in bits per second.
+    pub rate_bps: f64,
+    /// The rate that it was sent at.
+    pub sent_bps: f64,
+    /// The share of it that was lost.
+    pub loss: f64,
+    /// How fast the RTT rose with the time of sending: the slope of the line through the samples, without
+    /// a unit.
+    pub rtt_slope: f64,
+    /// How far the samples lie from that line, root mean square over mean.
+    pub rtt_error: f64,
+    /// The smoothed RTT with its first acknowledgement over that with its last.
+    pub rtt_ratio: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Sending {
+    length: Span,
+    min_packets: u32,
+    packets: u32,
+    /// The newest transmission.
+    last: (Time, Bytes),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Interval {
+    rate_bps: f64,
+    /// Where its data starts and ends in transmission order.
+    first: u64,
+    end: u64,
+    started_at: Time,
+    /// How long it took to send, once it is over.
+    duration_s: f64,
+    acked: f64,
+    lost: f64,
+    /// The smoothed RTTs with the first and the last ACK, zero before.
+    srtt_s: (f64, f64),
+    line: Line,
+}
+
+impl Default for Monitor {
+    fn default() -> Self {
+        Self { intervals: [Interval::NONE; Self::CAPACITY], len: 0, sending: None, settled_to: 0 }
+    }
+}
+
+impl Monitor {
+    /// Most intervals at once: three pairs of trials.
+    pub const CAPACITY: usize = 6;
+
+    /// How many intervals have no result yet.
+    pub const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether every interval has its result.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Ends the interval that is being sent, if `sent` is no longer part of it. Returns whether there is
+    /// none now: the next one may begin.
+    pub fn ends_before(&mut self, sent: &Sent) -> bool {
+        if let Some((interval, sending)) = self.newest() {
+            let elapsed = sent.now.since(interval.started_at);
+            if sending.packets >= sending.min_packets && elapsed >= sending.length {
+                interval.duration_s = elapsed.as_secs_f64();
+                self.sending = None;
+            }
+        }
+        self.sending.is_none()
+    }
+
+    /// Begins an interval of `length` and at least `min_packets` transmissions with `sent`, the first one.
+    /// Does nothing where one is being sent, or too many wait for their result.
+    pub fn begin(&mut self, sent: &Sent, rate_bps: f64, length: Span, min_packets: u32) {
+        if self.sending.is_some() || self.len == Self::CAPACITY {
+            return;
+        }
+        self.intervals[self.len] = Interval {
+            rate_bps,
+            first: sent.end.get().saturating_sub(sent.bytes.get()),
+            end: sent.end.get(),
+            started_at: sent.now,
+            ..Interval::NONE
+        };
+        self.len += 1;
+        self.sending =
+            Some(Sending { length, min_packets, packets: 0, last: (sent.now, sent.bytes) });
+    }
+
+    /// Counts a transmission into the interval that is being sent. If the application has no more, that
+    /// ends it.
+    pub fn on_sent(&mut self, sent: &Sent) {
+        if let Some((interval, sending)) = self.newest() {
+            interval.end = interval.end.max(sent.end.get());
+            sending.packets = sending.packets.saturating_add(1);
+            sending.last = (sent.now, sent.bytes);
+            if sent.app_limited {
+                self.cut();
+            }
+        }
+    }
+
+    /// Ends the interval that is being sent: by a pause of the application, which says nothing about the
+    /// path. With fewer than its least number of transmissions it is forgotten.
+    fn cut(&mut self) {
+        let Some((interval, sending)) = self.newest() else { return };
+        let (last_at, bytes) = sending.last;
+        let elapsed_s = last_at.since(interval.started_at).as_secs_f64();
+        interval.duration_s = elapsed_s + bits(bytes) / interval.rate_bps.max(1.0);
+        if sending.packets < sending.min_packets {
+            self.len -= 1;
+        }
+        self.sending = None;
+    }
+
+    /// Takes in an ACK.
+    pub fn on_ack(&mut self, ack: &Ack<'_>) {
+        self.settle(ack.first, ack.end, ack.bytes, |interval, bytes| interval.acked += bytes);
+        let srtt_s = ack.srtt.as_secs_f64();
+        for interval in self.pending() {
+            if interval.first < ack.end.get() && ack.end.get() <= interval.end {
+                let first_s = if interval.srtt_s.0 > 0.0 { interval.srtt_s.0 } else { srtt_s };
+                interval.srtt_s = (first_s, srtt_s);
+                if let Some(rtt) = ack.rtt {
+                    let at = ack.sent_at.since(interval.started_at);
+                    interval.line.add(at.as_secs_f64(), rtt.total.as_secs_f64());
+                }
+            }
+        }
+    }
+
+    /// Takes in a loss.
+    pub fn on_loss(&mut self, loss: &Loss) {
+        self.settle(loss.first, loss.end, loss.bytes, |interval, bytes| interval.lost += bytes);
+    }
+
+    /// Takes back a loss, where the result is not known yet.
+    pub fn on_spurious_loss(&mut self, spurious: &Spurious) {
+        self.settle(spurious.first, spurious.end, spurious.bytes, |interval, bytes| {
+            let bytes = bytes.min(interval.lost);
+            interval.lost -= bytes;
+            interval.acked += bytes;
+        });
+    }
+
+    /// The result of the oldest interval, once it is known.
+    pub fn pop(&mut self) -> Option<Report> {
+        let over = self.len - usize::from(self.sending.is_some());
+        let interval = self.intervals.first().filter(|_| over > 0)?;
+        let bytes = interval.end.saturating_sub(interval.first);
+        // An ACK across data of which a part was acknowledged before cannot say whose it is. So that no
+        // interval waits for ever, it suffices that as much again was settled after it.
+        let known = interval.acked + interval.lost >= bytes as f64 - 0.5
+            || self.settled_to >= interval.end.saturating_add(bytes);
+        let report = known.then(|| interval.report())?;
+        self.intervals.copy_within(1.., 0);
+        self.len -= 1;
+        Some(report)
+    }
+
+    /// Forgets all intervals.
+    pub fn clear(&mut self) {
+        (self.len, self.sending) = (0, None);
+    }
+
+    /// The interval that is being sent.
+    fn newest(&mut self) -> Option<(&mut Interval, &mut Sending)> {
+        self.intervals[..self.len].last_mut().zip(self.sending.as_mut())
+    }
+
+    fn pending(&mut self) -> impl Iterator<Item = &mut Interval> {
+        self.intervals[..self.len].iter_mut()
+    }
+
+    /// Gives each interval its share of `bytes`, which are of the data from `first` to `end`.
+    fn settle(
+        &mut self,
+        first: Bytes,
+        end: Bytes,
+        bytes: Bytes,
+        mut give: impl FnMut(&mut Interval, f64),
+    ) {
+        let (first, end) = (first.get(), end.get());
+        self.settled_to = self.settled_to.max(end);
+        let span = end.saturating_sub(first).max(1) as f64;
+        for interval in self.pending() {
+            let overlap = end.min(interval.end).saturating_sub(first.max(interval.first));
+            if overlap > 0 {
+                give(interval, bytes.get() as f64 * (overlap as f64 / span));
+            }
+        }
+    }
+}
+
+impl Interval {
+    const NONE: Self = Self {
+        rate_bps: 0.0,
+        first: 0,
+        end: 0,
+        started_at: Time::ZERO,
+        duration_s: 0.0,
+        acked: 0.0,
+        lost: 0.0,
+        srtt_s: (0.0, 0.0),
+        line: Line::NONE,
+    };
+
+    fn report(&self) -> Report {
+        let bytes = self.end.saturating_sub(self.first);
+        let sent_bps = bits(Bytes::new(bytes)) / self.duration_s;
+        let (first_s, last_s) = self.srtt_s;
+        let (rtt_slope, rtt_error) = self.line.slope_and_error();
+        Report {
+            rate_bps: self.rate_bps,
+            // Sent at one instant, it was as fast as it was told to be.
+            sent_bps: if self.duration_s > 0.0 { sent_bps } else { self.rate_bps },
+            loss: (self.lost / bytes.max(1) as f64).clamp(0.0, 1.0),
+            rtt_slope,
+            rtt_error,
+            rtt_ratio: if last_s > 0.0 { first_s / last_s } else { 1.0 },
+        }
+    }
+}
+
+/// A line through points by least squares, relative to the first point so that little cancels.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Line {
+    first: (f64, f64),
+    n: f64,
+    x: f64,
+    y: f64,
+    xx: f64,
+    xy: f64,
+    yy: f64,
+}
+
+impl Line {
+    const NONE: Self =
+        Self { first: (0.0, 0.0), n: 0.0, x: 0.0, y: 0.0, xx: 0.0, xy: 0.0, yy: 0.0 };
+
+    fn add(&mut self, x: f64, y: f64) {
+        if self.n < 1.0 {
+            self.first = (x, y);
+        }
+        let (x, y) = (x - self.first.0, y - self.first.1);
+        self.n += 1.0;
+        self.x += x;
+        self.y += y;
+        self.xx += x * x;
+        self.xy += x * y;
+        self.yy += y * y;
+    }
+
+    /// The slope, and the root mean square distance from the line over the mean; zeros of fewer than two
+    /// points.
+    fn slope_and_error(&self) -> (f64, f64) {
+        let n = self.n.max(1.0);
+        let (mean_x, mean_y) = (self.x / n, self.y / n);
+        let xx = self.xx / n - mean_x * mean_x;
+        let xy = self.xy / n - mean_x * mean_y;
+        let yy = self.yy / n - mean_y * mean_y;
+        // Points at one place have no slope, and rounding may leave less than nothing.
+        if xx <= 1e-12 * self.xx / n || xx <= 0.0 {
+            return (0.0, 0.0);
+        }
+        let slope = xy / xx;
+        let mean = self.first.1 + mean_y;
+        let error = libm::sqrt((yy - slope * xy).max(0.0));
+        (slope, if mean > 0.0 { error / mean } else { 0.0 })
+    }
+}
+
+fn bits(bytes: Bytes) -> f64 {
+    bytes.get() as f64 * 8.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::LossCause;
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Span::from_us(us)
+    }
+
+    /// The `n`th packet of 1,000 B, at `us`.
+    fn sent(n: u64, us: u64) -> Sent {
+        let mut sent = Sent::new(at(us), Bytes::new(1_000), Bytes::ZERO);
+        sent.end = Bytes::from_kb(n + 1);
+        sent
+    }
+
+    /// Sends packets `range`, one every 10 us from 0 on: 800 Mb/s, in intervals of 50 us and three packets.
+    fn send(monitor: &mut Monitor, range: core::ops::Range<u64>) {
+        for n in range {
+            let sent = sent(n, n * 10);
+            if monitor.ends_before(&sent) {
+                monitor.begin(&sent, 8e8, Span::from_us(50), 3);
+            }
+            monitor.on_sent(&sent);
+        }
+    }
+
+    /// The packets from `first` to before `end` are acknowledged.
+    fn ack(monitor: &mut Monitor, first: u64, end: u64, rtt_us: u64) {
+        let mut ack = Ack::new(at(end * 10 + 90), at((end - 1) * 10), Bytes::from_kb(end - first))
+            .with_rtt(Span::from_us(rtt_us));
+        (ack.first, ack.end) = (Bytes::from_kb(first), Bytes::from_kb(end));
+        ack.srtt = Span::from_us(rtt_us);
+        monitor.on_ack(&ack);
+    }
+
+    fn lose(monitor: &mut Monitor, n: u64) {
+        let mut loss = Loss::new(at(0), at(0), Bytes::new(1_000), LossCause::Detected);
+        (loss.first, loss.end) = (Bytes::from_kb(n), Bytes::from_kb(n + 1));
+        monitor.on_loss(&loss);
+    }
+
+    #[test]
+    fn an_interval_ends_with_its_time_and_its_packets() {
+        let mut monitor = Monitor::default();
+        send(&mut monitor, 0..5);
+        assert_eq!((monitor.len(), monitor.sending.is_some()), (1, true));
+        send(&mut monitor, 5..6);
+        assert_eq!(monitor.len(), 2, "the sixth, at 50 us, is of the next");
+        // Far apart, three packets take longer than 50 us.
+        let mut monitor = Monitor::default();
+        let slow = |n| sent(n, n * 100);
+        assert!(monitor.ends_before(&slow(0)));
+        monitor.begin(&slow(0), 8e7, Span::from_us(50), 3);
+        monitor.on_sent(&slow(0));
+        for n in 1..3 {
+            assert!(!monitor.ends_before(&slow(n)), "packet {n}");
+            monitor.on_sent(&slow(n));
+        }
+        assert!(monitor.ends_before(&slow(3)));
+    }
+
+    #[test]
+    fn the_result_is_known_when_the_last_byte_is() {
+        let mut monitor = Monitor::default();
+        send(&mut monitor, 0..12);
+        ack(&mut monitor, 0, 3, 100);
+        lose(&mut monitor, 3);
+        assert_eq!(monitor.pop(), None);
+        // Across the border: one packet of this interval, two of the next.
+        ack(&mut monitor, 4, 7, 100);
+        let report = monitor.pop().unwrap();
+        assert!((report.sent_bps - 8e8).abs() < 1.0 && (report.loss - 0.2).abs() < 1e-12);
+        assert_eq!(monitor.pop(), None);
+        ack(&mut monitor, 7, 10, 100);
+        assert_eq!(monitor.pop().map(|report| report.loss), Some(0.0));
+        assert_eq!((monitor.len(), monitor.pop()), (1, None), "the third is still being sent");
+    }
+
+    #[test]
+    fn results_come_in_order_and_for_all() {
+        let mut monitor = Monitor::default();
+        send(&mut monitor, 0..16);
+        ack(&mut monitor, 5, 9, 100);
+        assert_eq!(monitor.pop(), None, "the first is still on its way");
+        // What has no fate when as much again has one counts as neither.
+        ack(&mut monitor, 9, 10, 100);
+        assert_eq!(monitor.pop().map(|report| report.loss), Some(0.0));
+        assert!(monitor.pop().is_some());
+    }
+
+    #[test]
+    fn a_false_loss_is_none() {
+        let mut monitor = Monitor::default();
+        send(&mut monitor, 0..6);
+        ack(&mut monitor, 0, 4, 100);
+        lose(&mut monitor, 4);
+        let mut spurious = Spurious::new(at(200), Bytes::new(1_000));
+        (spurious.first, spurious.end) = (Bytes::from_kb(4), Bytes::from_kb(5));
+        monitor.on_spurious_loss(&spurious);
+        assert_eq!(monitor.pop().map(|report| report.loss), Some(0.0));
+    }
+
+    #[test]
+    fn a_pause_of_the_application_is_not_of_the_path() {
+        let mut monitor = Monitor::default();
+        send(&mut monitor, 0..3);
+        let mut last = sent(3, 30);
+        last.app_limited = true;
+        monitor.on_sent(&last);
+        ack(&mut monitor, 0, 4, 100);
+        // Four packets in 30 us and the time of the last one at 800 Mb/s, 10 us.
+        assert!((monitor.pop().unwrap().sent_bps - 8e8).abs() < 1.0);
+        // Two packets say too little.
+        send(&mut monitor, 4..6);
+        monitor.cut();
+        assert!(monitor.is_empty());
+    }
+
+    #[test]
+    fn the_slope_is_of_the_line_through_the_samples() {
+        let mut monitor = Monitor::default();
+        send(&mut monitor, 0..6);
+        // Sent every 10 us, the RTT rises by 2 us each: 0.2.
+        (0..5).for_each(|n| ack(&mut monitor, n, n + 1, 100 + 2 * n));
+        let report = monitor.pop().unwrap();
+        assert!((report.rtt_slope - 0.2).abs() < 1e-9, "{}", report.rtt_slope);
+        assert!(report.rtt_error < 1e-6, "{}", report.rtt_error);
+        assert!((report.rtt_ratio - 100.0 / 108.0).abs() < 1e-9);
+
+        // 100, 110, 100, 110, 100: no slope; 4.9 us off a mean of 104.
+        let mut monitor = Monitor::default();
+        send(&mut monitor, 0..6);
+        (0..5).for_each(|n| ack(&mut monitor, n, n + 1, 100 + n % 2 * 10));
+        let report = monitor.pop().unwrap();
+        assert!(report.rtt_slope.abs() < 1e-9);
+        assert!((report.rtt_error - 4.899 / 104.0).abs() < 1e-5, "{}", report.rtt_error);
+    }
+
+    #[test]
+    fn samples_at_one_instant_have_no_slope() {
+        let mut line = Line::NONE;
+        (0..5).for_each(|i| line.add(1e7, f64::from(i)));
+        assert_eq!(line.slope_and_error(), (0.0, 0.0));
+        assert_eq!(Line::NONE.slope_and_error(), (0.0, 0.0));
+    }
+}

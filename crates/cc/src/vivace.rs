@@ -1,0 +1,310 @@
+//! PCC Vivace: climbs the gradient of a utility of rate, latency and loss.
+//!
+//! Dong, Meng, Zarchy, Arslan, Gilad, Godfrey and Schapira, "PCC Vivace: Online-Learning Congestion
+//! Control", NSDI 2018. As in [`crate::allegro`] the flow sends for about a round trip at one rate, and a
+//! utility makes one number of what came of it; here one that is concave in the rate and pays for a
+//! rising RTT as well as for loss, so that senders with it have one equilibrium and need no loss to find
+//! it. Trials of a higher and a lower rate give the gradient of the utility; the rate moves along it, by
+//! more the longer it has moved the same way (the confidence amplifier), but by no more than a share of
+//! itself that grows as it is reached (the dynamic change boundary). `docs/algorithms/vivace.md` has the
+//! equations, the sources of the constants, and the departures.
+
+use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Sent, Spurious};
+use crate::param::{Configurable, Info, Kind, Preset};
+use crate::parts::{Prober, Report, Setup, Trial, Trials};
+use crate::units::{Fraction, Rate, Span};
+use crate::{configurable_by_name, parameters};
+
+/// Shorthand of the parameter sources.
+macro_rules! src {
+    (paper) => {
+        "PCC Vivace, NSDI 2018, and released code, PCC-Uspace"
+    };
+    (code) => {
+        "released code, PCC-Uspace"
+    };
+}
+
+parameters! {
+    /// Vivace's parameters. The default is the preset `released-code`.
+    pub struct Vivace {
+        /// Exponent of the rate in the utility.
+        pub exponent: Fraction = Fraction::from_ratio(9, 10), in "0.01" to "1", source src!(paper);
+        /// What a rising RTT costs.
+        pub latency_cost: Fraction = Fraction::from_ratio(900, 1), in "0" to "4000", source src!(paper);
+        /// What loss costs.
+        pub loss_cost: Fraction = Fraction::from_ratio(1_135, 100), in "0" to "4000", source src!(paper);
+        /// RTT gradients below count as none.
+        pub latency_filter: Fraction = Fraction::from_ratio(1, 100), in "0" to "1", source "this project, after the low-pass filter of PCC Vivace, NSDI 2018";
+        /// Distance of the trials from the rate.
+        pub epsilon: Fraction = Fraction::from_ratio(5, 100), in "0.0001" to "0.5", source src!(code);
+        /// Pairs of trials: most of them must want more, or all of them less.
+        pub pairs: u32 = 3, in "1" to "3", source src!(code);
+        /// Mb/s that one of gradient moves the rate by.
+        pub conversion: Fraction = Fraction::ONE, in "0.001" to "1000", source src!(code);
+        /// Exponent of the confidence amplifier.
+        pub amplifier: Fraction = Fraction::from_ratio(12, 10), in "0" to "3", source src!(code);
+        /// The change boundary at first, a share of the rate.
+        pub boundary: Fraction = Fraction::from_ratio(5, 100), in "0.0001" to "0.5", source src!(code);
+        /// What it grows by when a change would exceed it.
+        pub boundary_step: Fraction = Fraction::from_ratio(5, 100), in "0" to "0.5", source src!(code);
+        /// The least change.
+        pub min_change: Rate = Rate::from_bps(500_000), in "0bps" to "1Tbps", source src!(code);
+        /// The rate never falls below.
+        pub min_rate: Rate = Rate::from_bps(500_000), in "1bps" to "1Tbps", source src!(code);
+        /// The length of a monitor interval, in RTTs.
+        pub interval: Fraction = Fraction::ONE, in "0.1" to "10", source src!(code);
+        /// Transmissions that an interval has at least: packets of a stream, segments of messages.
+        pub min_packets: u32 = 5, in "2" to "1000", source src!(code);
+        /// Packets of the first RTT; at 0 the flow's initial window.
+        pub initial_packets: u32 = 0, in "0" to "1000", source src!(code);
+        /// The RTT before the first sample, where the operator knows none.
+        pub initial_rtt: Span = Span::from_ms(1), in "1us" to "1s", source "this project";
+    }
+}
+
+impl Algorithm for Vivace {
+    type Control = VivaceControl;
+    const NAME: &'static str = "vivace";
+
+    fn start(&self, flow: &Flow) -> VivaceControl {
+        VivaceControl::new(self, flow)
+    }
+}
+
+impl Configurable for Vivace {
+    const INFO: Info = Info {
+        name: Self::NAME,
+        summary: "PCC Vivace: climbs the gradient of a utility of rate, latency and loss",
+        kind: Kind::Rate,
+        signal: "RTT gradient and loss of monitor intervals",
+        needs: &[],
+        source: "Dong et al., NSDI 2018",
+    };
+    const PRESETS: &'static [Preset] = &[
+        Preset {
+            name: "released-code",
+            source: "PCC-Uspace, its Vivace sender and utility",
+            values: &[],
+        },
+        Preset {
+            name: "loss-only",
+            source: "PCC Vivace, NSDI 2018: the utility without latency",
+            values: &[("latency_cost", "0")],
+        },
+    ];
+    configurable_by_name!();
+}
+
+impl Vivace {
+    /// The utility of an interval: x^0.9 - 900 x dRTT/dt - 11.35 x L, with x in Mb/s and the gradient no
+    /// less than zero.
+    fn utility(&self, report: &Report) -> f64 {
+        let sent_mbps = report.sent_bps / 1e6;
+        // A slope that the samples lie further from than it rises in all is noise.
+        let noise = report.rtt_slope <= report.rtt_error.max(self.latency_filter.as_f64());
+        let rtt_slope = if noise { 0.0 } else { report.rtt_slope };
+        let cost = self.latency_cost.as_f64() * rtt_slope + self.loss_cost.as_f64() * report.loss;
+        libm::pow(sent_mbps, self.exponent.as_f64()) - sent_mbps * cost
+    }
+}
+
+/// What the flow is doing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Phase {
+    /// Doubling; with what was worth most so far.
+    Starting(Trial),
+    /// Trying more and less.
+    Probing(Trials),
+    /// Moving along the gradient, so many times the same way; with the trial before.
+    Moving { up: bool, rounds: u32, before: Trial },
+}
+
+/// One flow under Vivace.
+#[derive(Clone, Debug)]
+pub struct VivaceControl {
+    params: Vivace,
+    prober: Prober,
+    phase: Phase,
+    /// The rate that trials are made around, or the one under trial.
+    rate_bps: f64,
+    /// How often the change boundary has been raised.
+    raised: u32,
+}
+
+impl VivaceControl {
+    fn new(params: &Vivace, flow: &Flow) -> Self {
+        let setup = Setup {
+            initial_packets: params.initial_packets,
+            initial_rtt: params.initial_rtt,
+            min_rate: params.min_rate,
+            length: (params.interval, params.interval),
+            min_packets: params.min_packets,
+        };
+        let prober = Prober::new(flow, setup);
+        let rate_bps = prober.initial_bps();
+        let phase = Phase::starting(rate_bps);
+        Self { params: *params, prober, phase, rate_bps, raised: 0 }
+    }
+
+    /// The rate of the next monitor interval, if there is one to send before results come in.
+    fn next_bps(&self) -> Option<f64> {
+        match &self.phase {
+            Phase::Probing(trials) => trials.next(self.prober.pending()).map(|higher| {
+                let epsilon = self.params.epsilon.as_f64();
+                self.rate_bps * if higher { 1.0 + epsilon } else { 1.0 - epsilon }
+            }),
+            _ => (self.prober.pending() == 0).then_some(self.rate_bps),
+        }
+    }
+
+    fn on_report(&mut self, report: &Report) {
+        let trial = Trial { rate_bps: report.rate_bps, utility: self.params.utility(report) };
+        match &mut self.phase {
+            Phase::Starting(best) => {
+                if trial.utility > best.utility {
+                    *best = trial;
+                    self.rate_bps = self.prober.clamp(self.rate_bps * 2.0);
+                } else {
+                    self.rate_bps = self.prober.clamp(best.rate_bps);
+                    self.probe();
+                }
+            }
+            Phase::Probing(trials) => {
+                if trials.add(trial) {
+                    let trials = *trials;
+                    self.on_trials(&trials);
+                }
+            }
+            Phase::Moving { up, rounds, before } => {
+                let (up, rounds, before) = (*up, *rounds, *before);
+                self.on_move(up, rounds, before, trial);
+            }
+        }
+    }
+
+    /// All trials are in: moves to what won, and from there along the gradient.
+    fn on_trials(&mut self, trials: &Trials) {
+        let (higher, lower) = trials.votes();
+        let up = higher > trials.count() / 2;
+        let at_floor = self.prober.at_floor(self.rate_bps);
+        if up || lower == trials.count() {
+            let sign = if up { 1.0 } else { -1.0 };
+            // Of the pairs that agree, over the number of all; the rates are those of any of them.
+            let mut gain = 0.0;
+            let mut before = Trial::default();
+            let mut distance_bps = 0.0;
+            for (high, low) in trials.pairs() {
+                let agrees = (high.utility - low.utility) * sign > 0.0;
+                if agrees && high.rate_bps > low.rate_bps {
+                    gain += (high.utility - low.utility).abs() / trials.count() as f64;
+                    distance_bps = high.rate_bps - low.rate_bps;
+                    before = if up { high } else { low };
+                }
+            }
+            self.rate_bps = before.rate_bps;
+            self.raised = 0;
+            let change_bps = self.change_bps(gain * 1e6 / distance_bps, 1.0);
+            self.rate_bps = self.prober.clamp(self.rate_bps + sign * change_bps);
+            self.phase = Phase::Moving { up, rounds: 1, before };
+        } else {
+            self.probe();
+        }
+        // From the floor it starts anew, once a probe has not led away.
+        if at_floor && self.prober.at_floor(self.rate_bps) {
+            self.raised = 0;
+            self.phase = Phase::starting(self.rate_bps);
+        }
+    }
+
+    /// A move has its result: on as long as the gradient points the same way, back by one change and to new
+    /// trials when it does not.
+    fn on_move(&mut self, up: bool, rounds: u32, before: Trial, trial: Trial) {
+        let gradient = (trial.utility - before.utility) * 1e6 / (trial.rate_bps - before.rate_bps);
+        if !gradient.is_finite() {
+            // At a bound, the rate did not change.
+            self.probe();
+            return;
+        }
+        let onwards = if up { gradient > 0.0 } else { gradient < 0.0 };
+        let rounds = rounds.saturating_add(u32::from(onwards));
+        // Every second round counts: 1, 1, 2, 2, 3 ... to the power of 1.2.
+        let confidence = f64::from(rounds.saturating_add(1) / 2);
+        let amplifier = libm::pow(confidence, self.params.amplifier.as_f64());
+        let change_bps = self.change_bps(gradient.abs(), amplifier);
+        let sign = if up == onwards { 1.0 } else { -1.0 };
+        self.rate_bps = self.prober.clamp(self.rate_bps + sign * change_bps);
+        if onwards {
+            self.phase = Phase::Moving { up, rounds, before: trial };
+        } else {
+            self.probe();
+        }
+    }
+
+    /// How far a `gradient`, utility per Mb/s, moves the rate: within the boundary, which widens when it
+    /// is reached and narrows when it is not.
+    fn change_bps(&mut self, gradient: f64, amplifier: f64) -> f64 {
+        let change_bps = self.params.conversion.as_f64() * gradient * amplifier * 1e6;
+        let boundary = self.params.boundary.as_f64()
+            + self.params.boundary_step.as_f64() * f64::from(self.raised);
+        let most_bps = boundary * self.rate_bps;
+        self.raised = if change_bps > most_bps {
+            self.raised.saturating_add(1)
+        } else {
+            self.raised.saturating_sub(1)
+        };
+        change_bps.min(most_bps).max(self.params.min_change.as_bps() as f64)
+    }
+
+    fn probe(&mut self) {
+        self.phase = Phase::Probing(Trials::new(self.params.pairs, &mut self.prober.random));
+    }
+
+    fn take_reports(&mut self) {
+        while let Some(report) = self.prober.report() {
+            self.on_report(&report);
+        }
+    }
+}
+
+impl Phase {
+    /// Doubling from `rate_bps`: half of it is worth nothing.
+    const fn starting(rate_bps: f64) -> Self {
+        Self::Starting(Trial { rate_bps: rate_bps / 2.0, utility: 0.0 })
+    }
+}
+
+impl CongestionControl for VivaceControl {
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        if self.prober.on_ack(ack) {
+            self.rate_bps = self.prober.initial_bps();
+            self.phase = Phase::starting(self.rate_bps);
+        }
+        self.take_reports();
+    }
+
+    fn on_loss(&mut self, loss: &Loss) {
+        self.prober.on_loss(loss);
+        self.take_reports();
+    }
+
+    fn on_sent(&mut self, sent: &Sent) {
+        self.prober.on_sent(sent, self.next_bps(), self.rate_bps);
+    }
+
+    fn on_spurious_loss(&mut self, spurious: &Spurious) {
+        self.prober.on_spurious_loss(spurious);
+    }
+
+    fn limits(&self) -> Limits {
+        self.prober.limits()
+    }
+
+    fn gauges(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+        emit("rate_gbps", self.prober.rate().as_gbps_f64());
+        emit("base_rate_gbps", self.rate_bps / 1e9);
+    }
+}
+
+#[cfg(test)]
+mod tests;
