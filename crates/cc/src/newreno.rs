@@ -12,7 +12,7 @@ use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Spu
 use crate::param::{Configurable, Info, Kind, Preset};
 use crate::parts::Window;
 use crate::units::{Bytes, Fraction};
-use crate::{configurable_by_name, parameters};
+use crate::{configurable_by_name, parameters, words};
 
 parameters! {
     /// `NewReno`'s parameters. The default is the preset `rfc6582`.
@@ -22,6 +22,19 @@ parameters! {
         /// What a congestion mark leaves of the window in congestion avoidance; in slow start a mark
         /// counts as a loss.
         pub beta_ecn: Fraction = Fraction::from_ratio(1, 2), in "0" to "1", source "RFC 3168, section 6.1.2";
+        /// What adds up to the segment by which congestion avoidance grows per round trip.
+        pub counting: Counting = Counting::Bytes, source "RFC 5681, section 3.1 (recommended)";
+    }
+}
+
+words! {
+    /// What congestion avoidance counts.
+    pub enum Counting {
+        /// Acknowledged bytes: one segment per window, however many ACKs tell of it (RFC 3465).
+        Bytes = "bytes",
+        /// ACKs, each as one segment (RFC 5681, equation 3): half a segment per window where one ACK
+        /// answers two segments.
+        Acks = "acks",
     }
 }
 
@@ -34,6 +47,7 @@ impl Algorithm for NewReno {
             window: Window::new(flow),
             beta_loss: self.beta_loss.min(Fraction::ONE),
             beta_ecn: self.beta_ecn.min(Fraction::ONE),
+            counting: self.counting,
         }
     }
 }
@@ -57,8 +71,9 @@ impl Configurable for NewReno {
         Preset {
             name: "ns-3-abe",
             source: "ns-3, TcpNewReno and TcpLinuxReno with UseAbe",
-            values: &[("beta_ecn", "0.7")],
+            values: &[("beta_ecn", "0.7"), ("counting", "acks")],
         },
+        Preset { name: "ns-3", source: "ns-3, TcpNewReno", values: &[("counting", "acks")] },
     ];
     configurable_by_name!();
 }
@@ -72,6 +87,8 @@ pub struct NewRenoControl {
     beta_loss: Fraction,
     /// What a mark leaves.
     beta_ecn: Fraction,
+    /// What congestion avoidance counts.
+    counting: Counting,
 }
 
 /// `beta` of the window. Below 2^40 bytes times 2^20.
@@ -86,7 +103,9 @@ impl CongestionControl for NewRenoControl {
             let (loss, ecn) = (self.beta_loss, self.beta_ecn);
             self.window.on_marks(ack, |w| part(w, if w.in_slow_start() { loss } else { ecn }));
         } else if Window::may_grow(ack) {
-            self.window.reno(ack.bytes.get());
+            let bytes = ack.bytes.get();
+            let per_ack = self.counting == Counting::Acks && !self.window.in_slow_start();
+            self.window.reno(if per_ack { bytes.min(self.window.mss()) } else { bytes });
         }
     }
 
@@ -166,6 +185,17 @@ mod tests {
         assert_eq!(cwnd(&control), 10_000);
         control.on_loss(&loss(21_000, 30_000, LossCause::Detected));
         assert_eq!(cwnd(&control), 5_000, "data sent after the first reduction");
+    }
+
+    #[test]
+    fn counting_acks_adds_half_a_segment_where_one_answers_two() {
+        for (counting, grown) in [(Counting::Bytes, MSS), (Counting::Acks, MSS / 2)] {
+            let mut control = control(NewReno { counting, ..NewReno::default() });
+            control.on_loss(&loss(1_000, 20_000, LossCause::Detected)); // to 10 segments
+            (0..5).for_each(|_| control.on_ack(&ack(2 * MSS, 0, 0)));
+            let grew = cwnd(&control) - 10_000;
+            assert!((grown * 9 / 10..=grown).contains(&grew), "{counting}: {grew}");
+        }
     }
 
     #[test]

@@ -26,6 +26,8 @@ parameters! {
         pub gamma: Fraction = Fraction::from_ratio(1, 1), in "0" to "4000", source "Linux and ns-3; Brakmo and Peterson, JSAC 1995";
         /// In which rounds slow start doubles the window.
         pub slow_start: SlowStart = SlowStart::EveryRound, source "Linux and ns-3";
+        /// Whether Diff counts whole segments.
+        pub rounding: Rounding = Rounding::No, source "Brakmo and Peterson, JSAC 1995";
         /// RTT samples that a round needs; with fewer it goes as in Reno.
         pub min_samples: u32 = 3, in "1" to "1000", source "Linux and ns-3: more than two";
         /// The window never shrinks below, in segments, but for a timeout.
@@ -40,6 +42,16 @@ words! {
         EveryRound = "every-round",
         /// In every other round; the window rests in between, so that the RTT tells of it.
         EveryOtherRound = "every-other-round",
+    }
+}
+
+words! {
+    /// Whether Diff counts whole segments.
+    pub enum Rounding {
+        /// It does not.
+        No = "no",
+        /// A part of a segment counts as one.
+        Up = "up",
     }
 }
 
@@ -59,6 +71,7 @@ impl Algorithm for Vegas {
             beta: self.beta.as_f64(),
             gamma: self.gamma.as_f64(),
             slow_start: self.slow_start,
+            rounding: self.rounding,
             min_samples: self.min_samples,
             min_window: self.min_window,
         }
@@ -75,7 +88,12 @@ impl Configurable for Vegas {
         source: "Brakmo and Peterson, JSAC 1995",
     };
     const PRESETS: &'static [Preset] = &[
-        Preset { name: "linux", source: "Linux tcp_vegas, ns-3 TcpVegas", values: &[] },
+        Preset { name: "linux", source: "Linux tcp_vegas", values: &[] },
+        Preset {
+            name: "ns-3",
+            source: "ns-3 TcpVegas, whose target window is cut to whole segments",
+            values: &[("rounding", "up")],
+        },
         Preset {
             name: "vegas-1-3",
             source: "Brakmo and Peterson, JSAC 1995: Vegas-1,3, with its slow start",
@@ -117,6 +135,7 @@ pub struct VegasControl {
     beta: f64,
     gamma: f64,
     slow_start: SlowStart,
+    rounding: Rounding,
     min_samples: u32,
     min_window: u32,
 }
@@ -131,6 +150,9 @@ impl VegasControl {
     fn end_round(&mut self, ack: &Ack<'_>) {
         let segments = self.window.segments();
         self.diff = backlog(segments, ack.min_rtt.min(self.round_rtt), self.round_rtt);
+        if self.rounding == Rounding::Up {
+            self.diff = libm::ceil(self.diff);
+        }
         if self.window.in_slow_start() {
             let every_other = self.slow_start == SlowStart::EveryOtherRound;
             // While the window doubles, the RTT does not tell of it yet.

@@ -45,7 +45,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         "Jain"
     );
     for scheme in &schemes {
-        let mut run = Simulation::new(document.scenario(), scheme, 1, TraceConfig::default())?;
+        let seed = document.scenario().run.seed;
+        let mut run = Simulation::new(document.scenario(), scheme, seed, TraceConfig::default())?;
         let start = Instant::now();
         while run.advance(1 << 20) {}
         let elapsed = start.elapsed().as_secs_f64();

@@ -49,18 +49,46 @@ impl Flow {
     }
 }
 
-impl Network {
-    pub(crate) fn group_names(&self) -> Vec<&str> {
-        self.groups()
-            .filter(|group| group.count.is_some())
-            .map(|group| group.name.as_str())
-            .collect()
+/// Hosts with a common name: a group's are this and a number from 0.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Named<'a> {
+    pub(crate) name: &'a str,
+    /// Absent is a single host called by the name.
+    pub(crate) count: Option<u32>,
+}
+
+impl<'a> Named<'a> {
+    pub(crate) fn of(group: &'a HostGroup) -> Self {
+        Self { name: &group.name, count: group.count }
     }
 
-    fn groups(&self) -> Box<dyn Iterator<Item = &HostGroup> + '_> {
+    /// The names of its hosts.
+    pub(crate) fn hosts(self) -> impl Iterator<Item = String> {
+        let name = self.name.to_owned();
+        (0..self.count.unwrap_or(1)).map(move |i| match self.count {
+            Some(_) => format!("{name}{i}"),
+            None => name.clone(),
+        })
+    }
+}
+
+impl Network {
+    pub(crate) fn group_names(&self) -> Vec<&str> {
+        let groups = self.groups().into_iter();
+        groups.filter(|group| group.count.is_some()).map(|group| group.name).collect()
+    }
+
+    /// All hosts, in the order of their numbers.
+    pub(crate) fn groups(&self) -> Vec<Named<'_>> {
         match self {
-            Self::Star(star) => Box::new(star.hosts.iter()),
-            Self::Dumbbell(dumbbell) => Box::new(dumbbell.left.iter().chain(&dumbbell.right)),
+            Self::Star(star) => star.hosts.iter().map(Named::of).collect(),
+            Self::Dumbbell(dumbbell) => {
+                dumbbell.left.iter().chain(&dumbbell.right).map(Named::of).collect()
+            }
+            Self::LeafSpine(fabric) => {
+                let count = fabric.hosts.count.unwrap_or(1).saturating_mul(fabric.leaves);
+                vec![Named { name: &fabric.hosts.name, count: Some(count) }]
+            }
         }
     }
 
@@ -79,21 +107,12 @@ impl Network {
     }
 }
 
-/// The names of a group's hosts.
-pub(crate) fn hosts_named(group: &HostGroup) -> impl Iterator<Item = String> + '_ {
-    let count = group.count;
-    (0..count.unwrap_or(1)).map(move |i| match count {
-        Some(_) => format!("{}{i}", group.name),
-        None => group.name.clone(),
-    })
-}
-
 /// The network's nodes and cables.
 pub(crate) fn topology(network: &Network) -> Topology {
     let mut net = Topology::default();
     let attach = |net: &mut Topology, groups: &[HostGroup], switch| {
         for group in groups {
-            for name in hosts_named(group) {
+            for name in Named::of(group).hosts() {
                 let host = net.host(name);
                 net.connect(host, switch, group.rate, group.delay);
             }
@@ -110,6 +129,23 @@ pub(crate) fn topology(network: &Network) -> Topology {
             attach(&mut net, &dumbbell.left, left);
             attach(&mut net, &dumbbell.right, right);
             net.connect(left, right, dumbbell.bottleneck.rate, dumbbell.bottleneck.delay);
+        }
+        Network::LeafSpine(fabric) => {
+            let leaves: Vec<_> =
+                (0..fabric.leaves).map(|i| net.switch(format!("leaf{i}"))).collect();
+            let spines: Vec<_> =
+                (0..fabric.spines).map(|i| net.switch(format!("spine{i}"))).collect();
+            let per_leaf = fabric.hosts.count.unwrap_or(1) as usize;
+            let names: Vec<_> = network.groups().into_iter().flat_map(Named::hosts).collect();
+            for (place, name) in names.into_iter().enumerate() {
+                let host = net.host(name);
+                net.connect(host, leaves[place / per_leaf], fabric.hosts.rate, fabric.hosts.delay);
+            }
+            for &leaf in &leaves {
+                for &spine in &spines {
+                    net.connect(leaf, spine, fabric.uplink.rate, fabric.uplink.delay);
+                }
+            }
         }
     }
     net
@@ -302,7 +338,12 @@ fn flows(scenario: &Scenario, topology: &Topology, seed: u64) -> Vec<Flow> {
         let sources = scenario.network.hosts_called(&traffic.from, topology);
         let destinations = scenario.network.hosts_called(&traffic.to, topology);
         for &source in &sources {
-            for &destination in destinations.iter().filter(|&&host| host != source) {
+            let others = || destinations.iter().copied().filter(|&host| host != source);
+            let picked: Vec<_> = match traffic.fan_out {
+                None => others().collect(),
+                Some(count) => pick(others().collect(), count, &mut random),
+            };
+            for destination in picked {
                 for _ in 0..traffic.connections {
                     flows.push(flow(traffic, source, destination, &mut random));
                 }
@@ -310,6 +351,19 @@ fn flows(scenario: &Scenario, topology: &Topology, seed: u64) -> Vec<Flow> {
         }
     }
     flows
+}
+
+/// So many of `hosts`, drawn without putting back.
+fn pick(mut hosts: Vec<u32>, count: u32, random: &mut Pcg64Mcg) -> Vec<u32> {
+    let count = (count as usize).min(hosts.len());
+    for place in 0..count {
+        let rest = (hosts.len() - place) as u64;
+        #[expect(clippy::cast_possible_truncation, reason = "below the number of hosts")]
+        let drawn = place + (random.next_u64() % rest) as usize;
+        hosts.swap(place, drawn);
+    }
+    hosts.truncate(count);
+    hosts
 }
 
 fn flow(traffic: &Traffic, source: u32, destination: u32, random: &mut Pcg64Mcg) -> Flow {

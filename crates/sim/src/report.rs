@@ -59,6 +59,8 @@ pub struct Summary {
     pub rtt_samples: u64,
     /// Backlog of the switch port with the longest queue, over measured time: mean.
     pub queue_mean_kb: f64,
+    /// 95th percentile.
+    pub queue_p95_kb: f64,
     /// 99th percentile.
     pub queue_p99_kb: f64,
     /// Maximum.
@@ -85,7 +87,7 @@ pub struct Summary {
 
 impl Summary {
     /// All figures by name, which ends in the unit, in the order of their declaration.
-    pub fn entries(&self) -> [(&'static str, Figure); 17] {
+    pub fn entries(&self) -> [(&'static str, Figure); 18] {
         use Figure::{Count, Number};
         [
             ("throughput_gbps", Number(self.throughput_gbps)),
@@ -94,6 +96,7 @@ impl Summary {
             ("rtt_p99_us", Number(self.rtt_p99_us)),
             ("rtt_samples", Count(self.rtt_samples)),
             ("queue_mean_kb", Number(self.queue_mean_kb)),
+            ("queue_p95_kb", Number(self.queue_p95_kb)),
             ("queue_p99_kb", Number(self.queue_p99_kb)),
             ("queue_max_kb", Number(self.queue_max_kb)),
             ("pfc_pauses", Count(self.pfc_pauses)),
@@ -227,6 +230,7 @@ impl<'a> FlowResult<'a> {
 pub(crate) struct QueueResult {
     pub(crate) name: String,
     pub(crate) mean: f64,
+    pub(crate) p95: f64,
     pub(crate) p99: f64,
     pub(crate) max: f64,
     pub(crate) drops: u64,
@@ -246,6 +250,7 @@ fn queues(built: &mut Built) -> Vec<QueueResult> {
             QueueResult {
                 name,
                 mean: lengths.mean().unwrap_or(f64::NAN),
+                p95: lengths.quantile(0.95).unwrap_or(f64::NAN),
                 p99: lengths.quantile(0.99).unwrap_or(f64::NAN),
                 max: if lengths.total() > 0 { lengths.max() as f64 } else { f64::NAN },
                 drops: port.counters.drops,
@@ -287,6 +292,7 @@ fn summary(
         rtt_p99_us: us(rtt.quantile(0.99)),
         rtt_samples: rtt.total(),
         queue_mean_kb: kb(|queue| queue.mean),
+        queue_p95_kb: kb(|queue| queue.p95),
         queue_p99_kb: kb(|queue| queue.p99),
         queue_max_kb: kb(|queue| queue.max),
         pfc_pauses: queues.iter().map(|queue| queue.pauses).sum(),

@@ -84,12 +84,14 @@ pub struct Run {
 
 /// Hosts, switches and links.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase", deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Network {
     /// Hosts around one switch.
     Star(Star),
     /// Two switches with hosts on both sides.
     Dumbbell(Dumbbell),
+    /// Racks of hosts, each with a leaf switch that is connected to every spine switch.
+    LeafSpine(LeafSpine),
 }
 
 /// Hosts around one switch.
@@ -110,6 +112,21 @@ pub struct Dumbbell {
     pub right: Vec<HostGroup>,
     /// The link between the switches.
     pub bottleneck: Cable,
+}
+
+/// Racks of hosts, each with a leaf switch that is connected to every spine switch. Packets from rack to
+/// rack take the first spine.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LeafSpine {
+    /// Leaf switches.
+    pub leaves: u32,
+    /// Spine switches.
+    pub spines: u32,
+    /// The hosts of each rack; they are numbered through, rack by rack.
+    pub hosts: HostGroup,
+    /// The links between leaves and spines.
+    pub uplink: Cable,
 }
 
 /// Hosts with equal links.
@@ -231,6 +248,8 @@ pub struct Traffic {
     pub from: String,
     /// The hosts at the other end.
     pub to: String,
+    /// Each host of `from` picks so many of `to` at random; absent, all of them.
+    pub fan_out: Option<u32>,
     /// Connections for each pair of hosts.
     #[serde(default = "default_connections")]
     pub connections: u32,

@@ -149,6 +149,9 @@ fn queue_table(queues: &[QueueResult]) -> Table {
         .column(("mean_kb", "KB", "mean backlog over measured time, 1 KB = 1000 B"), queues, |q| {
             q.mean / 1e3
         })
+        .column(("p95_kb", "KB", "backlog not exceeded for 95 % of measured time"), queues, |q| {
+            q.p95 / 1e3
+        })
         .column(("p99_kb", "KB", "backlog not exceeded for 99 % of measured time"), queues, |q| {
             q.p99 / 1e3
         })

@@ -6,8 +6,8 @@ use incast_cc::{Bytes, Rate};
 use incast_transport::Config;
 
 use super::error::{Fault, suggestion};
-use super::{HostGroup, Network, Scenario, Transport, TransportKind};
-use crate::build::{headroom, hosts_named, topology};
+use super::{HostGroup, LeafSpine, Network, Scenario, Transport, TransportKind};
+use crate::build::{Named, headroom, topology};
 use crate::topology::Topology;
 
 /// Bounds that keep a slip of the pen from filling the memory; a switch's ports are numbered in 16 bits.
@@ -17,7 +17,7 @@ const MAX_MESSAGES: u64 = 10_000_000;
 
 /// One kind of network, which the parser only counts.
 pub(super) fn kinds(text: &str) -> Result<(), Fault> {
-    let known = ["star", "dumbbell"];
+    let known = ["star", "dumbbell", "leaf-spine"];
     let Ok(toml::Value::Table(document)) = text.parse::<toml::Table>().map(toml::Value::Table)
     else {
         return Ok(()); // the parser says it better
@@ -32,8 +32,10 @@ pub(super) fn kinds(text: &str) -> Result<(), Fault> {
         }
     }
     if network.len() > 1 {
-        let message = format!("both {}; expected one of them", known.join(" and "));
-        return Err(Fault::at([&"network", &"dumbbell"], message));
+        let mut kinds: Vec<_> = network.keys().map(String::as_str).collect();
+        kinds.sort_by_key(|kind| known.iter().position(|known| known == kind));
+        let message = format!("both {}; expected one of them", kinds.join(" and "));
+        return Err(Fault::at([&"network", &kinds[kinds.len() - 1]], message));
     }
     Ok(())
 }
@@ -98,11 +100,13 @@ fn check_run(scenario: &Scenario) -> Result<(), Fault> {
 }
 
 fn check_network(scenario: &Scenario) -> Result<(), Fault> {
-    let sides: &[(&str, &str, &[HostGroup])] = match &scenario.network {
+    type Side<'a> = (&'static str, &'static str, &'a [HostGroup]);
+    let sides: &[Side<'_>] = match &scenario.network {
         Network::Star(star) => &[("star", "hosts", &star.hosts)],
         Network::Dumbbell(dumbbell) => {
             &[("dumbbell", "left", &dumbbell.left), ("dumbbell", "right", &dumbbell.right)]
         }
+        Network::LeafSpine(fabric) => return check_leaf_spine(fabric),
     };
     let (mut names, mut hosts) = (BTreeSet::new(), 0_u64);
     for &(kind, side, groups) in sides {
@@ -111,28 +115,52 @@ fn check_network(scenario: &Scenario) -> Result<(), Fault> {
             return Err(Fault::at([&"network", &kind, &side], message));
         }
         for (i, group) in groups.iter().enumerate() {
-            let well_formed = group.name.starts_with(|c: char| c.is_ascii_alphabetic())
-                && group.name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
-            if !well_formed {
-                let message = format!(
-                    "{:?} is no name for a host; expected a letter, then letters, digits, - and _",
-                    group.name
-                );
-                return Err(Fault::at([&"network", &kind, &side, &i, &"name"], message));
-            }
+            check_name(&group.name)
+                .map_err(|message| Fault::at([&"network", &kind, &side, &i, &"name"], message))?;
             let count = u64::from(group.count.unwrap_or(1));
             hosts += count;
             if count == 0 || hosts > MAX_HOSTS {
                 let message = out_of_bounds(count, hosts, MAX_HOSTS, "hosts");
                 return Err(Fault::at([&"network", &kind, &side, &i, &"count"], message));
             }
-            for name in hosts_named(group).chain(group.count.map(|_| group.name.clone())) {
+            for name in Named::of(group).hosts().chain(group.count.map(|_| group.name.clone())) {
                 if !names.insert(name.clone()) {
                     let message = format!("there are two hosts called {name:?}; rename a group");
                     return Err(Fault::at([&"network", &kind, &side, &i, &"name"], message));
                 }
             }
         }
+    }
+    if hosts < 2 {
+        return Err(Fault::at([&"network"], "one host alone; expected at least two".into()));
+    }
+    Ok(())
+}
+
+fn check_name(name: &str) -> Result<(), String> {
+    let well_formed = name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    if well_formed {
+        return Ok(());
+    }
+    Err(format!("{name:?} is no name for a host; expected a letter, then letters, digits, - and _"))
+}
+
+fn check_leaf_spine(fabric: &LeafSpine) -> Result<(), Fault> {
+    const KIND: &str = "leaf-spine";
+    check_name(&fabric.hosts.name)
+        .map_err(|message| Fault::at([&"network", &KIND, &"hosts", &"name"], message))?;
+    for (field, count) in [("leaves", fabric.leaves), ("spines", fabric.spines)] {
+        if !(1..=4_096).contains(&count) {
+            let message = format!("{count} is out of range; expected 1 to 4096");
+            return Err(Fault::at([&"network", &KIND, &field], message));
+        }
+    }
+    let count = u64::from(fabric.hosts.count.unwrap_or(1));
+    let hosts = count * u64::from(fabric.leaves);
+    if count == 0 || hosts > MAX_HOSTS {
+        let message = out_of_bounds(count, hosts, MAX_HOSTS, "hosts");
+        return Err(Fault::at([&"network", &KIND, &"hosts", &"count"], message));
     }
     if hosts < 2 {
         return Err(Fault::at([&"network"], "one host alone; expected at least two".into()));
@@ -271,7 +299,19 @@ fn check_traffic(scenario: &Scenario, net: &Topology) -> Result<(), Fault> {
         };
         let (from, to) = (hosts("from", &traffic.from)?, hosts("to", &traffic.to)?);
         let to_itself = from.iter().filter(|host| to.binary_search(host).is_ok()).count();
-        let pairs = (from.len() * to.len() - to_itself) as u64;
+        let pairs = match traffic.fan_out {
+            None => (from.len() * to.len() - to_itself) as u64,
+            Some(fan_out) => {
+                if fan_out == 0 || fan_out as usize > to.len() {
+                    let most = to.len();
+                    let message = format!(
+                        "{fan_out} is out of range; expected 1 to {most}, the hosts of `to`"
+                    );
+                    return Err(Fault::at([&"traffic", &i, &"fan_out"], message));
+                }
+                (from.len() * fan_out as usize) as u64
+            }
+        };
         if pairs == 0 {
             let message = format!("{:?} would send to itself; expected another host", traffic.to);
             return Err(Fault::at([&"traffic", &i, &"to"], message));
