@@ -100,6 +100,9 @@ class Scenario:
     def check(self, scheme: str) -> None:
         """Raises what `run` would refuse before simulating anything."""
 
+    def warnings(self, scheme: str) -> list[str]:
+        """What the network lacks that the scheme needs, and the setting that would supply it."""
+
 @final
 class Column:
     """One column of a table."""

@@ -116,6 +116,7 @@ def run(
     """Simulate a scenario once per scheme, compare them, and write tables and figures."""
     chosen = _load(scenario, assignments)
     schemes = experiment.check_schemes(chosen, cc or None)
+    _warn(chosen, schemes)
     traces = experiment.check_traces(trace or ())
     directory = Path("results") / chosen.name if out is None else out
     store.check(directory)
@@ -169,6 +170,7 @@ def check_scenario(file: _Scenario) -> None:
     """Check a scenario, with every scheme that it names, without running it."""
     scenario = experiment.load(file)
     schemes = experiment.check_schemes(scenario)
+    _warn(scenario, schemes)
     print(f"{file}: good, {scenario.duration_s * 1e3:g} ms of {', '.join(schemes)}")
 
 
@@ -181,6 +183,12 @@ def scenario_schema() -> None:
 def _load(scenario: str, assignments: list[str] | None) -> Scenario:
     chosen = experiment.load(scenario)
     return chosen.with_set(*assignments) if assignments else chosen
+
+
+def _warn(scenario: Scenario, schemes: Sequence[str]) -> None:
+    for scheme in schemes:
+        for text in scenario.warnings(scheme):
+            print(f"warning: {text}", file=sys.stderr)
 
 
 def _fail(error: IncastError | typer.TyperException) -> int:

@@ -27,9 +27,11 @@ _COLUMNS = (
     ("queue\nmean KB", "queue_mean_kb"),
     ("queue\np99 KB", "queue_p99_kb"),
     ("PFC\npauses", "pfc_pauses"),
+    ("ECN\nmarks", "ecn_marks"),
     ("drops", "drops"),
     ("Jain\nindex", "jain_index"),
 )
+_ONLY_WHERE_USED = {"pfc_pauses", "ecn_marks"}
 _RATIO_NAMES = {"rtt_mean_us": "Mean RTT", "rtt_p99_us": "p99 RTT"}
 
 
@@ -48,12 +50,17 @@ def print_comparison(out: Console, result: Result) -> None:
     """The table of all schemes, then the ratios between them against the published ones."""
     grid = _grid(out)
     grid.add_column("scheme")
-    for heading, _ in _COLUMNS:
-        grid.add_column(heading, justify="right")
     rows = result.to_dict()["runs"]
+    columns = [
+        (heading, key)
+        for heading, key in _COLUMNS
+        if key not in _ONLY_WHERE_USED or any(row["measured"][key] for row in rows)
+    ]
+    for heading, _ in columns:
+        grid.add_column(heading, justify="right")
     for row in rows:
         name = row["scheme"] if row["complete"] else f"{row['scheme']} *"
-        cells = (_cell(key, row["measured"], row["published"]) for _, key in _COLUMNS)
+        cells = (_cell(key, row["measured"], row["published"]) for _, key in columns)
         grid.add_row(name, *cells)
     _say(out, f"{result.scenario.title or result.scenario.name} (seed {result.seed})", style="bold")
     out.print()
@@ -95,11 +102,11 @@ def print_written(out: Console, written: Written) -> None:
 def print_algorithms(out: Console, algorithms: Iterable[Algorithm]) -> None:
     """One line for each algorithm."""
     grid = _grid(out, wrap=True)
-    for heading in ("algorithm", "presets", "signal", "summary"):
+    for heading in ("algorithm", "kind", "signal", "needs", "source"):
         grid.add_column(heading)
     for algorithm in algorithms:
-        presets = "\n".join(preset.name for preset in algorithm.presets)
-        grid.add_row(algorithm.name, presets, algorithm.signal, algorithm.summary)
+        cells = (algorithm.kind, algorithm.signal, algorithm.needs, algorithm.source)
+        grid.add_row(algorithm.name, *cells)
     out.print(grid)
 
 

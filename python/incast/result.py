@@ -34,6 +34,11 @@ class Result:
             run.complete for run in self.runs.values()
         )
 
+    @property
+    def warnings(self) -> list[str]:
+        """What the network lacks that a scheme needs: such a scheme runs but cannot do its work."""
+        return [text for scheme in self.schemes for text in self.scenario.warnings(scheme)]
+
     @cached_property
     def summary(self) -> pl.DataFrame:
         """One row for each scheme: what was measured and, where there is any, what was published.
@@ -88,6 +93,7 @@ class Result:
             "duration_s": self.scenario.duration_s,
             "complete": self.complete,
             "schemes": list(self.schemes),
+            "warnings": self.warnings,
             "runs": self._rows(),
             "ratios": [
                 {

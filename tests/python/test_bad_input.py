@@ -50,7 +50,7 @@ to = "server"
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["run", "incats"], "did you mean incast?"),
+        (["run", "incats"], "did you mean incast or"),
         (["run", "no-such.toml"], "no-such.toml"),
         (["run", "."], "."),
         (["run", "incast", "--cc", "timly"], "timely"),

@@ -127,8 +127,14 @@ def test_without_arguments_the_help_is_shown(command: Command) -> None:
 
 def test_algorithms_lists_every_algorithm(command: Command) -> None:
     out = command("algorithms").out
+    joined = " ".join(out.split())
     for algorithm in incast.algorithms():
-        assert algorithm.name in out
+        (line,) = (line for line in out.splitlines() if line.startswith(f"{algorithm.name} "))
+        assert algorithm.kind in line.split()
+        # Long cells are wrapped: their first words stand in the line.
+        for text in (algorithm.signal, algorithm.needs, algorithm.source):
+            assert text.split()[0] in joined
+            assert text.split()[0] in line
 
 
 def test_algorithms_shows_every_parameter(command: Command) -> None:

@@ -84,6 +84,12 @@ impl Scenario {
         self.document.scenario().scheme(scheme).map(drop).map_err(raise)
     }
 
+    fn warnings(&self, scheme: &str) -> PyResult<Vec<String>> {
+        let scenario = self.document.scenario();
+        let resolved = scenario.scheme(scheme).map_err(raise)?;
+        Ok(scenario.warnings(scheme, &resolved))
+    }
+
     fn __repr__(&self) -> String {
         format!("Scenario({:?})", self.document.name())
     }
