@@ -4,9 +4,9 @@ import json
 from collections.abc import Callable
 
 import pytest
-from conftest import Finished
 
 import incast
+from conftest import Finished
 
 Command = Callable[..., Finished]
 
