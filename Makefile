@@ -41,8 +41,8 @@ check: setup  ## formatting, lints, types and documentation, of Rust and of Pyth
 
 test-rust: setup  ## the Rust tests
 	cargo test --workspace --locked
-	@# The same bytes in a release build: the golden table again.
-	cargo test --release -p incast-sim --test determinism --locked
+	@# The same bytes in a release build: the golden tables again.
+	cargo test --release -p incast-sim --test determinism --test golden --locked
 
 test-python: setup  ## the Python tests
 	$(BIN)/pytest

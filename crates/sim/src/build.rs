@@ -310,6 +310,7 @@ fn endpoint(scenario: &Scenario, line_rate: Rate, scheme: Scheme, seed: u64) -> 
         header: transport.header,
         line_rate,
         ack_turnaround: transport.ack_turnaround,
+        ack_jitter: transport.jitter(scheme.transport),
         rto_initial,
         rto_min,
         rto_max,

@@ -3,9 +3,8 @@
 mod common;
 
 use std::fmt::Write as _;
-use std::path::Path;
 
-use common::{ALL_TRACES, document, run_with};
+use common::{ALL_TRACES, assert_golden, document, run_with};
 use incast_sim::scenario::Document;
 use incast_sim::{Report, Simulation, TraceConfig, Values};
 
@@ -234,28 +233,5 @@ fn golden_text() -> String {
 
 #[test]
 fn golden_incast_is_the_same_in_every_build() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/incast-short.txt");
-    let text = golden_text();
-    if std::env::var_os("INCAST_UPDATE_GOLDEN").is_some() {
-        std::fs::write(&path, &text).unwrap();
-        return;
-    }
-    let golden = std::fs::read_to_string(&path).unwrap_or_default();
-    let differences: Vec<_> = golden
-        .lines()
-        .map(Some)
-        .chain(std::iter::repeat(None))
-        .zip(text.lines().map(Some).chain(std::iter::repeat(None)))
-        .take(golden.lines().count().max(text.lines().count()))
-        .filter(|(golden, now)| golden != now)
-        .map(|(golden, now)| format!("- {}\n+ {}", golden.unwrap_or(""), now.unwrap_or("")))
-        .collect();
-    assert!(
-        differences.is_empty(),
-        "the results are not those of {}:\n{}\nIf that is meant, renew the file with\n\
-         INCAST_UPDATE_GOLDEN=1 cargo test -p incast-sim --test determinism golden\n\
-         and say in the commit why the figures moved.",
-        path.display(),
-        differences.join("\n")
-    );
+    assert_golden("incast-short.txt", "determinism", &golden_text());
 }

@@ -21,6 +21,9 @@ pub struct Config {
     pub line_rate: Rate,
     /// From the arrival of what is acknowledged to its ACK leaving.
     pub ack_turnaround: Span,
+    /// And up to this much more, at random: what software takes is never the same. It keeps flows
+    /// from falling into step, which exactly equal delays make them do.
+    pub ack_jitter: Span,
     /// Retransmission timeout before the first RTT sample.
     pub rto_initial: Span,
     /// Least retransmission timeout.
@@ -47,6 +50,7 @@ impl Default for Config {
             header: Bytes::new(40),
             line_rate: Rate::from_gbps(10),
             ack_turnaround: Span::from_us(1),
+            ack_jitter: Span::ZERO,
             rto_initial: Span::from_ms(16),
             rto_min: Span::from_ms(4),
             rto_max: Span::from_secs(1),

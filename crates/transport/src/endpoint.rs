@@ -5,6 +5,9 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use incast_cc::{AnyControl, CongestionControl, Flow, Hop, Rate, RttSample, Span, Time};
 
+use rand_core::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
 use crate::config::Config;
 use crate::pacing::PacingEngine;
 use crate::packet::{Body, Packet};
@@ -309,6 +312,8 @@ pub struct Endpoint<C = AnyControl> {
     /// Payload of streams that waits in the NIC.
     nic_backlog: u64,
     events: VecDeque<Event>,
+    /// Of jitter.
+    random: Pcg64Mcg,
     /// What the receiver says about the packet in hand.
     answers: Vec<Body>,
     messages: Vec<Delivered>,
@@ -324,6 +329,7 @@ impl<C: CongestionControl> Endpoint<C> {
             panic!("{error}");
         }
         Self {
+            random: Pcg64Mcg::seed_from_u64(config.seed),
             config,
             start,
             connections: Vec::new(),
@@ -498,7 +504,12 @@ impl<C: CongestionControl> Endpoint<C> {
 
     fn reply(&mut self, now: Time, index: u32, report: Report<'_>) {
         let Connection { peer, role, .. } = self.connections[index as usize];
-        let ready_at = now + self.config.ack_turnaround;
+        let mut ready_at = now + self.config.ack_turnaround;
+        if !self.config.ack_jitter.is_zero() {
+            let late = self.random.next_u64() % (self.config.ack_jitter.as_ps() + 1);
+            let last = self.replies.back().map_or(Time::ZERO, |&(at, _)| at);
+            ready_at = (ready_at + Span::from_ps(late)).max(last); // ACKs do not overtake each other
+        }
         for body in self.answers.drain(..) {
             let echoes = matches!(body, Body::Ack(_) | Body::SegmentAck(_));
             let hops = if echoes { report.hops.into() } else { Box::default() };

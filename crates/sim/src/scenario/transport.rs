@@ -36,6 +36,12 @@ pub struct Transport {
     #[serde(deserialize_with = "quantity::time")]
     #[schemars(with = "String")]
     pub ack_turnaround: Span,
+    /// And up to this much more, at random, as software takes: without it, flows with equal delays fall
+    /// into step, and a drop-tail queue serves one and starves the others. Nothing for messages,
+    /// which NICs acknowledge, 1 us for streams, unless set.
+    #[serde(deserialize_with = "quantity::optional_time")]
+    #[schemars(with = "Option<String>")]
+    pub ack_jitter: Option<Span>,
     /// Retransmission timeout before the first RTT sample; 16 ms, unless the stream's preset says
     /// otherwise.
     #[serde(deserialize_with = "quantity::optional_duration")]
@@ -68,6 +74,7 @@ impl Default for Transport {
             ack: Bytes::new(64),
             ack_priority: true,
             ack_turnaround: Span::from_us(1),
+            ack_jitter: None,
             rto_initial: None,
             rto_min: None,
             rto_max: None,
@@ -228,6 +235,14 @@ impl Transport {
             self.rto_min.unwrap_or(min),
             self.rto_max.unwrap_or(max),
         ]
+    }
+
+    /// The most that an ACK of `kind` takes beyond `ack_turnaround`.
+    pub(crate) fn jitter(&self, kind: TransportKind) -> Span {
+        self.ack_jitter.unwrap_or(match kind {
+            TransportKind::Message => Span::ZERO,
+            TransportKind::Stream => Span::from_us(1),
+        })
     }
 
     /// The largest payload of a stream's segment.

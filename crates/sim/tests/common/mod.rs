@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+use std::path::{Path, PathBuf};
+
 use incast_sim::scenario::Document;
 use incast_sim::{Report, Simulation, Table, TraceConfig, Values};
 
@@ -10,6 +12,46 @@ pub(crate) const ALL_TRACES: TraceConfig = TraceConfig { queues: true, flows: tr
 /// Reads a scenario that must be right.
 pub(crate) fn document(text: &str) -> Document {
     Document::parse(text.to_owned(), "test.toml").unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// A file of the repository.
+pub(crate) fn repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
+/// A scenario that ships, with values changed.
+pub(crate) fn shipped(name: &str, assignments: &[&str]) -> Document {
+    let path = repository(&format!("scenarios/{name}.toml"));
+    let document = Document::load(&path).and_then(|document| document.with_set(assignments));
+    document.unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Compares `text` with a file under tests/golden, or renews the file; `test` names the test binary.
+pub(crate) fn assert_golden(file: &str, test: &str, text: &str) {
+    let path = repository("tests/golden").join(file);
+    if std::env::var_os("INCAST_UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, text).unwrap();
+        return;
+    }
+    let golden = std::fs::read_to_string(&path).unwrap_or_default();
+    let endless = |text: &'_ str| {
+        let lines: Vec<_> = text.lines().map(str::to_owned).collect();
+        lines.into_iter().chain(std::iter::repeat(String::new()))
+    };
+    let differences: Vec<_> = endless(&golden)
+        .zip(endless(text))
+        .take(golden.lines().count().max(text.lines().count()))
+        .filter(|(golden, now)| golden != now)
+        .map(|(golden, now)| format!("- {golden}\n+ {now}"))
+        .collect();
+    assert!(
+        differences.is_empty(),
+        "the results are not those of {}:\n{}\nIf that is meant, renew the file with\n\
+         INCAST_UPDATE_GOLDEN=1 cargo test -p incast-sim --test {test} golden\n\
+         and say in the commit why the figures moved.",
+        path.display(),
+        differences.join("\n")
+    );
 }
 
 /// Runs a scenario to its end. Whatever the run is about, the books must balance.
