@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)))
 _FILLS = ("full", "left", "bottom", "right", "top", "none", "full")  # of markers
+_FEW = 3  # schemes that have a column of the legend each
 _MUTED = "0.35"
 _WIDTH = 7.0  # inches; the height follows from what is shown
 
@@ -113,6 +114,9 @@ def queue(result: "Result") -> Figure:
     if port is None:
         return _nothing(figure, axes, "no queues recorded")
     axes.set(xlabel="time (ms)", ylabel=f"queue at {port} (KB)")
+    few = len(result.runs) <= _FEW
+    if not few:
+        axes.set_title("lines: mean, bands: up to maximum", fontsize="small")
     for scheme, style, series in _each(result, "series_queues"):
         binned = _binned(
             series.filter(pl.col("port") == port),
@@ -122,10 +126,10 @@ def queue(result: "Result") -> Figure:
         )
         time_ms = binned["time_ms"].to_numpy()
         mean, highest = binned["queue_mean_kb"].to_numpy(), binned["queue_max_kb"].to_numpy()
-        axes.plot(time_ms, mean, label=f"{scheme}: mean", **style)
+        axes.plot(time_ms, mean, label=f"{scheme}: mean" if few else scheme, **style)
         axes.fill_between(
             time_ms, mean, highest, color=style["color"], alpha=0.18, linewidth=0,
-            label=f"{scheme}: up to maximum",
+            label=f"{scheme}: up to maximum" if few else None,
         )  # fmt: skip
     axes.set_ylim(0, axes.get_ylim()[1] * 1.08)  # room for the words above the lines
     axes.margins(x=0.01)
@@ -198,7 +202,8 @@ def _each(result: "Result", table: str) -> Iterator[tuple[str, dict[str, Any], p
         if not own.is_empty():
             style = {
                 "color": _COLOURS[index % len(_COLOURS)],
-                "linestyle": _LINES[index % len(_LINES)],
+                # Beyond the number of colours, each comes with another line.
+                "linestyle": _LINES[(index + index // len(_COLOURS)) % len(_LINES)],
             }
             yield scheme, style, own
 
@@ -245,8 +250,10 @@ def _title(result: "Result") -> str:
 
 def _legend(figure: Figure, axes: Axes, result: "Result") -> None:
     """Below the axes, where it covers nothing; a column for each scheme while there are few."""
-    columns = min(len(result.runs), 3)
+    columns = min(len(result.runs), _FEW)
     handles, labels = axes.get_legend_handles_labels()
+    if len(result.runs) > _FEW and len(handles) == len(result.runs):
+        columns = min(5, -(-len(handles) // 2))
     if len(result.runs) == columns:
         entries = list(zip(handles, labels, strict=True))
         groups = [

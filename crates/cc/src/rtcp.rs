@@ -177,6 +177,11 @@ impl Configurable for Rtcp {
             values: &[("alpha", "1000")],
         },
         Preset {
+            name: "ns3-calibrated",
+            source: "over-subscription, with the units that meet the delays of Table II here",
+            values: &[("alpha", "1000"), ("delay_unit", "80ms"), ("queue_unit", "1500B")],
+        },
+        Preset {
             name: "ns3-incast",
             source: "the ns-3 incast of 95 to 1; its initial window of 2 segments is the transport's",
             values: &[("alpha", "5000")],

@@ -109,7 +109,7 @@ pub struct Stream {
     pub sack: Option<bool>,
     /// Tail-loss probes.
     pub tail_loss_probe: Option<bool>,
-    /// Segments that one ACK waits for; 1 acknowledges each.
+    /// Segments that one ACK waits for; 1 acknowledges each. 2, but 1 for algorithms that need INT.
     pub delayed_ack: Option<u32>,
     /// How long an ACK waits at most.
     #[serde(deserialize_with = "quantity::optional_duration")]
@@ -265,6 +265,7 @@ impl Transport {
             StreamPreset::Ns3 => (200_000, kib(128), kib(128), mss, Bytes::MAX, false),
         };
         let needs_marks = algorithm.info().needs.contains(&Need::Ecn);
+        let needs_stamps = algorithm.info().needs.contains(&Need::Telemetry);
         let (ect, echo) = match stream.ecn {
             Ecn::Auto => (needs_marks, EcnEcho::Exact),
             Ecn::Off => (false, EcnEcho::Exact),
@@ -275,7 +276,8 @@ impl Transport {
             mss,
             sack: stream.sack.unwrap_or(true),
             tail_loss_probe: stream.tail_loss_probe.unwrap_or(probe),
-            delayed_ack: stream.delayed_ack.unwrap_or(2),
+            // HPCC reacts to each packet's stamps.
+            delayed_ack: stream.delayed_ack.unwrap_or(if needs_stamps { 1 } else { 2 }),
             delayed_ack_timeout: stream.delayed_ack_timeout.unwrap_or(Span::from_us(ack_us)),
             initial_window: mss * u64::from(stream.initial_window.unwrap_or(10)),
             slow_start_limit: stream.slow_start_limit.unwrap_or(match stream.preset {
