@@ -13,8 +13,29 @@ pub(crate) const ACK_CLASS: u8 = 1;
 pub(crate) const PFC_FRAME_BYTES: u16 = 64;
 
 /// What switches have stamped into a packet. It travels beside its frame, in a queue of its own wherever
-/// frames queue, so that frames without it, nearly all, stay small.
-pub(crate) type Stamps = Vec<Hop>;
+/// frames queue, so that frames without it, nearly all, stay small and cost nothing.
+#[derive(Debug, Default)]
+#[expect(clippy::box_collection, reason = "one word where there are none")]
+pub(crate) struct Stamps(Option<Box<Vec<Hop>>>);
+
+impl Stamps {
+    pub(crate) const NONE: Self = Self(None);
+
+    pub(crate) fn push(&mut self, hop: Hop) {
+        self.0.get_or_insert_default().push(hop);
+    }
+
+    #[inline]
+    pub(crate) fn hops(&self) -> &[Hop] {
+        self.0.as_ref().map_or(&[], |hops| hops)
+    }
+}
+
+impl From<Box<[Hop]>> for Stamps {
+    fn from(hops: Box<[Hop]>) -> Self {
+        if hops.is_empty() { Self::NONE } else { Self(Some(Box::new(hops.into()))) }
+    }
+}
 
 /// One packet on its way. 56 bytes, so that with its time of arrival it fills a cache line.
 #[derive(Clone, Copy, Debug)]

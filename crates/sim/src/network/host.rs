@@ -158,7 +158,7 @@ impl Host {
             return self.work(now, links, calendar);
         }
         self.received.add(frame.wire);
-        let report = Report { marked: frame.is_marked(), hops: stamps, truth };
+        let report = Report { marked: frame.is_marked(), hops: stamps.hops(), truth };
         if self.endpoint.handle(now, &frame.packet, report) {
             self.work(now, links, calendar);
         }
@@ -229,7 +229,7 @@ impl Host {
         if wire.telemetry {
             frame.stamp();
         }
-        Some((frame, Stamps::new()))
+        Some((frame, Stamps::NONE))
     }
 
     #[inline]

@@ -110,7 +110,7 @@ impl Link {
 
     #[inline]
     fn stamps_of(&mut self, frame: &Frame) -> Stamps {
-        if frame.is_stamped() { self.stamps.pop_front().unwrap_or_default() } else { Stamps::new() }
+        if frame.is_stamped() { self.stamps.pop_front().unwrap_or_default() } else { Stamps::NONE }
     }
 
     /// The next frame that has arrived before `now`.

@@ -117,7 +117,7 @@ impl Switch {
             return;
         }
         if let Some(frame) = port.next_pfc() {
-            port.transmitter.transmit(now, frame, Stamps::new(), links, calendar);
+            port.transmitter.transmit(now, frame, Stamps::NONE, links, calendar);
         } else if let Some((queued, mut stamps)) = port.dequeue(now) {
             port.stamp(now, &queued.frame, &mut stamps, links);
             port.transmitter.transmit(now, queued.frame, stamps, links, calendar);
