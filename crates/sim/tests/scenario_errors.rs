@@ -304,7 +304,7 @@ fn schemes_from_outside_are_checked_too() {
     for (scheme, says) in [
         ("timley", "unknown algorithm \"timley\"; did you mean \"timely\"?"),
         ("slwo", "unknown algorithm \"slwo\"; did you mean \"slow\"?"),
-        ("quic", "unknown algorithm \"quic\"; expected one of timely, "),
+        ("xxxxxx", "unknown algorithm \"xxxxxx\"; expected one of timely, "),
         ("timely:zhuu", "unknown preset \"zhuu\" of timely; did you mean \"zhu\"?"),
         ("timely:", "unknown preset \"\" of timely; expected one of authors-snippet, zhu, erpc"),
         ("", "unknown algorithm \"\"; expected one of"),
