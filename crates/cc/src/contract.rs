@@ -31,7 +31,7 @@
 //!   [`on_spurious_loss`](CongestionControl::on_spurious_loss) first; it is in `delivered` of the ACK
 //!   that follows, not in its `bytes`. No loss and no spurious loss is of nothing.
 //! * **Sending.** The next burst leaves when the pacer lets it, and either it fits (`in_flight + burst
-//!   <= cwnd`) or nothing is in flight. The carrier never changes an algorithm's window itself: no
+//!   <= cwnd`) or nothing is in flight that could be answered before it. The carrier never changes an algorithm's window itself: no
 //!   inflation in recovery, no reset after idling.
 //! * Where the carrier replaces the signal (an oracle, added noise), `rtt`, `srtt`, `min_rtt` and
 //!   `one_way` all tell of the replaced one.

@@ -28,7 +28,8 @@
 //! * A loss that a tail-loss probe itself repaired is not told to the algorithm.
 //! * No F-RTO: a false timeout shows when what was declared lost is acknowledged before it was sent
 //!   again, or sooner after that than any RTT.
-//! * Connections are open from the start; windows are not reset after idling (RFC 5681, section 4.1),
+//! * Connections are open from the start unless `handshake` is set, which costs the exchange before the first
+//!   segment and gives the first RTT; they are never closed. Windows are not reset after idling (RFC 5681, section 4.1),
 //!   unless the algorithm does.
 
 mod config;

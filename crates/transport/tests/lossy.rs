@@ -259,7 +259,8 @@ impl World {
                     u64::from(data.payload) + HEADER
                 }
                 Body::Segment(segment) => {
-                    assert!((1..=PAYLOAD).contains(&u64::from(segment.payload)), "{segment:?}");
+                    let least = u64::from(!segment.opens);
+                    assert!((least..=PAYLOAD).contains(&u64::from(segment.payload)), "{segment:?}");
                     u64::from(segment.payload) + HEADER
                 }
                 Body::Ack(_) | Body::Nack(_) | Body::SegmentAck(_) | Body::Notification => ACK,
@@ -411,19 +412,20 @@ fn wire(reorders: bool) -> impl Strategy<Value = Wire> {
 
 fn stream() -> impl Strategy<Value = stream::Config> {
     let buffer = prop_oneof![1 => Just(PAYLOAD), 4 => PAYLOAD..300_000].prop_map(Bytes::new);
-    let switches = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    let switches = prop::array::uniform5(any::<bool>());
     let tso = prop_oneof![Just(PAYLOAD), Just(16_000)].prop_map(Bytes::new);
     let queue = prop_oneof![Just(Bytes::MAX), Just(Bytes::new(1)), Just(Bytes::new(10_000))];
     let pace = prop_oneof![Just(None), Just(Some(120))];
     (switches, 1_u32..4, 1_u64..2_000, buffer.clone(), buffer, tso, queue, pace).prop_map(
         |(switches, delayed_ack, timeout, send_buffer, receive_buffer, tso, queue, pace)| {
-            let (sack, tail_loss_probe, ect, exact) = switches;
+            let [sack, tail_loss_probe, ect, exact, handshake] = switches;
             stream::Config {
                 mss: Bytes::new(PAYLOAD),
                 sack,
                 tail_loss_probe,
                 delayed_ack,
                 delayed_ack_timeout: Span::from_us(timeout),
+                handshake,
                 initial_window: Bytes::from_kb(10),
                 slow_start_limit: u32::MAX,
                 send_buffer,

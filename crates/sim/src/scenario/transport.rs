@@ -115,6 +115,9 @@ pub struct Stream {
     #[serde(deserialize_with = "quantity::optional_duration")]
     #[schemars(with = "Option<String>")]
     pub delayed_ack_timeout: Option<Span>,
+    /// Whether a connection is opened by an exchange before its first segment; only in the preset `ns-3`
+    /// if absent.
+    pub handshake: Option<bool>,
     /// Segments that may be sent before the first ACK.
     pub initial_window: Option<u32>,
     /// Segments by which one ACK lets a window grow in slow start at most (RFC 3465's L): 1 in the preset
@@ -279,6 +282,7 @@ impl Transport {
             // HPCC reacts to each packet's stamps.
             delayed_ack: stream.delayed_ack.unwrap_or(if needs_stamps { 1 } else { 2 }),
             delayed_ack_timeout: stream.delayed_ack_timeout.unwrap_or(Span::from_us(ack_us)),
+            handshake: stream.handshake.unwrap_or(stream.preset == StreamPreset::Ns3),
             initial_window: mss * u64::from(stream.initial_window.unwrap_or(10)),
             slow_start_limit: stream.slow_start_limit.unwrap_or(match stream.preset {
                 StreamPreset::Datacenter | StreamPreset::Linux => u32::MAX,

@@ -16,6 +16,8 @@ pub struct Config {
     pub delayed_ack: u32,
     /// How long it waits at most.
     pub delayed_ack_timeout: Span,
+    /// Whether a connection is opened by an exchange before its first segment.
+    pub handshake: bool,
     /// What an algorithm may send before the first ACK.
     pub initial_window: Bytes,
     /// Segments by which one ACK may let a window grow in slow start (RFC 3465's L).
@@ -56,6 +58,7 @@ impl Default for Config {
             tail_loss_probe: true,
             delayed_ack: 2,
             delayed_ack_timeout: Span::from_us(500),
+            handshake: false,
             initial_window: Bytes::new(14_600),
             slow_start_limit: u32::MAX,
             send_buffer: Bytes::from_kb(4_000),

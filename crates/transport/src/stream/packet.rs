@@ -15,6 +15,8 @@ pub struct Segment {
     pub ect: bool,
     /// The sender has reduced its window: answers a classic ECN echo (RFC 3168).
     pub cwr: bool,
+    /// Opens the connection, without payload (SYN).
+    pub opens: bool,
 }
 
 impl Segment {
@@ -55,4 +57,6 @@ pub struct Ack {
     pub ece: bool,
     /// Whether a segment has told the receiver nothing new since the last ACK: a duplicate (RFC 2883).
     pub duplicate: bool,
+    /// Answers the segment that opened the connection (SYN-ACK).
+    pub opens: bool,
 }

@@ -62,6 +62,9 @@ impl Receiver {
         mut reply: impl FnMut(Ack),
         mut deliver: impl FnMut(Delivered),
     ) {
+        if segment.opens {
+            return reply(Ack { opens: true, ..self.ack(config) });
+        }
         if config.echo == EcnEcho::Exact
             && marked != std::mem::replace(&mut self.ce, marked)
             && self.unacknowledged > 0
@@ -156,6 +159,7 @@ impl Receiver {
             arrived_ns: self.arrived_ns,
             ece: self.ece,
             duplicate: std::mem::take(&mut self.duplicate),
+            opens: false,
         }
     }
 }

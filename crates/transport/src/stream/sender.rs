@@ -28,6 +28,7 @@ pub struct Sender<C> {
     messages: VecDeque<Message>,
     /// Payload posted in all; [`None`] once a message has no end.
     posted: Option<Bytes>,
+    opening: Opening,
     /// The next byte that has not been sent.
     next: u64,
     /// The first byte that has not been acknowledged.
@@ -71,6 +72,19 @@ struct Message {
     read: u64,
 }
 
+/// Whether the peer has agreed to the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Opening {
+    /// It has not been asked.
+    No,
+    /// It was asked at this time; how often before, and whether the question has left the NIC.
+    Asked {
+        at: Time,
+        before: u32,
+    },
+    Done,
+}
+
 /// What one ACK says has arrived that was not known to have.
 #[derive(Default)]
 struct News {
@@ -96,6 +110,7 @@ impl<C: CongestionControl> Sender<C> {
             pacer: Pacer::default(),
             messages: VecDeque::new(),
             posted: Some(Bytes::ZERO),
+            opening: if config.stream.handshake { Opening::No } else { Opening::Done },
             next: 0,
             acknowledged: 0,
             window_end: config.stream.receive_buffer.get().min(u64::from(u32::MAX)),
@@ -154,7 +169,37 @@ impl<C: CongestionControl> Sender<C> {
         self.posted = self.posted.zip(size).map(|(posted, size)| posted + size);
         self.rate.on_demand(now, size);
         self.messages.push_back(Message { remaining: bytes, read });
+        if self.opening == Opening::No {
+            self.ask(now, 0);
+        }
         self.fill(now, config);
+    }
+
+    /// Asks the peer for the connection.
+    fn ask(&mut self, now: Time, before: u32) {
+        self.opening = Opening::Asked { at: now, before };
+        self.next_at = self.next_at.max(now);
+        self.outbox.push_back(Segment {
+            sequence: 0,
+            read: 0,
+            payload: 0,
+            ends_message: false,
+            ect: false,
+            cwr: false,
+            opens: true,
+        });
+    }
+
+    /// The peer has agreed. The exchange gives the first RTT, unless it is unclear which question was
+    /// answered.
+    fn opened(&mut self, now: Time, config: &Config) {
+        if let Opening::Asked { at, before } = self.opening {
+            if before == 0 {
+                self.rtt.sample(at, now, config.line_rate.time_for(config.header));
+            }
+            self.opening = Opening::Done;
+            self.fill(now, config);
+        }
     }
 
     // What may be sent.
@@ -182,7 +227,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The payload of the burst that may be given to the NIC now, or at its time if it is paced.
     fn next_burst(&self, config: &Config) -> Option<Bytes> {
-        if self.queued >= config.stream.small_queue.get() {
+        if self.opening != Opening::Done || self.queued >= config.stream.small_queue.get() {
             return None;
         }
         let bytes = self.waiting(config);
@@ -295,6 +340,7 @@ impl<C: CongestionControl> Sender<C> {
             ends_message: record.ends_message,
             ect: config.stream.ect,
             cwr,
+            opens: false,
         });
     }
 
@@ -330,6 +376,10 @@ impl<C: CongestionControl> Sender<C> {
         report: Report<'_>,
         nic_backlog: u64,
     ) -> (Option<Sample>, u32) {
+        if ack.opens {
+            self.opened(now, config);
+            return (None, 0);
+        }
         self.window_end = self.window_end.max(ack.sequence + u64::from(ack.window));
         let was_limited = self.waiting(config);
         let progress = ack.sequence > self.acknowledged;
@@ -551,6 +601,9 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     fn timeout_at(&self) -> Option<Time> {
+        if let Opening::Asked { at, before } = self.opening {
+            return self.outbox.is_empty().then(|| at + self.rtt.rto(before));
+        }
         let waits = !self.board.is_empty() && self.outbox.is_empty();
         waits.then(|| self.timer_from + self.rtt.rto(self.backoff))
     }
@@ -577,7 +630,10 @@ impl<C: CongestionControl> Sender<C> {
     pub(crate) fn on_alarm(&mut self, now: Time, config: &Config) {
         self.rate.on_timer(now);
         if self.timeout_at().is_some_and(|at| at <= now) {
-            self.on_timeout(now);
+            match self.opening {
+                Opening::Asked { before, .. } => self.ask(now, before + 1),
+                _ => self.on_timeout(now),
+            }
         } else if self.probe_at(config).is_some_and(|at| at <= now) {
             self.probe(now, config);
         }
