@@ -265,3 +265,18 @@ fn window_is_kept_while_losses_are_repaired() {
     assert!(told.limited_acks > 100, "the window, not the application, held the data back");
     assert!(told.sent.last().unwrap().0.app_limited && !told.sent[0].0.app_limited);
 }
+
+#[test]
+fn a_window_that_a_loss_has_shrunk_below_incomplete_segments_does_not_stop_their_repair() {
+    // Two segments of 44 packets, one lost of each. The reports come when 43 + 43 packets = 125 KB that
+    // have arrived are still in flight by the books, and the window is down to 70 KB: no more than the
+    // two packets are missing, and nothing else will ever be answered.
+    let mut pair = Pair::with_limits(Limits::window(LARGEST_WINDOW), None);
+    for _ in 0..2 {
+        pair.post(Operation::Write { bytes: 64_000 });
+    }
+    pair.run(ms(2), DELAY, |_, packet, _| {
+        data(packet).is_some_and(|data| matches!(data.sequence, 3 | 50) && data.attempt == 0)
+    });
+    assert_eq!(pair.delivered.len(), 2, "both, well before a timeout of 4 ms");
+}

@@ -168,7 +168,9 @@ impl<C: CongestionControl> Sender<C> {
         let allowed = if self.backoff > 0 {
             !self.resend.is_empty() && !self.probing
         } else if let Some(&first) = self.resend.front() {
-            self.rate.admits(self.resend_bytes(first, config))
+            // What has arrived of incomplete segments is in flight by the books and can exceed a window
+            // that a loss has reduced: where no answer is due that could end this, nothing is in flight.
+            self.rate.admits(self.resend_bytes(first, config)) || !self.awaits_answer()
         } else if let Some(message) = self.messages.front() {
             let bytes = self.segment_bytes(message, config);
             let oldest = self.segments.front().map_or(self.next_sequence, |segment| segment.first);
