@@ -4,6 +4,7 @@ use incast_cc::{Bytes, Span};
 
 /// How a TCP behaves; what it shares with the message transport is in [`crate::Config`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "switches of TCP, independent of each other")]
 pub struct Config {
     /// Largest payload of a segment.
     pub mss: Bytes,

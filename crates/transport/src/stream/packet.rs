@@ -2,6 +2,7 @@
 
 /// Payload: a part of the stream that belongs to one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "the flags of a header")]
 pub struct Segment {
     /// Where in the stream it starts, in bytes from its beginning.
     pub sequence: u64,
