@@ -136,7 +136,9 @@ pub(crate) fn rounds_to_grow(
 ) -> Option<usize> {
     const ENOUGH: Bytes = Bytes::new(500);
     let mut carrier = Carrier::new(algorithm, flow);
-    steps.iter().for_each(|step| carrier.take(step));
+    for step in steps {
+        carrier.take(step);
+    }
     (0..10_000).find(|_| {
         carrier.send(16, Span::from_secs(1), false);
         carrier.deliver(usize::MAX, Path::queue(Span::ZERO));

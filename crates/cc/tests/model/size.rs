@@ -1,8 +1,9 @@
-//! A flow's state lies in an array of flows, whatever its algorithm: the largest one sets the stride.
+//! Flows lie in arrays whatever their algorithm, so the largest state of any is what each of them takes.
 
 use incast_cc::AnyControl;
 
+/// Ten cache lines: the intervals that the two PCCs monitor take six of them.
 #[test]
-fn no_control_is_larger_than_600_bytes() {
-    assert!(size_of::<AnyControl>() <= 600, "{} bytes", size_of::<AnyControl>());
+fn no_control_is_larger_than_640_bytes() {
+    assert!(size_of::<AnyControl>() <= 640, "{} bytes", size_of::<AnyControl>());
 }
