@@ -190,10 +190,7 @@ impl AllegroControl {
     /// The rate of the next monitor interval, if there is one to send before results come in.
     fn next_bps(&self) -> Option<f64> {
         match &self.phase {
-            Phase::Deciding(trials) => trials.next(self.prober.pending()).map(|higher| {
-                let epsilon = if higher { self.epsilon } else { -self.epsilon };
-                self.rate_bps * (1.0 + epsilon)
-            }),
+            Phase::Deciding(trials) => trials.next(self.prober.pending()),
             _ => (self.prober.pending() == 0).then_some(self.rate_bps),
         }
     }
@@ -220,7 +217,7 @@ impl AllegroControl {
                 }
             }
             Phase::Deciding(trials) => {
-                if trials.add(trial) {
+                if trials.add(trial.utility) {
                     let trials = *trials;
                     self.on_trials(&trials);
                 }
@@ -256,7 +253,10 @@ impl AllegroControl {
     }
 
     fn decide(&mut self) {
-        self.phase = Phase::Deciding(Trials::new(self.params.pairs, &mut self.prober.random));
+        let trial_bps = |epsilon| self.prober.clamp(self.rate_bps * (1.0 + epsilon));
+        let (high_bps, low_bps) = (trial_bps(self.epsilon), trial_bps(-self.epsilon));
+        let random = &mut self.prober.random;
+        self.phase = Phase::Deciding(Trials::new(self.params.pairs, high_bps, low_bps, random));
     }
 
     /// The step number `steps` of a move, from the rate of `best`.

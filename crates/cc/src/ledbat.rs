@@ -206,7 +206,8 @@ impl LedbatControl {
         let off_target = 1.0 - self.queueing_delay().as_ps() as f64 / self.target_ps;
         let (cwnd, mss) = (self.window.cwnd(), self.window.mss());
         let change = self.gain * off_target * ack.bytes.get() as f64 * mss as f64 / cwnd as f64;
-        let change = if Window::may_grow(ack) { change } else { change.min(0.0) };
+        let grows = Window::may_grow(ack);
+        let change = if grows { change } else { change.min(0.0) };
         let exact = cwnd as f64 + self.rest + change;
         let whole = libm::floor(exact.max(0.0));
         self.rest = (exact - whole).clamp(0.0, 1.0);
@@ -220,7 +221,9 @@ impl LedbatControl {
             let unit = self.segment.max(mss);
             next = next.min((before + Bytes::new(unit) * self.allowed_increase.into()).get());
         }
-        self.window.set_cwnd(next.max(self.least()));
+        // A window that a timeout has collapsed comes back to the least one as it grows.
+        let least = if grows { self.least() } else { self.least().min(cwnd) };
+        self.window.set_cwnd(next.max(least));
     }
 
     /// After a timeout the window may be below the least one, which a loss must not raise it to.
@@ -433,6 +436,10 @@ mod tests {
         assert_eq!(control.window.cwnd(), MSS);
         control.on_loss(&Loss { end: Bytes::new(31_000), next: Bytes::new(32_000), ..loss });
         assert_eq!(control.window.cwnd(), MSS, "the least window is no reason to grow");
+        let mut marked = ack(&control, Time::ZERO, 1, Span::from_us(10));
+        (marked.ce_bytes, marked.end) = (marked.bytes, Bytes::new(31_000));
+        control.on_ack(&marked);
+        assert_eq!(control.window.cwnd(), MSS, "nor on an ACK with marks");
         control.on_ack(&ack(&control, Time::ZERO, 1, Span::from_us(10)));
         assert_eq!(control.window.cwnd(), 2 * MSS, "but the law has it");
     }

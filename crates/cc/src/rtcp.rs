@@ -407,9 +407,13 @@ impl RtcpControl {
         self.state.count(&self.constants, wanted_q20, acked_q20);
     }
 
-    /// Sets the window within floor and ceiling.
-    fn step_to(&mut self, cwnd: u64, srtt: Span) {
+    /// Halves or doubles the window, within floor and ceiling.
+    fn step(&mut self, doubles: bool, srtt: Span) {
+        let before = self.window.cwnd();
+        let cwnd = if doubles { before * 2 } else { before / 2 };
         let floor = self.constants.floor_segments * self.window.mss();
+        // A loss may have left less than the floor, which halving must not raise.
+        let floor = if doubles { floor } else { floor.min(before) };
         let ceiling = match self.constants.ceiling {
             Ceiling::LineRate if !srtt.is_zero() => {
                 srtt.as_ps().min(1 << 43) / self.segment_ps * self.window.mss()
@@ -441,10 +445,9 @@ impl CongestionControl for RtcpControl {
             return;
         }
         self.stepped_in = ack.round;
-        if !self.state.may_double() {
-            self.step_to(self.window.cwnd() / 2, ack.srtt);
-        } else if Window::may_grow(ack) {
-            self.step_to(self.window.cwnd() * 2, ack.srtt);
+        let doubles = self.state.may_double();
+        if !doubles || Window::may_grow(ack) {
+            self.step(doubles, ack.srtt);
         }
     }
 

@@ -149,6 +149,8 @@ impl VegasControl {
     /// The decision at the end of a round, which `ack` ended.
     fn end_round(&mut self, ack: &Ack<'_>) {
         let segments = self.window.segments();
+        // A window that a timeout has collapsed is below the least, and is not raised by shrinking.
+        let least = (u64::from(self.min_window) * self.window.mss()).min(self.window.cwnd());
         self.diff = backlog(segments, ack.min_rtt.min(self.round_rtt), self.round_rtt);
         if self.rounding == Rounding::Up {
             self.diff = libm::ceil(self.diff);
@@ -159,11 +161,11 @@ impl VegasControl {
             let comparable = !(every_other && self.doubles);
             self.doubles = !(every_other && self.doubles);
             if comparable && self.diff > self.gamma {
-                self.window.set_segments((segments - self.diff).max(f64::from(self.min_window)));
+                self.window.set_segments(segments - self.diff);
+                self.window.set_cwnd(self.window.cwnd().max(least));
                 self.window.set_ssthresh(self.window.cwnd());
             }
         } else if self.diff > self.beta {
-            let least = u64::from(self.min_window) * self.window.mss();
             self.window.set_cwnd(self.window.cwnd().saturating_sub(self.window.mss()).max(least));
             // Or the flow would be back in slow start.
             self.window.set_ssthresh(self.window.ssthresh().min(self.window.cwnd()));
@@ -212,9 +214,11 @@ impl CongestionControl for VegasControl {
         self.forget_round();
     }
 
-    /// The window was not full: its RTTs tell of others.
-    fn on_restart(&mut self, _now: Time, _idle: Span) {
-        self.forget_round();
+    /// The window was not full: its RTTs tell of others. An ACK for all that was out is no such pause.
+    fn on_restart(&mut self, _now: Time, idle: Span) {
+        if !idle.is_zero() {
+            self.forget_round();
+        }
     }
 
     fn on_spurious_loss(&mut self, _spurious: &Spurious) {
@@ -296,6 +300,19 @@ mod tests {
         // The next round does not remember it: 20 * 400 / 500 = 16.
         round(&mut control, 3, Span::from_us(500), base);
         assert_eq!(control.window.cwnd(), 19 * MSS);
+    }
+
+    #[test]
+    fn a_pause_forgets_the_round_and_an_ack_for_all_that_is_out_does_not() {
+        let base = Span::from_us(100);
+        // 20 (300 - 100) / 300 = 13: a segment less; or Reno's MSS^2 / cwnd more, after too few samples.
+        for (idle, expected) in [(Span::ZERO, 19 * MSS), (Span::from_ps(1), 20 * MSS + MSS / 20)] {
+            let mut control = in_avoidance(20);
+            (0..4).for_each(|_| control.on_ack(&ack(0, base * 3, base)));
+            control.on_restart(Time::ZERO, idle);
+            control.on_ack(&ack(1, base * 3, base));
+            assert_eq!(control.window.cwnd(), expected, "{idle}");
+        }
     }
 
     #[test]
@@ -381,6 +398,30 @@ mod tests {
             (Bytes::new(MSS), Bytes::new(1_000), Bytes::new(20_000));
         control.on_ack(&marked);
         control.on_ack(&marked);
+        assert_eq!(control.window.cwnd(), 10 * MSS);
+    }
+
+    #[test]
+    fn shrinking_stops_at_the_least_window_and_raises_none_below_it() {
+        let base = Span::from_us(100);
+        for (segments, expected) in [(4, 3), (3, 3), (2, 2)] {
+            let vegas = Vegas { alpha: Fraction::ZERO, beta: Fraction::ZERO, ..Vegas::default() };
+            let mut control = Vegas { min_window: 3, ..vegas }.start(&flow(segments));
+            control.window.set_ssthresh(segments * MSS);
+            round(&mut control, 5, base * 3, base);
+            assert_eq!(control.window.cwnd(), expected * MSS, "of {segments}");
+        }
+    }
+
+    #[test]
+    fn marked_acks_do_not_grow_the_window() {
+        let (mut control, base) = (Vegas::default().start(&flow(20)), Span::from_us(100));
+        for end in 1..10 {
+            let mut marked = ack(0, base, base);
+            (marked.ce_bytes, marked.end) = (marked.bytes, Bytes::new(end));
+            marked.next = Bytes::new(20_000);
+            control.on_ack(&marked);
+        }
         assert_eq!(control.window.cwnd(), 10 * MSS);
     }
 

@@ -150,10 +150,7 @@ impl VivaceControl {
     /// The rate of the next monitor interval, if there is one to send before results come in.
     fn next_bps(&self) -> Option<f64> {
         match &self.phase {
-            Phase::Probing(trials) => trials.next(self.prober.pending()).map(|higher| {
-                let epsilon = self.params.epsilon.as_f64();
-                self.rate_bps * if higher { 1.0 + epsilon } else { 1.0 - epsilon }
-            }),
+            Phase::Probing(trials) => trials.next(self.prober.pending()),
             _ => (self.prober.pending() == 0).then_some(self.rate_bps),
         }
     }
@@ -171,7 +168,7 @@ impl VivaceControl {
                 }
             }
             Phase::Probing(trials) => {
-                if trials.add(trial) {
+                if trials.add(trial.utility) {
                     let trials = *trials;
                     self.on_trials(&trials);
                 }
@@ -190,13 +187,12 @@ impl VivaceControl {
         let at_floor = self.prober.at_floor(self.rate_bps);
         if up || lower == trials.count() {
             let sign = if up { 1.0 } else { -1.0 };
-            // Of the pairs that agree, over the number of all; the rates are those of any of them.
+            // Of the pairs that agree, over the number of all.
             let mut gain = 0.0;
             let mut before = Trial::default();
             let mut distance_bps = 0.0;
             for (high, low) in trials.pairs() {
-                let agrees = (high.utility - low.utility) * sign > 0.0;
-                if agrees && high.rate_bps > low.rate_bps {
+                if (high.utility - low.utility) * sign > 0.0 {
                     gain += (high.utility - low.utility).abs() / trials.count() as f64;
                     distance_bps = high.rate_bps - low.rate_bps;
                     before = if up { high } else { low };
@@ -257,7 +253,11 @@ impl VivaceControl {
     }
 
     fn probe(&mut self) {
-        self.phase = Phase::Probing(Trials::new(self.params.pairs, &mut self.prober.random));
+        let epsilon = self.params.epsilon.as_f64();
+        let trial_bps = |epsilon| self.prober.clamp(self.rate_bps * (1.0 + epsilon));
+        let (high_bps, low_bps) = (trial_bps(epsilon), trial_bps(-epsilon));
+        let random = &mut self.prober.random;
+        self.phase = Phase::Probing(Trials::new(self.params.pairs, high_bps, low_bps, random));
     }
 
     fn take_reports(&mut self) {

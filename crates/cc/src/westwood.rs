@@ -168,9 +168,11 @@ impl CongestionControl for WestwoodControl {
         }
     }
 
-    /// A round that contains a pause measures the application.
-    fn on_restart(&mut self, _now: Time, _idle: Span) {
-        self.measured_from = None;
+    /// A round that contains a pause measures the application. An ACK for all that was out is no pause.
+    fn on_restart(&mut self, _now: Time, idle: Span) {
+        if !idle.is_zero() {
+            self.measured_from = None;
+        }
     }
 
     fn on_spurious_loss(&mut self, _spurious: &Spurious) {
@@ -282,6 +284,16 @@ mod tests {
         control.on_restart(Time::ZERO, Span::from_secs(1));
         control.on_ack(&ack(3, Span::from_secs(1), 64_000));
         control.on_ack(&ack(4, Span::from_secs(1) + Span::from_us(50), 126_500));
+        assert!((gbps(&control) - 10.0).abs() < 1e-4);
+    }
+
+    #[test]
+    fn a_window_that_one_ack_answers_is_measured_all_the_same() {
+        let mut control = start(Westwood::default());
+        for round in 1..=2 {
+            control.on_ack(&ack(round, Span::from_us(50 * round), 62_500 * round));
+            control.on_restart(Time::ZERO + Span::from_us(50 * round), Span::ZERO);
+        }
         assert!((gbps(&control) - 10.0).abs() < 1e-4);
     }
 

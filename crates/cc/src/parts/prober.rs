@@ -26,7 +26,8 @@ pub struct Prober {
     monitor: Monitor,
     /// For the lengths of intervals and the order of trials.
     pub random: Random,
-    setup: Setup,
+    length: (Fraction, Fraction),
+    min_packets: u32,
     sending_bps: f64,
     min_bps: f64,
     max_bps: f64,
@@ -48,7 +49,8 @@ impl Prober {
         let mut prober = Self {
             monitor: Monitor::default(),
             random: Random::new(flow.seed),
-            setup,
+            length: setup.length,
+            min_packets: setup.min_packets,
             sending_bps: 1.0,
             min_bps: (setup.min_rate.as_bps().max(1) as f64).min(max_bps),
             max_bps,
@@ -81,12 +83,14 @@ impl Prober {
     }
 
     /// Takes in a transmission. Where an interval has ended with the one before, or there is none, the
-    /// next one is sent at `next_bps`; without that, `holding_bps` is sent at and nothing measured.
+    /// next one is sent at `next_bps`; without that, or while too many results are awaited, `holding_bps`
+    /// is sent at and nothing measured.
     pub fn on_sent(&mut self, sent: &Sent, next_bps: Option<f64>, holding_bps: f64) {
         if self.monitor.ends_before(sent) {
+            let next_bps = next_bps.filter(|_| !self.monitor.is_full());
             if let Some(bps) = next_bps {
                 let length = self.length();
-                self.monitor.begin(sent, self.clamp(bps), length, self.setup.min_packets);
+                self.monitor.begin(sent, self.clamp(bps), length, self.min_packets);
             }
             self.sending_bps = self.clamp(next_bps.unwrap_or(holding_bps));
         }
@@ -140,7 +144,7 @@ impl Prober {
     }
 
     fn length(&mut self) -> Span {
-        let (low, high) = (self.setup.length.0.as_f64(), self.setup.length.1.as_f64());
+        let (low, high) = (self.length.0.as_f64(), self.length.1.as_f64());
         let ps = self.rtt.as_ps() as f64 * (low + (high - low) * self.random.fraction());
         #[expect(
             clippy::cast_possible_truncation,

@@ -28,6 +28,11 @@ impl RecoveryGate {
         self.enter(loss.end, loss.next)
     }
 
+    /// Takes all that was sent before `next` for answered.
+    pub fn close(&mut self, next: Bytes) {
+        self.reacted_at = self.reacted_at.max(next);
+    }
+
     /// Whether data that ends at `end` was sent after the last reaction.
     pub fn is_over(&self, end: Bytes) -> bool {
         end > self.reacted_at

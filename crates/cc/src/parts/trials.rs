@@ -1,6 +1,6 @@
 //! Randomised trials of a higher and a lower rate, in pairs (PCC).
 
-use super::{Monitor, Random};
+use super::Random;
 
 /// What a rate was worth.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -14,62 +14,79 @@ pub struct Trial {
 /// Pairs of trials, one of each pair at the higher rate, in random order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trials {
-    results: [Trial; Monitor::CAPACITY],
-    done: usize,
-    pairs: usize,
+    high_bps: f64,
+    low_bps: f64,
+    /// In the order of sending.
+    utilities: [f64; 2 * Self::MAX_PAIRS],
+    done: u8,
+    pairs: u8,
     /// A bit for each pair: whether the higher rate comes first.
-    order: u64,
+    order: u8,
 }
 
 impl Trials {
-    /// `pairs` of trials, up to three.
-    pub fn new(pairs: u32, random: &mut Random) -> Self {
-        let results = [Trial::default(); Monitor::CAPACITY];
-        let pairs = (pairs as usize).clamp(1, Monitor::CAPACITY / 2);
-        Self { results, done: 0, pairs, order: random.bits() }
+    /// Most pairs.
+    pub const MAX_PAIRS: usize = 3;
+
+    /// `pairs` of trials, up to three, of a higher and a lower rate.
+    pub fn new(pairs: u32, high_bps: f64, low_bps: f64, random: &mut Random) -> Self {
+        #[expect(clippy::cast_possible_truncation, reason = "three, and three bits")]
+        let (pairs, order) =
+            (pairs.clamp(1, Self::MAX_PAIRS as u32) as u8, random.bits() as u8 & 0b111);
+        let utilities = [0.0; 2 * Self::MAX_PAIRS];
+        Self { high_bps, low_bps, utilities, done: 0, pairs, order }
     }
 
-    /// Whether the trial after the results that are there, and `pending` more, is at the higher rate;
-    /// nothing when there are no more.
-    pub const fn next(&self, pending: usize) -> Option<bool> {
-        let index = self.done + pending;
-        let higher_first = (self.order >> (index / 2)) & 1 == 1;
-        if index < 2 * self.pairs { Some(higher_first == index.is_multiple_of(2)) } else { None }
+    /// The rate of the trial after the results that are there, and `pending` more; nothing when there are
+    /// no more.
+    pub fn next(&self, pending: usize) -> Option<f64> {
+        let index = usize::from(self.done) + pending;
+        let higher = self.higher_first(index / 2) == index.is_multiple_of(2);
+        let rate_bps = if higher { self.high_bps } else { self.low_bps };
+        (index < 2 * self.count()).then_some(rate_bps)
     }
 
-    /// Takes in the next result. Returns whether it was the last.
-    pub fn add(&mut self, trial: Trial) -> bool {
-        if let Some(result) = self.results.get_mut(self.done) {
-            *result = trial;
+    /// Takes in what the next one was worth. Returns whether it was the last.
+    pub fn add(&mut self, utility: f64) -> bool {
+        if let Some(result) = self.utilities.get_mut(usize::from(self.done)) {
+            *result = utility;
             self.done += 1;
         }
-        self.done >= 2 * self.pairs
+        usize::from(self.done) >= 2 * self.count()
     }
 
-    /// The results by pairs, the higher rate first.
+    /// The results by pairs, that of the higher rate first.
     pub fn pairs(&self) -> impl Iterator<Item = (Trial, Trial)> {
-        self.results[..2 * self.pairs].chunks_exact(2).map(|pair| {
-            if pair[0].rate_bps > pair[1].rate_bps {
-                (pair[0], pair[1])
-            } else {
-                (pair[1], pair[0])
-            }
+        (0..self.count()).map(|pair| {
+            let [first, second] = [self.utilities[2 * pair], self.utilities[2 * pair + 1]];
+            let (high, low) =
+                if self.higher_first(pair) { (first, second) } else { (second, first) };
+            (
+                Trial { rate_bps: self.high_bps, utility: high },
+                Trial { rate_bps: self.low_bps, utility: low },
+            )
         })
     }
 
     /// How many pairs found the higher rate worth more, and how many the lower. Pairs of equal rates or
     /// utilities found nothing.
     pub fn votes(&self) -> (usize, usize) {
-        let different = || self.pairs().filter(|(high, low)| high.rate_bps > low.rate_bps);
+        if self.high_bps <= self.low_bps {
+            return (0, 0);
+        }
         (
-            different().filter(|(high, low)| high.utility > low.utility).count(),
-            different().filter(|(high, low)| high.utility < low.utility).count(),
+            self.pairs().filter(|(high, low)| high.utility > low.utility).count(),
+            self.pairs().filter(|(high, low)| high.utility < low.utility).count(),
         )
     }
 
     /// How many pairs there are.
-    pub const fn count(&self) -> usize {
-        self.pairs
+    pub fn count(&self) -> usize {
+        self.pairs.into()
+    }
+
+    const fn higher_first(&self, pair: usize) -> bool {
+        (self.order >> pair) & 1 == 1
     }
 }
 
@@ -77,14 +94,27 @@ impl Trials {
 mod tests {
     use super::*;
 
+    /// Trials at 1.1 and 0.9, each pair worth what is given for the higher and the lower rate.
+    fn trials<const N: usize>(worth: [(f64, f64); N], seed: u64) -> Trials {
+        let pairs = u32::try_from(N).unwrap();
+        let mut trials = Trials::new(pairs, 1.1, 0.9, &mut Random::new(seed));
+        for (i, (high, low)) in worth.into_iter().flat_map(|pair| [pair; 2]).enumerate() {
+            let utility = if trials.next(0) == Some(1.1) { high } else { low };
+            assert_eq!(trials.add(utility), i + 1 == 2 * N, "the {i}th");
+        }
+        trials
+    }
+
     #[test]
     fn each_pair_has_both_rates_in_either_order() {
         let (mut random, mut higher_first) = (Random::new(1), 0);
         for _ in 0..300 {
-            let trials = Trials::new(2, &mut random);
+            let trials = Trials::new(2, 1.1, 0.9, &mut random);
             for pair in [0, 2] {
-                assert_ne!(trials.next(pair), trials.next(pair + 1));
-                higher_first += u32::from(trials.next(pair) == Some(true));
+                let mut rates = [trials.next(pair), trials.next(pair + 1)];
+                higher_first += u32::from(rates[0] == Some(1.1));
+                rates.sort_by(|a, b| a.partial_cmp(b).unwrap());
+                assert_eq!(rates, [Some(0.9), Some(1.1)]);
             }
             assert_eq!(trials.next(4), None);
         }
@@ -93,22 +123,22 @@ mod tests {
 
     #[test]
     fn votes_are_counted_by_pair_whatever_their_order() {
-        let mut trials = Trials::new(3, &mut Random::new(0));
-        let result = |rate_bps, utility| Trial { rate_bps, utility };
-        for (i, (rate, utility)) in
-            [(1.1, 5.0), (0.9, 4.0), (0.9, 4.0), (1.1, 5.0), (0.9, 6.0)].into_iter().enumerate()
-        {
-            assert!(!trials.add(result(rate, utility)), "the {i}th is not the last");
+        for seed in 0..8 {
+            let trials = trials([(5.0, 4.0), (5.0, 4.0), (5.0, 6.0)], seed);
+            assert_eq!(trials.votes(), (2, 1));
+            assert!(trials.pairs().all(|(high, low)| high.rate_bps > low.rate_bps));
+            assert!(
+                trials.pairs().map(|(high, low)| high.utility - low.utility).eq([1.0, 1.0, -1.0])
+            );
         }
-        assert!(trials.add(result(1.1, 5.0)));
-        assert_eq!(trials.votes(), (2, 1));
-        assert!(trials.pairs().all(|(high, low)| high.rate_bps > low.rate_bps));
+    }
 
-        // What cannot be told apart has no vote.
-        let mut trials = Trials::new(2, &mut Random::new(0));
-        for (rate, utility) in [(1.0, 5.0), (1.0, 4.0), (0.9, 4.0), (1.1, 4.0)] {
-            trials.add(result(rate, utility));
-        }
-        assert_eq!(trials.votes(), (0, 0));
+    #[test]
+    fn what_cannot_be_told_apart_has_no_vote() {
+        assert_eq!(trials([(4.0, 4.0), (5.0, 4.0)], 0).votes(), (1, 0));
+        let mut at_a_bound = Trials::new(1, 1.0, 1.0, &mut Random::new(0));
+        at_a_bound.add(5.0);
+        at_a_bound.add(4.0);
+        assert_eq!(at_a_bound.votes(), (0, 0));
     }
 }

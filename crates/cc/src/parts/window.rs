@@ -66,10 +66,10 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
-    /// Whether `ack` may let a window grow: the window was in use, and no loss is being repaired
-    /// (RFC 7661; RFC 6675 grows no window in recovery).
+    /// Whether `ack` may let a window grow: the window was in use (RFC 7661), no loss is being repaired
+    /// (RFC 6675), and no mark came along, be it the first of its window or not (RFC 3168).
     pub const fn may_grow(ack: &Ack<'_>) -> bool {
-        ack.cwnd_limited && !ack.in_recovery && !ack.bytes.is_zero()
+        ack.cwnd_limited && !ack.in_recovery && !ack.bytes.is_zero() && ack.ce_bytes.is_zero()
     }
 
     /// Slow start: grows by what was acknowledged, up to the limit of the flow and to the threshold;
@@ -129,20 +129,31 @@ impl Window {
     /// in bytes, and the window with it; a timeout collapses the window to one segment in any case.
     /// Returns whether it was the first one.
     pub fn on_loss(&mut self, loss: &Loss, ssthresh: impl FnOnce(&Self) -> u64) -> bool {
-        let timeout = loss.cause != LossCause::Detected;
-        // A retransmission that is lost again is sent after the reduction and still part of it.
-        let reacts = (timeout || !loss.in_recovery) && self.gate.enter_loss(loss);
+        let reacts = match loss.cause {
+            // A retransmission that is lost again is sent after the reduction and still part of it.
+            LossCause::Detected => !loss.in_recovery && self.gate.enter_loss(loss),
+            LossCause::Timeout => self.gate.enter_loss(loss),
+            // What is left of a window that has collapsed is no measure of the path: the threshold of the
+            // first timeout stands (RFC 5681, section 3.1).
+            LossCause::Persistent => false,
+        };
         if reacts {
             self.reduce(ssthresh(self));
         }
-        if timeout {
+        if loss.cause != LossCause::Detected {
             self.cwnd = self.mss;
+            // A timeout declares burst after burst lost, and its oldest one has decided.
+            self.gate.close(loss.next);
         }
         reacts
     }
 
     /// Takes in congestion marks: the first ones of a window of data reduce it as a loss does (RFC
     /// 3168). Returns whether `ack` brought them.
+    ///
+    /// To two segments at least, as after a loss and as in Linux. RFC 3168 allows one, but sends from there
+    /// on only a segment per retransmission timeout, which in a datacenter is thousands of round trips;
+    /// without that a window of one waits for delayed ACKs and still slows down no further.
     pub fn on_marks(&mut self, ack: &Ack<'_>, ssthresh: impl FnOnce(&Self) -> u64) -> bool {
         let reacts = !ack.ce_bytes.is_zero() && self.gate.enter(ack.end, ack.next);
         if reacts {
@@ -255,8 +266,54 @@ mod tests {
         assert_eq!((window.cwnd(), window.ssthresh()), (5_000, 5_000));
         assert!(!window.on_loss(&loss(9_000, 11_000, LossCause::Timeout), half));
         assert_eq!((window.cwnd(), window.ssthresh()), (1_000, 5_000));
-        assert!(window.on_loss(&loss(11_000, 12_000, LossCause::Timeout), half));
+        assert!(window.on_loss(&loss(12_000, 13_000, LossCause::Timeout), half));
         assert_eq!((window.cwnd(), window.ssthresh()), (1_000, 2_000), "two segments at least");
+    }
+
+    #[test]
+    fn repeated_timeouts_hold_the_threshold() {
+        let mut window = window();
+        let half = |window: &Window| window.cwnd() / 2;
+        assert!(window.on_loss(&loss(1_000, 10_000, LossCause::Timeout), half));
+        // The retransmission, sent after the reaction, is lost as well.
+        for next in [12_000, 13_000] {
+            assert!(!window.on_loss(&loss(next - 1_000, next, LossCause::Persistent), half));
+            assert_eq!((window.cwnd(), window.ssthresh()), (1_000, 5_000));
+        }
+    }
+
+    #[test]
+    fn the_oldest_burst_of_a_timeout_decides_for_all() {
+        let mut window = window();
+        let half = |window: &Window| window.cwnd() / 2;
+        assert!(window.on_loss(&loss(1_000, 10_000, LossCause::Detected), half));
+        // The timeout of data from before the reduction, then of some from after it: of a window of one
+        // segment, half is no threshold.
+        assert!(!window.on_loss(&loss(9_000, 14_000, LossCause::Timeout), half));
+        assert!(!window.on_loss(&loss(13_000, 14_000, LossCause::Timeout), half));
+        assert_eq!((window.cwnd(), window.ssthresh()), (1_000, 5_000));
+        assert!(window.on_loss(&loss(15_000, 16_000, LossCause::Detected), half), "sent after it");
+    }
+
+    #[test]
+    fn no_ack_with_marks_grows_a_window() {
+        let mut ack = Ack::new(Time::ZERO, Time::ZERO, Bytes::new(1_000));
+        ack.cwnd_limited = true;
+        assert!(Window::may_grow(&ack));
+        ack.ce_bytes = Bytes::new(1);
+        assert!(!Window::may_grow(&ack));
+    }
+
+    #[test]
+    fn marks_leave_two_segments() {
+        let mut window = window();
+        let mut ack = Ack::new(Time::ZERO, Time::ZERO, Bytes::new(1_000));
+        ack.ce_bytes = ack.bytes;
+        for end in 1..20 {
+            (ack.end, ack.next) = (Bytes::new(end), Bytes::new(end));
+            assert!(window.on_marks(&ack, |window| window.cwnd() / 2));
+        }
+        assert_eq!(window.cwnd(), 2_000);
     }
 
     #[test]

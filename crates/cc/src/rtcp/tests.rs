@@ -298,6 +298,20 @@ fn losses_and_marks_halve_as_in_new_reno() {
     (ack.end, ack.next) = (Bytes::new(1_000), Bytes::new(30_000));
     run.control.on_ack(&ack);
     assert_eq!(run.control.window.cwnd(), 10 * MSS);
+    // Nor does that of the next mark of the same window, which halves nothing.
+    ack.end = Bytes::new(2_000);
+    run.control.on_ack(&ack);
+    assert_eq!(run.control.window.cwnd(), 10 * MSS);
+}
+
+#[test]
+fn halving_raises_no_window_to_the_floor() {
+    let mut run = Run::of(Rtcp { floor: 4, ..unbounded() });
+    let loss = Loss::new(run.now, Time::ZERO, Bytes::new(MSS), LossCause::Timeout);
+    run.control.on_loss(&loss);
+    assert_eq!(run.ack(Span::from_ms(1), 0), MSS);
+    let first = (0..100).map(|_| run.ack(Span::ZERO, 0)).find(|&cwnd| cwnd > MSS);
+    assert_eq!(first, Some(4 * MSS), "doubling goes to it at once");
 }
 
 #[test]

@@ -36,6 +36,18 @@ fn probing(mbps: f64) -> VivaceControl {
     control
 }
 
+/// A control around 100 Mb/s whose pairs of trials were worth so much at 105 and 95 Mb/s.
+fn tried(worth: [(f64, f64); 3]) -> VivaceControl {
+    let mut control = probing(100.0);
+    let Phase::Probing(mut trials) = control.phase else { unreachable!("it probes") };
+    for (high, low) in worth.into_iter().flat_map(|pair| [pair; 2]) {
+        let higher = trials.next(0).unwrap() > 100.0 * MBPS;
+        trials.add(if higher { high } else { low });
+    }
+    control.on_trials(&trials);
+    control
+}
+
 /// A trial at `mbps`.
 fn trial(mbps: f64, utility: f64) -> Trial {
     Trial { rate_bps: mbps * MBPS, utility }
@@ -89,29 +101,16 @@ fn the_gradient_is_that_of_the_pairs_that_agree() {
     assert_near(control.rate_bps, (105.0 + 0.567_888) * MBPS);
 
     // Utilities 30 and 60 apart upwards, 300 downwards: (30 + 60) / 3 / 10 Mb/s = 3 Mb/s.
-    let mut control = probing(100.0);
-    let mut trials = Trials::new(3, &mut control.prober.random);
-    for (high, low) in [(30.0, 0.0), (0.0, 300.0), (60.0, 0.0)] {
-        trials.add(trial(105.0, high));
-        trials.add(trial(95.0, low));
-    }
-    control.on_trials(&trials);
+    let control = tried([(30.0, 0.0), (0.0, 300.0), (60.0, 0.0)]);
     assert_near(control.rate_bps, 108.0 * MBPS);
-    assert_eq!(control.phase, Phase::Moving { up: true, rounds: 1, before: trial(105.0, 60.0) });
+    let Phase::Moving { up: true, rounds: 1, before } = control.phase else { panic!("it moves") };
+    assert_near(before.rate_bps, 105.0 * MBPS);
+    assert_near(before.utility, 60.0);
 }
 
 #[test]
 fn more_is_decided_by_most_pairs_and_less_by_all() {
-    let decide = |pairs: [(f64, f64); 3]| {
-        let mut control = probing(100.0);
-        let mut trials = Trials::new(3, &mut control.prober.random);
-        for (high, low) in pairs {
-            trials.add(trial(95.0, low));
-            trials.add(trial(105.0, high));
-        }
-        control.on_trials(&trials);
-        control.rate_bps / MBPS
-    };
+    let decide = |worth| tried(worth).rate_bps / MBPS;
     let (more, less) = ((1.0, 0.0), (0.0, 1.0));
     assert!(decide([more, less, more]) > 105.0);
     assert!((decide([less, less, more]) - 100.0).abs() < 1e-9);

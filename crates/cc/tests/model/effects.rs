@@ -1,0 +1,122 @@
+//! Every parameter does something: one that is read nowhere, or whose effect a clamp swallows, would be
+//! swept in vain.
+
+use incast_cc::registry::{AnyAlgorithm, NAMES};
+use incast_cc::{Bytes, Flow, Limits, Rate, Span};
+use proptest::prelude::*;
+
+use crate::parameters::{extremes, samples};
+use crate::sane::{self, Path, Step};
+
+/// Ordinary flows: a stream, one across a continent, and messages on a path whose RTT the operator knows.
+fn flows() -> [Flow; 3] {
+    let mut stream = Flow::new(Bytes::new(1_460), Rate::from_gbps(10));
+    stream.active_flows = 3;
+    let mut far = stream;
+    far.base_rtt = Some(Span::from_ms(100));
+    let mut messages = Flow::new(Bytes::from_kb(16), Rate::from_gbps(100));
+    messages.base_rtt = Some(Span::from_us(20));
+    [stream, far, messages]
+}
+
+/// What flows do that take these steps.
+fn trajectories<'a>(
+    algorithm: &'a AnyAlgorithm,
+    scripts: &'a [Vec<Step>],
+) -> impl Iterator<Item = Vec<Limits>> + 'a {
+    scripts.iter().flat_map(move |steps| flows().map(|flow| sane::run(algorithm, &flow, steps)))
+}
+
+/// Where a parameter may come into play: with the values of each preset, or with one other mechanism on.
+fn contexts(defaults: AnyAlgorithm) -> Vec<AnyAlgorithm> {
+    let mut contexts = Vec::new();
+    for preset in defaults.presets() {
+        let mut algorithm = defaults;
+        algorithm.apply_preset(preset.name).unwrap();
+        contexts.push(algorithm);
+        for param in algorithm.params().iter().filter(|param| param.unit == "word") {
+            for word in extremes(param) {
+                let mut other = algorithm;
+                other.set(param.name, &word).unwrap();
+                contexts.push(other);
+            }
+        }
+    }
+    contexts
+}
+
+/// Whether one value and another make a difference in some context.
+fn differ(contexts: &[AnyAlgorithm], name: &str, values: [&str; 2], scripts: &[Vec<Step>]) -> bool {
+    contexts.iter().any(|context| {
+        let [one, other] = values.map(|value| {
+            let mut algorithm = *context;
+            algorithm.set(name, value).unwrap();
+            algorithm
+        });
+        trajectories(&one, scripts).ne(trajectories(&other, scripts))
+    })
+}
+
+/// What flows do: first in order, then by chance.
+fn scripts() -> Vec<Vec<Step>> {
+    let mut scripts = vec![orderly()];
+    scripts.extend(samples(&prop::collection::vec(sane::step(), 200), 40));
+    scripts
+}
+
+/// A window, acknowledged packet by packet, again and again: the queue comes and goes over minutes, and
+/// nothing is lost. What chance does not bring about.
+fn orderly() -> Vec<Step> {
+    let mut steps = Vec::new();
+    for round in 0..60_u8 {
+        let path =
+            Path::queue(Span::from_us([0, 9_000, 2, 5, 500, 100][usize::from(round / 2 % 6)]));
+        steps.push(Step::Send { bursts: 250, patience: Span::from_ms(1) });
+        steps.extend([1; 20].map(|bursts| Step::Deliver { bursts, path }));
+        steps.push(Step::Deliver { bursts: 250, path });
+        if round % 8 == 7 {
+            steps.push(Step::Wait(Span::from_secs(70)));
+        }
+    }
+    steps
+}
+
+/// Of words, each differs from each other one; of numbers, the ends of the range do.
+#[test]
+fn every_parameter_changes_what_some_flow_sends() {
+    let scripts = scripts();
+    let mut idle = Vec::new();
+    for name in NAMES {
+        let defaults = AnyAlgorithm::named(name).unwrap();
+        let contexts = contexts(defaults);
+        for param in defaults.params() {
+            let values = extremes(param);
+            for (i, one) in values.iter().enumerate() {
+                for other in &values[i + 1..] {
+                    if !differ(&contexts, param.name, [one, other], &scripts) {
+                        idle.push(format!(
+                            "{name}: {} does not tell {one} from {other}",
+                            param.name
+                        ));
+                    }
+                }
+            }
+        }
+    }
+    assert!(idle.is_empty(), "without an effect:\n  {}\n", idle.join("\n  "));
+}
+
+/// A preset that changes nothing is a name for another one, which only RTCP's experiments have.
+#[test]
+fn every_preset_with_values_of_its_own_changes_what_some_flow_sends() {
+    let scripts = scripts();
+    for name in NAMES {
+        let defaults = AnyAlgorithm::named(name).unwrap();
+        for preset in defaults.presets().iter().filter(|preset| !preset.values.is_empty()) {
+            let mut algorithm = defaults;
+            algorithm.apply_preset(preset.name).unwrap();
+            let changes = trajectories(&algorithm, &scripts).ne(trajectories(&defaults, &scripts));
+            assert!(changes, "{name}:{} is {name}", preset.name);
+        }
+    }
+}
