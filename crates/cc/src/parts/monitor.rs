@@ -202,7 +202,9 @@ impl Monitor {
         self.intervals[..self.len].iter_mut()
     }
 
-    /// Gives each interval its share of `bytes`, which are of the data from `first` to `end`.
+    /// Gives each interval its share of `bytes`, which are of the data from `first` to `end`. What was sent
+    /// again reaches back to where it was sent first, which may be intervals ago: the newest transmission
+    /// is the one that has met its fate now.
     fn settle(
         &mut self,
         first: Bytes,
@@ -210,7 +212,8 @@ impl Monitor {
         bytes: Bytes,
         mut give: impl FnMut(&mut Interval, f64),
     ) {
-        let (first, end) = (first.get(), end.get());
+        let first = first.get().max(end.get().saturating_sub(bytes.get()));
+        let end = end.get();
         self.settled_to = self.settled_to.max(end);
         let span = end.saturating_sub(first).max(1) as f64;
         for interval in self.pending() {
@@ -381,6 +384,23 @@ mod tests {
         ack(&mut monitor, 7, 10, 100);
         assert_eq!(monitor.pop().map(|report| report.loss), Some(0.0));
         assert_eq!((monitor.len(), monitor.pop()), (1, None), "the third is still being sent");
+    }
+
+    #[test]
+    fn what_is_sent_again_counts_where_it_is_sent_again() {
+        let mut monitor = Monitor::default();
+        send(&mut monitor, 0..12);
+        ack(&mut monitor, 0, 1, 100);
+        lose(&mut monitor, 1);
+        ack(&mut monitor, 2, 5, 100);
+        assert_eq!(monitor.pop().map(|report| report.loss), Some(0.2));
+        // The eighth transmission is that of the second packet again, and lost again: one of five.
+        ack(&mut monitor, 5, 7, 100);
+        let mut loss = Loss::new(at(0), at(70), Bytes::new(1_000), LossCause::Detected);
+        (loss.first, loss.end) = (Bytes::from_kb(1), Bytes::from_kb(8));
+        monitor.on_loss(&loss);
+        ack(&mut monitor, 8, 10, 100);
+        assert_eq!(monitor.pop().map(|report| report.loss), Some(0.2));
     }
 
     #[test]
