@@ -90,7 +90,7 @@ impl Algorithm for Bbr {
 impl Configurable for Bbr {
     const INFO: Info = Info {
         name: Self::NAME,
-        summary: "paces at the measured bottleneck bandwidth, two bandwidth-delay products in flight",
+        summary: "the rate is the measured bandwidth of the bottleneck, the window two products",
         kind: Kind::Rate,
         signal: "delivery rate and least RTT",
         needs: &[],

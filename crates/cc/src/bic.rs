@@ -78,7 +78,7 @@ impl Algorithm for Bic {
 impl Configurable for Bic {
     const INFO: Info = Info {
         name: Self::NAME,
-        summary: "a binary search for the window that does not lose",
+        summary: "the window searches by bisection for the largest that does not lose",
         kind: Kind::Window,
         signal: "loss, ECN marks",
         needs: &[],

@@ -75,7 +75,7 @@ impl Algorithm for HighSpeed {
 impl Configurable for HighSpeed {
     const INFO: Info = Info {
         name: Self::NAME,
-        summary: "AIMD whose steps grow with the window",
+        summary: "the window gains more and loses less the larger it is",
         kind: Kind::Window,
         signal: "loss, ECN marks",
         needs: &[],

@@ -55,7 +55,7 @@ impl Algorithm for NewReno {
 impl Configurable for NewReno {
     const INFO: Info = Info {
         name: Self::NAME,
-        summary: "a segment more per round trip, half the window at a loss",
+        summary: "the window gains a segment per round trip, and a loss halves it",
         kind: Kind::Window,
         signal: "loss, ECN marks",
         needs: &[],

@@ -51,7 +51,7 @@ impl Algorithm for PatchedTimely {
 impl Configurable for PatchedTimely {
     const INFO: Info = Info {
         name: Self::NAME,
-        summary: "TIMELY with a unique fixed point: gradient and absolute RTT weighed together",
+        summary: "the rate follows gradient and level of the RTT: TIMELY with one fixed point",
         kind: Kind::Rate,
         signal: "RTT of each segment",
         needs: &[],

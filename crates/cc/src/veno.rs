@@ -48,9 +48,9 @@ impl Algorithm for Veno {
 impl Configurable for Veno {
     const INFO: Info = Info {
         name: Self::NAME,
-        summary: "Reno that takes losses without a queue for noise",
+        summary: "the window falls by half at a loss behind a queue, by a fifth at one without",
         kind: Kind::Window,
-        signal: "loss; RTT",
+        signal: "loss, RTT",
         needs: &[],
         source: "Fu and Liew, JSAC 2003",
     };

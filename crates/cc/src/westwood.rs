@@ -55,9 +55,9 @@ impl Algorithm for Westwood {
 impl Configurable for Westwood {
     const INFO: Info = Info {
         name: Self::NAME,
-        summary: "Reno that falls to the measured bandwidth times the least RTT",
+        summary: "the window falls at a loss to the measured bandwidth times the least RTT",
         kind: Kind::Window,
-        signal: "loss; rate of ACKs and least RTT",
+        signal: "loss, rate of ACKs, least RTT",
         needs: &[],
         source: "Mascolo et al., MobiCom 2001; Grieco and Mascolo, CCR 2004",
     };

@@ -33,7 +33,7 @@ impl Algorithm for Aimd {
 impl Configurable for Aimd {
     const INFO: Info = Info {
         name: Self::NAME,
-        summary: "additive increase, multiplicative decrease, and nothing else",
+        summary: "the window gains a segments per round trip, and congestion leaves the part b",
         kind: Kind::Window,
         signal: "loss, ECN marks",
         needs: &[],
