@@ -17,7 +17,7 @@ use hystart::HyStart;
 
 mod hystart;
 
-/// Where `HyStart`'s constants come from.
+/// Where HyStart's constants come from.
 const HYSTART: &str = "Linux, tcp_cubic.c";
 
 parameters! {
@@ -38,9 +38,9 @@ parameters! {
         pub look_ahead: LookAhead = LookAhead::Srtt, source "RFC 9438, section 4.2";
         /// Least growth per round trip, as a part of the window, while no loss has told of a maximum.
         pub first_growth: Fraction = Fraction::ZERO, in "0" to "0.5", source "RFC 9438, section 4.10";
-        /// Which signs end slow start before a loss (`HyStart`).
+        /// Which signs end slow start before a loss (HyStart).
         pub hystart: Detect = Detect::Off, source "RFC 5681, section 3.1: slow start ends at a loss";
-        /// Segments in the window below which `HyStart` does not look.
+        /// Segments in the window below which HyStart does not look.
         pub hystart_low_window: u32 = 16, in "0" to "1000000", source HYSTART;
         /// ACKs that follow each other this closely belong to one train.
         pub hystart_ack_delta: Span = Span::from_ms(2), in "0ns" to "1s", source HYSTART;

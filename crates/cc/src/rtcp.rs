@@ -351,7 +351,7 @@ impl State {
 /// One flow under Regulated TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RtcpControl {
-    /// The congestion window; its answer to loss is `NewReno`'s.
+    /// The congestion window; its answer to loss is NewReno's.
     window: Window,
     state: State,
     constants: Constants,

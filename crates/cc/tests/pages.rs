@@ -156,7 +156,7 @@ fn links(text: &str) -> impl Iterator<Item = &str> {
 /// The pages that `section` links to, one after the other.
 fn linked(section: &str) -> String {
     links(section)
-        .filter(|link| link.ends_with(".md"))
+        .filter(|link| Path::new(link).extension().is_some_and(|extension| extension == "md"))
         .map(|link| fs::read_to_string(docs("algorithms").join(link)).unwrap_or_default())
         .collect()
 }
