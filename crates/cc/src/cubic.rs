@@ -294,10 +294,11 @@ impl CongestionControl for CubicControl {
         }
         let cwnd = self.window.segments();
         if !ack.ce_bytes.is_zero() {
-            // An ACK that brings marks grows no window, be they the first of it or not (RFC 3168).
+            // Nothing grows, and no sign of HyStart counts.
             let (loss, ecn) = (self.beta, self.beta_ecn);
             if self.window.on_marks(ack, |w| part(w, if w.in_slow_start() { loss } else { ecn })) {
                 self.start_over(cwnd);
+                self.before = None; // no loss: nothing that could turn out to be false
             }
             return;
         }
@@ -305,11 +306,8 @@ impl CongestionControl for CubicControl {
             self.window.set_ssthresh(self.window.cwnd());
         }
         if Window::may_grow(ack) {
-            let mut acked = ack.bytes.get();
-            if self.window.in_slow_start() {
-                acked = self.window.slow_start(acked);
-            }
-            if acked > 0 && !self.window.in_slow_start() {
+            let acked = self.window.left_for_avoidance(ack.bytes.get());
+            if acked > 0 {
                 self.avoid_congestion(ack, acked);
             }
         }
