@@ -208,16 +208,11 @@ fn reduced(window: &Window, law: &Law) -> u64 {
 
 impl CongestionControl for HighSpeedControl {
     fn on_ack(&mut self, ack: &Ack<'_>) {
-        if !ack.ce_bytes.is_zero() {
-            // An ACK that brings marks grows no window, be they the first of it or not (RFC 3168).
-            let law = self.law;
-            self.window.on_marks(ack, |window| reduced(window, &law));
-        } else if Window::may_grow(ack) {
-            let mut acked = ack.bytes.get();
-            if self.window.in_slow_start() {
-                acked = self.window.slow_start(acked);
-            }
-            if acked > 0 && !self.window.in_slow_start() {
+        let law = self.law;
+        self.window.on_marks(ack, |window| reduced(window, &law));
+        if Window::may_grow(ack) {
+            let acked = self.window.left_for_avoidance(ack.bytes.get());
+            if acked > 0 {
                 let (a, _) = self.law.at(self.window.segments());
                 self.window.increase(acked, a);
             }

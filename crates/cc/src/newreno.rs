@@ -98,11 +98,9 @@ fn part(window: &Window, beta: Fraction) -> u64 {
 
 impl CongestionControl for NewRenoControl {
     fn on_ack(&mut self, ack: &Ack<'_>) {
-        if !ack.ce_bytes.is_zero() {
-            // An ACK that brings marks grows no window, be they the first of it or not (RFC 3168).
-            let (loss, ecn) = (self.beta_loss, self.beta_ecn);
-            self.window.on_marks(ack, |w| part(w, if w.in_slow_start() { loss } else { ecn }));
-        } else if Window::may_grow(ack) {
+        let (loss, ecn) = (self.beta_loss, self.beta_ecn);
+        self.window.on_marks(ack, |w| part(w, if w.in_slow_start() { loss } else { ecn }));
+        if Window::may_grow(ack) {
             let bytes = ack.bytes.get();
             let per_ack = self.counting == Counting::Acks && !self.window.in_slow_start();
             self.window.reno(if per_ack { bytes.min(self.window.mss()) } else { bytes });
