@@ -74,7 +74,7 @@ impl Algorithm for Allegro {
 impl Configurable for Allegro {
     const INFO: Info = Info {
         name: Self::NAME,
-        summary: "PCC Allegro: trials of a higher and a lower rate, judged by throughput and loss",
+        summary: "the rate moves to what trials show to be worth more in throughput and loss",
         kind: Kind::Rate,
         signal: "throughput and loss of monitor intervals",
         needs: &[],

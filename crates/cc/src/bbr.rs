@@ -37,17 +37,17 @@ parameters! {
         /// Gain of pacing and window in Startup, 2 / ln 2: the least that doubles the rate each round.
         /// Drain paces at its inverse.
         pub startup_gain: Fraction = Fraction::from_ratio(2_885, 1_000), in "1.1" to "10", source src!(linux);
-        /// Gain of the window in `ProbeBW`.
+        /// Gain of the window in ProbeBW.
         pub window_gain: Fraction = Fraction::from_ratio(2, 1), in "1" to "10", source src!(linux);
         /// How far the first phase of a cycle paces above the bandwidth, and the second below.
         pub probe: Fraction = Fraction::from_ratio(1, 4), in "0" to "0.9", source src!(linux);
         /// Rounds that the bandwidth filter remembers.
         pub bandwidth_window: u32 = 10, in "1" to "1000", source src!(linux);
-        /// For how long the least RTT is believed before `ProbeRTT` looks for it.
+        /// For how long the least RTT is believed before ProbeRTT looks for it.
         pub rtt_window: Span = Span::from_secs(10), in "1us" to "100s", source src!(linux);
-        /// How long `ProbeRTT` holds the least window.
+        /// How long ProbeRTT holds the least window.
         pub probe_rtt: Span = Span::from_ms(200), in "0ns" to "10s", source src!(linux);
-        /// The least window, in packets; also that of `ProbeRTT`.
+        /// The least window, in packets; also that of ProbeRTT.
         pub min_packets: u32 = 4, in "1" to "1000", source src!(linux);
         /// The packet that `min_packets` counts; 0B is the flow's MSS.
         pub packet: Bytes = Bytes::ZERO, in "0B" to "64KB", source src!(prime);
@@ -90,7 +90,7 @@ impl Algorithm for Bbr {
 impl Configurable for Bbr {
     const INFO: Info = Info {
         name: Self::NAME,
-        summary: "paces at the measured bottleneck bandwidth, two bandwidth-delay products in flight",
+        summary: "the rate is the measured bandwidth of the bottleneck, the window two products",
         kind: Kind::Rate,
         signal: "delivery rate and least RTT",
         needs: &[],
@@ -118,7 +118,7 @@ impl Configurable for Bbr {
     configurable_by_name!();
 }
 
-/// The phases of a `ProbeBW` cycle: one up, one down, six level.
+/// The phases of a ProbeBW cycle: one up, one down, six level.
 const CYCLE: u32 = 8;
 
 /// Windows are kept below this.
@@ -137,7 +137,7 @@ enum Mode {
     ProbeRtt(ProbeRtt),
 }
 
-/// How far `ProbeRTT` has come.
+/// How far ProbeRTT has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ProbeRtt {
     /// More than the least window is still in flight.
@@ -188,7 +188,7 @@ pub struct BbrControl {
     /// The round of the newest ACK, and of the newest delivery-rate sample.
     round: u64,
     sample_round: u64,
-    /// Samples of earlier rounds tell of `ProbeRTT`'s small window.
+    /// Samples of earlier rounds tell of ProbeRTT's small window.
     samples_from: u64,
     /// The bandwidth that must be outgrown for the pipe not to be full, and the rounds since it was.
     full_bandwidth: (Rate, u32),
@@ -196,7 +196,7 @@ pub struct BbrControl {
     phase_at: Time,
     rate: Rate,
     cwnd: u64,
-    /// The window before a loss episode or `ProbeRTT`, to return to.
+    /// The window before a loss episode or ProbeRTT, to return to.
     prior_cwnd: u64,
     recovery: Recovery,
     /// Something was lost since the last ACK.
@@ -325,7 +325,7 @@ impl BbrControl {
         self.full_bandwidth.1 >= self.params.full_rounds
     }
 
-    /// Enters `ProbeBW`, in any phase but the one that sends less: flows that share a bottleneck must not
+    /// Enters ProbeBW, in any phase but the one that sends less: flows that share a bottleneck must not
     /// probe it together.
     fn enter_probe_bw(&mut self, now: Time) {
         let phase = (CYCLE - self.random.below(CYCLE - 1)) % CYCLE;

@@ -78,7 +78,7 @@ impl Algorithm for Bic {
 impl Configurable for Bic {
     const INFO: Info = Info {
         name: Self::NAME,
-        summary: "a binary search for the window that does not lose",
+        summary: "the window searches by bisection for the largest that does not lose",
         kind: Kind::Window,
         signal: "loss, ECN marks",
         needs: &[],
@@ -156,17 +156,13 @@ impl BicControl {
 impl CongestionControl for BicControl {
     fn on_ack(&mut self, ack: &Ack<'_>) {
         let (w, reduced) = (self.window.segments(), self.reduced());
-        if !ack.ce_bytes.is_zero() {
-            // An ACK that brings marks grows no window, be they the first of it or not (RFC 3168).
-            if self.window.on_marks(ack, |_| reduced) {
-                self.search_below(w);
-            }
-        } else if Window::may_grow(ack) {
-            let mut acked = ack.bytes.get();
-            if self.window.in_slow_start() {
-                acked = self.window.slow_start(acked);
-            }
-            if acked > 0 && !self.window.in_slow_start() {
+        if self.window.on_marks(ack, |_| reduced) {
+            self.search_below(w);
+            self.before = None; // no loss: nothing that could turn out to be false
+        }
+        if Window::may_grow(ack) {
+            let acked = self.window.left_for_avoidance(ack.bytes.get());
+            if acked > 0 {
                 let increment = self.increment(self.window.segments());
                 self.window.increase(acked, increment);
             }
@@ -351,6 +347,18 @@ mod tests {
         control.on_ack(&mark);
         near(segments(&control), 800.0);
         near(control.w_max, 1_000.0);
+    }
+
+    #[test]
+    fn a_false_loss_before_a_mark_gives_nothing_back() {
+        let mut control = control(ns3(), 1_000);
+        lose(&mut control, 1, LossCause::Detected);
+        let mut mark = Ack::new(Time::ZERO, Time::ZERO, Bytes::new(MSS));
+        (mark.ce_bytes, mark.end, mark.next) = (mark.bytes, Bytes::new(2), Bytes::new(3));
+        control.on_ack(&mark);
+        let before = control;
+        control.on_spurious_loss(&Spurious::new(Time::ZERO, Bytes::new(MSS)));
+        assert_eq!(control, before, "neither window nor maximum");
     }
 
     #[test]

@@ -42,7 +42,8 @@
 //!
 //! No panic and no overflow for any order of calls, line rates from 1 Mb/s to 1.6 Tb/s and RTTs from
 //! 1 us to 1 s; the rate of [`Limits`] is never zero and never above [`Flow::line_rate`]; `cwnd` is at
-//! least one [`Flow::mss`].
+//! least one [`Flow::mss`], and above [`Flow::max_window`] only where that is less, or as [`Bytes::MAX`];
+//! gauges are finite.
 
 use crate::units::{Bytes, Rate, Span, Time};
 
@@ -64,6 +65,10 @@ pub trait CongestionControl {
     fn on_demand(&mut self, _demand: &Demand) {}
 
     /// The flow is about to send after `idle` with nothing in flight.
+    ///
+    /// The application need not have paused. It has if the last [`Sent`] was `app_limited`; else a pacer
+    /// slower than a burst per round trip has left a gap, or an ACK for all that was out lets the next burst
+    /// leave at once, and `idle` is zero.
     fn on_restart(&mut self, _now: Time, _idle: Span) {}
 
     /// Data declared lost has been acknowledged after all: every loss of the episode was false.
@@ -365,7 +370,8 @@ pub enum LossCause {
     Detected,
     /// By silence: the retransmission timer fired.
     Timeout,
-    /// By a second timeout or more, without an ACK in between.
+    /// By a second timeout or more, without an ACK in between: what was concluded from the first stands
+    /// (RFC 5681 holds the threshold).
     Persistent,
 }
 

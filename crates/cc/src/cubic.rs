@@ -17,7 +17,7 @@ use hystart::HyStart;
 
 mod hystart;
 
-/// Where `HyStart`'s constants come from.
+/// Where HyStart's constants come from.
 const HYSTART: &str = "Linux, tcp_cubic.c";
 
 parameters! {
@@ -38,9 +38,9 @@ parameters! {
         pub look_ahead: LookAhead = LookAhead::Srtt, source "RFC 9438, section 4.2";
         /// Least growth per round trip, as a part of the window, while no loss has told of a maximum.
         pub first_growth: Fraction = Fraction::ZERO, in "0" to "0.5", source "RFC 9438, section 4.10";
-        /// Which signs end slow start before a loss (`HyStart`).
+        /// Which signs end slow start before a loss (HyStart).
         pub hystart: Detect = Detect::Off, source "RFC 5681, section 3.1: slow start ends at a loss";
-        /// Segments in the window below which `HyStart` does not look.
+        /// Segments in the window below which HyStart does not look.
         pub hystart_low_window: u32 = 16, in "0" to "1000000", source HYSTART;
         /// ACKs that follow each other this closely belong to one train.
         pub hystart_ack_delta: Span = Span::from_ms(2), in "0ns" to "1s", source HYSTART;
@@ -294,10 +294,11 @@ impl CongestionControl for CubicControl {
         }
         let cwnd = self.window.segments();
         if !ack.ce_bytes.is_zero() {
-            // An ACK that brings marks grows no window, be they the first of it or not (RFC 3168).
+            // Nothing grows, and no sign of HyStart counts.
             let (loss, ecn) = (self.beta, self.beta_ecn);
             if self.window.on_marks(ack, |w| part(w, if w.in_slow_start() { loss } else { ecn })) {
                 self.start_over(cwnd);
+                self.before = None; // no loss: nothing that could turn out to be false
             }
             return;
         }
@@ -305,11 +306,8 @@ impl CongestionControl for CubicControl {
             self.window.set_ssthresh(self.window.cwnd());
         }
         if Window::may_grow(ack) {
-            let mut acked = ack.bytes.get();
-            if self.window.in_slow_start() {
-                acked = self.window.slow_start(acked);
-            }
-            if acked > 0 && !self.window.in_slow_start() {
+            let acked = self.window.left_for_avoidance(ack.bytes.get());
+            if acked > 0 {
                 self.avoid_congestion(ack, acked);
             }
         }

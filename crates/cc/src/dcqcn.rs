@@ -92,7 +92,7 @@ impl Algorithm for Dcqcn {
 impl Configurable for Dcqcn {
     const INFO: Info = Info {
         name: Self::NAME,
-        summary: "each CNP cuts the rate, a timer and a byte counter raise it again",
+        summary: "the rate falls at each CNP, and a timer and a byte counter raise it again",
         kind: Kind::Rate,
         signal: "notifications of ECN marks (CNPs)",
         needs: &[Need::Ecn, Need::Notifications],

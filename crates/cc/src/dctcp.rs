@@ -34,7 +34,6 @@ impl Algorithm for Dctcp {
             acked: 0,
             marked: 0,
             round: 0,
-            reduced_by_loss: false,
         }
     }
 }
@@ -74,8 +73,6 @@ pub struct DctcpControl {
     marked: u64,
     /// The carrier's round that the two belong to.
     round: u64,
-    /// Whether the last reduction answered a loss, and so may turn out to be for nothing.
-    reduced_by_loss: bool,
 }
 
 impl DctcpControl {
@@ -113,26 +110,19 @@ impl CongestionControl for DctcpControl {
         // Before the reduction: the ACK that ends a round brings its fraction with it.
         self.estimate(ack);
         let alpha = self.alpha;
-        if self.window.on_marks(ack, |window| Self::reduced(alpha, window)) {
-            self.reduced_by_loss = false;
-        }
-        // A marked ACK grows no window (RFC 3168, section 6.1.2).
-        if ack.ce_bytes.is_zero() && Window::may_grow(ack) {
+        self.window.on_marks(ack, |window| Self::reduced(alpha, window));
+        if Window::may_grow(ack) {
             self.window.reno(ack.bytes.get());
         }
     }
 
     /// Loss is Reno's: half of the window, whatever `alpha` is (RFC 8257, section 3.5).
     fn on_loss(&mut self, loss: &Loss) {
-        if self.window.on_loss(loss, |window| window.cwnd() / 2) {
-            self.reduced_by_loss = true;
-        }
+        self.window.on_loss(loss, |window| window.cwnd() / 2);
     }
 
     fn on_spurious_loss(&mut self, _spurious: &Spurious) {
-        if self.reduced_by_loss {
-            self.window.undo();
-        }
+        self.window.undo();
     }
 
     fn on_mss_change(&mut self, mss: Bytes) {

@@ -53,7 +53,7 @@ impl Algorithm for Fast {
 impl Configurable for Fast {
     const INFO: Info = Info {
         name: Self::NAME,
-        summary: "the window moves to where each flow has alpha segments in the queue",
+        summary: "the window moves to where alpha segments of its own are in the queue",
         kind: Kind::Window,
         signal: "average RTT",
         needs: &[],

@@ -1,6 +1,6 @@
-//! `HighSpeed` TCP: AIMD whose steps grow with the window.
+//! HighSpeed TCP: AIMD whose steps grow with the window.
 //!
-//! Floyd, "`HighSpeed` TCP for Large Congestion Windows", RFC 3649. Reno holds a window of w segments only
+//! Floyd, "HighSpeed TCP for Large Congestion Windows", RFC 3649. Reno holds a window of w segments only
 //! where one in `w^2 / 1.44` is lost or less, which no large network can offer. Above `low_window` the
 //! increase per round trip a(w) grows with the window and the decrease b(w) shrinks, so that the window
 //! as a function of the loss rate is a line in logarithms through two chosen points: Reno's 38 segments
@@ -14,7 +14,7 @@ use crate::units::{Bytes, Fraction};
 use crate::{configurable_by_name, parameters, words};
 
 parameters! {
-    /// `HighSpeed`'s parameters. The default is the preset `rfc3649`.
+    /// HighSpeed's parameters. The default is the preset `rfc3649`.
     pub struct HighSpeed {
         /// Whether a(w) and b(w) come from the table of the RFC or from its formula.
         pub response: Response = Response::Table, source "RFC 3649, appendix B; Linux and ns-3 have the table too";
@@ -75,7 +75,7 @@ impl Algorithm for HighSpeed {
 impl Configurable for HighSpeed {
     const INFO: Info = Info {
         name: Self::NAME,
-        summary: "AIMD whose steps grow with the window",
+        summary: "the window gains more and loses less the larger it is",
         kind: Kind::Window,
         signal: "loss, ECN marks",
         needs: &[],
@@ -185,7 +185,7 @@ impl Law {
     }
 }
 
-/// One flow under `HighSpeed` TCP.
+/// One flow under HighSpeed TCP.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HighSpeedControl {
     /// Window and threshold, and which window of data has been answered.
@@ -208,16 +208,11 @@ fn reduced(window: &Window, law: &Law) -> u64 {
 
 impl CongestionControl for HighSpeedControl {
     fn on_ack(&mut self, ack: &Ack<'_>) {
-        if !ack.ce_bytes.is_zero() {
-            // An ACK that brings marks grows no window, be they the first of it or not (RFC 3168).
-            let law = self.law;
-            self.window.on_marks(ack, |window| reduced(window, &law));
-        } else if Window::may_grow(ack) {
-            let mut acked = ack.bytes.get();
-            if self.window.in_slow_start() {
-                acked = self.window.slow_start(acked);
-            }
-            if acked > 0 && !self.window.in_slow_start() {
+        let law = self.law;
+        self.window.on_marks(ack, |window| reduced(window, &law));
+        if Window::may_grow(ack) {
+            let acked = self.window.left_for_avoidance(ack.bytes.get());
+            if acked > 0 {
                 let (a, _) = self.law.at(self.window.segments());
                 self.window.increase(acked, a);
             }

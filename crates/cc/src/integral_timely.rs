@@ -68,7 +68,7 @@ const PARAMS: [Param; Timely::PARAMS.len() + Integral::PARAM_TABLE.len()] = {
 impl Configurable for IntegralTimely {
     const INFO: Info = Info {
         name: Self::NAME,
-        summary: "TIMELY with an integral term: the queue has a set point",
+        summary: "the rate follows gradient and integral of the RTT: TIMELY with a set point",
         kind: Kind::Rate,
         signal: "RTT of each segment",
         needs: &[],

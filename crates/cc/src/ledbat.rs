@@ -78,7 +78,7 @@ impl Algorithm for Ledbat {
 impl Configurable for Ledbat {
     const INFO: Info = Info {
         name: Self::NAME,
-        summary: "background transport: yields before the queueing delay reaches a target",
+        summary: "the window yields to others: it holds the queueing delay at a target",
         kind: Kind::Window,
         signal: "one-way delay, or RTT",
         needs: &[],

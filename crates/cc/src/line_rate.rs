@@ -29,7 +29,7 @@ impl Algorithm for LineRate {
 impl Configurable for LineRate {
     const INFO: Info = Info {
         name: Self::NAME,
-        summary: "no congestion control: each flow sends at line rate",
+        summary: "the rate is line rate: no congestion control",
         kind: Kind::Fixed,
         signal: "none",
         needs: &[Need::Lossless],

@@ -1,7 +1,7 @@
-//! `NewReno`: a segment more per round trip, half the window at a loss.
+//! NewReno: a segment more per round trip, half the window at a loss.
 //!
 //! Allman, Paxson and Blanton, "TCP Congestion Control", RFC 5681, with the recovery of Henderson,
-//! Floyd, Gurtov and Nishida, "The `NewReno` Modification to TCP's Fast Recovery Algorithm", RFC 6582.
+//! Floyd, Gurtov and Nishida, "The NewReno Modification to TCP's Fast Recovery Algorithm", RFC 6582.
 //! Below the slow-start threshold the window grows by what is acknowledged, which doubles it per
 //! round trip; above it by one segment per window. The first loss of a window of data halves both, a
 //! timeout leaves one segment. What RFC 6582 adds, to leave recovery only when all that was out at the
@@ -15,7 +15,7 @@ use crate::units::{Bytes, Fraction};
 use crate::{configurable_by_name, parameters, words};
 
 parameters! {
-    /// `NewReno`'s parameters. The default is the preset `rfc6582`.
+    /// NewReno's parameters. The default is the preset `rfc6582`.
     pub struct NewReno {
         /// What a loss leaves of the window.
         pub beta_loss: Fraction = Fraction::from_ratio(1, 2), in "0" to "1", source "RFC 5681, equation 4";
@@ -55,7 +55,7 @@ impl Algorithm for NewReno {
 impl Configurable for NewReno {
     const INFO: Info = Info {
         name: Self::NAME,
-        summary: "a segment more per round trip, half the window at a loss",
+        summary: "the window gains a segment per round trip, and a loss halves it",
         kind: Kind::Window,
         signal: "loss, ECN marks",
         needs: &[],
@@ -78,7 +78,7 @@ impl Configurable for NewReno {
     configurable_by_name!();
 }
 
-/// One flow under `NewReno`.
+/// One flow under NewReno.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewRenoControl {
     /// Window and threshold, and which window of data has been answered.
@@ -98,11 +98,9 @@ fn part(window: &Window, beta: Fraction) -> u64 {
 
 impl CongestionControl for NewRenoControl {
     fn on_ack(&mut self, ack: &Ack<'_>) {
-        if !ack.ce_bytes.is_zero() {
-            // An ACK that brings marks grows no window, be they the first of it or not (RFC 3168).
-            let (loss, ecn) = (self.beta_loss, self.beta_ecn);
-            self.window.on_marks(ack, |w| part(w, if w.in_slow_start() { loss } else { ecn }));
-        } else if Window::may_grow(ack) {
+        let (loss, ecn) = (self.beta_loss, self.beta_ecn);
+        self.window.on_marks(ack, |w| part(w, if w.in_slow_start() { loss } else { ecn }));
+        if Window::may_grow(ack) {
             let bytes = ack.bytes.get();
             let per_ack = self.counting == Counting::Acks && !self.window.in_slow_start();
             self.window.reno(if per_ack { bytes.min(self.window.mss()) } else { bytes });

@@ -1,10 +1,11 @@
 //! Patched TIMELY: between the thresholds, gradient and absolute delay together.
 //!
 //! Zhu, Ghobadi, Misra and Padhye, "ECN or Delay: Lessons Learnt from Analysis of DCQCN and TIMELY",
-//! `CoNEXT` 2016. TIMELY as published has no fixed point; with the gradient test changed so that zero
-//! holds the rate it has infinitely many, any split of the bottleneck being one. The patch weighs an increase against a decrease that grows with the distance of
-//! the RTT from `t_low`, the weight following the gradient, and has one fixed point:
-//! every flow at C/N, and a queue of `q' (1 + N delta / (beta C))` with `q' = C * t_low`.
+//! CoNEXT 2016. TIMELY as published has no fixed point; with the gradient test changed so that zero holds
+//! the rate it has infinitely many, any split of the bottleneck being one. The patch weighs an increase
+//! against a decrease that grows with the distance of the RTT from `t_low`, the weight following the
+//! gradient, and has one fixed point: every flow at C/N, and a queue of `q' (1 + N delta / (beta C))` with
+//! `q' = C * t_low`.
 //!
 //! Integers throughout, as in [`crate::timely`].
 
@@ -51,7 +52,7 @@ impl Algorithm for PatchedTimely {
 impl Configurable for PatchedTimely {
     const INFO: Info = Info {
         name: Self::NAME,
-        summary: "TIMELY with a unique fixed point: gradient and absolute RTT weighed together",
+        summary: "the rate follows gradient and level of the RTT: TIMELY with one fixed point",
         kind: Kind::Rate,
         signal: "RTT of each segment",
         needs: &[],

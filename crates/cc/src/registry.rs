@@ -23,7 +23,7 @@ macro_rules! registry {
         #[expect(missing_docs, reason = "each variant is documented by its type")]
         pub enum AnyControl { $($variant(<$type as Algorithm>::Control),)+ }
 
-        /// The names of all algorithms.
+        /// The names of all algorithms, by family.
         pub const NAMES: &[&str] = &[$(<$type as Algorithm>::NAME),+];
 
         impl AnyAlgorithm {
@@ -123,28 +123,42 @@ macro_rules! registry {
     };
 }
 
+// In the order in which they are listed, by family.
 registry! {
+    // TIMELY: a rate, from the trend of the RTT.
     Timely: crate::timely::Timely,
     PatchedTimely: crate::patched_timely::PatchedTimely,
+    IntegralTimely: crate::integral_timely::IntegralTimely,
+
+    // TCP: a window, from losses.
     NewReno: crate::newreno::NewReno,
-    Cubic: crate::cubic::Cubic,
     HighSpeed: crate::highspeed::HighSpeed,
     Bic: crate::bic::Bic,
-    IntegralTimely: crate::integral_timely::IntegralTimely,
-    Rtcp: crate::rtcp::Rtcp,
-    LineRate: crate::line_rate::LineRate,
+    Cubic: crate::cubic::Cubic,
+    Westwood: crate::westwood::Westwood,
+    Veno: crate::veno::Veno,
+
+    // A window, from delay.
     Vegas: crate::vegas::Vegas,
     Fast: crate::fast::Fast,
     Ledbat: crate::ledbat::Ledbat,
-    Westwood: crate::westwood::Westwood,
-    Veno: crate::veno::Veno,
+    Rtcp: crate::rtcp::Rtcp,
+    Swift: crate::swift::Swift,
+
+    // From marks that the switches of a datacenter set (ECN).
     Dctcp: crate::dctcp::Dctcp,
     Dcqcn: crate::dcqcn::Dcqcn,
+
+    // From what switches report (telemetry).
     Hpcc: crate::hpcc::Hpcc,
-    Swift: crate::swift::Swift,
+
+    // A rate, from a model of the path or from what trials were worth.
     Bbr: crate::bbr::Bbr,
     Allegro: crate::allegro::Allegro,
     Vivace: crate::vivace::Vivace,
+
+    // Fixed.
+    LineRate: crate::line_rate::LineRate,
 }
 
 impl AnyAlgorithm {
@@ -179,6 +193,15 @@ mod tests {
             assert!(!NAMES[i + 1..].contains(name), "{name} is there twice");
         }
         assert!(AnyAlgorithm::named("timley").is_none());
+    }
+
+    #[test]
+    fn every_summary_says_in_one_line_what_the_rate_or_the_window_does() {
+        for name in NAMES {
+            let summary = AnyAlgorithm::named(name).unwrap().info().summary;
+            let subject = summary.starts_with("the rate ") || summary.starts_with("the window");
+            assert!(subject && summary.len() < 80 && !summary.ends_with('.'), "{name}: {summary}");
+        }
     }
 
     #[test]

@@ -154,7 +154,7 @@ macro_rules! testbed {
 impl Configurable for Rtcp {
     const INFO: Info = Info {
         name: Self::NAME,
-        summary: "Regulated TCP: a counter of what the flow is owed, against the price of congestion",
+        summary: "the window doubles while what the flow is owed exceeds the price of congestion",
         kind: Kind::Window,
         signal: "RTT change and the sender's own backlog",
         needs: &[],
@@ -356,7 +356,7 @@ impl State {
 /// One flow under Regulated TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RtcpControl {
-    /// The congestion window; its answer to loss is `NewReno`'s.
+    /// The congestion window; its answer to loss is NewReno's.
     window: Window,
     state: State,
     constants: Constants,

@@ -71,7 +71,7 @@ impl Algorithm for Swift {
 impl Configurable for Swift {
     const INFO: Info = Info {
         name: Self::NAME,
-        summary: "windows for fabric and host, each kept at a target delay by AIMD",
+        summary: "the windows for fabric and host hold their delays at targets",
         kind: Kind::Window,
         signal: "RTT, split into fabric and host",
         needs: &[],

@@ -48,9 +48,9 @@ impl Algorithm for Veno {
 impl Configurable for Veno {
     const INFO: Info = Info {
         name: Self::NAME,
-        summary: "Reno that takes losses without a queue for noise",
+        summary: "the window falls by half at a loss behind a queue, by a fifth at one without",
         kind: Kind::Window,
-        signal: "loss; RTT",
+        signal: "loss, RTT",
         needs: &[],
         source: "Fu and Liew, JSAC 2003",
     };
@@ -101,10 +101,9 @@ impl CongestionControl for VenoControl {
         if !Window::may_grow(ack) {
             return;
         }
-        let acked = ack.bytes.get();
-        let left = if self.window.in_slow_start() { self.window.slow_start(acked) } else { acked };
+        let left = self.window.left_for_avoidance(ack.bytes.get());
         let rests = self.is_congested() && self.rests;
-        if left > 0 && !rests && !self.window.in_slow_start() {
+        if left > 0 && !rests {
             self.window.increase(left, 1.0);
         }
     }

@@ -75,7 +75,7 @@ impl Algorithm for Vivace {
 impl Configurable for Vivace {
     const INFO: Info = Info {
         name: Self::NAME,
-        summary: "PCC Vivace: climbs the gradient of a utility of rate, latency and loss",
+        summary: "the rate climbs the gradient of a utility of throughput, RTT and loss",
         kind: Kind::Rate,
         signal: "RTT gradient and loss of monitor intervals",
         needs: &[],

@@ -1,7 +1,7 @@
 //! TCP Westwood+: after a loss the window is what the measured bandwidth fills without a queue.
 //!
 //! Mascolo, Casetti, Gerla, Sanadidi and Wang, "TCP Westwood: Bandwidth Estimation for Enhanced
-//! Transport over Wireless Links", `MobiCom` 2001; Grieco and Mascolo, "Performance Evaluation and
+//! Transport over Wireless Links", MobiCom 2001; Grieco and Mascolo, "Performance Evaluation and
 //! Comparison of Westwood+, New Reno, and Vegas TCP Congestion Control", ACM CCR 34(2), 2004. Between
 //! losses the window grows as Reno's. Once per round the acknowledged data over the time that it took
 //! is a bandwidth sample, which a low-pass filter smooths; the answer to a loss is the estimate times
@@ -55,9 +55,9 @@ impl Algorithm for Westwood {
 impl Configurable for Westwood {
     const INFO: Info = Info {
         name: Self::NAME,
-        summary: "Reno that falls to the measured bandwidth times the least RTT",
+        summary: "the window falls at a loss to the measured bandwidth times the least RTT",
         kind: Kind::Window,
-        signal: "loss; rate of ACKs and least RTT",
+        signal: "loss, rate of ACKs, least RTT",
         needs: &[],
         source: "Mascolo et al., MobiCom 2001; Grieco and Mascolo, CCR 2004",
     };

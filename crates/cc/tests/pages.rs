@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 // its unit tests run among these.
 use incast_cc::*;
 
-use incast_cc::param::{Configurable, Info, Kind, Preset};
+use incast_cc::param::{Configurable, Info, Kind, Param, Preset};
 use incast_cc::registry::NAMES;
 
 #[expect(unreachable_pub, reason = "written as a module of the library")]
@@ -59,15 +59,33 @@ fn sources() -> Vec<Source> {
     sources
 }
 
+/// What an algorithm says of itself.
+struct Own<'a> {
+    info: &'a Info,
+    presets: &'a [Preset],
+    params: &'a [Param],
+}
+
+impl<'a> Own<'a> {
+    fn of(algorithm: &'a AnyAlgorithm) -> Self {
+        let (presets, params) = (algorithm.presets(), algorithm.params());
+        Self { info: algorithm.info(), presets, params }
+    }
+}
+
+/// The sections of a page, in their order; others may stand between them.
+const SECTIONS: [&str; 4] = ["Equations", "Parameters", "Validation", "Departures"];
+
+/// The text of the section `title`, up to the next one.
+fn section<'a>(page: &'a str, title: &str) -> Option<&'a str> {
+    let (_, rest) = page.split_once(&format!("\n## {title}\n"))?;
+    Some(rest.split("\n## ").next().unwrap_or(rest))
+}
+
 /// What `name` lacks, one sentence each. `sources` are those of the library, `page` the text of
 /// `docs/algorithms/NAME.md`.
-fn missing(
-    name: &str,
-    info: &Info,
-    presets: &[Preset],
-    sources: &[Source],
-    page: Option<&str>,
-) -> Vec<String> {
+fn missing(name: &str, own: &Own<'_>, sources: &[Source], page: Option<&str>) -> Vec<String> {
+    let &Own { info, presets, params } = own;
     let mut missing = Vec::new();
     let mut expect = |holds: bool, what: String| {
         if !holds {
@@ -110,11 +128,37 @@ fn missing(
             let link = format!("](../../crates/cc/src/{path})");
             expect(page.contains(&link), format!("the page has no link to crates/cc/src/{path}"));
         }
-        // Where nothing is controlled there is nothing to depart from.
-        let departs = page.contains("\n## Departures\n") || info.kind == Kind::Fixed;
-        expect(departs, "the page has no section \"Departures\"".into());
+        for title in SECTIONS {
+            let there = section(page, title).is_some();
+            expect(there, format!("the page has no section \"{title}\""));
+        }
+        let places = SECTIONS.map(|title| page.find(&format!("\n## {title}\n")));
+        let ordered = places.iter().flatten().is_sorted();
+        expect(ordered, format!("the page has its sections not in the order {SECTIONS:?}"));
+        if let Some(section) = section(page, "Parameters") {
+            // Those of another algorithm are on its page.
+            let elsewhere = linked(section);
+            for param in params {
+                let word = format!("`{}`", param.name);
+                let told = section.contains(&word) || elsewhere.contains(&word);
+                expect(told, format!("the page does not tell of parameter {word}"));
+            }
+        }
     }
     missing
+}
+
+/// What `text` links to, without the places within pages.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next())
+}
+
+/// The pages that `section` links to, one after the other.
+fn linked(section: &str) -> String {
+    links(section)
+        .filter(|link| Path::new(link).extension().is_some_and(|extension| extension == "md"))
+        .map(|link| fs::read_to_string(docs("algorithms").join(link)).unwrap_or_default())
+        .collect()
 }
 
 fn docs(path: &str) -> PathBuf {
@@ -128,8 +172,7 @@ fn every_algorithm_is_complete() {
     for name in NAMES {
         let algorithm = AnyAlgorithm::named(name).unwrap();
         let page = fs::read_to_string(docs(&format!("algorithms/{name}.md"))).ok();
-        let missing =
-            missing(name, algorithm.info(), algorithm.presets(), &sources, page.as_deref());
+        let missing = missing(name, &Own::of(&algorithm), &sources, page.as_deref());
         lacking.extend(missing.into_iter().map(|what| format!("{name}: {what}")));
     }
     for source in &sources {
@@ -140,13 +183,16 @@ fn every_algorithm_is_complete() {
     assert!(lacking.is_empty(), "something is missing:\n  {}\n", lacking.join("\n  "));
 }
 
-/// `docs/algorithms` has no page of an algorithm that is gone.
+/// `docs/algorithms` has no page of an algorithm that is gone, and no link to a file that is.
 #[test]
-fn every_page_is_of_an_algorithm() {
+fn every_page_is_of_an_algorithm_and_links_to_what_is_there() {
     for entry in fs::read_dir(docs("algorithms")).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_stem().unwrap().to_str().unwrap();
         assert!(NAMES.contains(&name), "{} is the page of no algorithm", path.display());
+        for link in links(&fs::read_to_string(&path).unwrap()).filter(|link| !link.is_empty()) {
+            assert!(docs("algorithms").join(link).exists(), "{name}: {link} is not there");
+        }
     }
 }
 
@@ -163,9 +209,9 @@ fn all_that_is_missing_is_named_at_once() {
     let preset = Preset { name: "first", source: "somewhere", values: &[] };
     let text = AIMD.replace("#[test]", "").replace("\"aimd\"", "\"new\"");
     let sources = [Source { path: "new.rs".into(), text }];
-    let without_page = missing("new", &info, &[], &sources, None);
+    let own = Own { info: &info, presets: &[], params: &[] };
     assert_eq!(
-        without_page,
+        missing("new", &own, &sources, None),
         [
             "INFO.name is \"other\"",
             "INFO.summary is empty",
@@ -176,20 +222,28 @@ fn all_that_is_missing_is_named_at_once() {
         ]
     );
     let info = Info { name: "new", summary: "new", signal: "loss", ..info };
+    let own = Own { info: &info, presets: &[preset], params: aimd::Aimd::PARAMS };
     assert_eq!(
-        missing("new", &info, &[preset], &sources, Some("new\n")),
+        missing("new", &own, &sources, Some("new\n## Parameters\n`a`\n## Equations\n`b`\n")),
         [
             "no unit test in crates/cc/src/new.rs or new/tests.rs",
             "the page has no title",
             "the page does not tell the name",
             "the page does not tell of preset `first`",
             "the page has no link to crates/cc/src/new.rs",
+            "the page has no section \"Validation\"",
             "the page has no section \"Departures\"",
+            "the page has its sections not in the order \
+             [\"Equations\", \"Parameters\", \"Validation\", \"Departures\"]",
+            "the page does not tell of parameter `b`",
         ]
     );
-    let nowhere =
-        missing("new", &info, &[preset], &[], Some("# New `new` `first`\n## Departures\n"));
-    assert_eq!(nowhere, ["no file in crates/cc/src implements Algorithm with its NAME"]);
+    let page =
+        "# New `new` `first`\n## Equations\n## Parameters\n`a` `b`\n## Validation\n## Departures\n";
+    assert_eq!(
+        missing("new", &own, &[], Some(page)),
+        ["no file in crates/cc/src implements Algorithm with its NAME"]
+    );
 }
 
 /// The code block of the guide in `language` that contains `text`.
@@ -215,7 +269,9 @@ fn guide_quotes_the_worked_example_to_the_byte() {
 fn worked_example_lacks_nothing_but_its_registration() {
     let sources = [Source { path: "aimd.rs".into(), text: AIMD.into() }];
     let page = block("markdown", "# AIMD");
-    let missing = missing("aimd", &aimd::Aimd::INFO, aimd::Aimd::PRESETS, &sources, Some(page));
+    let own =
+        Own { info: &aimd::Aimd::INFO, presets: aimd::Aimd::PRESETS, params: aimd::Aimd::PARAMS };
+    let missing = missing("aimd", &own, &sources, Some(page));
     assert!(missing.is_empty(), "{missing:?}");
     assert_eq!(block("rust", "pub mod"), "pub mod aimd;\n");
     assert_eq!(block("rust", "crate::aimd::"), "    Aimd: crate::aimd::Aimd,\n");

@@ -33,7 +33,7 @@ impl Algorithm for Aimd {
 impl Configurable for Aimd {
     const INFO: Info = Info {
         name: Self::NAME,
-        summary: "additive increase, multiplicative decrease, and nothing else",
+        summary: "the window gains a segments per round trip, and congestion leaves the part b",
         kind: Kind::Window,
         signal: "loss, ECN marks",
         needs: &[],
@@ -73,8 +73,8 @@ impl AimdControl {
 
 impl CongestionControl for AimdControl {
     fn on_ack(&mut self, ack: &Ack<'_>) {
-        let marked = self.window.on_marks(ack, Self::left(self.b));
-        if !marked && Window::may_grow(ack) {
+        self.window.on_marks(ack, Self::left(self.b));
+        if Window::may_grow(ack) {
             self.window.increase(ack.bytes.get(), self.a);
         }
     }
@@ -133,8 +133,10 @@ mod tests {
         assert_eq!(control.window.cwnd(), 7_500);
         let mut ack = Ack::new(Time::ZERO, Time::ZERO, Bytes::from_kb(1));
         (ack.ce_bytes, ack.end, ack.next) = (ack.bytes, Bytes::from_kb(21), Bytes::from_kb(30));
+        ack.cwnd_limited = true;
         control.on_ack(&ack);
-        assert_eq!(control.window.cwnd(), 5_625, "a mark of the next window");
+        control.on_ack(&ack);
+        assert_eq!(control.window.cwnd(), 5_625, "a mark of the next window, and no growth");
     }
 
     #[test]

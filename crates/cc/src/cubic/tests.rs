@@ -202,6 +202,19 @@ fn a_false_loss_gives_the_curve_back() {
 }
 
 #[test]
+fn a_false_loss_before_a_mark_gives_nothing_back() {
+    let mut control = control(Cubic::default(), 1_000);
+    lose(&mut control, at(0), LossCause::Detected);
+    let mut mark = ack(at(1_000), MSS, Span::from_us(100));
+    (mark.ce_bytes, mark.end) = (mark.bytes, Bytes::new(mark.now.as_ps()));
+    mark.next = mark.end;
+    control.on_ack(&mark);
+    let before = control;
+    control.on_spurious_loss(&Spurious::new(at(2_000), Bytes::new(MSS)));
+    assert_eq!(control, before, "neither window nor curve");
+}
+
+#[test]
 fn abe_leaves_more_after_a_mark_in_congestion_avoidance() {
     let mut control = control(preset("abe"), 1_000);
     let mark = |end, next| {

@@ -1,6 +1,6 @@
 //! Random numbers of one flow.
 
-/// `SplitMix64` (Steele, Lea and Flood, OOPSLA 2014): adds the golden ratio to a counter and mixes its
+/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): adds the golden ratio to a counter and mixes its
 /// bits, so that any two seeds, zero and neighbours included, give unrelated sequences. The same on
 /// every machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -98,10 +98,16 @@ impl Window {
 
     /// The answer of Reno to an ACK: slow start, then one segment per window (RFC 5681, equation 3).
     pub fn reno(&mut self, acked: u64) {
-        let left = if self.in_slow_start() { self.slow_start(acked) } else { acked };
-        if left > 0 && !self.in_slow_start() {
+        let left = self.left_for_avoidance(acked);
+        if left > 0 {
             self.increase(left, 1.0);
         }
+    }
+
+    /// Slow start as far as it goes; returns how much of `acked` is left for congestion avoidance.
+    pub fn left_for_avoidance(&mut self, acked: u64) -> u64 {
+        let left = if self.in_slow_start() { self.slow_start(acked) } else { acked };
+        if self.in_slow_start() { 0 } else { left }
     }
 
     /// Sets the window, within one segment and the most that the flow allows.
