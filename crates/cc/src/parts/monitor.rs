@@ -444,6 +444,23 @@ mod tests {
     }
 
     #[test]
+    fn a_level_rtt_has_no_slope_and_a_million_samples_keep_theirs() {
+        // A level RTT, however its digits fall, is exactly level: nothing for a utility to charge.
+        let (mut level, mut rising) = (Line::NONE, Line::NONE);
+        for n in 0..1_000_000 {
+            let at_s = f64::from(n) * 1e-9;
+            level.add(at_s, 20.123_456_789e-6);
+            // By 1 % with a scatter of a tenth of the rise.
+            rising.add(at_s, 20e-6 + 0.01 * at_s + f64::from(n % 7 - 3) * 3.3e-7);
+        }
+        assert_eq!(level.slope_and_error(), (0.0, 0.0));
+        let (slope, error) = rising.slope_and_error();
+        assert!((slope / 0.01 - 1.0).abs() < 1e-3, "{slope}");
+        // Two of 3.3e-7 s over a mean of 25 us.
+        assert!((error / (2.0 * 3.3e-7 / 25e-6) - 1.0).abs() < 1e-3, "{error}");
+    }
+
+    #[test]
     fn samples_at_one_instant_have_no_slope() {
         let mut line = Line::NONE;
         (0..5).for_each(|i| line.add(1e7, f64::from(i)));

@@ -203,15 +203,32 @@ mod tests {
         assert!(lengths.iter().any(|length| *length > Span::from_us(2_100)));
     }
 
+    /// The `n`th packet, one every 250 us: ten take longer than any interval.
+    fn sent(n: u64) -> Sent {
+        let mut sent =
+            Sent::new(Time::ZERO + Span::from_us(250 * n), Bytes::new(1_000), Bytes::ZERO);
+        sent.end = Bytes::from_kb(n + 1);
+        sent
+    }
+
+    #[test]
+    fn a_rate_is_held_while_too_many_results_are_awaited() {
+        let mut prober = Prober::new(&flow(), SETUP);
+        let intervals = Monitor::CAPACITY as u64;
+        (0..=10 * intervals).for_each(|n| prober.on_sent(&sent(n), Some(4e7), 2e7));
+        assert_eq!((prober.rate(), prober.pending()), (Rate::from_mbps(20), Monitor::CAPACITY));
+        // The first one is acknowledged.
+        let mut ack = Ack::new(Time::ZERO, Time::ZERO, Bytes::from_kb(10));
+        ack.end = ack.bytes;
+        prober.on_ack(&ack);
+        assert!(prober.report().is_some());
+        prober.on_sent(&sent(10 * intervals + 1), Some(4e7), 2e7);
+        assert_eq!((prober.rate(), prober.pending()), (Rate::from_mbps(40), Monitor::CAPACITY));
+    }
+
     #[test]
     fn a_rate_is_held_while_nothing_is_to_be_measured() {
         let mut prober = Prober::new(&flow(), SETUP);
-        let sent = |n: u64| {
-            let mut sent =
-                Sent::new(Time::ZERO + Span::from_us(250 * n), Bytes::new(1_000), Bytes::ZERO);
-            sent.end = Bytes::from_kb(n + 1);
-            sent
-        };
         for n in 0..10 {
             prober.on_sent(&sent(n), Some(4e7), 2e7);
             assert_eq!((prober.rate(), prober.pending()), (Rate::from_mbps(40), 1));
