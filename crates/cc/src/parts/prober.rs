@@ -215,7 +215,7 @@ mod tests {
     fn a_rate_is_held_while_too_many_results_are_awaited() {
         let mut prober = Prober::new(&flow(), SETUP);
         let intervals = Monitor::CAPACITY as u64;
-        (0..10 * intervals + 1).for_each(|n| prober.on_sent(&sent(n), Some(4e7), 2e7));
+        (0..=10 * intervals).for_each(|n| prober.on_sent(&sent(n), Some(4e7), 2e7));
         assert_eq!((prober.rate(), prober.pending()), (Rate::from_mbps(20), Monitor::CAPACITY));
         // The first one is acknowledged.
         let mut ack = Ack::new(Time::ZERO, Time::ZERO, Bytes::from_kb(10));
