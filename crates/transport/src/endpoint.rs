@@ -280,6 +280,8 @@ struct Connection<C> {
     alarm: Option<Time>,
     /// When the peer may next be told of marks, by a notification.
     notify_from: Time,
+    /// What switches stamped into a segment whose ACK waits.
+    hops: Box<[Hop]>,
 }
 
 /// A packet to send.
@@ -367,6 +369,7 @@ impl<C: CongestionControl> Endpoint<C> {
             completed: 0,
             alarm: None,
             notify_from: Time::ZERO,
+            hops: Box::default(),
         });
         self.receivers.push(Receiver::new(terms.transport));
         self.pacing.add();
@@ -467,6 +470,9 @@ impl<C: CongestionControl> Endpoint<C> {
                     |ack| answers.push(Body::SegmentAck(ack)),
                     |message| messages.push(message),
                 );
+                if self.answers.is_empty() && !report.hops.is_empty() {
+                    self.connections[index as usize].hops = report.hops.into();
+                }
                 self.settle(now, index, report);
                 self.reschedule(now, index);
                 true
@@ -552,7 +558,7 @@ impl<C: CongestionControl> Endpoint<C> {
                 (None, 0)
             }
             (Sender::Stream(sender), Body::Notification) => {
-                sender.on_notification(now);
+                sender.on_notification(now, &self.config);
                 (None, 0)
             }
             _ => return, // of the other transport: not for this connection
@@ -594,11 +600,16 @@ impl<C: CongestionControl> Endpoint<C> {
                 self.reschedule(now, index);
                 continue;
             };
+            // The first segment that leaves starts the clock of a stream.
+            let unalarmed = connection.alarm.is_none() && matches!(sender, Sender::Stream(_));
             let packet = Packet { connection: connection.peer, body };
             match next_at {
                 None => self.reschedule(now, index),
                 Some(at) if at <= now => self.pacing.put_back(index),
                 at => self.pacing.schedule(index, at),
+            }
+            if unalarmed {
+                self.set_alarm(now, index);
             }
             return Some(Outgoing { connection: index, packet, hops: Box::default() });
         }
@@ -681,8 +692,9 @@ impl<C: CongestionControl> Endpoint<C> {
             if let Receiver::Stream(receiver) = &mut self.receivers[index as usize]
                 && let Some(ack) = receiver.on_timer(now, &self.config.stream)
             {
+                let hops = std::mem::take(&mut connection.hops);
                 self.answers.push(Body::SegmentAck(ack));
-                self.reply(now, index, Report::default());
+                self.reply(now, index, Report { hops: &hops, ..Report::default() });
             }
             self.reschedule(now, index);
         }
@@ -690,14 +702,18 @@ impl<C: CongestionControl> Endpoint<C> {
 
     /// Asks a sender when it may send next and when it wants to be woken.
     fn reschedule(&mut self, now: Time, index: u32) {
-        let connection = &mut self.connections[index as usize];
-        let mut alarm = self.receivers[index as usize].alarm();
-        if let Some(sender) = &connection.sender {
+        if let Some(sender) = &self.connections[index as usize].sender {
             // A send time that has passed while the NIC was busy is now: time does not go back.
             let send_time = sender.send_time(&self.config).map(|at| at.max(now));
             self.pacing.schedule(index, send_time);
-            alarm = alarm.into_iter().chain(sender.alarm(&self.config)).min();
         }
+        self.set_alarm(now, index);
+    }
+
+    fn set_alarm(&mut self, now: Time, index: u32) {
+        let connection = &mut self.connections[index as usize];
+        let sender = connection.sender.as_ref().and_then(|sender| sender.alarm(&self.config));
+        let alarm = self.receivers[index as usize].alarm().into_iter().chain(sender).min();
         if let Some(at) = alarm.map(|at| at.max(now))
             && connection.alarm.is_none_or(|armed| at < armed)
         {

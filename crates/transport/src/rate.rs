@@ -24,6 +24,8 @@ pub struct RateComputation<C> {
     /// transmission order.
     transmitted: Bytes,
     idle_since: Time,
+    /// The algorithm knows that the pause since then is over.
+    restarted: bool,
     /// The last round in which the window held data back.
     limited_round: Option<u64>,
     sampler: Sampler,
@@ -41,8 +43,8 @@ struct Sampler {
     first_sent_at: Time,
     /// Payload declared lost over the life of the connection.
     lost: Bytes,
-    /// The application left the network idle until so much has been delivered.
-    app_limited_until: Bytes,
+    /// The application left room in the network until more than this has been delivered.
+    app_limited_until: Option<Bytes>,
 }
 
 /// What was true when a packet was sent.
@@ -95,6 +97,9 @@ impl Transmission {
 pub struct Completion<'a> {
     /// Its last transmission, with what of it was still in flight.
     pub sent: Transmission,
+    /// Whether this is known to have arrived: a duplicate ACK without SACK says that something has, a
+    /// mark alone that nothing has.
+    pub identified: bool,
     /// Payload that is acknowledged.
     pub delivered: Bytes,
     /// Payload that arrived marked.
@@ -105,8 +110,8 @@ pub struct Completion<'a> {
     pub in_recovery: bool,
     /// Payload posted in all; [`None`] when a message has no end.
     pub posted: Option<Bytes>,
-    /// The size of the next segment, zero when nothing waits.
-    pub waiting: Bytes,
+    /// Whether the window alone held data back when the ACK came.
+    pub window_limited: bool,
     /// From send to arrival by the receiver's clock.
     pub one_way: Option<Span>,
     /// What waits in the host's NIC.
@@ -138,12 +143,13 @@ impl<C: CongestionControl> RateComputation<C> {
             delivered: Bytes::ZERO,
             transmitted: Bytes::ZERO,
             idle_since: now,
+            restarted: false,
             limited_round: None,
             sampler: Sampler {
                 delivered_at: now,
                 first_sent_at: now,
                 lost: Bytes::ZERO,
-                app_limited_until: Bytes::ZERO,
+                app_limited_until: None,
             },
             signal,
             hop_count,
@@ -176,6 +182,26 @@ impl<C: CongestionControl> RateComputation<C> {
         self.limits = self.control.limits();
     }
 
+    /// Nothing waits to be sent, be it new or lost, now that an ACK or a message comes. If the window has
+    /// room, rates measured with what is sent next tell of the application.
+    pub fn on_drained(&mut self) {
+        if self.in_flight < self.limits.cwnd {
+            self.sampler.app_limited_until = Some(self.delivered + self.in_flight);
+        }
+    }
+
+    /// Something is about to be sent. Returns whether this ends a pause with nothing in flight, of which
+    /// the algorithm has now heard: it may have other limits.
+    pub fn before_send(&mut self, now: Time) -> bool {
+        let restarts = self.in_flight.is_zero() && !self.transmitted.is_zero() && !self.restarted;
+        if restarts {
+            self.restarted = true;
+            self.control.on_restart(now, now.since(self.idle_since));
+            self.limits = self.control.limits();
+        }
+        restarts
+    }
+
     /// A burst of `bytes` is given to the NIC; `app_limited` tells that nothing more waits. Returns the
     /// burst.
     pub fn on_sent(
@@ -186,9 +212,8 @@ impl<C: CongestionControl> RateComputation<C> {
         app_limited: bool,
     ) -> Transmission {
         if self.in_flight.is_zero() {
-            if !self.transmitted.is_zero() {
-                self.control.on_restart(now, now.since(self.idle_since));
-            }
+            self.before_send(now);
+            self.restarted = false;
             (self.sampler.delivered_at, self.sampler.first_sent_at) = (now, now);
         }
         let snapshot = Snapshot {
@@ -197,7 +222,7 @@ impl<C: CongestionControl> RateComputation<C> {
             first_sent_at: self.sampler.first_sent_at,
             in_flight: self.in_flight + bytes,
             lost: self.sampler.lost,
-            app_limited: self.sampler.app_limited_until > self.delivered,
+            app_limited: self.sampler.app_limited_until.is_some(),
         };
         self.transmitted += bytes;
         self.in_flight += bytes;
@@ -206,18 +231,15 @@ impl<C: CongestionControl> RateComputation<C> {
         sent.app_limited = app_limited;
         self.control.on_sent(&sent);
         self.limits = self.control.limits();
-        if app_limited && self.admits(bytes) {
-            self.sampler.app_limited_until = self.delivered + self.in_flight;
-        }
         let end = self.transmitted;
         Transmission { sent_at: now, bytes, first: end.saturating_sub(bytes), end, snapshot }
     }
 
     /// Data was acknowledged: on messages, TIMELY's completion event.
     pub fn on_completion(&mut self, now: Time, completion: &Completion<'_>, rtt: &RttMeasurement) {
-        let &Completion { sent, waiting, .. } = completion;
+        let &Completion { sent, .. } = completion;
         let round = self.round.on_ack(sent.end, self.transmitted);
-        if !waiting.is_zero() && !self.admits(waiting) {
+        if completion.window_limited {
             self.limited_round = Some(round);
         }
         self.leave_flight(now, sent.bytes);
@@ -238,7 +260,7 @@ impl<C: CongestionControl> RateComputation<C> {
                 .map(|((way, old), new)| (way + new.total).saturating_sub(old.total));
             (ack.srtt, ack.min_rtt) = signal.smoothed();
         }
-        ack.delivery = self.sampler.sample(now, &sent.snapshot, sent.sent_at, self.delivered, rtt);
+        ack.delivery = self.sampler.on_completion(now, completion, self.delivered, rtt);
         ack.nic_backlog = completion.nic_backlog;
         ack.hop_count = self.hop_count;
         ack.hops = completion.report.hops;
@@ -294,24 +316,34 @@ impl<C: CongestionControl> RateComputation<C> {
 
     fn leave_flight(&mut self, now: Time, bytes: Bytes) {
         self.in_flight = self.in_flight.saturating_sub(bytes);
-        if self.in_flight.is_zero() {
+        if self.in_flight.is_zero() && !bytes.is_zero() {
             self.idle_since = now;
         }
     }
 }
 
 impl Sampler {
-    /// The sample that `sent_at`, the newest acknowledged packet, gives when `delivered` includes it.
-    fn sample(
+    /// Payload was acknowledged, which makes `delivered` in all. Returns the sample that the newest of it
+    /// gives.
+    fn on_completion(
         &mut self,
         now: Time,
-        then: &Snapshot,
-        sent_at: Time,
+        completion: &Completion<'_>,
         delivered: Bytes,
         rtt: &RttMeasurement,
     ) -> Option<Delivery> {
-        self.first_sent_at = sent_at;
+        if self.app_limited_until.is_some_and(|until| delivered > until) {
+            self.app_limited_until = None;
+        }
+        if completion.delivered.is_zero() {
+            return None;
+        }
         self.delivered_at = now;
+        if !completion.identified {
+            return None;
+        }
+        let Transmission { sent_at, snapshot: then, .. } = completion.sent;
+        self.first_sent_at = sent_at;
         let send_interval = sent_at.since(then.first_sent_at);
         let interval = send_interval.max(now.since(then.delivered_at));
         if interval < rtt.min_rtt() || interval.is_zero() {

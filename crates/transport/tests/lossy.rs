@@ -1,18 +1,18 @@
 //! Two endpoints on a wire that loses, delays, duplicates and reorders: everything arrives exactly
 //! once and in order, and both ends come to rest.
 
+mod common;
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use common::audit::{Audited, Carrier};
 use incast_cc::registry::{AnyAlgorithm, NAMES};
-use incast_cc::{
-    Ack, AnyControl, Bytes, CongestionControl, Demand, Limits, Loss, Rate, Sent, Span, Spurious,
-    Time,
-};
+use incast_cc::{AnyControl, Bytes, Rate, Span, Time};
 use incast_transport::stream::{self, EcnEcho};
 use incast_transport::{
-    Body, Config, Endpoint, Event, Operation, Packet, Purpose, Report, Role, Starter, Terms,
-    Transport,
+    Body, Config, Endpoint, Event, Operation, Packet, Purpose, Report, Role, Sender, Starter,
+    Terms, Transport,
 };
 use proptest::prelude::*;
 use rand::SmallRandom;
@@ -34,79 +34,6 @@ mod rand {
         pub(crate) fn below(&mut self, bound: u64) -> u64 {
             if bound == 0 { 0 } else { self.next() % bound }
         }
-    }
-}
-
-/// An algorithm that audits the books which the contract promises to keep.
-#[derive(Clone, Debug)]
-struct Audited {
-    inner: AnyControl,
-    in_flight: Bytes,
-    transmitted: Bytes,
-    /// As the last ACK said.
-    delivered: Bytes,
-    round: u64,
-    /// Whether each ACK tells what has arrived: not so without SACK.
-    exact: bool,
-}
-
-impl Audited {
-    fn new(inner: AnyControl, exact: bool) -> Self {
-        let none = Bytes::ZERO;
-        Self { inner, in_flight: none, transmitted: none, delivered: none, round: 0, exact }
-    }
-
-    fn leave(&mut self, bytes: Bytes, in_flight: Bytes) {
-        assert!(bytes <= self.in_flight, "{bytes} leave of {} in flight", self.in_flight);
-        self.in_flight -= bytes;
-        assert_eq!(in_flight, self.in_flight, "in flight: sent less acknowledged and lost");
-    }
-}
-
-impl CongestionControl for Audited {
-    fn on_ack(&mut self, ack: &Ack<'_>) {
-        self.leave(ack.bytes, ack.in_flight);
-        assert!(ack.first < ack.end && ack.end <= ack.next && ack.next == self.transmitted);
-        assert!(ack.bytes <= ack.end - ack.first, "more than its burst: {ack:?}");
-        assert!(ack.sent_at <= ack.now && ack.round >= self.round && ack.round <= self.round + 1);
-        // Nothing new: a mark alone, or, without SACK, what duplicate ACKs had counted before.
-        let same = !self.exact || ack.bytes.is_zero() && !ack.ce_bytes.is_zero();
-        let same = same && ack.delivered == self.delivered;
-        assert!(same || ack.delivered > self.delivered, "{ack:?} after {self:?}");
-        if let Some(delivery) = ack.delivery {
-            assert!(delivery.in_flight_at_send <= self.transmitted);
-            assert!(!delivery.rate.is_zero() || !self.exact || ack.bytes.is_zero(), "{ack:?}");
-        }
-        (self.delivered, self.round) = (ack.delivered, ack.round);
-        self.inner.on_ack(ack);
-    }
-    fn on_loss(&mut self, loss: &Loss) {
-        self.leave(loss.bytes, loss.in_flight);
-        assert!(loss.first <= loss.end && loss.end <= loss.next && loss.next == self.transmitted);
-        assert!(loss.bytes <= loss.end - loss.first, "more than its burst: {loss:?}");
-        assert!(!loss.bytes.is_zero(), "a loss of nothing: {loss:?}");
-        self.inner.on_loss(loss);
-    }
-    fn limits(&self) -> Limits {
-        self.inner.limits()
-    }
-    fn on_sent(&mut self, sent: &Sent) {
-        self.in_flight += sent.bytes;
-        self.transmitted += sent.bytes;
-        assert_eq!((sent.in_flight, sent.end), (self.in_flight, self.transmitted));
-        self.inner.on_sent(sent);
-    }
-    fn on_demand(&mut self, demand: &Demand) {
-        self.inner.on_demand(demand);
-    }
-    fn on_restart(&mut self, now: Time, idle: Span) {
-        assert!(self.in_flight.is_zero());
-        self.inner.on_restart(now, idle);
-    }
-    fn on_spurious_loss(&mut self, spurious: &Spurious) {
-        // The ACK that tells of it comes next, and counts it.
-        assert!(!spurious.bytes.is_zero(), "nothing was no loss: {spurious:?}");
-        self.inner.on_spurious_loss(spurious);
     }
 }
 
@@ -150,7 +77,7 @@ const RTO_MAX: Span = Span::from_ms(20);
 
 /// One end, and what its application has heard.
 struct Host {
-    endpoint: Endpoint<Audited>,
+    endpoint: Endpoint<Audited<AnyControl>>,
     nic_free: Time,
     last_arrival: Time,
     delivered: Vec<Vec<u64>>,
@@ -173,11 +100,16 @@ impl Host {
             ..Config::default()
         };
         let algorithm = case.algorithm;
-        let exact = case.transport == Transport::Message || case.stream.sack;
+        let carrier = match case.transport {
+            Transport::Message => Carrier::Message,
+            Transport::Stream => {
+                Carrier::Stream { sack: case.stream.sack, probes: case.stream.tail_loss_probe }
+            }
+        };
         let line_rate = AnyAlgorithm::named("line-rate").expect("it is registered");
         let start: Starter<_> = Box::new(move |flow, purpose| match purpose {
-            Purpose::Data => Audited::new(algorithm.start(flow), exact),
-            Purpose::Requests => Audited::new(line_rate.start(flow), exact),
+            Purpose::Data => Audited::new(algorithm.start(flow), carrier),
+            Purpose::Requests => Audited::new(line_rate.start(flow), carrier),
         });
         Self {
             endpoint: Endpoint::new(config, start),
@@ -296,6 +228,18 @@ impl World {
         next
     }
 
+    /// Whether all has been acknowledged, and nothing is on its way.
+    fn rests(&self) -> bool {
+        let idle = |connection| {
+            let sender = |host: &Host| host.endpoint.sender(connection).is_none_or(Sender::is_idle);
+            self.hosts.iter().all(sender)
+        };
+        let quiet = |host: &Host| !host.endpoint.has_data() && !host.endpoint.has_reply(Time::MAX);
+        self.flying.is_empty()
+            && [WRITE, REQUEST, ANSWER].into_iter().all(idle)
+            && self.hosts.iter().all(quiet)
+    }
+
     /// Goes on until nothing happens any more, or until `end`; whether it has come to rest.
     fn run(&mut self, end: Time) -> bool {
         loop {
@@ -304,7 +248,10 @@ impl World {
                 self.hosts[host].hear();
                 self.send(host);
             }
-            let Some(next) = self.next() else { return true };
+            if self.rests() {
+                return true;
+            }
+            let next = self.next().expect("what is not at rest waits for something");
             if next >= end {
                 self.now = end;
                 return false;

@@ -156,8 +156,22 @@ impl<C: CongestionControl> Sender<C> {
     pub(crate) fn post(&mut self, now: Time, bytes: u64, read: u64) {
         let size = if bytes == ENDLESS { None } else { Some(Bytes::new(bytes)) };
         self.posted = self.posted.zip(size).map(|(posted, size)| posted + size);
+        self.note_drained();
         self.rate.on_demand(now, size);
         self.messages.push_back(Message { remaining: bytes, read });
+    }
+
+    /// Tells the rate computation engine if the application has left room, before that changes.
+    fn note_drained(&mut self) {
+        if self.messages.is_empty() && self.resend.is_empty() && self.burst.is_none() {
+            self.rate.on_drained();
+        }
+    }
+
+    /// Whether the window, and not the pacer, holds the next segment back.
+    fn is_window_limited(&self, now: Time, config: &Config) -> bool {
+        let held = |message| !self.rate.admits(self.segment_bytes(message, config));
+        self.messages.front().is_some_and(held) && self.pacer.send_time(self.pace()) <= now
     }
 
     /// When the next packet may leave; [`None`] while there is none, or none is allowed.
@@ -361,6 +375,8 @@ impl<C: CongestionControl> Sender<C> {
         report: Report<'_>,
     ) -> (Option<Sample>, u32) {
         self.on_answer(now);
+        self.note_drained();
+        let window_limited = self.is_window_limited(now, config);
         let Some(place) = self.find(ack.segment) else { return (None, 0) };
         if self.segments[place].fate == Fate::Acked {
             return (None, 0);
@@ -387,12 +403,13 @@ impl<C: CongestionControl> Sender<C> {
             unambiguous.then(|| self.rtt.sample(segment.sent.sent_at, now, segment.serialization));
         let completion = Completion {
             sent: sent(segment.flying),
+            identified: true,
             delivered: Bytes::new(u64::from(segment.bytes)),
             ce_bytes: Bytes::new(u64::from(ack.ce_bytes)),
             sample,
             in_recovery: self.damaged > 0 && !self.timed_out,
             posted: self.posted,
-            waiting: self.messages.front().map_or(Bytes::ZERO, |m| self.segment_bytes(m, config)),
+            window_limited,
             one_way: None,
             nic_backlog: Bytes::ZERO,
             report,

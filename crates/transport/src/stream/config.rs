@@ -29,7 +29,8 @@ pub struct Config {
     pub receive_buffer: Bytes,
     /// Most payload of a burst, which leaves without the pacer or the window coming between (TSO).
     pub tso: Bytes,
-    /// Most payload of a connection that waits in its own NIC (TCP small queues).
+    /// A connection gives its own NIC no more while so much of its payload waits there (TCP small
+    /// queues).
     pub small_queue: Bytes,
     /// Paces windows that their algorithm does not pace, at so many percent of window over RTT; none
     /// leaves them to the clock of ACKs.
@@ -38,6 +39,13 @@ pub struct Config {
     pub ect: bool,
     /// How the receiver echoes marks.
     pub echo: EcnEcho,
+}
+
+impl Config {
+    /// The largest payload of a segment, in bytes: less than the MSS where a buffer is.
+    pub(crate) fn largest_segment(&self) -> u64 {
+        self.mss.min(self.send_buffer).min(self.receive_buffer).get()
+    }
 }
 
 /// How a receiver echoes marks.

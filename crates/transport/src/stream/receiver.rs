@@ -63,13 +63,13 @@ impl Receiver {
         mut deliver: impl FnMut(Delivered),
     ) {
         if segment.opens {
-            return reply(Ack { opens: true, ..self.ack(config) });
+            // Also what comes twice, or late, and then must take nothing from the ACK that waits.
+            return reply(Ack { opens: true, ..self.clone().ack(config) });
         }
-        if config.echo == EcnEcho::Exact
-            && marked != std::mem::replace(&mut self.ce, marked)
-            && self.unacknowledged > 0
-        {
-            // RFC 8257, section 3.2: what arrived before the change is acknowledged apart from it.
+        // RFC 8257, section 3.2: a change is acknowledged at once, and what arrived before it apart.
+        let changed = config.echo == EcnEcho::Exact && marked != self.ce;
+        self.ce = marked;
+        if changed && self.unacknowledged > 0 {
             reply(self.ack(config));
         }
         if segment.cwr {
@@ -89,7 +89,7 @@ impl Receiver {
                 deliver(Delivered { read: segment.read });
             }
             self.unacknowledged += 1;
-            if self.unacknowledged < config.delayed_ack {
+            if self.unacknowledged < config.delayed_ack && !changed {
                 self.ack_at = self.ack_at.or(Some(now + config.delayed_ack_timeout));
                 return;
             }
@@ -150,11 +150,11 @@ impl Receiver {
                 blocks[1] = Block::default(); // the two have grown together
             }
         }
-        let room = config.receive_buffer.get().saturating_sub(self.ahead.bytes());
         Ack {
             sequence: self.next,
             blocks,
-            window: u32::try_from(room).unwrap_or(u32::MAX),
+            // The application takes at once what is in order; what lies beyond gaps is in the window.
+            window: u32::try_from(config.receive_buffer.get()).unwrap_or(u32::MAX),
             ce_bytes: std::mem::take(&mut self.ce_bytes),
             arrived_ns: self.arrived_ns,
             ece: self.ece,

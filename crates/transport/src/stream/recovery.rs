@@ -1,8 +1,11 @@
-//! What is known of losses: RACK (RFC 8985) and the episode of their repair.
+//! What is known of losses: RACK (RFC 8985), duplicate ACKs (RFC 6582), and the episode of their repair.
 
 use incast_cc::{Bytes, Span, Time};
 
 use crate::rate::Transmission;
+
+/// Recoveries after which the reordering window is back to what it was.
+const RECOVERIES_TO_PERSIST: u8 = 16;
 
 /// Recent acknowledgement: the newest transmission that has arrived.
 #[derive(Clone, Copy, Debug, Default)]
@@ -13,27 +16,64 @@ pub(super) struct Rack {
     pub(super) rtt: Span,
     /// When what it leaves in doubt is lost.
     pub(super) alarm: Option<Time>,
-    /// Whether something has arrived after what was sent later.
+    /// Where the highest segment that has arrived ends in the stream.
+    highest: u64,
+    /// Whether something has arrived after what follows it in the stream.
     reordering: bool,
+    /// How often the receiver has reported a duplicate, once per round trip: the window was too short.
+    duplicates: u32,
+    /// Recoveries until that is forgotten.
+    persists: u8,
+    /// Duplicates reported before this is acknowledged tell of the same round trip.
+    round_until: u64,
 }
 
 impl Rack {
-    /// A transmission has arrived; `reordered` tells that one sent later had arrived before it.
-    pub(super) fn deliver(&mut self, now: Time, sent: &Transmission, reordered: bool) {
-        self.reordering |= reordered;
-        if sent.end > self.end {
-            self.end = sent.end;
-            self.rtt = now.since(sent.sent_at);
+    /// A transmission has arrived that was sent at `sent_at` and ends at `end`.
+    pub(super) fn deliver(&mut self, now: Time, sent_at: Time, end: Bytes) {
+        if end > self.end {
+            self.end = end;
+            self.rtt = now.since(sent_at);
         }
     }
 
-    /// How much later than its successors a segment may arrive (RFC 8985, section 6.2, step 4):
-    /// `certain` where three of them have, or losses are being repaired anyway.
+    /// Where the highest segment that has arrived ends: taken before an ACK, whose segments may be looked
+    /// at in any order.
+    pub(super) const fn highest(&self) -> u64 {
+        self.highest
+    }
+
+    /// A segment that ends at `end` has arrived, after what ends at `highest` (section 6.2, step 3).
+    pub(super) fn note_order(&mut self, end: u64, highest: u64, sent_again: bool) {
+        self.reordering |= !sent_again && end < highest;
+        self.highest = self.highest.max(end);
+    }
+
+    /// The receiver has got something twice, though it was no probe (section 6.2, step 4). All below
+    /// `acknowledged` is, and `next` will be sent next.
+    pub(super) fn note_duplicate(&mut self, acknowledged: u64, next: u64) {
+        if acknowledged >= self.round_until {
+            self.round_until = next;
+            self.duplicates = self.duplicates.saturating_add(1);
+            self.persists = RECOVERIES_TO_PERSIST;
+        }
+    }
+
+    /// Losses have been repaired.
+    pub(super) fn end_recovery(&mut self) {
+        self.persists = self.persists.saturating_sub(1);
+        if self.persists == 0 {
+            self.duplicates = 0;
+        }
+    }
+
+    /// How much later than its successors a segment may arrive (section 6.2, step 4): `certain` where
+    /// three of them have, or losses are being repaired anyway.
     pub(super) fn reordering_window(&self, certain: bool, min_rtt: Span, srtt: Span) -> Span {
         if certain && !self.reordering || min_rtt == Span::MAX {
             return Span::ZERO;
         }
-        (min_rtt / 4).min(srtt)
+        (min_rtt / 4 * (1 + u64::from(self.duplicates).min(1 << 16))).min(srtt)
     }
 }
 
@@ -56,10 +96,115 @@ impl Repair {
         matches!(self, Self::Recovery { .. })
     }
 
+    /// Whether it is of what starts at `sequence`: what was sent after it began is not.
+    pub(super) const fn covers(self, sequence: u64) -> bool {
+        match self {
+            Self::None => false,
+            Self::Recovery { until } | Self::Timeout { until } => sequence < until,
+        }
+    }
+
     pub(super) const fn ends_at(self, acknowledged: u64) -> bool {
         match self {
             Self::None => false,
             Self::Recovery { until } | Self::Timeout { until } => acknowledged >= until,
         }
+    }
+}
+
+/// The segments that one episode has declared lost, and which of them have arrived before they were sent
+/// again. An algorithm takes an episode back as a whole: only if all of them have was it for nothing.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Episode {
+    number: u32,
+    lost: u32,
+    /// Those that were not lost; empty once one was.
+    refuted: Vec<Transmission>,
+    confirmed: bool,
+}
+
+impl Episode {
+    pub(super) fn open(&mut self) {
+        self.number = self.number.wrapping_add(1).max(1);
+        (self.lost, self.confirmed) = (0, false);
+        self.refuted.clear();
+    }
+
+    pub(super) const fn has_losses(&self) -> bool {
+        self.lost > 0
+    }
+
+    /// A segment is declared lost, the last time in the episode `before`; returns the present one.
+    pub(super) fn lose(&mut self, before: u32) -> u32 {
+        self.lost += u32::from(before != self.number);
+        self.number
+    }
+
+    /// A segment that was declared lost in `episode` has arrived, `sent` being its last transmission;
+    /// `falsely` if that is not what has. Returns the losses to be taken back.
+    pub(super) fn arrive(
+        &mut self,
+        episode: u32,
+        sent: Transmission,
+        falsely: bool,
+    ) -> Vec<Transmission> {
+        if episode != self.number || self.confirmed {
+            return Vec::new();
+        }
+        if !falsely {
+            self.confirmed = true;
+            self.refuted.clear();
+            return Vec::new();
+        }
+        self.refuted.push(sent);
+        if self.refuted.len() < self.lost as usize {
+            return Vec::new();
+        }
+        self.lost = 0;
+        std::mem::take(&mut self.refuted)
+    }
+}
+
+/// Without SACK: what duplicate ACKs say. Each tells that a segment has arrived, but not which.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Credits {
+    /// Duplicate ACKs since the last progress.
+    pub(super) acks: u32,
+    /// Of the segments that fly, payload that they have taken out of the books.
+    pub(super) flying: u64,
+    /// Payload that they have counted as delivered and no ACK has covered.
+    pub(super) counted: u64,
+}
+
+impl Credits {
+    /// Settles with an ACK of `covered` bytes, of which `covered_flying` flew; `first` and `first_flying`
+    /// are those of its first segment, of which no duplicate ACK has told since it was missing. Credits
+    /// for more than what is `beyond` the segment that is missing now are taken back. Returns how much
+    /// of both the ACK has news of.
+    pub(super) fn settle(
+        &mut self,
+        (covered, covered_flying): (u64, u64),
+        (first, first_flying): (u64, u64),
+        (beyond, beyond_flying): (u64, u64),
+    ) -> (u64, u64) {
+        let before = *self;
+        let keep = |credit: u64, covered: u64, first: u64, beyond: u64| {
+            // Where segments differ in size, not all that is too much can be taken back.
+            credit.saturating_sub(covered - first).min(beyond).max(credit.saturating_sub(covered))
+        };
+        self.acks = 0;
+        self.counted = keep(before.counted, covered, first, beyond);
+        self.flying = keep(before.flying, covered_flying, first_flying, beyond_flying);
+        (covered - (before.counted - self.counted), covered_flying - (before.flying - self.flying))
+    }
+
+    /// A duplicate ACK tells of a segment of at most `payload`, `beyond` the one that is missing. Returns
+    /// the credit.
+    pub(super) fn give(&mut self, payload: u64, (beyond, flying): (u64, u64)) -> u64 {
+        let uncounted = beyond.saturating_sub(self.counted);
+        let credit = payload.min(uncounted).min(flying.saturating_sub(self.flying));
+        self.flying += credit;
+        self.counted += credit;
+        credit
     }
 }

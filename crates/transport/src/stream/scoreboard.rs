@@ -19,6 +19,8 @@ pub(super) struct Record {
     pub(super) fate: Fate,
     /// Whether it was sent more than once: its RTT is ambiguous.
     pub(super) sent_again: bool,
+    /// The episode in which it was last declared lost; 0 is none.
+    pub(super) episode: u32,
 }
 
 impl Record {
@@ -45,7 +47,7 @@ pub(super) struct Scoreboard {
     /// The number of the first.
     base: u64,
     /// Numbers in transmission order, with where the transmission ends: an entry whose record was sent
-    /// again, arrived or was lost since is stale.
+    /// again, arrived or was lost since is stale. The first one never is.
     order: VecDeque<(u64, Bytes)>,
     arrived: Ranges,
     /// Segments that are [`Fate::Sacked`].
@@ -70,6 +72,11 @@ impl Scoreboard {
     /// Segments that have arrived beyond a gap.
     pub(super) const fn sacked(&self) -> u32 {
         self.sacked
+    }
+
+    /// Segments that are lost and have not been sent again.
+    pub(super) const fn lost(&self) -> u32 {
+        self.lost
     }
 
     /// Payload on its way.
@@ -114,6 +121,7 @@ impl Scoreboard {
             self.order.clear();
             self.arrived.clear();
         }
+        self.drop_stale();
         Some(record)
     }
 
@@ -145,37 +153,41 @@ impl Scoreboard {
             Fate::Lost => self.lost -= 1,
             _ => self.flying_bytes -= u64::from(before.payload),
         }
+        self.drop_stale();
         Some(before)
     }
 
     /// The flying segment that was sent first, and how.
-    pub(super) fn oldest_flying(&mut self) -> Option<(u64, Transmission)> {
-        while let Some(&(number, end)) = self.order.front() {
-            match self.get(number) {
-                Some(record) if record.fate == Fate::Flying && record.sent.end == end => {
-                    return Some((number, record.sent));
-                }
-                _ => self.order.pop_front(),
-            };
+    pub(super) fn oldest_flying(&self) -> Option<(u64, Transmission)> {
+        let &(number, _) = self.order.front()?;
+        self.get(number).map(|record| (number, record.sent))
+    }
+
+    fn drop_stale(&mut self) {
+        while let Some(&(number, end)) = self.order.front()
+            && !self
+                .get(number)
+                .is_some_and(|record| record.fate == Fate::Flying && record.sent.end == end)
+        {
+            self.order.pop_front();
         }
-        None
     }
 
-    /// The flying segment that is first in the stream.
-    pub(super) fn first_flying(&self) -> Option<u64> {
+    /// The flying segment that is first in the stream, and how it was sent.
+    pub(super) fn first_flying(&self) -> Option<(u64, Transmission)> {
         let place = self.records.iter().position(|record| record.fate == Fate::Flying)?;
-        Some(self.base + place as u64)
+        Some((self.base + place as u64, self.records[place].sent))
     }
 
-    /// A flying segment is declared lost; returns how it was sent.
-    pub(super) fn lose(&mut self, number: u64) -> Option<Transmission> {
+    /// A flying segment is declared lost; returns it as it is then.
+    pub(super) fn lose(&mut self, number: u64) -> Option<&mut Record> {
         let record = self.get_mut(number).filter(|record| record.fate == Fate::Flying)?;
         record.fate = Fate::Lost;
-        let sent = record.sent;
         self.flying_bytes -= u64::from(record.payload);
         self.lost += 1;
         self.lost_from = self.lost_from.min(number);
-        Some(sent)
+        self.drop_stale();
+        self.get_mut(number)
     }
 
     /// The lost segment that is first in the stream.

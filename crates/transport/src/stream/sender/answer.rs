@@ -1,0 +1,296 @@
+//! What an ACK says: what has arrived, what is lost, and what the algorithm is told of it.
+
+use incast_cc::{Bytes, CongestionControl, LossCause, RttSample, Span, Time};
+
+use super::{DUPLICATE_THRESHOLD, Probe, Sender};
+use crate::config::Config;
+use crate::endpoint::Sample;
+use crate::rate::{Completion, Report, Transmission};
+use crate::stream::config::EcnEcho;
+use crate::stream::packet::Ack;
+use crate::stream::recovery::Repair;
+use crate::stream::scoreboard::{Fate, Record};
+
+/// What one ACK says has arrived that was not known to have.
+#[derive(Default)]
+struct News {
+    /// Payload, each byte counted once.
+    delivered: u64,
+    /// The transmissions, with what of them was still in flight.
+    sent: Option<Transmission>,
+    /// Where the newest of them ends, and when it was sent if its RTT is unambiguous.
+    newest_end: Bytes,
+    sent_at: Option<Time>,
+    /// Its payload.
+    payload: u32,
+    messages: u32,
+    /// Whether the cumulative acknowledgement has moved.
+    progress: bool,
+    /// The payload of the first segment that it has moved over, and what of it was in flight.
+    first: (u64, u64),
+    /// Where the highest segment ended that had arrived before.
+    highest: u64,
+    /// Whether it is a duplicate ACK that does not tell what has arrived.
+    anonymous: bool,
+    /// Whether the window held data back when it came.
+    window_limited: bool,
+}
+
+impl<C: CongestionControl> Sender<C> {
+    /// Takes in an ACK. Returns its RTT sample and how many messages are now acknowledged.
+    pub(crate) fn on_ack(
+        &mut self,
+        now: Time,
+        ack: &Ack,
+        config: &Config,
+        report: Report<'_>,
+        nic_backlog: u64,
+    ) -> (Option<Sample>, u32) {
+        if ack.opens {
+            self.opened(now, config);
+            return (None, 0);
+        }
+        self.note_drained();
+        let mut news = News {
+            progress: ack.sequence > self.acknowledged,
+            highest: self.rack.highest(),
+            window_limited: self.is_window_limited(now, config),
+            ..News::default()
+        };
+        self.window_end = self.window_end.max(ack.sequence + u64::from(ack.window));
+        if news.progress {
+            self.acknowledge(now, ack.sequence, &mut news);
+        }
+        self.take_blocks(now, ack, &mut news);
+        if self.repair.ends_at(self.acknowledged) {
+            self.end_repair();
+        }
+        if config.stream.sack {
+            self.note_duplicate(ack);
+        } else {
+            self.without_sack(now, ack, &mut news);
+        }
+        if news.delivered > 0 {
+            self.timeouts = 0;
+            if !news.anonymous {
+                self.timer_from = now; // RFC 6298, 5.3
+            }
+        }
+        if news.progress {
+            self.probe_from = now;
+        }
+        let sample = news.sent_at.map(|at| {
+            let wire = Bytes::new(u64::from(news.payload)) + config.header;
+            let full = wire == config.stream.mss + config.header;
+            let alone = if full { self.full_segment } else { config.line_rate.time_for(wire) };
+            self.backoff = 0;
+            self.rtt.sample(at, now, alone)
+        });
+        if config.stream.sack {
+            self.detect(now);
+        }
+        self.tell(now, ack, &news, sample, config, report, nic_backlog);
+        self.fill(now, config);
+        let rate = self.pacing_rate();
+        (sample.map(|rtt| Sample { rtt, measured: rtt.total, rate }), news.messages)
+    }
+
+    /// Whether the window alone holds data back: not the application, a buffer, or the pacer.
+    fn is_window_limited(&self, now: Time, config: &Config) -> bool {
+        let waiting = self.waiting(config);
+        !waiting.is_zero()
+            && !self.rate.admits(waiting)
+            && self.pace(config).is_none_or(|pace| self.pacer.send_time(pace) <= now)
+    }
+
+    fn acknowledge(&mut self, now: Time, sequence: u64, news: &mut News) {
+        self.acknowledged = sequence;
+        while let Some(record) = self.board.pop_below(sequence) {
+            news.messages += u32::from(record.ends_message);
+            let payload = u64::from(record.payload);
+            if news.first.0 == 0 {
+                news.first = (payload, if record.fate == Fate::Flying { payload } else { 0 });
+            }
+            self.arrived(now, record, news);
+        }
+    }
+
+    fn take_blocks(&mut self, now: Time, ack: &Ack, news: &mut News) {
+        for block in ack.blocks.iter().filter(|block| block.length > 0) {
+            let start = ack.sequence + u64::from(block.start);
+            for number in self.board.sack(start..start + u64::from(block.length)) {
+                if let Some(record) = self.board.mark_sacked(number) {
+                    self.arrived(now, record, news);
+                }
+            }
+        }
+    }
+
+    /// The books of one segment of which it is now known that it has arrived; `record` is as it was.
+    fn arrived(&mut self, now: Time, record: Record, news: &mut News) {
+        let Record { payload, sent, fate, sent_again, episode, .. } = record;
+        if fate == Fate::Sacked {
+            return;
+        }
+        news.delivered += u64::from(payload);
+        let copy = self.probe.filter(|probe| probe.copied == Some(record.sequence));
+        let sent_at = copy.map_or(sent.sent_at, |probe| probe.sent_at);
+        // An answer sooner than any RTT is one to the transmission before.
+        let too_soon = sent_again && now.since(sent_at) < self.rtt.min_rtt();
+        if episode > 0 {
+            let refuted = self.episode.arrive(episode, sent, fate == Fate::Lost || too_soon);
+            if !refuted.is_empty() {
+                self.repair = Repair::None; // there was nothing to be repaired
+            }
+            for sent in refuted {
+                self.rate.on_spurious_loss(now, sent);
+            }
+        }
+        let flying = if fate == Fate::Flying { payload } else { 0 };
+        let left = sent.of(u64::from(flying));
+        news.sent = Some(news.sent.map_or(left, |all| all.join(left)));
+        if sent.end > news.newest_end {
+            (news.newest_end, news.payload) = (sent.end, payload);
+            news.sent_at = (!sent_again).then_some(sent.sent_at); // Karn
+        }
+        self.rack.note_order(record.end(), news.highest, sent_again);
+        match copy {
+            Some(_) if too_soon => self.rack.deliver(now, sent.sent_at, sent.end),
+            _ if too_soon => {}
+            _ => self.rack.deliver(now, sent_at, sent.end),
+        }
+    }
+
+    /// RFC 2883: what the receiver has twice shows a needless retransmission, or that a probe was one.
+    fn note_duplicate(&mut self, ack: &Ack) {
+        let copied = self.probe.is_some_and(|probe| probe.copied.is_some());
+        if ack.duplicate && !copied {
+            self.rack.note_duplicate(self.acknowledged, self.next);
+        }
+        let answered = |probe: Probe| match probe.copied {
+            None => self.acknowledged >= probe.end,
+            Some(_) => self.acknowledged > probe.end || ack.duplicate,
+        };
+        self.probe = self.probe.filter(|&probe| !answered(probe));
+    }
+
+    fn end_repair(&mut self) {
+        self.repair = Repair::None;
+        self.urgent = false;
+        self.rack.end_recovery();
+    }
+
+    /// Recovery by duplicate ACKs (RFC 5681, RFC 6582): each says that a segment has left the network,
+    /// a partial ACK that the next one is lost too.
+    fn without_sack(&mut self, now: Time, ack: &Ack, news: &mut News) {
+        if news.progress {
+            let flying = news.sent.map_or(0, |sent| sent.bytes.get());
+            let (delivered, flying) =
+                self.credits.settle((news.delivered, flying), news.first, self.beyond_first());
+            news.delivered = delivered;
+            news.sent = news.sent.map(|sent| sent.of(flying));
+            if self.repair.is_recovery() {
+                self.urgent = true; // a partial ACK
+                self.lose_first(now);
+            }
+            return;
+        }
+        let old = ack.duplicate || ack.sequence < self.acknowledged;
+        let Some(&Record { payload, sent, .. }) = self.board.front().filter(|_| !old) else {
+            return; // an answer to what had arrived before, or late: nothing has left the network
+        };
+        self.credits.acks += 1;
+        if self.credits.acks == DUPLICATE_THRESHOLD && self.repair == Repair::None {
+            self.lose_first(now);
+        }
+        // Before the third, RFC 3042's limited transmit; after a timeout they tell of what was sent before.
+        if !matches!(self.repair, Repair::Timeout { .. }) {
+            news.delivered = self.credits.give(u64::from(payload), self.beyond_first());
+            news.sent = (news.delivered > 0).then_some(sent.of(news.delivered));
+            news.anonymous = true;
+        }
+    }
+
+    /// The payload that is out, and what of it flies, without the first segment, which is missing: what
+    /// duplicate ACKs can be about.
+    fn beyond_first(&self) -> (u64, u64) {
+        let Some(first) = self.board.front() else { return (0, 0) };
+        let first_flying = if first.fate == Fate::Flying { u64::from(first.payload) } else { 0 };
+        (self.next - first.end(), self.board.flying_bytes() - first_flying)
+    }
+
+    /// The first segment that has left the NIC is lost.
+    fn lose_first(&mut self, now: Time) {
+        if let Some((number, sent)) = self.board.first_flying()
+            && sent.end <= self.left
+        {
+            self.lose(now, number, LossCause::Detected);
+        }
+    }
+
+    /// RACK: what was sent a reordering window before something that has arrived is lost.
+    pub(super) fn detect(&mut self, now: Time) {
+        let certain = self.repair != Repair::None || self.board.sacked() >= DUPLICATE_THRESHOLD;
+        let window = self.rack.reordering_window(certain, self.rtt.min_rtt(), self.rtt.srtt());
+        self.rack.alarm = None;
+        while let Some((number, sent)) = self.board.oldest_flying() {
+            if sent.end >= self.rack.end {
+                return;
+            }
+            let lost_at = sent.sent_at + self.rack.rtt + window;
+            if lost_at > now {
+                self.rack.alarm = Some(lost_at);
+                return;
+            }
+            self.lose(now, number, LossCause::Detected);
+        }
+    }
+
+    /// Tells the algorithm what the ACK said.
+    #[expect(clippy::too_many_arguments, reason = "what one ACK brings together")]
+    fn tell(
+        &mut self,
+        now: Time,
+        ack: &Ack,
+        news: &News,
+        sample: Option<RttSample>,
+        config: &Config,
+        report: Report<'_>,
+        nic_backlog: u64,
+    ) {
+        let ce_bytes = match config.stream.echo {
+            EcnEcho::Exact => u64::from(ack.ce_bytes),
+            EcnEcho::Classic if ack.ece => {
+                if self.acknowledged > self.echo_from {
+                    (self.cwr, self.echo_from) = (true, self.next);
+                }
+                news.delivered
+            }
+            EcnEcho::Classic => 0,
+        };
+        let marked_alone = self.newest.filter(|_| ce_bytes > 0).map(|sent| sent.of(0));
+        let Some(sent) = news.sent.or(marked_alone) else { return };
+        if self.newest.is_none_or(|newest| newest.end < sent.end) {
+            self.newest = Some(sent);
+        }
+        let one_way = {
+            #[expect(clippy::cast_possible_truncation, reason = "the field wraps, as documented")]
+            let sent_ns = sent.sent_at.since(Time::ZERO).as_ns() as u32;
+            Span::from_ns(u64::from(ack.arrived_ns.wrapping_sub(sent_ns)))
+        };
+        let completion = Completion {
+            sent,
+            identified: news.sent.is_some() && !news.anonymous,
+            delivered: Bytes::new(news.delivered),
+            ce_bytes: Bytes::new(ce_bytes),
+            sample,
+            in_recovery: self.repair.is_recovery(),
+            posted: self.posted,
+            window_limited: news.window_limited,
+            one_way: sample.map(|_| one_way),
+            nic_backlog: Bytes::new(nic_backlog),
+            report,
+        };
+        self.rate.on_completion(now, &completion, &self.rtt);
+    }
+}

@@ -1,0 +1,7 @@
+//! What the tests of whole endpoints share.
+
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+pub(crate) mod audit;
+pub(crate) mod net;
+pub(crate) mod plain;
