@@ -173,7 +173,8 @@ fn signals_take_the_place_of_the_rtt() {
     assert!((true_mean / mean - 1.0).abs() < 0.03, "{true_mean} KB for {mean}");
     assert!(true_p99 - true_mean < (p99 - mean) / 2.0, "{true_p99} KB for {p99}");
     let (noisy, _) = queue(&["signal.kind=rtt+noise", "signal.noise=20us"]);
-    assert!((mean - noisy - 12.5).abs() < 2.5, "{noisy} KB for {mean}");
+    // Swift answers each sample and not their mean, so this is a matter of a few KB.
+    assert!((mean - noisy - 12.5).abs() < 4.0, "{noisy} KB for {mean}");
     // Timestamps of an operating system add 5 us at least, 14 us in the middle.
     let (software, _) = queue(&["signal.kind=software-timestamps"]);
     assert!((mean - software - 14.0 * 1.25).abs() < 4.0, "{software} KB for {mean}");
