@@ -5,6 +5,7 @@ mod common;
 use std::fmt::Write as _;
 
 use common::{ALL_TRACES, assert_golden, document, run_with};
+use incast_cc::registry::NAMES;
 use incast_sim::scenario::Document;
 use incast_sim::{Report, Simulation, TraceConfig, Values};
 
@@ -164,6 +165,37 @@ fn pieces_make_the_same_whole() {
         for events in [1, 7, 1_000] {
             let pieces = everything(&run_in_chunks(&document, scheme, events));
             assert!(whole == pieces, "{scheme}: {events} events at a time give another result");
+        }
+    }
+}
+
+/// The same network as TCP has it: streams, hardly a buffer, stamps.
+fn lossy_streams() -> Document {
+    let stream = [
+        "run.duration=1ms",
+        "run.warmup=100us",
+        "transport.kind=stream",
+        "transport.rto_min=200us",
+        "transport.rto_initial=200us",
+        "switch.queue_limit=6KB",
+        "switch.ecn_threshold=3KB",
+        "switch.telemetry=true",
+        "network.dumbbell.bottleneck.rate=2Gbps",
+    ];
+    document(LOSSY).with_set(&stream).unwrap()
+}
+
+#[test]
+fn streams_of_every_algorithm_give_one_result_twice_and_in_pieces() {
+    let document = lossy_streams();
+    for scheme in NAMES {
+        let report = run_with(&document, scheme, 1, ALL_TRACES);
+        let events = [report.summary.drops, report.summary.retransmissions];
+        assert!(!events.contains(&0), "{scheme} is too easy: {events:?}");
+        let whole = everything(&report);
+        for events in [u64::MAX, 7] {
+            let again = everything(&run_in_chunks(&document, scheme, events));
+            assert!(whole == again, "{scheme}: {events} events at a time give another result");
         }
     }
 }

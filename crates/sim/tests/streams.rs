@@ -177,7 +177,7 @@ fn signals_take_the_place_of_the_rtt() {
     assert!((mean - noisy - 12.5).abs() < 4.0, "{noisy} KB for {mean}");
     // Timestamps of an operating system add 5 us at least, 14 us in the middle.
     let (software, _) = queue(&["signal.kind=software-timestamps"]);
-    assert!((mean - software - 14.0 * 1.25).abs() < 4.0, "{software} KB for {mean}");
+    assert!((mean - software - 14.0 * 1.25).abs() < 6.0, "{software} KB for {mean}");
 }
 
 #[test]

@@ -1,0 +1,34 @@
+//! Each algorithm does in the simulator what it is known for.
+//!
+//! One short run per claim, with the published constants of the default preset unless a test says
+//! otherwise. What is expected comes from the algorithm's own equations (`docs/algorithms`), and the
+//! ranges are what the setting leaves open: whole packets, delayed ACKs, where in a cycle a run ends.
+//! The pages quote the measured figures and name the tests.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod delay_based;
+mod loss_based;
+mod marks;
+mod models;
+mod rates;
+mod setting;
+mod signals;
+
+use incast_cc::registry::NAMES;
+
+#[test]
+fn every_algorithm_has_a_behaviour_here() {
+    let files = [
+        include_str!("delay_based.rs"),
+        include_str!("loss_based.rs"),
+        include_str!("marks.rs"),
+        include_str!("models.rs"),
+        include_str!("rates.rs"),
+    ];
+    for name in NAMES {
+        let quoted = format!("\"{name}\"");
+        assert!(files.iter().any(|text| text.contains(&quoted)), "{name} is in none of the tests");
+    }
+}
