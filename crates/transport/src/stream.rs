@@ -23,8 +23,9 @@
 //! * Two SACK blocks per ACK, where TCP has room for three or four.
 //! * RTTs are taken from the sender's own records, not from timestamps, one per ACK that newly
 //!   acknowledges a segment which was sent once (Karn).
-//! * The window of the algorithm holds in recovery: neither inflation nor proportional rate reduction
-//!   comes on top. Without SACK each duplicate ACK counts a segment as arrived (RFC 6582's inflation).
+//! * The window of the algorithm holds in recovery, without inflation; proportional rate reduction, where
+//!   it is on, holds windows that ACKs clock back further, and leaves paced ones alone. Without SACK each
+//!   duplicate ACK counts a segment as arrived (RFC 6582's inflation).
 //! * A loss that a tail-loss probe itself repaired is not told to the algorithm.
 //! * No F-RTO: a false timeout shows when what was declared lost is acknowledged before it was sent
 //!   again, or sooner after that than any RTT.

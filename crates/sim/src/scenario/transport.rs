@@ -109,6 +109,8 @@ pub struct Stream {
     pub sack: Option<bool>,
     /// Tail-loss probes.
     pub tail_loss_probe: Option<bool>,
+    /// Proportional rate reduction in fast recovery (RFC 9937), as Linux and ns-3 have it; on if absent.
+    pub rate_reduction: Option<bool>,
     /// Segments that one ACK waits for; 1 acknowledges each. 2, but 1 for algorithms that need INT.
     pub delayed_ack: Option<u32>,
     /// How long an ACK waits at most.
@@ -279,6 +281,7 @@ impl Transport {
             mss,
             sack: stream.sack.unwrap_or(true),
             tail_loss_probe: stream.tail_loss_probe.unwrap_or(probe),
+            rate_reduction: stream.rate_reduction.unwrap_or(true),
             // HPCC reacts to each packet's stamps.
             delayed_ack: stream.delayed_ack.unwrap_or(if needs_stamps { 1 } else { 2 }),
             delayed_ack_timeout: stream.delayed_ack_timeout.unwrap_or(Span::from_us(ack_us)),

@@ -13,6 +13,8 @@ pub struct Config {
     pub sack: bool,
     /// Tail-loss probe (RFC 8985, section 7).
     pub tail_loss_probe: bool,
+    /// Proportional rate reduction in fast recovery (RFC 9937), of windows that ACKs clock.
+    pub rate_reduction: bool,
     /// Segments that one ACK waits for: 1 acknowledges each.
     pub delayed_ack: u32,
     /// How long it waits at most.
@@ -59,12 +61,13 @@ pub enum EcnEcho {
 }
 
 impl Default for Config {
-    /// Linux between hosts of a datacenter, without TSO and pacing.
+    /// Linux between hosts of a datacenter, without TSO, pacing and rate reduction.
     fn default() -> Self {
         Self {
             mss: Bytes::new(1_460),
             sack: true,
             tail_loss_probe: true,
+            rate_reduction: false,
             delayed_ack: 2,
             delayed_ack_timeout: Span::from_us(500),
             handshake: false,

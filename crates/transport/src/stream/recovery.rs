@@ -77,6 +77,51 @@ impl Rack {
     }
 }
 
+/// Proportional rate reduction (RFC 9937): how fast a window that ACKs clock comes down to what a loss has
+/// left of it. Without, a sender rests for as long as the excess takes to arrive, and sends a burst where
+/// many losses are found at once, into a queue that is still full.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Reduction {
+    /// In flight when recovery began (`RecoverFS`).
+    flight: u64,
+    /// Arrived and sent since then.
+    delivered: u64,
+    sent: u64,
+    /// What may be sent before the next ACK.
+    allowance: u64,
+}
+
+impl Reduction {
+    /// Recovery begins, with so much in flight.
+    pub(super) fn begin(flight: u64) -> Self {
+        Self { flight: flight.max(1), ..Self::default() }
+    }
+
+    /// An ACK has told of `arrived` bytes; `window` is what the loss has left, and `safe` that it moved the
+    /// cumulative acknowledgement and told of no loss.
+    pub(super) fn on_ack(&mut self, arrived: u64, in_flight: u64, window: u64, safe: Option<u64>) {
+        self.delivered += arrived;
+        self.allowance = if in_flight > window {
+            let share = u128::from(self.delivered) * u128::from(window);
+            let share = share.div_ceil(u128::from(self.flight));
+            u64::try_from(share).unwrap_or(u64::MAX).saturating_sub(self.sent)
+        } else {
+            let limit = self.delivered.saturating_sub(self.sent).max(arrived) + safe.unwrap_or(0);
+            limit.min(window - in_flight)
+        };
+    }
+
+    pub(super) fn on_sent(&mut self, bytes: u64) {
+        self.sent += bytes;
+        self.allowance = self.allowance.saturating_sub(bytes);
+    }
+
+    /// What may be sent before the next ACK.
+    pub(super) const fn allowance(&self) -> u64 {
+        self.allowance
+    }
+}
+
 /// What is being repaired, and up to where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Repair {
@@ -206,5 +251,37 @@ impl Credits {
         self.flying += credit;
         self.counted += credit;
         credit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_comes_down_in_proportion_to_what_arrives() {
+        // 100 segments of 1 KB in flight, of which a loss leaves 50: one may be sent for each two that arrive.
+        let mut reduction = Reduction::begin(100_000);
+        let mut in_flight = 100_000;
+        for pair in 1..=48 {
+            in_flight -= 2_000;
+            reduction.on_ack(2_000, in_flight, 50_000, None);
+            assert_eq!(reduction.allowance(), 1_000, "pair {pair}");
+            reduction.on_sent(1_000);
+            in_flight += 1_000;
+        }
+        assert_eq!(in_flight, 52_000);
+    }
+
+    #[test]
+    fn what_is_lost_at_once_is_not_sent_again_at_once() {
+        // Of 100 segments 80 are found lost with one ACK: no burst of 30, but what has arrived, and a segment
+        // more where the ACK is a good sign.
+        let mut reduction = Reduction::begin(100_000);
+        reduction.on_ack(2_000, 18_000, 50_000, None);
+        assert_eq!(reduction.allowance(), 2_000);
+        reduction.on_sent(2_000);
+        reduction.on_ack(2_000, 18_000, 50_000, Some(1_000));
+        assert_eq!(reduction.allowance(), 3_000);
     }
 }

@@ -9,7 +9,7 @@ use incast_cc::{Bytes, CongestionControl, LossCause, Pacing, Rate, Span, Time};
 
 use super::config::EcnEcho;
 use super::packet::Segment;
-use super::recovery::{Credits, Episode, Rack, Repair};
+use super::recovery::{Credits, Episode, Rack, Reduction, Repair};
 use super::scoreboard::{Fate, Record, Scoreboard};
 use crate::config::Config;
 use crate::endpoint::ENDLESS;
@@ -53,6 +53,8 @@ pub struct Sender<C> {
     credits: Credits,
     /// The next retransmission leaves whatever the window says.
     urgent: bool,
+    /// Of the recovery that is going on.
+    reduction: Reduction,
     /// Timeouts in a row.
     timeouts: u32,
     /// Times that the timeout has doubled: until there is a sample of the RTT (RFC 6298, section 5).
@@ -123,6 +125,7 @@ impl<C: CongestionControl> Sender<C> {
             episode: Episode::default(),
             credits: Credits::default(),
             urgent: false,
+            reduction: Reduction::default(),
             timeouts: 0,
             backoff: 0,
             timer_from: now,
@@ -237,7 +240,13 @@ impl<C: CongestionControl> Sender<C> {
         }
         let bytes = self.waiting(config);
         let urgent = self.urgent && self.board.lost() > 0;
-        (!bytes.is_zero() && (urgent || self.rate.admits(bytes))).then_some(bytes)
+        let reduced = config.stream.rate_reduction
+            && self.repair.is_recovery()
+            && self.pace(config).is_none()
+            && !self.rate.in_flight().is_zero()
+            && bytes.get() > self.reduction.allowance();
+        let allowed = urgent || self.rate.admits(bytes) && !reduced;
+        (!bytes.is_zero() && allowed).then_some(bytes)
     }
 
     /// The payload of the next burst, were it for the congestion window alone: what is lost goes before
@@ -346,6 +355,7 @@ impl<C: CongestionControl> Sender<C> {
 
     fn enqueue(&mut self, record: &Record, ect: bool, cwr: bool) {
         self.queued += u64::from(record.payload);
+        self.reduction.on_sent(u64::from(record.payload));
         let segment = Segment {
             sequence: record.sequence,
             read: record.read,
@@ -414,6 +424,7 @@ impl<C: CongestionControl> Sender<C> {
         };
         if opens {
             (self.repair, self.urgent, self.probe) = (repair, true, None);
+            self.reduction = Reduction::begin(self.rate.in_flight().get());
             self.episode.open();
         }
         // Without SACK a part of what flies is out of the books already: after a timeout, of what flew

@@ -86,10 +86,17 @@ impl<C: CongestionControl> Sender<C> {
             self.backoff = 0;
             self.rtt.sample(at, now, alone)
         });
+        let lost = self.board.lost();
         if config.stream.sack {
             self.detect(now);
         }
         self.tell(now, ack, &news, sample, config, report, nic_backlog);
+        if self.repair.is_recovery() {
+            let good = news.progress && self.board.lost() == lost;
+            let (flying, window) = (self.rate.in_flight().get(), self.rate.limits().cwnd.get());
+            let more = good.then_some(config.stream.mss.get());
+            self.reduction.on_ack(news.delivered, flying, window, more);
+        }
         self.fill(now, config);
         let rate = self.pacing_rate();
         (sample.map(|rtt| Sample { rtt, measured: rtt.total, rate }), news.messages)
