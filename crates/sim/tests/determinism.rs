@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use common::{ALL_TRACES, document, run_with};
+use incast_cc::registry::NAMES;
 use incast_sim::scenario::Document;
 use incast_sim::{Report, Simulation, TraceConfig, Values};
 
@@ -188,7 +189,7 @@ fn lossy_streams() -> Document {
 #[test]
 fn streams_of_every_algorithm_give_one_result_twice_and_in_pieces() {
     let document = lossy_streams();
-    for scheme in incast_cc::registry::NAMES {
+    for scheme in NAMES {
         let report = run_with(&document, scheme, 1, ALL_TRACES);
         let events = [report.summary.drops, report.summary.retransmissions];
         assert!(!events.contains(&0), "{scheme} is too easy: {events:?}");
