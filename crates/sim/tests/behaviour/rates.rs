@@ -75,7 +75,7 @@ fn integral_timely_holds_its_set_point_where_the_signal_is_not_late() {
     assert_in("share of the link, ki 0.0001", share(&report), 0.999..=1.001);
     let report = settled("timely", 10, &[]);
     assert_in("mean RTT in us of timely", report.summary.rtt_mean_us, 105.0..=160.0);
-    // The default oscillates: the sum is at its limit when the queue has come.
+    // On measured RTTs the default oscillates.
     let report = settled("integral-timely", 10, &[]);
     assert_in("share of the link, default", share(&report), 0.6..=0.8);
     assert_in("p99 RTT in us, default", report.summary.rtt_p99_us, 400.0..=600.0);

@@ -68,7 +68,7 @@ pub(crate) fn streams_over_a_city(assignments: &[&str]) -> Document {
 /// The same through 100 Mb/s with 100 ms, 833 packets, and a queue of 200.
 pub(crate) fn streams_over_an_ocean(assignments: &[&str]) -> Document {
     let ocean = [
-        "run.duration=24s",
+        "run.duration=40s",
         "run.warmup=5s",
         "run.interval=100ms",
         "network.star.hosts.0.rate=1Gbps",
