@@ -27,12 +27,13 @@
 //! * **Books.** Each transmission is in flight, acknowledged or lost: `in_flight` is what was sent less
 //!   what was acknowledged or lost, after the event it comes with (a loss does not yet count the ACK
 //!   that told of it). A timeout declares all that has left the NIC lost, burst by burst. Data
-//!   acknowledged after it was declared lost brings
-//!   [`on_spurious_loss`](CongestionControl::on_spurious_loss) first; it is in `delivered` of the ACK
-//!   that follows, not in its `bytes`. No loss and no spurious loss is of nothing.
+//!   acknowledged after it was declared lost is in `delivered` of that ACK, not in its `bytes`;
+//!   [`on_spurious_loss`](CongestionControl::on_spurious_loss) comes before it, from a stream once all
+//!   that the episode has declared lost was acknowledged so. No loss and no spurious loss is of nothing.
 //! * **Sending.** The next burst leaves when the pacer lets it, and either it fits (`in_flight + burst
-//!   <= cwnd`) or nothing is in flight that could be answered before it. The carrier never changes an algorithm's window itself: no
-//!   inflation in recovery, no reset after idling.
+//!   <= cwnd`) or nothing is in flight that could be answered before it. A stream's fast retransmit and
+//!   its tail-loss probes do not wait for the window. The carrier never changes an algorithm's window
+//!   itself: no inflation in recovery, no reset after idling.
 //! * Where the carrier replaces the signal (an oracle, added noise), `rtt`, `srtt`, `min_rtt` and
 //!   `one_way` all tell of the replaced one.
 //! * Once per round, the receiver's classic ECN echo is answered (CWR) by the carrier; `ce_bytes` is

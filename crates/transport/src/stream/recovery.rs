@@ -257,6 +257,7 @@ impl Credits {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn a_window_comes_down_in_proportion_to_what_arrives() {
@@ -283,5 +284,72 @@ mod tests {
         reduction.on_sent(2_000);
         reduction.on_ack(2_000, 18_000, 50_000, Some(1_000));
         assert_eq!(reduction.allowance(), 3_000);
+    }
+
+    const RTT: Span = Span::from_us(100);
+
+    #[test]
+    fn the_reordering_window_grows_once_per_round_trip_and_is_forgotten() {
+        let mut rack = Rack::default();
+        let window = |rack: &Rack, certain| rack.reordering_window(certain, RTT, RTT);
+        assert_eq!((window(&rack, true), window(&rack, false)), (Span::ZERO, RTT / 4));
+        rack.note_order(1_000, 2_000, true);
+        assert_eq!(window(&rack, true), Span::ZERO, "what was sent again tells of no order");
+        rack.note_order(1_000, 2_000, false);
+        assert_eq!(window(&rack, true), RTT / 4);
+        rack.note_duplicate(1_000, 5_000);
+        rack.note_duplicate(4_999, 9_000);
+        assert_eq!(window(&rack, true), RTT / 2, "one round trip");
+        rack.note_duplicate(5_000, 9_000);
+        assert_eq!(window(&rack, true), RTT * 3 / 4);
+        (0..9).for_each(|n| rack.note_duplicate(10_000 + n, 10_000 + n));
+        assert_eq!(window(&rack, true), RTT, "the smoothed RTT at most");
+        (0..15).for_each(|_| rack.end_recovery());
+        assert_eq!(window(&rack, true), RTT);
+        rack.end_recovery();
+        assert_eq!(window(&rack, true), RTT / 4, "after sixteen recoveries");
+    }
+
+    #[test]
+    fn a_repair_covers_what_was_sent_before_it() {
+        for repair in [Repair::Recovery { until: 5_000 }, Repair::Timeout { until: 5_000 }] {
+            assert!(repair.covers(4_999) && !repair.covers(5_000));
+            assert!(!repair.ends_at(4_999) && repair.ends_at(5_000));
+        }
+        assert!(!Repair::None.covers(0) && !Repair::None.ends_at(u64::MAX));
+    }
+
+    proptest! {
+        /// Segments of any size, of which duplicate ACKs have told: what is credited is never more than
+        /// what is out, and each byte is news once.
+        #[test]
+        fn credits_are_settled_in_the_end(
+            sizes in prop::collection::vec(1_u64..2_000, 1..40),
+            steps in prop::collection::vec((0_u32..8, 1_usize..6), 0..40),
+        ) {
+            let mut credits = Credits::default();
+            let total: u64 = sizes.iter().sum();
+            let (mut left, mut news, mut flew) = (sizes.as_slice(), 0, 0);
+            for (duplicates, covered) in steps.into_iter().chain([(0, sizes.len())]) {
+                let Some(&first) = left.first() else { break };
+                for _ in 0..duplicates {
+                    let beyond = left[1..].iter().sum();
+                    let credit = credits.give(first, (beyond, beyond));
+                    news += credit;
+                    flew += credit;
+                }
+                let (acked, rest) = left.split_at(covered.min(left.len()));
+                let covered = acked.iter().sum();
+                let beyond = rest.iter().skip(1).sum();
+                let (delivered, flying) =
+                    credits.settle((covered, covered), (first, first), (beyond, beyond));
+                (left, news, flew) = (rest, news + delivered, flew + flying);
+                let out: u64 = left.iter().sum();
+                prop_assert_eq!(news, total - out + credits.counted);
+                prop_assert_eq!(flew, total - out + credits.flying);
+                prop_assert!(credits.counted <= out && credits.flying <= out);
+            }
+            prop_assert_eq!((news, flew), (total, total));
+        }
     }
 }

@@ -222,3 +222,86 @@ impl Scoreboard {
         Some(*record)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rate::RateComputation;
+    use incast_cc::line_rate::LineRate;
+    use incast_cc::{Algorithm, Flow, Rate, Time};
+
+    const PAYLOAD: u64 = 1_000;
+
+    /// A scoreboard, and what numbers transmissions.
+    struct Sending(Scoreboard, RateComputation<<LineRate as Algorithm>::Control>);
+
+    impl Sending {
+        fn of(segments: u64) -> Self {
+            let flow = Flow::new(Bytes::new(PAYLOAD), Rate::from_gbps(10));
+            let rate = RateComputation::new(LineRate::default().start(&flow), Time::ZERO, None, 0);
+            let mut sending = Self(Scoreboard::default(), rate);
+            (0..segments).for_each(|number| sending.send(number));
+            sending
+        }
+
+        fn transmit(&mut self) -> Transmission {
+            self.1.on_sent(Time::ZERO, Bytes::new(PAYLOAD), false, false)
+        }
+
+        fn send(&mut self, number: u64) {
+            let sent = self.transmit();
+            self.0.push(Record {
+                sequence: number * PAYLOAD,
+                payload: 1_000,
+                ends_message: false,
+                read: 0,
+                sent,
+                fate: Fate::Flying,
+                sent_again: false,
+                episode: 0,
+            });
+        }
+
+        fn oldest(&self) -> Option<u64> {
+            self.0.oldest_flying().map(|(number, _)| number)
+        }
+    }
+
+    #[test]
+    fn nothing_is_kept_of_what_was_acknowledged() {
+        let mut sending = Sending::of(3);
+        for number in 0..10_000 {
+            sending.send(number + 3);
+            assert!(sending.0.pop_below((number + 1) * PAYLOAD).is_some());
+        }
+        assert_eq!((sending.0.records.len(), sending.0.order.len()), (3, 3));
+        assert_eq!(sending.0.flying_bytes(), 3 * PAYLOAD);
+    }
+
+    #[test]
+    fn the_oldest_is_the_one_sent_first_though_not_first_in_the_stream() {
+        let mut sending = Sending::of(4);
+        assert_eq!(sending.oldest(), Some(0));
+        sending.0.lose(0);
+        sending.0.lose(1);
+        assert_eq!((sending.oldest(), sending.0.lost()), (Some(2), 2));
+        let again = sending.transmit();
+        assert_eq!(sending.0.send_again(again).sequence, 0);
+        sending.0.mark_sacked(2);
+        assert_eq!(sending.oldest(), Some(3), "0 was sent after it");
+        sending.0.mark_sacked(3);
+        assert_eq!((sending.oldest(), sending.0.sacked()), (Some(0), 2));
+        assert_eq!(sending.0.first_lost().map(|record| record.sequence), Some(PAYLOAD));
+    }
+
+    #[test]
+    fn a_range_is_news_once() {
+        let mut sending = Sending::of(10);
+        assert_eq!(sending.0.sack(2_000..4_000), 2..4);
+        assert_eq!(sending.0.sack(2_000..4_000), 0..0);
+        assert_eq!(sending.0.sack(2_000..5_000), 4..5);
+        assert_eq!(sending.0.sack(6_000..6_500), 6..6, "a segment arrives whole");
+        sending.0.pop_below(1_000);
+        assert_eq!(sending.0.sack(0..2_000), 1..2, "what lies below is known");
+    }
+}

@@ -1,6 +1,6 @@
 //! What receivers say, and when: delayed ACKs, SACK, the two ECN echoes.
 
-use incast_cc::{Bytes, Hop, Rate, Span, Time};
+use incast_cc::{Bytes, Flow, Hop, Rate, Span, Time};
 use incast_transport::stream::{Block, EcnEcho, Segment};
 use incast_transport::{Body, Endpoint, Packet, Report, Role, Terms, Transport};
 
@@ -206,50 +206,71 @@ fn what_waited_before_a_change_is_acknowledged_apart() {
 }
 
 #[test]
-fn marks_of_what_had_arrived_before_are_told_alone() {
-    // The first copy of s0 arrives, all ACKs of it are lost, the second copy after 10 ms is marked: the
-    // ACK of it acknowledges and marks. The third is a duplicate, which only marks.
+fn the_mark_of_a_second_copy_counts() {
+    // The ACK of s0 is lost. The copy that follows after 10 ms is marked, and its ACK says so.
     let config = config_with(|stream| stream.ect = true);
     let plain = window(MSS);
     let mut net = net(config, &plain);
     net.write(MSS);
-    let mut copies = 0;
-    net.finish(|packet| {
-        copies += u64::from(packet.from == 0);
-        match (packet.from, copies) {
-            (1, 1) => Fate::Lost,
-            (1, _) => Fate::Arrives,
-            (_, 1) => Fate::Arrives,
-            _ => Fate::Marked,
-        }
+    net.finish(|packet| match packet.from {
+        0 if packet.at > ns(0) => Fate::Marked,
+        1 if packet.at < ns(1_000_000) => Fate::Lost,
+        _ => Fate::Arrives,
     });
     let told = plain.told();
     assert_eq!(told.acks.len(), 1);
     assert_eq!((told.acks[0].ce_bytes.get(), told.acks[0].delivered.get()), (MSS, MSS));
 }
 
-#[test]
-fn a_delayed_ack_brings_back_what_switches_stamped() {
+/// The receiving end of a stream that acknowledges two segments at a time.
+fn receiving_end() -> Endpoint<Audited<Plain>> {
     let plain = window(MSS);
     let carrier = Carrier::Stream { sack: true, probes: false };
-    let config = config_with(|stream| stream.delayed_ack = 2);
-    let start = move |_: &incast_cc::Flow, _| Audited::new(plain.clone(), carrier);
-    let mut end = Endpoint::new(config, Box::new(start));
+    let start = move |_: &Flow, _| Audited::new(plain.clone(), carrier);
+    let mut end = Endpoint::new(config_with(|stream| stream.delayed_ack = 2), Box::new(start));
     end.open_on(Terms { transport: Transport::Stream, ..Terms::default() }, Role::Receiver, 0);
+    end
+}
+
+/// A first segment of `payload`; of nothing, what opens the connection.
+fn first(payload: u32) -> Packet {
     let segment = Segment {
         sequence: 0,
         read: 0,
-        payload: 1_460,
-        ends_message: true,
+        payload,
+        ends_message: payload > 0,
         ect: true,
         cwr: false,
-        opens: false,
+        opens: payload == 0,
     };
-    let packet = Packet { connection: 0, body: Body::Segment(segment) };
+    Packet { connection: 0, body: Body::Segment(segment) }
+}
+
+#[test]
+fn a_delayed_ack_brings_back_what_switches_stamped() {
+    let mut end = receiving_end();
     let mut hop = Hop::default();
     hop.port = 7;
-    end.handle(ns(0), &packet, Report { hops: &[hop], ..Report::default() });
+    end.handle(ns(0), &first(1_460), Report { hops: &[hop], ..Report::default() });
     assert_eq!(end.poll_transmit(ns(0) + SEGMENT), None, "the ACK waits");
     let reply = end.poll_transmit(ns(500_000)).expect("the ACK is due");
     assert_eq!(*reply.hops, [hop]);
+}
+
+#[test]
+fn a_second_question_takes_nothing_from_the_ack_that_waits() {
+    let mut end = receiving_end();
+    end.handle(ns(0), &first(0), Report::default());
+    end.handle(ns(10), &first(1_460), Report::default());
+    end.handle(ns(20), &first(0), Report::default());
+    end.handle(ns(30), &first(0), Report::default());
+    let mut replies = Vec::new();
+    for at in [ns(40), ns(50), ns(60), ns(70), ns(500_010)] {
+        let body = end.poll_transmit(at).map(|reply| reply.packet.body);
+        replies.extend(body.map(|body| match body {
+            Body::SegmentAck(ack) => (ack.opens, ack.sequence),
+            body => panic!("{body:?}"),
+        }));
+    }
+    assert_eq!(replies, [(true, 0), (true, 1_460), (true, 1_460), (false, 1_460)]);
 }

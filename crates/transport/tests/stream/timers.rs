@@ -212,3 +212,29 @@ fn a_timeout_sends_the_first_segment_again_and_the_rest_as_the_window_allows() {
         "repairs after a timeout are no recovery"
     );
 }
+
+#[test]
+fn the_question_that_opens_a_connection_is_asked_again_and_gives_an_rtt_if_asked_once() {
+    // Headers of 40 B each way: 2 x (0.032 + 50) us. Asked at 0, 10 and 30 ms; only the first exchange is
+    // known to be one.
+    let exchange = Span::from_ns(100_064);
+    for (lost, asked) in [(0, &[0][..]), (2, &[0, 10, 30])] {
+        let plain = window(2 * MSS);
+        let mut net = net(config_with(|stream| stream.handshake = true), &plain);
+        net.write(2 * MSS);
+        let mut left = lost;
+        net.finish(|packet| {
+            let lose = packet.segment().is_some_and(|segment| segment.opens) && left > 0;
+            left -= u32::from(lose);
+            if lose { Fate::Lost } else { Fate::Arrives }
+        });
+        let (opening, data): (Vec<_>, Vec<_>) = net.segments().partition(|(_, s)| s.opens);
+        let at = |&(at, _): &(Time, _)| at;
+        let asked: Vec<_> = asked.iter().map(|&ms| ns(0) + Span::from_ms(ms)).collect();
+        assert_eq!(opening.iter().map(at).collect::<Vec<_>>(), asked);
+        let opened = *asked.last().unwrap() + exchange;
+        assert_eq!(data.iter().map(at).collect::<Vec<_>>(), [opened, opened + SEGMENT]);
+        let first = plain.told().acks[0];
+        assert_eq!(first.min_rtt, if lost == 0 { exchange } else { RTT });
+    }
+}
