@@ -1,0 +1,94 @@
+//! What TIMELY does when it is told something else than the RTT that was measured.
+
+use incast_sim::Report;
+
+use crate::setting::{PAYLOAD_SHARE, assert_in, between, mean, messages, run, steps};
+
+fn share(report: &Report) -> f64 {
+    report.summary.throughput_gbps / (10.0 * PAYLOAD_SHARE)
+}
+
+/// So many flows for half a second, of which the last 200 ms are measured.
+fn timely(flows: u32, assignments: &[&str]) -> Report {
+    let count = format!("network.star.hosts.0.count={flows}");
+    let long = ["run.duration=500ms", "run.warmup=300ms", &count];
+    run(&messages(&[&long, assignments].concat()), "timely")
+}
+
+fn noisy(flows: u32, noise_us: u32, assignments: &[&str]) -> Report {
+    let noise = format!("signal.noise={noise_us}us");
+    timely(flows, &[&["signal.kind=rtt+noise", &noise], assignments].concat())
+}
+
+/// The mean rate of the flows, in Gb/s.
+fn rate(report: &Report, flows: u32) -> f64 {
+    mean((0..flows).map(|flow| {
+        let steps = steps(report, flow.into());
+        mean(between(&steps, 0.3, 0.5).iter().map(|step| step.rate_gbps))
+    }))
+}
+
+/// The rate in Gb/s that noise from zero to A leaves a flow, with or without others.
+///
+/// A moving average of differences is alpha times the sample less the average of those before: half of the
+/// samples add delta, the others take R beta alpha (e - A/2) / D, on average A/4 for e - A/2. So
+/// delta = R beta alpha A / (4 D). It holds while what is above the average is above `T_low`.
+fn left_by_noise(noise_us: f64) -> f64 {
+    let (delta_gbps, min_rtt_us, alpha, beta) = (0.01, 20.0, 0.02, 0.8);
+    4.0 * delta_gbps * min_rtt_us / (alpha * beta * noise_us)
+}
+
+#[test]
+fn noise_leaves_timely_a_rate_that_falls_with_its_size() {
+    // 500, 250 and 100 Mb/s for each flow, of which none fills the port.
+    for (flows, noises) in [(2, &[100, 200, 500][..]), (10, &[200, 500]), (40, &[500])] {
+        for &noise_us in noises {
+            let rate = rate(&noisy(flows, noise_us, &[]), flows);
+            let expected = left_by_noise(f64::from(noise_us));
+            assert_in(&format!("rate, {flows} flows, {noise_us} us"), rate / expected, 0.88..=1.1);
+        }
+    }
+    // What is more than the fair share is as good as no noise: 20 us leave 2.5 Gb/s, 100 us 500 Mb/s.
+    for (flows, noise_us) in [(10, 20), (40, 20), (40, 100)] {
+        assert_in("share of the link", share(&noisy(flows, noise_us, &[])), 0.998..=1.001);
+    }
+}
+
+#[test]
+fn noise_beyond_t_high_costs_timely_more() {
+    // With T_high at 100 us, noise of 500 us is above it four times of five, and cuts by
+    // 0.8 (1 - T_high / RTT) with nothing to smooth it.
+    let within = share(&noisy(10, 500, &[]));
+    let beyond = share(&noisy(10, 500, &["cc.timely.t_high=100us"]));
+    assert_in("of what is left", beyond / within, 0.05..=0.25);
+}
+
+#[test]
+fn noise_that_leaves_the_port_full_shortens_the_rtt() {
+    // Ten flows: the gradient of a noisy sample cuts the sooner. Timestamps of an operating system are noise
+    // too: their mean is 13.3 us, and what exceeds it 1.93 us on average, an eighth of 15 us as of noise
+    // from 0 to 15 us.
+    let [none, five, twenty] = [0, 5, 20].map(|noise| noisy(10, noise, &[]).summary.rtt_mean_us);
+    assert!(none > five && five > twenty, "{none}, {five}, {twenty}");
+    assert!(twenty > 50.0 && none < 1_000.0, "between T_low and T_high");
+    let software = timely(10, &["signal.kind=software-timestamps"]);
+    assert_in("mean RTT in us", software.summary.rtt_mean_us, twenty..=five);
+    assert_in("share of the link", share(&software), 0.998..=1.001);
+}
+
+#[test]
+fn the_oracle_lets_timely_climb_towards_t_high() {
+    // Without noise a level queue has no gradient, and TIMELY adds. What is left of noise with the oracle is
+    // the queue's own: segments of 16 KB come whole. Noise of N 5 us is what balances the fair share, 10 us
+    // of two flows, 50 of ten; for the 200 us of forty there is no source, and only T_high stops them.
+    for flows in [2, 10, 40] {
+        let measured = timely(flows, &[]).summary.rtt_mean_us;
+        let report = timely(flows, &["signal.kind=oracle"]);
+        let told = report.summary.rtt_mean_us;
+        assert!(told > 1.5 * measured, "{flows} flows: {told} us, {measured} us measured");
+        assert_in("share of the link", share(&report), 0.998..=1.001);
+        if flows == 40 {
+            assert_in("mean RTT over T_high", told / 1_000.0, 0.9..=1.1);
+        }
+    }
+}
