@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use incast_sim::scenario::Document;
 use incast_sim::{Report, TraceConfig};
 
-use crate::common::{counts, document, numbers, run_with, texts};
+use crate::common::{counts, document, numbers, run_with};
 
 /// Wire bytes of a full packet, and the payload in it.
 pub(crate) const PACKET_KB: f64 = 1.5;
@@ -217,12 +217,4 @@ pub(crate) fn goodputs(report: &Report, flow: u64) -> Vec<(f64, f64)> {
     let rows = times.zip(numbers(report, "series_flows", "goodput_gbps"));
     let rows = rows.zip(counts(report, "series_flows", "flow")).filter(|&(_, &of)| of == flow);
     rows.map(|((&us, &gbps), _)| (us / 1e6, gbps)).collect()
-}
-
-/// The mean backlog in each interval of one port, with the interval's end, in KB and seconds.
-pub(crate) fn backlogs(report: &Report, port: &str) -> Vec<(f64, f64)> {
-    let times = numbers(report, "series_queues", "time_us").iter();
-    let rows = times.zip(numbers(report, "series_queues", "queue_mean_kb"));
-    let rows = rows.zip(texts(report, "series_queues", "port")).filter(|(_, of)| *of == port);
-    rows.map(|((&us, &kb), _)| (us / 1e6, kb)).collect()
 }

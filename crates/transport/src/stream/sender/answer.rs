@@ -142,8 +142,10 @@ impl<C: CongestionControl> Sender<C> {
         news.delivered += u64::from(payload);
         let copy = self.probe.filter(|probe| probe.copied == Some(record.sequence));
         let sent_at = copy.map_or(sent.sent_at, |probe| probe.sent_at);
-        // An answer sooner than any RTT is one to the transmission before.
-        let too_soon = sent_again && now.since(sent_at) < self.rtt.min_rtt();
+        // An answer much sooner than any RTT is one to the transmission before. A little sooner is jitter,
+        // and before the first RTT nothing is known.
+        let least = self.rtt.min_rtt();
+        let too_soon = sent_again && least != Span::MAX && now.since(sent_at) < least / 4 * 3;
         if episode > 0 {
             let refuted = self.episode.arrive(episode, sent, fate == Fate::Lost || too_soon);
             if !refuted.is_empty() {
