@@ -1,12 +1,14 @@
 //! From a scenario to a network that is ready to run.
 
+mod ways;
+
 use std::collections::BTreeMap;
 
 use incast_cc::line_rate::LineRate;
 use incast_cc::param::Need;
 use incast_cc::{Algorithm, AnyControl, Bytes, Rate, Span, Time};
 use incast_transport::{
-    self as transport, Config, Endpoint, Path, Purpose, Role, Signal, Terms, Transport,
+    self as transport, Config, Endpoint, Purpose, Role, Signal, Terms, Transport,
 };
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -22,7 +24,8 @@ use crate::network::switch::Switch;
 use crate::network::trace::{Trace, TraceConfig};
 use crate::network::{Component, ComponentKind, Network as Net};
 use crate::scenario::{HostGroup, Network, Operation, Scenario, Scheme, Traffic, TransportKind};
-use crate::topology::{Cable, Node, Ports, Topology};
+use crate::topology::{Cable, Node, Topology};
+use ways::Ways;
 
 /// One connection of the scenario's traffic.
 #[derive(Clone, Debug)]
@@ -380,65 +383,6 @@ fn flow(traffic: &Traffic, source: u32, destination: u32, random: &mut Pcg64Mcg)
         every: traffic.every,
         sender: (0, 0),
         receiver: (0, 0),
-    }
-}
-
-/// The ways between hosts.
-struct Ways<'a> {
-    topology: &'a Topology,
-    ports: Ports,
-    routes: Vec<Vec<u16>>,
-    /// A data packet and an ACK on the wire, and how long the receiver takes to answer.
-    packet: Bytes,
-    ack: Bytes,
-    turnaround: Span,
-}
-
-impl<'a> Ways<'a> {
-    fn new(scenario: &Scenario, topology: &'a Topology, kind: TransportKind) -> Self {
-        let transport = &scenario.transport;
-        let packet = match kind {
-            TransportKind::Message => transport.mtu,
-            TransportKind::Stream => transport.mss() + transport.header,
-        };
-        Self {
-            topology,
-            ports: topology.ports(),
-            routes: topology.routes(),
-            packet,
-            ack: transport.ack,
-            turnaround: transport.ack_turnaround,
-        }
-    }
-
-    fn links(&self, from: u32, to: u32) -> Vec<(usize, usize)> {
-        self.topology.path(from, to, &self.ports, &self.routes)
-    }
-
-    /// The time of `bytes` over links without queues, stored and forwarded by each switch.
-    fn delay(&self, links: &[(usize, usize)], bytes: Bytes) -> Span {
-        let cables = links.iter().map(|&(cable, _)| &self.topology.cables[cable]);
-        cables.map(|cable| cable.delay + cable.rate.time_for(bytes)).sum()
-    }
-
-    fn path(&self, from: u32, to: u32) -> Path {
-        let (there, back) = (self.links(from, to), self.links(to, from));
-        let rtt = self.delay(&there, self.packet) + self.turnaround + self.delay(&back, self.ack);
-        Path { base_rtt: Some(rtt), hop_count: u8::try_from(there.len()).unwrap_or(u8::MAX) }
-    }
-
-    /// What the oracle knows of a connection whose data goes `from` one host `to` another.
-    #[expect(clippy::cast_possible_truncation, reason = "a switch's ports fit 16 bits")]
-    fn way(&self, from: u32, to: u32) -> Way {
-        let links = self.links(from, to);
-        let sender = self.topology.cables[links[0].0].rate.time_for(self.packet);
-        let rtt = self.path(from, to).base_rtt.unwrap_or(Span::ZERO);
-        let queues = links.iter().filter_map(|link @ &(cable, end)| {
-            let Node::Switch(switch) = self.topology.cables[cable].ends[end] else { return None };
-            let port = self.ports.switches[switch as usize].iter().position(|own| own == link)?;
-            Some((switch, port as u16, self.topology.cables[cable].rate))
-        });
-        Way { network_rtt: rtt.saturating_sub(sender), queues: queues.collect() }
     }
 }
 

@@ -10,7 +10,9 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test fails by panicking"))]
 
 mod config;
+mod connection;
 mod endpoint;
+mod halves;
 pub mod message;
 pub mod pacing;
 mod packet;
@@ -21,10 +23,9 @@ pub mod signal;
 pub mod stream;
 
 pub use config::{Config, ConfigError};
-pub use endpoint::{
-    Endpoint, Event, Operation, Outgoing, Path, Purpose, Receiver, Role, Sample, Sender, Starter,
-    Terms, Transport,
-};
+pub use connection::{Event, Operation, Path, Purpose, Role, Sample, Starter, Terms, Transport};
+pub use endpoint::{Endpoint, Outgoing};
+pub use halves::{Receiver, Sender};
 pub use packet::{Body, Packet};
 pub use rate::Report;
 pub use signal::Signal;

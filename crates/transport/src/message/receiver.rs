@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::packet::{Ack, Data, MAX_SEGMENT_PACKETS, Nack, PacketSet};
-use crate::endpoint::Delivered;
+use crate::connection::Delivered;
 use crate::packet::Body;
 
 /// What has arrived of one connection.

@@ -7,7 +7,7 @@ use incast_cc::{Bytes, CongestionControl, LossCause, Pacing, Rate, Span, Time};
 
 use super::packet::{Ack, Data, Nack, PacketSet};
 use crate::config::Config;
-use crate::endpoint::{ENDLESS, Sample};
+use crate::connection::{ENDLESS, Sample};
 use crate::rate::{Completion, RateComputation, Report, Transmission};
 use crate::rtt::{BurstSize, RttMeasurement};
 

@@ -7,7 +7,7 @@ use incast_cc::Time;
 use super::config::{Config, EcnEcho};
 use super::packet::{Ack, Block, SACK_BLOCKS, Segment};
 use super::ranges::Ranges;
-use crate::endpoint::Delivered;
+use crate::connection::Delivered;
 
 /// What has arrived of one stream.
 #[derive(Clone, Debug, Default)]

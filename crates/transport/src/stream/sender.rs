@@ -12,7 +12,7 @@ use super::packet::Segment;
 use super::recovery::{Credits, Episode, Rack, Reduction, Repair};
 use super::scoreboard::{Fate, Record, Scoreboard};
 use crate::config::Config;
-use crate::endpoint::ENDLESS;
+use crate::connection::ENDLESS;
 use crate::rate::{RateComputation, Transmission, pacing_rate};
 use crate::rtt::RttMeasurement;
 

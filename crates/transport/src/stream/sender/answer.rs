@@ -4,7 +4,7 @@ use incast_cc::{Bytes, CongestionControl, LossCause, RttSample, Span, Time};
 
 use super::{DUPLICATE_THRESHOLD, Probe, Sender};
 use crate::config::Config;
-use crate::endpoint::Sample;
+use crate::connection::Sample;
 use crate::rate::{Completion, Report, Transmission};
 use crate::stream::config::EcnEcho;
 use crate::stream::packet::Ack;

@@ -1,0 +1,67 @@
+//! How packets get from host to host, and how long it takes them without queues.
+
+use incast_cc::{Bytes, Span};
+use incast_transport::Path;
+
+use crate::network::oracle::Way;
+use crate::scenario::{Scenario, TransportKind};
+use crate::topology::{Node, Ports, Topology};
+
+/// The ways between hosts.
+pub(super) struct Ways<'a> {
+    topology: &'a Topology,
+    ports: Ports,
+    routes: Vec<Vec<u16>>,
+    /// A data packet and an ACK on the wire, and how long the receiver takes to answer.
+    packet: Bytes,
+    ack: Bytes,
+    turnaround: Span,
+}
+
+impl<'a> Ways<'a> {
+    pub(super) fn new(scenario: &Scenario, topology: &'a Topology, kind: TransportKind) -> Self {
+        let transport = &scenario.transport;
+        let packet = match kind {
+            TransportKind::Message => transport.mtu,
+            TransportKind::Stream => transport.mss() + transport.header,
+        };
+        Self {
+            topology,
+            ports: topology.ports(),
+            routes: topology.routes(),
+            packet,
+            ack: transport.ack,
+            turnaround: transport.ack_turnaround,
+        }
+    }
+
+    pub(super) fn links(&self, from: u32, to: u32) -> Vec<(usize, usize)> {
+        self.topology.path(from, to, &self.ports, &self.routes)
+    }
+
+    /// The time of `bytes` over links without queues, stored and forwarded by each switch.
+    pub(super) fn delay(&self, links: &[(usize, usize)], bytes: Bytes) -> Span {
+        let cables = links.iter().map(|&(cable, _)| &self.topology.cables[cable]);
+        cables.map(|cable| cable.delay + cable.rate.time_for(bytes)).sum()
+    }
+
+    pub(super) fn path(&self, from: u32, to: u32) -> Path {
+        let (there, back) = (self.links(from, to), self.links(to, from));
+        let rtt = self.delay(&there, self.packet) + self.turnaround + self.delay(&back, self.ack);
+        Path { base_rtt: Some(rtt), hop_count: u8::try_from(there.len()).unwrap_or(u8::MAX) }
+    }
+
+    /// What the oracle knows of a connection whose data goes `from` one host `to` another.
+    #[expect(clippy::cast_possible_truncation, reason = "a switch's ports fit 16 bits")]
+    pub(super) fn way(&self, from: u32, to: u32) -> Way {
+        let links = self.links(from, to);
+        let sender = self.topology.cables[links[0].0].rate.time_for(self.packet);
+        let rtt = self.path(from, to).base_rtt.unwrap_or(Span::ZERO);
+        let queues = links.iter().filter_map(|link @ &(cable, end)| {
+            let Node::Switch(switch) = self.topology.cables[cable].ends[end] else { return None };
+            let port = self.ports.switches[switch as usize].iter().position(|own| own == link)?;
+            Some((switch, port as u16, self.topology.cables[cable].rate))
+        });
+        Way { network_rtt: rtt.saturating_sub(sender), queues: queues.collect() }
+    }
+}

@@ -1,0 +1,127 @@
+//! What a connection is asked for, and what is heard of it.
+
+use incast_cc::{Flow, Rate, RttSample, Span};
+
+/// How a connection carries its payload.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Transport {
+    /// Messages in segments of up to 64 KB, as RDMA NICs send them: [`message`].
+    #[default]
+    Message,
+    /// A byte stream, as TCP: [`stream`].
+    Stream,
+}
+
+/// What is known of the way to the peer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Path {
+    /// The RTT without queues, where the operator knows it.
+    pub base_rtt: Option<Span>,
+    /// Links to the peer, zero where unknown.
+    pub hop_count: u8,
+}
+
+/// What both ends of a connection agree on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Terms {
+    /// How payload is carried.
+    pub transport: Transport,
+    /// The way to the peer.
+    pub path: Path,
+}
+
+/// What an endpoint does on a connection. Payload flows one way; the index that the peer knows the
+/// connection by is told when it is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Sends payload, paced by an algorithm.
+    Sender,
+    /// Receives payload.
+    Receiver,
+    /// Sends requests for reads. They are messages too, but small: no algorithm paces them.
+    Requester,
+    /// Receives requests, and answers each on the connection `answers`, where it is the sender.
+    Responder {
+        /// The connection on which the answers are sent.
+        answers: u32,
+    },
+}
+
+/// What an algorithm is started for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Payload.
+    Data,
+    /// Requests of a [`Role::Requester`].
+    Requests,
+}
+
+/// Starts the algorithm of a flow.
+pub type Starter<C> = Box<dyn Fn(&Flow, Purpose) -> C + Send + Sync>;
+
+/// What an application asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Send `bytes`; the sender is paced.
+    Write {
+        /// Payload of the message.
+        bytes: u64,
+    },
+    /// Send until the end of time.
+    Stream,
+    /// Have the peer send `bytes`; the peer is paced.
+    Read {
+        /// Payload of the answer.
+        bytes: u64,
+    },
+    /// Have the peer send until the end of time.
+    ReadStream,
+}
+
+/// What the application hears.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A message has arrived, whole and in order.
+    Delivered {
+        /// The connection.
+        connection: u32,
+        /// Counts the connection's messages from 0.
+        message: u64,
+    },
+    /// A message that was sent has been acknowledged.
+    Completed {
+        /// The connection.
+        connection: u32,
+        /// Counts the connection's messages from 0.
+        message: u64,
+    },
+    /// Data was acknowledged with an unambiguous RTT.
+    Sampled {
+        /// The connection.
+        connection: u32,
+        /// The sample and what became of the rate.
+        sample: Sample,
+    },
+}
+
+/// One RTT sample, for traces and histograms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// The sample in its parts.
+    pub rtt: RttSample,
+    /// The RTT as the transport defines it: messages leave out the serialization of the segment, as
+    /// TIMELY does, streams leave out nothing, as TCP does.
+    pub measured: Span,
+    /// The rate after it.
+    pub rate: Rate,
+}
+
+/// A message is complete and all before it were delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Delivered {
+    /// Not zero: it asks for so many bytes.
+    pub(crate) read: u64,
+}
+
+/// A message longer than any run.
+pub(crate) const ENDLESS: u64 = u64::MAX;

@@ -1,0 +1,138 @@
+//! The two halves of a connection, whatever carries it.
+
+use incast_cc::{CongestionControl, Rate, Time};
+
+use crate::config::Config;
+use crate::connection::Transport;
+use crate::packet::Body;
+use crate::rate::RateComputation;
+use crate::{message, stream};
+
+/// The sending half of a connection.
+#[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "one per connection, all of one kind as a rule")]
+pub enum Sender<C> {
+    /// Of messages.
+    Message(message::Sender<C>),
+    /// Of a stream.
+    Stream(stream::Sender<C>),
+}
+
+/// The receiving half of a connection.
+#[derive(Clone, Debug)]
+pub enum Receiver {
+    /// Of messages.
+    Message(message::Receiver),
+    /// Of a stream.
+    Stream(stream::Receiver),
+}
+
+macro_rules! either {
+    ($on:expr, $half:ident => $what:expr) => {
+        match $on {
+            Self::Message($half) => $what,
+            Self::Stream($half) => $what,
+        }
+    };
+}
+
+impl<C: CongestionControl> Sender<C> {
+    /// The rate computation engine.
+    pub const fn rate(&self) -> &RateComputation<C> {
+        either!(self, sender => sender.rate())
+    }
+
+    /// The rate that data leaves at: the algorithm's, or its window over the RTT.
+    pub fn pacing_rate(&self) -> Rate {
+        either!(self, sender => sender.pacing_rate())
+    }
+
+    /// Packets sent again.
+    pub const fn retransmissions(&self) -> u64 {
+        either!(self, sender => sender.retransmissions())
+    }
+
+    /// Whether everything posted has been acknowledged.
+    pub fn is_idle(&self) -> bool {
+        either!(self, sender => sender.is_idle())
+    }
+
+    pub(crate) fn post(&mut self, now: Time, bytes: u64, read: u64, config: &Config) {
+        match self {
+            Self::Message(sender) => sender.post(now, bytes, read),
+            Self::Stream(sender) => sender.post(now, bytes, read, config),
+        }
+    }
+
+    pub(crate) fn send_time(&self, config: &Config) -> Option<Time> {
+        either!(self, sender => sender.send_time(config))
+    }
+
+    pub(crate) fn start_burst(&mut self, now: Time, config: &Config) {
+        either!(self, sender => sender.start_burst(now, config));
+    }
+
+    #[inline]
+    pub(crate) fn next_packet(
+        &mut self,
+        now: Time,
+        config: &Config,
+    ) -> Option<(Body, Option<Time>)> {
+        match self {
+            Self::Message(sender) => {
+                sender.next_packet(now, config).map(|(data, at)| (Body::Data(data), at))
+            }
+            Self::Stream(sender) => {
+                sender.next_packet(now, config).map(|(data, at)| (Body::Segment(data), at))
+            }
+        }
+    }
+
+    pub(crate) fn alarm(&self, config: &Config) -> Option<Time> {
+        match self {
+            Self::Message(sender) => sender.alarm(),
+            Self::Stream(sender) => sender.alarm(config),
+        }
+    }
+
+    pub(crate) fn on_alarm(&mut self, now: Time, config: &Config) {
+        match self {
+            Self::Message(sender) => sender.on_alarm(now),
+            Self::Stream(sender) => sender.on_alarm(now, config),
+        }
+    }
+
+    /// Payload that waits in the NIC.
+    pub(crate) fn queued(&self) -> u64 {
+        match self {
+            Self::Message(_) => 0,
+            Self::Stream(sender) => sender.queued(),
+        }
+    }
+}
+
+impl Receiver {
+    pub(crate) fn new(transport: Transport) -> Self {
+        match transport {
+            Transport::Message => Self::Message(message::Receiver::default()),
+            Transport::Stream => Self::Stream(stream::Receiver::default()),
+        }
+    }
+
+    /// Payload that has arrived, each byte counted once.
+    pub fn delivered_bytes(&self) -> u64 {
+        either!(self, receiver => receiver.delivered_bytes())
+    }
+
+    /// Packets that had arrived before.
+    pub const fn duplicates(&self) -> u64 {
+        either!(self, receiver => receiver.duplicates())
+    }
+
+    pub(crate) fn alarm(&self) -> Option<Time> {
+        match self {
+            Self::Message(_) => None,
+            Self::Stream(receiver) => receiver.alarm(),
+        }
+    }
+}
