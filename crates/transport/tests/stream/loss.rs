@@ -1,6 +1,6 @@
 //! How losses are found and repaired, and what is no loss.
 
-use incast_cc::{LossCause, Span, Time};
+use incast_cc::{LossCause, Rate, Span, Time};
 
 use super::common::net::{Fate, Net};
 use super::common::plain::{Plain, window};
@@ -217,7 +217,7 @@ fn a_probe_takes_the_place_of_a_timeout_that_comes_before_it() {
     // 101.232 / 2 x (3/4)^38 us, and the timeout four of these above it, half of when a probe is due.
     let mut config = config_with(|stream| stream.tail_loss_probe = true);
     config.rto_min = Span::from_us(20);
-    let plain = Plain::rate(incast_cc::Rate::from_bps(58_400_000));
+    let plain = Plain::rate(Rate::from_bps(58_400_000));
     let mut net = net(config, &plain);
     net.write(40 * MSS);
     net.finish(lose_once(&[39]));
@@ -312,21 +312,58 @@ fn an_episode_is_taken_back_as_a_whole_or_not_at_all() {
 
 #[test]
 fn acks_that_were_late_for_the_timeout_bring_no_false_fast_retransmit() {
-    // RFC 6582, section 4. Ten segments arrive, their ACKs after the timeout: each lets out one needless
-    // retransmission. When s10 flies the duplicate ACKs of these come, far more than three.
+    // RFC 6582, section 4. Ten segments arrive, s1 to s10, their ACKs after the timeout: each lets out one
+    // needless retransmission. When s11 flies the duplicate ACKs of these come, far more than three.
     let plain = Plain::halving(10 * MSS);
     let mut net = net(config_with(|stream| stream.sack = false), &plain);
+    net.write(MSS);
+    net.run(ns(1_000_000), |_| Fate::Arrives);
     net.write(30 * MSS);
     net.finish(|packet| {
-        let late = packet.from == 1 && packet.at < ns(100_000);
+        let late = packet.from == 1 && packet.at < ns(1_100_000);
         if late { Fate::Late(Span::from_us(9_950)) } else { Fate::Arrives }
     });
     let again: Vec<_> = sent_again(&net).iter().map(|&(_, number)| number).collect();
-    assert_eq!(again, (0..10).collect::<Vec<_>>());
+    assert_eq!(again, (1..=10).collect::<Vec<_>>());
     assert_eq!(net.acks().filter(|(_, ack)| ack.duplicate).count(), 10);
     assert!(losses(&plain).iter().all(|&(cause, _)| cause == LossCause::Timeout));
-    // Nothing was lost, but that cannot be known while no RTT is.
-    assert_eq!(plain.told().spurious.len(), 0);
+    let told = plain.told();
+    assert_eq!(told.spurious.len(), 10, "nothing was lost");
+    let last = ns(1_000_000) + Span::from_us(9_950) + RTT + SEGMENT * 9;
+    assert_eq!(told.spurious[0].now, last, "known with the last");
+}
+
+#[test]
+fn the_repair_of_a_first_flight_is_not_taken_for_a_mistake() {
+    // All ten are lost and sent again after the timeout. No RTT is known that the ACKs could be too soon for.
+    for sack in [true, false] {
+        let plain = window(10 * MSS);
+        let mut net = net(config_with(|stream| stream.sack = sack), &plain);
+        net.write(10 * MSS);
+        net.finish(|packet| if packet.at < ns(100_000) { Fate::Lost } else { Fate::Arrives });
+        assert_eq!(sent_again(&net).len(), 10);
+        assert_eq!(plain.told().spurious, []);
+    }
+}
+
+#[test]
+fn what_arrives_before_its_copy_has_left_was_not_lost() {
+    // Segments leave 50 us apart. s5 is 300 us late, and the ACK of s8, at 501 us, takes it for lost. Its
+    // copy waits in the NIC, behind half of the flight. s5 is acknowledged 150 us after it was given to the
+    // NIC: later than an RTT, but before the copy has left.
+    let mut plain = window(20 * MSS);
+    plain.limits.burst.rate = Rate::from_bps(233_600_000);
+    let mut net = net(config(), &plain);
+    net.write(40 * MSS);
+    let mut late = false;
+    net.finish(|packet| {
+        let first = is_one_of(packet, &[5]) && !std::mem::replace(&mut late, true);
+        if first { Fate::Late(Span::from_us(300)) } else { Fate::Arrives }
+    });
+    let told = plain.told();
+    assert_eq!((told.losses.len(), told.spurious.len()), (1, 1));
+    let (left, _) = sent_again(&net)[0];
+    assert!(told.spurious[0].now < left, "known before the copy left");
 }
 
 #[test]

@@ -142,14 +142,15 @@ impl<C: CongestionControl> Sender<C> {
         news.delivered += u64::from(payload);
         let copy = self.probe.filter(|probe| probe.copied == Some(record.sequence));
         let sent_at = copy.map_or(sent.sent_at, |probe| probe.sent_at);
-        // An answer much sooner than any RTT is one to the transmission before. A little sooner is jitter,
-        // and before the first RTT nothing is known.
+        // An answer much sooner than any RTT, or than it has left the NIC, is one to the transmission before.
+        // A little sooner is jitter, and before the first RTT nothing is known.
         let least = self.rtt.min_rtt();
-        let too_soon = sent_again && least != Span::MAX && now.since(sent_at) < least / 4 * 3;
+        let sooner = least != Span::MAX && now.since(sent_at) < least / 4 * 3;
+        let too_soon = sent_again && (sooner || sent.end > self.left);
         if episode > 0 {
             let refuted = self.episode.arrive(episode, sent, fate == Fate::Lost || too_soon);
             if !refuted.is_empty() {
-                self.repair = Repair::None; // there was nothing to be repaired
+                (self.repair, self.urgent) = (Repair::None, false); // nothing was to be repaired
             }
             for sent in refuted {
                 self.rate.on_spurious_loss(now, sent);
