@@ -109,7 +109,8 @@ pub struct Stream {
     pub sack: Option<bool>,
     /// Tail-loss probes.
     pub tail_loss_probe: Option<bool>,
-    /// Proportional rate reduction in fast recovery (RFC 9937), as Linux and ns-3 have it; on if absent.
+    /// In fast recovery no more is sent than in proportion to what arrives (the restraint of RFC 9937,
+    /// proportional rate reduction, which Linux and ns-3 have); on if absent.
     pub rate_reduction: Option<bool>,
     /// Segments that one ACK waits for; 1 acknowledges each. 2, but 1 for algorithms that need INT.
     pub delayed_ack: Option<u32>,

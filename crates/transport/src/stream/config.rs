@@ -13,7 +13,7 @@ pub struct Config {
     pub sack: bool,
     /// Tail-loss probe (RFC 8985, section 7).
     pub tail_loss_probe: bool,
-    /// Proportional rate reduction in fast recovery (RFC 9937), of windows that ACKs clock.
+    /// Windows that ACKs clock send in fast recovery no more than in proportion to what arrives (RFC 9937).
     pub rate_reduction: bool,
     /// Segments that one ACK waits for: 1 acknowledges each.
     pub delayed_ack: u32,

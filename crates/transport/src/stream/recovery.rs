@@ -77,9 +77,10 @@ impl Rack {
     }
 }
 
-/// Proportional rate reduction (RFC 9937): how fast a window that ACKs clock comes down to what a loss has
-/// left of it. Without, a sender rests for as long as the excess takes to arrive, and sends a burst where
-/// many losses are found at once, into a queue that is still full.
+/// Proportional rate reduction (RFC 9937), as far as it holds back: a window that ACKs clock sends in
+/// recovery no more than in proportion to what arrives. Without, a sender that finds many losses at once
+/// sends a burst, into a queue that is still full. The window itself holds too: what the RFC sends while
+/// more is in flight than the loss has left waits until it fits.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Reduction {
     /// In flight when recovery began (`RecoverFS`).
