@@ -5,10 +5,10 @@ use incast_cc::{Flow, Rate, RttSample, Span};
 /// How a connection carries its payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Transport {
-    /// Messages in segments of up to 64 KB, as RDMA NICs send them: [`message`].
+    /// Messages in segments of up to 64 KB, as RDMA NICs send them: [`message`](crate::message).
     #[default]
     Message,
-    /// A byte stream, as TCP: [`stream`].
+    /// A byte stream, as TCP: [`stream`](crate::stream).
     Stream,
 }
 
