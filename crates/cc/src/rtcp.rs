@@ -178,8 +178,8 @@ impl Configurable for Rtcp {
         },
         Preset {
             name: "ns3-calibrated",
-            source: "over-subscription, with the units that meet the delays of Table II here",
-            values: &[("alpha", "1000"), ("delay_unit", "80ms"), ("queue_unit", "1500B")],
+            source: "over-subscription, with the unit that meets the delays of Table II here",
+            values: &[("alpha", "1000"), ("delay_unit", "100ms")],
         },
         Preset {
             name: "ns3-incast",
