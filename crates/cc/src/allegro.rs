@@ -183,8 +183,7 @@ impl AllegroControl {
 
     fn start_over(&mut self) {
         self.rate_bps = self.prober.initial_bps();
-        // Half the first rate, worth nothing.
-        self.phase = Phase::Starting(Trial { rate_bps: self.rate_bps / 2.0, utility: 0.0 });
+        self.phase = Phase::Starting(Trial::before(self.rate_bps));
     }
 
     /// The rate of the next monitor interval, if there is one to send before results come in.
@@ -208,8 +207,7 @@ impl AllegroControl {
         let trial = Trial { rate_bps: report.rate_bps, utility: self.params.utility(report) };
         match &mut self.phase {
             Phase::Starting(best) => {
-                if trial.utility > best.utility {
-                    *best = trial;
+                if best.improve(trial) {
                     self.rate_bps = self.prober.clamp(self.rate_bps * 2.0);
                 } else {
                     self.rate_bps = self.prober.clamp(best.rate_bps);
@@ -253,10 +251,8 @@ impl AllegroControl {
     }
 
     fn decide(&mut self) {
-        let trial_bps = |epsilon| self.prober.clamp(self.rate_bps * (1.0 + epsilon));
-        let (high_bps, low_bps) = (trial_bps(self.epsilon), trial_bps(-self.epsilon));
-        let random = &mut self.prober.random;
-        self.phase = Phase::Deciding(Trials::new(self.params.pairs, high_bps, low_bps, random));
+        let trials = self.prober.trials(self.params.pairs, self.rate_bps, self.epsilon);
+        self.phase = Phase::Deciding(trials);
     }
 
     /// The step number `steps` of a move, from the rate of `best`.

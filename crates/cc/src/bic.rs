@@ -142,8 +142,7 @@ impl BicControl {
     fn reduced(&self) -> u64 {
         let reno = self.window.segments() <= self.low_window;
         let beta = if reno { Fraction::from_ratio(1, 2) } else { self.beta };
-        // Below 2^40 bytes times 2^20.
-        (self.window.cwnd() * u64::from(beta.bits())) >> Fraction::BITS
+        self.window.part(beta)
     }
 
     /// The window has been reduced from `w` segments.

@@ -280,11 +280,6 @@ impl CubicControl {
     }
 }
 
-/// `beta` of the window. Below 2^40 bytes times 2^20.
-fn part(window: &Window, beta: Fraction) -> u64 {
-    (window.cwnd() * u64::from(beta.bits())) >> Fraction::BITS
-}
-
 impl CongestionControl for CubicControl {
     fn on_ack(&mut self, ack: &Ack<'_>) {
         let since_last = ack.now.since(self.clock);
@@ -296,7 +291,7 @@ impl CongestionControl for CubicControl {
         if !ack.ce_bytes.is_zero() {
             // Nothing grows, and no sign of HyStart counts.
             let (loss, ecn) = (self.beta, self.beta_ecn);
-            if self.window.on_marks(ack, |w| part(w, if w.in_slow_start() { loss } else { ecn })) {
+            if self.window.on_marks(ack, |w| w.part(if w.in_slow_start() { loss } else { ecn })) {
                 self.start_over(cwnd);
                 self.before = None; // no loss: nothing that could turn out to be false
             }
@@ -315,7 +310,7 @@ impl CongestionControl for CubicControl {
 
     fn on_loss(&mut self, loss: &Loss) {
         let (beta, cwnd) = (self.beta, self.window.segments());
-        if self.window.on_loss(loss, |window| part(window, beta)) {
+        if self.window.on_loss(loss, |window| window.part(beta)) {
             self.start_over(cwnd);
         }
         if loss.cause != LossCause::Detected {

@@ -118,7 +118,7 @@ impl CongestionControl for DctcpControl {
 
     /// Loss is Reno's: half of the window, whatever `alpha` is (RFC 8257, section 3.5).
     fn on_loss(&mut self, loss: &Loss) {
-        self.window.on_loss(loss, |window| window.cwnd() / 2);
+        self.window.on_loss(loss, Window::half);
     }
 
     fn on_spurious_loss(&mut self, _spurious: &Spurious) {

@@ -126,17 +126,12 @@ impl FastControl {
     }
 }
 
-/// The paper answers losses as Reno does, and so are marks.
-fn half(window: &Window) -> u64 {
-    window.cwnd() / 2
-}
-
 impl CongestionControl for FastControl {
     fn on_ack(&mut self, ack: &Ack<'_>) {
         if let Some(rtt) = ack.rtt {
             self.add_sample(rtt.total);
         }
-        if self.window.on_marks(ack, half) || ack.in_recovery {
+        if self.window.on_marks(ack, Window::half) || ack.in_recovery {
             // The next update is about the window after the reduction.
             self.updated_in = ack.round;
         } else if self.average_ps.is_some()
@@ -147,8 +142,9 @@ impl CongestionControl for FastControl {
         }
     }
 
+    /// The paper answers losses as Reno does, and so are marks.
     fn on_loss(&mut self, loss: &Loss) {
-        self.window.on_loss(loss, half);
+        self.window.on_loss(loss, Window::half);
         if loss.cause != LossCause::Detected {
             // The RTTs of before the silence tell nothing of the path after it.
             self.average_ps = None;

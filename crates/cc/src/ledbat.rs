@@ -239,7 +239,7 @@ impl CongestionControl for LedbatControl {
             self.add_sample(ack.now, delay);
         }
         let (before, least) = (self.window.cwnd(), self.least());
-        if self.window.on_marks(ack, |window| (window.cwnd() / 2).max(least)) {
+        if self.window.on_marks(ack, |window| window.half().max(least)) {
             self.reduced_from(before);
             return;
         }
@@ -256,7 +256,7 @@ impl CongestionControl for LedbatControl {
 
     fn on_loss(&mut self, loss: &Loss) {
         let (before, least) = (self.window.cwnd(), self.least());
-        if self.window.on_loss(loss, |window| (window.cwnd() / 2).max(least)) {
+        if self.window.on_loss(loss, |window| window.half().max(least)) {
             self.reduced_from(before);
         }
     }

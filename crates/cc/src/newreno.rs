@@ -91,15 +91,10 @@ pub struct NewRenoControl {
     counting: Counting,
 }
 
-/// `beta` of the window. Below 2^40 bytes times 2^20.
-fn part(window: &Window, beta: Fraction) -> u64 {
-    (window.cwnd() * u64::from(beta.bits())) >> Fraction::BITS
-}
-
 impl CongestionControl for NewRenoControl {
     fn on_ack(&mut self, ack: &Ack<'_>) {
         let (loss, ecn) = (self.beta_loss, self.beta_ecn);
-        self.window.on_marks(ack, |w| part(w, if w.in_slow_start() { loss } else { ecn }));
+        self.window.on_marks(ack, |w| w.part(if w.in_slow_start() { loss } else { ecn }));
         if Window::may_grow(ack) {
             let bytes = ack.bytes.get();
             let per_ack = self.counting == Counting::Acks && !self.window.in_slow_start();
@@ -109,7 +104,7 @@ impl CongestionControl for NewRenoControl {
 
     fn on_loss(&mut self, loss: &Loss) {
         let beta = self.beta_loss;
-        self.window.on_loss(loss, |window| part(window, beta));
+        self.window.on_loss(loss, |window| window.part(beta));
     }
 
     fn limits(&self) -> Limits {

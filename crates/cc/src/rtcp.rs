@@ -432,7 +432,7 @@ impl CongestionControl for RtcpControl {
         };
         let delay_ns = ack.rtt.map(|rtt| self.delay_ns(ack, rtt));
         self.state.measure(&self.constants, queued, delay_ns);
-        let marked = self.window.on_marks(ack, |window| window.cwnd() / 2);
+        let marked = self.window.on_marks(ack, Window::half);
         if ack.bytes.is_zero() {
             return;
         }
@@ -452,7 +452,7 @@ impl CongestionControl for RtcpControl {
     }
 
     fn on_loss(&mut self, loss: &Loss) {
-        self.window.on_loss(loss, |window| window.cwnd() / 2);
+        self.window.on_loss(loss, Window::half);
     }
 
     fn limits(&self) -> Limits {

@@ -175,14 +175,9 @@ impl VegasControl {
     }
 }
 
-/// Linux answers losses as Reno does, and so are marks.
-fn half(window: &Window) -> u64 {
-    window.cwnd() / 2
-}
-
 impl CongestionControl for VegasControl {
     fn on_ack(&mut self, ack: &Ack<'_>) {
-        if self.window.on_marks(ack, half) || ack.in_recovery {
+        if self.window.on_marks(ack, Window::half) || ack.in_recovery {
             self.forget_round();
             self.round = ack.round;
             return;
@@ -209,8 +204,9 @@ impl CongestionControl for VegasControl {
         }
     }
 
+    /// Linux answers losses as Reno does, and so are marks.
     fn on_loss(&mut self, loss: &Loss) {
-        self.window.on_loss(loss, half);
+        self.window.on_loss(loss, Window::half);
         self.forget_round();
     }
 

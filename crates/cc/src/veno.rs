@@ -74,12 +74,6 @@ pub struct VenoControl {
     congestion_factor: Fraction,
 }
 
-/// A part of the window.
-fn part(window: &Window, factor: Fraction) -> u64 {
-    // Below 2^40 * 2^20.
-    (window.cwnd() * u64::from(factor.bits())) >> Fraction::BITS
-}
-
 impl VenoControl {
     fn is_congested(&self) -> bool {
         self.queued >= self.beta
@@ -91,7 +85,7 @@ impl CongestionControl for VenoControl {
         self.queued = backlog(self.window.segments(), ack.min_rtt, ack.srtt);
         // A mark is no noise.
         let factor = self.congestion_factor;
-        if self.window.on_marks(ack, |window| part(window, factor)) {
+        if self.window.on_marks(ack, |window| window.part(factor)) {
             return;
         }
         if ack.round != self.round {
@@ -110,7 +104,7 @@ impl CongestionControl for VenoControl {
 
     fn on_loss(&mut self, loss: &Loss) {
         let factor = if self.is_congested() { self.congestion_factor } else { self.noise_factor };
-        self.window.on_loss(loss, |window| part(window, factor));
+        self.window.on_loss(loss, |window| window.part(factor));
     }
 
     fn on_spurious_loss(&mut self, _spurious: &Spurious) {

@@ -143,7 +143,7 @@ impl VivaceControl {
         };
         let prober = Prober::new(flow, setup);
         let rate_bps = prober.initial_bps();
-        let phase = Phase::starting(rate_bps);
+        let phase = Phase::Starting(Trial::before(rate_bps));
         Self { params: *params, prober, phase, rate_bps, raised: 0 }
     }
 
@@ -159,8 +159,7 @@ impl VivaceControl {
         let trial = Trial { rate_bps: report.rate_bps, utility: self.params.utility(report) };
         match &mut self.phase {
             Phase::Starting(best) => {
-                if trial.utility > best.utility {
-                    *best = trial;
+                if best.improve(trial) {
                     self.rate_bps = self.prober.clamp(self.rate_bps * 2.0);
                 } else {
                     self.rate_bps = self.prober.clamp(best.rate_bps);
@@ -209,7 +208,7 @@ impl VivaceControl {
         // From the floor it starts anew, once a probe has not led away.
         if at_floor && self.prober.at_floor(self.rate_bps) {
             self.raised = 0;
-            self.phase = Phase::starting(self.rate_bps);
+            self.phase = Phase::Starting(Trial::before(self.rate_bps));
         }
     }
 
@@ -254,10 +253,8 @@ impl VivaceControl {
 
     fn probe(&mut self) {
         let epsilon = self.params.epsilon.as_f64();
-        let trial_bps = |epsilon| self.prober.clamp(self.rate_bps * (1.0 + epsilon));
-        let (high_bps, low_bps) = (trial_bps(epsilon), trial_bps(-epsilon));
-        let random = &mut self.prober.random;
-        self.phase = Phase::Probing(Trials::new(self.params.pairs, high_bps, low_bps, random));
+        let trials = self.prober.trials(self.params.pairs, self.rate_bps, epsilon);
+        self.phase = Phase::Probing(trials);
     }
 
     fn take_reports(&mut self) {
@@ -267,18 +264,11 @@ impl VivaceControl {
     }
 }
 
-impl Phase {
-    /// Doubling from `rate_bps`: half of it is worth nothing.
-    const fn starting(rate_bps: f64) -> Self {
-        Self::Starting(Trial { rate_bps: rate_bps / 2.0, utility: 0.0 })
-    }
-}
-
 impl CongestionControl for VivaceControl {
     fn on_ack(&mut self, ack: &Ack<'_>) {
         if self.prober.on_ack(ack) {
             self.rate_bps = self.prober.initial_bps();
-            self.phase = Phase::starting(self.rate_bps);
+            self.phase = Phase::Starting(Trial::before(self.rate_bps));
         }
         self.take_reports();
     }

@@ -139,7 +139,7 @@ impl WestwoodControl {
             Some(estimate) if self.min_rtt < Span::MAX => {
                 (estimate.bandwidth * self.min_rtt.as_secs_f64()) as u64
             }
-            _ => self.window.cwnd() / 2,
+            _ => self.window.half(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! A sender that measures what its rates are worth, one monitor interval each (PCC).
 
-use super::{Monitor, Random, Report};
+use super::{Monitor, Random, Report, Trials};
 use crate::contract::{Ack, Flow, Limits, Loss, Sent, Spurious};
 use crate::units::{Bytes, Fraction, Rate, Span};
 
@@ -70,6 +70,12 @@ impl Prober {
     /// `bps` within the least rate and line rate.
     pub const fn clamp(&self, bps: f64) -> f64 {
         bps.clamp(self.min_bps, self.max_bps)
+    }
+
+    /// `pairs` of trials of rates higher and lower than `bps` by the part `epsilon`.
+    pub fn trials(&mut self, pairs: u32, bps: f64, epsilon: f64) -> Trials {
+        let (high_bps, low_bps) = (bps * (1.0 + epsilon), bps * (1.0 - epsilon));
+        Trials::new(pairs, self.clamp(high_bps), self.clamp(low_bps), &mut self.random)
     }
 
     /// Whether `bps` is no more than the least rate.

@@ -11,6 +11,22 @@ pub struct Trial {
     pub utility: f64,
 }
 
+impl Trial {
+    /// What doubling begins with at `rate_bps`: half of that is worth nothing.
+    pub const fn before(rate_bps: f64) -> Self {
+        Self { rate_bps: rate_bps / 2.0, utility: 0.0 }
+    }
+
+    /// Takes the place of the best one if it is worth more. Returns whether it is.
+    pub fn improve(&mut self, trial: Self) -> bool {
+        let better = trial.utility > self.utility;
+        if better {
+            *self = trial;
+        }
+        better
+    }
+}
+
 /// Pairs of trials, one of each pair at the higher rate, in random order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trials {

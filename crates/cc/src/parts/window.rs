@@ -2,7 +2,7 @@
 
 use super::RecoveryGate;
 use crate::contract::{Ack, Flow, Limits, Loss, LossCause};
-use crate::units::Bytes;
+use crate::units::{Bytes, Fraction};
 
 /// A window in bytes with slow start, additive increase and one reduction per window of data
 /// (RFC 5681): what the TCP family shares. How much to grow and where to fall to is the algorithm's.
@@ -49,6 +49,17 @@ impl Window {
     /// The window in segments.
     pub fn segments(&self) -> f64 {
         self.cwnd as f64 / self.mss as f64
+    }
+
+    /// `beta` of the window in bytes, rounded down: what a loss leaves.
+    pub fn part(&self, beta: Fraction) -> u64 {
+        // Below 2^40 bytes times 2^20, for parts of up to all of it.
+        (self.cwnd * u64::from(beta.bits())) >> Fraction::BITS
+    }
+
+    /// Half of the window in bytes: what Reno leaves.
+    pub const fn half(&self) -> u64 {
+        self.cwnd / 2
     }
 
     /// The slow-start threshold in bytes.
