@@ -1,158 +1,33 @@
 //! From a scenario to a network that is ready to run.
 
+mod connect;
+mod flows;
+mod hosts;
 mod ways;
-
-use std::collections::BTreeMap;
 
 use incast_cc::line_rate::LineRate;
 use incast_cc::param::Need;
 use incast_cc::{Algorithm, AnyControl, Bytes, Rate, Span, Time};
-use incast_transport::{
-    self as transport, Config, Endpoint, Purpose, Role, Signal, Terms, Transport,
-};
+use incast_transport::{Config, Endpoint, Purpose};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use crate::network::buffer::{BufferConfig, PfcConfig, SharedBuffer};
 use crate::network::calendar::Calendar;
 use crate::network::frame::PFC_FRAME_BYTES;
-use crate::network::host::{Host, Post, Socket, WireFormat};
+use crate::network::host::{Host, WireFormat};
 use crate::network::link::Link;
-use crate::network::oracle::{Oracle, Way};
 use crate::network::port::{Port, Transmitter};
 use crate::network::switch::Switch;
 use crate::network::trace::{Trace, TraceConfig};
 use crate::network::{Component, ComponentKind, Network as Net};
-use crate::scenario::{HostGroup, Network, Operation, Scenario, Scheme, Traffic, TransportKind};
+use crate::scenario::{Scenario, Scheme};
 use crate::topology::{Cable, Node, Topology};
+use connect::connect;
+pub(crate) use flows::Flow;
+use flows::flows;
+pub(crate) use hosts::{Named, topology};
 use ways::Ways;
-
-/// One connection of the scenario's traffic.
-#[derive(Clone, Debug)]
-pub(crate) struct Flow {
-    /// The host that starts it.
-    pub(crate) source: u32,
-    /// The host at the other end.
-    pub(crate) destination: u32,
-    pub(crate) operation: Operation,
-    pub(crate) start: Time,
-    /// Size of a message; [`None`] has no end.
-    pub(crate) message: Option<Bytes>,
-    pub(crate) count: u32,
-    pub(crate) every: Span,
-    /// Where payload leaves and where it arrives: host and connection.
-    pub(crate) sender: (u32, u32),
-    pub(crate) receiver: (u32, u32),
-}
-
-impl Flow {
-    /// When a message is posted.
-    pub(crate) fn posted_at(&self, message: u64) -> Time {
-        self.start + self.every * message
-    }
-}
-
-/// Hosts with a common name: a group's are this and a number from 0.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Named<'a> {
-    pub(crate) name: &'a str,
-    /// Absent is a single host called by the name.
-    pub(crate) count: Option<u32>,
-}
-
-impl<'a> Named<'a> {
-    pub(crate) fn of(group: &'a HostGroup) -> Self {
-        Self { name: &group.name, count: group.count }
-    }
-
-    /// The names of its hosts.
-    pub(crate) fn hosts(self) -> impl Iterator<Item = String> {
-        let name = self.name.to_owned();
-        (0..self.count.unwrap_or(1)).map(move |i| match self.count {
-            Some(_) => format!("{name}{i}"),
-            None => name.clone(),
-        })
-    }
-}
-
-impl Network {
-    pub(crate) fn group_names(&self) -> Vec<&str> {
-        let groups = self.groups().into_iter();
-        groups.filter(|group| group.count.is_some()).map(|group| group.name).collect()
-    }
-
-    /// All hosts, in the order of their numbers.
-    pub(crate) fn groups(&self) -> Vec<Named<'_>> {
-        match self {
-            Self::Star(star) => star.hosts.iter().map(Named::of).collect(),
-            Self::Dumbbell(dumbbell) => {
-                dumbbell.left.iter().chain(&dumbbell.right).map(Named::of).collect()
-            }
-            Self::LeafSpine(fabric) => {
-                let count = fabric.hosts.count.unwrap_or(1).saturating_mul(fabric.leaves);
-                vec![Named { name: &fabric.hosts.name, count: Some(count) }]
-            }
-        }
-    }
-
-    /// The numbers of the hosts that `name` stands for, a group or one host, ascending: hosts are
-    /// numbered group by group.
-    pub(crate) fn hosts_called(&self, name: &str, net: &Topology) -> Vec<u32> {
-        let mut first = 0;
-        for group in self.groups() {
-            let end = first + group.count.unwrap_or(1);
-            if group.name == name {
-                return (first..end).collect();
-            }
-            first = end;
-        }
-        (0..).zip(&net.hosts).filter(|(_, host)| *host == name).map(|(number, _)| number).collect()
-    }
-}
-
-/// The network's nodes and cables.
-pub(crate) fn topology(network: &Network) -> Topology {
-    let mut net = Topology::default();
-    let attach = |net: &mut Topology, groups: &[HostGroup], switch| {
-        for group in groups {
-            for name in Named::of(group).hosts() {
-                let host = net.host(name);
-                net.connect(host, switch, group.rate, group.delay);
-            }
-        }
-    };
-    match network {
-        Network::Star(star) => {
-            let switch = net.switch("switch".into());
-            attach(&mut net, &star.hosts, switch);
-        }
-        Network::Dumbbell(dumbbell) => {
-            let (left, right) =
-                (net.switch("left-switch".into()), net.switch("right-switch".into()));
-            attach(&mut net, &dumbbell.left, left);
-            attach(&mut net, &dumbbell.right, right);
-            net.connect(left, right, dumbbell.bottleneck.rate, dumbbell.bottleneck.delay);
-        }
-        Network::LeafSpine(fabric) => {
-            let leaves: Vec<_> =
-                (0..fabric.leaves).map(|i| net.switch(format!("leaf{i}"))).collect();
-            let spines: Vec<_> =
-                (0..fabric.spines).map(|i| net.switch(format!("spine{i}"))).collect();
-            let per_leaf = fabric.hosts.count.unwrap_or(1) as usize;
-            let names: Vec<_> = network.groups().into_iter().flat_map(Named::hosts).collect();
-            for (place, name) in names.into_iter().enumerate() {
-                let host = net.host(name);
-                net.connect(host, leaves[place / per_leaf], fabric.hosts.rate, fabric.hosts.delay);
-            }
-            for &leaf in &leaves {
-                for &spine in &spines {
-                    net.connect(leaf, spine, fabric.uplink.rate, fabric.uplink.delay);
-                }
-            }
-        }
-    }
-    net
-}
 
 /// What can still arrive when a port has said stop: the pause waits for a packet that is being sent
 /// and travels there; at the far end a packet may just have started, and what is on the link comes;
@@ -331,133 +206,4 @@ fn endpoint(scenario: &Scenario, line_rate: Rate, scheme: Scheme, seed: u64) -> 
         Purpose::Requests => AnyControl::LineRate(LineRate::default().start(flow)),
     };
     Endpoint::new(config, Box::new(start))
-}
-
-/// The scenario's connections, in the order of its traffic, sources and destinations. Start times do
-/// not depend on the scheme, so that schemes are compared on the same run.
-fn flows(scenario: &Scenario, topology: &Topology, seed: u64) -> Vec<Flow> {
-    let mut random = Pcg64Mcg::seed_from_u64(seed);
-    let mut flows = Vec::new();
-    for traffic in &scenario.traffic {
-        let sources = scenario.network.hosts_called(&traffic.from, topology);
-        let destinations = scenario.network.hosts_called(&traffic.to, topology);
-        for &source in &sources {
-            let others = || destinations.iter().copied().filter(|&host| host != source);
-            let picked: Vec<_> = match traffic.fan_out {
-                None => others().collect(),
-                Some(count) => pick(others().collect(), count, &mut random),
-            };
-            for destination in picked {
-                for _ in 0..traffic.connections {
-                    flows.push(flow(traffic, source, destination, &mut random));
-                }
-            }
-        }
-    }
-    flows
-}
-
-/// So many of `hosts`, drawn without putting back.
-fn pick(mut hosts: Vec<u32>, count: u32, random: &mut Pcg64Mcg) -> Vec<u32> {
-    let count = (count as usize).min(hosts.len());
-    for place in 0..count {
-        let rest = (hosts.len() - place) as u64;
-        #[expect(clippy::cast_possible_truncation, reason = "below the number of hosts")]
-        let drawn = place + (random.next_u64() % rest) as usize;
-        hosts.swap(place, drawn);
-    }
-    hosts.truncate(count);
-    hosts
-}
-
-fn flow(traffic: &Traffic, source: u32, destination: u32, random: &mut Pcg64Mcg) -> Flow {
-    let spread = traffic.start_spread.as_ps();
-    let late = Span::from_ps(if spread == 0 { 0 } else { random.next_u64() % (spread + 1) });
-    Flow {
-        source,
-        destination,
-        operation: traffic.operation,
-        start: Time::ZERO + traffic.start + late,
-        message: traffic.message,
-        count: traffic.count,
-        every: traffic.every,
-        sender: (0, 0),
-        receiver: (0, 0),
-    }
-}
-
-/// Opens each flow's connections and lists what applications post.
-#[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the connections")]
-fn connect(net: &mut Net, flows: &mut [Flow], scheme: Scheme, ways: &Ways<'_>) {
-    let mut posts: BTreeMap<u32, Vec<Post>> = BTreeMap::new();
-    let mut oracle = Oracle { ways: vec![Vec::new(); net.hosts.len()] };
-    for (number, flow) in flows.iter_mut().enumerate() {
-        let number = number as u32;
-        let (source, destination) = (flow.source, flow.destination);
-        let (sender, receiver) = match flow.operation {
-            Operation::Write => (source, destination),
-            Operation::Read => (destination, source),
-        };
-        let mut open = |from: (u32, Role), to: (u32, Role), data| {
-            let ends = open(net, number, from, to, scheme.transport, ways, data);
-            if scheme.signal == Signal::Oracle {
-                let way = |a, b| if data { ways.way(a, b) } else { Way::default() };
-                oracle.ways[from.0 as usize].push(way(from.0, to.0));
-                oracle.ways[to.0 as usize].push(Way::default());
-            }
-            ends
-        };
-        let (out, into) = open((sender, Role::Sender), (receiver, Role::Receiver), true);
-        (flow.sender, flow.receiver) = ((sender, out), (receiver, into));
-        let posting = match flow.operation {
-            Operation::Write => out,
-            Operation::Read => {
-                let answers = Role::Responder { answers: out };
-                open((source, Role::Requester), (destination, answers), false).0
-            }
-        };
-        for message in 0..u64::from(flow.count) {
-            let bytes = flow.message.map(Bytes::get);
-            let operation = match (flow.operation, bytes) {
-                (Operation::Write, Some(bytes)) => transport::Operation::Write { bytes },
-                (Operation::Write, None) => transport::Operation::Stream,
-                (Operation::Read, Some(bytes)) => transport::Operation::Read { bytes },
-                (Operation::Read, None) => transport::Operation::ReadStream,
-            };
-            let post = Post { at: flow.posted_at(message), connection: posting, operation };
-            posts.entry(source).or_default().push(post);
-        }
-    }
-    net.oracle = (scheme.signal == Signal::Oracle).then_some(oracle);
-    for (host, posts) in posts {
-        net.hosts[host as usize].set_posts(posts, &mut net.calendar);
-    }
-}
-
-/// Opens a connection between two hosts; returns its index at each.
-fn open(
-    net: &mut Net,
-    flow: u32,
-    (a, role_a): (u32, Role),
-    (b, role_b): (u32, Role),
-    kind: TransportKind,
-    ways: &Ways<'_>,
-    data: bool,
-) -> (u32, u32) {
-    #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the connections")]
-    let index = |net: &Net, host: u32| net.hosts[host as usize].sockets.len() as u32;
-    let (at_a, at_b) = (index(net, a), index(net, b));
-    let transport = match kind {
-        TransportKind::Message => Transport::Message,
-        TransportKind::Stream => Transport::Stream,
-    };
-    let mut add = |host: u32, role, peer, peer_index| {
-        let terms = Terms { transport, path: ways.path(host, peer) };
-        let host = &mut net.hosts[host as usize];
-        host.endpoint.open_on(terms, role, peer_index);
-        host.add_socket(Socket { flow, peer, data });
-    };
-    add(a, role_a, b, at_b);
-    add(b, role_b, a, at_a);
-    (at_a, at_b)
 }

@@ -1,44 +1,20 @@
 //! What types cannot say: names that must exist, sizes that must fit each other.
 
+pub(super) mod network;
+mod switch;
+mod traffic;
+
 use std::collections::BTreeSet;
 
-use incast_cc::{Bytes, Rate};
+use incast_cc::Rate;
 use incast_transport::Config;
 
-use super::error::{Fault, suggestion};
-use super::{HostGroup, LeafSpine, Network, Scenario, Transport, TransportKind};
-use crate::build::{Named, headroom, topology};
-use crate::topology::Topology;
-
-/// Bounds that keep a slip of the pen from filling the memory; a switch's ports are numbered in 16 bits.
-const MAX_HOSTS: u64 = 60_000;
-const MAX_CONNECTIONS: u64 = 1_000_000;
-const MAX_MESSAGES: u64 = 10_000_000;
-
-/// One kind of network, which the parser only counts.
-pub(super) fn kinds(text: &str) -> Result<(), Fault> {
-    let known = ["star", "dumbbell", "leaf-spine"];
-    let Ok(toml::Value::Table(document)) = text.parse::<toml::Table>().map(toml::Value::Table)
-    else {
-        return Ok(()); // the parser says it better
-    };
-    let Some(network) = document.get("network").and_then(toml::Value::as_table) else {
-        return Ok(());
-    };
-    for kind in network.keys() {
-        if !known.contains(&kind.as_str()) {
-            let message = format!("unknown network {kind:?}{}", suggestion(kind, &known));
-            return Err(Fault::at([&"network", kind], message));
-        }
-    }
-    if network.len() > 1 {
-        let mut kinds: Vec<_> = network.keys().map(String::as_str).collect();
-        kinds.sort_by_key(|kind| known.iter().position(|known| known == kind));
-        let message = format!("both {}; expected one of them", kinds.join(" and "));
-        return Err(Fault::at([&"network", &kinds[kinds.len() - 1]], message));
-    }
-    Ok(())
-}
+use super::error::Fault;
+use super::{Scenario, Transport, TransportKind};
+use crate::build::topology;
+use network::check_network;
+use switch::check_switch;
+use traffic::check_traffic;
 
 pub(super) fn check(scenario: &Scenario) -> Result<(), Fault> {
     check_run(scenario)?;
@@ -95,75 +71,6 @@ fn check_run(scenario: &Scenario) -> Result<(), Fault> {
                 Fault::at([&"run", &"schemes", &i], fault.into_message())
             });
         }
-    }
-    Ok(())
-}
-
-fn check_network(scenario: &Scenario) -> Result<(), Fault> {
-    type Side<'a> = (&'static str, &'static str, &'a [HostGroup]);
-    let sides: &[Side<'_>] = match &scenario.network {
-        Network::Star(star) => &[("star", "hosts", &star.hosts)],
-        Network::Dumbbell(dumbbell) => {
-            &[("dumbbell", "left", &dumbbell.left), ("dumbbell", "right", &dumbbell.right)]
-        }
-        Network::LeafSpine(fabric) => return check_leaf_spine(fabric),
-    };
-    let (mut names, mut hosts) = (BTreeSet::new(), 0_u64);
-    for &(kind, side, groups) in sides {
-        if groups.is_empty() {
-            let message = format!("no hosts in {side}; expected at least one group");
-            return Err(Fault::at([&"network", &kind, &side], message));
-        }
-        for (i, group) in groups.iter().enumerate() {
-            check_name(&group.name)
-                .map_err(|message| Fault::at([&"network", &kind, &side, &i, &"name"], message))?;
-            let count = u64::from(group.count.unwrap_or(1));
-            hosts += count;
-            if count == 0 || hosts > MAX_HOSTS {
-                let message = out_of_bounds(count, hosts, MAX_HOSTS, "hosts");
-                return Err(Fault::at([&"network", &kind, &side, &i, &"count"], message));
-            }
-            for name in Named::of(group).hosts().chain(group.count.map(|_| group.name.clone())) {
-                if !names.insert(name.clone()) {
-                    let message = format!("there are two hosts called {name:?}; rename a group");
-                    return Err(Fault::at([&"network", &kind, &side, &i, &"name"], message));
-                }
-            }
-        }
-    }
-    if hosts < 2 {
-        return Err(Fault::at([&"network"], "one host alone; expected at least two".into()));
-    }
-    Ok(())
-}
-
-fn check_name(name: &str) -> Result<(), String> {
-    let well_formed = name.starts_with(|c: char| c.is_ascii_alphabetic())
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
-    if well_formed {
-        return Ok(());
-    }
-    Err(format!("{name:?} is no name for a host; expected a letter, then letters, digits, - and _"))
-}
-
-fn check_leaf_spine(fabric: &LeafSpine) -> Result<(), Fault> {
-    const KIND: &str = "leaf-spine";
-    check_name(&fabric.hosts.name)
-        .map_err(|message| Fault::at([&"network", &KIND, &"hosts", &"name"], message))?;
-    for (field, count) in [("leaves", fabric.leaves), ("spines", fabric.spines)] {
-        if !(1..=4_096).contains(&count) {
-            let message = format!("{count} is out of range; expected 1 to 4096");
-            return Err(Fault::at([&"network", &KIND, &field], message));
-        }
-    }
-    let count = u64::from(fabric.hosts.count.unwrap_or(1));
-    let hosts = count * u64::from(fabric.leaves);
-    if count == 0 || hosts > MAX_HOSTS {
-        let message = out_of_bounds(count, hosts, MAX_HOSTS, "hosts");
-        return Err(Fault::at([&"network", &KIND, &"hosts", &"count"], message));
-    }
-    if hosts < 2 {
-        return Err(Fault::at([&"network"], "one host alone; expected at least two".into()));
     }
     Ok(())
 }
@@ -230,121 +137,6 @@ fn check_stream(transport: &Transport) -> Result<(), Fault> {
         {
             let message = format!("a buffer of {buffer} does not hold one segment of {mss}");
             return at(field, message);
-        }
-    }
-    Ok(())
-}
-
-fn check_switch(scenario: &Scenario, net: &Topology) -> Result<(), Fault> {
-    let switch = &scenario.switch;
-    if let Some(limit) = switch.queue_limit
-        && limit > switch.buffer
-    {
-        let message = format!("a queue of {limit} does not fit the buffer of {}", switch.buffer);
-        return Err(Fault::at([&"switch", &"queue_limit"], message));
-    }
-    if switch.buffer < scenario.transport.mtu {
-        let message = format!(
-            "a buffer of {} does not hold one packet of {}; make it larger",
-            switch.buffer, scenario.transport.mtu
-        );
-        return Err(Fault::at([&"switch", &"buffer"], message));
-    }
-    if switch.pfc.enabled {
-        for (number, ports) in net.ports().switches.iter().enumerate() {
-            let reserved: Bytes =
-                ports.iter().map(|&(cable, _)| headroom(scenario, &net.cables[cable])).sum();
-            if reserved + scenario.transport.mtu.max(scenario.transport.ack) > switch.buffer {
-                let message = format!(
-                    "the PFC headroom of {}'s {} ports takes {reserved} of the buffer of {}; make \
-                     the buffer larger, or the links shorter",
-                    net.switches[number],
-                    ports.len(),
-                    switch.buffer
-                );
-                return Err(Fault::at([&"switch", &"buffer"], message));
-            }
-            let shared = switch.buffer.saturating_sub(reserved);
-            if let Some(xoff) = switch.pfc.xoff
-                && xoff > shared
-            {
-                let message = format!(
-                    "an XOFF threshold of {xoff} is never reached: {} shares {shared}; make it lower",
-                    net.switches[number]
-                );
-                return Err(Fault::at([&"switch", &"pfc", &"xoff"], message));
-            }
-        }
-    }
-    Ok(())
-}
-
-fn check_traffic(scenario: &Scenario, net: &Topology) -> Result<(), Fault> {
-    if scenario.traffic.is_empty() {
-        let message = "nobody sends anything; expected at least one [[traffic]]".into();
-        return Err(Fault::at([&"traffic"], message));
-    }
-    let groups = scenario.network.group_names();
-    let mut known: Vec<&str> = net.hosts.iter().map(String::as_str).collect();
-    known.extend(groups);
-    let (mut connections, mut messages) = (0_u64, 0_u64);
-    for (i, traffic) in scenario.traffic.iter().enumerate() {
-        let hosts = |field: &'static str, name: &str| {
-            let found = scenario.network.hosts_called(name, net);
-            if found.is_empty() {
-                let message = format!("unknown host {name:?}{}", suggestion(name, &known));
-                return Err(Fault::at([&"traffic", &i, &field], message));
-            }
-            Ok(found)
-        };
-        let (from, to) = (hosts("from", &traffic.from)?, hosts("to", &traffic.to)?);
-        let to_itself = from.iter().filter(|host| to.binary_search(host).is_ok()).count();
-        let pairs = match traffic.fan_out {
-            None => (from.len() * to.len() - to_itself) as u64,
-            Some(fan_out) => {
-                if fan_out == 0 || fan_out as usize > to.len() {
-                    let most = to.len();
-                    let message = format!(
-                        "{fan_out} is out of range; expected 1 to {most}, the hosts of `to`"
-                    );
-                    return Err(Fault::at([&"traffic", &i, &"fan_out"], message));
-                }
-                (from.len() * fan_out as usize) as u64
-            }
-        };
-        if pairs == 0 {
-            let message = format!("{:?} would send to itself; expected another host", traffic.to);
-            return Err(Fault::at([&"traffic", &i, &"to"], message));
-        }
-        connections += pairs * u64::from(traffic.connections);
-        if traffic.connections == 0 || connections > MAX_CONNECTIONS {
-            let message = out_of_bounds(
-                u64::from(traffic.connections),
-                connections,
-                MAX_CONNECTIONS,
-                "connections",
-            );
-            return Err(Fault::at([&"traffic", &i, &"connections"], message));
-        }
-        messages += pairs * u64::from(traffic.connections) * u64::from(traffic.count);
-        if traffic.count == 0 || messages > MAX_MESSAGES {
-            let message =
-                out_of_bounds(u64::from(traffic.count), messages, MAX_MESSAGES, "messages");
-            return Err(Fault::at([&"traffic", &i, &"count"], message));
-        }
-        if traffic.message.is_none() && traffic.count > 1 {
-            let message = "messages without end come one by one; set the size of a message".into();
-            return Err(Fault::at([&"traffic", &i, &"count"], message));
-        }
-        let end = scenario.run.duration;
-        let field: &dyn std::fmt::Display =
-            if traffic.start >= end { &"start" } else { &"start_spread" };
-        if traffic.start + traffic.start_spread >= end {
-            let message = format!(
-                "starts at {} plus up to {}, after the end at {end}; start earlier or run longer",
-                traffic.start, traffic.start_spread
-            );
-            return Err(Fault::at([&"traffic", &i, field], message));
         }
     }
     Ok(())

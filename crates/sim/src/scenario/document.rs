@@ -87,7 +87,7 @@ impl Document {
 }
 
 fn read(text: &str) -> Result<Scenario, Fault> {
-    check::kinds(text)?;
+    check::network::kinds(text)?;
     let scenario: Scenario = toml::from_str(text)?;
     check::check(&scenario)?;
     Ok(scenario)

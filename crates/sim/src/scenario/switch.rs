@@ -1,0 +1,86 @@
+//! The switches of a scenario.
+
+use incast_cc::{Bytes, Fraction};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::quantity;
+
+/// All switches.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Switch {
+    /// The shared packet buffer, PFC headroom included.
+    #[serde(deserialize_with = "quantity::size")]
+    #[schemars(with = "String")]
+    pub buffer: Bytes,
+    /// What an egress queue that PFC does not protect may hold, as a multiple of the free buffer: all
+    /// queues without PFC, those of ACKs in their own class with it.
+    #[serde(deserialize_with = "quantity::alpha")]
+    #[schemars(with = "f64")]
+    pub alpha: Fraction,
+    /// Most bytes of such a queue, instead of the dynamic threshold.
+    #[serde(deserialize_with = "quantity::optional_size")]
+    #[schemars(with = "Option<String>")]
+    pub queue_limit: Option<Bytes>,
+    /// Marks (ECN) data packets that find more than this in their queue, themselves counted, if they say
+    /// that they may be marked: messages do, streams where `transport.stream.ecn` has it so.
+    #[serde(deserialize_with = "quantity::optional_size")]
+    #[schemars(with = "Option<String>")]
+    pub ecn_threshold: Option<Bytes>,
+    /// Stamps the state of a port into each packet that leaves it (INT), for HPCC. Takes no room in
+    /// the packet.
+    pub telemetry: bool,
+    /// Priority flow control.
+    pub pfc: Pfc,
+}
+
+impl Default for Switch {
+    fn default() -> Self {
+        Self {
+            buffer: Bytes::from_kb(9_000),
+            alpha: Fraction::ONE,
+            queue_limit: None,
+            ecn_threshold: None,
+            telemetry: false,
+            pfc: Pfc::default(),
+        }
+    }
+}
+
+/// Priority flow control, which protects the data class.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Pfc {
+    /// Whether it is on.
+    pub enabled: bool,
+    /// What an ingress port may hold before it pauses its sender, as a multiple of the free buffer.
+    #[serde(deserialize_with = "quantity::alpha")]
+    #[schemars(with = "f64")]
+    pub alpha: Fraction,
+    /// A fixed XOFF threshold instead of the dynamic one.
+    #[serde(deserialize_with = "quantity::optional_size")]
+    #[schemars(with = "Option<String>")]
+    pub xoff: Option<Bytes>,
+    /// How far below the XOFF threshold an ingress port must fall before its sender goes on.
+    #[serde(deserialize_with = "quantity::size")]
+    #[schemars(with = "String")]
+    pub xon_offset: Bytes,
+    /// Room kept for each ingress port for what arrives after XOFF; by default computed from its
+    /// link: what travels during a round trip, and three packets.
+    #[serde(deserialize_with = "quantity::optional_size")]
+    #[schemars(with = "Option<String>")]
+    pub headroom: Option<Bytes>,
+}
+
+impl Default for Pfc {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            alpha: Fraction::from_ratio(1, 8),
+            xoff: None,
+            xon_offset: Bytes::from_kb(3),
+            headroom: None,
+        }
+    }
+}
