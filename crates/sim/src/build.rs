@@ -12,16 +12,17 @@ use incast_transport::{Config, Endpoint, Purpose};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use crate::network::buffer::{BufferConfig, PfcConfig, SharedBuffer};
+use crate::network::buffer::{BufferConfig, ClassLimits, PfcConfig, SharedBuffer};
 use crate::network::calendar::Calendar;
 use crate::network::frame::PFC_FRAME_BYTES;
 use crate::network::host::{Host, WireFormat};
 use crate::network::link::Link;
 use crate::network::port::{Port, Transmitter};
+use crate::network::scheduler::Scheduler;
 use crate::network::switch::Switch;
 use crate::network::trace::{Trace, TraceConfig};
 use crate::network::{Component, ComponentKind, Network as Net};
-use crate::scenario::{Scenario, Scheme};
+use crate::scenario::{ResolvedClass, Scenario, Scheme};
 use crate::topology::{Cable, Node, Topology};
 use connect::connect;
 pub(crate) use flows::Flow;
@@ -29,15 +30,22 @@ use flows::flows;
 pub(crate) use hosts::{Named, topology};
 use ways::Ways;
 
-/// What can still arrive when a port has said stop: the pause waits for a packet that is being sent
-/// and travels there; at the far end a packet may just have started, and what is on the link comes;
-/// the packet that crossed the threshold is one more.
+/// What of one class can still arrive when a port has said stop: the pause waits for a packet that is
+/// being sent and for the pauses of other classes, and travels there; at the far end a packet may just
+/// have started, and what is on the link comes; the packet that crossed the threshold is one more.
 pub(crate) fn headroom(scenario: &Scenario, cable: &Cable) -> Bytes {
     scenario.switch.pfc.headroom.unwrap_or_else(|| {
         let on_the_way = cable.rate.bytes_in(cable.delay * 2) + Bytes::new(1);
         let packet = scenario.transport.mtu.max(scenario.transport.ack);
-        on_the_way + packet * 3 + Bytes::new(u64::from(PFC_FRAME_BYTES))
+        on_the_way
+            + packet * 3
+            + Bytes::new(u64::from(PFC_FRAME_BYTES)) * protected_classes(scenario)
     })
+}
+
+/// How many classes PFC protects.
+pub(crate) fn protected_classes(scenario: &Scenario) -> u64 {
+    scenario.classes().iter().map(|class| u64::from(class.protected)).sum()
 }
 
 /// Everything of a run before its first event.
@@ -91,6 +99,7 @@ fn assemble(
         SwitchPort,
     };
     let start = Time::ZERO + scenario.run.warmup;
+    let classes = scenario.classes();
     let ports = topology.ports();
     // Link 2c leads from the first end of cable c to the second, link 2c + 1 back.
     let outgoing = |&(cable, end): &(usize, usize)| cable * 2 + end;
@@ -124,7 +133,8 @@ fn assemble(
         let mut out = Vec::with_capacity(cables.len());
         for (port, cable) in cables.iter().enumerate() {
             let component = numbers.add(SwitchPort, switch, 0, port);
-            out.push(Port::new(Transmitter::new(outgoing(cable) as u32, component, start), start));
+            let transmitter = Transmitter::new(outgoing(cable) as u32, component, start);
+            out.push(Port::new(transmitter, classes.len(), scheduler(scenario, &classes), start));
         }
         for (port, cable) in cables.iter().enumerate() {
             arrivals[incoming(cable)] = numbers.add(SwitchArrival, switch, incoming(cable), port);
@@ -133,9 +143,17 @@ fn assemble(
             .iter()
             .map(|&(cable, _)| headroom(scenario, &topology.cables[cable]).get())
             .collect();
-        let buffer = SharedBuffer::new(buffer_config(scenario), &reserved);
-        let threshold = scenario.switch.ecn_threshold.map(Bytes::get);
-        switches.push(Switch::new(out, routes, buffer, threshold, start, Trace::new(traces)));
+        let buffer = SharedBuffer::new(buffer_config(scenario, &classes), &reserved);
+        let thresholds =
+            classes.iter().map(|class| class.ecn_threshold.map_or(u64::MAX, Bytes::get));
+        switches.push(Switch::new(
+            out,
+            routes,
+            buffer,
+            thresholds.collect(),
+            start,
+            Trace::new(traces),
+        ));
     }
     let links = (0..topology.cables.len() * 2)
         .map(|link| {
@@ -158,15 +176,25 @@ fn assemble(
     }
 }
 
-fn buffer_config(scenario: &Scenario) -> BufferConfig {
+fn buffer_config(scenario: &Scenario, classes: &[ResolvedClass]) -> BufferConfig {
     let switch = &scenario.switch;
     let pfc = switch.pfc.enabled.then(|| PfcConfig {
         alpha: switch.pfc.alpha,
         xoff: switch.pfc.xoff.map(Bytes::get),
         xon_offset: switch.pfc.xon_offset.get(),
     });
-    let queue_limit = switch.queue_limit.map(Bytes::get);
-    BufferConfig { total: switch.buffer.get(), alpha: switch.alpha, pfc, queue_limit }
+    let limits = classes.iter().map(|class| ClassLimits {
+        protected: class.protected,
+        alpha: class.alpha,
+        queue_limit: class.queue_limit.map(Bytes::get),
+    });
+    let port_limit = switch.port_limit.map(Bytes::get);
+    BufferConfig { total: switch.buffer.get(), classes: limits.collect(), port_limit, pfc }
+}
+
+fn scheduler(scenario: &Scenario, classes: &[ResolvedClass]) -> Scheduler {
+    let weights: Vec<_> = classes.iter().map(|class| class.weight).collect();
+    Scheduler::new(&weights, scenario.transport.mtu.max(scenario.transport.ack).get())
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds packets to 9,216 bytes")]
@@ -174,7 +202,8 @@ fn wire_format(scenario: &Scenario, scheme: Scheme) -> WireFormat {
     let transport = &scenario.transport;
     let (header, ack) = (transport.header.get() as u16, transport.ack.get() as u16);
     let needed = scheme.algorithm.info().needs.contains(&Need::Telemetry);
-    WireFormat::new(header, ack, transport.ack_priority, needed && scenario.switch.telemetry)
+    let (ack_class, telemetry) = (scenario.ack_class(), needed && scenario.switch.telemetry);
+    WireFormat { header, ack, ack_class, telemetry }
 }
 
 /// A host's transport; `seed` is the host's own.

@@ -13,6 +13,7 @@ pub(crate) mod host;
 pub(crate) mod link;
 pub(crate) mod oracle;
 pub(crate) mod port;
+pub(crate) mod scheduler;
 pub(crate) mod switch;
 pub(crate) mod trace;
 

@@ -186,7 +186,7 @@ fn books(built: &Built) -> Books {
         sent_bytes: hosts(|host| host.sent.bytes),
         delivered_packets: hosts(|host| host.received.packets),
         delivered_bytes: hosts(|host| host.received.bytes),
-        dropped_packets: ports().map(|port| port.counters.drops).sum(),
+        dropped_packets: ports().map(|port| port.counters.all_drops()).sum(),
         dropped_bytes: ports().map(|port| port.counters.dropped_bytes).sum(),
         in_flight_packets: in_flight.packets,
         in_flight_bytes: in_flight.bytes,
@@ -253,7 +253,7 @@ fn queues(built: &mut Built) -> Vec<QueueResult> {
                 p95: lengths.quantile(0.95).unwrap_or(f64::NAN),
                 p99: lengths.quantile(0.99).unwrap_or(f64::NAN),
                 max: if lengths.total() > 0 { lengths.max() as f64 } else { f64::NAN },
-                drops: port.counters.drops,
+                drops: port.counters.all_drops(),
                 marks: port.counters.marks,
                 pauses: port.counters.pauses,
             }

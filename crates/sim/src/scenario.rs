@@ -6,6 +6,7 @@
 //! fields are refused, with the nearest name that is known.
 
 mod check;
+mod class;
 mod document;
 mod error;
 mod network;
@@ -21,6 +22,7 @@ use incast_cc::{Rate, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+pub use class::{Class, MOST_CLASSES, ResolvedClass};
 pub use document::{Document, json_schema};
 pub use error::{Place, ScenarioError};
 pub use network::{Cable, Dumbbell, HostGroup, LeafSpine, Network, Star};
@@ -42,6 +44,9 @@ pub struct Scenario {
     pub run: Run,
     /// Hosts, switches and links.
     pub network: Network,
+    /// Traffic classes, from the lowest to the highest priority; one for data if absent.
+    #[serde(default)]
+    pub class: Vec<Class>,
     /// All switches.
     #[serde(default)]
     pub switch: Switch,

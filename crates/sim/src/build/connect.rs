@@ -81,7 +81,7 @@ fn open(
         let terms = Terms { transport, path: ways.path(host, peer) };
         let host = &mut net.hosts[host as usize];
         host.endpoint.open_on(terms, role, peer_index);
-        host.add_socket(Socket { flow, peer, data });
+        host.add_socket(Socket { flow, peer, data, class: 0 });
     };
     add(a, role_a, b, at_b);
     add(b, role_b, a, at_a);

@@ -1,30 +1,43 @@
 //! The shared buffer of a switch: who may store, and when the sender of it must pause.
 //!
-//! The buffer is cut in two. Each ingress port has headroom of its own for what is on its way when
-//! it has said stop; the rest is shared. With PFC an ingress port may hold up to a threshold of the
-//! shared part, then it pauses its sender and what still comes goes to the headroom: nothing is ever
-//! dropped if the headroom covers the way there and back. Without PFC an egress queue may hold up to
-//! a threshold, then it drops. The threshold is fixed, or dynamic: `alpha` times what is free (Choudhury
-//! and Hahne, 1998).
+//! The buffer is cut in two. Each ingress port has headroom of its own, for each class that PFC protects,
+//! for what is on its way when it has said stop; the rest is shared. A protected class may hold up to a
+//! threshold of the shared part at an ingress port, then it pauses its sender and what still comes goes to
+//! the headroom: nothing is ever dropped if the headroom covers the way there and back. Without PFC an
+//! egress queue, and all queues of an egress port, may hold up to a threshold, then they drop. The threshold
+//! is fixed, or dynamic: `alpha` times what is free (Choudhury and Hahne, 1998).
 
 use incast_cc::Fraction;
 
+use super::port::DropCause;
+
 /// How a buffer is shared.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct BufferConfig {
     /// Bytes in all.
     pub(crate) total: u64,
-    /// The dynamic threshold's factor for egress queues that PFC does not protect.
-    pub(crate) alpha: Fraction,
-    /// PFC, for the data class.
+    /// By class.
+    pub(crate) classes: Box<[ClassLimits]>,
+    /// Most bytes of all queues of an egress port, for classes that PFC does not protect.
+    pub(crate) port_limit: Option<u64>,
+    /// PFC, for the classes that it protects.
     pub(crate) pfc: Option<PfcConfig>,
-    /// Most bytes of one egress queue that PFC does not protect, instead.
+}
+
+/// What one class may hold.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClassLimits {
+    /// Whether PFC protects it, so that it has no limits.
+    pub(crate) protected: bool,
+    /// The dynamic threshold's factor for egress queues.
+    pub(crate) alpha: Fraction,
+    /// Most bytes of one egress queue, instead.
     pub(crate) queue_limit: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PfcConfig {
-    /// The dynamic threshold's factor for ingress ports.
+    /// The dynamic threshold's factor for ingress ports, by class.
     pub(crate) alpha: Fraction,
     /// A fixed threshold instead of the dynamic one.
     pub(crate) xoff: Option<u64>,
@@ -32,16 +45,29 @@ pub(crate) struct PfcConfig {
     pub(crate) xon_offset: u64,
 }
 
+/// A packet that has come in, and what it finds at its egress port.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub(crate) ingress: u16,
+    pub(crate) class: u8,
+    /// Bytes on the wire.
+    pub(crate) wire: u64,
+    /// Bytes in its queue.
+    pub(crate) queue: u64,
+    /// Bytes in all queues of the port.
+    pub(crate) port: u64,
+}
+
 /// What becomes of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
     Stored,
-    /// Stored, and the sender must pause.
+    /// Stored, and the sender must pause its class.
     StoredPause,
-    Dropped,
+    Dropped(DropCause),
 }
 
-/// What PFC counts of one ingress port: the packets of the protected class.
+/// What PFC counts of one class at one ingress port.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ingress {
     shared: u64,
@@ -57,22 +83,28 @@ pub(crate) struct SharedBuffer {
     /// Bytes that may be shared: all but the headroom.
     capacity: u64,
     used: u64,
-    ports: Vec<Ingress>,
+    /// Port by port, the classes of each.
+    ingress: Box<[Ingress]>,
 }
 
 impl SharedBuffer {
-    /// A buffer whose ingress ports keep the given headroom; without PFC nobody needs any.
+    /// A buffer whose ingress ports keep the given headroom for each protected class.
     pub(crate) fn new(config: BufferConfig, headroom: &[u64]) -> Self {
-        let keep = |bytes: u64| if config.pfc.is_some() { bytes } else { 0 };
-        let ports: Vec<_> = headroom
+        let by_class = |&bytes: &u64| {
+            let keeps = config.classes.iter().map(|class| class.protected);
+            keeps.map(move |keeps| if keeps { bytes } else { 0 })
+        };
+        let ingress: Box<[_]> = headroom
             .iter()
-            .map(|&bytes| Ingress { reserved: keep(bytes), ..Ingress::default() })
+            .flat_map(by_class)
+            .map(|reserved| Ingress { reserved, ..Ingress::default() })
             .collect();
-        let reserved: u64 = ports.iter().map(|port| port.reserved).sum();
-        Self { config, capacity: config.total.saturating_sub(reserved), used: 0, ports }
+        let reserved: u64 = ingress.iter().map(|ingress| ingress.reserved).sum();
+        let capacity = config.total.saturating_sub(reserved);
+        Self { config, capacity, used: 0, ingress }
     }
 
-    /// What an ingress port, or without PFC an egress queue, may hold at this moment.
+    /// What a class may hold at an ingress port with PFC, or at an egress port without, at this moment.
     #[inline]
     fn dynamic_threshold(&self, alpha: Fraction) -> u64 {
         let free = u128::from(self.capacity - self.used);
@@ -85,63 +117,75 @@ impl SharedBuffer {
         pfc.xoff.unwrap_or_else(|| self.dynamic_threshold(pfc.alpha))
     }
 
-    /// A packet of `wire` bytes has come in at `port`, bound for an egress queue that holds
-    /// `queued` bytes; `protected` tells whether PFC covers its class.
     #[inline]
-    pub(crate) fn admit(
-        &mut self,
-        port: u16,
-        wire: u64,
-        queued: u64,
-        protected: bool,
-    ) -> Admission {
+    fn ingress_index(&self, port: u16, class: u8) -> usize {
+        port as usize * self.config.classes.len() + class as usize
+    }
+
+    /// Whether a packet may be stored.
+    #[inline]
+    pub(crate) fn admit(&mut self, arrival: Arrival) -> Admission {
+        let Arrival { wire, .. } = arrival;
         let fits = self.used + wire <= self.capacity;
-        if protected && let Some(pfc) = self.config.pfc {
-            let threshold = self.pfc_threshold(&pfc);
-            let ingress = &mut self.ports[port as usize];
-            let below = ingress.headroom == 0 && ingress.shared + wire <= threshold;
-            if below && fits {
-                ingress.shared += wire;
-                self.used += wire;
-                return Admission::Stored;
-            }
-            if ingress.headroom + wire > ingress.reserved {
-                return Admission::Dropped;
-            }
-            ingress.headroom += wire;
-            if std::mem::replace(&mut ingress.paused, true) {
-                return Admission::Stored;
-            }
-            return Admission::StoredPause;
+        let limits = self.config.classes[arrival.class as usize];
+        if limits.protected {
+            return self.admit_protected(arrival, fits);
         }
-        let limit =
-            self.config.queue_limit.unwrap_or_else(|| self.dynamic_threshold(self.config.alpha));
-        if !fits || queued + wire > limit {
-            return Admission::Dropped;
+        if !fits {
+            return Admission::Dropped(DropCause::NoRoom);
+        }
+        let limit = limits.queue_limit.unwrap_or_else(|| self.dynamic_threshold(limits.alpha));
+        if arrival.queue + wire > limit
+            || self.config.port_limit.is_some_and(|limit| arrival.port + wire > limit)
+        {
+            return Admission::Dropped(DropCause::Limit);
         }
         self.used += wire;
         Admission::Stored
     }
 
-    /// A packet that came in at `port` has left. Returns whether its sender may go on now.
     #[inline]
-    pub(crate) fn release(&mut self, port: u16, wire: u64, protected: bool) -> bool {
-        if !protected || self.config.pfc.is_none() {
+    fn admit_protected(&mut self, arrival: Arrival, fits: bool) -> Admission {
+        let Arrival { ingress, class, wire, .. } = arrival;
+        let threshold = self.config.pfc.map_or(0, |pfc| self.pfc_threshold(&pfc));
+        let index = self.ingress_index(ingress, class);
+        let ingress = &mut self.ingress[index];
+        let below = ingress.headroom == 0 && ingress.shared + wire <= threshold;
+        if below && fits {
+            ingress.shared += wire;
+            self.used += wire;
+            return Admission::Stored;
+        }
+        if ingress.headroom + wire > ingress.reserved {
+            return Admission::Dropped(DropCause::Headroom);
+        }
+        ingress.headroom += wire;
+        if std::mem::replace(&mut ingress.paused, true) {
+            return Admission::Stored;
+        }
+        Admission::StoredPause
+    }
+
+    /// A packet of `class` that came in at `port` has left. Returns whether its sender may go on now.
+    #[inline]
+    pub(crate) fn release(&mut self, port: u16, class: u8, wire: u64) -> bool {
+        if !self.config.classes[class as usize].protected {
             self.used -= wire;
             return false;
         }
-        let ingress = &mut self.ports[port as usize];
+        let index = self.ingress_index(port, class);
+        let ingress = &mut self.ingress[index];
         let from_headroom = ingress.headroom.min(wire);
         ingress.headroom -= from_headroom;
         ingress.shared -= wire - from_headroom;
         self.used -= wire - from_headroom;
-        ingress.paused && self.may_resume(port)
+        ingress.paused && self.may_resume(index)
     }
 
-    fn may_resume(&mut self, port: u16) -> bool {
+    fn may_resume(&mut self, index: usize) -> bool {
         let Some(pfc) = self.config.pfc else { return false };
         let threshold = self.pfc_threshold(&pfc);
-        let ingress = &mut self.ports[port as usize];
+        let ingress = &mut self.ingress[index];
         let held = ingress.shared + ingress.headroom;
         // An empty port goes on whatever the threshold: nothing else would ever wake it.
         let resume = held == 0 || (ingress.headroom == 0 && held + pfc.xon_offset <= threshold);
@@ -156,8 +200,24 @@ impl SharedBuffer {
 mod tests {
     use super::*;
 
+    const STORED: Admission = Admission::Stored;
+
+    /// 12,000 bytes for one class, which PFC protects where it is on, and one that it does not.
     fn config(pfc: Option<PfcConfig>) -> BufferConfig {
-        BufferConfig { total: 12_000, alpha: Fraction::ONE, pfc, queue_limit: None }
+        let limits =
+            ClassLimits { protected: pfc.is_some(), alpha: Fraction::ONE, queue_limit: None };
+        let classes = [limits, ClassLimits { protected: false, ..limits }];
+        BufferConfig { total: 12_000, classes: classes.into(), port_limit: None, pfc }
+    }
+
+    fn pfc(xoff: u64, xon_offset: u64) -> Option<PfcConfig> {
+        Some(PfcConfig { alpha: Fraction::ONE, xoff: Some(xoff), xon_offset })
+    }
+
+    /// 1,000 bytes of `class` that come in at `ingress` and find `queue` at an egress port whose other
+    /// queues are empty.
+    fn arrival(ingress: u16, class: u8, queue: u64) -> Arrival {
+        Arrival { ingress, class, wire: 1_000, queue, port: queue }
     }
 
     #[test]
@@ -165,43 +225,82 @@ mod tests {
         let mut buffer = SharedBuffer::new(config(None), &[1_000; 2]);
         // With alpha = 1 one queue ends at half the buffer, headroom or not.
         let mut queued = 0;
-        while buffer.admit(0, 1_000, queued, true) == Admission::Stored {
+        while buffer.admit(arrival(0, 0, queued)) == STORED {
             queued += 1_000;
         }
         assert_eq!(queued, 6_000);
-        assert!(!buffer.release(0, 1_000, true));
-        assert_eq!(buffer.admit(0, 1_000, 0, true), Admission::Stored, "another queue has room");
+        assert_eq!(buffer.admit(arrival(0, 0, queued)), Admission::Dropped(DropCause::Limit));
+        assert!(!buffer.release(0, 0, 1_000));
+        assert_eq!(buffer.admit(arrival(0, 0, 0)), STORED, "another queue has room");
+    }
+
+    #[test]
+    fn full_buffer_has_no_room_whatever_the_limit() {
+        let mut limits = config(None);
+        limits.classes[0].queue_limit = Some(20_000);
+        let mut buffer = SharedBuffer::new(limits, &[0; 1]);
+        for queued in 0..12 {
+            assert_eq!(buffer.admit(arrival(0, 0, queued * 1_000)), STORED);
+        }
+        assert_eq!(buffer.admit(arrival(0, 0, 12_000)), Admission::Dropped(DropCause::NoRoom));
+    }
+
+    #[test]
+    fn port_limit_counts_all_classes() {
+        let limits = BufferConfig { port_limit: Some(4_000), ..config(None) };
+        let mut buffer = SharedBuffer::new(limits, &[0; 1]);
+        let found = |port| Arrival { port, ..arrival(0, 1, 1_000) };
+        assert_eq!(buffer.admit(found(3_000)), STORED);
+        assert_eq!(buffer.admit(found(3_001)), Admission::Dropped(DropCause::Limit));
     }
 
     #[test]
     fn pause_at_the_threshold_headroom_after_it_resume_below() {
-        let pfc = PfcConfig { alpha: Fraction::ONE, xoff: Some(3_000), xon_offset: 1_000 };
-        let mut buffer = SharedBuffer::new(config(Some(pfc)), &[2_000; 2]);
+        let mut buffer = SharedBuffer::new(config(pfc(3_000, 1_000)), &[2_000; 2]);
         for _ in 0..3 {
-            assert_eq!(buffer.admit(0, 1_000, 0, true), Admission::Stored);
+            assert_eq!(buffer.admit(arrival(0, 0, 0)), STORED);
         }
-        assert_eq!(buffer.admit(0, 1_000, 0, true), Admission::StoredPause);
-        assert_eq!(buffer.admit(0, 1_000, 0, true), Admission::Stored, "on its way: headroom");
-        assert_eq!(buffer.admit(0, 1_000, 0, true), Admission::Dropped, "more than the headroom");
-        assert_eq!(buffer.admit(1, 1_000, 0, true), Admission::Stored, "another port");
-        let resumed: Vec<_> = (0..5).map(|_| buffer.release(0, 1_000, true)).collect();
+        assert_eq!(buffer.admit(arrival(0, 0, 0)), Admission::StoredPause);
+        assert_eq!(buffer.admit(arrival(0, 0, 0)), STORED, "on its way: headroom");
+        let dropped = Admission::Dropped(DropCause::Headroom);
+        assert_eq!(buffer.admit(arrival(0, 0, 0)), dropped, "more than the headroom");
+        assert_eq!(buffer.admit(arrival(1, 0, 0)), STORED, "another port");
+        let resumed: Vec<_> = (0..5).map(|_| buffer.release(0, 0, 1_000)).collect();
         assert_eq!(resumed, [false, false, true, false, false]);
     }
 
     #[test]
     fn empty_port_always_resumes() {
-        let pfc = PfcConfig { alpha: Fraction::ONE, xoff: Some(500), xon_offset: 1_000 };
-        let mut buffer = SharedBuffer::new(config(Some(pfc)), &[2_000; 1]);
-        assert_eq!(buffer.admit(0, 1_000, 0, true), Admission::StoredPause);
-        assert!(buffer.release(0, 1_000, true));
+        let mut buffer = SharedBuffer::new(config(pfc(500, 1_000)), &[2_000; 1]);
+        assert_eq!(buffer.admit(arrival(0, 0, 0)), Admission::StoredPause);
+        assert!(buffer.release(0, 0, 1_000));
     }
 
     #[test]
     fn class_without_protection_drops_beside_pfc() {
-        let pfc = PfcConfig { alpha: Fraction::ONE, xoff: Some(500), xon_offset: 0 };
-        let limits = BufferConfig { queue_limit: Some(2_000), ..config(Some(pfc)) };
+        let mut limits = config(pfc(500, 0));
+        limits.classes[1].queue_limit = Some(2_000);
         let mut buffer = SharedBuffer::new(limits, &[2_000; 1]);
-        assert_eq!(buffer.admit(0, 1_000, 1_000, false), Admission::Stored);
-        assert_eq!(buffer.admit(0, 1_000, 2_000, false), Admission::Dropped);
+        assert_eq!(buffer.admit(arrival(0, 1, 1_000)), STORED);
+        assert_eq!(buffer.admit(arrival(0, 1, 2_000)), Admission::Dropped(DropCause::Limit));
+    }
+
+    #[test]
+    fn each_protected_class_of_a_port_pauses_alone_and_has_its_own_headroom() {
+        let mut limits = config(pfc(1_000, 0));
+        limits.classes[1].protected = true;
+        let mut buffer = SharedBuffer::new(limits, &[1_000; 2]);
+        // Two ports by two classes keep 4,000 of the 12,000 bytes.
+        assert_eq!(buffer.capacity, 8_000);
+        for class in [0, 1] {
+            assert_eq!(buffer.admit(arrival(0, class, 0)), STORED);
+        }
+        for class in [0, 1] {
+            assert_eq!(buffer.admit(arrival(0, class, 0)), Admission::StoredPause, "class {class}");
+            let dropped = Admission::Dropped(DropCause::Headroom);
+            assert_eq!(buffer.admit(arrival(0, class, 0)), dropped, "class {class}");
+        }
+        assert!(buffer.release(0, 1, 1_000));
+        assert_eq!(buffer.admit(arrival(0, 0, 0)), Admission::Dropped(DropCause::Headroom));
     }
 }

@@ -3,12 +3,6 @@
 use incast_cc::Hop;
 use incast_transport::{Body, Packet};
 
-/// Traffic classes; a higher one is served first.
-pub(crate) const CLASSES: usize = 2;
-/// The class of data, which PFC protects.
-pub(crate) const DATA_CLASS: u8 = 0;
-/// The class of ACKs when they have one of their own.
-pub(crate) const ACK_CLASS: u8 = 1;
 /// Size of a PFC frame on the wire.
 pub(crate) const PFC_FRAME_BYTES: u16 = 64;
 
@@ -44,6 +38,7 @@ pub(crate) struct Frame {
     pub(crate) destination: u32,
     /// Bytes on the wire.
     pub(crate) wire: u16,
+    /// Its traffic class, from 0 for the lowest.
     pub(crate) class: u8,
     flags: u8,
     pub(crate) packet: Packet,

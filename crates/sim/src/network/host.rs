@@ -5,7 +5,7 @@ use incast_cc::{Rate, Time};
 use incast_transport::{Endpoint, Event, Operation, Outgoing, Report, Sender};
 
 use super::calendar::{Calendar, ComponentId};
-use super::frame::{ACK_CLASS, DATA_CLASS, Frame, Stamps};
+use super::frame::{Frame, Stamps};
 use super::link::Link;
 use super::port::Transmitter;
 use super::trace::{PacketEvent, Trace};
@@ -20,6 +20,8 @@ pub(crate) struct Socket {
     pub(crate) peer: u32,
     /// Whether it carries the flow's payload rather than requests for it.
     pub(crate) data: bool,
+    /// The traffic class of its data.
+    pub(crate) class: u8,
 }
 
 /// What an application posts, and when.
@@ -52,17 +54,10 @@ pub(crate) struct Delivery {
 pub(crate) struct WireFormat {
     pub(crate) header: u16,
     pub(crate) ack: u16,
-    /// The class that ACKs travel in.
-    pub(crate) ack_class: u8,
+    /// The class that ACKs travel in; absent, that of the data that they answer.
+    pub(crate) ack_class: Option<u8>,
     /// Whether data makes room for the stamps of switches (INT).
     pub(crate) telemetry: bool,
-}
-
-impl WireFormat {
-    pub(crate) const fn new(header: u16, ack: u16, ack_priority: bool, telemetry: bool) -> Self {
-        let ack_class = if ack_priority { ACK_CLASS } else { DATA_CLASS };
-        Self { header, ack, ack_class, telemetry }
-    }
 }
 
 pub(crate) struct Host {
@@ -73,6 +68,10 @@ pub(crate) struct Host {
     incoming: u32,
     wire: WireFormat,
     pub(crate) sockets: Vec<Socket>,
+    /// One bit for each class of its sockets' data. The endpoint has one line for all data, and one for
+    /// all replies: a pause of one of the classes holds the line.
+    data_classes: u8,
+    reply_classes: u8,
     pub(crate) metrics: Vec<SocketMetrics>,
     /// In the order of time.
     posts: Vec<Post>,
@@ -118,6 +117,8 @@ impl Host {
             incoming,
             wire,
             sockets: Vec::new(),
+            data_classes: 0,
+            reply_classes: wire.ack_class.map_or(0, |class| 1 << class),
             metrics: Vec::new(),
             posts: Vec::new(),
             next_post: 0,
@@ -131,6 +132,10 @@ impl Host {
     }
 
     pub(crate) fn add_socket(&mut self, socket: Socket) {
+        self.data_classes |= 1 << socket.class;
+        if self.wire.ack_class.is_none() {
+            self.reply_classes |= 1 << socket.class;
+        }
         self.sockets.push(socket);
         self.metrics.push(SocketMetrics::default());
     }
@@ -197,8 +202,8 @@ impl Host {
             self.trace.packet(now, 0, &frame, PacketEvent::Sent);
             self.nic.transmit(now, frame, stamps, links, calendar);
         }
-        let data = self.endpoint.has_data() && !self.nic.is_paused(DATA_CLASS);
-        let reply = self.endpoint.has_reply(now) && !self.nic.is_paused(self.wire.ack_class);
+        let data = self.endpoint.has_data() && !self.nic.is_any_paused(self.data_classes);
+        let reply = self.endpoint.has_reply(now) && !self.nic.is_any_paused(self.reply_classes);
         if (data || reply) && !self.nic.is_free(now) {
             self.nic.wait(calendar);
         }
@@ -208,24 +213,25 @@ impl Host {
     #[inline]
     fn next_frame(&mut self, now: Time) -> Option<(Frame, Stamps)> {
         let wire = &self.wire;
-        if !self.nic.is_paused(wire.ack_class)
+        if !self.nic.is_any_paused(self.reply_classes)
             && let Some(Outgoing { connection, packet, hops }) = self.endpoint.poll_reply(now)
         {
-            let destination = self.sockets[connection as usize].peer;
-            let mut frame = Frame::new(destination, wire.ack, wire.ack_class, packet);
+            let socket = &self.sockets[connection as usize];
+            let class = wire.ack_class.unwrap_or(socket.class);
+            let mut frame = Frame::new(socket.peer, wire.ack, class, packet);
             if !hops.is_empty() {
                 frame.stamp();
             }
             return Some((frame, hops.into()));
         }
-        if self.nic.is_paused(DATA_CLASS) {
+        if self.nic.is_any_paused(self.data_classes) {
             return None;
         }
         let Outgoing { connection, packet, .. } = self.endpoint.poll_data(now)?;
-        let destination = self.sockets[connection as usize].peer;
+        let socket = &self.sockets[connection as usize];
         #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the MTU")]
         let bytes = wire.header + packet.payload() as u16;
-        let mut frame = Frame::new(destination, bytes, DATA_CLASS, packet);
+        let mut frame = Frame::new(socket.peer, bytes, socket.class, packet);
         if wire.telemetry {
             frame.stamp();
         }

@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use incast_cc::{Bytes, Hop, Span, Time};
 
 use super::calendar::{Calendar, ComponentId};
-use super::frame::{CLASSES, Frame, Stamps};
+use super::frame::{Frame, Stamps};
 use super::link::Link;
+use super::scheduler::Scheduler;
 use crate::metrics::Occupancy;
 
 /// Puts frames on one link, one after the other, and obeys PFC.
@@ -36,7 +37,7 @@ pub(crate) struct LinkCounters {
     pub(crate) packets: u64,
     /// Bytes on the wire since measurement started.
     pub(crate) bytes: u64,
-    /// How long the data class was paused since measurement started.
+    /// How long one class or more was paused since measurement started.
     pub(crate) paused: Span,
 }
 
@@ -61,6 +62,12 @@ impl Transmitter {
     #[inline]
     pub(crate) fn is_paused(&self, class: u8) -> bool {
         self.paused & 1 << class != 0
+    }
+
+    /// Whether one of the classes, a bit each, is paused.
+    #[inline]
+    pub(crate) fn is_any_paused(&self, classes: u8) -> bool {
+        self.paused & classes != 0
     }
 
     /// The classes that may send.
@@ -121,14 +128,14 @@ impl Transmitter {
     }
 }
 
-/// The egress port of a switch: one queue per class, the highest served first.
+/// The egress port of a switch: one queue per class.
 #[derive(Debug)]
 pub(crate) struct Port {
     pub(crate) transmitter: Transmitter,
-    queues: [VecDeque<Queued>; CLASSES],
-    /// Of those of the packets that have them.
-    stamps: [VecDeque<Stamps>; CLASSES],
-    bytes: [u64; CLASSES],
+    queues: Box<[Queue]>,
+    scheduler: Scheduler,
+    /// Bytes that wait in all classes; what is being sent does not wait.
+    bytes: u64,
     /// When a packet last left a queue, and its size.
     last_left: (Time, u64),
     /// One bit per class that has packets.
@@ -139,6 +146,15 @@ pub(crate) struct Port {
     pub(crate) counters: PortCounters,
 }
 
+/// What waits in one class.
+#[derive(Debug, Default)]
+struct Queue {
+    packets: VecDeque<Queued>,
+    /// Of those of the packets that have them.
+    stamps: VecDeque<Stamps>,
+    bytes: u64,
+}
+
 /// A packet in a queue, and where it came in.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Queued {
@@ -146,11 +162,32 @@ pub(crate) struct Queued {
     pub(crate) ingress: u16,
 }
 
+/// Why a switch dropped a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DropCause {
+    /// The shared buffer was full.
+    NoRoom,
+    /// Its queue, or its port, had all that it may hold.
+    Limit,
+    /// More came after a PFC pause than the headroom holds.
+    Headroom,
+    /// Queue management chose it.
+    Aqm,
+    /// The link was down.
+    Link,
+    /// The PFC watchdog freed a class that was held too long.
+    Watchdog,
+}
+
+impl DropCause {
+    pub(crate) const COUNT: usize = 6;
+}
+
 /// What happened at one port.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PortCounters {
-    /// Packets that found no room, over the whole run.
-    pub(crate) drops: u64,
+    /// Packets dropped over the whole run, by [`DropCause`].
+    pub(crate) drops: [u64; DropCause::COUNT],
     /// Their bytes on the wire.
     pub(crate) dropped_bytes: u64,
     /// Packets marked since measurement started.
@@ -159,13 +196,32 @@ pub(crate) struct PortCounters {
     pub(crate) pauses: u64,
 }
 
+impl PortCounters {
+    /// Counts a dropped packet.
+    pub(crate) fn dropped(&mut self, cause: DropCause, wire: u64) {
+        self.drops[cause as usize] += 1;
+        self.dropped_bytes += wire;
+    }
+
+    /// Packets dropped for whatever cause.
+    pub(crate) fn all_drops(&self) -> u64 {
+        self.drops.iter().sum()
+    }
+}
+
 impl Port {
-    pub(crate) fn new(transmitter: Transmitter, start: Time) -> Self {
+    /// A port with so many classes, served as `scheduler` has it.
+    pub(crate) fn new(
+        transmitter: Transmitter,
+        classes: usize,
+        scheduler: Scheduler,
+        start: Time,
+    ) -> Self {
         Self {
             transmitter,
-            queues: Default::default(),
-            stamps: Default::default(),
-            bytes: [0; CLASSES],
+            queues: (0..classes).map(|_| Queue::default()).collect(),
+            scheduler,
+            bytes: 0,
             last_left: (Time::ZERO, 0),
             backlog: 0,
             pfc: VecDeque::new(),
@@ -177,7 +233,7 @@ impl Port {
     /// Bytes that wait in one class.
     #[inline]
     pub(crate) fn queued_bytes(&self, class: u8) -> u64 {
-        self.bytes[class as usize]
+        self.queues[class as usize].bytes
     }
 
     /// Room that becomes free at this instant is free only after it. Otherwise a sender whose packets
@@ -192,7 +248,7 @@ impl Port {
     /// Bytes that wait in all classes; what is being sent does not wait.
     #[inline]
     pub(crate) fn backlog_bytes(&self) -> u64 {
-        self.bytes.iter().sum()
+        self.bytes
     }
 
     /// Whether a packet of `class` leaves at once: nothing waits, and nothing stops it.
@@ -206,14 +262,15 @@ impl Port {
 
     #[inline]
     pub(crate) fn enqueue(&mut self, now: Time, frame: Frame, stamps: Stamps, ingress: u16) {
-        let class = frame.class as usize;
+        let queue = &mut self.queues[frame.class as usize];
         if frame.is_stamped() {
-            self.stamps[class].push_back(stamps);
+            queue.stamps.push_back(stamps);
         }
-        self.queues[class].push_back(Queued { frame, ingress });
-        self.bytes[class] += u64::from(frame.wire);
-        self.backlog |= 1 << class;
-        self.occupancy.set(now, self.backlog_bytes());
+        queue.packets.push_back(Queued { frame, ingress });
+        queue.bytes += u64::from(frame.wire);
+        self.bytes += u64::from(frame.wire);
+        self.backlog |= 1 << frame.class;
+        self.occupancy.set(now, self.bytes);
     }
 
     pub(crate) fn enqueue_pfc(&mut self, frame: Frame) {
@@ -226,23 +283,33 @@ impl Port {
         if self.pfc.is_empty() { None } else { self.pfc.pop_front() }
     }
 
-    /// The next packet to send: the first of the highest class that has one and is not paused.
+    /// The next packet to send, of the class whose turn it is.
     #[inline]
     pub(crate) fn dequeue(&mut self, now: Time) -> Option<(Queued, Stamps)> {
         let sendable = self.backlog & self.transmitter.open_classes();
         if sendable == 0 {
             return None;
         }
-        let class = sendable.ilog2() as usize;
-        let queued = self.queues[class].pop_front()?;
-        self.bytes[class] -= u64::from(queued.frame.wire);
-        self.last_left = (now, u64::from(queued.frame.wire));
-        if self.queues[class].is_empty() {
+        let queues = &self.queues;
+        let class = self.scheduler.next(sendable, |class| queues[class as usize].head_bytes());
+        self.pop(now, class)
+    }
+
+    /// Takes out the first packet of a class.
+    #[inline]
+    fn pop(&mut self, now: Time, class: u8) -> Option<(Queued, Stamps)> {
+        let queue = &mut self.queues[class as usize];
+        let queued = queue.packets.pop_front()?;
+        let wire = u64::from(queued.frame.wire);
+        queue.bytes -= wire;
+        self.bytes -= wire;
+        self.last_left = (now, wire);
+        if queue.packets.is_empty() {
             self.backlog &= !(1 << class);
         }
-        self.occupancy.set(now, self.backlog_bytes());
+        self.occupancy.set(now, self.bytes);
         let stamped = queued.frame.is_stamped();
-        let stamps = if stamped { self.stamps[class].pop_front() } else { None };
+        let stamps = if stamped { queue.stamps.pop_front() } else { None };
         Some((queued, stamps.unwrap_or_default()))
     }
 
@@ -267,6 +334,12 @@ impl Port {
 
     /// What is in the queues, for the books.
     pub(crate) fn queued(&self) -> impl Iterator<Item = &Frame> {
-        self.queues.iter().flatten().map(|queued| &queued.frame)
+        self.queues.iter().flat_map(|queue| &queue.packets).map(|queued| &queued.frame)
+    }
+}
+
+impl Queue {
+    fn head_bytes(&self) -> u64 {
+        self.packets.front().map_or(0, |queued| u64::from(queued.frame.wire))
     }
 }

@@ -2,9 +2,9 @@
 
 use incast_cc::Time;
 
-use super::buffer::{Admission, SharedBuffer};
+use super::buffer::{Admission, Arrival, SharedBuffer};
 use super::calendar::Calendar;
-use super::frame::{CLASSES, DATA_CLASS, Frame, Stamps};
+use super::frame::{Frame, Stamps};
 use super::link::Link;
 use super::port::Port;
 use super::trace::{PacketEvent, Trace};
@@ -15,8 +15,8 @@ pub(crate) struct Switch {
     /// The egress port for each host, by the host's number.
     routes: Vec<u16>,
     buffer: SharedBuffer,
-    /// Marks packets that find more than so many bytes in their queue, themselves counted.
-    ecn_threshold: Option<u64>,
+    /// By class: marks packets that find more than so many bytes in their queue, themselves counted.
+    ecn_thresholds: Box<[u64]>,
     pub(crate) has_dropped: bool,
     start: Time,
     pub(crate) trace: Trace,
@@ -29,12 +29,12 @@ impl Switch {
         ports: Vec<Port>,
         routes: Vec<u16>,
         buffer: SharedBuffer,
-        ecn_threshold: Option<u64>,
+        ecn_thresholds: Box<[u64]>,
         start: Time,
         trace: Trace,
     ) -> Self {
         let (has_dropped, series) = (false, Vec::new());
-        Self { ports, routes, buffer, ecn_threshold, has_dropped, start, trace, series }
+        Self { ports, routes, buffer, ecn_thresholds, has_dropped, start, trace, series }
     }
 
     /// A frame has come in at `ingress`.
@@ -54,14 +54,13 @@ impl Switch {
         }
         let egress = self.routes[frame.destination as usize];
         let port = &mut self.ports[egress as usize];
-        let (wire, protected) = (u64::from(frame.wire), frame.class == DATA_CLASS);
-        let queued = port.queued_bytes(frame.class);
-        let occupied = queued + port.leaving_bytes(now);
-        match self.buffer.admit(ingress, wire, occupied, protected) {
-            Admission::Dropped => {
+        let (wire, class) = (u64::from(frame.wire), frame.class);
+        let (queued, leaving) = (port.queued_bytes(class), port.leaving_bytes(now));
+        let (queue, all) = (queued + leaving, port.backlog_bytes() + leaving);
+        match self.buffer.admit(Arrival { ingress, class, wire, queue, port: all }) {
+            Admission::Dropped(cause) => {
                 self.has_dropped = true;
-                port.counters.drops += 1;
-                port.counters.dropped_bytes += wire;
+                port.counters.dropped(cause, wire);
                 self.trace.packet(now, egress, &frame, PacketEvent::Dropped);
                 return;
             }
@@ -71,7 +70,7 @@ impl Switch {
                 if now >= self.start {
                     upstream.counters.pauses += 1;
                 }
-                upstream.enqueue_pfc(Frame::pfc(DATA_CLASS, true));
+                upstream.enqueue_pfc(Frame::pfc(class, true));
                 self.send(now, ingress, links, calendar);
             }
         }
@@ -81,9 +80,7 @@ impl Switch {
             frame.disquiet();
         }
         let port = &mut self.ports[egress as usize];
-        if self.ecn_threshold.is_some_and(|threshold| queued + wire > threshold)
-            && frame.packet.is_ect()
-        {
+        if queued + wire > self.ecn_thresholds[class as usize] && frame.packet.is_ect() {
             frame.mark();
             if now >= self.start {
                 port.counters.marks += 1;
@@ -142,9 +139,8 @@ impl Switch {
         links: &mut [Link],
         calendar: &mut Calendar,
     ) {
-        let protected = frame.class == DATA_CLASS;
-        if self.buffer.release(ingress, u64::from(frame.wire), protected) {
-            self.ports[ingress as usize].enqueue_pfc(Frame::pfc(DATA_CLASS, false));
+        if self.buffer.release(ingress, frame.class, u64::from(frame.wire)) {
+            self.ports[ingress as usize].enqueue_pfc(Frame::pfc(frame.class, false));
             self.send(now, ingress, links, calendar);
         }
     }
@@ -160,5 +156,3 @@ impl Switch {
         self.ports.iter_mut().for_each(|port| port.transmitter.finish(now));
     }
 }
-
-const _: () = assert!(CLASSES <= 8, "classes are bits of a byte");

@@ -1,5 +1,6 @@
 //! What types cannot say: names that must exist, sizes that must fit each other.
 
+mod class;
 pub(super) mod network;
 mod switch;
 mod traffic;
@@ -12,6 +13,7 @@ use incast_transport::Config;
 use super::error::Fault;
 use super::{Scenario, Transport, TransportKind};
 use crate::build::topology;
+use class::check_classes;
 use network::check_network;
 use switch::check_switch;
 use traffic::check_traffic;
@@ -21,6 +23,7 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Fault> {
     check_network(scenario)?;
     check_transport(scenario)?;
     let net = topology(&scenario.network);
+    check_classes(scenario)?;
     check_switch(scenario, &net)?;
     check_traffic(scenario, &net)?;
     for name in scenario.cc.keys() {

@@ -15,7 +15,7 @@ pub struct Switch {
     #[schemars(with = "String")]
     pub buffer: Bytes,
     /// What an egress queue that PFC does not protect may hold, as a multiple of the free buffer: all
-    /// queues without PFC, those of ACKs in their own class with it.
+    /// queues without PFC; with it those of ACKs in their own class, and of classes without `pfc`.
     #[serde(deserialize_with = "quantity::alpha")]
     #[schemars(with = "f64")]
     pub alpha: Fraction,
@@ -23,6 +23,10 @@ pub struct Switch {
     #[serde(deserialize_with = "quantity::optional_size")]
     #[schemars(with = "Option<String>")]
     pub queue_limit: Option<Bytes>,
+    /// Most bytes of all queues of one egress port, for packets of classes that PFC does not protect.
+    #[serde(deserialize_with = "quantity::optional_size")]
+    #[schemars(with = "Option<String>")]
+    pub port_limit: Option<Bytes>,
     /// Marks (ECN) data packets that find more than this in their queue, themselves counted, if they say
     /// that they may be marked: messages do, streams where `transport.stream.ecn` has it so.
     #[serde(deserialize_with = "quantity::optional_size")]
@@ -41,6 +45,7 @@ impl Default for Switch {
             buffer: Bytes::from_kb(9_000),
             alpha: Fraction::ONE,
             queue_limit: None,
+            port_limit: None,
             ecn_threshold: None,
             telemetry: false,
             pfc: Pfc::default(),
@@ -48,13 +53,14 @@ impl Default for Switch {
     }
 }
 
-/// Priority flow control, which protects the data class.
+/// Priority flow control, for the classes that do not refuse it; the class of ACKs that
+/// `transport.ack_priority` adds does.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Pfc {
     /// Whether it is on.
     pub enabled: bool,
-    /// What an ingress port may hold before it pauses its sender, as a multiple of the free buffer.
+    /// What a class may hold at an ingress port before it pauses its sender, as a multiple of the free buffer.
     #[serde(deserialize_with = "quantity::alpha")]
     #[schemars(with = "f64")]
     pub alpha: Fraction,
@@ -62,11 +68,11 @@ pub struct Pfc {
     #[serde(deserialize_with = "quantity::optional_size")]
     #[schemars(with = "Option<String>")]
     pub xoff: Option<Bytes>,
-    /// How far below the XOFF threshold an ingress port must fall before its sender goes on.
+    /// How far below the XOFF threshold it must fall before its sender goes on.
     #[serde(deserialize_with = "quantity::size")]
     #[schemars(with = "String")]
     pub xon_offset: Bytes,
-    /// Room kept for each ingress port for what arrives after XOFF; by default computed from its
+    /// Room kept at each ingress port and for each class that is protected, for what arrives after XOFF; by default computed from its
     /// link: what travels during a round trip, and three packets.
     #[serde(deserialize_with = "quantity::optional_size")]
     #[schemars(with = "Option<String>")]

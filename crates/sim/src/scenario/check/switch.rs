@@ -4,16 +4,27 @@ use incast_cc::Bytes;
 
 use super::super::Scenario;
 use super::super::error::Fault;
-use crate::build::headroom;
+use crate::build::{headroom, protected_classes};
 use crate::topology::Topology;
+
+/// Whether a limit can be reached and lets packets through.
+pub(super) fn fits(scenario: &Scenario, limit: Bytes) -> Result<(), String> {
+    let (buffer, mtu) = (scenario.switch.buffer, scenario.transport.mtu);
+    if limit > buffer {
+        return Err(format!("a queue of {limit} does not fit the buffer of {buffer}"));
+    }
+    if limit < mtu {
+        return Err(format!("a limit of {limit} drops every packet of {mtu}; make it larger"));
+    }
+    Ok(())
+}
 
 pub(super) fn check_switch(scenario: &Scenario, net: &Topology) -> Result<(), Fault> {
     let switch = &scenario.switch;
-    if let Some(limit) = switch.queue_limit
-        && limit > switch.buffer
-    {
-        let message = format!("a queue of {limit} does not fit the buffer of {}", switch.buffer);
-        return Err(Fault::at([&"switch", &"queue_limit"], message));
+    for (field, limit) in [("queue_limit", switch.queue_limit), ("port_limit", switch.port_limit)] {
+        if let Some(limit) = limit {
+            fits(scenario, limit).map_err(|message| Fault::at([&"switch", &field], message))?;
+        }
     }
     if switch.buffer < scenario.transport.mtu {
         let message = format!(
@@ -23,12 +34,15 @@ pub(super) fn check_switch(scenario: &Scenario, net: &Topology) -> Result<(), Fa
         return Err(Fault::at([&"switch", &"buffer"], message));
     }
     if switch.pfc.enabled {
+        let protected = protected_classes(scenario);
         for (number, ports) in net.ports().switches.iter().enumerate() {
-            let reserved: Bytes =
-                ports.iter().map(|&(cable, _)| headroom(scenario, &net.cables[cable])).sum();
+            let by_port = ports.iter().map(|&(cable, _)| headroom(scenario, &net.cables[cable]));
+            let reserved = by_port.sum::<Bytes>() * protected;
             if reserved + scenario.transport.mtu.max(scenario.transport.ack) > switch.buffer {
+                let each =
+                    if protected > 1 { format!(" and {protected} classes") } else { String::new() };
                 let message = format!(
-                    "the PFC headroom of {}'s {} ports takes {reserved} of the buffer of {}; make \
+                    "the PFC headroom of {}'s {} ports{each} takes {reserved} of the buffer of {}; make \
                      the buffer larger, or the links shorter",
                     net.switches[number],
                     ports.len(),

@@ -1,0 +1,158 @@
+//! Which class of an egress port sends next.
+//!
+//! A higher class goes before a lower one, but for neighbours with weights, which share what the classes
+//! above them leave: deficit round robin (Shreedhar and Varghese, 1995). Each gets a quantum of bytes
+//! when its turn comes, sends while what it has saved covers its next packet, and loses what is left
+//! when it has nothing to send. Quanta are proportional to the weights and none is below the largest
+//! packet, so every turn sends something.
+
+/// Picks among the classes that may send.
+#[derive(Clone, Debug)]
+pub(crate) enum Scheduler {
+    /// The highest goes first.
+    Strict,
+    /// Some share.
+    Weighted(Box<RoundRobin>),
+}
+
+/// Deficit round robin within each group of classes that share.
+#[derive(Clone, Debug)]
+pub(crate) struct RoundRobin {
+    classes: Box<[Share]>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Share {
+    /// The lowest and the highest class of those it shares with; both are itself without a weight.
+    group: (u8, u8),
+    quantum: u64,
+    /// Bytes that it may still send.
+    deficit: u64,
+    /// Kept at the lowest class of each group: whose turn it is.
+    turn: u8,
+}
+
+impl Scheduler {
+    /// For classes with these weights, from the lowest, and packets of up to `largest` bytes.
+    pub(crate) fn new(weights: &[Option<u32>], largest: u64) -> Self {
+        let (mut classes, mut first) = (Vec::with_capacity(weights.len()), 0);
+        for group in weights.chunk_by(|a, b| a.is_some() && b.is_some()) {
+            let last = first + u8::try_from(group.len() - 1).unwrap_or(u8::MAX);
+            let least = group.iter().flatten().min().map_or(1, |&weight| u64::from(weight));
+            classes.extend(group.iter().map(|weight| Share {
+                group: (first, last),
+                quantum: largest * weight.map_or(1, u64::from) / least,
+                deficit: 0,
+                turn: first,
+            }));
+            first = last + 1;
+        }
+        if classes.iter().all(|class| class.group.0 == class.group.1) {
+            return Self::Strict;
+        }
+        Self::Weighted(Box::new(RoundRobin { classes: classes.into() }))
+    }
+
+    /// The class that sends next: `sendable`, not zero, has a bit for each that may, and `head` tells
+    /// the size of a class's next packet.
+    #[inline]
+    pub(crate) fn next(&mut self, sendable: u8, head: impl Fn(u8) -> u64) -> u8 {
+        debug_assert!(sendable != 0);
+        #[expect(clippy::cast_possible_truncation, reason = "below 8")]
+        let highest = sendable.ilog2() as u8;
+        match self {
+            Self::Strict => highest,
+            Self::Weighted(shares) => shares.next(highest, sendable, head),
+        }
+    }
+}
+
+impl RoundRobin {
+    fn next(&mut self, highest: u8, sendable: u8, head: impl Fn(u8) -> u64) -> u8 {
+        let (first, last) = self.classes[highest as usize].group;
+        if first == last {
+            return highest;
+        }
+        loop {
+            let turn = self.classes[first as usize].turn;
+            let share = &mut self.classes[turn as usize];
+            if sendable & 1 << turn == 0 {
+                // Empty or paused: what it does not use now it does not keep.
+                share.deficit = 0;
+            } else {
+                let size = head(turn);
+                if size <= share.deficit {
+                    share.deficit -= size;
+                    return turn;
+                }
+            }
+            let next = if turn == last { first } else { turn + 1 };
+            self.classes[first as usize].turn = next;
+            let share = &mut self.classes[next as usize];
+            share.deficit += share.quantum;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bytes that each of `weights` gets of `bytes` when all of `sendable` always have packets of the
+    /// sizes given by class.
+    fn shares(weights: &[Option<u32>], sizes: &[u64], sendable: u8, bytes: u64) -> Vec<u64> {
+        let mut scheduler = Scheduler::new(weights, 1_500);
+        let mut sent = vec![0; weights.len()];
+        while sent.iter().sum::<u64>() < bytes {
+            let class = scheduler.next(sendable, |class| sizes[class as usize]);
+            sent[class as usize] += sizes[class as usize];
+        }
+        sent
+    }
+
+    #[test]
+    fn without_weights_the_highest_has_all() {
+        assert_eq!(shares(&[None; 3], &[100; 3], 0b111, 1_000), [0, 0, 1_000]);
+        assert_eq!(shares(&[None; 3], &[100; 3], 0b011, 1_000), [0, 1_000, 0]);
+        // One with a weight and no neighbour to share with is like one without.
+        assert_eq!(shares(&[Some(5), None], &[100; 2], 0b11, 1_000), [0, 1_000]);
+    }
+
+    #[test]
+    fn neighbours_share_bytes_by_weight_whatever_their_packets() {
+        // Weights 1, 2 and 5 of 8 million bytes: 1, 2 and 5 million, to within a quantum of each, 1,500
+        // times the weight over the least, and a packet.
+        let weights = [Some(1), Some(2), Some(5)];
+        for sizes in [[1_500; 3], [64, 1_500, 777], [1_500, 64, 64]] {
+            let sent = shares(&weights, &sizes, 0b111, 8_000_000);
+            for (sent, weight) in sent.into_iter().zip([1, 2, 5]) {
+                let off = sent.abs_diff(weight * 1_000_000);
+                assert!(off <= weight * 1_500 + 1_500, "weight {weight}: {sent} B of {sizes:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn shares_are_of_what_classes_above_leave_and_those_below_get_none() {
+        let weights = [None, Some(3), Some(1), None];
+        assert_eq!(shares(&weights, &[100; 4], 0b1111, 1_000), [0, 0, 0, 1_000]);
+        let sent = shares(&weights, &[100; 4], 0b0111, 4_000_000);
+        assert_eq!(sent[0] + sent[3], 0);
+        assert!(sent[1].abs_diff(3_000_000) <= 3 * 1_500 + 100, "{sent:?}");
+    }
+
+    #[test]
+    fn what_one_does_not_use_the_others_share_and_it_claims_nothing_back() {
+        let weights = [Some(1); 3];
+        let mut scheduler = Scheduler::new(&weights, 1_000);
+        // Class 0 is silent for long, then all have packets.
+        for _ in 0..1_000 {
+            assert_ne!(scheduler.next(0b110, |_| 1_000), 0);
+        }
+        let mut sent = [0; 3];
+        for _ in 0..30 {
+            sent[scheduler.next(0b111, |_| 1_000) as usize] += 1;
+        }
+        assert!(sent.iter().all(|packets| (9..=11).contains(packets)), "{sent:?}");
+    }
+}

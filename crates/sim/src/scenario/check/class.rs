@@ -1,0 +1,83 @@
+//! Traffic classes that can be told apart and obeyed.
+
+use std::fmt::Display;
+
+use super::super::Scenario;
+use super::super::class::{ACK, Class, MOST_CLASSES};
+use super::super::error::Fault;
+
+const WEIGHTS: std::ops::RangeInclusive<u32> = 1..=1_000;
+
+pub(super) fn check_classes(scenario: &Scenario) -> Result<(), Fault> {
+    let most = MOST_CLASSES - usize::from(scenario.transport.ack_priority);
+    if scenario.class.len() > most {
+        let acks = if scenario.transport.ack_priority { " besides that of ACKs" } else { "" };
+        let message =
+            format!("{} classes are too many; expected at most {most}{acks}", scenario.class.len());
+        return Err(Fault::at([&"class", &most], message));
+    }
+    for (number, class) in scenario.class.iter().enumerate() {
+        let fault = |(field, message): (&'static str, String)| {
+            Fault::at([&"class", &number as &dyn Display, &field], message)
+        };
+        check_name(scenario, number, class).map_err(fault)?;
+        check_class(scenario, class).map_err(fault)?;
+    }
+    Ok(())
+}
+
+/// A field, and what is wrong with it.
+type Wrong = (&'static str, String);
+
+fn check_name(scenario: &Scenario, number: usize, class: &Class) -> Result<(), Wrong> {
+    let name = &class.name;
+    if name.trim().is_empty() {
+        return Err(("name", "a class without a name; expected one such as \"bulk\"".into()));
+    }
+    if scenario.class[..number].iter().any(|other| other.name == *name) {
+        return Err(("name", format!("class {name:?} is there twice; rename one")));
+    }
+    if name == ACK && scenario.transport.ack_priority {
+        let message = format!(
+            "transport.ack_priority adds a class {name:?} above all; rename this one, or set \
+             transport.ack_priority to false"
+        );
+        return Err(("name", message));
+    }
+    Ok(())
+}
+
+fn check_class(scenario: &Scenario, class: &Class) -> Result<(), Wrong> {
+    let (switch, name) = (&scenario.switch, &class.name);
+    if let Some(weight) = class.weight
+        && !WEIGHTS.contains(&weight)
+    {
+        let (low, high) = (WEIGHTS.start(), WEIGHTS.end());
+        return Err(("weight", format!("{weight} is out of range; expected {low} to {high}")));
+    }
+    if class.pfc == Some(true) && !switch.pfc.enabled {
+        let message = format!("PFC is off, so it cannot protect {name:?}; set switch.pfc.enabled");
+        return Err(("pfc", message));
+    }
+    let limits = [("queue_limit", class.queue_limit.is_some()), ("alpha", class.alpha.is_some())];
+    if limits.iter().all(|&(_, set)| set) {
+        let message = format!(
+            "class {name:?} has a queue_limit and an alpha; only one can hold, take one out"
+        );
+        return Err(("alpha", message));
+    }
+    if switch.pfc.enabled
+        && class.pfc != Some(false)
+        && let Some(&(field, _)) = limits.iter().find(|&&(_, set)| set)
+    {
+        let message = format!(
+            "PFC protects class {name:?}, so its queues have no limit; take it out, or set the \
+             class's pfc to false"
+        );
+        return Err((field, message));
+    }
+    if let Some(limit) = class.queue_limit {
+        super::switch::fits(scenario, limit).map_err(|message| ("queue_limit", message))?;
+    }
+    Ok(())
+}

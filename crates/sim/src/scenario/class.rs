@@ -1,0 +1,113 @@
+//! The traffic classes of a scenario.
+
+use incast_cc::{Bytes, Fraction};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Scenario, quantity};
+
+/// Most classes: PFC counts them in eight bits.
+pub const MOST_CLASSES: usize = 8;
+/// What the class of ACKs is called where `transport.ack_priority` adds one.
+pub(super) const ACK: &str = "ack";
+/// What the only class of data is called where the scenario names none.
+const DATA: &str = "data";
+
+/// One traffic class: a queue at each egress port. They are listed from the lowest to the highest
+/// priority; neighbours that have a weight share what the classes above them leave (deficit round robin).
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Class {
+    /// What traffic calls it.
+    pub name: String,
+    /// Its part of what it shares with its neighbours that have a weight too. A class without one is
+    /// served before all earlier ones.
+    pub weight: Option<u32>,
+    /// Most bytes of one egress queue of this class, instead of what `switch` says; only without PFC.
+    #[serde(default, deserialize_with = "quantity::optional_size")]
+    #[schemars(with = "Option<String>")]
+    pub queue_limit: Option<Bytes>,
+    /// The factor of the dynamic limit of its egress queues, instead of what `switch` says; only
+    /// without PFC.
+    #[serde(default, deserialize_with = "quantity::optional_alpha")]
+    #[schemars(with = "Option<f64>")]
+    pub alpha: Option<Fraction>,
+    /// From which length of its queue packets are marked, instead of `switch.ecn_threshold`.
+    #[serde(default, deserialize_with = "quantity::optional_size")]
+    #[schemars(with = "Option<String>")]
+    pub ecn_threshold: Option<Bytes>,
+    /// Whether PFC protects it, where `switch.pfc` is on; it does if absent.
+    pub pfc: Option<bool>,
+}
+
+/// A traffic class with all that holds for it.
+#[derive(Clone, Debug)]
+pub struct ResolvedClass {
+    /// Its name.
+    pub name: String,
+    /// Its part among neighbours that have one.
+    pub weight: Option<u32>,
+    /// Most bytes of one egress queue, if not a dynamic limit.
+    pub queue_limit: Option<Bytes>,
+    /// The factor of the dynamic limit.
+    pub alpha: Fraction,
+    /// The length of a queue from which packets are marked.
+    pub ecn_threshold: Option<Bytes>,
+    /// Whether PFC protects it.
+    pub protected: bool,
+}
+
+impl Scenario {
+    /// All traffic classes, from the lowest to the highest: those of the scenario, or one for data, and
+    /// with `transport.ack_priority` one for ACKs.
+    pub fn classes(&self) -> Vec<ResolvedClass> {
+        let mut classes: Vec<_> =
+            self.class.iter().map(|class| self.resolve_class(class)).collect();
+        if classes.is_empty() {
+            classes.push(self.plain_class(DATA, self.switch.pfc.enabled));
+        }
+        if self.transport.ack_priority {
+            classes.push(self.plain_class(ACK, false));
+        }
+        classes
+    }
+
+    /// The number of a class, from 0 for the lowest.
+    pub fn class_number(&self, name: &str) -> Option<u8> {
+        (0..).zip(self.classes()).find(|(_, class)| class.name == name).map(|(number, _)| number)
+    }
+
+    /// The number of the class of ACKs, where they have one.
+    pub(crate) fn ack_class(&self) -> Option<u8> {
+        let highest = u8::try_from(self.class.len().max(1)).unwrap_or(u8::MAX);
+        self.transport.ack_priority.then_some(highest)
+    }
+
+    fn plain_class(&self, name: &str, protected: bool) -> ResolvedClass {
+        let switch = &self.switch;
+        ResolvedClass {
+            name: name.to_owned(),
+            weight: None,
+            queue_limit: switch.queue_limit,
+            alpha: switch.alpha,
+            ecn_threshold: switch.ecn_threshold,
+            protected,
+        }
+    }
+
+    fn resolve_class(&self, class: &Class) -> ResolvedClass {
+        let protected = self.switch.pfc.enabled && class.pfc != Some(false);
+        let plain = self.plain_class(&class.name, protected);
+        let queue_limit = match (class.queue_limit, class.alpha) {
+            (None, None) => plain.queue_limit,
+            (own, _) => own,
+        };
+        ResolvedClass {
+            weight: class.weight,
+            queue_limit,
+            alpha: class.alpha.unwrap_or(plain.alpha),
+            ecn_threshold: class.ecn_threshold.or(plain.ecn_threshold),
+            ..plain
+        }
+    }
+}
