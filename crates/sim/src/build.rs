@@ -14,7 +14,7 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::network::buffer::{BufferConfig, PfcConfig, SharedBuffer};
 use crate::network::calendar::Calendar;
-use crate::network::frame::PFC_FRAME_BYTES;
+use crate::network::frame::{ACK_CLASS, PFC_FRAME_BYTES};
 use crate::network::host::{Host, WireFormat};
 use crate::network::link::Link;
 use crate::network::port::{Port, Transmitter};
@@ -174,7 +174,7 @@ fn wire_format(scenario: &Scenario, scheme: Scheme) -> WireFormat {
     let transport = &scenario.transport;
     let (header, ack) = (transport.header.get() as u16, transport.ack.get() as u16);
     let needed = scheme.algorithm.info().needs.contains(&Need::Telemetry);
-    WireFormat::new(header, ack, transport.ack_priority, needed && scenario.switch.telemetry)
+    WireFormat { header, ack, telemetry: needed && scenario.switch.telemetry }
 }
 
 /// A host's transport; `seed` is the host's own.
@@ -187,6 +187,7 @@ fn endpoint(scenario: &Scenario, line_rate: Rate, scheme: Scheme, seed: u64) -> 
         payload: transport.mtu.saturating_sub(transport.header),
         header: transport.header,
         line_rate,
+        ack_class: transport.ack_priority.then_some(ACK_CLASS),
         ack_turnaround: transport.ack_turnaround,
         ack_jitter: transport.jitter(scheme.transport),
         rto_initial,

@@ -5,7 +5,7 @@ use incast_cc::{Rate, Time};
 use incast_transport::{Endpoint, Event, Operation, Outgoing, Report, Sender};
 
 use super::calendar::{Calendar, ComponentId};
-use super::frame::{ACK_CLASS, DATA_CLASS, Frame, Stamps};
+use super::frame::{Frame, Stamps};
 use super::link::Link;
 use super::port::Transmitter;
 use super::trace::{PacketEvent, Trace};
@@ -52,17 +52,8 @@ pub(crate) struct Delivery {
 pub(crate) struct WireFormat {
     pub(crate) header: u16,
     pub(crate) ack: u16,
-    /// The class that ACKs travel in.
-    pub(crate) ack_class: u8,
     /// Whether data makes room for the stamps of switches (INT).
     pub(crate) telemetry: bool,
-}
-
-impl WireFormat {
-    pub(crate) const fn new(header: u16, ack: u16, ack_priority: bool, telemetry: bool) -> Self {
-        let ack_class = if ack_priority { ACK_CLASS } else { DATA_CLASS };
-        Self { header, ack, ack_class, telemetry }
-    }
 }
 
 pub(crate) struct Host {
@@ -197,9 +188,10 @@ impl Host {
             self.trace.packet(now, 0, &frame, PacketEvent::Sent);
             self.nic.transmit(now, frame, stamps, links, calendar);
         }
-        let data = self.endpoint.has_data() && !self.nic.is_paused(DATA_CLASS);
-        let reply = self.endpoint.has_reply(now) && !self.nic.is_paused(self.wire.ack_class);
-        if (data || reply) && !self.nic.is_free(now) {
+        let open = self.nic.open_classes();
+        if !self.nic.is_free(now)
+            && (self.endpoint.has_data(open) || self.endpoint.has_reply(now, open))
+        {
             self.nic.wait(calendar);
         }
         self.set_timer(now, calendar);
@@ -207,25 +199,21 @@ impl Host {
 
     #[inline]
     fn next_frame(&mut self, now: Time) -> Option<(Frame, Stamps)> {
-        let wire = &self.wire;
-        if !self.nic.is_paused(wire.ack_class)
-            && let Some(Outgoing { connection, packet, hops }) = self.endpoint.poll_reply(now)
-        {
+        let (wire, open) = (&self.wire, self.nic.open_classes());
+        if let Some(reply) = self.endpoint.poll_reply(now, open) {
+            let Outgoing { connection, class, packet, hops, .. } = reply;
             let destination = self.sockets[connection as usize].peer;
-            let mut frame = Frame::new(destination, wire.ack, wire.ack_class, packet);
+            let mut frame = Frame::new(destination, wire.ack, class, packet);
             if !hops.is_empty() {
                 frame.stamp();
             }
             return Some((frame, hops.into()));
         }
-        if self.nic.is_paused(DATA_CLASS) {
-            return None;
-        }
-        let Outgoing { connection, packet, .. } = self.endpoint.poll_data(now)?;
+        let Outgoing { connection, class, packet, .. } = self.endpoint.poll_data(now, open)?;
         let destination = self.sockets[connection as usize].peer;
         #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the MTU")]
         let bytes = wire.header + packet.payload() as u16;
-        let mut frame = Frame::new(destination, bytes, DATA_CLASS, packet);
+        let mut frame = Frame::new(destination, bytes, class, packet);
         if wire.telemetry {
             frame.stamp();
         }
