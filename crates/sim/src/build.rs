@@ -202,8 +202,7 @@ fn wire_format(scenario: &Scenario, scheme: Scheme) -> WireFormat {
     let transport = &scenario.transport;
     let (header, ack) = (transport.header.get() as u16, transport.ack.get() as u16);
     let needed = scheme.algorithm.info().needs.contains(&Need::Telemetry);
-    let (ack_class, telemetry) = (scenario.ack_class(), needed && scenario.switch.telemetry);
-    WireFormat { header, ack, ack_class, telemetry }
+    WireFormat { header, ack, telemetry: needed && scenario.switch.telemetry }
 }
 
 /// A host's transport; `seed` is the host's own.
@@ -216,6 +215,7 @@ fn endpoint(scenario: &Scenario, line_rate: Rate, scheme: Scheme, seed: u64) -> 
         payload: transport.mtu.saturating_sub(transport.header),
         header: transport.header,
         line_rate,
+        ack_class: scenario.ack_class(),
         ack_turnaround: transport.ack_turnaround,
         ack_jitter: transport.jitter(scheme.transport),
         rto_initial,

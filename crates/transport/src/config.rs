@@ -19,6 +19,8 @@ pub struct Config {
     pub header: Bytes,
     /// Rate of the NIC.
     pub line_rate: Rate,
+    /// The traffic class of ACKs and reports; that of the data they answer where there is none.
+    pub ack_class: Option<u8>,
     /// From the arrival of what is acknowledged to its ACK leaving.
     pub ack_turnaround: Span,
     /// And up to this much more, at random: what software takes is never the same. It keeps flows
@@ -49,6 +51,7 @@ impl Default for Config {
             payload: Bytes::new(1_460),
             header: Bytes::new(40),
             line_rate: Rate::from_gbps(10),
+            ack_class: None,
             ack_turnaround: Span::from_us(1),
             ack_jitter: Span::ZERO,
             rto_initial: Span::from_ms(16),

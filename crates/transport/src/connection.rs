@@ -22,12 +22,33 @@ pub struct Path {
 }
 
 /// What both ends of a connection agree on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
     /// How payload is carried.
     pub transport: Transport,
     /// The way to the peer.
     pub path: Path,
+    /// The traffic class of its payload; a higher one is served first. Below [`CLASSES`].
+    pub class: u8,
+    /// Its share relative to other connections.
+    pub weight: u32,
+    /// Messages should be complete so long after they were posted.
+    pub deadline: Option<Span>,
+}
+
+/// Traffic classes that there may be.
+pub const CLASSES: u8 = 8;
+
+impl Default for Terms {
+    fn default() -> Self {
+        Self {
+            transport: Transport::default(),
+            path: Path::default(),
+            class: 0,
+            weight: 1,
+            deadline: None,
+        }
+    }
 }
 
 /// What an endpoint does on a connection. Payload flows one way; the index that the peer knows the

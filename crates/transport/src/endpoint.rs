@@ -12,9 +12,9 @@ use crate::config::Config;
 use crate::connection::{
     Delivered, ENDLESS, Event, Operation, Purpose, Role, Starter, Terms, Transport,
 };
-use crate::halves::{Receiver, Sender};
+use crate::halves::{Next, Receiver, Sender};
 use crate::pacing::PacingEngine;
-use crate::packet::{Body, Packet};
+use crate::packet::{Body, Packet, clock_ns};
 use crate::rate::{RateComputation, Report};
 use crate::signal::Replaced;
 use crate::{message, stream};
@@ -27,8 +27,8 @@ struct Connection<C> {
     peer: u32,
     role: Role,
     terms: Terms,
-    /// Made at the first message.
-    sender: Option<Sender<C>>,
+    /// Made at the first message; many connections never have any.
+    sender: Option<Box<Sender<C>>>,
     delivered: u64,
     completed: u64,
     /// Its entry among the alarms; others of it are stale.
@@ -44,11 +44,27 @@ struct Connection<C> {
 pub struct Outgoing {
     /// The connection's index here; the carrier knows where its peer is.
     pub connection: u32,
+    /// Its traffic class.
+    pub class: u8,
+    /// It is the first of a message that was posted then.
+    pub begins: Option<Time>,
     /// The packet, with the connection's index at the peer.
     pub packet: Packet,
     /// What switches stamped into the data that an ACK answers; goes back to its sender. Empty, which
     /// takes no memory, where there is no telemetry.
     pub hops: Box<[Hop]>,
+}
+
+/// Does something with a sender, and keeps count of what waits in the NIC because of it.
+fn counted<C: CongestionControl, T>(
+    nic_backlog: &mut u64,
+    sender: &mut Sender<C>,
+    action: impl FnOnce(&mut Sender<C>) -> T,
+) -> T {
+    let before = sender.queued();
+    let done = action(sender);
+    *nic_backlog = *nic_backlog + sender.queued() - before;
+    done
 }
 
 /// The transport of one host.
@@ -127,7 +143,7 @@ impl<C: CongestionControl> Endpoint<C> {
             hops: Box::default(),
         });
         self.receivers.push(Receiver::new(terms.transport));
-        self.pacing.add();
+        self.pacing.add(terms.class);
         index
     }
 
@@ -156,9 +172,8 @@ impl<C: CongestionControl> Endpoint<C> {
         let Connection { role, sender, .. } = &mut self.connections[connection as usize];
         if let Some(sender) = sender {
             self.active += u32::from(*role == Role::Sender && sender.is_idle());
-            let queued = sender.queued();
-            sender.post(now, bytes, read, &self.config);
-            self.nic_backlog = self.nic_backlog + sender.queued() - queued;
+            let config = &self.config;
+            counted(&mut self.nic_backlog, sender, |sender| sender.post(now, bytes, read, config));
         }
         self.reschedule(now, connection);
     }
@@ -187,11 +202,11 @@ impl<C: CongestionControl> Endpoint<C> {
         let signal =
             if requests { None } else { Replaced::new(config.signal, config.seed, connection) };
         let control = start(&flow, purpose);
-        let rate = RateComputation::new(control, now, signal, terms.path.hop_count);
-        self.connections[connection as usize].sender = Some(match terms.transport {
+        let rate = RateComputation::new(control, now, signal, &terms);
+        self.connections[connection as usize].sender = Some(Box::new(match terms.transport {
             Transport::Message => Sender::Message(message::Sender::new(rate, config, now)),
             Transport::Stream => Sender::Stream(stream::Sender::new(rate, config, now)),
-        });
+        }));
     }
 
     /// A packet has arrived; `report` is what the network tells along with it. Returns whether there is
@@ -264,7 +279,8 @@ impl<C: CongestionControl> Endpoint<C> {
     }
 
     fn reply(&mut self, now: Time, index: u32, report: Report<'_>) {
-        let Connection { peer, role, .. } = self.connections[index as usize];
+        let Connection { peer, role, terms, .. } = self.connections[index as usize];
+        let class = self.config.ack_class.unwrap_or(terms.class);
         let mut ready_at = now + self.config.ack_turnaround;
         if !self.config.ack_jitter.is_zero() {
             let late = self.random.next_u64() % (self.config.ack_jitter.as_ps() + 1);
@@ -274,8 +290,9 @@ impl<C: CongestionControl> Endpoint<C> {
         for body in self.answers.drain(..) {
             let echoes = matches!(body, Body::Ack(_) | Body::SegmentAck(_));
             let hops = if echoes { report.hops.into() } else { Box::default() };
-            let packet = Packet { connection: peer, body };
-            self.replies.push_back((ready_at, Outgoing { connection: index, packet, hops }));
+            let packet = Packet { connection: peer, sent_ns: clock_ns(ready_at), body };
+            let reply = Outgoing { connection: index, class, begins: None, packet, hops };
+            self.replies.push_back((ready_at, reply));
         }
         for place in 0..self.messages.len() {
             let Delivered { read } = self.messages[place];
@@ -296,29 +313,28 @@ impl<C: CongestionControl> Endpoint<C> {
     fn on_answer(&mut self, now: Time, index: u32, body: &Body, report: Report<'_>) {
         let connection = &mut self.connections[index as usize];
         let Some(sender) = &mut connection.sender else { return };
-        let (was_idle, queued) = (sender.is_idle(), sender.queued());
-        let (sample, messages) = match (&mut *sender, body) {
-            (Sender::Message(sender), Body::Ack(ack)) => {
-                sender.on_ack(now, ack, &self.config, report)
-            }
+        let was_idle = sender.is_idle();
+        let (config, backlog) = (&self.config, self.nic_backlog);
+        let answer = |sender: &mut Sender<C>| match (sender, body) {
+            (Sender::Message(sender), Body::Ack(ack)) => sender.on_ack(now, ack, config, report),
             (Sender::Message(sender), Body::Nack(nack)) => {
-                sender.on_nack(now, nack, &self.config);
+                sender.on_nack(now, nack, config);
                 (None, 0)
             }
             (Sender::Stream(sender), Body::SegmentAck(ack)) => {
-                sender.on_ack(now, ack, &self.config, report, self.nic_backlog)
+                sender.on_ack(now, ack, config, report, backlog)
             }
             (Sender::Message(sender), Body::Notification) => {
                 sender.on_notification(now);
                 (None, 0)
             }
             (Sender::Stream(sender), Body::Notification) => {
-                sender.on_notification(now, &self.config);
+                sender.on_notification(now, config);
                 (None, 0)
             }
-            _ => return, // of the other transport: not for this connection
+            _ => (None, 0), // of the other transport: not for this connection
         };
-        self.nic_backlog = self.nic_backlog + sender.queued() - queued;
+        let (sample, messages) = counted(&mut self.nic_backlog, sender, answer);
         let rests = !was_idle && sender.is_idle() && connection.role == Role::Sender;
         self.active -= u32::from(rests);
         if let Some(sample) = sample {
@@ -332,33 +348,34 @@ impl<C: CongestionControl> Endpoint<C> {
         self.reschedule(now, index);
     }
 
-    /// An ACK or report that the hardware has ready; these go before data.
+    /// An ACK or report that the hardware has ready, of a class in the mask `open`; these go before data.
     #[inline]
-    pub fn poll_reply(&mut self, now: Time) -> Option<Outgoing> {
-        if !self.has_reply(now) {
-            return None;
-        }
-        self.replies.pop_front().map(|(_, reply)| reply)
+    pub fn poll_reply(&mut self, now: Time, open: u8) -> Option<Outgoing> {
+        let place = self.next_reply(now, open)?;
+        self.replies.remove(place).map(|(_, reply)| reply)
     }
 
-    /// The next data packet that may leave now. The NIC calls it when it is free.
+    /// The next data packet that may leave now, of a class in the mask `open`. The NIC calls it when it
+    /// is free.
     #[inline]
-    pub fn poll_data(&mut self, now: Time) -> Option<Outgoing> {
-        while let Some(index) = self.pacing.serve() {
-            let connection = &mut self.connections[index as usize];
-            let Some(sender) = &mut connection.sender else { continue };
-            let queued = sender.queued();
-            let next = sender.next_packet(now, &self.config);
-            self.nic_backlog = self.nic_backlog + sender.queued() - queued;
-            let Some((body, next_at)) = next else {
+    pub fn poll_data(&mut self, now: Time, open: u8) -> Option<Outgoing> {
+        while let Some(index) = self.pacing.serve(open) {
+            let Connection { peer, terms, sender, alarm, .. } =
+                &mut self.connections[index as usize];
+            let Some(sender) = sender else { continue };
+            let config = &self.config;
+            let next =
+                counted(&mut self.nic_backlog, sender, |sender| sender.next_packet(now, config));
+            let Some(Next { body, queued_at, begins, then }) = next else {
                 // Acknowledged while it was being sent again.
                 self.reschedule(now, index);
                 continue;
             };
             // The first segment that leaves starts the clock of a stream.
-            let unalarmed = connection.alarm.is_none() && matches!(sender, Sender::Stream(_));
-            let packet = Packet { connection: connection.peer, body };
-            match next_at {
+            let unalarmed = alarm.is_none() && matches!(**sender, Sender::Stream(_));
+            let packet = Packet { connection: *peer, sent_ns: clock_ns(queued_at), body };
+            let class = terms.class;
+            match then {
                 None => self.reschedule(now, index),
                 Some(at) if at <= now => self.pacing.put_back(index),
                 at => self.pacing.schedule(index, at),
@@ -366,7 +383,8 @@ impl<C: CongestionControl> Endpoint<C> {
             if unalarmed {
                 self.set_alarm(now, index);
             }
-            return Some(Outgoing { connection: index, packet, hops: Box::default() });
+            let hops = Box::default();
+            return Some(Outgoing { connection: index, class, begins, packet, hops });
         }
         None
     }
@@ -375,19 +393,27 @@ impl<C: CongestionControl> Endpoint<C> {
     /// released: for a carrier without priorities.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Outgoing> {
         self.on_timer(now);
-        self.poll_reply(now).or_else(|| self.poll_data(now))
+        self.poll_reply(now, u8::MAX).or_else(|| self.poll_data(now, u8::MAX))
     }
 
-    /// Whether data may leave now.
+    /// Whether data of a class in the mask `open` may leave now.
     #[inline]
-    pub fn has_data(&self) -> bool {
-        self.pacing.has_ready()
+    pub fn has_data(&self, open: u8) -> bool {
+        self.pacing.has_ready(open)
     }
 
-    /// Whether a reply may leave now.
+    /// Whether a reply of a class in the mask `open` may leave now.
     #[inline]
-    pub fn has_reply(&self, now: Time) -> bool {
-        self.replies.front().is_some_and(|(ready_at, _)| *ready_at <= now)
+    pub fn has_reply(&self, now: Time, open: u8) -> bool {
+        self.next_reply(now, open).is_some()
+    }
+
+    /// The first reply that is ready and whose class may send: the first of all, unless PFC holds some
+    /// back.
+    #[inline]
+    fn next_reply(&self, now: Time, open: u8) -> Option<usize> {
+        let ready = self.replies.iter().take_while(|(ready_at, _)| *ready_at <= now);
+        ready.enumerate().find(|(_, (_, reply))| open & 1 << reply.class != 0).map(|(i, _)| i)
     }
 
     /// What has happened since the last call.
@@ -417,9 +443,8 @@ impl<C: CongestionControl> Endpoint<C> {
     pub fn on_timer(&mut self, now: Time) {
         while let Some(index) = self.pacing.release(now) {
             if let Some(sender) = &mut self.connections[index as usize].sender {
-                let queued = sender.queued();
-                sender.start_burst(now, &self.config);
-                self.nic_backlog = self.nic_backlog + sender.queued() - queued;
+                let config = &self.config;
+                counted(&mut self.nic_backlog, sender, |sender| sender.start_burst(now, config));
             }
         }
         if self.alarms.peek().is_some_and(|&Reverse((at, _))| at <= now) {
@@ -440,9 +465,8 @@ impl<C: CongestionControl> Endpoint<C> {
             }
             connection.alarm = None;
             if let Some(sender) = &mut connection.sender {
-                let queued = sender.queued();
-                sender.on_alarm(now, &self.config);
-                self.nic_backlog = self.nic_backlog + sender.queued() - queued;
+                let config = &self.config;
+                counted(&mut self.nic_backlog, sender, |sender| sender.on_alarm(now, config));
             }
             if let Receiver::Stream(receiver) = &mut self.receivers[index as usize]
                 && let Some(ack) = receiver.on_timer(now, &self.config.stream)
@@ -479,7 +503,7 @@ impl<C: CongestionControl> Endpoint<C> {
 
     /// The sending half of a connection.
     pub fn sender(&self, connection: u32) -> Option<&Sender<C>> {
-        self.connections[connection as usize].sender.as_ref()
+        self.connections[connection as usize].sender.as_deref()
     }
 
     /// The receiving half of a connection.

@@ -27,6 +27,18 @@ pub enum Receiver {
     Stream(stream::Receiver),
 }
 
+/// What leaves next.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Next {
+    pub(crate) body: Body,
+    /// When it was given to the NIC.
+    pub(crate) queued_at: Time,
+    /// It is the first of a message that was posted then.
+    pub(crate) begins: Option<Time>,
+    /// When the one after it may leave; [`None`] ends the burst.
+    pub(crate) then: Option<Time>,
+}
+
 macro_rules! either {
     ($on:expr, $half:ident => $what:expr) => {
         match $on {
@@ -73,19 +85,8 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     #[inline]
-    pub(crate) fn next_packet(
-        &mut self,
-        now: Time,
-        config: &Config,
-    ) -> Option<(Body, Option<Time>)> {
-        match self {
-            Self::Message(sender) => {
-                sender.next_packet(now, config).map(|(data, at)| (Body::Data(data), at))
-            }
-            Self::Stream(sender) => {
-                sender.next_packet(now, config).map(|(data, at)| (Body::Segment(data), at))
-            }
-        }
+    pub(crate) fn next_packet(&mut self, now: Time, config: &Config) -> Option<Next> {
+        either!(self, sender => sender.next_packet(now, config))
     }
 
     pub(crate) fn alarm(&self, config: &Config) -> Option<Time> {

@@ -9,11 +9,13 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test fails by panicking"))]
 
+mod backlog;
 mod config;
 mod connection;
 mod endpoint;
 mod halves;
 pub mod message;
+
 pub mod pacing;
 mod packet;
 pub mod rate;
@@ -23,9 +25,11 @@ pub mod signal;
 pub mod stream;
 
 pub use config::{Config, ConfigError};
-pub use connection::{Event, Operation, Path, Purpose, Role, Sample, Starter, Terms, Transport};
+pub use connection::{
+    CLASSES, Event, Operation, Path, Purpose, Role, Sample, Starter, Terms, Transport,
+};
 pub use endpoint::{Endpoint, Outgoing};
 pub use halves::{Receiver, Sender};
-pub use packet::{Body, Packet};
+pub use packet::{Body, Packet, clock_ns};
 pub use rate::Report;
 pub use signal::Signal;

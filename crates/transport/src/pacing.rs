@@ -1,7 +1,7 @@
 //! The pacing engine: one scheduler for all connections of a host.
 //!
-//! Connections whose send time has come are served round robin, packet by packet; the others wait,
-//! ordered by send time.
+//! Connections whose send time has come are served round robin, packet by packet, those of the highest
+//! traffic class first; the others wait, ordered by send time.
 
 use std::collections::VecDeque;
 
@@ -12,10 +12,12 @@ use crate::send_times::SendTimes;
 /// The scheduler. Connections are named by their index.
 #[derive(Clone, Debug, Default)]
 pub struct PacingEngine {
-    /// Where each connection is.
-    places: Vec<Place>,
-    /// Send time has come, in the order of service.
-    ready: VecDeque<u32>,
+    /// Where each connection is, and its traffic class.
+    places: Vec<(Place, u8)>,
+    /// Send time has come, in the order of service, by class.
+    ready: Vec<VecDeque<u32>>,
+    /// One bit per class that has any of them.
+    occupied: u8,
     /// Send time is to come.
     waiting: SendTimes,
 }
@@ -30,18 +32,20 @@ enum Place {
 }
 
 impl PacingEngine {
-    /// Makes room for one more connection.
+    /// Makes room for one more connection, of traffic class `class`.
     #[expect(clippy::cast_possible_truncation, reason = "connections are numbered in 32 bits")]
-    pub fn add(&mut self) {
+    pub fn add(&mut self, class: u8) {
         self.waiting.reserve(self.places.len() as u32);
-        self.places.push(Place::Idle);
+        self.places.push((Place::Idle, class));
+        let classes = self.ready.len().max(class as usize + 1);
+        self.ready.resize_with(classes, VecDeque::new);
     }
 
     /// `connection` may send at `send_time`; [`None`] takes it out. A connection that is being
     /// served stays where it is.
     #[inline]
     pub fn schedule(&mut self, connection: u32, send_time: Option<Time>) {
-        let place = &mut self.places[connection as usize];
+        let (place, _) = &mut self.places[connection as usize];
         match (*place, send_time) {
             (Place::Ready, _) | (Place::Idle, None) => {}
             (Place::Waiting, None) => {
@@ -67,25 +71,33 @@ impl PacingEngine {
         Some(connection)
     }
 
-    /// The connection to serve. It is idle until it is scheduled or put back.
+    /// The connection to serve, of the highest class of those in the mask `open`. It is idle until it is
+    /// scheduled or put back.
     #[inline]
-    pub fn serve(&mut self) -> Option<u32> {
-        let connection = self.ready.pop_front()?;
-        self.places[connection as usize] = Place::Idle;
+    pub fn serve(&mut self, open: u8) -> Option<u32> {
+        let class = (self.occupied & open).checked_ilog2()?;
+        let ready = &mut self.ready[class as usize];
+        let connection = ready.pop_front()?;
+        if ready.is_empty() {
+            self.occupied &= !(1 << class);
+        }
+        self.places[connection as usize].0 = Place::Idle;
         Some(connection)
     }
 
     /// Puts a connection that was served, and may send on, behind all others.
     #[inline]
     pub fn put_back(&mut self, connection: u32) {
-        self.places[connection as usize] = Place::Ready;
-        self.ready.push_back(connection);
+        let (place, class) = &mut self.places[connection as usize];
+        *place = Place::Ready;
+        self.occupied |= 1 << *class;
+        self.ready[*class as usize].push_back(connection);
     }
 
-    /// Whether a connection waits to be served.
+    /// Whether a connection of a class in the mask `open` waits to be served.
     #[inline]
-    pub fn has_ready(&self) -> bool {
-        !self.ready.is_empty()
+    pub fn has_ready(&self, open: u8) -> bool {
+        self.occupied & open != 0
     }
 
     /// When the next send time comes; [`Time::MAX`] when none does.
@@ -100,13 +112,15 @@ mod tests {
     use super::*;
     use incast_cc::Span;
 
+    const ALL: u8 = u8::MAX;
+
     fn at(us: u64) -> Time {
         Time::ZERO + Span::from_us(us)
     }
 
     fn engine(connections: u32) -> PacingEngine {
         let mut engine = PacingEngine::default();
-        (0..connections).for_each(|_| engine.add());
+        (0..connections).for_each(|_| engine.add(0));
         engine
     }
 
@@ -121,12 +135,25 @@ mod tests {
         assert_eq!([engine.release(at(7)), engine.release(at(7))], [Some(0), None]);
         let order: Vec<_> = (0..6)
             .map(|_| {
-                let connection = engine.serve().unwrap();
+                let connection = engine.serve(ALL).unwrap();
                 engine.put_back(connection);
                 connection
             })
             .collect();
         assert_eq!(order, [1, 2, 0, 1, 2, 0]);
+    }
+
+    #[test]
+    fn higher_classes_come_first_unless_they_are_held_back() {
+        let mut engine = PacingEngine::default();
+        for class in [0, 2, 1, 2] {
+            engine.add(class);
+        }
+        (0..4).for_each(|connection| engine.put_back(connection));
+        assert_eq!(engine.serve(0b011), Some(2), "class 2 is held back");
+        assert!(engine.has_ready(0b100) && !engine.has_ready(0b010));
+        let order: Vec<_> = std::iter::from_fn(|| engine.serve(ALL)).collect();
+        assert_eq!(order, [1, 3, 0]);
     }
 
     #[test]
@@ -140,7 +167,7 @@ mod tests {
         assert_eq!(engine.release(at(60)), None);
         assert_eq!(engine.release(at(80)), Some(0));
         engine.schedule(0, None);
-        assert_eq!(engine.serve(), Some(0), "being served is not interrupted");
-        assert!(!engine.has_ready() && engine.next_release() == Time::MAX);
+        assert_eq!(engine.serve(ALL), Some(0), "being served is not interrupted");
+        assert!(!engine.has_ready(ALL) && engine.next_release() == Time::MAX);
     }
 }

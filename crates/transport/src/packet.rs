@@ -1,5 +1,7 @@
 //! What travels between endpoints, whatever the transport.
 
+use incast_cc::Time;
+
 use crate::{message, stream};
 
 /// One packet of a connection. Headers are not built: the carrier knows their size.
@@ -7,8 +9,16 @@ use crate::{message, stream};
 pub struct Packet {
     /// The connection's index at the endpoint that will receive the packet.
     pub connection: u32,
+    /// When it was given to the sender's NIC, by the sender's clock: nanoseconds modulo 2^32.
+    pub sent_ns: u32,
     /// What it says.
     pub body: Body,
+}
+
+/// A time as packets carry it: nanoseconds modulo 2^32.
+#[expect(clippy::cast_possible_truncation, reason = "modulo 2^32")]
+pub const fn clock_ns(time: Time) -> u32 {
+    (time.as_ps() / 1_000) as u32
 }
 
 /// The kinds of packets.

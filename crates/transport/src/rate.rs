@@ -9,6 +9,7 @@ use incast_cc::{
     Pacing, Rate, RttSample, Sent, Span, Spurious, Time,
 };
 
+use crate::connection::Terms;
 use crate::rtt::RttMeasurement;
 use crate::signal::Replaced;
 
@@ -31,6 +32,8 @@ pub struct RateComputation<C> {
     sampler: Sampler,
     signal: Option<Replaced>,
     hop_count: u8,
+    weight: u32,
+    deadline: Option<Span>,
 }
 
 /// Delivery rates (Cheng et al., draft-cheng-iccrg-delivery-rate-estimation): what a sender must
@@ -132,8 +135,8 @@ pub struct Report<'a> {
 }
 
 impl<C: CongestionControl> RateComputation<C> {
-    /// An algorithm that has just started, at `now`; `hop_count` links lead to the peer.
-    pub(crate) fn new(control: C, now: Time, signal: Option<Replaced>, hop_count: u8) -> Self {
+    /// An algorithm that has just started, at `now`.
+    pub(crate) fn new(control: C, now: Time, signal: Option<Replaced>, terms: &Terms) -> Self {
         let limits = control.limits();
         Self {
             control,
@@ -152,7 +155,9 @@ impl<C: CongestionControl> RateComputation<C> {
                 app_limited_until: None,
             },
             signal,
-            hop_count,
+            hop_count: terms.path.hop_count,
+            weight: terms.weight,
+            deadline: terms.deadline,
         }
     }
 
@@ -178,7 +183,10 @@ impl<C: CongestionControl> RateComputation<C> {
 
     /// The application posted a message.
     pub fn on_demand(&mut self, now: Time, size: Option<Bytes>) {
-        self.control.on_demand(&Demand::new(now, size));
+        let mut demand = Demand::new(now, size);
+        demand.weight = self.weight;
+        demand.deadline = self.deadline.map(|deadline| now + deadline);
+        self.control.on_demand(&demand);
         self.limits = self.control.limits();
     }
 
@@ -356,6 +364,24 @@ impl Sampler {
             app_limited: then.app_limited,
         })
     }
+}
+
+/// The rate that bursts are spaced by: as fast as can be before the RTT is known. [`None`] where ACKs
+/// clock them, unless `unpaced_percent` of window over RTT paces them all the same.
+pub(super) fn spacing(limits: &Limits, srtt: Span, unpaced_percent: Option<u32>) -> Option<Rate> {
+    let gain_percent = match limits.pacing {
+        Pacing::Rate(rate) => return Some(rate),
+        Pacing::Window { gain_percent } => gain_percent,
+        Pacing::Unpaced => unpaced_percent?,
+    };
+    let rate = pacing_rate(limits, srtt);
+    Some(if rate.is_zero() { Rate::MAX } else { rate * u64::from(gain_percent) / 100 })
+}
+
+/// How far apart the algorithm wants the packets of a burst to start, after one of `payload`.
+pub(super) fn gap(limits: &Limits, payload: Bytes, line_rate: Rate) -> Span {
+    let rate = limits.burst.rate;
+    if rate < line_rate { rate.time_for(payload) } else { Span::ZERO }
 }
 
 /// An algorithm's rate, or its window over the RTT; zero before the RTT is known.

@@ -222,7 +222,8 @@ impl World {
         let mut earlier = |at: Option<Time>| next = next.into_iter().chain(at).min();
         for host in &mut self.hosts {
             earlier(host.endpoint.next_timer(self.now));
-            let waits = host.endpoint.has_data() || host.endpoint.has_reply(self.now);
+            let waits =
+                host.endpoint.has_data(u8::MAX) || host.endpoint.has_reply(self.now, u8::MAX);
             earlier(waits.then_some(host.nic_free));
         }
         next
@@ -234,7 +235,9 @@ impl World {
             let sender = |host: &Host| host.endpoint.sender(connection).is_none_or(Sender::is_idle);
             self.hosts.iter().all(sender)
         };
-        let quiet = |host: &Host| !host.endpoint.has_data() && !host.endpoint.has_reply(Time::MAX);
+        let quiet = |host: &Host| {
+            !host.endpoint.has_data(u8::MAX) && !host.endpoint.has_reply(Time::MAX, u8::MAX)
+        };
         self.flying.is_empty()
             && [WRITE, REQUEST, ANSWER].into_iter().all(idle)
             && self.hosts.iter().all(quiet)

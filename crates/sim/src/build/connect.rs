@@ -78,10 +78,11 @@ fn open(
         TransportKind::Stream => Transport::Stream,
     };
     let mut add = |host: u32, role, peer, peer_index| {
-        let terms = Terms { transport, path: ways.path(host, peer) };
+        let path = ways.path(host, peer);
+        let terms = Terms { transport, path, ..Terms::default() };
         let host = &mut net.hosts[host as usize];
         host.endpoint.open_on(terms, role, peer_index);
-        host.add_socket(Socket { flow, peer, data, class: 0 });
+        host.add_socket(Socket { flow, peer, data });
     };
     add(a, role_a, b, at_b);
     add(b, role_b, a, at_a);

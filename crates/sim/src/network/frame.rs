@@ -63,7 +63,7 @@ impl Frame {
     }
 
     pub(crate) fn pfc(class: u8, pause: bool) -> Self {
-        let packet = Packet { connection: 0, body: Body::Notification };
+        let packet = Packet { connection: 0, sent_ns: 0, body: Body::Notification };
         let flags = if pause { PAUSE } else { RESUME };
         Self { destination: 0, wire: PFC_FRAME_BYTES, class, flags, packet }
     }

@@ -20,8 +20,6 @@ pub(crate) struct Socket {
     pub(crate) peer: u32,
     /// Whether it carries the flow's payload rather than requests for it.
     pub(crate) data: bool,
-    /// The traffic class of its data.
-    pub(crate) class: u8,
 }
 
 /// What an application posts, and when.
@@ -54,8 +52,6 @@ pub(crate) struct Delivery {
 pub(crate) struct WireFormat {
     pub(crate) header: u16,
     pub(crate) ack: u16,
-    /// The class that ACKs travel in; absent, that of the data that they answer.
-    pub(crate) ack_class: Option<u8>,
     /// Whether data makes room for the stamps of switches (INT).
     pub(crate) telemetry: bool,
 }
@@ -68,10 +64,6 @@ pub(crate) struct Host {
     incoming: u32,
     wire: WireFormat,
     pub(crate) sockets: Vec<Socket>,
-    /// One bit for each class of its sockets' data. The endpoint has one line for all data, and one for
-    /// all replies: a pause of one of the classes holds the line.
-    data_classes: u8,
-    reply_classes: u8,
     pub(crate) metrics: Vec<SocketMetrics>,
     /// In the order of time.
     posts: Vec<Post>,
@@ -117,8 +109,6 @@ impl Host {
             incoming,
             wire,
             sockets: Vec::new(),
-            data_classes: 0,
-            reply_classes: wire.ack_class.map_or(0, |class| 1 << class),
             metrics: Vec::new(),
             posts: Vec::new(),
             next_post: 0,
@@ -132,10 +122,6 @@ impl Host {
     }
 
     pub(crate) fn add_socket(&mut self, socket: Socket) {
-        self.data_classes |= 1 << socket.class;
-        if self.wire.ack_class.is_none() {
-            self.reply_classes |= 1 << socket.class;
-        }
         self.sockets.push(socket);
         self.metrics.push(SocketMetrics::default());
     }
@@ -202,9 +188,10 @@ impl Host {
             self.trace.packet(now, 0, &frame, PacketEvent::Sent);
             self.nic.transmit(now, frame, stamps, links, calendar);
         }
-        let data = self.endpoint.has_data() && !self.nic.is_any_paused(self.data_classes);
-        let reply = self.endpoint.has_reply(now) && !self.nic.is_any_paused(self.reply_classes);
-        if (data || reply) && !self.nic.is_free(now) {
+        let open = self.nic.open_classes();
+        if !self.nic.is_free(now)
+            && (self.endpoint.has_data(open) || self.endpoint.has_reply(now, open))
+        {
             self.nic.wait(calendar);
         }
         self.set_timer(now, calendar);
@@ -212,26 +199,21 @@ impl Host {
 
     #[inline]
     fn next_frame(&mut self, now: Time) -> Option<(Frame, Stamps)> {
-        let wire = &self.wire;
-        if !self.nic.is_any_paused(self.reply_classes)
-            && let Some(Outgoing { connection, packet, hops }) = self.endpoint.poll_reply(now)
-        {
-            let socket = &self.sockets[connection as usize];
-            let class = wire.ack_class.unwrap_or(socket.class);
-            let mut frame = Frame::new(socket.peer, wire.ack, class, packet);
+        let (wire, open) = (&self.wire, self.nic.open_classes());
+        if let Some(reply) = self.endpoint.poll_reply(now, open) {
+            let Outgoing { connection, class, packet, hops, .. } = reply;
+            let destination = self.sockets[connection as usize].peer;
+            let mut frame = Frame::new(destination, wire.ack, class, packet);
             if !hops.is_empty() {
                 frame.stamp();
             }
             return Some((frame, hops.into()));
         }
-        if self.nic.is_any_paused(self.data_classes) {
-            return None;
-        }
-        let Outgoing { connection, packet, .. } = self.endpoint.poll_data(now)?;
-        let socket = &self.sockets[connection as usize];
+        let Outgoing { connection, class, packet, .. } = self.endpoint.poll_data(now, open)?;
+        let destination = self.sockets[connection as usize].peer;
         #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the MTU")]
         let bytes = wire.header + packet.payload() as u16;
-        let mut frame = Frame::new(socket.peer, bytes, socket.class, packet);
+        let mut frame = Frame::new(destination, bytes, class, packet);
         if wire.telemetry {
             frame.stamp();
         }

@@ -64,12 +64,6 @@ impl Transmitter {
         self.paused & 1 << class != 0
     }
 
-    /// Whether one of the classes, a bit each, is paused.
-    #[inline]
-    pub(crate) fn is_any_paused(&self, classes: u8) -> bool {
-        self.paused & classes != 0
-    }
-
     /// The classes that may send.
     #[inline]
     pub(crate) fn open_classes(&self) -> u8 {

@@ -3,12 +3,15 @@
 use std::collections::VecDeque;
 
 use incast_cc::parts::Pacer;
-use incast_cc::{Bytes, CongestionControl, LossCause, Pacing, Rate, Span, Time};
+use incast_cc::{Bytes, CongestionControl, LossCause, Rate, Span, Time};
 
 use super::packet::{Ack, Data, Nack, PacketSet};
+use crate::backlog::{Backlog, Piece};
 use crate::config::Config;
-use crate::connection::{ENDLESS, Sample};
-use crate::rate::{Completion, RateComputation, Report, Transmission};
+use crate::connection::Sample;
+use crate::halves::Next;
+use crate::packet::Body;
+use crate::rate::{Completion, RateComputation, Report, Transmission, gap, pacing_rate, spacing};
 use crate::rtt::{BurstSize, RttMeasurement};
 
 /// Packets that one connection may have sent beyond the oldest that is unacknowledged: bounds the
@@ -21,9 +24,7 @@ pub struct Sender<C> {
     rate: RateComputation<C>,
     rtt: RttMeasurement,
     pacer: Pacer,
-    messages: VecDeque<Message>,
-    /// Payload posted in all; [`None`] once a message has no end.
-    posted: Option<Bytes>,
+    messages: Backlog,
     next_sequence: u64,
     /// The burst that the NIC is being given.
     burst: Option<Burst>,
@@ -45,12 +46,6 @@ pub struct Sender<C> {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Message {
-    remaining: u64,
-    read: u64,
-}
-
-#[derive(Clone, Copy, Debug)]
 struct Burst {
     segment: u64,
     /// What is left of it.
@@ -60,6 +55,8 @@ struct Burst {
     bytes: u32,
     ends_message: bool,
     read: u64,
+    /// Its first packet is the first of a message that was posted then.
+    begins: Option<Time>,
     next_at: Time,
     /// From the start of one packet to the next; nothing at line rate.
     gap: Span,
@@ -113,8 +110,7 @@ impl<C: CongestionControl> Sender<C> {
             rate,
             rtt: RttMeasurement::new(config),
             pacer: Pacer::default(),
-            messages: VecDeque::new(),
-            posted: Some(Bytes::ZERO),
+            messages: Backlog::new(),
             next_sequence: 0,
             burst: None,
             segments: VecDeque::new(),
@@ -140,7 +136,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The rate that segments leave at: the algorithm's, or its window over the RTT.
     pub fn pacing_rate(&self) -> Rate {
-        crate::rate::pacing_rate(self.rate.limits(), self.rtt.srtt())
+        pacing_rate(self.rate.limits(), self.rtt.srtt())
     }
 
     /// Packets sent again.
@@ -154,11 +150,9 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     pub(crate) fn post(&mut self, now: Time, bytes: u64, read: u64) {
-        let size = if bytes == ENDLESS { None } else { Some(Bytes::new(bytes)) };
-        self.posted = self.posted.zip(size).map(|(posted, size)| posted + size);
         self.note_drained();
+        let size = self.messages.post(now, bytes, read);
         self.rate.on_demand(now, size);
-        self.messages.push_back(Message { remaining: bytes, read });
     }
 
     /// Tells the rate computation engine if the application has left room, before that changes.
@@ -170,8 +164,9 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Whether the window, and not the pacer, holds the next segment back.
     fn is_window_limited(&self, now: Time, config: &Config) -> bool {
-        let held = |message| !self.rate.admits(self.segment_bytes(message, config));
-        self.messages.front().is_some_and(held) && self.pacer.send_time(self.pace()) <= now
+        !self.messages.is_empty()
+            && !self.rate.admits(self.segment_bytes(config))
+            && self.pacer.send_time(self.pace()) <= now
     }
 
     /// When the next packet may leave; [`None`] while there is none, or none is allowed.
@@ -185,8 +180,8 @@ impl<C: CongestionControl> Sender<C> {
             // What has arrived of incomplete segments is in flight by the books and can exceed a window
             // that a loss has reduced: where no answer is due that could end this, nothing is in flight.
             self.rate.admits(self.resend_bytes(first, config)) || !self.awaits_answer()
-        } else if let Some(message) = self.messages.front() {
-            let bytes = self.segment_bytes(message, config);
+        } else if !self.messages.is_empty() {
+            let bytes = self.segment_bytes(config);
             let oldest = self.segments.front().map_or(self.next_sequence, |segment| segment.first);
             self.next_sequence - oldest < MAX_PACKETS_AHEAD && self.rate.admits(bytes)
         } else {
@@ -196,9 +191,9 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// The payload of the next segment: what the message has left, within a segment and a burst.
-    fn segment_bytes(&self, message: &Message, config: &Config) -> Bytes {
+    fn segment_bytes(&self, config: &Config) -> Bytes {
         let burst = self.rate.limits().burst.bytes.max(config.payload);
-        Bytes::new(message.remaining).min(config.segment).min(burst)
+        Bytes::new(self.messages.remaining()).min(config.segment).min(burst)
     }
 
     /// The payload of what is to be sent again of a segment.
@@ -210,14 +205,7 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     fn pace(&self) -> Rate {
-        match self.rate.limits().pacing {
-            Pacing::Rate(rate) => rate,
-            Pacing::Unpaced => Rate::MAX,
-            Pacing::Window { gain_percent } => {
-                let rate = self.pacing_rate();
-                if rate.is_zero() { Rate::MAX } else { rate * u64::from(gain_percent) / 100 }
-            }
-        }
+        spacing(self.rate.limits(), self.rtt.srtt(), None).unwrap_or(Rate::MAX)
     }
 
     /// The send time has come: the pacing engine gives the NIC the next segment, or what is to be
@@ -235,17 +223,10 @@ impl<C: CongestionControl> Sender<C> {
 
     #[expect(clippy::cast_possible_truncation, reason = "Config::check bounds the segment")]
     fn cut_segment(&mut self, now: Time, config: &Config) -> Burst {
-        let message = self.messages.front().copied();
-        let message = message.unwrap_or_else(|| unreachable!("send_time allowed a segment"));
-        let bytes = self.segment_bytes(&message, config).get() as u32;
-        let message = &mut self.messages[0];
-        if message.remaining != ENDLESS {
-            message.remaining -= u64::from(bytes);
-        }
-        let (ends_message, read) = (message.remaining == 0, message.read);
-        if ends_message {
-            self.messages.pop_front();
-        }
+        let most = self.segment_bytes(config).get() as u32;
+        let piece = self.messages.cut(most);
+        let Piece { bytes, ends_message, read, begins } =
+            piece.unwrap_or_else(|| unreachable!("send_time allowed a segment"));
         let count = u64::from(bytes).div_ceil(config.payload.get()).max(1) as u8;
         let first = self.next_sequence;
         self.next_sequence += u64::from(count);
@@ -282,8 +263,9 @@ impl<C: CongestionControl> Sender<C> {
             bytes,
             ends_message,
             read,
+            begins,
             next_at: now,
-            gap: self.gap(config),
+            gap: gap(self.rate.limits(), config.payload, config.line_rate),
         }
     }
 
@@ -315,25 +297,15 @@ impl<C: CongestionControl> Sender<C> {
             bytes: segment.bytes,
             ends_message: segment.ends_message,
             read: segment.read,
+            begins: None,
             next_at: now,
-            gap: self.gap(config),
+            gap: gap(self.rate.limits(), config.payload, config.line_rate),
         }
     }
 
-    /// How far apart the algorithm wants the packets of a burst to start: all but the last are full.
-    fn gap(&self, config: &Config) -> Span {
-        let rate = self.rate.limits().burst.rate;
-        if rate < config.line_rate { rate.time_for(config.payload) } else { Span::ZERO }
-    }
-
-    /// The next packet of the burst, and when the one after it may leave; [`None`] when the burst was
-    /// acknowledged in the meantime.
+    /// The next packet of the burst; [`None`] when the burst was acknowledged in the meantime.
     #[inline]
-    pub(crate) fn next_packet(
-        &mut self,
-        now: Time,
-        config: &Config,
-    ) -> Option<(Data, Option<Time>)> {
+    pub(crate) fn next_packet(&mut self, now: Time, config: &Config) -> Option<Next> {
         let burst = self.burst.as_mut()?;
         let index = burst.packets.lowest()?;
         burst.packets.remove(index);
@@ -356,14 +328,21 @@ impl<C: CongestionControl> Sender<C> {
             read: burst.read,
         };
         burst.next_at = now + burst.gap;
+        let mut next = Next {
+            body: Body::Data(data),
+            queued_at: now, // the NIC takes it now
+            begins: burst.begins.take(),
+            then: Some(burst.next_at),
+        };
         if !ack_request {
-            return Some((data, Some(burst.next_at)));
+            return Some(next);
         }
+        next.then = None;
         if !self.awaits_answer() {
             self.silent_since = now;
         }
         self.burst = None;
-        Some((data, None))
+        Some(next)
     }
 
     /// A segment is complete. Returns its sample and how many messages are now acknowledged.
@@ -408,7 +387,7 @@ impl<C: CongestionControl> Sender<C> {
             ce_bytes: Bytes::new(u64::from(ack.ce_bytes)),
             sample,
             in_recovery: self.damaged > 0 && !self.timed_out,
-            posted: self.posted,
+            posted: self.messages.posted(),
             window_limited,
             one_way: None,
             nic_backlog: Bytes::ZERO,

@@ -8,6 +8,7 @@ use super::config::{Config, EcnEcho};
 use super::packet::{Ack, Block, SACK_BLOCKS, Segment};
 use super::ranges::Ranges;
 use crate::connection::Delivered;
+use crate::packet::clock_ns;
 
 /// What has arrived of one stream.
 #[derive(Clone, Debug, Default)]
@@ -79,9 +80,7 @@ impl Receiver {
             self.ece = true;
             self.ce_bytes = self.ce_bytes.saturating_add(segment.payload);
         }
-        #[expect(clippy::cast_possible_truncation, reason = "the field wraps, as documented")]
-        let arrived_ns = now.since(Time::ZERO).as_ns() as u32;
-        self.arrived_ns = arrived_ns;
+        self.arrived_ns = clock_ns(now);
         let in_order = segment.sequence == self.next && self.ahead.is_empty();
         if in_order {
             self.next = segment.end();

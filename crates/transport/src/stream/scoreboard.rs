@@ -226,6 +226,7 @@ impl Scoreboard {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Terms;
     use crate::rate::RateComputation;
     use incast_cc::line_rate::LineRate;
     use incast_cc::{Algorithm, Flow, Rate, Time};
@@ -238,7 +239,12 @@ mod tests {
     impl Sending {
         fn of(segments: u64) -> Self {
             let flow = Flow::new(Bytes::new(PAYLOAD), Rate::from_gbps(10));
-            let rate = RateComputation::new(LineRate::default().start(&flow), Time::ZERO, None, 0);
+            let rate = RateComputation::new(
+                LineRate::default().start(&flow),
+                Time::ZERO,
+                None,
+                &Terms::default(),
+            );
             let mut sending = Self(Scoreboard::default(), rate);
             (0..segments).for_each(|number| sending.send(number));
             sending

@@ -5,15 +5,17 @@ mod answer;
 use std::collections::VecDeque;
 
 use incast_cc::parts::Pacer;
-use incast_cc::{Bytes, CongestionControl, LossCause, Pacing, Rate, Span, Time};
+use incast_cc::{Bytes, CongestionControl, LossCause, Rate, Span, Time};
 
 use super::config::EcnEcho;
 use super::packet::Segment;
 use super::recovery::{Credits, Episode, Rack, Reduction, Repair};
 use super::scoreboard::{Fate, Record, Scoreboard};
+use crate::backlog::{Backlog, Piece};
 use crate::config::Config;
-use crate::connection::ENDLESS;
-use crate::rate::{RateComputation, Transmission, pacing_rate};
+use crate::halves::Next;
+use crate::packet::Body;
+use crate::rate::{RateComputation, Transmission, gap, pacing_rate, spacing};
 use crate::rtt::RttMeasurement;
 
 /// Duplicate ACKs, or segments beyond a gap, that tell of a loss (RFC 5681, RFC 8985).
@@ -29,9 +31,7 @@ pub struct Sender<C> {
     rate: RateComputation<C>,
     rtt: RttMeasurement,
     pacer: Pacer,
-    messages: VecDeque<Message>,
-    /// Payload posted in all; [`None`] once a message has no end.
-    posted: Option<Bytes>,
+    messages: Backlog,
     opening: Opening,
     /// The next byte that has not been sent.
     next: u64,
@@ -40,8 +40,8 @@ pub struct Sender<C> {
     /// Where the receiver's window ends.
     window_end: u64,
     board: Scoreboard,
-    /// Given to the NIC, which has not sent it yet, with where it ends in transmission order.
-    outbox: VecDeque<(Segment, Bytes)>,
+    /// Given to the NIC, which has not sent it yet.
+    outbox: VecDeque<Queued>,
     queued: u64,
     /// When the next of them may leave.
     next_at: Time,
@@ -75,10 +75,15 @@ pub struct Sender<C> {
     full_segment: Span,
 }
 
+/// A segment in the NIC's queue.
 #[derive(Clone, Copy, Debug)]
-struct Message {
-    remaining: u64,
-    read: u64,
+struct Queued {
+    segment: Segment,
+    /// Where it ends in transmission order.
+    end: Bytes,
+    since: Time,
+    /// It is the first of a message that was posted then.
+    begins: Option<Time>,
 }
 
 /// Whether the peer has agreed to the connection.
@@ -109,8 +114,7 @@ impl<C: CongestionControl> Sender<C> {
             rate,
             rtt: RttMeasurement::new(config),
             pacer: Pacer::default(),
-            messages: VecDeque::new(),
-            posted: Some(Bytes::ZERO),
+            messages: Backlog::new(),
             opening: if config.stream.handshake { Opening::No } else { Opening::Done },
             next: 0,
             acknowledged: 0,
@@ -170,11 +174,9 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     pub(crate) fn post(&mut self, now: Time, bytes: u64, read: u64, config: &Config) {
-        let size = if bytes == ENDLESS { None } else { Some(Bytes::new(bytes)) };
-        self.posted = self.posted.zip(size).map(|(posted, size)| posted + size);
         self.note_drained();
+        let size = self.messages.post(now, bytes, read);
         self.rate.on_demand(now, size);
-        self.messages.push_back(Message { remaining: bytes, read });
         if self.opening == Opening::No {
             self.ask(now, 0);
         }
@@ -194,7 +196,7 @@ impl<C: CongestionControl> Sender<C> {
             cwr: false,
             opens: true,
         };
-        self.outbox.push_back((segment, Bytes::ZERO));
+        self.outbox.push_back(Queued { segment, end: Bytes::ZERO, since: now, begins: None });
     }
 
     /// The peer has agreed. The exchange gives the first RTT, unless it is unclear which question was
@@ -222,14 +224,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The rate that bursts are spaced by; [`None`] where ACKs clock them.
     fn pace(&self, config: &Config) -> Option<Rate> {
-        let gain_percent = match self.rate.limits().pacing {
-            Pacing::Rate(rate) => return Some(rate),
-            Pacing::Window { gain_percent } => gain_percent,
-            Pacing::Unpaced => config.stream.pace_windows_percent?,
-        };
-        let rate = self.pacing_rate();
-        let known = !rate.is_zero();
-        Some(if known { rate * u64::from(gain_percent) / 100 } else { Rate::MAX })
+        spacing(self.rate.limits(), self.rtt.srtt(), config.stream.pace_windows_percent)
     }
 
     /// The payload of the burst that may be given to the NIC now, or at its time if it is paced.
@@ -255,11 +250,13 @@ impl<C: CongestionControl> Sender<C> {
         if let Some(record) = self.board.first_lost() {
             return Bytes::new(u64::from(record.payload));
         }
-        let Some(message) = self.messages.front() else { return Bytes::ZERO };
+        if self.messages.is_empty() {
+            return Bytes::ZERO;
+        }
         let segment = config.stream.largest_segment();
         let limits = self.rate.limits();
         let burst = config.stream.tso.min(limits.burst.bytes).min(limits.cwnd / BURSTS_PER_WINDOW);
-        let bytes = message.remaining.min(whole(burst.get(), segment).max(segment));
+        let bytes = self.messages.remaining().min(whole(burst.get(), segment).max(segment));
         let room = self.room(config);
         // A segment is not cut to fit: that would be the silly window syndrome.
         Bytes::new(if bytes <= room { bytes } else { whole(room, segment) })
@@ -308,15 +305,8 @@ impl<C: CongestionControl> Sender<C> {
 
     #[expect(clippy::cast_possible_truncation, reason = "at most an MSS")]
     fn send_new(&mut self, now: Time, most: u64, config: &Config) -> u64 {
-        let Some(message) = self.messages.front_mut() else { return most };
-        let payload = message.remaining.min(most) as u32;
-        if message.remaining != ENDLESS {
-            message.remaining -= u64::from(payload);
-        }
-        let (ends_message, read) = (message.remaining == 0, message.read);
-        if ends_message {
-            self.messages.pop_front();
-        }
+        let Some(piece) = self.messages.cut(most as u32) else { return most };
+        let Piece { bytes: payload, ends_message, read, begins } = piece;
         let app_limited = self.messages.is_empty();
         let sent = self.rate.on_sent(now, Bytes::new(u64::from(payload)), false, app_limited);
         let record = Record {
@@ -332,7 +322,7 @@ impl<C: CongestionControl> Sender<C> {
         self.next = record.end();
         self.board.push(record);
         let cwr = std::mem::take(&mut self.cwr);
-        self.enqueue(&record, config.stream.ect, cwr);
+        self.enqueue(&record, config.stream.ect, cwr, begins);
         u64::from(payload)
     }
 
@@ -350,10 +340,10 @@ impl<C: CongestionControl> Sender<C> {
         self.retransmissions += 1;
         // RFC 3168, section 6.1.5, forbids marks on retransmissions; RFC 8257 wants them.
         let ect = config.stream.ect && config.stream.echo == EcnEcho::Exact;
-        self.enqueue(record, ect, false);
+        self.enqueue(record, ect, false, None);
     }
 
-    fn enqueue(&mut self, record: &Record, ect: bool, cwr: bool) {
+    fn enqueue(&mut self, record: &Record, ect: bool, cwr: bool, begins: Option<Time>) {
         self.queued += u64::from(record.payload);
         self.reduction.on_sent(u64::from(record.payload));
         let segment = Segment {
@@ -365,16 +355,13 @@ impl<C: CongestionControl> Sender<C> {
             cwr,
             opens: false,
         };
-        self.outbox.push_back((segment, record.sent.end));
+        let Transmission { end, sent_at, .. } = record.sent;
+        self.outbox.push_back(Queued { segment, end, since: sent_at, begins });
     }
 
-    /// The next segment for the wire, and when the one after it may leave; [`None`] ends the burst.
-    pub(crate) fn next_packet(
-        &mut self,
-        now: Time,
-        config: &Config,
-    ) -> Option<(Segment, Option<Time>)> {
-        let (segment, end) = self.outbox.pop_front()?;
+    /// The next segment for the wire; [`None`] ends the burst.
+    pub(crate) fn next_packet(&mut self, now: Time, config: &Config) -> Option<Next> {
+        let Queued { segment, end, since, begins } = self.outbox.pop_front()?;
         self.left = self.left.max(end);
         // RFC 6298, 5.1: starts the timer if it is not running. The first segment starts it anew.
         let oldest = self.board.oldest_flying().is_some_and(|(_, sent)| sent.end == end);
@@ -384,17 +371,17 @@ impl<C: CongestionControl> Sender<C> {
         self.probe_from = now;
         let was_full = self.queued >= config.stream.small_queue.get();
         self.queued -= u64::from(segment.payload);
-        let rate = self.rate.limits().burst.rate;
-        let gap = if rate < config.line_rate {
-            rate.time_for(Bytes::new(u64::from(segment.payload)))
-        } else {
-            Span::ZERO
-        };
-        self.next_at = now + gap;
+        let payload = Bytes::new(u64::from(segment.payload));
+        self.next_at = now + gap(self.rate.limits(), payload, config.line_rate);
         if was_full {
             self.fill(now, config); // the NIC's queue was what held data back
         }
-        Some((segment, (!self.outbox.is_empty()).then_some(self.next_at)))
+        Some(Next {
+            body: Body::Segment(segment),
+            queued_at: since,
+            begins,
+            then: (!self.outbox.is_empty()).then_some(self.next_at),
+        })
     }
 
     pub(crate) fn on_notification(&mut self, now: Time, config: &Config) {
@@ -520,7 +507,7 @@ impl<C: CongestionControl> Sender<C> {
     /// a copy that is in no books since what it copies is in flight.
     fn send_probe(&mut self, now: Time, config: &Config) {
         self.timer_from = now;
-        let next = self.messages.front().map_or(0, |message| message.remaining);
+        let next = self.messages.remaining();
         let segment = next.min(config.stream.largest_segment());
         let mut copied = None;
         if segment > 0 && segment <= self.room(config) {

@@ -150,7 +150,7 @@ impl Net {
                 self.send(from, &mut fate);
                 self.hear(from);
                 let end = &mut self.ends[from];
-                if end.has_data() || end.has_reply(self.now) {
+                if end.has_data(u8::MAX) || end.has_reply(self.now, u8::MAX) {
                     next = next.min(self.free_at[from].max(self.now));
                 }
                 next = next.min(end.next_timer(self.now).unwrap_or(Time::MAX));

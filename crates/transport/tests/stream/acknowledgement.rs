@@ -243,7 +243,7 @@ fn first(payload: u32) -> Packet {
         cwr: false,
         opens: payload == 0,
     };
-    Packet { connection: 0, body: Body::Segment(segment) }
+    Packet { connection: 0, sent_ns: 0, body: Body::Segment(segment) }
 }
 
 #[test]

@@ -228,7 +228,7 @@ fn a_notification_lets_out_what_its_answer_allows() {
     let mut net = net(config(), &Plain { on_notification, ..window(MSS) });
     net.write(3 * MSS);
     net.run(ns(10_000), |_| Fate::Arrives);
-    let packet = Packet { connection: 0, body: Body::Notification };
+    let packet = Packet { connection: 0, sent_ns: 0, body: Body::Notification };
     net.ends[0].handle(net.now, &packet, Report::default());
     net.run(ns(20_000), |_| Fate::Arrives);
     let times: Vec<_> = net.segments().map(|(at, _)| at).collect();

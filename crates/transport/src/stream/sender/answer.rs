@@ -5,6 +5,7 @@ use incast_cc::{Bytes, CongestionControl, LossCause, RttSample, Span, Time};
 use super::{DUPLICATE_THRESHOLD, Probe, Sender};
 use crate::config::Config;
 use crate::connection::Sample;
+use crate::packet::clock_ns;
 use crate::rate::{Completion, Report, Transmission};
 use crate::stream::config::EcnEcho;
 use crate::stream::packet::Ack;
@@ -283,11 +284,7 @@ impl<C: CongestionControl> Sender<C> {
         if self.newest.is_none_or(|newest| newest.end < sent.end) {
             self.newest = Some(sent);
         }
-        let one_way = {
-            #[expect(clippy::cast_possible_truncation, reason = "the field wraps, as documented")]
-            let sent_ns = sent.sent_at.since(Time::ZERO).as_ns() as u32;
-            Span::from_ns(u64::from(ack.arrived_ns.wrapping_sub(sent_ns)))
-        };
+        let one_way_ns = ack.arrived_ns.wrapping_sub(clock_ns(sent.sent_at));
         let completion = Completion {
             sent,
             identified: news.sent.is_some() && !news.anonymous,
@@ -295,9 +292,9 @@ impl<C: CongestionControl> Sender<C> {
             ce_bytes: Bytes::new(ce_bytes),
             sample,
             in_recovery: self.repair.is_recovery(),
-            posted: self.posted,
+            posted: self.messages.posted(),
             window_limited: news.window_limited,
-            one_way: sample.map(|_| one_way),
+            one_way: sample.map(|_| Span::from_ns(u64::from(one_way_ns))),
             nic_backlog: Bytes::new(nic_backlog),
             report,
         };

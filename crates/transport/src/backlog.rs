@@ -1,0 +1,108 @@
+//! What applications have posted and senders have not sent yet.
+
+use std::collections::VecDeque;
+
+use incast_cc::{Bytes, Time};
+
+use crate::connection::ENDLESS;
+
+/// The messages of one connection that are not sent as a whole, in their order.
+#[derive(Clone, Debug)]
+pub(crate) struct Backlog {
+    queue: VecDeque<Message>,
+    /// Payload posted in all; [`None`] once a message has no end.
+    posted: Option<Bytes>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Message {
+    remaining: u64,
+    read: u64,
+    /// When it was posted, until its first byte is cut off.
+    untouched_since: Option<Time>,
+}
+
+/// A part of a message, to be sent as one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Piece {
+    pub(crate) bytes: u32,
+    pub(crate) ends_message: bool,
+    /// Not zero: the message asks for so many bytes.
+    pub(crate) read: u64,
+    /// It is the first part of a message that was posted then.
+    pub(crate) begins: Option<Time>,
+}
+
+impl Backlog {
+    pub(crate) const fn new() -> Self {
+        Self { queue: VecDeque::new(), posted: Some(Bytes::ZERO) }
+    }
+
+    /// The application posts `bytes`, or [`ENDLESS`]; returns the size where there is one.
+    pub(crate) fn post(&mut self, now: Time, bytes: u64, read: u64) -> Option<Bytes> {
+        let size = (bytes != ENDLESS).then_some(Bytes::new(bytes));
+        self.posted = self.posted.zip(size).map(|(posted, size)| posted + size);
+        self.queue.push_back(Message { remaining: bytes, read, untouched_since: Some(now) });
+        size
+    }
+
+    /// Payload posted in all; [`None`] once a message has no end.
+    pub(crate) const fn posted(&self) -> Option<Bytes> {
+        self.posted
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// What the first message has left; zero where there is none.
+    pub(crate) fn remaining(&self) -> u64 {
+        self.queue.front().map_or(0, |message| message.remaining)
+    }
+
+    /// Cuts up to `most` bytes off the first message.
+    pub(crate) fn cut(&mut self, most: u32) -> Option<Piece> {
+        let message = self.queue.front_mut()?;
+        let bytes = u32::try_from(message.remaining).map_or(most, |remaining| remaining.min(most));
+        if message.remaining != ENDLESS {
+            message.remaining -= u64::from(bytes);
+        }
+        let (ends_message, read) = (message.remaining == 0, message.read);
+        let begins = message.untouched_since.take();
+        if ends_message {
+            self.queue.pop_front();
+        }
+        Some(Piece { bytes, ends_message, read, begins })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_cut_within_its_bounds_and_begins_once() {
+        let mut messages = Backlog::new();
+        let posted_at = Time::from_ps(7);
+        messages.post(posted_at, 2_500, 9);
+        messages.post(posted_at, 10, 0);
+        let cut = |messages: &mut Backlog| {
+            let piece = messages.cut(1_000).unwrap();
+            (piece.bytes, piece.begins.is_some(), piece.ends_message, piece.read)
+        };
+        assert_eq!(cut(&mut messages), (1_000, true, false, 9));
+        assert_eq!(cut(&mut messages), (1_000, false, false, 9));
+        assert_eq!(cut(&mut messages), (500, false, true, 9));
+        assert_eq!(cut(&mut messages), (10, true, true, 0));
+        assert!(messages.is_empty() && messages.cut(1_000).is_none());
+        assert_eq!(messages.posted(), Some(Bytes::new(2_510)));
+    }
+
+    #[test]
+    fn a_message_without_end_stays() {
+        let mut messages = Backlog::new();
+        assert_eq!(messages.post(Time::ZERO, ENDLESS, 0), None);
+        (0..10).for_each(|_| assert_eq!(messages.cut(64_000).unwrap().bytes, 64_000));
+        assert_eq!((messages.remaining(), messages.posted()), (ENDLESS, None));
+    }
+}
