@@ -20,6 +20,7 @@
 mod build;
 pub mod metrics;
 mod network;
+mod random;
 mod report;
 mod run;
 pub mod scenario;

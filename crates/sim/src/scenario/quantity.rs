@@ -85,3 +85,16 @@ quantities! {
     /// The factor of a dynamic threshold.
     alpha, optional_alpha: Fraction = Fraction::from_ratio(1, 1_024), Fraction::from_ratio(64, 1), "a number such as 0.125";
 }
+
+/// Several amounts of data.
+pub(super) fn sizes<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<Bytes>, D::Error> {
+    #[derive(serde::Deserialize)]
+    struct Size(#[serde(deserialize_with = "size")] Bytes);
+    let sizes: Vec<Size> = serde::Deserialize::deserialize(input)?;
+    let sizes: Vec<_> = sizes.into_iter().map(|Size(size)| size).collect();
+    if let Some(pair) = sizes.windows(2).find(|pair| pair[0] >= pair[1]) {
+        let message = format!("{} comes before {}; expected ascending sizes", pair[0], pair[1]);
+        return Err(D::Error::custom(message));
+    }
+    Ok(sizes)
+}

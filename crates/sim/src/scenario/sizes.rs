@@ -53,6 +53,14 @@ impl FlowSizes {
             Self::Known(sizes) => Ok(sizes.clone()),
         }
     }
+
+    /// The distribution, of a scenario whose files have been read.
+    pub(crate) fn known(&self) -> &Sizes {
+        match self {
+            Self::Known(sizes) => sizes,
+            Self::File { path, .. } => unreachable!("{path} was read with the scenario"),
+        }
+    }
 }
 
 impl<'de> Deserialize<'de> for FlowSizes {
