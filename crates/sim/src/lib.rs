@@ -20,6 +20,7 @@ mod build;
 pub mod metrics;
 mod network;
 mod report;
+mod routing;
 mod run;
 pub mod scenario;
 mod table;

@@ -6,6 +6,7 @@ use incast_cc::{Span, Time};
 
 use crate::build::{Built, Flow};
 use crate::metrics::Histogram;
+use crate::network::failure::Failures;
 use crate::network::frame::Frame;
 use incast_transport::Sender;
 
@@ -69,7 +70,7 @@ pub struct Summary {
     pub pfc_pauses: u64,
     /// Time that data was paused, added up over all links, measured.
     pub pfc_paused_us: f64,
-    /// Packets dropped, over the whole run.
+    /// Packets dropped, those that failures of links cost included, over the whole run.
     pub drops: u64,
     /// Packets marked (ECN), measured.
     pub ecn_marks: u64,
@@ -132,7 +133,7 @@ pub struct Books {
     pub delivered_packets: u64,
     /// Their bytes on the wire.
     pub delivered_bytes: u64,
-    /// At switches.
+    /// At switches, and on links that failed.
     pub dropped_packets: u64,
     /// Their bytes on the wire.
     pub dropped_bytes: u64,
@@ -181,13 +182,16 @@ fn books(built: &Built) -> Books {
     }
     let hosts = |count: fn(&crate::network::host::Host) -> u64| net.hosts.iter().map(count).sum();
     let ports = || net.switches.iter().flat_map(|switch| &switch.ports);
+    let lost = || net.failures().flat_map(Failures::lost);
     Books {
         sent_packets: hosts(|host| host.sent.packets),
         sent_bytes: hosts(|host| host.sent.bytes),
         delivered_packets: hosts(|host| host.received.packets),
         delivered_bytes: hosts(|host| host.received.bytes),
-        dropped_packets: ports().map(|port| port.counters.drops).sum(),
-        dropped_bytes: ports().map(|port| port.counters.dropped_bytes).sum(),
+        dropped_packets: ports().map(|port| port.counters.drops).sum::<u64>()
+            + lost().map(|count| count.packets).sum::<u64>(),
+        dropped_bytes: ports().map(|port| port.counters.dropped_bytes).sum::<u64>()
+            + lost().map(|count| count.bytes).sum::<u64>(),
         in_flight_packets: in_flight.packets,
         in_flight_bytes: in_flight.bytes,
     }
@@ -297,7 +301,8 @@ fn summary(
         queue_max_kb: kb(|queue| queue.max),
         pfc_pauses: queues.iter().map(|queue| queue.pauses).sum(),
         pfc_paused_us: transmitters().map(|t| t.counters.paused).sum::<Span>().as_us_f64(),
-        drops: queues.iter().map(|queue| queue.drops).sum(),
+        drops: queues.iter().map(|queue| queue.drops).sum::<u64>()
+            + net.failures().flat_map(Failures::lost).map(|count| count.packets).sum::<u64>(),
         ecn_marks: queues.iter().map(|queue| queue.marks).sum(),
         retransmissions: flows.iter().map(|flow| flow.retransmissions).sum(),
         jain_index: jain_index(&goodputs),

@@ -10,6 +10,7 @@ mod document;
 mod error;
 mod network;
 mod quantity;
+mod routing;
 mod scheme;
 mod switch;
 mod traffic;
@@ -23,7 +24,12 @@ use serde::Deserialize;
 
 pub use document::{Document, json_schema};
 pub use error::{Place, ScenarioError};
-pub use network::{Cable, Dumbbell, HostGroup, LeafSpine, Network, Star};
+pub(crate) use network::Tiers;
+pub use network::{
+    Cable, Clos, Dumbbell, FatTree, Graph, GraphLink, HostGroup, LeafSpine, Network, NodeGroup,
+    ParkingLot, Star, Uplink,
+};
+pub use routing::{LinkEvent, LinkState, Routing, RoutingKind, RoutingPath};
 pub use scheme::Scheme;
 pub use switch::{Pfc, Switch};
 pub use traffic::{Operation, Traffic};
@@ -42,6 +48,12 @@ pub struct Scenario {
     pub run: Run,
     /// Hosts, switches and links.
     pub network: Network,
+    /// Which way packets take where there are several.
+    #[serde(default)]
+    pub routing: Routing,
+    /// Links that fail, come back, or change their rate.
+    #[serde(default, rename = "event")]
+    pub events: Vec<LinkEvent>,
     /// All switches.
     #[serde(default)]
     pub switch: Switch,

@@ -28,7 +28,8 @@ pub(super) fn connect(net: &mut Net, flows: &mut [Flow], scheme: Scheme, ways: &
             let ends = open(net, number, from, to, scheme.transport, ways, data);
             if scheme.signal == Signal::Oracle {
                 let way = |a, b| if data { ways.way(a, b) } else { Way::default() };
-                oracle.ways[from.0 as usize].push(way(from.0, to.0));
+                let (from, to) = ((from.0, ends.0), (to.0, ends.1));
+                oracle.ways[from.0 as usize].push(way(from, to));
                 oracle.ways[to.0 as usize].push(Way::default());
             }
             ends
@@ -77,13 +78,13 @@ fn open(
         TransportKind::Message => Transport::Message,
         TransportKind::Stream => Transport::Stream,
     };
-    let mut add = |host: u32, role, peer, peer_index| {
-        let terms = Terms { transport, path: ways.path(host, peer) };
+    let mut add = |(host, index): (u32, u32), role, (peer, peer_index): (u32, u32)| {
+        let terms = Terms { transport, path: ways.path((host, index), (peer, peer_index)) };
         let host = &mut net.hosts[host as usize];
         host.endpoint.open_on(terms, role, peer_index);
         host.add_socket(Socket { flow, peer, data });
     };
-    add(a, role_a, b, at_b);
-    add(b, role_b, a, at_a);
+    add((a, at_a), role_a, (b, at_b));
+    add((b, at_b), role_b, (a, at_a));
     (at_a, at_b)
 }

@@ -138,6 +138,11 @@ impl SharedBuffer {
         ingress.paused && self.may_resume(port)
     }
 
+    /// The link of a port has failed: whoever was told to pause there has forgotten it.
+    pub(crate) fn forget_pause(&mut self, port: u16) {
+        self.ports[port as usize].paused = false;
+    }
+
     fn may_resume(&mut self, port: u16) -> bool {
         let Some(pfc) = self.config.pfc else { return false };
         let threshold = self.pfc_threshold(&pfc);

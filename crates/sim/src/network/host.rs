@@ -5,6 +5,7 @@ use incast_cc::{Rate, Time};
 use incast_transport::{Endpoint, Event, Operation, Outgoing, Report, Sender};
 
 use super::calendar::{Calendar, ComponentId};
+use super::failure::Failures;
 use super::frame::{ACK_CLASS, DATA_CLASS, Frame, Stamps};
 use super::link::Link;
 use super::port::Transmitter;
@@ -68,6 +69,7 @@ impl WireFormat {
 pub(crate) struct Host {
     pub(crate) endpoint: Endpoint,
     pub(crate) nic: Transmitter,
+    pub(crate) failures: Failures,
     timer: ComponentId,
     /// The link that leads here.
     incoming: u32,
@@ -114,6 +116,7 @@ impl Host {
         Self {
             endpoint,
             nic,
+            failures: Failures::default(),
             timer,
             incoming,
             wire,

@@ -1,6 +1,7 @@
 //! What types cannot say: names that must exist, sizes that must fit each other.
 
 pub(super) mod network;
+mod routing;
 mod switch;
 mod traffic;
 
@@ -12,7 +13,8 @@ use incast_transport::Config;
 use super::error::Fault;
 use super::{Scenario, Transport, TransportKind};
 use crate::build::topology;
-use network::check_network;
+use network::{check_names, check_network};
+use routing::check_routing;
 use switch::check_switch;
 use traffic::check_traffic;
 
@@ -20,7 +22,9 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Fault> {
     check_run(scenario)?;
     check_network(scenario)?;
     check_transport(scenario)?;
-    let net = topology(&scenario.network);
+    let net = topology(scenario);
+    check_names(&net)?;
+    check_routing(scenario, &net)?;
     check_switch(scenario, &net)?;
     check_traffic(scenario, &net)?;
     for name in scenario.cc.keys() {
