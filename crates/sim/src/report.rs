@@ -1,5 +1,6 @@
 //! What a run has measured: a summary, and tables.
 
+mod failures;
 mod tables;
 
 use incast_cc::{Span, Time};

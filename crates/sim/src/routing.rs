@@ -17,9 +17,12 @@ pub(crate) struct Routing {
     pub(crate) switches: Vec<Routes>,
     /// What a switch knows later: when, which switch, and its table; ascending in time.
     pub(crate) changes: Vec<(Time, u32, Table)>,
-    /// Given paths, by the sending and the receiving host.
-    pinned: BTreeMap<(u32, u32), Arc<[(u32, u16)]>>,
+    /// Given paths.
+    pinned: Pinned,
 }
+
+/// By the sending and the receiving host: switch and port of each hop.
+type Pinned = BTreeMap<(u32, u32), Arc<[(u32, u16)]>>;
 
 impl Routing {
     pub(crate) fn new(scenario: &Scenario, topology: &Topology, ports: &Ports, seed: u64) -> Self {
@@ -211,11 +214,7 @@ fn changes(
 
 /// The hops of each given path; the host's own port at the last switch needs none.
 #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the ports")]
-fn pinned(
-    scenario: &Scenario,
-    topology: &Topology,
-    ports: &Ports,
-) -> BTreeMap<(u32, u32), Arc<[(u32, u16)]>> {
+fn pinned(scenario: &Scenario, topology: &Topology, ports: &Ports) -> Pinned {
     let mut pinned = BTreeMap::new();
     for path in &scenario.routing.paths {
         let via: Vec<_> = path.via.iter().filter_map(|name| topology.node(name)).collect();
@@ -235,3 +234,6 @@ fn pinned(
     }
     pinned
 }
+
+#[cfg(test)]
+mod tests;

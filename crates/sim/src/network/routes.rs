@@ -157,6 +157,18 @@ impl Routes {
         self.pinned.insert((destination, connection), port);
     }
 
+    /// Another seed, or the same at all switches.
+    #[cfg(test)]
+    pub(crate) fn reseed(&mut self, seed: u64) {
+        self.seed = seed;
+    }
+
+    /// Edges, and different sets of ports towards them.
+    #[cfg(test)]
+    pub(crate) fn sizes(&self) -> (usize, usize) {
+        (self.table.towards.len(), self.table.sets.len())
+    }
+
     /// The ways have changed.
     pub(crate) fn replace(&mut self, table: Table) {
         self.table = table;

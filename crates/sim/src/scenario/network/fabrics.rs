@@ -97,7 +97,7 @@ impl Uplink {
     pub(crate) fn rate_above(&self, below: u32, each: Rate, links: u32) -> Rate {
         let factor = self.oversubscription.unwrap_or(Fraction::ONE);
         self.rate.unwrap_or_else(|| {
-            let incoming = u128::from(each.as_bps()) * u128::from(below) << Fraction::BITS;
+            let incoming = (u128::from(each.as_bps()) * u128::from(below)) << Fraction::BITS;
             let bps = incoming / (u128::from(links.max(1)) * u128::from(factor.bits().max(1)));
             Rate::from_bps(u64::try_from(bps).unwrap_or(u64::MAX))
         })
