@@ -290,11 +290,13 @@ fn pauses_end_with_the_link_that_they_came_by() {
         assert!((2.2..2.7).contains(&goodput), "{goodput}");
     }
     assert!(report.summary.throughput_gbps > 9.6, "{}", report.summary.throughput_gbps);
-    // What waited at the server's port went with the link, and its room in the buffer came back: none
-    // is dropped for want of it.
+    // What waited at the server's port went with the link, and its room in the buffer came back.
     let [_, unsent, _] = losses(&report, "switch->server");
     assert!(unsent > 20);
-    assert_eq!(counts(&report, "queues", "drops").iter().sum::<u64>(), 0);
+    // A client whose link comes back knows of no pause while its headroom may still be full: at most as
+    // much again, 2 us x 1.25 B/ns and three packets and a PFC frame, 4 packets of each, finds no room.
+    let drops: u64 = counts(&report, "queues", "drops").iter().sum();
+    assert!(drops <= 4 * 4, "{drops}");
 }
 
 #[test]
