@@ -22,6 +22,7 @@ pub mod metrics;
 mod network;
 mod random;
 mod report;
+mod routing;
 mod run;
 pub mod scenario;
 mod table;

@@ -182,6 +182,13 @@ impl SharedBuffer {
         ingress.paused && self.may_resume(index)
     }
 
+    /// The link of a port has failed: whoever was told to pause there has forgotten it.
+    pub(crate) fn forget_pauses(&mut self, port: u16) {
+        let classes = self.config.classes.len();
+        let ingress = self.ingress.chunks_mut(classes).nth(port as usize);
+        ingress.into_iter().flatten().for_each(|ingress| ingress.paused = false);
+    }
+
     fn may_resume(&mut self, index: usize) -> bool {
         let Some(pfc) = self.config.pfc else { return false };
         let threshold = self.pfc_threshold(&pfc);

@@ -17,7 +17,10 @@ pub(crate) struct Transmitter {
     pub(crate) link: u32,
     /// Scheduled for when the link is free, while something waits for that.
     pub(crate) component: ComponentId,
+    /// [`Time::MAX`] while the link is down.
     busy_until: Time,
+    /// When it would have been free had the link not failed.
+    busy_until_if_up: Time,
     /// One bit per class that the far end has paused.
     paused: u8,
     paused_since: Time,
@@ -47,6 +50,7 @@ impl Transmitter {
             link,
             component,
             busy_until: Time::ZERO,
+            busy_until_if_up: Time::ZERO,
             paused: 0,
             paused_since: Time::ZERO,
             start,
@@ -57,6 +61,26 @@ impl Transmitter {
     #[inline]
     pub(crate) fn is_free(&self, now: Time) -> bool {
         self.busy_until <= now
+    }
+
+    #[inline]
+    pub(crate) fn is_down(&self) -> bool {
+        self.busy_until == Time::MAX
+    }
+
+    /// The link has failed: nothing can be sent, and the far end no longer asks for a pause.
+    pub(crate) fn on_link_down(&mut self, now: Time) {
+        if self.paused != 0 {
+            self.counters.paused += now.since(self.paused_since.max(self.start));
+            self.paused = 0;
+        }
+        self.busy_until_if_up = std::mem::replace(&mut self.busy_until, Time::MAX);
+    }
+
+    /// The link is back. The port waits for the end of the packet that was cut off, so that packets
+    /// arrive in the order in which they are sent.
+    pub(crate) fn on_link_up(&mut self) {
+        self.busy_until = self.busy_until_if_up;
     }
 
     #[inline]

@@ -4,19 +4,22 @@ use incast_cc::Time;
 
 use super::buffer::{Admission, Arrival, SharedBuffer};
 use super::calendar::Calendar;
+use super::failure::Failures;
 use super::frame::{Frame, Stamps};
 use super::link::Link;
 use super::port::Port;
+use super::routes::Routes;
 use super::trace::{PacketEvent, Trace};
 
 #[derive(Debug)]
 pub(crate) struct Switch {
     pub(crate) ports: Vec<Port>,
-    /// The egress port for each host, by the host's number.
-    routes: Vec<u16>,
-    buffer: SharedBuffer,
+    pub(crate) routes: Routes,
+    pub(crate) failures: Failures,
+    pub(super) buffer: SharedBuffer,
     /// By class: marks packets that find more than so many bytes in their queue, themselves counted.
     ecn_thresholds: Box<[u64]>,
+    /// Something may be missing, or overtaken, before whatever comes this way.
     pub(crate) has_dropped: bool,
     start: Time,
     pub(crate) trace: Trace,
@@ -27,14 +30,23 @@ pub(crate) struct Switch {
 impl Switch {
     pub(crate) fn new(
         ports: Vec<Port>,
-        routes: Vec<u16>,
+        routes: Routes,
         buffer: SharedBuffer,
         ecn_thresholds: Box<[u64]>,
         start: Time,
         trace: Trace,
     ) -> Self {
-        let (has_dropped, series) = (false, Vec::new());
-        Self { ports, routes, buffer, ecn_thresholds, has_dropped, start, trace, series }
+        Self {
+            ports,
+            routes,
+            failures: Failures::default(),
+            buffer,
+            ecn_thresholds,
+            has_dropped: false,
+            start,
+            trace,
+            series: Vec::new(),
+        }
     }
 
     /// A frame has come in at `ingress`.
@@ -52,8 +64,13 @@ impl Switch {
             self.ports[ingress as usize].transmitter.on_pfc(now, &frame);
             return self.send(now, ingress, links, calendar);
         }
-        let egress = self.routes[frame.destination as usize];
+        let Some(egress) = self.routes.port(&frame) else {
+            return self.on_stranded(now, ingress, &frame);
+        };
         let port = &mut self.ports[egress as usize];
+        if port.transmitter.is_down() {
+            return self.on_unsent(now, egress, &frame);
+        }
         let (wire, class) = (u64::from(frame.wire), frame.class);
         let (queued, leaving) = (port.queued_bytes(class), port.leaving_bytes(now));
         let (queue, all) = (queued + leaving, port.backlog_bytes() + leaving);
@@ -76,7 +93,7 @@ impl Switch {
         }
         if self.has_dropped {
             // What was dropped left a gap before all of its connection that comes this way later.
-            // (Packets of a connection have one path; with several, none would be quiet.)
+            // (Packets of a connection have one path; where they may have several, none is quiet.)
             frame.disquiet();
         }
         let port = &mut self.ports[egress as usize];
@@ -131,7 +148,7 @@ impl Switch {
     }
 
     #[inline]
-    fn release(
+    pub(super) fn release(
         &mut self,
         now: Time,
         frame: &Frame,
