@@ -11,7 +11,6 @@ import typer
 
 from incast import _core, experiment, imports, report, store
 from incast._core import IncastError, Scenario
-from incast.imports import FORMATS
 
 _USAGE = 2  # exit code of bad input
 _INTERRUPTED = 130  # exit code of Ctrl-C: 128 + SIGINT
@@ -152,8 +151,8 @@ def import_(
         list[str] | None,
         typer.Option(
             "--format",
-            metavar="|".join(FORMATS),
-            help="What a file is, if its text does not tell; once for each FILE, in their order.",
+            metavar="NAME",
+            help="What a FILE is, such as hpcc-flows, if its text does not tell; once for each of them.",
         ),
     ] = None,
     out: Annotated[

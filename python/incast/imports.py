@@ -2,20 +2,9 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
 
 from incast import _core
 from incast._core import ScenarioError
-
-FORMATS: Final = (
-    "hpcc-config",
-    "hpcc-topology",
-    "hpcc-flows",
-    "hpcc-trace",
-    "htsim-matrix",
-    "htsim-topology",
-)
-"""What a file may be; the list of `foreign::Kind`."""
 
 
 def write(

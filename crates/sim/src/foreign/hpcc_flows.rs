@@ -77,7 +77,8 @@ impl Flows {
                 && flow.start < last.start
             {
                 let reason = format!(
-                    "a start at {} after one at {} in line {}; sort the flows by their start, as HPCC's \
+                    "a start at {} after one at {} in line {}; sort the flows by their start, as \
+                     HPCC's \
                      simulator needs them",
                     flow.start, last.start, last.line
                 );

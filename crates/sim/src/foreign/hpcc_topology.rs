@@ -171,7 +171,8 @@ impl Topology {
         let parallel = self.links.iter().filter(parallel).count();
         if parallel > 0 {
             notes.push(format!(
-                "{file}: {parallel} of the links are parallel to another; HPCC's simulator routes over the last of \
+                "{file}: {parallel} of the links are parallel to another; HPCC's simulator routes \
+                 over the last of \
                  such links, here flows are spread over all"
             ));
         }

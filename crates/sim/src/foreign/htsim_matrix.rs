@@ -268,7 +268,8 @@ fn failure(line: &Line<'_>) -> Result<Failure, ForeignError> {
             "switch_type" if value.text == "AGG" => {}
             "switch_type" if ["TOR", "CORE"].contains(&value.text) => {
                 return Err(value.refused(format!(
-                    "a failure at a {} switch; htsim knows failures of the links up of AGG switches only",
+                    "a failure at a {} switch; htsim knows failures of the links up of AGG \
+                     switches only",
                     value.text
                 )));
             }

@@ -255,7 +255,8 @@ impl Tree {
             let (down_gbps, up_gbps) = (tier.down * tier.gbps, tier.up * above.gbps);
             if down_gbps != up_gbps * tier.oversubscribed {
                 let reason = format!(
-                    "tier {number} has {down_gbps} Gb/s down and {up_gbps} Gb/s up, which is not over-subscribed by \
+                    "tier {number} has {down_gbps} Gb/s down and {up_gbps} Gb/s up, which is not \
+                     over-subscribed by \
                      {}; change the radix, the speed or Oversubscribed",
                     tier.oversubscribed
                 );
@@ -297,13 +298,15 @@ impl Tree {
         let mut notes = Vec::new();
         if self.tiers.iter().any(|tier| tier.switch_ns > 0) {
             notes.push(format!(
-                "{file}: latencies of switches are in the delays of their links, half of them in each"
+                "{file}: latencies of switches are in the delays of their links, half of them in \
+                 each"
             ));
         }
         let queues = self.tiers.iter().any(|tier| tier.queue_up.or(tier.queue_down).is_some());
         if queues && self.queue().is_none() {
             notes.push(format!(
-                "{file}: Queue_Up and Queue_Down are ignored: they differ, and switch.queue_limit is one for all"
+                "{file}: Queue_Up and Queue_Down are ignored: they differ, and switch.queue_limit \
+                 is one for all"
             ));
         }
         notes

@@ -122,8 +122,10 @@ impl Matrix {
             };
             if seen_at != waits.from {
                 return fail(format!(
-                    "it starts at node {} when trigger {number} fires, which connection {} ({}->{}, line {}) does at \
-                     node {seen_at}; a host starts a flow only for what it has sent or received itself",
+                    "it starts at node {} when trigger {number} fires, which connection {} \
+                     ({}->{}, line {}) does at \
+                     node {seen_at}; a host starts a flow only for what it has sent or received \
+                     itself",
                     waits.from,
                     cause.id,
                     cause.connection.from,
@@ -133,7 +135,8 @@ impl Matrix {
             }
             if cause.what != what {
                 return fail(format!(
-                    "trigger {number} fires for connections that are sent and for others that are received; a flow \
+                    "trigger {number} fires for connections that are sent and for others that are \
+                     received; a flow \
                      waits for one or the other"
                 ));
             }
@@ -142,7 +145,8 @@ impl Matrix {
         let all = match *kind {
             TriggerKind::Multishot if waiting.get(&number) != Some(&1) => {
                 return fail(format!(
-                    "trigger {number} in line {line} is multishot and starts one more flow each time; with several \
+                    "trigger {number} in line {line} is multishot and starts one more flow each \
+                     time; with several \
                      flows that wait for it a scenario cannot say which is next"
                 ));
             }
@@ -151,12 +155,14 @@ impl Matrix {
             TriggerKind::Barrier(1) => false,
             TriggerKind::Barrier(needed) if needed as usize > count => {
                 return fail(format!(
-                    "the barrier {number} in line {line} is passed at {needed}, but only {count} connections reach it"
+                    "the barrier {number} in line {line} is passed at {needed}, but only {count} \
+                     connections reach it"
                 ));
             }
             TriggerKind::Barrier(needed) => {
                 return fail(format!(
-                    "the barrier {number} in line {line} is passed by any {needed} of {count} connections; a flow waits \
+                    "the barrier {number} in line {line} is passed by any {needed} of {count} \
+                     connections; a flow waits \
                      for one of them or for all"
                 ));
             }

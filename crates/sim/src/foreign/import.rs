@@ -174,7 +174,8 @@ fn estimated_duration(graph: &Graph, flows: &[Flow]) -> Result<Span, ForeignErro
     let duration = Span::from_ms(whole + 1);
     if duration > Span::from_secs(1_000) {
         let message = format!(
-            "the flows need more than 1000 s, the longest run, at the rates of their hosts: {duration}"
+            "the flows need more than 1000 s, the longest run, at the rates of their hosts: \
+             {duration}"
         );
         return Err(ForeignError::Together(message));
     }

@@ -291,7 +291,8 @@ fn queues_of_htsim_are_taken_over_where_they_are_equal() {
 
 #[test]
 fn a_chain_of_flows_is_waited_for() {
-    let matrix = "Nodes 2\nConnections 2\nTriggers 1\n0->1 start 0 size 12500000 recv_done_trigger 1\n\
+    let matrix = "Nodes 2\nConnections 2\nTriggers 1\n0->1 start 0 size 12500000 recv_done_trigger \
+                  1\n\
                   1->0 id 1 trigger 1 size 12500000\ntrigger id 1 oneshot\n";
     let (scenario, _) = import(&[("two.cm", matrix)]);
     // One after the other: 2 ms, doubled, and one more.

@@ -26,9 +26,12 @@ pub(super) fn detect(sources: &[Source<'_>]) -> Result<Vec<Kind>, ForeignError> 
     let found = sources.iter().zip(kinds).map(|(source, kind)| {
         kind.ok_or_else(|| {
             let name = source.name;
-            if HpccFct::parse(name, source.text).is_ok() || HpccPfc::parse(name, source.text).is_ok() {
+            if HpccFct::parse(name, source.text).is_ok()
+                || HpccPfc::parse(name, source.text).is_ok()
+            {
                 return ForeignError::Together(format!(
-                    "{name}: results of HPCC's simulator, of which no scenario is made; leave them out"
+                    "{name}: results of HPCC's simulator, of which no scenario is made; leave them \
+                     out"
                 ));
             }
             let names: Vec<_> = Kind::NAMES.iter().map(|(name, _)| *name).collect();

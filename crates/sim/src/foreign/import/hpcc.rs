@@ -109,7 +109,8 @@ fn classes(flows: &[Flow], notes: &mut Vec<String>) -> Vec<(String, bool, String
         return vec![];
     }
     notes.push(
-        "queues of priority groups take turns by packets there, here by bytes (DWRR); group 0 goes before all".into(),
+        "queues of priority groups take turns by packets there, here by bytes (DWRR); group 0 goes \
+         before all".into(),
     );
     let shared = groups.iter().filter(|&&group| group > 0);
     let class = |&group: &u32| (class_name(group), group > 0, format!("priority group {group}"));
@@ -148,7 +149,8 @@ fn configure(
     draft.tables.push(("switch.pfc", pfc));
     if !config.flag(used.take("USE_DYNAMIC_PFC_THRESHOLD"), true) {
         draft.notes.push(format!(
-            "{file}: USE_DYNAMIC_PFC_THRESHOLD 0 is ignored: the switches of HPCC's simulator are dynamic all the same"
+            "{file}: USE_DYNAMIC_PFC_THRESHOLD 0 is ignored: the switches of HPCC's simulator are \
+             dynamic all the same"
         ));
     }
     draft.tables.push(("transport", transport(config, &scheme, &mut used)));

@@ -122,12 +122,14 @@ impl Scheme {
             7 => (take.timely(file, &mut notes), 8),
             8 => (take.dctcp(), 0),
             10 => {
-                let reason = "CC_MODE 10 is HPCC-PINT, whose sampled telemetry is not modelled here; 3 is HPCC with INT";
+                let reason = "CC_MODE 10 is HPCC-PINT, whose sampled telemetry is not modelled \
+                              here; 3 is HPCC with INT";
                 return Err(refused(file, line, reason));
             }
             _ => {
                 let reason = format!(
-                    "CC_MODE {mode} is not known; expected 1 (DCQCN), 3 (HPCC), 7 (TIMELY) or 8 (DCTCP)"
+                    "CC_MODE {mode} is not known; expected 1 (DCQCN), 3 (HPCC), 7 (TIMELY) or 8 \
+                     (DCTCP)"
                 );
                 return Err(refused(file, line, reason));
             }

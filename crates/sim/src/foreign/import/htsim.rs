@@ -11,7 +11,8 @@ use crate::foreign::{Format, HtsimMatrix, HtsimTopology};
 
 pub(super) fn draft(known: &BTreeMap<Kind, Source<'_>>) -> Result<Draft, ForeignError> {
     let source = known.get(&Kind::HtsimMatrix).ok_or_else(|| {
-        let message = "a topology without flows; give a connection matrix (.cm) as well, or name the topology in \
+        let message = "a topology without flows; give a connection matrix (.cm) as well, or name \
+                       the topology in \
                        [network.file] of a scenario of your own";
         ForeignError::Together(message.into())
     })?;
@@ -38,7 +39,8 @@ pub(super) fn draft(known: &BTreeMap<Kind, Source<'_>>) -> Result<Draft, Foreign
     }
     notes.extend(graph.notes.iter().cloned());
     notes.push(
-        "htsim's protocol, packet size, queues and end time are on its command line: transport, switch and the \
+        "htsim's protocol, packet size, queues and end time are on its command line: transport, \
+         switch and the \
          scheme are this project's until changed"
             .into(),
     );
@@ -52,7 +54,11 @@ pub(super) fn draft(known: &BTreeMap<Kind, Source<'_>>) -> Result<Draft, Foreign
             ));
         };
         if tree.tiers.last().is_some_and(|top| top.bundle > 1) {
-            return fail("one link of a bundle fails in htsim; here a link fails with all that are parallel to it".into());
+            return fail(
+                "one link of a bundle fails in htsim; here a link fails with all that are \
+                         parallel to it"
+                    .into(),
+            );
         }
         failures.push((Span::ZERO, link, format!("{}:{}", source.name, failure.line)));
     }
@@ -97,7 +103,8 @@ fn default_tree(
 ) -> Result<HtsimTopology, ForeignError> {
     let tree = HtsimTopology::fat_tree(matrix.nodes.into()).ok_or_else(|| {
         let message = format!(
-            "{} has {} nodes, which is no fat-tree (k^3/4 for an even k: 2, 16, 54, 128, ...); give its topology \
+            "{} has {} nodes, which is no fat-tree (k^3/4 for an even k: 2, 16, 54, 128, ...); \
+             give its topology \
              file (.topo) as well",
             source.name, matrix.nodes
         );
