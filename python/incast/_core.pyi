@@ -192,9 +192,9 @@ def import_files(
 ) -> tuple[str, list[tuple[str, str]], list[str]]:
     """Makes a scenario from files of HPCC's simulator or of htsim, each a name and a text.
 
-    `formats` says what each file is, in their order; without, their texts do. Returns the scenario as
-    TOML, files to be stored beside it (name and text), and notes on what was not taken over. Raises
-    `ScenarioError`.
+    `formats` says what each file is, in their order; without, their texts do. Returns the scenario
+    as TOML, files to be stored beside it (name and text), and notes on what was not taken over.
+    Raises `ScenarioError`.
     """
 
 def schema() -> str:

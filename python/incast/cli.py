@@ -144,7 +144,7 @@ def import_(
         list[Path],
         typer.Argument(
             metavar="FILE...",
-            help="Configuration, topology, flows and trace of HPCC's simulator, or htsim's .cm and .topo.",
+            help="HPCC's configuration, topology, flows and trace, or htsim's .cm and .topo.",
         ),
     ],
     formats: Annotated[
@@ -152,12 +152,12 @@ def import_(
         typer.Option(
             "--format",
             metavar="NAME",
-            help="What a FILE is, such as hpcc-flows, if its text does not tell; once for each of them.",
+            help="What a FILE is, such as hpcc-flows, if its text does not tell; once for each.",
         ),
     ] = None,
-    out: Annotated[
-        Path, typer.Option(metavar="FILE", help="Where to write the scenario.")
-    ] = Path("scenario.toml"),
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Where to write the scenario.")] = Path(
+        "scenario.toml"
+    ),
     force: Annotated[bool, typer.Option("--force", help="Overwrite what is there.")] = False,
 ) -> None:
     """Make a scenario from files of another simulator, and say what was not taken over."""

@@ -26,14 +26,11 @@ def write(
             planned.append((path, text))
     for path, _ in planned:
         if path.resolve() in sources:
-            raise ScenarioError(f"{path} is one of the files that are read; name another with --out")
+            raise ScenarioError(f"{path} is one of the files that are read; choose another --out")
         if path.exists() and not force:
-            raise ScenarioError(f"{path} is there already; name another with --out, or take --force")
+            raise ScenarioError(f"{path} is there already; choose another --out, or take --force")
     for path, text in planned:
-        try:
-            path.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise ScenarioError(f"cannot write {path}: {error.strerror}") from error
+        _write(path, text)
     return [path for path, _ in planned], notes
 
 
@@ -44,3 +41,10 @@ def _read(file: Path) -> str:
         raise ScenarioError(f"cannot read {file}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise ScenarioError(f"cannot read {file}: not a text in UTF-8") from error
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ScenarioError(f"cannot write {path}: {error.strerror}") from error

@@ -347,7 +347,12 @@ impl Seen {
         let place = KEYS.iter().position(|&known| known == name);
         let place = place.ok_or_else(|| key.unexpected(format!("one of {}", KEYS.join(", "))))?;
         // Every product of two such numbers and a number of hosts fits into 64 bits.
-        let most = if name.starts_with("queue") { u64::MAX } else { 1_000_000_000 };
+        let most = match name {
+            "queue_up" | "queue_down" => u64::MAX,
+            // A link has its own latency and those of two switches, and at most a second.
+            "downlink_latency_ns" | "switch_latency_ns" => 300_000_000,
+            _ => 1_000_000_000,
+        };
         if number > most {
             return Err(value.unexpected(format!("a number up to {most}")));
         }

@@ -114,6 +114,15 @@ fn the_run_is_that_of_the_configuration() {
 }
 
 #[test]
+fn a_failure_after_the_end_is_noted() {
+    // 2 s and 500 ms are the end of the run.
+    let (scenario, imported) = with("LINK_DOWN 5000 4 5", "LINK_DOWN 500000 4 5");
+    assert!(scenario.get("event").is_none());
+    let note = "LINK_DOWN at 2.5s comes after the end at 2.5s";
+    assert!(imported.notes.iter().any(|known| known.contains(note)), "{:?}", imported.notes);
+}
+
+#[test]
 fn switches_are_those_of_the_configuration() {
     let (scenario, imported) = import(&HPCC);
     assert_eq!(text(&scenario, "switch/buffer").parse(), Ok(Bytes::new(8 << 20)));

@@ -7,6 +7,7 @@ mod errors_htsim;
 mod hpcc;
 mod htsim;
 mod import;
+mod mutations;
 
 use incast_cc::Bytes;
 use incast_sim::foreign::{self, Flow, Options};

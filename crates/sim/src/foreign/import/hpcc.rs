@@ -166,8 +166,13 @@ fn configure(
             );
             return Err(refused(file, line, reason));
         }
-        let source = "LINK_DOWN counts from 2 s".to_owned();
-        draft.failures.push((at, ends.map(|node| topology.name(node)), source));
+        if at < draft.duration.0 {
+            let source = "LINK_DOWN counts from 2 s".to_owned();
+            draft.failures.push((at, ends.map(|node| topology.name(node)), source));
+        } else {
+            let end = draft.duration.0;
+            draft.notes.push(format!("{file}: LINK_DOWN at {at} comes after the end at {end}"));
+        }
     }
     used.take("ENABLE_TRACE");
     draft.parameters = scheme.parameters;
