@@ -15,6 +15,7 @@ mod hpcc_results;
 mod hpcc_topology;
 mod hpcc_trace;
 mod htsim_matrix;
+mod htsim_tier;
 mod htsim_topology;
 mod htsim_triggers;
 mod import;

@@ -139,7 +139,7 @@ impl Topology {
             let reason = format!("{kind} {node} of the {} nodes has no link", self.nodes);
             return Err(refused(file, 1, reason));
         }
-        let links = self.links.iter().map(|link| Link {
+        let links = self.routed().into_iter().map(|link| Link {
             ends: link.ends.map(|node| self.name(node)),
             rate: link.rate,
             delay: link.delay,
@@ -155,6 +155,18 @@ impl Topology {
         })
     }
 
+    /// The links that carry anything: the last one where several join two switches. In the file's order.
+    fn routed(&self) -> Vec<&Cable> {
+        let mut pairs = BTreeSet::new();
+        let last = |link: &&Cable| {
+            let [a, b] = link.ends;
+            pairs.insert((a.min(b), a.max(b)))
+        };
+        let mut routed: Vec<_> = self.links.iter().rev().filter(last).collect();
+        routed.reverse();
+        routed
+    }
+
     fn notes(&self, file: &str) -> Vec<String> {
         let mut notes = Vec::new();
         let lossy = self.links.iter().filter(|link| link.error_rate > 0.0).count();
@@ -163,17 +175,11 @@ impl Topology {
                 "{file}: the error rate of {lossy} of the links is ignored: links lose nothing here"
             ));
         }
-        let mut pairs = BTreeSet::new();
-        let parallel = |link: &&Cable| {
-            let [a, b] = link.ends;
-            !pairs.insert((a.min(b), a.max(b)))
-        };
-        let parallel = self.links.iter().filter(parallel).count();
+        let parallel = self.links.len() - self.routed().len();
         if parallel > 0 {
             notes.push(format!(
-                "{file}: {parallel} of the links are parallel to another; HPCC's simulator routes \
-                 over the last of \
-                 such links, here flows are spread over all"
+                "{file}: {parallel} of the links are left out: a later link joins the same switches, and HPCC's \
+                 simulator routes over the last one"
             ));
         }
         notes.extend(self.rest.map(|line| after_the_end(file, line, "link")));

@@ -3,6 +3,7 @@
 
 use incast_cc::{Rate, Span};
 
+use super::htsim_tier::{Seen, once};
 use super::text::{MOST, Word, ended, lines, refused};
 use super::{ForeignError, Graph, Link, Switch};
 
@@ -134,7 +135,8 @@ impl Tree {
     }
 
     /// As a graph. A switch's latency is that of every packet through it; links have it instead, half
-    /// of it each that ends there, so that every path has the latency that it had.
+    /// of it each that ends there, so that every path has the latency that it had. A bundle is one link
+    /// of their rates together.
     ///
     /// # Errors
     /// It does not add up.
@@ -143,7 +145,7 @@ impl Tree {
         let [low, middle] = [&self.tiers[0], &self.tiers[1]];
         let mut links = Vec::new();
         let mut link = |tier: usize, ends: [String; 2]| {
-            let (rate, delay) = (Rate::from_gbps(self.tiers[tier].gbps), self.delay(tier));
+            let (rate, delay) = (self.rate(tier), self.delay(tier));
             links.push(Link { ends, rate, delay });
         };
         for host in 0..self.nodes {
@@ -152,18 +154,14 @@ impl Tree {
         for tor in 0..pods * tors {
             for place in 0..aggregations {
                 let aggregation = tor / tors * aggregations + place;
-                for _ in 0..middle.bundle {
-                    link(1, [format!("tor{tor}"), format!("agg{aggregation}")]);
-                }
+                link(1, [format!("tor{tor}"), format!("agg{aggregation}")]);
             }
         }
         if let Some(top) = self.tiers.get(2) {
             for aggregation in 0..pods * aggregations {
                 for up in 0..middle.up / top.bundle {
                     let core = aggregation % aggregations + aggregations * up;
-                    for _ in 0..top.bundle {
-                        link(2, [format!("agg{aggregation}"), format!("core{core}")]);
-                    }
+                    link(2, [format!("agg{aggregation}"), format!("core{core}")]);
                 }
             }
         }
@@ -205,6 +203,18 @@ impl Tree {
         sizes.all(|size| size == Some(first)).then_some(first)
     }
 
+    /// Rate down from a tier to a switch or host below.
+    fn rate(&self, tier: usize) -> Rate {
+        Rate::from_gbps(self.tiers[tier].gbps) * self.tiers[tier].bundle
+    }
+
+    /// What a bundle up from an aggregation switch has left when one of its links fails; none if that
+    /// was all of it.
+    pub(super) fn with_one_less(&self) -> Option<Rate> {
+        let top = self.tiers.get(2).filter(|top| top.bundle > 1)?;
+        Some(Rate::from_gbps(top.gbps) * (top.bundle - 1))
+    }
+
     /// Delay of the links down from a tier.
     fn delay(&self, tier: usize) -> Span {
         let below = tier.checked_sub(1).map_or(0, |below| self.tiers[below].switch_ns);
@@ -242,6 +252,15 @@ impl Tree {
                 low.down
             );
             return fail(&low, reason);
+        }
+        let most = Rate::from_gbps(1_600);
+        let wide = (1..self.tiers.len()).find(|&tier| self.rate(tier) > most);
+        if let Some(tier) = wide {
+            let reason = format!(
+                "bundles of {} links of {} Gb/s are more than {most}, the most that one link has here",
+                self.tiers[tier].bundle, self.tiers[tier].gbps
+            );
+            return fail(&self.tiers[tier], reason);
         }
         let (pods, tors) = (nodes / pod, pod / low.down);
         let up = |tier: &Tier, above: &Tier, number: usize| {
@@ -302,6 +321,12 @@ impl Tree {
                  each"
             ));
         }
+        if self.tiers.iter().any(|tier| tier.bundle > 1) {
+            notes.push(format!(
+                "{file}: a bundle is one link of the rates of all of its links together: flows do not collide on one \
+                 of them"
+            ));
+        }
         let queues = self.tiers.iter().any(|tier| tier.queue_up.or(tier.queue_down).is_some());
         if queues && self.queue().is_none() {
             notes.push(format!(
@@ -311,95 +336,6 @@ impl Tree {
         }
         notes
     }
-}
-
-/// What a tier has said so far: values by key.
-#[derive(Clone, Copy)]
-struct Seen {
-    line: usize,
-    values: [Option<u64>; KEYS.len()],
-}
-
-const KEYS: [&str; 9] = [
-    "downlink_speed_gbps",
-    "downlink_latency_ns",
-    "radix_down",
-    "radix_up",
-    "switch_latency_ns",
-    "oversubscribed",
-    "bundle",
-    "queue_up",
-    "queue_down",
-];
-
-impl Seen {
-    const fn new(line: usize) -> Self {
-        Self { line, values: [None; KEYS.len()] }
-    }
-
-    fn set(
-        &mut self,
-        name: &str,
-        key: Word<'_>,
-        value: Word<'_>,
-        number: u64,
-    ) -> Result<(), ForeignError> {
-        let place = KEYS.iter().position(|&known| known == name);
-        let place = place.ok_or_else(|| key.unexpected(format!("one of {}", KEYS.join(", "))))?;
-        // Every product of two such numbers and a number of hosts fits into 64 bits.
-        let most = match name {
-            "queue_up" | "queue_down" => u64::MAX,
-            // A link has its own latency and those of two switches, and at most a second.
-            "downlink_latency_ns" | "switch_latency_ns" => 300_000_000,
-            _ => 1_000_000_000,
-        };
-        if number > most {
-            return Err(value.unexpected(format!("a number up to {most}")));
-        }
-        if number == 0 && name != "switch_latency_ns" {
-            return Err(value.unexpected("a number above zero"));
-        }
-        if name == "downlink_speed_gbps" && number > 1_600 {
-            return Err(value.unexpected("a speed of up to 1600 Gb/s"));
-        }
-        if name.starts_with("radix") && number > 100_000 {
-            return Err(value.unexpected("a radix of up to 100000"));
-        }
-        once(&mut self.values[place], key, number)
-    }
-
-    fn tier(&self, file: &str, number: usize, top: bool) -> Result<Tier, ForeignError> {
-        let get =
-            |key: &str| KEYS.iter().position(|&known| known == key).and_then(|at| self.values[at]);
-        let need = |key: &str| {
-            get(key).ok_or_else(|| {
-                refused(file, self.line, format!("tier {number} has no {key}; add it"))
-            })
-        };
-        if let (true, Some(_)) = (top, get("radix_up")) {
-            let reason = format!("tier {number} is the top and has no links up; take Radix_Up out");
-            return Err(refused(file, self.line, reason));
-        }
-        Ok(Tier {
-            gbps: need("downlink_speed_gbps")?,
-            link_ns: need("downlink_latency_ns")?,
-            switch_ns: get("switch_latency_ns").unwrap_or(0),
-            down: need("radix_down")?,
-            up: if top { 0 } else { need("radix_up")? },
-            oversubscribed: get("oversubscribed").unwrap_or(1),
-            bundle: get("bundle").unwrap_or(1),
-            queue_up: get("queue_up"),
-            queue_down: get("queue_down"),
-            line: self.line,
-        })
-    }
-}
-
-fn once(slot: &mut Option<u64>, key: Word<'_>, number: u64) -> Result<(), ForeignError> {
-    if slot.replace(number).is_some() {
-        return Err(key.refused(format!("{} is there twice", key.text)));
-    }
-    Ok(())
 }
 
 fn above_zero(value: Word<'_>, number: u64) -> Result<u64, ForeignError> {

@@ -10,6 +10,11 @@ fn topologies_of_htsim_that_do_not_add_up() {
         LEAF_SPINE,
         |text| foreign::graph(Format::Htsim, "t", text),
         &[
+            (
+                "bundle 2",
+                "bundle 17",
+                "t:16: bundles of 17 links of 100 Gb/s are more than 1.6Tbps, the most that one link has here",
+            ),
             ("Nodes 8\n", "", "t:21: found the end of the file; expected Nodes, which is missing"),
             ("Tiers 2", "Tiers 4", "t:3:7: found \"4\"; expected 2 or 3 tiers"),
             ("Tiers 2", "Tiers 3", "t:16: tier 1 has no radix_up; add it"),

@@ -16,7 +16,7 @@ fn ids_stay_in_the_names_of_hosts_and_switches() {
 #[test]
 fn links_have_the_rates_and_delays_of_their_lines() {
     let graph = foreign::graph(Format::Hpcc, "topology.txt", TOPOLOGY).unwrap();
-    assert_eq!(graph.links.len(), 7);
+    assert_eq!(graph.links.len(), 6);
     // 0.001ms, 1000ns and 1us are one delay.
     for link in &graph.links[..5] {
         assert_eq!((link.rate, link.delay), (Rate::from_gbps(25), Span::from_us(1)), "{link:?}");
@@ -29,12 +29,22 @@ fn links_have_the_rates_and_delays_of_their_lines() {
 }
 
 #[test]
-fn parallel_links_and_losses_are_noted() {
+fn parallel_links_but_the_last_and_losses_are_noted() {
     let lossy = TOPOLOGY.replacen("25Gbps 0.001ms 0", "25Gbps 0.001ms 0.01", 1);
     let graph = foreign::graph(Format::Hpcc, "topology.txt", &lossy).unwrap();
     assert_eq!(graph.notes.len(), 2, "{:?}", graph.notes);
     assert!(graph.notes[0].contains("error rate of 1 of the links"), "{:?}", graph.notes);
-    assert!(graph.notes[1].contains("1 of the links are parallel"), "{:?}", graph.notes);
+    assert!(graph.notes[1].contains("1 of the links are left out"), "{:?}", graph.notes);
+}
+
+#[test]
+fn the_last_of_parallel_links_is_the_one() {
+    let faster = TOPOLOGY.trim_end().to_owned() + "\n";
+    let faster = faster.replacen("7 2 7", "7 2 8", 1) + "5 4 400Gbps 3us 0\n";
+    let graph = foreign::graph(Format::Hpcc, "topology.txt", &faster).unwrap();
+    let last = graph.links.last().unwrap();
+    assert_eq!(graph.links.len(), 6);
+    assert_eq!((last.rate, last.delay), (Rate::from_gbps(400), Span::from_us(3)));
 }
 
 #[test]

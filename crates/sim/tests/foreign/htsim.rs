@@ -31,7 +31,10 @@ fn two_tiers_are_a_leaf_spine_with_bundles() {
     let links = links(&graph);
     assert_eq!((graph.hosts.len(), graph.switches.len()), (8, 3));
     assert_eq!(between(&links, "host", "tor").0, 8);
-    assert_eq!(between(&links, "tor", "agg").0, 4);
+    assert_eq!(between(&links, "tor", "agg").0, 2);
+    // Each is two links of 100 Gb/s.
+    let up = graph.links.last().unwrap();
+    assert_eq!((up.ends[1].as_str(), up.rate), ("agg0", Rate::from_gbps(200)));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use incast_cc::{Bytes, Span};
 use incast_sim::foreign::{self, Format, Imported, Kind, Options, Start};
 use toml::{Table, Value};
 
-use crate::{CHAIN, CONFIG, FLOWS, LEAF_SPINE, TOPOLOGY, TRACE};
+use crate::{CHAIN, CONFIG, FLOWS, LEAF_SPINE, THREE_TIERS, TOPOLOGY, TRACE};
 
 const HPCC: [(&str, &str); 4] = [
     ("mix/config.txt", CONFIG),
@@ -127,7 +127,7 @@ fn switches_are_those_of_the_configuration() {
     let (scenario, imported) = import(&HPCC);
     assert_eq!(text(&scenario, "switch/buffer").parse(), Ok(Bytes::new(8 << 20)));
     assert_eq!(at(&scenario, "switch/telemetry"), &true.into());
-    // Five ports of 25 Gb/s against four of 100 Gb/s.
+    // Five ports of 25 Gb/s against two of 100 Gb/s.
     let aqm = |key: &str| at(&scenario, &format!("switch/aqm/{key}")).clone();
     assert_eq!(
         (aqm("kind"), aqm("min"), aqm("max")),
@@ -283,6 +283,22 @@ fn triggers_and_failures_of_htsim_are_taken_over() {
     // cores 1 and 3.
     assert_eq!(at(&scenario, "event/0/link").as_array().unwrap(), &["agg3".into(), "core3".into()]);
     assert_eq!(at(&scenario, "network/graph/hosts/0/count"), &16.into());
+}
+
+#[test]
+fn one_link_less_of_a_bundle_is_a_lower_rate() {
+    let matrix = "Nodes 16\nConnections 1\nFailures 1\n0->9 start 0 size 1000\n\
+                  failure switch_type AGG switch_id 1 link_id 0\n";
+    // Two links of 100 Gb/s in place of one of 200.
+    let bundles = THREE_TIERS.replacen("Radix_Up 1\n", "Radix_Up 2\n", 1).replacen(
+        "speed_Gbps 200\nRadix_Down 4",
+        "speed_Gbps 100\nBundle 2\nRadix_Down 8",
+        1,
+    );
+    let (scenario, _) = import(&[("one.cm", matrix), ("three.topo", &bundles)]);
+    assert_eq!(at(&scenario, "event/0/link").as_array().unwrap(), &["agg1".into(), "core1".into()]);
+    assert_eq!(text(&scenario, "event/0/rate"), "100Gbps");
+    assert!(scenario["event"][0].get("state").is_none());
 }
 
 #[test]

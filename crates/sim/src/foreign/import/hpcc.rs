@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use incast_cc::{Rate, Span};
 
 use super::hpcc_scheme::{Scheme, Used};
-use super::write::{Draft, Setting, class_name};
+use super::write::{Draft, Event, Setting, class_name};
 use super::{ForeignError, Kind, Source, estimated_duration, warmup};
 use crate::foreign::hpcc_config::{Config, LinkDown};
 use crate::foreign::hpcc_topology::after_the_end;
@@ -168,7 +168,8 @@ fn configure(
         }
         if at < draft.duration.0 {
             let source = "LINK_DOWN counts from 2 s".to_owned();
-            draft.failures.push((at, ends.map(|node| topology.name(node)), source));
+            let link = ends.map(|node| topology.name(node));
+            draft.failures.push(Event { at, link, rate: None, source });
         } else {
             let end = draft.duration.0;
             draft.notes.push(format!("{file}: LINK_DOWN at {at} comes after the end at {end}"));

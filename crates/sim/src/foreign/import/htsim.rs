@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use incast_cc::{Bytes, Span};
 
-use super::write::{Draft, Setting};
+use super::write::{Draft, Event, Setting};
 use super::{ForeignError, Kind, Source, estimated_duration, warmup};
 use crate::foreign::text::refused;
 use crate::foreign::{Format, HtsimMatrix, HtsimTopology};
@@ -53,14 +53,8 @@ pub(super) fn draft(known: &BTreeMap<Kind, Source<'_>>) -> Result<Draft, Foreign
                 failure.switch, failure.link
             ));
         };
-        if tree.tiers.last().is_some_and(|top| top.bundle > 1) {
-            return fail(
-                "one link of a bundle fails in htsim; here a link fails with all that are \
-                         parallel to it"
-                    .into(),
-            );
-        }
-        failures.push((Span::ZERO, link, format!("{}:{}", source.name, failure.line)));
+        let source = format!("{}:{}", source.name, failure.line);
+        failures.push(Event { at: Span::ZERO, link, rate: tree.with_one_less(), source });
     }
     let mut tables = Vec::new();
     if let Some(queue) = tree.queue() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
 
-use incast_cc::Span;
+use incast_cc::{Rate, Span};
 
 use super::MOST_INLINE;
 use crate::foreign::{Flow, Format, Graph, Start};
@@ -33,6 +33,16 @@ impl Setting {
     }
 }
 
+/// A link that fails, or a part of it.
+#[derive(Clone, Debug)]
+pub(super) struct Event {
+    pub(super) at: Span,
+    pub(super) link: [String; 2],
+    /// What is left of it; none is nothing.
+    pub(super) rate: Option<Rate>,
+    pub(super) source: String,
+}
+
 /// A scenario before it is written.
 #[derive(Debug)]
 pub(super) struct Draft {
@@ -48,8 +58,7 @@ pub(super) struct Draft {
     pub(super) graph: Graph,
     /// And where it is from.
     pub(super) graph_source: String,
-    /// When which link fails, and where that is from.
-    pub(super) failures: Vec<(Span, [String; 2], String)>,
+    pub(super) failures: Vec<Event>,
     /// By table, such as `switch.pfc`; in this order.
     pub(super) tables: Vec<(&'static str, Vec<Setting>)>,
     /// From the lowest to the highest: the name, whether its neighbours share with it, where it is from.
@@ -141,12 +150,15 @@ impl Draft {
         out.line("]");
         let source = "flows are spread over paths of equal length by a hash, as there";
         out.table("routing", &[Setting::quoted("kind", "ecmp", source)]);
-        for (at, [a, b], source) in &self.failures {
+        for Event { at, link: [a, b], rate, source } in &self.failures {
             out.line("\n[[event]]");
             out.comment(source);
             out.line(format_args!("at = \"{at}\""));
             out.line(format_args!("link = [\"{a}\", \"{b}\"]"));
-            out.line("state = \"down\"");
+            match rate {
+                Some(rate) => out.line(format_args!("rate = \"{rate}\"")),
+                None => out.line("state = \"down\""),
+            }
         }
     }
 
