@@ -21,8 +21,9 @@ use crate::network::port::{Port, Transmitter};
 use crate::network::scheduler::Scheduler;
 use crate::network::switch::Switch;
 use crate::network::trace::{Trace, TraceConfig};
+use crate::network::watchdog::Watchdog;
 use crate::network::{Component, ComponentKind, Network as Net};
-use crate::scenario::{ResolvedClass, Scenario, Scheme};
+use crate::scenario::{ResolvedClass, Scenario, Scheme, WatchdogAction};
 use crate::topology::{Cable, Node, Topology};
 use connect::connect;
 pub(crate) use flows::Flow;
@@ -96,7 +97,7 @@ fn assemble(
 ) -> Net {
     use ComponentKind::{
         HostArrival, HostInterval, HostPort, HostStart, HostTimer, SwitchArrival, SwitchInterval,
-        SwitchPort,
+        SwitchPort, SwitchWatchdog,
     };
     let start = Time::ZERO + scenario.run.warmup;
     let classes = scenario.classes();
@@ -130,6 +131,7 @@ fn assemble(
     let mut switches = Vec::with_capacity(topology.switches.len());
     for ((switch, cables), routes) in ports.switches.iter().enumerate().zip(topology.routes()) {
         numbers.add(SwitchInterval, switch, 0, 0);
+        numbers.add(SwitchWatchdog, switch, 0, 0);
         let mut out = Vec::with_capacity(cables.len());
         for (port, cable) in cables.iter().enumerate() {
             let component = numbers.add(SwitchPort, switch, 0, port);
@@ -151,6 +153,7 @@ fn assemble(
             routes,
             buffer,
             thresholds.collect(),
+            watchdog(scenario),
             start,
             Trace::new(traces),
         ));
@@ -190,6 +193,12 @@ fn buffer_config(scenario: &Scenario, classes: &[ResolvedClass]) -> BufferConfig
     });
     let port_limit = switch.port_limit.map(Bytes::get);
     BufferConfig { total: switch.buffer.get(), classes: limits.collect(), port_limit, pfc }
+}
+
+fn watchdog(scenario: &Scenario) -> Option<Watchdog> {
+    let pfc = &scenario.switch.pfc;
+    let drops = pfc.watchdog.action == WatchdogAction::Drop;
+    pfc.enabled.then(|| Watchdog::new(pfc.watchdog.after, drops))
 }
 
 fn scheduler(scenario: &Scenario, classes: &[ResolvedClass]) -> Scheduler {

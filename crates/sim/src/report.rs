@@ -1,6 +1,7 @@
 //! What a run has measured: a summary, and tables.
 
 mod tables;
+mod watchdog;
 
 use incast_cc::{Span, Time};
 
@@ -11,7 +12,7 @@ use incast_transport::Sender;
 
 use crate::network::host::Count;
 use crate::network::link::Link;
-use crate::network::port::Port;
+use crate::network::port::{DropCause, Port};
 use crate::table::Table;
 
 /// The result of one run.
@@ -40,6 +41,8 @@ pub(crate) struct RunInfo {
     pub(crate) seed: u64,
     pub(crate) measured_from: Time,
     pub(crate) interval: Span,
+    /// The names of the traffic classes.
+    pub(crate) classes: Vec<String>,
     pub(crate) complete: bool,
 }
 
@@ -67,8 +70,12 @@ pub struct Summary {
     pub queue_max_kb: f64,
     /// PFC pauses that switches sent, measured.
     pub pfc_pauses: u64,
-    /// Time that data was paused, added up over all links, measured.
+    /// Time that one traffic class or more was paused, added up over all links, measured.
     pub pfc_paused_us: f64,
+    /// Classes of switch ports that PFC held too long, over the whole run.
+    pub pfc_watchdog_reports: u64,
+    /// Cycles of paused ports that wait for each other at the end of the run.
+    pub deadlocks: u64,
     /// Packets dropped, over the whole run.
     pub drops: u64,
     /// Packets marked (ECN), measured.
@@ -87,7 +94,7 @@ pub struct Summary {
 
 impl Summary {
     /// All figures by name, which ends in the unit, in the order of their declaration.
-    pub fn entries(&self) -> [(&'static str, Figure); 18] {
+    pub fn entries(&self) -> [(&'static str, Figure); 20] {
         use Figure::{Count, Number};
         [
             ("throughput_gbps", Number(self.throughput_gbps)),
@@ -101,6 +108,8 @@ impl Summary {
             ("queue_max_kb", Number(self.queue_max_kb)),
             ("pfc_pauses", Count(self.pfc_pauses)),
             ("pfc_paused_us", Number(self.pfc_paused_us)),
+            ("pfc_watchdog_reports", Count(self.pfc_watchdog_reports)),
+            ("deadlocks", Count(self.deadlocks)),
             ("drops", Count(self.drops)),
             ("ecn_marks", Count(self.ecn_marks)),
             ("retransmissions", Count(self.retransmissions)),
@@ -158,8 +167,17 @@ pub(crate) fn report(built: &mut Built, info: RunInfo) -> Report {
     let flows: Vec<_> =
         built.flows.iter().map(|flow| FlowResult::of(flow, built, measured)).collect();
     let rtt = all_rtts(built);
-    let summary = summary(built, &flows, &rtt, &queues);
-    let tables = tables::tables(built, &info, &flows, &rtt, &queues, measured);
+    let findings = watchdog::findings(built, &info.classes);
+    let summary = Summary {
+        deadlocks: findings.iter().map(|finding| u64::from(finding.is_dead_lock())).sum(),
+        pfc_watchdog_reports: findings
+            .iter()
+            .map(|finding| u64::from(!finding.is_dead_lock()))
+            .sum(),
+        ..summary(built, &flows, &rtt, &queues)
+    };
+    let mut tables = tables::tables(built, &info, &flows, &rtt, &queues, measured);
+    tables.push(watchdog::table(&findings));
     Report {
         scheme: info.scheme,
         seed: info.seed,
@@ -233,7 +251,7 @@ pub(crate) struct QueueResult {
     pub(crate) p95: f64,
     pub(crate) p99: f64,
     pub(crate) max: f64,
-    pub(crate) drops: u64,
+    pub(crate) drops: [u64; DropCause::COUNT],
     pub(crate) marks: u64,
     pub(crate) pauses: u64,
 }
@@ -253,7 +271,7 @@ fn queues(built: &mut Built) -> Vec<QueueResult> {
                 p95: lengths.quantile(0.95).unwrap_or(f64::NAN),
                 p99: lengths.quantile(0.99).unwrap_or(f64::NAN),
                 max: if lengths.total() > 0 { lengths.max() as f64 } else { f64::NAN },
-                drops: port.counters.all_drops(),
+                drops: port.counters.drops,
                 marks: port.counters.marks,
                 pauses: port.counters.pauses,
             }
@@ -296,8 +314,10 @@ fn summary(
         queue_p99_kb: kb(|queue| queue.p99),
         queue_max_kb: kb(|queue| queue.max),
         pfc_pauses: queues.iter().map(|queue| queue.pauses).sum(),
+        pfc_watchdog_reports: 0,
+        deadlocks: 0,
         pfc_paused_us: transmitters().map(|t| t.counters.paused).sum::<Span>().as_us_f64(),
-        drops: queues.iter().map(|queue| queue.drops).sum(),
+        drops: queues.iter().flat_map(|queue| queue.drops).sum(),
         ecn_marks: queues.iter().map(|queue| queue.marks).sum(),
         retransmissions: flows.iter().map(|flow| flow.retransmissions).sum(),
         jain_index: jain_index(&goodputs),

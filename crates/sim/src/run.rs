@@ -35,7 +35,7 @@ use crate::scenario::{Scenario, ScenarioError};
 /// # Ok::<(), incast_sim::scenario::ScenarioError>(())
 /// ```
 pub struct Simulation {
-    built: Built,
+    pub(crate) built: Built,
     end: Time,
     info: RunInfo,
 }
@@ -57,6 +57,7 @@ impl Simulation {
             seed,
             measured_from: Time::ZERO + scenario.run.warmup,
             interval: crate::build::interval(scenario),
+            classes: scenario.classes().into_iter().map(|class| class.name).collect(),
             complete: false,
         };
         let end = Time::ZERO + scenario.run.duration;

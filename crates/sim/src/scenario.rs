@@ -27,7 +27,7 @@ pub use document::{Document, json_schema};
 pub use error::{Place, ScenarioError};
 pub use network::{Cable, Dumbbell, HostGroup, LeafSpine, Network, Star};
 pub use scheme::Scheme;
-pub use switch::{Pfc, Switch};
+pub use switch::{Pfc, Switch, Watchdog, WatchdogAction};
 pub use traffic::{Operation, Traffic};
 pub use transport::{Ecn, Signal, SignalKind, Stream, StreamPreset, Transport, TransportKind};
 

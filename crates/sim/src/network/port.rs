@@ -9,6 +9,7 @@ use super::frame::{Frame, Stamps};
 use super::link::Link;
 use super::scheduler::Scheduler;
 use crate::metrics::Occupancy;
+use crate::scenario::MOST_CLASSES;
 
 /// Puts frames on one link, one after the other, and obeys PFC.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub(crate) struct Transmitter {
     /// One bit per class that the far end has paused.
     paused: u8,
     paused_since: Time,
+    /// By class.
+    class_paused_since: [Time; MOST_CLASSES],
     /// When measurement starts.
     start: Time,
     pub(crate) counters: LinkCounters,
@@ -49,6 +52,7 @@ impl Transmitter {
             busy_until: Time::ZERO,
             paused: 0,
             paused_since: Time::ZERO,
+            class_paused_since: [Time::ZERO; MOST_CLASSES],
             start,
             counters: LinkCounters::default(),
         }
@@ -76,6 +80,9 @@ impl Transmitter {
         if frame.is_pause() {
             if self.paused == 0 {
                 self.paused_since = now;
+            }
+            if self.paused & bit == 0 {
+                self.class_paused_since[frame.class as usize] = now;
             }
             self.paused |= bit;
         } else if self.paused & bit != 0 {
@@ -136,6 +143,10 @@ pub(crate) struct Port {
     backlog: u8,
     /// PFC frames go before all else.
     pfc: VecDeque<Frame>,
+    /// One bit per class that the watchdog has found held in this pause of it.
+    overdue: u8,
+    /// One bit per class whose packets the watchdog drops until its pause ends.
+    pub(crate) discarded: u8,
     pub(crate) occupancy: Occupancy,
     pub(crate) counters: PortCounters,
 }
@@ -147,6 +158,8 @@ struct Queue {
     /// Of those of the packets that have them.
     stamps: VecDeque<Stamps>,
     bytes: u64,
+    /// Since when it is not empty.
+    waiting_since: Time,
 }
 
 /// A packet in a queue, and where it came in.
@@ -219,6 +232,8 @@ impl Port {
             last_left: (Time::ZERO, 0),
             backlog: 0,
             pfc: VecDeque::new(),
+            overdue: 0,
+            discarded: 0,
             occupancy: Occupancy::new(start),
             counters: PortCounters::default(),
         }
@@ -260,6 +275,9 @@ impl Port {
         if frame.is_stamped() {
             queue.stamps.push_back(stamps);
         }
+        if queue.bytes == 0 {
+            queue.waiting_since = now;
+        }
         queue.packets.push_back(Queued { frame, ingress });
         queue.bytes += u64::from(frame.wire);
         self.bytes += u64::from(frame.wire);
@@ -291,7 +309,7 @@ impl Port {
 
     /// Takes out the first packet of a class.
     #[inline]
-    fn pop(&mut self, now: Time, class: u8) -> Option<(Queued, Stamps)> {
+    pub(crate) fn pop(&mut self, now: Time, class: u8) -> Option<(Queued, Stamps)> {
         let queue = &mut self.queues[class as usize];
         let queued = queue.packets.pop_front()?;
         let wire = u64::from(queued.frame.wire);
@@ -326,9 +344,40 @@ impl Port {
         self.backlog & self.transmitter.open_classes() != 0 || !self.pfc.is_empty()
     }
 
+    /// The far end says stop or go on.
+    pub(crate) fn on_pfc(&mut self, now: Time, frame: &Frame) {
+        self.transmitter.on_pfc(now, frame);
+        let open = self.transmitter.open_classes();
+        self.overdue &= !open;
+        self.discarded &= !open;
+    }
+
+    /// The classes that have packets and are paused, and since when both holds.
+    pub(crate) fn held(&self) -> impl Iterator<Item = (u8, Time)> {
+        let held = self.backlog & self.transmitter.paused;
+        let since = &self.transmitter.class_paused_since;
+        (0..)
+            .zip(&self.queues)
+            .zip(since)
+            .filter(move |((class, _), _)| held & 1 << class != 0)
+            .map(|((class, queue), &paused)| (class, paused.max(queue.waiting_since)))
+    }
+
+    /// Notes that a class was found held too long; returns whether that is news in this pause.
+    pub(crate) fn note_overdue(&mut self, class: u8) -> bool {
+        let news = self.overdue & 1 << class == 0;
+        self.overdue |= 1 << class;
+        news
+    }
+
     /// What is in the queues, for the books.
     pub(crate) fn queued(&self) -> impl Iterator<Item = &Frame> {
         self.queues.iter().flat_map(|queue| &queue.packets).map(|queued| &queued.frame)
+    }
+
+    /// What waits in one class.
+    pub(crate) fn waiting(&self, class: u8) -> impl Iterator<Item = &Queued> {
+        self.queues[class as usize].packets.iter()
     }
 }
 

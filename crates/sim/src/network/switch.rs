@@ -1,22 +1,24 @@
 //! An output-queued switch with a shared buffer.
 
-use incast_cc::Time;
+use incast_cc::{Span, Time};
 
 use super::buffer::{Admission, Arrival, SharedBuffer};
 use super::calendar::Calendar;
 use super::frame::{Frame, Stamps};
 use super::link::Link;
-use super::port::Port;
+use super::port::{DropCause, Port};
 use super::trace::{PacketEvent, Trace};
+use super::watchdog::{Held, Watchdog};
 
 #[derive(Debug)]
 pub(crate) struct Switch {
     pub(crate) ports: Vec<Port>,
     /// The egress port for each host, by the host's number.
     routes: Vec<u16>,
-    buffer: SharedBuffer,
+    pub(crate) buffer: SharedBuffer,
     /// By class: marks packets that find more than so many bytes in their queue, themselves counted.
     ecn_thresholds: Box<[u64]>,
+    pub(crate) watchdog: Option<Watchdog>,
     pub(crate) has_dropped: bool,
     start: Time,
     pub(crate) trace: Trace,
@@ -30,11 +32,18 @@ impl Switch {
         routes: Vec<u16>,
         buffer: SharedBuffer,
         ecn_thresholds: Box<[u64]>,
+        watchdog: Option<Watchdog>,
         start: Time,
         trace: Trace,
     ) -> Self {
         let (has_dropped, series) = (false, Vec::new());
-        Self { ports, routes, buffer, ecn_thresholds, has_dropped, start, trace, series }
+        Self { ports, routes, buffer, ecn_thresholds, watchdog, has_dropped, start, trace, series }
+    }
+
+    /// Sends what is for a host by another port.
+    #[cfg(test)]
+    pub(crate) fn set_route(&mut self, host: usize, egress: u16) {
+        self.routes[host] = egress;
     }
 
     /// A frame has come in at `ingress`.
@@ -49,7 +58,7 @@ impl Switch {
         calendar: &mut Calendar,
     ) {
         if frame.is_pfc() {
-            self.ports[ingress as usize].transmitter.on_pfc(now, &frame);
+            self.ports[ingress as usize].on_pfc(now, &frame);
             return self.send(now, ingress, links, calendar);
         }
         let egress = self.routes[frame.destination as usize];
@@ -57,13 +66,11 @@ impl Switch {
         let (wire, class) = (u64::from(frame.wire), frame.class);
         let (queued, leaving) = (port.queued_bytes(class), port.leaving_bytes(now));
         let (queue, all) = (queued + leaving, port.backlog_bytes() + leaving);
+        if port.discarded & 1 << class != 0 {
+            return self.drop(now, egress, &frame, DropCause::Watchdog);
+        }
         match self.buffer.admit(Arrival { ingress, class, wire, queue, port: all }) {
-            Admission::Dropped(cause) => {
-                self.has_dropped = true;
-                port.counters.dropped(cause, wire);
-                self.trace.packet(now, egress, &frame, PacketEvent::Dropped);
-                return;
-            }
+            Admission::Dropped(cause) => return self.drop(now, egress, &frame, cause),
             Admission::Stored => {}
             Admission::StoredPause => {
                 let upstream = &mut self.ports[ingress as usize];
@@ -95,6 +102,13 @@ impl Switch {
         port.enqueue(now, frame, stamps, ingress);
         self.trace.queue(now, egress, port.backlog_bytes());
         self.send(now, egress, links, calendar);
+    }
+
+    #[cold]
+    fn drop(&mut self, now: Time, egress: u16, frame: &Frame, cause: DropCause) {
+        self.has_dropped = true;
+        self.ports[egress as usize].counters.dropped(cause, u64::from(frame.wire));
+        self.trace.packet(now, egress, frame, PacketEvent::Dropped);
     }
 
     /// Sends what may be sent, if the port is free.
@@ -143,6 +157,48 @@ impl Switch {
             self.ports[ingress as usize].enqueue_pfc(Frame::pfc(frame.class, false));
             self.send(now, ingress, links, calendar);
         }
+    }
+
+    /// Looks for classes that are held too long; returns when to look again.
+    pub(crate) fn watch(
+        &mut self,
+        now: Time,
+        links: &mut [Link],
+        calendar: &mut Calendar,
+    ) -> Option<Span> {
+        for port in 0..u16::try_from(self.ports.len()).unwrap_or(u16::MAX) {
+            let held: Vec<_> = self.ports[port as usize].held().collect();
+            for (class, since) in held {
+                let watchdog = self.watchdog.as_mut()?;
+                let egress = &mut self.ports[port as usize];
+                if !watchdog.is_overdue(now, since) || !egress.note_overdue(class) {
+                    continue;
+                }
+                let (bytes, dropped) = (egress.queued_bytes(class), watchdog.drops);
+                watchdog.reports.push(Held { at: now, port, class, since, bytes, dropped });
+                if dropped {
+                    egress.discarded |= 1 << class;
+                    self.purge(now, port, class, links, calendar);
+                }
+            }
+        }
+        self.watchdog.as_ref().map(Watchdog::period)
+    }
+
+    /// Drops what waits in one class of a port.
+    fn purge(
+        &mut self,
+        now: Time,
+        egress: u16,
+        class: u8,
+        links: &mut [Link],
+        calendar: &mut Calendar,
+    ) {
+        while let Some((queued, _)) = self.ports[egress as usize].pop(now, class) {
+            self.drop(now, egress, &queued.frame, DropCause::Watchdog);
+            self.release(now, &queued.frame, queued.ingress, links, calendar);
+        }
+        self.trace.queue(now, egress, self.ports[egress as usize].backlog_bytes());
     }
 
     /// Ends an interval of the time series.

@@ -1,6 +1,6 @@
 //! The switches of a scenario.
 
-use incast_cc::{Bytes, Fraction};
+use incast_cc::{Bytes, Fraction, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -77,6 +77,38 @@ pub struct Pfc {
     #[serde(deserialize_with = "quantity::optional_size")]
     #[schemars(with = "Option<String>")]
     pub headroom: Option<Bytes>,
+    /// What looks for classes that a pause holds too long.
+    pub watchdog: Watchdog,
+}
+
+/// The PFC watchdog of each switch: reports a class of an egress port that has something to send and is
+/// paused for too long, once for each pause.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Watchdog {
+    /// How long is too long; it is noticed at most a quarter of that later.
+    #[serde(deserialize_with = "quantity::duration")]
+    #[schemars(with = "String")]
+    pub after: Span,
+    /// What it does beyond its report.
+    pub action: WatchdogAction,
+}
+
+/// What the PFC watchdog does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WatchdogAction {
+    /// No more than that.
+    #[default]
+    Report,
+    /// Drops what waits in the class, and what comes for it, until the pause ends.
+    Drop,
+}
+
+impl Default for Watchdog {
+    fn default() -> Self {
+        Self { after: Span::from_ms(10), action: WatchdogAction::Report }
+    }
 }
 
 impl Default for Pfc {
@@ -87,6 +119,7 @@ impl Default for Pfc {
             xoff: None,
             xon_offset: Bytes::from_kb(3),
             headroom: None,
+            watchdog: Watchdog::default(),
         }
     }
 }
