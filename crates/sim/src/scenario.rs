@@ -5,6 +5,7 @@
 //! ([`json_schema`]). Quantities are written with their unit ("10Gbps", "5us", "64KB"); unknown
 //! fields are refused, with the nearest name that is known.
 
+mod aqm;
 mod check;
 mod class;
 mod document;
@@ -22,6 +23,7 @@ use incast_cc::{Rate, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+pub use aqm::{Aqm, Codel, Phantom, Pi, Pie, Red};
 pub use class::{Class, MOST_CLASSES, ResolvedClass};
 pub use document::{Document, json_schema};
 pub use error::{Place, ScenarioError};

@@ -35,7 +35,7 @@ where
     fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
         let value: T = text.parse().map_err(|error| E::custom(format!("{text:?} {error}")))?;
         let Bounds { low, high, .. } = &self.bounds;
-        if value < *low || value > *high {
+        if !(low..=high).contains(&&value) {
             return Err(E::custom(format!("{text:?} is out of range; expected {low} to {high}")));
         }
         Ok(value)
@@ -84,4 +84,10 @@ quantities! {
     header, optional_header: Bytes = Bytes::ZERO, Bytes::new(256), "a header size such as \"40B\"";
     /// The factor of a dynamic threshold.
     alpha, optional_alpha: Fraction = Fraction::from_ratio(1, 1_024), Fraction::from_ratio(64, 1), "a number such as 0.125";
+    /// A probability, or a weight.
+    probability, optional_probability: f64 = 0.0, 1.0, "a number from 0 to 1";
+    /// A part of something.
+    share, optional_share: f64 = 0.01, 1.0, "a number from 0.01 to 1";
+    /// A gain of a controller.
+    gain, optional_gain: f64 = 0.0, 1e9, "a number such as 1.25";
 }
