@@ -12,6 +12,7 @@ use incast_transport::{Config, Endpoint, Purpose};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
+use crate::network::aqm::{self, Aqm};
 use crate::network::buffer::{BufferConfig, ClassLimits, PfcConfig, SharedBuffer};
 use crate::network::calendar::Calendar;
 use crate::network::frame::PFC_FRAME_BYTES;
@@ -136,7 +137,16 @@ fn assemble(
         for (port, cable) in cables.iter().enumerate() {
             let component = numbers.add(SwitchPort, switch, 0, port);
             let transmitter = Transmitter::new(outgoing(cable) as u32, component, start);
-            out.push(Port::new(transmitter, classes.len(), scheduler(scenario, &classes), start));
+            let mut egress =
+                Port::new(transmitter, classes.len(), scheduler(scenario, &classes), start);
+            let rate = topology.cables[cable.0].rate;
+            for (number, class) in (0..).zip(&classes) {
+                if let Some(settings) = &class.aqm {
+                    let seed = aqm::seed(seed, switch as u32, port as u16, number);
+                    egress.manage(number, Aqm::new(Some(settings), rate, seed));
+                }
+            }
+            out.push(egress);
         }
         for (port, cable) in cables.iter().enumerate() {
             arrivals[incoming(cable)] = numbers.add(SwitchArrival, switch, incoming(cable), port);

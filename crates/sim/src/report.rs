@@ -176,8 +176,8 @@ pub(crate) fn report(built: &mut Built, info: RunInfo) -> Report {
             .sum(),
         ..summary(built, &flows, &rtt, &queues)
     };
-    let mut tables = tables::tables(built, &info, &flows, &rtt, &queues, measured);
-    tables.push(watchdog::table(&findings));
+    let watchdog = watchdog::table(&findings);
+    let tables = tables::tables(built, &info, &flows, &rtt, &queues, watchdog, measured);
     Report {
         scheme: info.scheme,
         seed: info.seed,

@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 
-use incast_cc::{Bytes, Hop, Span, Time};
+use incast_cc::{Bytes, Hop, Rate, Span, Time};
 
+use super::aqm::{Aqm, Verdict};
 use super::calendar::{Calendar, ComponentId};
 use super::frame::{Frame, Stamps};
 use super::link::Link;
@@ -135,6 +136,10 @@ pub(crate) struct Port {
     pub(crate) transmitter: Transmitter,
     queues: Box<[Queue]>,
     scheduler: Scheduler,
+    /// Whether a class has queue management.
+    managed: bool,
+    /// A phantom queue sees all packets of the port, and marks those of the classes in the mask.
+    phantom: Option<Box<(Aqm, u8)>>,
     /// Bytes that wait in all classes; what is being sent does not wait.
     bytes: u64,
     /// When a packet last left a queue, and its size.
@@ -160,6 +165,15 @@ struct Queue {
     bytes: u64,
     /// Since when it is not empty.
     waiting_since: Time,
+    managed: Option<Box<Managed>>,
+}
+
+/// What queue management adds to a queue.
+#[derive(Debug, Default)]
+struct Managed {
+    aqm: Aqm,
+    /// When each packet came.
+    enqueued_at: VecDeque<Time>,
 }
 
 /// A packet in a queue, and where it came in.
@@ -228,6 +242,8 @@ impl Port {
             transmitter,
             queues: (0..classes).map(|_| Queue::default()).collect(),
             scheduler,
+            managed: false,
+            phantom: None,
             bytes: 0,
             last_left: (Time::ZERO, 0),
             backlog: 0,
@@ -237,6 +253,62 @@ impl Port {
             occupancy: Occupancy::new(start),
             counters: PortCounters::default(),
         }
+    }
+
+    /// Gives a class queue management.
+    pub(crate) fn manage(&mut self, class: u8, aqm: Aqm) {
+        self.managed = true;
+        if matches!(aqm, Aqm::Phantom(_)) {
+            self.phantom.get_or_insert_with(|| Box::new((aqm, 0))).1 |= 1 << class;
+        } else {
+            let managed = Managed { aqm, ..Managed::default() };
+            self.queues[class as usize].managed = Some(Box::new(managed));
+        }
+    }
+
+    /// The link has another rate from now on.
+    #[allow(dead_code, reason = "links keep their rates so far")]
+    pub(crate) fn set_rate(&mut self, now: Time, rate: Rate) {
+        let queues = self.queues.iter_mut().filter_map(|queue| queue.managed.as_mut());
+        let aqms = queues.map(|managed| &mut managed.aqm);
+        for aqm in aqms.chain(self.phantom.as_mut().map(|phantom| &mut phantom.0)) {
+            aqm.set_rate(now, rate);
+        }
+    }
+
+    /// What queue management says of a packet that comes and has room.
+    #[inline]
+    pub(crate) fn judge_arrival(&mut self, now: Time, frame: &Frame) -> Verdict {
+        if !self.managed {
+            return Verdict::Pass;
+        }
+        let queue = &mut self.queues[frame.class as usize];
+        let Some(managed) = &mut queue.managed else { return Verdict::Pass };
+        let (wire, ect) = (u64::from(frame.wire), frame.packet.is_ect());
+        managed.aqm.on_enqueue(now, queue.bytes, wire, ect)
+    }
+
+    /// What it says of one that leaves, and came at `enqueued_at`.
+    #[inline]
+    pub(crate) fn judge_departure(
+        &mut self,
+        now: Time,
+        frame: &Frame,
+        enqueued_at: Time,
+    ) -> Verdict {
+        if !self.managed {
+            return Verdict::Pass;
+        }
+        let queue = &mut self.queues[frame.class as usize];
+        let (wire, ect) = (u64::from(frame.wire), frame.packet.is_ect());
+        let own = queue.managed.as_mut().map_or(Verdict::Pass, |managed| {
+            managed.aqm.on_dequeue(now, queue.bytes, enqueued_at, wire, ect)
+        });
+        let Some(phantom) = self.phantom.as_mut().filter(|_| own != Verdict::Drop) else {
+            return own;
+        };
+        let verdict = phantom.0.on_dequeue(now, self.bytes, enqueued_at, wire, ect);
+        if phantom.1 & 1 << frame.class != 0 { verdict } else { own }
     }
 
     /// Bytes that wait in one class.
@@ -278,6 +350,9 @@ impl Port {
         if queue.bytes == 0 {
             queue.waiting_since = now;
         }
+        if let Some(managed) = &mut queue.managed {
+            managed.enqueued_at.push_back(now);
+        }
         queue.packets.push_back(Queued { frame, ingress });
         queue.bytes += u64::from(frame.wire);
         self.bytes += u64::from(frame.wire);
@@ -295,9 +370,10 @@ impl Port {
         if self.pfc.is_empty() { None } else { self.pfc.pop_front() }
     }
 
-    /// The next packet to send, of the class whose turn it is.
+    /// The next packet to send, of the class whose turn it is; its stamps, and when it came where queue
+    /// management has to know.
     #[inline]
-    pub(crate) fn dequeue(&mut self, now: Time) -> Option<(Queued, Stamps)> {
+    pub(crate) fn dequeue(&mut self, now: Time) -> Option<(Queued, Stamps, Time)> {
         let sendable = self.backlog & self.transmitter.open_classes();
         if sendable == 0 {
             return None;
@@ -308,8 +384,9 @@ impl Port {
     }
 
     /// Takes out the first packet of a class.
-    #[inline]
-    pub(crate) fn pop(&mut self, now: Time, class: u8) -> Option<(Queued, Stamps)> {
+    #[expect(clippy::inline_always, reason = "in the way of every packet that waits")]
+    #[inline(always)]
+    fn pop(&mut self, now: Time, class: u8) -> Option<(Queued, Stamps, Time)> {
         let queue = &mut self.queues[class as usize];
         let queued = queue.packets.pop_front()?;
         let wire = u64::from(queued.frame.wire);
@@ -322,7 +399,22 @@ impl Port {
         self.occupancy.set(now, self.bytes);
         let stamped = queued.frame.is_stamped();
         let stamps = if stamped { queue.stamps.pop_front() } else { None };
-        Some((queued, stamps.unwrap_or_default()))
+        let came = match &mut queue.managed {
+            Some(managed) => managed.enqueued_at.pop_front().unwrap_or(now),
+            None => now,
+        };
+        Some((queued, stamps.unwrap_or_default(), came))
+    }
+
+    /// Takes out the first packet of a class that is not to be sent.
+    #[cold]
+    pub(crate) fn purge(&mut self, now: Time, class: u8) -> Option<Queued> {
+        let (queued, ..) = self.pop(now, class)?;
+        let queue = &mut self.queues[class as usize];
+        if let Some(managed) = &mut queue.managed {
+            managed.aqm.on_purge(now, queue.bytes);
+        }
+        Some(queued)
     }
 
     /// What the port says of itself as `frame` leaves it (INT).

@@ -2,11 +2,12 @@
 
 use incast_cc::{Span, Time};
 
+use super::aqm::Verdict;
 use super::buffer::{Admission, Arrival, SharedBuffer};
 use super::calendar::Calendar;
 use super::frame::{Frame, Stamps};
 use super::link::Link;
-use super::port::{DropCause, Port};
+use super::port::{DropCause, Port, Queued};
 use super::trace::{PacketEvent, Trace};
 use super::watchdog::{Held, Watchdog};
 
@@ -20,6 +21,8 @@ pub(crate) struct Switch {
     ecn_thresholds: Box<[u64]>,
     pub(crate) watchdog: Option<Watchdog>,
     pub(crate) has_dropped: bool,
+    /// Whether it has dropped something out of a queue.
+    has_gaps: bool,
     start: Time,
     pub(crate) trace: Trace,
     /// Mean and greatest backlog of each port in each interval.
@@ -36,8 +39,19 @@ impl Switch {
         start: Time,
         trace: Trace,
     ) -> Self {
-        let (has_dropped, series) = (false, Vec::new());
-        Self { ports, routes, buffer, ecn_thresholds, watchdog, has_dropped, start, trace, series }
+        let (has_dropped, has_gaps, series) = (false, false, Vec::new());
+        Self {
+            ports,
+            routes,
+            buffer,
+            ecn_thresholds,
+            watchdog,
+            has_dropped,
+            has_gaps,
+            start,
+            trace,
+            series,
+        }
     }
 
     /// Sends what is for a host by another port.
@@ -53,7 +67,7 @@ impl Switch {
         now: Time,
         ingress: u16,
         mut frame: Frame,
-        mut stamps: Stamps,
+        stamps: Stamps,
         links: &mut [Link],
         calendar: &mut Calendar,
     ) {
@@ -87,17 +101,17 @@ impl Switch {
             frame.disquiet();
         }
         let port = &mut self.ports[egress as usize];
+        let mut verdict = port.judge_arrival(now, &frame);
         if queued + wire > self.ecn_thresholds[class as usize] && frame.packet.is_ect() {
-            frame.mark();
-            if now >= self.start {
-                port.counters.marks += 1;
-            }
+            verdict = Verdict::Mark;
         }
-        if port.is_idle(now, frame.class) {
-            port.stamp(now, &frame, &mut stamps, links);
-            port.transmitter.transmit(now, frame, stamps, links, calendar);
-            self.trace.packet(now, egress, &frame, PacketEvent::Sent);
-            return self.release(now, &frame, ingress, links, calendar);
+        if !self.passes(now, egress, &mut frame, verdict) {
+            return self.give_back(now, &frame, ingress, links, calendar);
+        }
+        let port = &mut self.ports[egress as usize];
+        if port.is_idle(now, class) {
+            let queued = Queued { frame, ingress };
+            return self.forward(now, egress, queued, stamps, now, links, calendar);
         }
         port.enqueue(now, frame, stamps, ingress);
         self.trace.queue(now, egress, port.backlog_bytes());
@@ -111,7 +125,36 @@ impl Switch {
         self.trace.packet(now, egress, frame, PacketEvent::Dropped);
     }
 
-    /// Sends what may be sent, if the port is free.
+    /// Gives back the room of a packet that was dropped.
+    #[cold]
+    fn give_back(
+        &mut self,
+        now: Time,
+        frame: &Frame,
+        ingress: u16,
+        links: &mut [Link],
+        calendar: &mut Calendar,
+    ) {
+        self.release(now, frame, ingress, links, calendar);
+    }
+
+    /// Does what queue management says; returns whether the packet is still there.
+    #[inline]
+    fn passes(&mut self, now: Time, egress: u16, frame: &mut Frame, verdict: Verdict) -> bool {
+        match verdict {
+            Verdict::Pass => {}
+            Verdict::Mark => {
+                frame.mark();
+                if now >= self.start {
+                    self.ports[egress as usize].counters.marks += 1;
+                }
+            }
+            Verdict::Drop => self.drop(now, egress, frame, DropCause::Aqm),
+        }
+        verdict != Verdict::Drop
+    }
+
+    /// Sends what may be sent, while the port is free.
     #[inline]
     pub(crate) fn send(
         &mut self,
@@ -120,31 +163,57 @@ impl Switch {
         links: &mut [Link],
         calendar: &mut Calendar,
     ) {
-        let port = &mut self.ports[egress as usize];
-        if !port.transmitter.is_free(now) {
-            if port.has_sendable() {
-                port.transmitter.wait(calendar);
+        loop {
+            let port = &mut self.ports[egress as usize];
+            if !port.transmitter.is_free(now) {
+                if port.has_sendable() {
+                    port.transmitter.wait(calendar);
+                }
+                return;
             }
-            return;
-        }
-        if let Some(frame) = port.next_pfc() {
-            port.transmitter.transmit(now, frame, Stamps::NONE, links, calendar);
-        } else if let Some((queued, mut stamps)) = port.dequeue(now) {
-            port.stamp(now, &queued.frame, &mut stamps, links);
-            port.transmitter.transmit(now, queued.frame, stamps, links, calendar);
-            self.trace.queue(now, egress, port.backlog_bytes());
-            self.trace.packet(now, egress, &queued.frame, PacketEvent::Sent);
-            self.release(now, &queued.frame, queued.ingress, links, calendar);
-        } else {
-            return;
-        }
-        let port = &self.ports[egress as usize];
-        if port.has_sendable() {
-            port.transmitter.wait(calendar);
+            if let Some(frame) = port.next_pfc() {
+                port.transmitter.transmit(now, frame, Stamps::NONE, links, calendar);
+            } else if let Some((mut queued, stamps, came)) = port.dequeue(now) {
+                self.trace.queue(now, egress, port.backlog_bytes());
+                if self.has_gaps {
+                    queued.frame.disquiet();
+                }
+                self.forward(now, egress, queued, stamps, came, links, calendar);
+            } else {
+                return;
+            }
         }
     }
 
-    #[inline]
+    /// Puts a packet that came in at `ingress` at the time `came` on the link, unless queue management
+    /// drops it.
+    #[expect(clippy::inline_always, reason = "in the way of every packet, twice")]
+    #[inline(always)]
+    #[expect(clippy::too_many_arguments, reason = "a packet in parts costs a copy less")]
+    fn forward(
+        &mut self,
+        now: Time,
+        egress: u16,
+        Queued { mut frame, ingress }: Queued,
+        mut stamps: Stamps,
+        came: Time,
+        links: &mut [Link],
+        calendar: &mut Calendar,
+    ) {
+        let verdict = self.ports[egress as usize].judge_departure(now, &frame, came);
+        if self.passes(now, egress, &mut frame, verdict) {
+            let port = &mut self.ports[egress as usize];
+            port.stamp(now, &frame, &mut stamps, links);
+            port.transmitter.transmit(now, frame, stamps, links, calendar);
+            self.trace.packet(now, egress, &frame, PacketEvent::Sent);
+        } else {
+            self.has_gaps = true; // before those of its connection that are queued behind it
+        }
+        self.release(now, &frame, ingress, links, calendar);
+    }
+
+    #[expect(clippy::inline_always, reason = "in the way of every packet, twice")]
+    #[inline(always)]
     fn release(
         &mut self,
         now: Time,
@@ -194,9 +263,10 @@ impl Switch {
         links: &mut [Link],
         calendar: &mut Calendar,
     ) {
-        while let Some((queued, _)) = self.ports[egress as usize].pop(now, class) {
+        while let Some(queued) = self.ports[egress as usize].purge(now, class) {
+            self.has_gaps = true;
             self.drop(now, egress, &queued.frame, DropCause::Watchdog);
-            self.release(now, &queued.frame, queued.ingress, links, calendar);
+            self.give_back(now, &queued.frame, queued.ingress, links, calendar);
         }
         self.trace.queue(now, egress, self.ports[egress as usize].backlog_bytes());
     }

@@ -16,6 +16,7 @@ pub(super) fn tables(
     flows: &[FlowResult<'_>],
     rtt: &Histogram,
     queues: &[QueueResult],
+    watchdog: Table,
     measured: Span,
 ) -> Vec<Table> {
     let mut tables = vec![
@@ -24,6 +25,7 @@ pub(super) fn tables(
         rtt_table(rtt),
         queue_table(queues),
         link_table(built, measured),
+        watchdog,
         queue_series(built, info),
         flow_series(built, info),
     ];

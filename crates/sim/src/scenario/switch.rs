@@ -4,7 +4,7 @@ use incast_cc::{Bytes, Fraction, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::quantity;
+use super::{Aqm, quantity};
 
 /// All switches.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -32,6 +32,8 @@ pub struct Switch {
     #[serde(deserialize_with = "quantity::optional_size")]
     #[schemars(with = "Option<String>")]
     pub ecn_threshold: Option<Bytes>,
+    /// Queue management of each class of each egress port, instead of `ecn_threshold`.
+    pub aqm: Option<Aqm>,
     /// Stamps the state of a port into each packet that leaves it (INT), for HPCC. Takes no room in
     /// the packet.
     pub telemetry: bool,
@@ -47,6 +49,7 @@ impl Default for Switch {
             queue_limit: None,
             port_limit: None,
             ecn_threshold: None,
+            aqm: None,
             telemetry: false,
             pfc: Pfc::default(),
         }
