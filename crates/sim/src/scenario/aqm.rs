@@ -356,7 +356,8 @@ mod tests {
             ),
             (
                 "kind = 'pi'\na = 1e-5\nb = 2e-5",
-                "f:4:5: with a = 0.00001 not above b = 0.00002 the queue comes to rest anywhere; make b smaller",
+                "f:4:5: with a = 0.00001 not above b = 0.00002 the queue comes to rest anywhere; \
+                 make b smaller",
             ),
             (
                 "kind = 'codel'\necn = false\ndrop = false",
