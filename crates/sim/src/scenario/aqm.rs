@@ -3,8 +3,10 @@
 use incast_cc::{Bytes, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue, ValueDeserializer};
 
-use super::error::Fault;
+use super::error::{Fault, suggestion};
 use super::quantity;
 
 /// How an egress queue tells senders of congestion before it is full. Each class of each port has one
@@ -66,21 +68,21 @@ pub struct Red {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Pi {
-    /// Gain, per packet, on how far the queue is above the target now.
+    /// Gain, per packet, on how far the queue is above the target now; by default the paper's, for 15 Mb/s.
     #[serde(deserialize_with = "quantity::gain")]
     pub a: f64,
     /// Gain, per packet, on how far it was above it one interval ago; below `a`.
     #[serde(deserialize_with = "quantity::gain")]
     pub b: f64,
-    /// The packet that the gains are for.
+    /// The packet that the gains are for; 500 B by default.
     #[serde(deserialize_with = "quantity::packet")]
     #[schemars(with = "String")]
     pub packet: Bytes,
-    /// The queue that it steers to.
+    /// The queue that it steers to; by default 100 KB, 200 of these packets.
     #[serde(deserialize_with = "quantity::size")]
     #[schemars(with = "String")]
     pub target: Bytes,
-    /// Between two changes of the probability.
+    /// Between two changes of the probability; 6.25 ms by default (160 Hz).
     #[serde(deserialize_with = "quantity::duration")]
     #[schemars(with = "String")]
     pub interval: Span,
@@ -108,7 +110,7 @@ impl Default for Pi {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Pie {
-    /// The wait that it steers to.
+    /// The wait that it steers to; 15 ms by default.
     #[serde(deserialize_with = "quantity::duration")]
     #[schemars(with = "String")]
     pub target: Span,
@@ -118,11 +120,11 @@ pub struct Pie {
     /// Gain, per second, on how much it grew since the last interval.
     #[serde(deserialize_with = "quantity::gain")]
     pub b: f64,
-    /// Between two changes of the probability.
+    /// Between two changes of the probability; 15 ms by default.
     #[serde(deserialize_with = "quantity::duration")]
     #[schemars(with = "String")]
     pub interval: Span,
-    /// A burst of up to so long after a quiet time goes untouched.
+    /// A burst of up to so long after a quiet time goes untouched; 150 ms by default.
     #[serde(deserialize_with = "quantity::time")]
     #[schemars(with = "String")]
     pub burst: Span,
@@ -155,11 +157,11 @@ impl Default for Pie {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Codel {
-    /// The wait that is acceptable for good.
+    /// The wait that is acceptable for good; 5 ms by default.
     #[serde(deserialize_with = "quantity::duration")]
     #[schemars(with = "String")]
     pub target: Span,
-    /// How long more than that is acceptable; about the longest round trip.
+    /// How long more than that is acceptable: about the longest round trip; 100 ms by default.
     #[serde(deserialize_with = "quantity::duration")]
     #[schemars(with = "String")]
     pub interval: Span,
@@ -180,7 +182,7 @@ impl Default for Codel {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Phantom {
-    /// Its rate, as a part of the link's.
+    /// Its rate, as a part of the link's; 0.95 by default.
     #[serde(deserialize_with = "quantity::share")]
     pub drain: f64,
     /// Marks packets that find more than this in it; by default 1 KB for each Gb/s of the link.
@@ -194,6 +196,39 @@ impl Default for Phantom {
         Self { drain: 0.95, threshold: None }
     }
 }
+
+/// What is wrong with the `[switch.aqm]` of a text, and where: once serde knows the kind, it has
+/// forgotten where the fields stood.
+pub(super) fn fields(text: &str) -> Result<(), Fault> {
+    let switch = DeTable::parse(text).ok().and_then(|text| text.into_inner().remove("switch"));
+    let Some(DeValue::Table(mut switch)) = switch.map(Spanned::into_inner) else { return Ok(()) };
+    let Some(aqm) = switch.remove("aqm") else { return Ok(()) };
+    let span = aqm.span();
+    let DeValue::Table(mut table) = aqm.into_inner() else { return Ok(()) };
+    let Some(kind) = table.remove("kind") else {
+        let message = format!("no kind; expected one of {}", KINDS.join(", "));
+        return Err(Fault::at([&"switch", &"aqm"], message));
+    };
+    let fields = ValueDeserializer::from(Spanned::new(span, DeValue::Table(table)));
+    match kind.get_ref().as_str() {
+        Some("red") => Red::deserialize(fields).map(drop)?,
+        Some("pi") => Pi::deserialize(fields).map(drop)?,
+        Some("pie") => Pie::deserialize(fields).map(drop)?,
+        Some("codel") => Codel::deserialize(fields).map(drop)?,
+        Some("phantom") => Phantom::deserialize(fields).map(drop)?,
+        Some(other) => {
+            let message = format!("unknown kind {other:?}{}", suggestion(other, &KINDS));
+            return Err(Fault::at([&"switch", &"aqm", &"kind"], message));
+        }
+        None => {
+            let message = format!("no text; expected one of {}", KINDS.join(", "));
+            return Err(Fault::at([&"switch", &"aqm", &"kind"], message));
+        }
+    }
+    Ok(())
+}
+
+const KINDS: [&str; 5] = ["red", "pi", "pie", "codel", "phantom"];
 
 impl Aqm {
     /// Whether it marks.
@@ -251,4 +286,94 @@ const fn default_weight() -> f64 {
 
 const fn default_packet() -> Bytes {
     Bytes::new(500)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(fields: &str) -> Result<Aqm, String> {
+        let text = format!("[switch.aqm]\n{fields}\n");
+        let place = |fault: Fault| fault.locate("f", &text).to_string();
+        super::fields(&text).map_err(place)?;
+        let aqm: Aqm = toml::from_str(fields).map_err(|error| place(error.into()))?;
+        aqm.check().map_err(place)?;
+        Ok(aqm)
+    }
+
+    #[test]
+    fn marking_of_dcqcn_can_be_written() {
+        let text = "kind = 'red'\nmin = '5KB'\nmax = '200KB'\nmax_probability = 0.01\ngentle = false\n\
+                    weight = 1";
+        let expected = Red {
+            min: Bytes::from_kb(5),
+            max: Bytes::from_kb(200),
+            max_probability: 0.01,
+            gentle: false,
+            weight: 1.0,
+            small_packet: Bytes::new(500),
+            ecn: true,
+            drop: true,
+        };
+        assert_eq!(read(text), Ok(Aqm::Red(expected)));
+    }
+
+    #[test]
+    fn each_kind_has_defaults() {
+        let red = read("kind = 'red'\nmin = '7500B'\nmax = '22500B'").map(|aqm| aqm.marks());
+        assert_eq!(red, Ok(true));
+        assert_eq!(read("kind = 'pi'"), Ok(Aqm::Pi(Pi::default())));
+        assert_eq!(read("kind = 'pie'"), Ok(Aqm::Pie(Pie::default())));
+        assert_eq!(read("kind = 'codel'"), Ok(Aqm::Codel(Codel::default())));
+        assert_eq!(read("kind = 'phantom'"), Ok(Aqm::Phantom(Phantom::default())));
+        assert_eq!(read("kind = 'codel'\necn = false").map(|aqm| aqm.marks()), Ok(false));
+    }
+
+    #[test]
+    fn mistakes_are_found_where_they_are() {
+        for (text, expected) in [
+            ("min = '1KB'", "f:1:1: no kind; expected one of red, pi, pie, codel, phantom"),
+            ("kind = 'rde'", "f:2:8: unknown kind \"rde\"; did you mean \"red\"?"),
+            ("kind = 5", "f:2:8: no text; expected one of red, pi, pie, codel, phantom"),
+            ("kind = 'red'\nmin = '1KB'", "f:1:1: missing field `max`"),
+            (
+                "kind = 'pie'\ntarge = '1ms'",
+                "f:3:1: unknown field \"targe\"; did you mean \"target\"?",
+            ),
+            (
+                "kind = 'codel'\nburst = '1ms'",
+                "f:3:1: unknown field \"burst\"; expected one of target, interval, ecn, drop",
+            ),
+            ("kind = 'phantom'\ndrain = 1.5", "f:3:9: \"1.5\" is out of range; expected 0.01 to 1"),
+            ("kind = 'phantom'\ndrain = nan", "f:3:9: \"NaN\" is out of range; expected 0.01 to 1"),
+            (
+                "kind = 'phantom'\ndrain = 'x'",
+                "f:3:9: \"x\" invalid float literal; expected a number from 0.01 to 1",
+            ),
+            (
+                "kind = 'red'\nmin = '3KB'\nmax = '2KB'",
+                "f:3:7: min = 3KB is above max = 2KB; make it smaller",
+            ),
+            (
+                "kind = 'pi'\na = 1e-5\nb = 2e-5",
+                "f:4:5: with a = 0.00001 not above b = 0.00002 the queue comes to rest anywhere; \
+                 make b smaller",
+            ),
+            (
+                "kind = 'codel'\necn = false\ndrop = false",
+                "f:4:8: it neither marks nor drops; set ecn or drop to true",
+            ),
+        ] {
+            assert_eq!(read(text), Err(expected.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn every_kind_is_in_the_schema() {
+        let schema = schemars::schema_for!(Aqm).to_value();
+        let kinds = schema["oneOf"].as_array().expect("one schema for each").iter();
+        let kinds: Vec<_> =
+            kinds.filter_map(|kind| kind["properties"]["kind"]["const"].as_str()).collect();
+        assert_eq!(kinds, KINDS);
+    }
 }

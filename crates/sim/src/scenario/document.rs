@@ -7,7 +7,7 @@ use incast_cc::registry::NAMES;
 use serde_json::{Value, json};
 
 use super::error::Fault;
-use super::{Scenario, ScenarioError, SignalKind, TransportKind, check};
+use super::{Scenario, ScenarioError, SignalKind, TransportKind, aqm, check};
 
 /// A scenario and the text that it was read from.
 #[derive(Clone, Debug)]
@@ -88,6 +88,7 @@ impl Document {
 
 fn read(text: &str) -> Result<Scenario, Fault> {
     check::network::kinds(text)?;
+    aqm::fields(text)?;
     let scenario: Scenario = toml::from_str(text)?;
     check::check(&scenario)?;
     Ok(scenario)

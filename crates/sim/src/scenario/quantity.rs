@@ -33,8 +33,14 @@ where
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
-        let value: T = text.parse().map_err(|error| E::custom(format!("{text:?} {error}")))?;
-        let Bounds { low, high, .. } = &self.bounds;
+        let Bounds { expected, low, high } = &self.bounds;
+        let value: T = text.parse().map_err(|error: T::Err| {
+            let error = error.to_string();
+            if error.contains("expected") {
+                return E::custom(format!("{text:?} {error}"));
+            }
+            E::custom(format!("{text:?} {error}; expected {expected}"))
+        })?;
         if !(low..=high).contains(&&value) {
             return Err(E::custom(format!("{text:?} is out of range; expected {low} to {high}")));
         }

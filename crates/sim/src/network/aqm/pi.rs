@@ -131,6 +131,15 @@ mod tests {
         near(pi.probability * 128.0, 50.0);
     }
 
+    #[test]
+    fn a_queue_that_has_just_changed_is_not_at_rest() {
+        // 8 packets after none: -2/64 + 10/128 keeps it at 1, then each -2/64 + 2/128 = -2/128.
+        let mut pi = Pi { probability: 1.0, ..Pi::new(&settings(), 1) };
+        pi.on_dequeue(us(50), 8_000);
+        pi.on_dequeue(us(300), 8_000);
+        near(pi.probability * 128.0, 128.0 - 2.0 * 2.0);
+    }
+
     /// Sampling when the queue changes, and at every instant as well, come to the same.
     #[test]
     fn late_samples_are_those_of_a_timer() {

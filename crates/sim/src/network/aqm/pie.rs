@@ -227,6 +227,15 @@ mod tests {
     }
 
     #[test]
+    fn an_allowance_runs_out_while_all_else_is_at_rest() {
+        let settings = scenario::Pie { burst: Span::from_ms(60), ..settings() };
+        let mut pie = Pie::new(&settings, 1);
+        (pie.probability, pie.delay, pie.delay_before) = (1.0, pie.burst, pie.burst);
+        pie.catch_up(us(46 * MS));
+        assert_eq!(pie.burst_left, Span::from_ms(15)); // of 60 ms, after 15, 30 and 45 ms
+    }
+
+    #[test]
     fn two_packets_and_calm_queues_are_left_alone() {
         let mut pie = Pie::new(&settings(), 1);
         (pie.probability, pie.delay_before) = (1.0, Span::from_ms(15));

@@ -271,6 +271,16 @@ mod tests {
     }
 
     #[test]
+    fn packets_below_the_minimum_do_not_count() {
+        let mut red = red(&settings());
+        (0..1_000).for_each(|_| _ = red.on_enqueue(us(0), 5_000, 1_000, true));
+        assert_eq!(red.count, 0);
+        let mut busy = Red { average: 10_001.0, ..red };
+        assert_eq!(busy.on_enqueue(us(0), 9_002, 1_000, true), Pass); // p = 0.1 * 1.25 / 20,000
+        assert_eq!(busy.count, 1);
+    }
+
+    #[test]
     fn spacing_raises_the_probability_with_the_count() {
         for (count, expected) in [(0, 0.1), (1, 1.0 / 9.0), (5, 0.2), (8, 0.5), (9, 1.0), (50, 1.0)]
         {
