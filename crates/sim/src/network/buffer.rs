@@ -80,8 +80,6 @@ struct Ingress {
 #[derive(Debug)]
 pub(crate) struct SharedBuffer {
     config: BufferConfig,
-    /// One bit for each class that PFC protects.
-    protected: u8,
     /// Bytes that may be shared: all but the headroom.
     capacity: u64,
     used: u64,
@@ -103,9 +101,7 @@ impl SharedBuffer {
             .collect();
         let reserved: u64 = ingress.iter().map(|ingress| ingress.reserved).sum();
         let capacity = config.total.saturating_sub(reserved);
-        let bits = config.classes.iter().rev();
-        let protected = bits.fold(0, |bits, class| bits << 1 | u8::from(class.protected));
-        Self { config, protected, capacity, used: 0, ingress }
+        Self { config, capacity, used: 0, ingress }
     }
 
     /// What a class may hold at an ingress port with PFC, or at an egress port without, at this moment.
@@ -132,13 +128,13 @@ impl SharedBuffer {
     pub(crate) fn admit(&mut self, arrival: Arrival) -> Admission {
         let Arrival { wire, .. } = arrival;
         let fits = self.used + wire <= self.capacity;
-        if self.protected & 1 << arrival.class != 0 {
+        let limits = self.config.classes[arrival.class as usize];
+        if limits.protected {
             return self.admit_protected(arrival, fits);
         }
         if !fits {
             return Admission::Dropped(DropCause::NoRoom);
         }
-        let limits = self.config.classes[arrival.class as usize];
         let limit = limits.queue_limit.unwrap_or_else(|| self.dynamic_threshold(limits.alpha));
         if arrival.queue + wire > limit
             || self.config.port_limit.is_some_and(|limit| arrival.port + wire > limit)
@@ -174,7 +170,7 @@ impl SharedBuffer {
     /// A packet of `class` that came in at `port` has left. Returns whether its sender may go on now.
     #[inline]
     pub(crate) fn release(&mut self, port: u16, class: u8, wire: u64) -> bool {
-        if self.protected & 1 << class == 0 {
+        if !self.config.classes[class as usize].protected {
             self.used -= wire;
             return false;
         }
