@@ -1,5 +1,7 @@
 //! Active queue management in the switches of a scenario.
 
+use std::fmt::Display;
+
 use incast_cc::{Bytes, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -197,35 +199,48 @@ impl Default for Phantom {
     }
 }
 
-/// What is wrong with the `[switch.aqm]` of a text, and where: once serde knows the kind, it has
-/// forgotten where the fields stood.
+/// What is wrong with `[switch.aqm]`, and that of each class, of a text, and where: once serde knows the
+/// kind, it has forgotten where the fields stood.
 pub(super) fn fields(text: &str) -> Result<(), Fault> {
-    let switch = DeTable::parse(text).ok().and_then(|text| text.into_inner().remove("switch"));
-    let Some(DeValue::Table(mut switch)) = switch.map(Spanned::into_inner) else { return Ok(()) };
-    let Some(aqm) = switch.remove("aqm") else { return Ok(()) };
-    let span = aqm.span();
-    let DeValue::Table(mut table) = aqm.into_inner() else { return Ok(()) };
-    let Some(kind) = table.remove("kind") else {
-        let message = format!("no kind; expected one of {}", KINDS.join(", "));
-        return Err(Fault::at([&"switch", &"aqm"], message));
-    };
-    let fields = ValueDeserializer::from(Spanned::new(span, DeValue::Table(table)));
-    match kind.get_ref().as_str() {
-        Some("red") => Red::deserialize(fields).map(drop)?,
-        Some("pi") => Pi::deserialize(fields).map(drop)?,
-        Some("pie") => Pie::deserialize(fields).map(drop)?,
-        Some("codel") => Codel::deserialize(fields).map(drop)?,
-        Some("phantom") => Phantom::deserialize(fields).map(drop)?,
-        Some(other) => {
-            let message = format!("unknown kind {other:?}{}", suggestion(other, &KINDS));
-            return Err(Fault::at([&"switch", &"aqm", &"kind"], message));
-        }
-        None => {
-            let message = format!("no text; expected one of {}", KINDS.join(", "));
-            return Err(Fault::at([&"switch", &"aqm", &"kind"], message));
+    let Ok(text) = DeTable::parse(text) else { return Ok(()) };
+    let mut text = text.into_inner();
+    if let Some(DeValue::Table(mut switch)) = text.remove("switch").map(Spanned::into_inner)
+        && let Some(aqm) = switch.remove("aqm")
+    {
+        fields_of(aqm, &[&"switch", &"aqm"])?;
+    }
+    if let Some(DeValue::Array(classes)) = text.remove("class").map(Spanned::into_inner) {
+        for (number, class) in classes.into_iter().enumerate() {
+            if let DeValue::Table(mut class) = class.into_inner()
+                && let Some(aqm) = class.remove("aqm")
+            {
+                fields_of(aqm, &[&"class", &number, &"aqm"])?;
+            }
         }
     }
     Ok(())
+}
+
+fn fields_of(aqm: Spanned<DeValue<'_>>, path: &[&dyn Display]) -> Result<(), Fault> {
+    let fault = |path: &[&dyn Display], message| {
+        Fault::Path(path.iter().map(ToString::to_string).collect(), message)
+    };
+    let span = aqm.span();
+    let DeValue::Table(mut table) = aqm.into_inner() else { return Ok(()) };
+    let Some(kind) = table.remove("kind") else {
+        return Err(fault(path, format!("no kind; expected one of {}", KINDS.join(", "))));
+    };
+    let fields = ValueDeserializer::from(Spanned::new(span, DeValue::Table(table)));
+    let message = match kind.get_ref().as_str() {
+        Some("red") => return Ok(Red::deserialize(fields).map(drop)?),
+        Some("pi") => return Ok(Pi::deserialize(fields).map(drop)?),
+        Some("pie") => return Ok(Pie::deserialize(fields).map(drop)?),
+        Some("codel") => return Ok(Codel::deserialize(fields).map(drop)?),
+        Some("phantom") => return Ok(Phantom::deserialize(fields).map(drop)?),
+        Some(other) => format!("unknown kind {other:?}{}", suggestion(other, &KINDS)),
+        None => format!("no text; expected one of {}", KINDS.join(", ")),
+    };
+    Err(fault(&[path, &[&"kind"]].concat(), message))
 }
 
 const KINDS: [&str; 5] = ["red", "pi", "pie", "codel", "phantom"];
@@ -242,10 +257,8 @@ impl Aqm {
         }
     }
 
-    /// What no single field shows.
-    #[allow(dead_code, reason = "switches do not have one yet")]
-    pub(super) fn check(&self) -> Result<(), Fault> {
-        let fault = |field: &str, message| Err(Fault::at([&"switch", &"aqm", &field], message));
+    /// What no single field shows: a field, and what is wrong with it.
+    pub(super) fn check(&self) -> Result<(), (&'static str, String)> {
         let acts = match self {
             Self::Red(red) => red.ecn || red.drop,
             Self::Pi(pi) => pi.ecn || pi.drop,
@@ -254,18 +267,17 @@ impl Aqm {
             Self::Phantom(_) => true,
         };
         if !acts {
-            let message = "it neither marks nor drops; set ecn or drop to true".into();
-            return fault("drop", message);
+            return Err(("drop", "it neither marks nor drops; set ecn or drop to true".into()));
         }
         match self {
             Self::Red(Red { min, max, .. }) if min > max => {
-                fault("min", format!("min = {min} is above max = {max}; make it smaller"))
+                Err(("min", format!("min = {min} is above max = {max}; make it smaller")))
             }
             Self::Pi(Pi { a, b, .. }) if a <= b => {
                 let message = format!(
                     "with a = {a} not above b = {b} the queue comes to rest anywhere; make b smaller"
                 );
-                fault("b", message)
+                Err(("b", message))
             }
             _ => Ok(()),
         }
@@ -297,7 +309,8 @@ mod tests {
         let place = |fault: Fault| fault.locate("f", &text).to_string();
         super::fields(&text).map_err(place)?;
         let aqm: Aqm = toml::from_str(fields).map_err(|error| place(error.into()))?;
-        aqm.check().map_err(place)?;
+        aqm.check()
+            .map_err(|(field, message)| place(Fault::at([&"switch", &"aqm", &field], message)))?;
         Ok(aqm)
     }
 

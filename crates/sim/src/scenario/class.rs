@@ -62,6 +62,13 @@ pub struct ResolvedClass {
     pub protected: bool,
 }
 
+impl ResolvedClass {
+    /// Whether switches mark its packets.
+    pub fn marks(&self) -> bool {
+        self.ecn_threshold.is_some() || self.aqm.as_ref().is_some_and(Aqm::marks)
+    }
+}
+
 impl Scenario {
     /// All traffic classes, from the lowest to the highest: those of the scenario, or one for data, and
     /// with `transport.ack_priority` one for ACKs.

@@ -80,17 +80,6 @@ impl Fault {
         Self::Path(path.iter().map(ToString::to_string).collect(), message)
     }
 
-    /// The same, with other keys instead of the first `keys` of its path.
-    pub(super) fn moved<const N: usize>(self, keys: usize, to: [&dyn fmt::Display; N]) -> Self {
-        match self {
-            Self::Span(..) => self,
-            Self::Path(path, message) => {
-                let to = to.iter().map(ToString::to_string);
-                Self::Path(to.chain(path.into_iter().skip(keys)).collect(), message)
-            }
-        }
-    }
-
     pub(super) fn into_message(self) -> String {
         match self {
             Self::Span(_, message) | Self::Path(_, message) => message,

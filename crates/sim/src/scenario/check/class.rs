@@ -37,7 +37,9 @@ fn check_marking(number: usize, class: &Class) -> Result<(), Fault> {
         let message = "a phantom queue is one of a whole port; move it to [switch.aqm]";
         return fault(message.into());
     }
-    aqm.check().map_err(|fault| fault.moved(2, [&"class", &number, &"aqm"]))
+    aqm.check().map_err(|(field, message)| {
+        Fault::at([&"class", &number as &dyn Display, &"aqm", &field], message)
+    })
 }
 
 /// A field, and what is wrong with it.

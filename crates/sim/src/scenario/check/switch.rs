@@ -34,7 +34,7 @@ pub(super) fn check_switch(scenario: &Scenario, net: &Topology) -> Result<(), Fa
         if switch.ecn_threshold.is_some() {
             return Err(Fault::at([&"switch", &"aqm"], two_markings("[switch]")));
         }
-        aqm.check()?;
+        aqm.check().map_err(|(field, message)| Fault::at([&"switch", &"aqm", &field], message))?;
     }
     if switch.buffer < scenario.transport.mtu {
         let message = format!(
