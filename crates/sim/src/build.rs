@@ -14,6 +14,7 @@ use incast_transport::{Config, Endpoint, Purpose, REQUEST_BYTES};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
+use crate::network::aqm::{self, Aqm};
 use crate::network::buffer::{BufferConfig, ClassLimits, PfcConfig, SharedBuffer};
 use crate::network::calendar::Calendar;
 use crate::network::frame::PFC_FRAME_BYTES;
@@ -23,10 +24,13 @@ use crate::network::port::{Port, Transmitter};
 use crate::network::scheduler::Scheduler;
 use crate::network::switch::Switch;
 use crate::network::trace::{Trace, TraceConfig};
+use crate::network::watchdog::Watchdog;
 use crate::network::{Component, ComponentKind, Network as Net};
 use crate::report::Cut;
 use crate::routing::Routing;
-use crate::scenario::{ResolvedClass, RoutingKind, Scenario, Scheme, TransportKind};
+use crate::scenario::{
+    ResolvedClass, RoutingKind, Scenario, Scheme, TransportKind, WatchdogAction,
+};
 use crate::topology::{Cable, Node, Ports, Topology};
 pub(crate) use cables::topology;
 use connect::connect;
@@ -137,7 +141,7 @@ fn assemble(
 ) -> Net {
     use ComponentKind::{
         HostArrival, HostChange, HostInterval, HostPort, HostStart, HostTimer, SwitchArrival,
-        SwitchChange, SwitchInterval, SwitchPort,
+        SwitchChange, SwitchInterval, SwitchPort, SwitchWatchdog,
     };
     let start = Time::ZERO + scenario.run.warmup;
     let classes = scenario.classes();
@@ -183,11 +187,21 @@ fn assemble(
             numbers.add(SwitchChange, switch, 0, 0);
         }
         numbers.add(SwitchInterval, switch, 0, 0);
+        numbers.add(SwitchWatchdog, switch, 0, 0);
         let mut out = Vec::with_capacity(cables.len());
         for (port, cable) in cables.iter().enumerate() {
             let component = numbers.add(SwitchPort, switch, 0, port);
             let transmitter = Transmitter::new(outgoing(cable) as u32, component, start);
-            out.push(Port::new(transmitter, classes.len(), scheduler(scenario, &classes), start));
+            let mut egress =
+                Port::new(transmitter, classes.len(), scheduler(scenario, &classes), start);
+            let rate = topology.cables[cable.0].rate;
+            for (number, class) in (0..).zip(&classes) {
+                if let Some(settings) = &class.aqm {
+                    let seed = aqm::seed(seed, switch as u32, port as u16, number);
+                    egress.manage(number, Aqm::new(Some(settings), rate, seed));
+                }
+            }
+            out.push(egress);
         }
         for (port, cable) in cables.iter().enumerate() {
             arrivals[incoming(cable)] = numbers.add(SwitchArrival, switch, incoming(cable), port);
@@ -199,8 +213,9 @@ fn assemble(
         let buffer = SharedBuffer::new(buffer_config(scenario, &classes), &reserved);
         let thresholds =
             classes.iter().map(|class| class.ecn_threshold.map_or(u64::MAX, Bytes::get)).collect();
-        let trace = Trace::new(traces);
-        let mut switch = Switch::new(out, routes.clone(), buffer, thresholds, start, trace);
+        let (watchdog, trace) = (watchdog(scenario), Trace::new(traces));
+        let mut switch =
+            Switch::new(out, routes.clone(), buffer, thresholds, watchdog, start, trace);
         switch.has_dropped = several;
         switch.failures = failures.unwrap_or_default();
         switches.push(switch);
@@ -248,6 +263,12 @@ fn buffer_config(scenario: &Scenario, classes: &[ResolvedClass]) -> BufferConfig
     });
     let port_limit = switch.port_limit.map(Bytes::get);
     BufferConfig { total: switch.buffer.get(), classes: limits.collect(), port_limit, pfc }
+}
+
+fn watchdog(scenario: &Scenario) -> Option<Watchdog> {
+    let pfc = &scenario.switch.pfc;
+    let drops = pfc.watchdog.action == WatchdogAction::Drop;
+    pfc.enabled.then(|| Watchdog::new(pfc.watchdog.after, drops))
 }
 
 fn scheduler(scenario: &Scenario, classes: &[ResolvedClass]) -> Scheduler {

@@ -3,10 +3,12 @@
 //! Every event belongs to one node, and a node reaches another only through a [`link::Link`], whose
 //! delay is above zero. Nothing is shared between nodes, but for the [`oracle::Oracle`], where a run has
 //! one: it sees all queues at once. The order of simultaneous events at a node
-//! follows from its components' numbers: what happens to links, the start of measurement and the end of an interval of the
-//! time series, then ports that become free, then arrivals, each by port, then the timer.
+//! follows from its components' numbers: what happens to links, the start of measurement, the end of an
+//! interval of the time series and the PFC watchdog, then ports that become free, then arrivals, each by
+//! port, then the timer.
 
 pub(crate) mod application;
+pub(crate) mod aqm;
 pub(crate) mod buffer;
 pub(crate) mod calendar;
 pub(crate) mod failure;
@@ -19,6 +21,7 @@ pub(crate) mod routes;
 pub(crate) mod scheduler;
 pub(crate) mod switch;
 pub(crate) mod trace;
+pub(crate) mod watchdog;
 
 use incast_cc::{Span, Time};
 
@@ -50,6 +53,7 @@ pub(crate) enum ComponentKind {
     HostTimer,
     SwitchChange,
     SwitchInterval,
+    SwitchWatchdog,
     SwitchPort,
     SwitchArrival,
 }
@@ -91,6 +95,11 @@ impl Network {
                 }
                 ComponentKind::HostStart if measure_from > Time::ZERO => {
                     self.calendar.schedule(id, measure_from);
+                }
+                ComponentKind::SwitchWatchdog => {
+                    if let Some(watchdog) = &self.switches[component.node as usize].watchdog {
+                        self.calendar.schedule(id, Time::ZERO + watchdog.period());
+                    }
                 }
                 _ => {}
             }
@@ -166,6 +175,11 @@ impl Network {
                 let from = Time::from_ps(now.as_ps() - self.interval.as_ps());
                 switches[node].sample(from, now);
                 calendar.schedule(id, now + self.interval);
+            }
+            ComponentKind::SwitchWatchdog => {
+                if let Some(period) = switches[node].watch(now, links, calendar) {
+                    calendar.schedule(id, now + period);
+                }
             }
         }
     }

@@ -6,6 +6,7 @@ mod messages;
 mod series;
 mod tables;
 mod traces;
+mod watchdog;
 mod work;
 
 use incast_cc::{Span, Time};
@@ -20,7 +21,7 @@ use incast_transport::Sender;
 
 use crate::network::host::Count;
 use crate::network::link::Link;
-use crate::network::port::{Port, Transmitter};
+use crate::network::port::{DropCause, Port, Transmitter};
 use crate::table::Table;
 use messages::Message;
 use work::{Quantiles, Work};
@@ -78,8 +79,12 @@ pub struct Summary {
     pub queue_max_kb: f64,
     /// PFC pauses that switches sent, measured.
     pub pfc_pauses: u64,
-    /// Time that data was paused, added up over all links, measured.
+    /// Time that one traffic class or more was paused, added up over all links, measured.
     pub pfc_paused_us: f64,
+    /// Classes of switch ports that PFC held too long, over the whole run.
+    pub pfc_watchdog_reports: u64,
+    /// Cycles of paused ports that wait for each other at the end of the run.
+    pub deadlocks: u64,
     /// Packets dropped, those that failures of links cost included, over the whole run.
     pub drops: u64,
     /// Packets marked (ECN), measured.
@@ -108,7 +113,7 @@ pub struct Summary {
 
 impl Summary {
     /// All figures by name, which ends in the unit, in the order of their declaration.
-    pub fn entries(&self) -> [(&'static str, Figure); 23] {
+    pub fn entries(&self) -> [(&'static str, Figure); 25] {
         use Figure::{Count, Number};
         [
             ("throughput_gbps", Number(self.throughput_gbps)),
@@ -122,6 +127,8 @@ impl Summary {
             ("queue_max_kb", Number(self.queue_max_kb)),
             ("pfc_pauses", Count(self.pfc_pauses)),
             ("pfc_paused_us", Number(self.pfc_paused_us)),
+            ("pfc_watchdog_reports", Count(self.pfc_watchdog_reports)),
+            ("deadlocks", Count(self.deadlocks)),
             ("drops", Count(self.drops)),
             ("ecn_marks", Count(self.ecn_marks)),
             ("retransmissions", Count(self.retransmissions)),
@@ -203,6 +210,11 @@ pub(crate) fn report(built: &Built, info: RunInfo, measured: Measured) -> Report
     let Measured { mut summary, mut tables, until } = measured;
     let work = Work::of(built, (info.measured_from, until));
     finish_summary(&mut summary, built, &work);
+    let findings = watchdog::findings(built, &built.plan.classes);
+    let count =
+        |dead_lock| findings.iter().filter(|f| f.is_dead_lock() == dead_lock).count() as u64;
+    (summary.deadlocks, summary.pfc_watchdog_reports) = (count(true), count(false));
+    tables.push(watchdog::table(&findings));
     tables.extend(work.tables(built));
     tables.extend(series::tables(built, &info));
     tables.extend(failures::table(built));
@@ -317,7 +329,7 @@ pub(crate) struct QueueResult {
     pub(crate) p95: f64,
     pub(crate) p99: f64,
     pub(crate) max: f64,
-    pub(crate) drops: u64,
+    pub(crate) drops: [u64; DropCause::COUNT],
     pub(crate) marks: u64,
     pub(crate) pauses: u64,
 }
@@ -337,7 +349,7 @@ fn queues(built: &mut Built) -> Vec<QueueResult> {
                 p95: lengths.quantile(0.95).unwrap_or(f64::NAN),
                 p99: lengths.quantile(0.99).unwrap_or(f64::NAN),
                 max: if lengths.total() > 0 { lengths.max() as f64 } else { f64::NAN },
-                drops: port.counters.all_drops(),
+                drops: port.counters.drops,
                 marks: port.counters.marks,
                 pauses: port.counters.pauses,
             }
@@ -381,6 +393,8 @@ fn summary(
         queue_p99_kb: kb(|queue| queue.p99),
         queue_max_kb: kb(|queue| queue.max),
         pfc_pauses: queues.iter().map(|queue| queue.pauses).sum(),
+        pfc_watchdog_reports: 0,
+        deadlocks: 0,
         pfc_paused_us: transmitters(built).map(|t| t.counters.paused).sum::<Span>().as_us_f64(),
         drops: 0,
         ecn_marks: queues.iter().map(|queue| queue.marks).sum(),

@@ -35,7 +35,7 @@ use crate::scenario::{Scenario, ScenarioError};
 /// # Ok::<(), incast_sim::scenario::ScenarioError>(())
 /// ```
 pub struct Simulation {
-    built: Built,
+    pub(crate) built: Built,
     end: Time,
     /// Where the cool-down begins, and what was measured until then.
     measured_until: Time,

@@ -5,6 +5,7 @@
 //! ([`json_schema`]). Quantities are written with their unit ("10Gbps", "5us", "64KB"); unknown
 //! fields are refused, with the nearest name that is known.
 
+mod aqm;
 mod check;
 mod class;
 mod document;
@@ -25,6 +26,7 @@ use incast_cc::{Rate, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+pub use aqm::{Aqm, Codel, Phantom, Pi, Pie, Red};
 pub use class::{Class, MOST_CLASSES, ResolvedClass};
 pub use document::{Document, INPUTS, json_schema};
 pub use error::{Place, ScenarioError};
@@ -37,7 +39,7 @@ pub use network::{
 pub use routing::{LinkEvent, LinkState, Routing, RoutingKind, RoutingPath};
 pub use scheme::Scheme;
 pub use sizes::FlowSizes;
-pub use switch::{Pfc, Switch};
+pub use switch::{Pfc, Switch, Watchdog, WatchdogAction};
 pub use traffic::{
     After, AfterEvent, Collective, CollectiveKind, Destinations, FanOut, FlowFormat, FlowList,
     Incast, Kind, ListedFlow, LoadOf, Operation, Poisson, Requests, Traffic, Urgent,

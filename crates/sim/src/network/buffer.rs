@@ -107,7 +107,13 @@ impl SharedBuffer {
     /// What a class may hold at an ingress port with PFC, or at an egress port without, at this moment.
     #[inline]
     fn dynamic_threshold(&self, alpha: Fraction) -> u64 {
-        let free = u128::from(self.capacity - self.used);
+        self.threshold_with(alpha, self.used)
+    }
+
+    /// The same if `used` bytes were shared out.
+    #[inline]
+    fn threshold_with(&self, alpha: Fraction, used: u64) -> u64 {
+        let free = u128::from(self.capacity - used);
         let threshold = (free * u128::from(alpha.bits())) >> Fraction::BITS;
         u64::try_from(threshold).unwrap_or(u64::MAX)
     }
@@ -115,11 +121,6 @@ impl SharedBuffer {
     #[inline]
     fn pfc_threshold(&self, pfc: &PfcConfig) -> u64 {
         pfc.xoff.unwrap_or_else(|| self.dynamic_threshold(pfc.alpha))
-    }
-
-    #[inline]
-    fn ingress_index(&self, port: u16, class: u8) -> usize {
-        port as usize * self.config.classes.len() + class as usize
     }
 
     /// Whether a packet may be stored.
@@ -187,6 +188,29 @@ impl SharedBuffer {
         let classes = self.config.classes.len();
         let ingress = self.ingress.chunks_mut(classes).nth(port as usize);
         ingress.into_iter().flatten().for_each(|ingress| ingress.paused = false);
+    }
+
+    /// Whether the sender of a class at an ingress port would stay paused if nothing but `stuck` bytes
+    /// were left of each, in the order of [`ingress_index`](Self::ingress_index).
+    pub(crate) fn stays_paused(&self, port: u16, class: u8, stuck: &[u64]) -> bool {
+        let index = self.ingress_index(port, class);
+        let (Some(pfc), true) = (self.config.pfc, self.ingress[index].paused) else { return false };
+        let shared = self.ingress.iter().zip(stuck).map(|(own, &stuck)| own.shared.min(stuck));
+        let threshold = pfc.xoff.unwrap_or_else(|| self.threshold_with(pfc.alpha, shared.sum()));
+        let held = stuck[index];
+        let below = held <= self.ingress[index].shared && held + pfc.xon_offset <= threshold;
+        held > 0 && !below
+    }
+
+    /// Where a class of an ingress port is among those of all ports.
+    #[inline]
+    pub(crate) fn ingress_index(&self, port: u16, class: u8) -> usize {
+        port as usize * self.config.classes.len() + class as usize
+    }
+
+    /// How many classes of ingress ports there are.
+    pub(crate) fn ingresses(&self) -> usize {
+        self.ingress.len()
     }
 
     fn may_resume(&mut self, index: usize) -> bool {

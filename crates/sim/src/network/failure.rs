@@ -12,7 +12,7 @@ use super::calendar::Calendar;
 use super::frame::Frame;
 use super::host::{Count, Host};
 use super::link::Link;
-use super::port::Transmitter;
+use super::port::{DropCause, Transmitter};
 use super::routes::Table;
 use super::switch::Switch;
 use super::trace::PacketEvent;
@@ -39,13 +39,11 @@ pub(crate) struct Failures {
     losses: Vec<Losses>,
 }
 
-/// Packets that were lost at one port, over the whole run.
+/// Packets that were lost at one port, over the whole run; those that waited for it are among its drops.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Losses {
     /// They were travelling towards the port when their link failed.
     pub(crate) cut: Count,
-    /// They waited for the port when its link failed, or came for it while it was down.
-    pub(crate) unsent: Count,
     /// They came in by the port and no way led on.
     pub(crate) stranded: Count,
 }
@@ -76,7 +74,7 @@ impl Failures {
 
     /// All that was lost.
     pub(crate) fn lost(&self) -> impl Iterator<Item = Count> {
-        self.losses.iter().flat_map(|port| [port.cut, port.unsent, port.stranded])
+        self.losses.iter().flat_map(|port| [port.cut, port.stranded])
     }
 
     /// A network without failures keeps no place for them: it is made here.
@@ -132,7 +130,11 @@ impl Switch {
                     continue;
                 }
             };
-            change_link(&mut self.ports[port as usize].transmitter, now, &change, links);
+            let own = &mut self.ports[port as usize];
+            change_link(&mut own.transmitter, now, &change, links);
+            if let Change::Rate { rate, .. } = change {
+                own.set_rate(now, rate);
+            }
             if let Change::Down { .. } = change {
                 self.empty(now, port, links, calendar);
             }
@@ -143,19 +145,11 @@ impl Switch {
     /// Drops what waits for a port, and forgets that the far end was told to stop: it forgets it too.
     fn empty(&mut self, now: Time, egress: u16, links: &mut [Link], calendar: &mut Calendar) {
         self.buffer.forget_pauses(egress);
+        self.ports[egress as usize].forget_pauses();
         while self.ports[egress as usize].next_pfc().is_some() {}
-        while let Some((queued, _)) = self.ports[egress as usize].dequeue(now) {
-            self.on_unsent(now, egress, &queued.frame);
-            self.release(now, &queued.frame, queued.ingress, links, calendar);
+        for class in 0..self.ports[egress as usize].classes() {
+            self.purge(now, (egress, class), DropCause::Link, links, calendar);
         }
-        self.trace.queue(now, egress, self.ports[egress as usize].backlog_bytes());
-    }
-
-    /// A packet waits or comes for a port that is down.
-    #[cold]
-    pub(super) fn on_unsent(&mut self, now: Time, egress: u16, frame: &Frame) {
-        self.failures.at(egress).unsent.add(frame.wire);
-        self.trace.packet(now, egress, frame, PacketEvent::Dropped);
     }
 
     /// A packet has come in for a host to which no way leads.

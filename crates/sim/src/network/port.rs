@@ -2,13 +2,15 @@
 
 use std::collections::VecDeque;
 
-use incast_cc::{Bytes, Hop, Span, Time};
+use incast_cc::{Bytes, Hop, Rate, Span, Time};
 
+use super::aqm::{Aqm, Verdict};
 use super::calendar::{Calendar, ComponentId};
 use super::frame::{Frame, Stamps};
 use super::link::Link;
 use super::scheduler::Scheduler;
 use crate::metrics::Occupancy;
+use crate::scenario::MOST_CLASSES;
 
 /// Puts frames on one link, one after the other, and obeys PFC.
 #[derive(Debug)]
@@ -24,6 +26,8 @@ pub(crate) struct Transmitter {
     /// One bit per class that the far end has paused.
     paused: u8,
     paused_since: Time,
+    /// By class.
+    class_paused_since: [Time; MOST_CLASSES],
     /// When measurement starts.
     start: Time,
     pub(crate) counters: LinkCounters,
@@ -53,6 +57,7 @@ impl Transmitter {
             busy_until_if_up: Time::ZERO,
             paused: 0,
             paused_since: Time::ZERO,
+            class_paused_since: [Time::ZERO; MOST_CLASSES],
             start,
             counters: LinkCounters::default(),
         }
@@ -100,6 +105,9 @@ impl Transmitter {
         if frame.is_pause() {
             if self.paused == 0 {
                 self.paused_since = now;
+            }
+            if self.paused & bit == 0 {
+                self.class_paused_since[frame.class as usize] = now;
             }
             self.paused |= bit;
         } else if self.paused & bit != 0 {
@@ -152,6 +160,10 @@ pub(crate) struct Port {
     pub(crate) transmitter: Transmitter,
     queues: Box<[Queue]>,
     scheduler: Scheduler,
+    /// Whether a class has queue management.
+    managed: bool,
+    /// A phantom queue sees all packets of the port, and marks those of the classes in the mask.
+    phantom: Option<Box<(Aqm, u8)>>,
     /// Bytes that wait in all classes; what is being sent does not wait.
     bytes: u64,
     /// When a packet last left a queue, and its size.
@@ -160,6 +172,10 @@ pub(crate) struct Port {
     backlog: u8,
     /// PFC frames go before all else.
     pfc: VecDeque<Frame>,
+    /// One bit per class that the watchdog has found held in this pause of it.
+    overdue: u8,
+    /// One bit per class whose packets the watchdog drops until its pause ends.
+    pub(crate) discarded: u8,
     pub(crate) occupancy: Occupancy,
     pub(crate) counters: PortCounters,
 }
@@ -171,6 +187,17 @@ struct Queue {
     /// Of those of the packets that have them.
     stamps: VecDeque<Stamps>,
     bytes: u64,
+    /// Since when it is not empty.
+    waiting_since: Time,
+    managed: Option<Box<Managed>>,
+}
+
+/// What queue management adds to a queue.
+#[derive(Debug, Default)]
+struct Managed {
+    aqm: Aqm,
+    /// When each packet came.
+    enqueued_at: VecDeque<Time>,
 }
 
 /// A packet in a queue, and where it came in.
@@ -239,13 +266,78 @@ impl Port {
             transmitter,
             queues: (0..classes).map(|_| Queue::default()).collect(),
             scheduler,
+            managed: false,
+            phantom: None,
             bytes: 0,
             last_left: (Time::ZERO, 0),
             backlog: 0,
             pfc: VecDeque::new(),
+            overdue: 0,
+            discarded: 0,
             occupancy: Occupancy::new(start),
             counters: PortCounters::default(),
         }
+    }
+
+    /// How many classes it has.
+    #[expect(clippy::cast_possible_truncation, reason = "at most eight")]
+    pub(crate) fn classes(&self) -> u8 {
+        self.queues.len() as u8
+    }
+
+    /// Gives a class queue management.
+    pub(crate) fn manage(&mut self, class: u8, aqm: Aqm) {
+        self.managed = true;
+        if matches!(aqm, Aqm::Phantom(_)) {
+            self.phantom.get_or_insert_with(|| Box::new((aqm, 0))).1 |= 1 << class;
+        } else {
+            let managed = Managed { aqm, ..Managed::default() };
+            self.queues[class as usize].managed = Some(Box::new(managed));
+        }
+    }
+
+    /// The link has another rate from now on.
+    pub(crate) fn set_rate(&mut self, now: Time, rate: Rate) {
+        let queues = self.queues.iter_mut().filter_map(|queue| queue.managed.as_mut());
+        let aqms = queues.map(|managed| &mut managed.aqm);
+        for aqm in aqms.chain(self.phantom.as_mut().map(|phantom| &mut phantom.0)) {
+            aqm.set_rate(now, rate);
+        }
+    }
+
+    /// What queue management says of a packet that comes and has room.
+    #[inline]
+    pub(crate) fn judge_arrival(&mut self, now: Time, frame: &Frame) -> Verdict {
+        if !self.managed {
+            return Verdict::Pass;
+        }
+        let queue = &mut self.queues[frame.class as usize];
+        let Some(managed) = &mut queue.managed else { return Verdict::Pass };
+        let (wire, ect) = (u64::from(frame.wire), frame.packet.is_ect());
+        managed.aqm.on_enqueue(now, queue.bytes, wire, ect)
+    }
+
+    /// What it says of one that leaves, and came at `enqueued_at`.
+    #[inline]
+    pub(crate) fn judge_departure(
+        &mut self,
+        now: Time,
+        frame: &Frame,
+        enqueued_at: Time,
+    ) -> Verdict {
+        if !self.managed {
+            return Verdict::Pass;
+        }
+        let queue = &mut self.queues[frame.class as usize];
+        let (wire, ect) = (u64::from(frame.wire), frame.packet.is_ect());
+        let own = queue.managed.as_mut().map_or(Verdict::Pass, |managed| {
+            managed.aqm.on_dequeue(now, queue.bytes, enqueued_at, wire, ect)
+        });
+        let Some(phantom) = self.phantom.as_mut().filter(|_| own != Verdict::Drop) else {
+            return own;
+        };
+        let verdict = phantom.0.on_dequeue(now, self.bytes, enqueued_at, wire, ect);
+        if phantom.1 & 1 << frame.class != 0 { verdict } else { own }
     }
 
     /// Bytes that wait in one class.
@@ -284,6 +376,12 @@ impl Port {
         if frame.is_stamped() {
             queue.stamps.push_back(stamps);
         }
+        if queue.bytes == 0 {
+            queue.waiting_since = now;
+        }
+        if let Some(managed) = &mut queue.managed {
+            managed.enqueued_at.push_back(now);
+        }
         queue.packets.push_back(Queued { frame, ingress });
         queue.bytes += u64::from(frame.wire);
         self.bytes += u64::from(frame.wire);
@@ -301,9 +399,10 @@ impl Port {
         if self.pfc.is_empty() { None } else { self.pfc.pop_front() }
     }
 
-    /// The next packet to send, of the class whose turn it is.
+    /// The next packet to send, of the class whose turn it is; its stamps, and when it came where queue
+    /// management has to know.
     #[inline]
-    pub(crate) fn dequeue(&mut self, now: Time) -> Option<(Queued, Stamps)> {
+    pub(crate) fn dequeue(&mut self, now: Time) -> Option<(Queued, Stamps, Time)> {
         let sendable = self.backlog & self.transmitter.open_classes();
         if sendable == 0 {
             return None;
@@ -314,8 +413,9 @@ impl Port {
     }
 
     /// Takes out the first packet of a class.
-    #[inline]
-    fn pop(&mut self, now: Time, class: u8) -> Option<(Queued, Stamps)> {
+    #[expect(clippy::inline_always, reason = "in the way of every packet that waits")]
+    #[inline(always)]
+    fn pop(&mut self, now: Time, class: u8) -> Option<(Queued, Stamps, Time)> {
         let queue = &mut self.queues[class as usize];
         let queued = queue.packets.pop_front()?;
         let wire = u64::from(queued.frame.wire);
@@ -328,7 +428,22 @@ impl Port {
         self.occupancy.set(now, self.bytes);
         let stamped = queued.frame.is_stamped();
         let stamps = if stamped { queue.stamps.pop_front() } else { None };
-        Some((queued, stamps.unwrap_or_default()))
+        let came = match &mut queue.managed {
+            Some(managed) => managed.enqueued_at.pop_front().unwrap_or(now),
+            None => now,
+        };
+        Some((queued, stamps.unwrap_or_default(), came))
+    }
+
+    /// Takes out the first packet of a class that is not to be sent.
+    #[cold]
+    pub(crate) fn purge(&mut self, now: Time, class: u8) -> Option<Queued> {
+        let (queued, ..) = self.pop(now, class)?;
+        let queue = &mut self.queues[class as usize];
+        if let Some(managed) = &mut queue.managed {
+            managed.aqm.on_purge(now, queue.bytes);
+        }
+        Some(queued)
     }
 
     /// What the port says of itself as `frame` leaves it (INT).
@@ -350,9 +465,45 @@ impl Port {
         self.backlog & self.transmitter.open_classes() != 0 || !self.pfc.is_empty()
     }
 
+    /// The far end says stop or go on.
+    pub(crate) fn on_pfc(&mut self, now: Time, frame: &Frame) {
+        self.transmitter.on_pfc(now, frame);
+        let open = self.transmitter.open_classes();
+        self.overdue &= !open;
+        self.discarded &= !open;
+    }
+
+    /// The link has failed: nothing is paused any more.
+    pub(crate) fn forget_pauses(&mut self) {
+        (self.overdue, self.discarded) = (0, 0);
+    }
+
+    /// The classes that have packets and are paused, and since when both holds.
+    pub(crate) fn held(&self) -> impl Iterator<Item = (u8, Time)> {
+        let held = self.backlog & self.transmitter.paused;
+        let since = &self.transmitter.class_paused_since;
+        (0..)
+            .zip(&self.queues)
+            .zip(since)
+            .filter(move |((class, _), _)| held & 1 << class != 0)
+            .map(|((class, queue), &paused)| (class, paused.max(queue.waiting_since)))
+    }
+
+    /// Notes that a class was found held too long; returns whether that is news in this pause.
+    pub(crate) fn note_overdue(&mut self, class: u8) -> bool {
+        let news = self.overdue & 1 << class == 0;
+        self.overdue |= 1 << class;
+        news
+    }
+
     /// What is in the queues, for the books.
     pub(crate) fn queued(&self) -> impl Iterator<Item = &Frame> {
         self.queues.iter().flat_map(|queue| &queue.packets).map(|queued| &queued.frame)
+    }
+
+    /// What waits in one class.
+    pub(crate) fn waiting(&self, class: u8) -> impl Iterator<Item = &Queued> {
+        self.queues[class as usize].packets.iter()
     }
 }
 

@@ -1,26 +1,31 @@
 //! An output-queued switch with a shared buffer.
 
-use incast_cc::Time;
+use incast_cc::{Span, Time};
 
+use super::aqm::Verdict;
 use super::buffer::{Admission, Arrival, SharedBuffer};
 use super::calendar::Calendar;
 use super::failure::Failures;
 use super::frame::{Frame, Stamps};
 use super::link::Link;
-use super::port::Port;
+use super::port::{DropCause, Port, Queued};
 use super::routes::Routes;
 use super::trace::{PacketEvent, Trace};
+use super::watchdog::{Held, Watchdog};
 
 #[derive(Debug)]
 pub(crate) struct Switch {
     pub(crate) ports: Vec<Port>,
     pub(crate) routes: Routes,
     pub(crate) failures: Failures,
-    pub(super) buffer: SharedBuffer,
+    pub(crate) buffer: SharedBuffer,
     /// By class: marks packets that find more than so many bytes in their queue, themselves counted.
     ecn_thresholds: Box<[u64]>,
+    pub(crate) watchdog: Option<Watchdog>,
     /// Something may be missing, or overtaken, before whatever comes this way.
     pub(crate) has_dropped: bool,
+    /// Whether it has dropped something out of a queue.
+    has_gaps: bool,
     start: Time,
     pub(crate) trace: Trace,
     /// Mean and greatest backlog of each port in each interval.
@@ -33,6 +38,7 @@ impl Switch {
         routes: Routes,
         buffer: SharedBuffer,
         ecn_thresholds: Box<[u64]>,
+        watchdog: Option<Watchdog>,
         start: Time,
         trace: Trace,
     ) -> Self {
@@ -42,7 +48,9 @@ impl Switch {
             failures: Failures::default(),
             buffer,
             ecn_thresholds,
+            watchdog,
             has_dropped: false,
+            has_gaps: false,
             start,
             trace,
             series: Vec::new(),
@@ -56,12 +64,12 @@ impl Switch {
         now: Time,
         ingress: u16,
         mut frame: Frame,
-        mut stamps: Stamps,
+        stamps: Stamps,
         links: &mut [Link],
         calendar: &mut Calendar,
     ) {
         if frame.is_pfc() {
-            self.ports[ingress as usize].transmitter.on_pfc(now, &frame);
+            self.ports[ingress as usize].on_pfc(now, &frame);
             return self.send(now, ingress, links, calendar);
         }
         let Some(egress) = self.routes.port(&frame) else {
@@ -69,18 +77,16 @@ impl Switch {
         };
         let port = &mut self.ports[egress as usize];
         if port.transmitter.is_down() {
-            return self.on_unsent(now, egress, &frame);
+            return self.drop(now, egress, &frame, DropCause::Link);
         }
         let (wire, class) = (u64::from(frame.wire), frame.class);
         let (queued, leaving) = (port.queued_bytes(class), port.leaving_bytes(now));
         let (queue, all) = (queued + leaving, port.backlog_bytes() + leaving);
+        if port.discarded & 1 << class != 0 {
+            return self.drop(now, egress, &frame, DropCause::Watchdog);
+        }
         match self.buffer.admit(Arrival { ingress, class, wire, queue, port: all }) {
-            Admission::Dropped(cause) => {
-                self.has_dropped = true;
-                port.counters.dropped(cause, wire);
-                self.trace.packet(now, egress, &frame, PacketEvent::Dropped);
-                return;
-            }
+            Admission::Dropped(cause) => return self.drop(now, egress, &frame, cause),
             Admission::Stored => {}
             Admission::StoredPause => {
                 let upstream = &mut self.ports[ingress as usize];
@@ -97,24 +103,60 @@ impl Switch {
             frame.disquiet();
         }
         let port = &mut self.ports[egress as usize];
+        let mut verdict = port.judge_arrival(now, &frame);
         if queued + wire > self.ecn_thresholds[class as usize] && frame.packet.is_ect() {
-            frame.mark();
-            if now >= self.start {
-                port.counters.marks += 1;
-            }
+            verdict = Verdict::Mark;
         }
-        if port.is_idle(now, frame.class) {
-            port.stamp(now, &frame, &mut stamps, links);
-            port.transmitter.transmit(now, frame, stamps, links, calendar);
-            self.trace.packet(now, egress, &frame, PacketEvent::Sent);
-            return self.release(now, &frame, ingress, links, calendar);
+        if !self.passes(now, egress, &mut frame, verdict) {
+            return self.give_back(now, &frame, ingress, links, calendar);
+        }
+        let port = &mut self.ports[egress as usize];
+        if port.is_idle(now, class) {
+            let queued = Queued { frame, ingress };
+            return self.forward(now, egress, queued, stamps, now, links, calendar);
         }
         port.enqueue(now, frame, stamps, ingress);
         self.trace.queue(now, egress, port.backlog_bytes());
         self.send(now, egress, links, calendar);
     }
 
-    /// Sends what may be sent, if the port is free.
+    #[cold]
+    fn drop(&mut self, now: Time, egress: u16, frame: &Frame, cause: DropCause) {
+        self.has_dropped = true;
+        self.ports[egress as usize].counters.dropped(cause, u64::from(frame.wire));
+        self.trace.packet(now, egress, frame, PacketEvent::Dropped);
+    }
+
+    /// Gives back the room of a packet that was dropped.
+    #[cold]
+    fn give_back(
+        &mut self,
+        now: Time,
+        frame: &Frame,
+        ingress: u16,
+        links: &mut [Link],
+        calendar: &mut Calendar,
+    ) {
+        self.release(now, frame, ingress, links, calendar);
+    }
+
+    /// Does what queue management says; returns whether the packet is still there.
+    #[inline]
+    fn passes(&mut self, now: Time, egress: u16, frame: &mut Frame, verdict: Verdict) -> bool {
+        match verdict {
+            Verdict::Pass => {}
+            Verdict::Mark => {
+                frame.mark();
+                if now >= self.start {
+                    self.ports[egress as usize].counters.marks += 1;
+                }
+            }
+            Verdict::Drop => self.drop(now, egress, frame, DropCause::Aqm),
+        }
+        verdict != Verdict::Drop
+    }
+
+    /// Sends what may be sent, while the port is free.
     #[inline]
     pub(crate) fn send(
         &mut self,
@@ -123,31 +165,57 @@ impl Switch {
         links: &mut [Link],
         calendar: &mut Calendar,
     ) {
-        let port = &mut self.ports[egress as usize];
-        if !port.transmitter.is_free(now) {
-            if port.has_sendable() {
-                port.transmitter.wait(calendar);
+        loop {
+            let port = &mut self.ports[egress as usize];
+            if !port.transmitter.is_free(now) {
+                if port.has_sendable() {
+                    port.transmitter.wait(calendar);
+                }
+                return;
             }
-            return;
-        }
-        if let Some(frame) = port.next_pfc() {
-            port.transmitter.transmit(now, frame, Stamps::NONE, links, calendar);
-        } else if let Some((queued, mut stamps)) = port.dequeue(now) {
-            port.stamp(now, &queued.frame, &mut stamps, links);
-            port.transmitter.transmit(now, queued.frame, stamps, links, calendar);
-            self.trace.queue(now, egress, port.backlog_bytes());
-            self.trace.packet(now, egress, &queued.frame, PacketEvent::Sent);
-            self.release(now, &queued.frame, queued.ingress, links, calendar);
-        } else {
-            return;
-        }
-        let port = &self.ports[egress as usize];
-        if port.has_sendable() {
-            port.transmitter.wait(calendar);
+            if let Some(frame) = port.next_pfc() {
+                port.transmitter.transmit(now, frame, Stamps::NONE, links, calendar);
+            } else if let Some((mut queued, stamps, came)) = port.dequeue(now) {
+                self.trace.queue(now, egress, port.backlog_bytes());
+                if self.has_gaps {
+                    queued.frame.disquiet();
+                }
+                self.forward(now, egress, queued, stamps, came, links, calendar);
+            } else {
+                return;
+            }
         }
     }
 
-    #[inline]
+    /// Puts a packet that came in at `ingress` at the time `came` on the link, unless queue management
+    /// drops it.
+    #[expect(clippy::inline_always, reason = "in the way of every packet, twice")]
+    #[inline(always)]
+    #[expect(clippy::too_many_arguments, reason = "a packet in parts costs a copy less")]
+    fn forward(
+        &mut self,
+        now: Time,
+        egress: u16,
+        Queued { mut frame, ingress }: Queued,
+        mut stamps: Stamps,
+        came: Time,
+        links: &mut [Link],
+        calendar: &mut Calendar,
+    ) {
+        let verdict = self.ports[egress as usize].judge_departure(now, &frame, came);
+        if self.passes(now, egress, &mut frame, verdict) {
+            let port = &mut self.ports[egress as usize];
+            port.stamp(now, &frame, &mut stamps, links);
+            port.transmitter.transmit(now, frame, stamps, links, calendar);
+            self.trace.packet(now, egress, &frame, PacketEvent::Sent);
+        } else {
+            self.has_gaps = true; // before those of its connection that are queued behind it
+        }
+        self.release(now, &frame, ingress, links, calendar);
+    }
+
+    #[expect(clippy::inline_always, reason = "in the way of every packet, twice")]
+    #[inline(always)]
     pub(super) fn release(
         &mut self,
         now: Time,
@@ -160,6 +228,49 @@ impl Switch {
             self.ports[ingress as usize].enqueue_pfc(Frame::pfc(frame.class, false));
             self.send(now, ingress, links, calendar);
         }
+    }
+
+    /// Looks for classes that are held too long; returns when to look again.
+    pub(crate) fn watch(
+        &mut self,
+        now: Time,
+        links: &mut [Link],
+        calendar: &mut Calendar,
+    ) -> Option<Span> {
+        for port in 0..u16::try_from(self.ports.len()).unwrap_or(u16::MAX) {
+            let held: Vec<_> = self.ports[port as usize].held().collect();
+            for (class, since) in held {
+                let watchdog = self.watchdog.as_mut()?;
+                let egress = &mut self.ports[port as usize];
+                if !watchdog.is_overdue(now, since) || !egress.note_overdue(class) {
+                    continue;
+                }
+                let (bytes, dropped) = (egress.queued_bytes(class), watchdog.drops);
+                watchdog.reports.push(Held { at: now, port, class, since, bytes, dropped });
+                if dropped {
+                    egress.discarded |= 1 << class;
+                    self.purge(now, (port, class), DropCause::Watchdog, links, calendar);
+                }
+            }
+        }
+        self.watchdog.as_ref().map(Watchdog::period)
+    }
+
+    /// Drops what waits in one class of a port.
+    pub(super) fn purge(
+        &mut self,
+        now: Time,
+        (egress, class): (u16, u8),
+        cause: DropCause,
+        links: &mut [Link],
+        calendar: &mut Calendar,
+    ) {
+        while let Some(queued) = self.ports[egress as usize].purge(now, class) {
+            self.has_gaps = true;
+            self.drop(now, egress, &queued.frame, cause);
+            self.give_back(now, &queued.frame, queued.ingress, links, calendar);
+        }
+        self.trace.queue(now, egress, self.ports[egress as usize].backlog_bytes());
     }
 
     /// Ends an interval of the time series.

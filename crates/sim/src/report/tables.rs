@@ -5,7 +5,7 @@ use incast_cc::{Span, Time};
 use super::{FlowResult, QueueResult};
 use crate::build::Built;
 use crate::metrics::Histogram;
-use crate::network::port::Transmitter;
+use crate::network::port::{DropCause, Transmitter};
 use crate::table::Table;
 use crate::topology::{Node, Topology};
 
@@ -116,8 +116,18 @@ fn delay_table(built: &Built) -> Table {
     .column(("count", "packets", "packets in it"), &rows, |r| r.1.2)
 }
 
+/// What the table of queues says of each cause.
+const DROP_COLUMNS: [(DropCause, &str, &str); DropCause::COUNT] = [
+    (DropCause::NoRoom, "drops_no_room", "of them because the shared buffer was full"),
+    (DropCause::Limit, "drops_limit", "of them because their queue or the port held what it may"),
+    (DropCause::Headroom, "drops_headroom", "of them because the headroom of PFC was full"),
+    (DropCause::Aqm, "drops_aqm", "of them because queue management chose them"),
+    (DropCause::Link, "drops_link", "of them because the link was down"),
+    (DropCause::Watchdog, "drops_watchdog", "of them because the PFC watchdog freed their class"),
+];
+
 fn queue_table(queues: &[QueueResult]) -> Table {
-    Table::new("queues", "one port of one switch")
+    let table = Table::new("queues", "one port of one switch")
         .column(("port", "", "switch, and the node that the port leads to"), queues, |q| {
             q.name.clone()
         })
@@ -131,13 +141,17 @@ fn queue_table(queues: &[QueueResult]) -> Table {
             q.p99 / 1e3
         })
         .column(("max_kb", "KB", "greatest backlog in measured time"), queues, |q| q.max / 1e3)
-        .column(
-            ("drops", "packets", "packets that found no room, over the whole run"),
-            queues,
-            |q| q.drops,
-        )
-        .column(("ecn_marks", "packets", "packets marked, measured"), queues, |q| q.marks)
-        .column(("pauses_sent", "", "PFC pauses sent to the node, measured"), queues, |q| q.pauses)
+        .column(("drops", "packets", "packets dropped, over the whole run"), queues, |q| {
+            q.drops.iter().sum::<u64>()
+        });
+    let table = DROP_COLUMNS.into_iter().fold(table, |table, (cause, name, doc)| {
+        table.column((name, "packets", doc), queues, |q| q.drops[cause as usize])
+    });
+    table.column(("ecn_marks", "packets", "packets marked, measured"), queues, |q| q.marks).column(
+        ("pauses_sent", "", "PFC pauses sent to the node, measured"),
+        queues,
+        |q| q.pauses,
+    )
 }
 
 struct LinkRow<'a> {
@@ -174,7 +188,10 @@ fn link_table(built: &Built, measured: Span) -> Table {
         })
         .column(("bytes", "B", "sent, headers included"), &rows, |r| r.transmitter.counters.bytes)
         .column(("packets", "packets", "sent"), &rows, |r| r.transmitter.counters.packets)
-        .column(("paused_us", "us", "time that PFC held data back"), &rows, |r| {
+        .column(("paused_us", "us", "time that PFC paused one traffic class or more"), &rows, |r| {
             r.transmitter.counters.paused.as_us_f64()
+        })
+        .column(("paused_share", "", "that as a share of measured time"), &rows, |r| {
+            r.transmitter.counters.paused.as_secs_f64() / measured.as_secs_f64()
         })
 }

@@ -4,7 +4,7 @@ use incast_cc::{Bytes, Fraction};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Scenario, quantity};
+use super::{Aqm, Scenario, quantity};
 
 /// Most classes: PFC counts them in eight bits.
 pub const MOST_CLASSES: usize = 8;
@@ -32,10 +32,13 @@ pub struct Class {
     #[serde(default, deserialize_with = "quantity::optional_alpha")]
     #[schemars(with = "Option<f64>")]
     pub alpha: Option<Fraction>,
-    /// From which length of its queue packets are marked, instead of `switch.ecn_threshold`.
+    /// From which length of its queue packets are marked, instead of `switch.ecn_threshold` or
+    /// `switch.aqm`.
     #[serde(default, deserialize_with = "quantity::optional_size")]
     #[schemars(with = "Option<String>")]
     pub ecn_threshold: Option<Bytes>,
+    /// Its queue management, instead of `switch.ecn_threshold` or `switch.aqm`.
+    pub aqm: Option<Aqm>,
     /// Whether PFC protects it, where `switch.pfc` is on; it does if absent.
     pub pfc: Option<bool>,
 }
@@ -53,8 +56,17 @@ pub struct ResolvedClass {
     pub alpha: Fraction,
     /// The length of a queue from which packets are marked.
     pub ecn_threshold: Option<Bytes>,
+    /// Its queue management; a phantom queue is one for all classes of a port that have it.
+    pub aqm: Option<Aqm>,
     /// Whether PFC protects it.
     pub protected: bool,
+}
+
+impl ResolvedClass {
+    /// Whether switches mark its packets.
+    pub fn marks(&self) -> bool {
+        self.ecn_threshold.is_some() || self.aqm.as_ref().is_some_and(Aqm::marks)
+    }
 }
 
 impl Scenario {
@@ -91,6 +103,7 @@ impl Scenario {
             queue_limit: switch.queue_limit,
             alpha: switch.alpha,
             ecn_threshold: switch.ecn_threshold,
+            aqm: switch.aqm.clone(),
             protected,
         }
     }
@@ -102,11 +115,16 @@ impl Scenario {
             (None, None) => plain.queue_limit,
             (own, _) => own,
         };
+        let (ecn_threshold, aqm) = match (class.ecn_threshold, &class.aqm) {
+            (None, None) => (plain.ecn_threshold, plain.aqm.clone()),
+            (threshold, aqm) => (threshold, aqm.clone()),
+        };
         ResolvedClass {
             weight: class.weight,
             queue_limit,
             alpha: class.alpha.unwrap_or(plain.alpha),
-            ecn_threshold: class.ecn_threshold.or(plain.ecn_threshold),
+            ecn_threshold,
+            aqm,
             ..plain
         }
     }

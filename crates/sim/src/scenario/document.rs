@@ -8,7 +8,7 @@ use incast_cc::registry::NAMES;
 use serde_json::{Value, json};
 
 use super::error::Fault;
-use super::{FlowSizes, Scenario, ScenarioError, SignalKind, TransportKind, check};
+use super::{FlowSizes, Scenario, ScenarioError, SignalKind, TransportKind, aqm, check};
 
 /// A scenario, the text that it was read from, and the files that the text names.
 #[derive(Clone, Debug)]
@@ -138,6 +138,7 @@ impl Document {
 
 fn read(text: &str, files: &mut Files) -> Result<Scenario, Fault> {
     check::network::kinds(text)?;
+    aqm::fields(text)?;
     let mut scenario: Scenario = toml::from_str(text)?;
     read_files(&mut scenario, files)?;
     check::check(&scenario)?;

@@ -33,9 +33,15 @@ where
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
-        let value: T = text.parse().map_err(|error| E::custom(format!("{text:?} {error}")))?;
-        let Bounds { low, high, .. } = &self.bounds;
-        if value < *low || value > *high {
+        let Bounds { expected, low, high } = &self.bounds;
+        let value: T = text.parse().map_err(|error: T::Err| {
+            let error = error.to_string();
+            if error.contains("expected") {
+                return E::custom(format!("{text:?} {error}"));
+            }
+            E::custom(format!("{text:?} {error}; expected {expected}"))
+        })?;
+        if !(low..=high).contains(&&value) {
             return Err(E::custom(format!("{text:?} is out of range; expected {low} to {high}")));
         }
         Ok(value)
@@ -86,6 +92,12 @@ quantities! {
     oversubscription, optional_oversubscription: Fraction = Fraction::from_ratio(1, 64), Fraction::from_ratio(1_024, 1), "a number such as 2.5";
     /// The factor of a dynamic threshold.
     alpha, optional_alpha: Fraction = Fraction::from_ratio(1, 1_024), Fraction::from_ratio(64, 1), "a number such as 0.125";
+    /// A probability, or a weight.
+    probability, optional_probability: f64 = 0.0, 1.0, "a number from 0 to 1";
+    /// A part of something.
+    share, optional_share: f64 = 0.01, 1.0, "a number from 0.01 to 1";
+    /// A gain of a controller.
+    gain, optional_gain: f64 = 0.0, 1e9, "a number such as 1.25";
 }
 
 /// Several amounts of data.

@@ -6,7 +6,7 @@ use incast_cc::{AnyAlgorithm, Span};
 use incast_transport::Signal;
 
 use super::error::{Fault, suggestion};
-use super::{Ecn, Scenario, ScenarioError, SignalKind, TransportKind};
+use super::{Ecn, ResolvedClass, Scenario, ScenarioError, SignalKind, TransportKind};
 
 /// What every flow of a run has.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,11 +34,11 @@ impl Scenario {
     /// What the network lacks that the algorithm of `scheme` needs, one sentence each, with the setting
     /// that would supply it.
     pub fn warnings(&self, name: &str, scheme: &Scheme) -> Vec<String> {
-        let switch = &self.switch;
+        let (switch, classes) = (&self.switch, self.classes());
         let mut warnings = Vec::new();
         for need in scheme.algorithm.info().needs {
             let lacks = match need {
-                Need::Ecn | Need::Notifications if switch.ecn_threshold.is_none() => {
+                Need::Ecn | Need::Notifications if !classes.iter().any(ResolvedClass::marks) => {
                     "no switch marks packets; set switch.ecn_threshold, such as \"100KB\""
                 }
                 Need::Ecn
@@ -50,7 +50,7 @@ impl Scenario {
                 Need::Telemetry if !switch.telemetry => {
                     "no switch stamps them into packets; set switch.telemetry to true"
                 }
-                Need::Lossless if !switch.pfc.enabled => {
+                Need::Lossless if !classes.iter().any(|class| class.protected) => {
                     "switches drop what does not fit; set switch.pfc.enabled to true"
                 }
                 _ => continue,

@@ -1,10 +1,10 @@
 //! The switches of a scenario.
 
-use incast_cc::{Bytes, Fraction};
+use incast_cc::{Bytes, Fraction, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::quantity;
+use super::{Aqm, quantity};
 
 /// All switches.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -32,6 +32,8 @@ pub struct Switch {
     #[serde(deserialize_with = "quantity::optional_size")]
     #[schemars(with = "Option<String>")]
     pub ecn_threshold: Option<Bytes>,
+    /// Queue management of each class of each egress port, instead of `ecn_threshold`.
+    pub aqm: Option<Aqm>,
     /// Stamps the state of a port into each packet that leaves it (INT), for HPCC. Takes no room in
     /// the packet.
     pub telemetry: bool,
@@ -47,6 +49,7 @@ impl Default for Switch {
             queue_limit: None,
             port_limit: None,
             ecn_threshold: None,
+            aqm: None,
             telemetry: false,
             pfc: Pfc::default(),
         }
@@ -77,6 +80,38 @@ pub struct Pfc {
     #[serde(deserialize_with = "quantity::optional_size")]
     #[schemars(with = "Option<String>")]
     pub headroom: Option<Bytes>,
+    /// What looks for classes that a pause holds too long.
+    pub watchdog: Watchdog,
+}
+
+/// The PFC watchdog of each switch: reports a class of an egress port that has something to send and is
+/// paused for too long, once for each pause.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Watchdog {
+    /// How long is too long; it is noticed at most a quarter of that later.
+    #[serde(deserialize_with = "quantity::duration")]
+    #[schemars(with = "String")]
+    pub after: Span,
+    /// What it does beyond its report.
+    pub action: WatchdogAction,
+}
+
+/// What the PFC watchdog does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WatchdogAction {
+    /// No more than that.
+    #[default]
+    Report,
+    /// Drops what waits in the class, and what comes for it, until the pause ends.
+    Drop,
+}
+
+impl Default for Watchdog {
+    fn default() -> Self {
+        Self { after: Span::from_ms(10), action: WatchdogAction::Report }
+    }
 }
 
 impl Default for Pfc {
@@ -87,6 +122,7 @@ impl Default for Pfc {
             xoff: None,
             xon_offset: Bytes::from_kb(3),
             headroom: None,
+            watchdog: Watchdog::default(),
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use std::fmt::Display;
 
-use super::super::Scenario;
 use super::super::class::{ACK, Class, MOST_CLASSES};
 use super::super::error::Fault;
+use super::super::{Aqm, Scenario};
 
 const WEIGHTS: std::ops::RangeInclusive<u32> = 1..=1_000;
 
@@ -22,8 +22,24 @@ pub(super) fn check_classes(scenario: &Scenario) -> Result<(), Fault> {
         };
         check_name(scenario, number, class).map_err(fault)?;
         check_class(scenario, class).map_err(fault)?;
+        check_marking(number, class)?;
     }
     Ok(())
+}
+
+fn check_marking(number: usize, class: &Class) -> Result<(), Fault> {
+    let Some(aqm) = &class.aqm else { return Ok(()) };
+    let fault = |message| Err(Fault::at([&"class", &number, &"aqm"], message));
+    if class.ecn_threshold.is_some() {
+        return fault(super::switch::two_markings(&format!("class {:?}", class.name)));
+    }
+    if matches!(aqm, Aqm::Phantom(_)) {
+        let message = "a phantom queue is one of a whole port; move it to [switch.aqm]";
+        return fault(message.into());
+    }
+    aqm.check().map_err(|(field, message)| {
+        Fault::at([&"class", &number as &dyn Display, &"aqm", &field], message)
+    })
 }
 
 /// A field, and what is wrong with it.

@@ -19,12 +19,22 @@ pub(super) fn fits(scenario: &Scenario, limit: Bytes) -> Result<(), String> {
     Ok(())
 }
 
+pub(super) fn two_markings(place: &str) -> String {
+    format!("{place} has an ecn_threshold and an aqm; only one can judge, take one out")
+}
+
 pub(super) fn check_switch(scenario: &Scenario, net: &Topology) -> Result<(), Fault> {
     let switch = &scenario.switch;
     for (field, limit) in [("queue_limit", switch.queue_limit), ("port_limit", switch.port_limit)] {
         if let Some(limit) = limit {
             fits(scenario, limit).map_err(|message| Fault::at([&"switch", &field], message))?;
         }
+    }
+    if let Some(aqm) = &switch.aqm {
+        if switch.ecn_threshold.is_some() {
+            return Err(Fault::at([&"switch", &"aqm"], two_markings("[switch]")));
+        }
+        aqm.check().map_err(|(field, message)| Fault::at([&"switch", &"aqm", &field], message))?;
     }
     if switch.buffer < scenario.transport.mtu {
         let message = format!(

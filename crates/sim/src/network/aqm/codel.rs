@@ -1,0 +1,208 @@
+//! `CoDel` (RFC 8289), after its pseudocode in section 5.
+//!
+//! When every packet that left during an interval had waited for the target or longer, and more than one
+//! packet was queued, the next is chosen. From then on, until one has waited less, packets are chosen at
+//! ```text
+//! drop_next <- drop_next + INTERVAL / sqrt(count)                     (control law, section 5.1)
+//! ```
+//! with `count` how many have been. When that starts again within 16 intervals, it starts from the
+//! `count` that it had gained last time.
+//!
+//! The pseudocode takes packets from the queue until one may pass; here each packet that would leave is
+//! judged by itself, and the caller takes the next after a drop. A packet that is marked counts like one
+//! that is dropped.
+
+use incast_cc::{Span, Time};
+
+use super::{Response, Verdict};
+use crate::scenario;
+
+/// Of the intervals within which it starts again from its last `count`.
+const RECENT: u64 = 16;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Codel {
+    target: Span,
+    interval: Span,
+    response: Response,
+    largest_packet: u64,
+    /// When packets will have waited too long for an interval.
+    first_above: Option<Time>,
+    dropping: bool,
+    drop_next: Time,
+    /// The last packet was chosen: if this one has waited too long too, the control law goes on.
+    chose: bool,
+    count: u64,
+    last_count: u64,
+}
+
+impl Codel {
+    pub(super) fn new(settings: &scenario::Codel) -> Self {
+        Self {
+            target: settings.target,
+            interval: settings.interval,
+            response: Response { ecn: settings.ecn, drop: settings.drop },
+            largest_packet: 0,
+            first_above: None,
+            dropping: false,
+            drop_next: Time::ZERO,
+            chose: false,
+            count: 0,
+            last_count: 0,
+        }
+    }
+
+    pub(super) fn on_dequeue(
+        &mut self,
+        now: Time,
+        queued: u64,
+        enqueued_at: Time,
+        wire: u64,
+        ect: bool,
+    ) -> Verdict {
+        self.largest_packet = self.largest_packet.max(wire);
+        if !self.waited_too_long(now, queued, now.since(enqueued_at)) {
+            self.dropping = false;
+            return Verdict::Pass;
+        }
+        if !self.dropping {
+            self.start(now);
+            return self.response.to(ect);
+        }
+        if self.chose {
+            self.chose = false;
+            self.drop_next = self.control_law(self.drop_next);
+        }
+        if now < self.drop_next {
+            return Verdict::Pass;
+        }
+        self.count += 1;
+        self.chose = true;
+        self.response.to(ect)
+    }
+
+    pub(super) fn on_purge(&mut self, queued: u64) {
+        if queued == 0 {
+            (self.first_above, self.dropping) = (None, false);
+        }
+    }
+
+    /// `ok_to_drop` of the pseudocode.
+    fn waited_too_long(&mut self, now: Time, queued: u64, waited: Span) -> bool {
+        if waited < self.target || queued <= self.largest_packet {
+            self.first_above = None;
+            return false;
+        }
+        now >= *self.first_above.get_or_insert(now + self.interval)
+    }
+
+    fn start(&mut self, now: Time) {
+        self.dropping = true;
+        self.chose = false;
+        let gained = self.count - self.last_count;
+        let recent = now.since(self.drop_next) < self.interval * RECENT;
+        self.count = if gained > 1 && recent { gained } else { 1 };
+        self.last_count = self.count;
+        self.drop_next = self.control_law(now);
+    }
+
+    fn control_law(&self, from: Time) -> Time {
+        let gap = self.interval.as_ps() as f64 / (self.count as f64).sqrt();
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "no more than the interval"
+        )]
+        let gap = gap as u64;
+        from + Span::from_ps(gap)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::aqm::tests::us;
+
+    const TARGET: u64 = 50;
+    const INTERVAL: u64 = 1_000;
+
+    fn codel() -> Codel {
+        let settings = scenario::Codel {
+            target: Span::from_us(TARGET),
+            interval: Span::from_us(INTERVAL),
+            ..scenario::Codel::default()
+        };
+        Codel::new(&settings)
+    }
+
+    /// Packets of 1,500 B leave every microsecond of `times` after `waited` us; when others than
+    /// `Pass` were the answer.
+    fn chosen(codel: &mut Codel, times: std::ops::Range<u64>, waited: u64) -> Vec<u64> {
+        let judge = |&at: &u64| {
+            codel.on_dequeue(us(at), 15_000, us(at - waited), 1_500, false) != Verdict::Pass
+        };
+        times.filter(judge).collect()
+    }
+
+    #[test]
+    fn below_the_target_nothing_is_dropped() {
+        assert!(chosen(&mut codel(), 100..1_000_000, TARGET - 1).is_empty());
+    }
+
+    #[test]
+    fn at_the_target_drops_after_an_interval_by_the_control_law() {
+        // The first at 100 + 1,000; then 1,000 / sqrt(count) apart, on the next whole microsecond:
+        // 1,100 + 1,000 = 2,100; + 707.1 = 2,807.1; + 577.4 = 3,384.5; + 500 = 3,884.5.
+        let times = chosen(&mut codel(), 100..4_000, TARGET);
+        assert_eq!(times, [1_100, 2_100, 2_808, 3_385, 3_885]);
+    }
+
+    #[test]
+    fn one_short_wait_starts_the_interval_again() {
+        let mut codel = codel();
+        assert!(chosen(&mut codel, 100..900, 70).is_empty());
+        assert!(chosen(&mut codel, 900..901, 20).is_empty());
+        assert_eq!(chosen(&mut codel, 901..2_000, 70), [1_901]);
+    }
+
+    #[test]
+    fn one_queued_packet_counts_as_none() {
+        let mut codel = codel();
+        for at in 1_000..10_000 {
+            let verdict = codel.on_dequeue(us(at), 1_500, us(at - 500), 1_500, false);
+            assert_eq!(verdict, Verdict::Pass);
+        }
+    }
+
+    #[test]
+    fn several_are_dropped_at_once_when_overdue() {
+        let mut codel = codel();
+        assert_eq!(chosen(&mut codel, 100..1_200, 70), [1_100]);
+        // Nothing leaves until 3,000: due were 2,100 and 2,807.1, not 3,384.5.
+        let verdicts = [(); 3].map(|()| codel.on_dequeue(us(3_000), 15_000, us(100), 1_500, false));
+        assert_eq!(verdicts, [Verdict::Drop, Verdict::Drop, Verdict::Pass]);
+    }
+
+    #[test]
+    fn starts_again_from_the_count_it_had_gained() {
+        let mut recent = codel();
+        assert_eq!(chosen(&mut recent, 100..4_000, 70).len(), 5);
+        let mut late = recent.clone();
+        // Gained are 5 - 1 = 4: the gap after the first is 1,000 / sqrt(4).
+        chosen(&mut recent, 4_000..4_001, 20);
+        assert_eq!(chosen(&mut recent, 5_000..6_600, 70), [6_000, 6_500]);
+        // 16 intervals after the next drop was due it is forgotten.
+        chosen(&mut late, 4_000..4_001, 20);
+        assert_eq!(chosen(&mut late, 20_000..22_100, 70), [21_000, 22_000]);
+    }
+
+    #[test]
+    fn marks_instead_where_packets_may_be_marked() {
+        let mut codel = codel();
+        let verdicts: Vec<_> = (100..1_102)
+            .map(|at| codel.on_dequeue(us(at), 15_000, us(at - 70), 1_500, true))
+            .collect();
+        assert_eq!(verdicts[1_000], Verdict::Mark);
+        assert_eq!(verdicts.iter().filter(|&&verdict| verdict != Verdict::Pass).count(), 1);
+    }
+}

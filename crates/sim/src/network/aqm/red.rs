@@ -1,0 +1,301 @@
+//! Random early detection (Floyd and Jacobson, "Random Early Detection Gateways for Congestion
+//! Avoidance", 1993).
+//!
+//! The average of the queue moves with each packet that comes,
+//! ```text
+//! avg <- (1 - w) avg + w q                                              (section 4)
+//! ```
+//! after `m = idle time / s` small packets that could have been sent while the link was idle,
+//! ```text
+//! avg <- (1 - w)^m avg                                                  (section 11)
+//! ```
+//! The probability is that of
+//! ```text
+//! p_b = max_p (avg - min) / (max - min)            min < avg <= max     (section 4)
+//! p_b = max_p + (1 - max_p) (avg - max) / max      max < avg <= 2 max   (gentle; Floyd 2000)
+//! p_b = 0 below and 1 above
+//! p_a = p_b / (1 - count p_b)                                           (section 7)
+//! ```
+//! with `count` the packets that went by since the last that was chosen; the space between two of them
+//! is then uniform from 1 to `1 / p_b` instead of geometric.
+//!
+//! Differences from the paper: a packet counts itself to `q`, as for the switch's other thresholds; the
+//! packet that ends an idle time is a sample too, as in ns-2 and ns-3, so that `w = 1` is the queue
+//! itself; `count` is what section 7 reckons with, while the listing of section 4 is ahead of it by one
+//! after each mark. `p_b` is not weighted by the packet's size. With `w = 1` packets are chosen
+//! independently of each other, by `p_b`, as switches do that mark for DCQCN.
+
+use incast_cc::{Bytes, Rate, Span, Time};
+use rand_core::SeedableRng;
+use rand_pcg::Pcg64Mcg;
+
+use super::{Response, Verdict, happens};
+use crate::scenario;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Red {
+    min: f64,
+    max: f64,
+    max_probability: f64,
+    gentle: bool,
+    weight: f64,
+    small_packet: Bytes,
+    response: Response,
+    rate: Rate,
+    /// Average of the queue in bytes.
+    average: f64,
+    /// Since when the link has been idle, while the queue is empty; lies ahead while the last packet is
+    /// sent.
+    idle_since: Time,
+    /// Packets since the last that was chosen.
+    count: u64,
+    random: Pcg64Mcg,
+}
+
+impl Red {
+    pub(super) fn new(settings: &scenario::Red, rate: Rate, seed: u64) -> Self {
+        let scenario::Red { max_probability, gentle, weight, small_packet, .. } = *settings;
+        Self {
+            min: settings.min.get() as f64,
+            max: settings.max.get() as f64,
+            max_probability,
+            gentle,
+            weight,
+            small_packet,
+            response: Response { ecn: settings.ecn, drop: settings.drop },
+            rate,
+            average: 0.0,
+            idle_since: Time::ZERO,
+            count: 0,
+            random: Pcg64Mcg::seed_from_u64(seed),
+        }
+    }
+
+    pub(super) fn on_enqueue(&mut self, now: Time, queued: u64, wire: u64, ect: bool) -> Verdict {
+        if queued == 0 {
+            self.age(now.since(self.idle_since));
+            self.idle_since = self.idle_since.max(now); // if this packet is dropped, it stays empty
+        }
+        self.average += self.weight * ((queued + wire) as f64 - self.average);
+        let probability = self.probability();
+        let chosen = if self.weight < 1.0 {
+            happens(spaced(probability, self.count), &mut self.random)
+        } else {
+            happens(probability, &mut self.random)
+        };
+        // Below `min` no packets are counted: the next to be chosen is not overdue after a lull.
+        self.count = if chosen || probability <= 0.0 { 0 } else { self.count + 1 };
+        if chosen { self.response.to(ect) } else { Verdict::Pass }
+    }
+
+    pub(super) fn on_dequeue(&mut self, now: Time, queued: u64, wire: u64) {
+        if queued == 0 {
+            // The packet itself keeps the link busy.
+            self.idle_since = now + self.rate.time_for(Bytes::new(wire));
+        }
+    }
+
+    pub(super) fn on_purge(&mut self, now: Time, queued: u64) {
+        if queued == 0 {
+            self.idle_since = self.idle_since.max(now);
+        }
+    }
+
+    pub(super) fn set_rate(&mut self, rate: Rate) {
+        self.rate = rate;
+    }
+
+    fn age(&mut self, idle: Span) {
+        // Most often there is nothing to do, and powers are slow.
+        if !idle.is_zero() && self.average > 0.0 {
+            let packet = self.rate.time_for(self.small_packet);
+            let packets = idle.as_ps() as f64 / packet.as_ps() as f64;
+            self.average *= libm::pow(1.0 - self.weight, packets);
+        }
+    }
+
+    /// `p_b`.
+    fn probability(&self) -> f64 {
+        let Self { average, min, max, max_probability, gentle, .. } = *self;
+        if average <= min {
+            0.0
+        } else if average <= max {
+            max_probability * (average - min) / (max - min)
+        } else if gentle && average <= 2.0 * max {
+            max_probability + (1.0 - max_probability) * (average - max) / max
+        } else {
+            1.0
+        }
+    }
+}
+
+/// `p_a`.
+fn spaced(probability: f64, count: u64) -> f64 {
+    let rest = 1.0 - count as f64 * probability;
+    if rest > probability { probability / rest } else { 1.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::aqm::tests::{near, us};
+    use Verdict::{Drop, Mark, Pass};
+
+    const RATE: Rate = Rate::from_gbps(1);
+
+    fn settings() -> scenario::Red {
+        scenario::Red {
+            min: Bytes::new(10_000),
+            max: Bytes::new(30_000),
+            max_probability: 0.1,
+            gentle: true,
+            weight: 0.25,
+            small_packet: Bytes::new(500),
+            ecn: true,
+            drop: true,
+        }
+    }
+
+    fn red(settings: &scenario::Red) -> Red {
+        Red::new(settings, RATE, 1)
+    }
+
+    /// DCQCN's Kmin 10 KB, Kmax 30 KB, Pmax 0.1.
+    fn dcqcn() -> scenario::Red {
+        scenario::Red { gentle: false, weight: 1.0, ..settings() }
+    }
+
+    #[test]
+    fn probability_grows_linearly_and_then_gently() {
+        let gentle = red(&settings());
+        let abrupt = red(&dcqcn());
+        for (average, expected, without) in [
+            (0.0, 0.0, 0.0),
+            (10_000.0, 0.0, 0.0),
+            (15_000.0, 0.025, 0.025), // a quarter of the way, a quarter of 0.1
+            (20_000.0, 0.05, 0.05),
+            (30_000.0, 0.1, 0.1),
+            (40_000.0, 0.4, 1.0), // 0.1 + 0.9 / 3
+            (45_000.0, 0.55, 1.0),
+            (60_000.0, 1.0, 1.0),
+            (90_000.0, 1.0, 1.0),
+        ] {
+            near(Red { average, ..gentle.clone() }.probability(), expected);
+            near(Red { average, ..abrupt.clone() }.probability(), without);
+        }
+    }
+
+    #[test]
+    fn average_moves_by_its_weight() {
+        let mut red = red(&settings());
+        for expected in [2_000.0, 3_500.0, 4_625.0] {
+            red.on_enqueue(us(0), 7_000, 1_000, true); // a quarter of the way to 8,000
+            near(red.average, expected);
+        }
+    }
+
+    #[test]
+    fn average_decays_while_the_link_idles() {
+        let mut red = Red { average: 6_400.0, ..red(&settings()) };
+        // 1,250 B take 10 us, so the link idles from 110 us on. A packet of 500 B takes 4 us: until 122 us
+        // three, 6,400 * 0.75^3 = 2,700. The packet that comes then counts 1,500: + 0.25 * -1,200.
+        red.on_dequeue(us(100), 0, 1_250);
+        let mut early = red.clone();
+        red.on_enqueue(us(122), 0, 1_500, true);
+        near(red.average, 2_400.0);
+        // What comes while the last packet is sent finds an empty queue, but the link was not idle.
+        early.on_enqueue(us(109), 0, 1_500, true);
+        near(early.average, 6_400.0 + 0.25 * (1_500.0 - 6_400.0));
+        // Half a packet's time is half a step.
+        early.average = 6_400.0;
+        early.on_dequeue(us(110), 0, 1_250);
+        early.on_enqueue(us(122), 0, 0, true);
+        near(early.average, 6_400.0 * 0.75_f64.sqrt() * 0.75);
+    }
+
+    #[test]
+    fn idle_time_counts_once_if_the_packet_that_ends_it_is_dropped() {
+        let settings = scenario::Red { gentle: false, ..settings() };
+        let mut red = Red { average: 90_000.0, ..red(&settings) };
+        red.on_dequeue(us(0), 0, 0);
+        assert_eq!(red.on_enqueue(us(4), 0, 1_000, false), Drop);
+        near(red.average, 67_500.0 * 0.75 + 250.0); // above 30,000: dropped
+        let before = red.average;
+        red.on_enqueue(us(4), 0, 1_000, false);
+        near(red.average, before * 0.75 + 250.0);
+    }
+
+    #[test]
+    fn a_step_marks_exactly_what_exceeds_it() {
+        let threshold = Bytes::new(30_000);
+        let mut red = red(&scenario::Red { min: threshold, max: threshold, ..dcqcn() });
+        for (queued, expected) in
+            [(0, Pass), (29_000, Pass), (29_001, Mark), (60_000, Mark), (28_999, Pass), (0, Pass)]
+        {
+            assert_eq!(red.on_enqueue(us(0), queued, 1_000, true), expected, "{queued} B");
+        }
+        // A weight of 1 has no memory, though the link did not idle.
+        red.on_dequeue(us(1), 0, 1_000);
+        assert_eq!(red.on_enqueue(us(1), 0, 1_000, true), Pass);
+    }
+
+    #[test]
+    fn dcqcn_marks_by_the_queue_and_all_above_the_maximum() {
+        // 20 KB: half of 0.1. Of 40,000 packets 2,000, with a deviation of 44.
+        let mut red = red(&dcqcn());
+        let marks = |red: &mut Red, queued| {
+            (0..40_000).filter(|_| red.on_enqueue(us(0), queued, 1_000, true) == Mark).count()
+        };
+        assert!(marks(&mut red, 19_000).abs_diff(2_000) < 4 * 44);
+        assert_eq!(marks(&mut red, 9_000), 0);
+        assert_eq!(marks(&mut red, 29_001), 40_000);
+    }
+
+    #[test]
+    fn spaces_between_marks_are_uniform() {
+        // An average of 30,000 is a probability of 1/10: spaces of 1..10 packets, each equally likely.
+        let mut red = Red { average: 30_000.0, ..red(&settings()) };
+        let (mut spaces, mut since) = ([0_u32; 11], 0);
+        for _ in 0..110_000 {
+            since += 1;
+            if red.on_enqueue(us(0), 29_000, 1_000, true) == Mark {
+                spaces[since] += 1;
+                since = 0;
+            }
+        }
+        // The mean is 5.5: 20,000 spaces, 2,000 of each with a deviation of 42.
+        assert_eq!(spaces[0], 0);
+        for (space, &count) in spaces.iter().enumerate().skip(1) {
+            assert!(count.abs_diff(2_000) < 4 * 42 + 20, "{count} of {space} packets");
+        }
+    }
+
+    #[test]
+    fn packets_below_the_minimum_do_not_count() {
+        let mut red = red(&settings());
+        (0..1_000).for_each(|_| _ = red.on_enqueue(us(0), 5_000, 1_000, true));
+        assert_eq!(red.count, 0);
+        let mut busy = Red { average: 10_001.0, ..red };
+        assert_eq!(busy.on_enqueue(us(0), 9_002, 1_000, true), Pass); // p = 0.1 * 1.25 / 20,000
+        assert_eq!(busy.count, 1);
+    }
+
+    #[test]
+    fn spacing_raises_the_probability_with_the_count() {
+        for (count, expected) in [(0, 0.1), (1, 1.0 / 9.0), (5, 0.2), (8, 0.5), (9, 1.0), (50, 1.0)]
+        {
+            near(spaced(0.1, count), expected);
+        }
+    }
+
+    #[test]
+    fn packets_are_marked_or_dropped_or_pass_as_set() {
+        let verdicts = |ecn, drop| {
+            let mut red = red(&scenario::Red { ecn, drop, ..dcqcn() });
+            [true, false].map(|ect| red.on_enqueue(us(0), 50_000, 1_000, ect))
+        };
+        assert_eq!(verdicts(true, true), [Mark, Drop]);
+        assert_eq!(verdicts(true, false), [Mark, Pass]);
+        assert_eq!(verdicts(false, true), [Drop, Drop]);
+    }
+}
