@@ -28,6 +28,7 @@ from incast.comparison import Ratio
 from incast.experiment import load, run, shipped
 from incast.result import Result, open_result
 from incast.results import Case, FigureError, Results
+from incast.saturation import Saturation, saturate
 from incast.store import OutputError
 from incast.stored import ResultError
 
@@ -42,6 +43,7 @@ __all__ = [
     "Result",
     "ResultError",
     "Results",
+    "Saturation",
     "Scenario",
     "ScenarioError",
     "__version__",
@@ -49,6 +51,7 @@ __all__ = [
     "load",
     "open_result",
     "run",
+    "saturate",
     "schema",
     "shipped",
 ]

@@ -16,6 +16,7 @@ from incast._core import Algorithm, Scenario
 from incast.comparison import Ratio
 from incast.result import Result
 from incast.results import Results
+from incast.saturation import Saturation
 from incast.seeds import spread
 from incast.store import Written
 from incast.tables import TableInfo
@@ -140,6 +141,41 @@ def spread_to_dict(results: Results) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def print_saturation(out: Console, found: Saturation, directory: Path) -> None:
+    """For each scheme a row for each load, then the load at which it saturates."""
+    title = found.scenario.title or found.scenario.name
+    _say(out, f"{title} (seed {found.seed})", style="bold")
+    for scheme in found.schemes:
+        grid = _grid(out)
+        grid.add_column("scheme")
+        for heading in (
+            "load", "offered\nGb/s", "carried\nGb/s", "carried /\noffered", "p99\nslowdown",
+        ):  # fmt: skip
+            grid.add_column(heading, justify="right")
+        for point in found.of(scheme):
+            slowdown = "-" if point.slowdown_p99 is None else f"{point.slowdown_p99:.1f}"
+            grid.add_row(
+                scheme, f"{point.load:g}", f"{point.offered_gbps:.2f}", f"{point.carried_gbps:.2f}",
+                f"{point.ratio:.3f}", slowdown,
+            )  # fmt: skip
+        out.print()
+        out.print(grid)
+        _say(out, _saturated(found, scheme))
+    if not found.complete:
+        _say(out, "* incomplete: stopped; the same command goes on from here.", style="bold")
+    out.print()
+    _say(out, f"Wrote {directory}{os.sep}")
+
+
+def _saturated(found: Saturation, scheme: str) -> str:
+    carried, above = found.saturated(scheme)
+    if carried is None:
+        return f"{scheme}: " + ("not run" if above is None else f"saturated already at {above:g}")
+    if above is None:
+        return f"{scheme}: not saturated up to {carried:g}"
+    return f"{scheme}: saturated load {carried:g}; at {above:g} it is below {found.threshold:g}"
 
 
 def print_figures(

@@ -142,8 +142,8 @@ class Result:
         """What the rows and columns of every table mean, with units."""
         return {table.name: describe(table) for run in self.runs.values() for table in run.tables}
 
-    def write(self, directory: str | os.PathLike[str]) -> store.Written:
-        """Writes the scenario, the summary, the tables and the figures, all or nothing.
+    def write(self, directory: str | os.PathLike[str], *, figures: bool = True) -> store.Written:
+        """Writes the scenario, the summary, the tables and the usual figures, all or nothing.
 
         An earlier result is replaced, any other content refused. A result that is not complete
         never replaces one that is: it is written beside it, to `<directory>-incomplete`.
@@ -151,7 +151,7 @@ class Result:
         Raises:
             OutputError: The directory cannot be written or holds something else.
         """
-        return store.write(self, directory)
+        return store.write(self, directory, figures=figures)
 
     def figure(self, name: str) -> "Figure":
         """One figure, such as `rtt-cdf`; `incast plot --list` says which there are.

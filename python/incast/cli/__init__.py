@@ -20,6 +20,7 @@ app = typer.Typer(
 )
 for command in (
     running.run,
+    running.saturate,
     reading.show,
     reading.plot,
     reading.tables,

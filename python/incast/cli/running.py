@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from incast import experiment, report, store
+from incast import experiment, report, saturation, store
 from incast._core import ParameterError
 from incast.cli import options
 from incast.cli.exits import INTERRUPTED
@@ -66,6 +66,55 @@ def run(
     elif not quiet:
         _print_table(done, one=len(places) == 1)
     if not all(result.complete for result, _ in done):
+        raise typer.Exit(INTERRUPTED)
+
+
+def saturate(
+    scenario: options.ScenarioName,
+    cc: options.Schemes = None,
+    assignments: options.Assignments = None,
+    lowest: Annotated[float, typer.Option("--from", metavar="L", help="The lowest load.")] = 0.1,
+    highest: Annotated[float, typer.Option("--to", metavar="L", help="The highest load.")] = 1.0,
+    step: Annotated[float, typer.Option(metavar="L", help="From one load to the next.")] = 0.1,
+    threshold: Annotated[
+        float, typer.Option(metavar="R", help="Least carried over offered that is not saturated.")
+    ] = 0.95,
+    traffic: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Whose load is raised: name or number, from 0."),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, max=2**64 - 1, metavar="N", help="The seed, if not the scenario's."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Where to keep it; results/<scenario>-saturation if not given."
+        ),
+    ] = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Raise the offered load until a scheme no longer carries it; runs that are there are kept."""
+    chosen = options.load(scenario, assignments)
+    options.warn(chosen, experiment.check_schemes(chosen, cc or None))
+    out = Path("results") / f"{chosen.name}-saturation" if out is None else out
+    found = saturation.saturate(
+        chosen,
+        cc or None,
+        directory=out,
+        loads=saturation.grid(lowest, highest, step),
+        threshold=threshold,
+        traffic=traffic,
+        seed=seed,
+        progress=not quiet,
+    )
+    if as_json:
+        print(json.dumps(found.to_dict(), allow_nan=False))
+    elif not quiet:
+        report.print_saturation(report.console(), found, out)
+    if not found.complete:
         raise typer.Exit(INTERRUPTED)
 
 

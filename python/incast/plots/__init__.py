@@ -11,11 +11,13 @@ from matplotlib.figure import Figure
 
 from incast.plots import bars, distributions, latency, layers, series, sizes
 from incast.plots.drawing import Drawing
+from incast.plots.saturation import saturation
 from incast.plots.style import RC
 from incast.results import FigureError, Results
+from incast.saturation import Saturation
 from incast.words import nearest
 
-__all__ = ["DRAWINGS", "available", "draw", "save", "usual"]
+__all__ = ["DRAWINGS", "available", "draw", "draw_saturation", "save", "usual"]
 
 DRAWINGS: dict[str, Drawing] = {
     drawing.name: drawing
@@ -40,9 +42,18 @@ def draw(name: str, results: Results) -> Figure:
         others = ", ".join(available(results)) or "none"
         raise FigureError(f"{name}: {why}; of these results there is {others}")
     with mpl.rc_context(RC):
-        figure = DRAWINGS[name].draw(results)
-        FigureCanvasAgg(figure)
-        return figure
+        return _on_canvas(DRAWINGS[name].draw(results))
+
+
+def draw_saturation(found: Saturation) -> Figure:
+    """Draws what is carried of what is offered, against the load."""
+    with mpl.rc_context(RC):
+        return _on_canvas(saturation(found))
+
+
+def _on_canvas(figure: Figure) -> Figure:
+    FigureCanvasAgg(figure)
+    return figure
 
 
 def available(results: Results) -> list[str]:

@@ -4,6 +4,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from incast.measures import p99_slowdown
 from incast.plots import style
 from incast.plots.drawing import Drawing
 from incast.results import Case, Results
@@ -72,20 +73,14 @@ def _note(counts: list[int]) -> str:
 def _values(case: Case, key: str) -> list[float | int | None]:
     """A value of the summary, or what the messages say where it has none of the name."""
     values = case.values(key)
-    if key == "slowdown_p99" and not any(value is not None for value in values):
-        return _p99_slowdown(case)
-    return values
-
-
-def _p99_slowdown(case: Case) -> list[float | int | None]:
-    """For each seed, over the messages posted after the warm-up."""
-    messages = case.table("messages")
-    if "slowdown" not in messages.columns:
-        return []
-    warmup_us = case.results[0].scenario.warmup_s * 1e6
-    measured = messages.filter(pl.col("posted_us") >= warmup_us)
-    p99 = measured.group_by("seed").agg(pl.col("slowdown").quantile(0.99, "higher")).sort("seed")
-    return p99["slowdown"].to_list()
+    if key != "slowdown_p99" or any(value is not None for value in values):
+        return values
+    return [
+        p99_slowdown(result.table("messages").filter(pl.col("scheme") == case.scheme), warmup_s)
+        for result in case.results
+        if "messages" in result.tables
+        for warmup_s in [result.scenario.warmup_s]
+    ]
 
 
 DRAWINGS = (
