@@ -22,7 +22,7 @@ from incast.stored import ResultError
 # Between the highest load that is carried and the lowest that is not, the gap is halved so often.
 _HALVINGS = 3
 _FILE = "saturation.json"
-_KINDS = ("poisson", "requests")
+_KINDS = ("poisson", "requests", "incast")
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class OpenLoop:
     index: int
     name: str | None
     kind: str
-    """`poisson` or `requests`."""
+    """`poisson`, `requests` or `incast`."""
 
     def at(self, load: float) -> str:
         """The assignment that makes it offer a load."""
@@ -151,7 +151,7 @@ def open_loop(scenario: Scenario, wanted: str | None = None) -> OpenLoop:
     if not found:
         raise ParameterError(
             f"{scenario.name}: none of its traffic has a load to raise; "
-            "expected one with [traffic.poisson] or [traffic.requests]"
+            "expected a load in [traffic.poisson], [traffic.requests] or [traffic.incast]"
         )
     if len(found) > 1:
         raise ParameterError(f"{scenario.name}: several have a load, {there}; choose by --traffic")
@@ -167,7 +167,9 @@ def _open_loops(scenario: Scenario) -> Iterator[OpenLoop]:
         own = re.split(r"^\[(?!traffic\.)", section, maxsplit=1, flags=re.MULTILINE)[0]
         head = own.split("\n[", 1)[0]
         name = re.search(r'^name = ["\'](.*)["\']$', head, re.MULTILINE)
-        kind = re.search(rf"^\[traffic\.({'|'.join(_KINDS)})\]$", own, re.MULTILINE)
+        # Requests may be a closed loop instead: those without a load have none to raise.
+        section_of = rf"^\[traffic\.({'|'.join(_KINDS)})\]\n(?:[^\[\n].*\n)*?load = "
+        kind = re.search(section_of, own, re.MULTILINE)
         if kind:
             yield OpenLoop(index, name and name[1], kind[1])
 
@@ -308,24 +310,17 @@ class _Search:
         return Result(scenario, (scheme,), self.seed, {scheme: run}) if run.complete else None
 
     def _measured(self, result: Result, scheme: str, load: float) -> Point:
-        offered, carried = (
-            self._own(result, "load")[column].sum() for column in ("offered_gbps", "carried_gbps")
-        )
+        # A row for each traffic of the scenario, in its order.
+        row = result.table("load").row(self.traffic.index, named=True)
+        offered, carried = row["offered_gbps"], row["carried_gbps"]
         if not offered > 0:
             raise ResultError(
                 f"{scheme}, load {load:g}: nothing was offered in the measured time; "
                 "raise run.duration"
             )
-        messages = self._own(result, "messages") if "messages" in result.tables else pl.DataFrame()
-        slowdown = p99_slowdown(messages, result.scenario.warmup_s)
+        messages = result.table("messages").filter(pl.col("traffic") == row["traffic"])
+        slowdown = p99_slowdown(messages, result.scenario)
         return Point(scheme, load, float(offered), float(carried), slowdown)
-
-    def _own(self, result: Result, table: str) -> pl.DataFrame:
-        """The rows of the traffic, which is called by its name, or by its number if it has none."""
-        rows = result.table(table)
-        name = str(self.traffic.index) if self.traffic.name is None else self.traffic.name
-        own = rows.filter(pl.col("traffic").cast(pl.String) == name)
-        return rows if own.is_empty() and rows["traffic"].n_unique() == 1 else own
 
     def write(self, found: Saturation) -> None:
         """The outcome as JSON, as a table and as a figure."""

@@ -25,6 +25,7 @@ class StoredScenario:
     title: str
     duration_s: float
     warmup_s: float
+    cooldown_s: float
     schemes: Sequence[str]
     published: Mapping[str, Mapping[str, float | str]]
     text: str
@@ -131,6 +132,7 @@ def _stored(path: Path, said: Mapping[str, Any], text: str) -> Stored:
         title=str(said["title"]),
         duration_s=float(said["duration_s"]),
         warmup_s=float(said["warmup_s"]),
+        cooldown_s=float(said["cooldown_s"]),
         schemes=schemes,
         published={row["scheme"]: dict(row["published"]) for row in said["runs"]},
         text=text,

@@ -174,7 +174,7 @@ def test_seeds_and_traffics_are_pooled_in_a_distribution() -> None:
 
 
 def test_a_tail_ends_at_the_greatest_value(short: incast.Scenario) -> None:
-    rows = pl.DataFrame({"completion_us": [4.0, 1.0, 2.0, 3.0]})
+    rows = pl.DataFrame({"completion_us": [4.0, 1.0, 2.0, 3.0], "posted_us": 2000.0})
     result = made_up(short, "timely", messages=rows)
     (curve,) = result.figure("fct-ccdf").axes[0].get_lines()
     assert curve.get_xdata().tolist() == [1, 1, 2, 3, 4]
@@ -246,7 +246,7 @@ def test_bars_of_several_seeds_have_intervals_and_those_of_one_have_none(
 
 
 def test_a_case_without_rows_is_named_in_the_legend(short: incast.Scenario) -> None:
-    rows = pl.DataFrame({"completion_us": [4.0, 1.0]})
+    rows = pl.DataFrame({"completion_us": [4.0, 1.0], "posted_us": 2000.0})
     results = Results((made_up(short, "timely", requests=rows), made_up(short, "dctcp")))
     assert "dctcp: none" in legend(results.figure("request-cdf"))
 
@@ -256,7 +256,11 @@ def test_a_case_without_rows_is_named_in_the_legend(short: incast.Scenario) -> N
     [
         ("delay-cdf", {}, "there is no table delay_histogram"),
         ("jain", {"series_jain": {"time_us": [1.0]}}, "has no column jain_index"),
-        ("request-cdf", {"requests": {"completion_us": [None]}}, "has nothing in it"),
+        (
+            "request-cdf",
+            {"requests": {"completion_us": [None], "posted_us": [2e3]}},
+            "has nothing in it",
+        ),
         ("rtt-cfd", {}, "no such figure; did you mean rtt-cdf"),
     ],
 )
@@ -286,3 +290,20 @@ def test_each_scenario_shows_its_own_busiest_queue(short: incast.Scenario) -> No
     axes = Results((here, there)).figure("queue").axes[0]
     assert axes.get_ylabel() == "busiest queue (KB)"
     assert [line.get_ydata().max() for line in axes.get_lines()] == [2, 9]
+
+
+def test_only_what_was_posted_while_measured_is_drawn(short: incast.Scenario) -> None:
+    # Measured from 1 ms to 5 ms: the first message came too early, the last too late.
+    rows = pl.DataFrame(
+        {"completion_us": [9.0, 1.0, 2.0, 8.0], "posted_us": [999.0, 1000.0, 4999.0, 5000.0]}
+    )
+    (curve,) = made_up(short, "timely", messages=rows).figure("fct-cdf").axes[0].get_lines()
+    assert curve.get_xdata().tolist() == [1, 1, 2]
+
+
+def test_a_bin_stands_between_its_ends() -> None:
+    bins = pl.DataFrame(
+        {"size_from_bytes": [0, 1000, 10_000], "size_to_bytes": [1000, 10_000, 10**12]}
+    )
+    # The middle of 1 KB and 10 KB on a logarithmic axis is 1 KB times the root of 10.
+    assert sizes.middle(bins).tolist() == pytest.approx([500, 1000 * 10**0.5, 10_000])

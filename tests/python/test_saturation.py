@@ -59,8 +59,12 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, float]]:
         load = float(scenario.toml().splitlines()[-1].split("=")[1])
         done.append((scheme, load))
         carried = min(load, CAPACITY[scheme])
-        rows = {"offered_gbps": load * GBPS, "carried_gbps": carried * GBPS, "posted": 9}
-        loads = pl.DataFrame({"traffic": ["other", "rpc"], **rows, "completed": 8})
+        loads = pl.DataFrame(
+            {
+                "traffic": ["rpc", "other"], "offered_gbps": [load * GBPS, 1.0],
+                "carried_gbps": [carried * GBPS, 0.5], "posted": 9, "completed": 8,
+            }
+        )  # fmt: skip
         messages = pl.DataFrame(
             {"traffic": ["rpc"] * 100, "posted_us": 1.0, "slowdown": [1.0] * 98 + [load * 10, 99.0]}
         )
@@ -232,10 +236,15 @@ def test_the_loads_of_a_grid() -> None:
 
 CLOSED = '[[traffic]]\nname = "bulk"\nmessage = "1MB"\n\n'
 MIXED = f"{CLOSED}{TRAFFIC.format('web')}\n[[traffic]]\nto = 'x'\n\n[traffic.requests]\nload = 1\n"
+CLOSED_LOOP = (
+    "\n[[traffic]]\nname = 'loop'\n\n[traffic.requests]\noutstanding = 4\n\n[traffic.requests.x]\nload = 1\n\n[[class]]\nload = 1\n"
+)
 
 
 def test_open_loop_traffic_is_found_by_name_and_number() -> None:
-    mixed: Any = FakeScenario(MIXED + "\n[[event]]\nname = 'no'\n[switch]\nname = 'neither'\n")
+    mixed: Any = FakeScenario(
+        MIXED + CLOSED_LOOP + "\n[[event]]\nname = 'no'\n[switch]\nname = 'neither'\n"
+    )
     assert saturation.open_loop(mixed, "web") == saturation.OpenLoop(1, "web", "poisson")
     assert saturation.open_loop(mixed, "2").at(0.25) == "traffic.2.requests.load=0.25"
     with pytest.raises(incast.ParameterError, match=r"web \(1\), 2; choose by --traffic"):

@@ -76,10 +76,11 @@ def _values(case: Case, key: str) -> list[float | int | None]:
     if key != "slowdown_p99" or any(value is not None for value in values):
         return values
     return [
-        p99_slowdown(result.table("messages").filter(pl.col("scheme") == case.scheme), warmup_s)
+        p99_slowdown(
+            result.table("messages").filter(pl.col("scheme") == case.scheme), result.scenario
+        )
         for result in case.results
         if "messages" in result.tables
-        for warmup_s in [result.scenario.warmup_s]
     ]
 
 

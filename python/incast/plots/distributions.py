@@ -33,8 +33,9 @@ Curve = tuple[Floats, Floats]
 _HISTOGRAM = ("low_us", "high_us", "count")
 _RTT = Rows("rtt_histogram", _HISTOGRAM, pl.col("count") > 0)
 _DELAY = Rows("delay_histogram", _HISTOGRAM, pl.col("count") > 0)
-_MESSAGES = Rows("messages", ("completion_us",), pl.col("completion_us").is_not_null())
-_REQUESTS = Rows("requests", ("completion_us",), pl.col("completion_us").is_not_null())
+_COMPLETED = (("completion_us", "posted_us"), pl.col("completion_us").is_not_null())
+_MESSAGES = Rows("messages", *_COMPLETED, measured=True)
+_REQUESTS = Rows("requests", *_COMPLETED, measured=True)
 
 
 def of_histogram(rows: pl.DataFrame) -> Curve:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import polars as pl
 from matplotlib.figure import Figure
 
+from incast.measures import posted_while_measured
 from incast.results import Case, Results
 
 
@@ -17,6 +18,8 @@ class Rows:
     columns: tuple[str, ...]
     only: pl.Expr | None = None
     """Which rows count."""
+    measured: bool = False
+    """Whether only what was posted while it was measured counts."""
 
     def of(self, case: Case) -> pl.DataFrame | None:
         """Those of a case, None where there is none."""
@@ -25,6 +28,8 @@ class Rows:
             return None
         if self.only is not None:
             rows = rows.filter(self.only)
+        if self.measured:
+            rows = posted_while_measured(rows, case.results[0].scenario)
         return None if rows.is_empty() else rows
 
     def each(self, results: Results) -> Iterator[tuple[int, Case, pl.DataFrame]]:

@@ -12,9 +12,11 @@ from incast.results import Results
 
 _PARTS = ("host_us", "network_us")
 _ROWS = Rows(
-    "messages", (*_PARTS, "completion_us"),
+    "messages",
+    (*_PARTS, "completion_us", "posted_us"),
     pl.all_horizontal(pl.col(*_PARTS, "completion_us").is_not_null()),
-)  # fmt: skip
+    measured=True,
+)
 # Percentiles of two parts do not add up to that of the whole. So the messages around a percentile
 # of the whole are taken, so far to both sides in rank, and the parts are their means.
 _AROUND = 0.005

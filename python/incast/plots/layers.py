@@ -6,6 +6,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from incast.comparison import number
+from incast.measures import window_us
 from incast.plots import style
 from incast.plots.drawing import Drawing, Rows
 from incast.results import Case, Results
@@ -41,12 +42,11 @@ def _share(rows: pl.DataFrame, case: Case) -> pl.DataFrame:
 
 
 def _measured_us(case: Case, index: int) -> float | None:
-    """How long a run was measured; None where it ended within the warm-up."""
-    summary, scenario = case.runs[index].summary, case.results[index].scenario
-    known = number(summary.get("measured_s"))
-    seconds = (number(summary.get("simulated_s")) or 0) - scenario.warmup_s
-    measured = seconds if known is None else known
-    return measured * 1e6 if measured > 0 else None
+    """How long a run was measured; None where it was stopped within the warm-up."""
+    begin, end = window_us(case.results[index].scenario)
+    ended = (number(case.runs[index].summary.get("simulated_s")) or 0) * 1e6
+    measured = min(ended, end) - begin
+    return measured if measured > 0 else None
 
 
 def _by_layer(

@@ -11,9 +11,11 @@ from matplotlib.figure import Figure
 
 from incast.plots import style
 from incast.plots.drawing import Drawing, Rows
+from incast.plots.style import Floats
 from incast.results import Results
 
 _BINS = ("traffic", "size_from_bytes", "size_to_bytes", "count")
+_NO_BOUND = 1e12  # bytes: the core's word for a bin without an end
 _UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1, "B"))
 
 
@@ -33,7 +35,7 @@ def by_size(results: Results, *, rows: Rows, value: str, unit: str, y: str) -> F
             )
             if bins.is_empty():
                 continue
-            sizes = _middle(bins)
+            sizes = middle(bins)
             colour, mark = style.line(index)["color"], style.marker(index)
             for name, width, fill, label in (
                 (f"{value}_p99{unit}", 1.8, "full", "p99"),
@@ -70,12 +72,16 @@ def _bins(rows: pl.DataFrame, *values: str) -> pl.DataFrame:
     )
 
 
-def _middle(bins: pl.DataFrame) -> style.Floats:
-    """Where a bin stands on a logarithmic axis: halfway between its least and greatest size."""
-    low = np.maximum(bins["size_from_bytes"].cast(pl.Float64).to_numpy(), 1.0)
-    high = np.maximum(bins["size_to_bytes"].cast(pl.Float64).to_numpy(), low)
-    middle: style.Floats = np.sqrt(low * high)
-    return middle
+def middle(bins: pl.DataFrame) -> Floats:
+    """Where a bin stands on a logarithmic axis: halfway between its least and greatest size.
+
+    One that begins at nothing stands at half its end, one without an end at its beginning.
+    """
+    low = bins["size_from_bytes"].cast(pl.Float64).to_numpy()
+    high = bins["size_to_bytes"].cast(pl.Float64).to_numpy()
+    middle: Floats = np.where(low > 0, np.sqrt(low * high), high / 2)
+    endless = high >= _NO_BOUND
+    return np.where(endless, np.maximum(low, 1.0), middle)
 
 
 def _size_axis(axes: Axes) -> None:
