@@ -32,6 +32,7 @@ _COLUMNS = (
     ("throughput\nGb/s", "throughput_gbps"),
     ("mean RTT\nus", "rtt_mean_us"),
     ("p99 RTT\nus", "rtt_p99_us"),
+    ("p99\nslowdown", "slowdown_p99"),
     ("queue\nmean KB", "queue_mean_kb"),
     ("queue\np99 KB", "queue_p99_kb"),
     ("PFC\npauses", "pfc_pauses"),
@@ -39,7 +40,7 @@ _COLUMNS = (
     ("drops", "drops"),
     ("Jain\nindex", "jain_index"),
 )
-_ONLY_WHERE_USED = {"pfc_pauses", "ecn_marks"}
+_ONLY_WHERE_USED = {"slowdown_p99", "pfc_pauses", "ecn_marks"}
 _RATIO_NAMES = {"rtt_mean_us": "Mean RTT", "rtt_p99_us": "p99 RTT"}
 
 
@@ -62,7 +63,7 @@ def print_comparison(out: Console, result: Result) -> None:
     columns = [
         (heading, key)
         for heading, key in _COLUMNS
-        if key not in _ONLY_WHERE_USED or any(row["measured"][key] for row in rows)
+        if key not in _ONLY_WHERE_USED or any(row["measured"].get(key) for row in rows)
     ]
     for heading, _ in columns:
         grid.add_column(heading, justify="right")
@@ -158,7 +159,7 @@ def print_saturation(out: Console, found: Saturation, directory: Path) -> None:
             slowdown = "-" if point.slowdown_p99 is None else f"{point.slowdown_p99:.1f}"
             grid.add_row(
                 scheme, f"{point.load:g}", f"{point.offered_gbps:.2f}", f"{point.carried_gbps:.2f}",
-                f"{point.ratio:.3f}", slowdown,
+                f"{point.ratio:.4f}", slowdown,
             )  # fmt: skip
         out.print()
         out.print(grid)

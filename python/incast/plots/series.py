@@ -49,7 +49,7 @@ def queue(results: Results) -> Figure:
         )  # fmt: skip
     axes.set_ylim(0, axes.get_ylim()[1] * 1.08)  # room for the words above the lines
     axes.margins(x=0.01)
-    style.shade_warmup(axes, results)
+    style.shade_unmeasured(axes, results)
     style.absent(axes, _QUEUES.without(results), "none")
     style.legend(figure, axes, results)
     return figure
@@ -95,7 +95,7 @@ def rates(results: Results) -> Figure:
                 flow["time_ms"].to_numpy(), flow["goodput_gbps"].to_numpy(),
                 color=style.line(index)["color"], linewidth=0.7, alpha=0.55,
             )  # fmt: skip
-        style.shade_warmup(axes, results)
+        style.shade_unmeasured(axes, results)
         top = max(top, float(np.quantile(binned["goodput_gbps"].fill_null(0).to_numpy(), 0.999)))
         of_seed = f", seed {seed}" if len(case.results) > 1 else ""
         axes.set_title(f"{case.label}: {len(flows)} flows{of_seed}")
@@ -126,7 +126,7 @@ def jain(results: Results) -> Figure:
             **style.line(index),
         )  # fmt: skip
     axes.margins(x=0.01)
-    style.shade_warmup(axes, results)
+    style.shade_unmeasured(axes, results)
     style.absent(axes, _JAIN.without(results), "none")
     style.legend(figure, axes, results)
     return figure

@@ -16,6 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from incast.measures import window_us
 from incast.results import Results
 
 Floats = npt.NDArray[np.float64]
@@ -148,20 +149,29 @@ def nothing(figure: Figure, axes: Axes, why: str) -> Figure:
     return figure
 
 
-def shade_warmup(axes: Axes, results: Results) -> None:
-    """Sets off the part of a time series that summary and tables leave out."""
-    spans = {result.scenario.warmup_s * 1e3 for result in results.members}
-    if len(spans) != 1 or not (warmup_ms := spans.pop()):
+def shade_unmeasured(axes: Axes, results: Results) -> None:
+    """Sets off the parts of a time series that summary and tables leave out."""
+    spans = {
+        (*window_us(result.scenario), result.scenario.duration_s * 1e6)
+        for result in results.members
+    }
+    if len(spans) != 1:
         return
-    axes.axvspan(0, warmup_ms, color="0.95", linewidth=0, zorder=0)
+    begin, end, whole = (time / 1e3 for time in spans.pop())
     left, right = axes.get_xlim()
-    # The words stand in the shade, or beside it where it is too narrow for them.
-    inside = (warmup_ms - left) > 0.25 * (right - left)
-    axes.annotate(
-        "warm-up, not measured", xy=(warmup_ms, 1), xytext=(-4 if inside else 4, -3),
-        fontsize="x-small", xycoords=("data", "axes fraction"), textcoords="offset points",
-        ha="right" if inside else "left", va="top", color=MUTED,
-    )  # fmt: skip
+    for first, last, name in ((0, begin, "warm-up"), (end, whole, "cool-down")):
+        if last <= first:
+            continue
+        axes.axvspan(first, last, color="0.95", linewidth=0, zorder=0)
+        # The words stand in the shade, or beside it where it is too narrow for them.
+        inside = (last - first) > 0.25 * (right - left)
+        before = inside == (name == "warm-up")
+        axes.annotate(
+            f"{name}, not measured", xy=(last if name == "warm-up" else first, 1),
+            xytext=(-4 if before else 4, -3), fontsize="x-small",
+            xycoords=("data", "axes fraction"), textcoords="offset points",
+            ha="right" if before else "left", va="top", color=MUTED,
+        )  # fmt: skip
 
 
 def binned(
