@@ -8,7 +8,7 @@ per scheme; its `Result` has Polars tables and matplotlib figures.
 
     result = incast.run("incast", ["timely", "line-rate"])
     print(result.summary)
-    result.plot_rtt_cdf().savefig("rtt.png")
+    result.figure("rtt-cdf").savefig("rtt.png")
     result.write("results/incast")
 
 The command `incast` does the same from a terminal.
@@ -26,22 +26,32 @@ from incast._core import (
 )
 from incast.comparison import Ratio
 from incast.experiment import load, run, shipped
-from incast.result import Result
+from incast.result import Result, open_result
+from incast.results import Case, FigureError, Results
+from incast.saturation import Saturation, saturate
 from incast.store import OutputError
+from incast.stored import ResultError
 
 __all__ = [
     "Algorithm",
+    "Case",
+    "FigureError",
     "IncastError",
     "OutputError",
     "ParameterError",
     "Ratio",
     "Result",
+    "ResultError",
+    "Results",
+    "Saturation",
     "Scenario",
     "ScenarioError",
     "__version__",
     "algorithms",
     "load",
+    "open_result",
     "run",
+    "saturate",
     "schema",
     "shipped",
 ]

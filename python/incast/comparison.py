@@ -4,7 +4,9 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from incast._core import Run, Scenario
+from incast._core import Scenario
+from incast.stored import StoredScenario
+from incast.tables import Run
 
 # A ratio of two published values that were rounded to two or three digits is not known better.
 _ROUNDING = 0.01
@@ -55,13 +57,13 @@ class Ratio:
         return missing if missing > _ROUNDING else 0.0
 
 
-def published(scenario: Scenario, scheme: str) -> dict[str, float | str]:
+def published(scenario: Scenario | StoredScenario, scheme: str) -> Mapping[str, float | str]:
     """What was published for a scheme: for it, or else for its algorithm under any preset."""
     known = scenario.published
     return known.get(scheme) or known.get(scheme.partition(":")[0]) or {}
 
 
-def ratios(scenario: Scenario, runs: Mapping[str, Run]) -> list[Ratio]:
+def ratios(scenario: Scenario | StoredScenario, runs: Mapping[str, Run]) -> list[Ratio]:
     """The RTT of every other scheme over that of the first one, where both were published.
 
     Two presets of one algorithm share what was published for it: there is no ratio to compare with.
@@ -78,7 +80,9 @@ def number(value: float | str | None) -> float | int | None:
     return None
 
 
-def _ratios(scenario: Scenario, runs: Mapping[str, Run], schemes: list[str]) -> Iterator[Ratio]:
+def _ratios(
+    scenario: Scenario | StoredScenario, runs: Mapping[str, Run], schemes: list[str]
+) -> Iterator[Ratio]:
     if not schemes or schemes[0] != next(iter(runs)):
         return
     first = schemes[0]

@@ -1,14 +1,15 @@
 """Finding a scenario and running it once per scheme."""
 
-import difflib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from incast import _core
-from incast._core import ParameterError, Run, Scenario, ScenarioError
+from incast._core import ParameterError, Scenario, ScenarioError
 from incast.progress import bar_per_scheme
 from incast.result import Result
+from incast.tables import Run
+from incast.words import nearest
 
 TRACES = ("queues", "flows", "packets")
 """What can be recorded event by event, besides the tables that every run gives."""
@@ -111,10 +112,3 @@ def check_traces(traces: Sequence[str]) -> tuple[str, ...]:
         if trace not in TRACES:
             raise ParameterError(f"{trace}: no such trace; {nearest(trace, TRACES)}")
     return tuple(dict.fromkeys(traces))
-
-
-def nearest(name: str, names: Iterable[str]) -> str:
-    """What an error about an unknown name says of the names that there are."""
-    known = list(names)
-    near = difflib.get_close_matches(name, known, n=3)
-    return f"did you mean {' or '.join(near)}?" if near else f"there is {', '.join(known)}"

@@ -5,7 +5,8 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Mapping
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console
@@ -14,7 +15,14 @@ from rich.table import Table
 from incast._core import Algorithm, Scenario
 from incast.comparison import Ratio
 from incast.result import Result
+from incast.results import Results
+from incast.saturation import Saturation
+from incast.seeds import spread
 from incast.store import Written
+from incast.tables import TableInfo
+
+if TYPE_CHECKING:  # half a second that only figures cost
+    from incast.plots.drawing import Drawing
 
 _PLAIN_WIDTH = 100  # of a pipe or a file
 _LEAST_WIDTH = 80
@@ -24,6 +32,7 @@ _COLUMNS = (
     ("throughput\nGb/s", "throughput_gbps"),
     ("mean RTT\nus", "rtt_mean_us"),
     ("p99 RTT\nus", "rtt_p99_us"),
+    ("p99\nslowdown", "slowdown_p99"),
     ("queue\nmean KB", "queue_mean_kb"),
     ("queue\np99 KB", "queue_p99_kb"),
     ("PFC\npauses", "pfc_pauses"),
@@ -31,7 +40,7 @@ _COLUMNS = (
     ("drops", "drops"),
     ("Jain\nindex", "jain_index"),
 )
-_ONLY_WHERE_USED = {"pfc_pauses", "ecn_marks"}
+_ONLY_WHERE_USED = {"slowdown_p99", "pfc_pauses", "ecn_marks"}
 _RATIO_NAMES = {"rtt_mean_us": "Mean RTT", "rtt_p99_us": "p99 RTT"}
 
 
@@ -54,7 +63,7 @@ def print_comparison(out: Console, result: Result) -> None:
     columns = [
         (heading, key)
         for heading, key in _COLUMNS
-        if key not in _ONLY_WHERE_USED or any(row["measured"][key] for row in rows)
+        if key not in _ONLY_WHERE_USED or any(row["measured"].get(key) for row in rows)
     ]
     for heading, _ in columns:
         grid.add_column(heading, justify="right")
@@ -89,8 +98,127 @@ def describe_ratio(ratio: Ratio) -> str:
     )
 
 
-def print_written(out: Console, written: Written) -> None:
-    """Where the result is."""
+def print_spread(out: Console, results: Results) -> None:
+    """A row for each scheme: mean over the seeds, and half the width of its 95 % interval."""
+    sign = "+-" if out.options.ascii_only else "±"
+    grid = _grid(out)
+    grid.add_column("scheme", overflow="fold")
+    grid.add_column("seeds", justify="right")
+    columns = [
+        (heading, key)
+        for heading, key in _COLUMNS
+        if key not in _ONLY_WHERE_USED or any(any(case.values(key)) for case in results.cases)
+    ]
+    for heading, _ in columns:
+        grid.add_column(heading, justify="right")
+    for case in results.cases:
+        name = case.label if all(run.complete for run in case.runs) else f"{case.label} *"
+        cells = (_spread(case.values(key), key, sign) for _, key in columns)
+        grid.add_row(name, str(len(case.runs)), *cells)
+    _say(out, results.title, style="bold")
+    out.print()
+    out.print(grid)
+    _list(out, "", f"Mean over the seeds {sign} half the 95 % confidence interval (Student's t).")
+    for result in results.members:
+        _print_unfinished(out, result)
+
+
+def spread_to_dict(results: Results) -> list[dict[str, Any]]:
+    """What the seeds say together, ready for JSON: for each scheme, each value of its summary."""
+    rows = []
+    for case in results.cases:
+        keys = dict.fromkeys(key for run in case.runs for key in run.summary)
+        known = {key: spread(case.values(key)) for key in keys}
+        rows.append(
+            {
+                "case": case.label,
+                "scheme": case.scheme,
+                "seeds": [result.seed for result in case.results],
+                "values": {
+                    key: {"mean": value.mean, "half_width": value.half_width, "runs": value.count}
+                    for key, value in known.items()
+                    if value is not None
+                },
+            }
+        )
+    return rows
+
+
+def print_saturation(out: Console, found: Saturation, directory: Path) -> None:
+    """For each scheme a row for each load, then the load at which it saturates."""
+    title = found.scenario.title or found.scenario.name
+    _say(out, f"{title} (seed {found.seed})", style="bold")
+    for scheme in found.schemes:
+        grid = _grid(out)
+        grid.add_column("scheme")
+        for heading in (
+            "load", "offered\nGb/s", "carried\nGb/s", "carried /\noffered", "p99\nslowdown",
+        ):  # fmt: skip
+            grid.add_column(heading, justify="right")
+        for point in found.of(scheme):
+            slowdown = "-" if point.slowdown_p99 is None else f"{point.slowdown_p99:.1f}"
+            grid.add_row(
+                scheme, f"{point.load:g}", f"{point.offered_gbps:.2f}", f"{point.carried_gbps:.2f}",
+                f"{point.ratio:.4f}", slowdown,
+            )  # fmt: skip
+        out.print()
+        out.print(grid)
+        _say(out, _saturated(found, scheme))
+    if not found.complete:
+        _say(out, "* incomplete: stopped; the same command goes on from here.", style="bold")
+    out.print()
+    _say(out, f"Wrote {directory}{os.sep}")
+
+
+def _saturated(found: Saturation, scheme: str) -> str:
+    carried, above = found.saturated(scheme)
+    if carried is None:
+        return f"{scheme}: " + ("not run" if above is None else f"saturated already at {above:g}")
+    if above is None:
+        return f"{scheme}: not saturated up to {carried:g}"
+    return f"{scheme}: saturated load {carried:g}; at {above:g} it is below {found.threshold:g}"
+
+
+def print_figures(
+    out: Console, drawings: "Iterable[Drawing]", results: Results | None = None
+) -> None:
+    """A line for each figure; with results, why some of them cannot be drawn."""
+    grid = _grid(out, wrap=True)
+    for heading in ("figure", "shows", *(("drawn",) if results else ())):
+        grid.add_column(heading, no_wrap=heading == "figure")
+    for drawing in drawings:
+        why = (
+            [] if results is None else [f"no: {no}" if (no := drawing.why_not(results)) else "yes"]
+        )
+        grid.add_row(drawing.name, drawing.about, *why)
+    out.print(grid)
+
+
+def print_drawn(out: Console, paths: list[Path]) -> None:
+    """Where the figures are."""
+    for path in paths:
+        _say(out, f"Wrote {path}")
+
+
+def print_tables(out: Console, tables: Mapping[str, TableInfo]) -> None:
+    """Every table with its columns, their units and what they mean."""
+    for place, (name, table) in enumerate(tables.items()):
+        if place:
+            out.print()
+        _say(out, f"{name}: {table['doc']}", style="bold")
+        grid = _grid(out, wrap=True)
+        for heading in ("column", "unit", "meaning"):
+            grid.add_column(heading, no_wrap=heading != "meaning")
+        for column, about in table["columns"].items():
+            grid.add_row(column, about["unit"], about["doc"])
+        out.print(grid)
+
+
+def print_written(out: Console, written: Written, *, short: bool = False) -> None:
+    """Where the result is, and unless `short`, what is in it."""
+    if short:
+        _say(out, f"Wrote {written.directory}{os.sep}")
+        return
     out.print()
     _say(out, f"Wrote {written.directory}{os.sep}")
     _say(out, f"  run      {written.run.name}, {written.scenario.name}")
@@ -171,6 +299,21 @@ def _cell(key: str, measured: Mapping[str, Any], published: Mapping[str, Any]) -
     return f"{text} ({published[key]:g})" if key in published else text
 
 
+def _spread(values: list[float | int | None], key: str, sign: str) -> str:
+    found = spread(values)
+    if found is None:
+        return "-"
+    whole = all(isinstance(value, int) for value in values)
+    if found.half_width is None:
+        return _figures(int(found.mean) if whole else found.mean, key)
+    # A count that is the same under every seed is shown as that count.
+    mean, half = (
+        _figures(int(value) if whole and value == int(value) else value, key)
+        for value in (found.mean, found.half_width)
+    )
+    return f"{mean}\n{sign} {half}"
+
+
 def _figures(value: float, key: str) -> str:
     """A number with as many digits as are worth reading."""
     if isinstance(value, int):
@@ -184,7 +327,7 @@ def _figures(value: float, key: str) -> str:
 def _print_unfinished(out: Console, result: Result) -> None:
     for scheme, run in result.runs.items():
         if not run.complete:
-            ended_ms = run.summary.get("simulated_s", 0.0) * 1e3
+            ended_ms = (run.summary.get("simulated_s") or 0.0) * 1e3
             whole_ms = result.scenario.duration_s * 1e3
             text = f"* incomplete: {scheme} was stopped after {ended_ms:.1f} of {whole_ms:g} ms."
             _say(out, text, style="bold")

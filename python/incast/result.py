@@ -4,13 +4,17 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from incast import _core, comparison, store
-from incast._core import Run, Scenario
-from incast.tables import TableInfo, concatenate, describe
+from incast import _core, comparison, store, stored
+from incast._core import Scenario
+from incast.measures import cooldown_s
+from incast.results import Results
+from incast.stored import StoredScenario
+from incast.tables import Run, TableInfo, concatenate, describe
 
 if TYPE_CHECKING:  # half a second that only figures cost
     from matplotlib.figure import Figure
@@ -20,12 +24,36 @@ if TYPE_CHECKING:  # half a second that only figures cost
 class Result:
     """The runs of one scenario, one for each scheme."""
 
-    scenario: Scenario
+    scenario: Scenario | StoredScenario
     schemes: tuple[str, ...]
     """The schemes that were asked for, in that order."""
     seed: int
     runs: Mapping[str, Run]
     """The runs that there are, by scheme: fewer than asked for when the simulation was stopped."""
+    version: str = _core.__version__
+    """The version of incast that simulated it."""
+    build: str = _core.build_profile
+    """`release` or `debug`."""
+    directory: Path | None = None
+    """Where it was read from."""
+
+    @classmethod
+    def read(cls, directory: str | os.PathLike[str]) -> "Result":
+        """A result as `write` left it, to be printed and drawn without simulating again.
+
+        Raises:
+            ResultError: The directory holds no result.
+        """
+        found = stored.read(directory)
+        return cls(
+            found.scenario,
+            found.schemes,
+            found.seed,
+            found.runs,
+            version=found.version,
+            build=found.build,
+            directory=Path(directory),
+        )
 
     @property
     def complete(self) -> bool:
@@ -37,6 +65,8 @@ class Result:
     @property
     def warnings(self) -> list[str]:
         """What the network lacks that a scheme needs: such a scheme runs but cannot do its work."""
+        if isinstance(self.scenario, StoredScenario):
+            return list(self.scenario.recorded_warnings)
         return [text for scheme in self.schemes for text in self.scenario.warnings(scheme)]
 
     @cached_property
@@ -85,12 +115,14 @@ class Result:
     def to_dict(self) -> dict[str, Any]:
         """Everything but the tables, ready for JSON; units are in the keys."""
         return {
-            "incast": _core.__version__,
-            "build": _core.build_profile,
+            "incast": self.version,
+            "build": self.build,
             "scenario": self.scenario.name,
             "title": self.scenario.title,
             "seed": self.seed,
             "duration_s": self.scenario.duration_s,
+            "warmup_s": self.scenario.warmup_s,
+            "cooldown_s": cooldown_s(self.scenario),
             "complete": self.complete,
             "schemes": list(self.schemes),
             "warnings": self.warnings,
@@ -112,8 +144,8 @@ class Result:
         """What the rows and columns of every table mean, with units."""
         return {table.name: describe(table) for run in self.runs.values() for table in run.tables}
 
-    def write(self, directory: str | os.PathLike[str]) -> store.Written:
-        """Writes the scenario, the summary, the tables and the figures, all or nothing.
+    def write(self, directory: str | os.PathLike[str], *, figures: bool = True) -> store.Written:
+        """Writes the scenario, the summary, the tables and the usual figures, all or nothing.
 
         An earlier result is replaced, any other content refused. A result that is not complete
         never replaces one that is: it is written beside it, to `<directory>-incomplete`.
@@ -121,33 +153,24 @@ class Result:
         Raises:
             OutputError: The directory cannot be written or holds something else.
         """
-        return store.write(self, directory)
+        return store.write(self, directory, figures=figures)
+
+    def figure(self, name: str) -> "Figure":
+        """One figure, such as `rtt-cdf`; `incast plot --list` says which there are.
+
+        Raises:
+            FigureError: There is no such figure, or nothing to draw in it.
+        """
+        from incast import plots  # noqa: PLC0415
+
+        return plots.draw(name, Results((self,)))
 
     def plot(self) -> "dict[str, Figure]":
-        """All figures by name."""
-        return {
-            "rtt_cdf": self.plot_rtt_cdf(),
-            "queue": self.plot_queue(),
-            "rates": self.plot_rates(),
-        }
-
-    def plot_rtt_cdf(self) -> "Figure":
-        """The distribution of the RTT samples of each scheme, in microseconds."""
+        """The usual figures by name, those for which there is anything to draw."""
         from incast import plots  # noqa: PLC0415
 
-        return plots.rtt_cdf(self)
-
-    def plot_queue(self) -> "Figure":
-        """The busiest queue over time, in KB: mean and maximum of each interval."""
-        from incast import plots  # noqa: PLC0415
-
-        return plots.queue(self)
-
-    def plot_rates(self) -> "Figure":
-        """The goodput of every flow over time, in Gb/s, a panel for each scheme."""
-        from incast import plots  # noqa: PLC0415
-
-        return plots.rates(self)
+        results = Results((self,))
+        return {name: plots.draw(name, results) for name in plots.usual(results)}
 
     def _rows(self) -> list[dict[str, Any]]:
         return [
@@ -159,3 +182,12 @@ class Result:
             }
             for scheme, run in self.runs.items()
         ]
+
+
+def open_result(*directories: str | os.PathLike[str]) -> Results:
+    """Reads one result, or several together: seeds of one scenario, or different scenarios.
+
+    Raises:
+        ResultError: A directory holds no result, or two hold the same run.
+    """
+    return Results(tuple(Result.read(directory) for directory in directories))

@@ -55,7 +55,7 @@ def check(directory: str | os.PathLike[str]) -> None:
         pass
 
 
-def write(result: "Result", directory: str | os.PathLike[str]) -> Written:
+def write(result: "Result", directory: str | os.PathLike[str], *, figures: bool = True) -> Written:
     """Writes a result to a new directory and puts that in the place of an earlier result.
 
     Raises:
@@ -67,18 +67,18 @@ def write(result: "Result", directory: str | os.PathLike[str]) -> Written:
         target = target.with_name(f"{target.name}-incomplete")
         _earlier(target)
     with _staging(target) as staging:
-        figures, tables = _fill(staging, result)
+        pictures, tables = _fill(staging, result, figures=figures)
         _replace(target.resolve(), staging)
     return Written(
         directory=target,
         scenario=target / "scenario.toml",
         run=target / _RUN,
-        figures=[target / name for name in figures],
+        figures=[target / name for name in pictures],
         tables=[target / name for name in tables],
     )
 
 
-def _fill(staging: Path, result: "Result") -> tuple[list[str], list[str]]:
+def _fill(staging: Path, result: "Result", *, figures: bool) -> tuple[list[str], list[str]]:
     """Writes the files of a result; returns the names of the figures and of the tables."""
     from incast import plots  # noqa: PLC0415
 
@@ -89,19 +89,19 @@ def _fill(staging: Path, result: "Result") -> tuple[list[str], list[str]]:
         tables.append(f"{name}.parquet")
         metadata = {"incast": json.dumps(description)}
         result.table(name).write_parquet(staging / tables[-1], metadata=metadata)
-    figures = []
-    for name, figure in result.plot().items():
+    pictures = []
+    for name, figure in (result.plot() if figures else {}).items():
         for suffix in ("png", "svg"):
-            figures.append(f"{name}.{suffix}")
-            plots.save(figure, staging / figures[-1])
+            pictures.append(f"{name}.{suffix}")
+            plots.save(figure, staging / pictures[-1])
     summary = {
         **result.to_dict(),
         "tables": descriptions,
-        "files": sorted(["scenario.toml", _RUN, *figures, *tables]),
+        "files": sorted(["scenario.toml", _RUN, *pictures, *tables]),
     }
     text = json.dumps(summary, indent=2, allow_nan=False)
     (staging / _RUN).write_text(text + "\n", encoding="utf-8")
-    return figures, tables
+    return pictures, tables
 
 
 def _earlier(target: Path) -> dict[str, Any] | None:
@@ -113,7 +113,7 @@ def _earlier(target: Path) -> dict[str, Any] | None:
     except NotADirectoryError:
         raise OutputError(f"{target}: is in the way: not a directory") from None
     except OSError as error:
-        raise _unwritable(target, error) from None
+        raise unwritable(target, error) from None
     if not names:
         return None
     try:
@@ -140,7 +140,7 @@ def _staging(target: Path) -> Iterator[Path]:
         staging.mkdir()
         yield staging
     except OSError as error:
-        raise _unwritable(target, error) from error
+        raise unwritable(target, error) from error
     finally:
         shutil.rmtree(staging, ignore_errors=True)
 
@@ -161,5 +161,6 @@ def _replace(target: Path, staging: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _unwritable(target: Path, error: OSError) -> OutputError:
+def unwritable(target: Path, error: OSError) -> OutputError:
+    """What is said of a directory that the system refuses."""
     return OutputError(f"{target}: cannot be written: {error.strerror or error}")

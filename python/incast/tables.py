@@ -1,7 +1,7 @@
-"""Tables of the core as Polars frames. Whatever table or column comes is passed on."""
+"""Tables of a run as Polars frames. Whatever table or column comes is passed on."""
 
-from collections.abc import Sequence
-from typing import TypedDict
+from collections.abc import Mapping, Sequence
+from typing import Protocol, TypedDict
 
 import numpy as np
 import polars as pl
@@ -25,7 +25,46 @@ class TableInfo(TypedDict):
     columns: dict[str, ColumnInfo]
 
 
-def concatenate(tables: Sequence[tuple[str, Table]]) -> pl.DataFrame:
+class FramedTable(Protocol):
+    """A table that is a frame already, or becomes one: that of a result read back."""
+
+    @property
+    def name(self) -> str:
+        """The name, such as `flows`."""
+
+    @property
+    def info(self) -> TableInfo:
+        """What its rows and columns mean."""
+
+    def frame(self) -> pl.DataFrame:
+        """The rows of one scheme, without a column that names the scheme."""
+
+
+class Run(Protocol):
+    """What one scheme did in one scenario, just simulated or read back."""
+
+    @property
+    def scheme(self) -> str:
+        """`algorithm` or `algorithm:preset`."""
+
+    @property
+    def seed(self) -> int:
+        """The seed that was used."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the simulation reached its end."""
+
+    @property
+    def summary(self) -> Mapping[str, float | int | None]:
+        """The figures of the whole run, units in the keys."""
+
+    @property
+    def tables(self) -> Sequence[Table | FramedTable]:
+        """All tables of the run, traces included."""
+
+
+def concatenate(tables: Sequence[tuple[str, Table | FramedTable]]) -> pl.DataFrame:
     """The tables of several schemes as one, with the scheme as the first column."""
     frames = [
         frame(table).select(pl.lit(scheme, pl.String).alias("scheme"), pl.all())
@@ -35,13 +74,17 @@ def concatenate(tables: Sequence[tuple[str, Table]]) -> pl.DataFrame:
     return pl.concat(frames, how="diagonal")
 
 
-def frame(table: Table) -> pl.DataFrame:
-    """One table of the core; a value that does not exist, NaN in the core, is null."""
-    return pl.DataFrame([_series(column) for column in table.columns])
+def frame(table: Table | FramedTable) -> pl.DataFrame:
+    """The rows of one table; a value that does not exist, NaN in the core, is null."""
+    if isinstance(table, Table):
+        return pl.DataFrame([_series(column) for column in table.columns])
+    return table.frame()
 
 
-def describe(table: Table) -> TableInfo:
+def describe(table: Table | FramedTable) -> TableInfo:
     """What the rows and columns of a table mean, with units."""
+    if not isinstance(table, Table):
+        return table.info
     columns: dict[str, ColumnInfo] = {"scheme": {"unit": "", "doc": "The scheme that was run."}}
     for column in table.columns:
         columns[column.name] = {"unit": column.unit, "doc": column.doc}

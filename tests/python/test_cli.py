@@ -63,7 +63,7 @@ def test_the_table_fits_a_pipe_without_colour(command: Command) -> None:
 def test_the_command_says_where_it_wrote_what(command: Command) -> None:
     out = command(*RUN, "--out", "here/there").out
     assert "Wrote here/there/" in out
-    for name in ("run.json", "rtt_cdf", "queue", "rates", "flows"):
+    for name in ("run.json", "rtt-cdf", "queue", "rates", "flows"):
         assert name in out[out.index("Wrote") :]
     assert {path.suffix for path in Path("here/there").iterdir()} == {
         ".json", ".parquet", ".png", ".svg", ".toml",

@@ -2,14 +2,21 @@
 
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 from matplotlib import colors
 from matplotlib.figure import Figure
 
 import incast
 from incast import plots
+from incast.plots import distributions, latency, sizes
+from incast.results import Results
+from incast.seeds import spread
+from synthetic import everything, made_up
 
 
 @pytest.fixture(scope="module")
@@ -26,12 +33,12 @@ def legend(figure: Figure) -> list[str]:
 
 
 def test_each_figure_can_be_had_by_itself(result: incast.Result) -> None:
-    for figure in (result.plot_rtt_cdf(), result.plot_queue(), result.plot_rates()):
+    for figure in map(result.figure, result.plot()):
         assert isinstance(figure, Figure)
 
 
 def test_axes_have_labels_with_units(figures: dict[str, Figure]) -> None:
-    assert figures["rtt_cdf"].axes[0].get_xlabel() == "RTT (us)"
+    assert figures["rtt-cdf"].axes[0].get_xlabel() == "RTT (us)"
     assert figures["queue"].axes[0].get_xlabel() == "time (ms)"
     assert figures["queue"].axes[0].get_ylabel().endswith("(KB)")
     assert figures["rates"].axes[-1].get_xlabel() == "time (ms)"
@@ -41,7 +48,7 @@ def test_axes_have_labels_with_units(figures: dict[str, Figure]) -> None:
 
 
 def test_rtt_cdf_has_every_scheme_and_the_published_points(figures: dict[str, Figure]) -> None:
-    labels = legend(figures["rtt_cdf"])
+    labels = legend(figures["rtt-cdf"])
     for scheme in ("timely", "line-rate"):
         assert scheme in labels
         assert f"{scheme}: published mean" in labels
@@ -49,7 +56,7 @@ def test_rtt_cdf_has_every_scheme_and_the_published_points(figures: dict[str, Fi
 
 
 def test_rtt_cdf_agrees_with_the_summary(result: incast.Result, figures: dict[str, Figure]) -> None:
-    for line in figures["rtt_cdf"].axes[0].get_lines():
+    for line in figures["rtt-cdf"].axes[0].get_lines():
         scheme = str(line.get_label())
         if scheme not in result.runs:
             continue
@@ -60,7 +67,7 @@ def test_rtt_cdf_agrees_with_the_summary(result: incast.Result, figures: dict[st
 
 
 def test_rtt_axis_is_logarithmic_when_schemes_are_far_apart(figures: dict[str, Figure]) -> None:
-    assert figures["rtt_cdf"].axes[0].get_xscale() == "log"
+    assert figures["rtt-cdf"].axes[0].get_xscale() == "log"
 
 
 def test_queue_has_a_mean_and_a_band_for_every_scheme(figures: dict[str, Figure]) -> None:
@@ -89,15 +96,16 @@ def test_a_stopped_result_says_so_in_its_figures(stopped: incast.Result) -> None
         assert "incomplete" in figure.get_suptitle()
 
 
-def test_no_rows_give_an_empty_figure_that_says_so(short: incast.Scenario) -> None:
+def test_nothing_run_gives_no_figures(short: incast.Scenario) -> None:
     nothing = incast.Result(short, ("timely",), 1, {})
-    for figure in nothing.plot().values():
-        assert figure.axes[0].texts[0].get_text().startswith("no ")
+    assert nothing.plot() == {}
+    with pytest.raises(incast.FigureError, match="rtt-cdf: nothing was run"):
+        nothing.figure("rtt-cdf")
 
 
 def test_files_are_written_in_both_formats(result: incast.Result, tmp_path: Path) -> None:
-    plots.save(result.plot_queue(), tmp_path / "queue.png")
-    plots.save(result.plot_queue(), tmp_path / "queue.svg")
+    plots.save(result.figure("queue"), tmp_path / "queue.png")
+    plots.save(result.figure("queue"), tmp_path / "queue.svg")
     assert (tmp_path / "queue.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in (tmp_path / "queue.svg").read_text()
 
@@ -105,3 +113,197 @@ def test_files_are_written_in_both_formats(result: incast.Result, tmp_path: Path
 def test_pyplot_is_left_alone() -> None:
     code = "import sys, incast.plots; sys.exit('matplotlib.pyplot' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_every_figure_has_labels_with_units(short: incast.Scenario) -> None:
+    results = Results((everything(short, "timely", "dctcp", messages=300),))
+    assert plots.available(results) == list(plots.DRAWINGS)
+    for name in plots.DRAWINGS:
+        figure = plots.draw(name, results)
+        assert figure.get_suptitle().startswith("Ten clients"), name
+        for axes in figure.axes:
+            said = [axes.get_xlabel(), axes.get_ylabel(), figure.get_supylabel()]
+            assert any(said), name
+            for text in said:
+                if "time" in text or "RTT" in text or "delay" in text:
+                    assert text.endswith(("(us)", "(ms)", "(%)")) or "samples" in text, name
+
+
+def test_no_words_of_a_figure_overlap_or_leave_it(short: incast.Scenario) -> None:
+    schemes = ("timely:authors-snippet", "integral-timely", "dctcp", "swift", "line-rate")
+    results = Results((everything(short, *schemes, messages=300),))
+    for name in plots.DRAWINGS:
+        figure = plots.draw(name, results)
+        figure.canvas.draw()
+        edges = figure.bbox
+        for item in figure.legends:
+            box = item.get_window_extent()
+            assert box.x0 >= edges.x0, name
+            assert box.x1 <= edges.x1, name
+        for axes in figure.axes:
+            ticks = [
+                label.get_window_extent()
+                for label in axes.get_xticklabels()
+                if label.get_text() and label.get_visible()
+            ]
+            visible = sorted(
+                (
+                    box
+                    for box in ticks
+                    if box.width and axes.bbox.x0 - 1 <= (box.x0 + box.x1) / 2 <= axes.bbox.x1 + 1
+                ),
+                key=lambda box: box.x0,
+            )
+            for left, right in pairwise(visible):
+                assert left.x1 <= right.x0 + 1, name
+
+
+def test_a_distribution_has_no_slope_where_no_bucket_is() -> None:
+    # Half of the samples between 1 and 2 us, none up to 5, the others between 5 and 6.
+    rows = pl.DataFrame({"low_us": [5.0, 1.0], "high_us": [6.0, 2.0], "count": [7, 7]})
+    values, below = distributions.of_histogram(rows)
+    assert values.tolist() == [1, 2, 5, 6]
+    assert below.tolist() == [0, 0.5, 0.5, 1]
+
+
+def test_seeds_and_traffics_are_pooled_in_a_distribution() -> None:
+    rows = pl.DataFrame({"low_us": [1.0, 1.0, 2.0], "high_us": [2.0, 2.0, 4.0], "count": [1, 2, 1]})
+    values, below = distributions.of_histogram(rows)
+    assert values.tolist() == [1, 2, 2, 4]
+    assert below.tolist() == [0, 0.75, 0.75, 1]
+
+
+def test_a_tail_ends_at_the_greatest_value(short: incast.Scenario) -> None:
+    rows = pl.DataFrame({"completion_us": [4.0, 1.0, 2.0, 3.0], "posted_us": 2000.0})
+    result = made_up(short, "timely", messages=rows)
+    (curve,) = result.figure("fct-ccdf").axes[0].get_lines()
+    assert curve.get_xdata().tolist() == [1, 1, 2, 3, 4]
+    # Above each: 3 of 4, then 2, then 1; at 4 itself, where there is none above, the height stays.
+    assert curve.get_ydata().tolist() == [1, 0.75, 0.5, 0.25, 0.25]
+
+
+def test_many_samples_keep_their_quantiles_and_their_tail() -> None:
+    rows = pl.DataFrame({"completion_us": np.arange(1.0, 100_001)})
+    values, below = distributions.of_samples(rows)
+    assert len(values) < 2500
+    assert values[-1] == 100_000
+    assert values[-2] == 99_999
+    for fraction in (0.01, 0.5, 0.99, 0.9999):
+        assert np.interp(fraction, below, values) == pytest.approx(fraction * 1e5, rel=1e-2)
+
+
+def test_a_density_has_the_area_one(short: incast.Scenario) -> None:
+    rows = pl.DataFrame(
+        {"low_us": [1.0, 2.0, 40.0], "high_us": [2.0, 3.0, 45.0], "count": [3, 4, 1]}
+    )
+    result = made_up(short, "timely", delay_histogram=rows)
+    (curve,) = result.figure("delay-pdf").axes[0].get_lines()
+    x, y = curve.get_xdata(), curve.get_ydata()
+    assert float((np.diff(x) * y[:-1]).sum()) == pytest.approx(1)
+
+
+def test_parts_are_those_of_the_messages_around_the_percentile() -> None:
+    # Message n of 1,001 takes n us, a tenth of it in the host: the median is 500, p99 is 990.
+    whole = np.arange(1001.0)
+    messages = pl.DataFrame(
+        {"completion_us": whole, "host_us": whole / 10, "network_us": whole * 0.9}
+    ).sample(fraction=1, shuffle=True, seed=1)
+    for fraction, at in ((0.5, 500.0), (0.99, 990.0)):
+        found = latency.parts(messages, fraction)
+        assert found.host == pytest.approx(at / 10)
+        assert found.network == pytest.approx(at * 0.9)
+
+
+def test_parts_of_a_single_message_are_its_own() -> None:
+    one = pl.DataFrame({"completion_us": [5.0], "host_us": [2.0], "network_us": [3.0]})
+    assert latency.parts(one, 0.99) == latency.Parts(2.0, 3.0)
+
+
+def test_paused_share_is_of_the_measured_time(short: incast.Scenario) -> None:
+    # 5 ms less 1 ms of warm-up are measured: 1 ms and 3 ms of pause are 25 % and 75 %.
+    links = pl.DataFrame({"link": ["a", "b"], "layer": "leaf", "paused_us": [1000.0, 3000.0]})
+    axes = made_up(short, "timely", links=links).figure("pauses").axes[0]
+    assert [bar.get_height() for bar in axes.patches] == [pytest.approx(50)]
+    assert [line.get_ydata()[0] for line in axes.get_lines()] == [pytest.approx(75)]
+
+
+def test_bars_of_several_seeds_have_intervals_and_those_of_one_have_none(
+    short: incast.Scenario,
+) -> None:
+    seeds = [everything(short, "timely", seed=seed, messages=300) for seed in (1, 2, 3)]
+    one, three = Results(tuple(seeds[:1])).figure("bars"), Results(tuple(seeds)).figure("bars")
+    assert "no confidence intervals" in one.get_suptitle()
+    assert "means over 3 seeds, 95 % confidence intervals" in three.get_suptitle()
+    assert not one.axes[0].containers[1:]
+    values = [result.runs["timely"].summary["throughput_gbps"] for result in seeds]
+    expected = spread(values)
+    assert expected is not None
+    (interval,) = three.axes[0].containers[1].get_children()[-1].get_segments()
+    assert expected.half_width is not None
+    assert interval[:, 0].tolist() == pytest.approx(
+        [expected.mean - expected.half_width, expected.mean + expected.half_width]
+    )
+
+
+def test_a_case_without_rows_is_named_in_the_legend(short: incast.Scenario) -> None:
+    rows = pl.DataFrame({"completion_us": [4.0, 1.0], "posted_us": 2000.0})
+    results = Results((made_up(short, "timely", requests=rows), made_up(short, "dctcp")))
+    assert "dctcp: none" in legend(results.figure("request-cdf"))
+
+
+@pytest.mark.parametrize(
+    ("name", "tables", "said"),
+    [
+        ("delay-cdf", {}, "there is no table delay_histogram"),
+        ("jain", {"series_jain": {"time_us": [1.0]}}, "has no column jain_index"),
+        (
+            "request-cdf",
+            {"requests": {"completion_us": [None], "posted_us": [2e3]}},
+            "has nothing in it",
+        ),
+        ("rtt-cfd", {}, "no such figure; did you mean rtt-cdf"),
+    ],
+)
+def test_a_figure_that_cannot_be_drawn_says_why(
+    short: incast.Scenario, name: str, tables: dict[str, dict[str, list[float | None]]], said: str
+) -> None:
+    frames = {key: pl.DataFrame(rows) for key, rows in tables.items()}
+    with pytest.raises(incast.FigureError, match=said) as error:
+        made_up(short, "timely", **frames).figure(name)
+    if "no such" not in said:
+        assert "of these results there is bars" in str(error.value)
+
+
+def test_sizes_are_written_with_their_unit() -> None:
+    written = [sizes.in_bytes(size) for size in (1, 999, 1e3, 65536, 1e6, 2e9)]
+    assert written == ["1 B", "999 B", "1 KB", "65.536 KB", "1 MB", "2 GB"]
+
+
+def test_each_scenario_shows_its_own_busiest_queue(short: incast.Scenario) -> None:
+    def series(port: str, kb: float) -> pl.DataFrame:
+        rows = {"time_us": [10.0, 20.0], "queue_mean_kb": kb, "queue_max_kb": kb}
+        return pl.DataFrame({"port": port, **rows})
+
+    here = made_up(short, "timely", series_queues=pl.concat([series("a", 1), series("b", 2)]))
+    there = made_up(incast.load("tcp-incast"), "cubic", series_queues=series("c", 9))
+    assert here.figure("queue").axes[0].get_ylabel() == "queue at b (KB)"
+    axes = Results((here, there)).figure("queue").axes[0]
+    assert axes.get_ylabel() == "busiest queue (KB)"
+    assert [line.get_ydata().max() for line in axes.get_lines()] == [2, 9]
+
+
+def test_only_what_was_posted_while_measured_is_drawn(short: incast.Scenario) -> None:
+    # Measured from 1 ms to 5 ms: the first message came too early, the last too late.
+    rows = pl.DataFrame(
+        {"completion_us": [9.0, 1.0, 2.0, 8.0], "posted_us": [999.0, 1000.0, 4999.0, 5000.0]}
+    )
+    (curve,) = made_up(short, "timely", messages=rows).figure("fct-cdf").axes[0].get_lines()
+    assert curve.get_xdata().tolist() == [1, 1, 2]
+
+
+def test_a_bin_stands_between_its_ends() -> None:
+    bins = pl.DataFrame(
+        {"size_from_bytes": [0, 1000, 10_000], "size_to_bytes": [1000, 10_000, 10**12]}
+    )
+    # The middle of 1 KB and 10 KB on a logarithmic axis is 1 KB times the root of 10.
+    assert sizes.middle(bins).tolist() == pytest.approx([500, 1000 * 10**0.5, 10_000])

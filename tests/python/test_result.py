@@ -1,13 +1,18 @@
 """The tables of a result, and what goes into JSON."""
 
+import io
 import json
 import math
+from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
+from rich.console import Console
 
 import incast
-from incast import comparison, report
+from incast import comparison, measures, report
+from synthetic import everything, made_up
 
 
 def test_summary_has_a_row_for_each_scheme(result: incast.Result) -> None:
@@ -117,3 +122,32 @@ def test_a_stopped_result_has_its_tables_and_no_ratios(stopped: incast.Result) -
     assert stopped.ratios == []
     assert "flows" in stopped.tables
     assert json.dumps(stopped.to_dict(), allow_nan=False)
+
+
+def test_the_cool_down_is_not_measured(short: incast.Scenario, tmp_path: Path) -> None:
+    written = made_up(short, "timely").write(tmp_path / "out", figures=False)
+    run = json.loads(written.run.read_text())
+    written.run.write_text(json.dumps({**run, "cooldown_s": 2e-3}))
+    read = incast.Result.read(written.directory)
+    assert measures.window_us(read.scenario) == pytest.approx((1000, 3000))
+    messages = pl.DataFrame({"posted_us": [999.0, 1000, 2999, 3000], "slowdown": [9.0, 1, 2, 9]})
+    assert measures.p99_slowdown(messages, read.scenario) == 2
+
+
+def test_p99_is_that_of_nearest_rank(short: incast.Scenario) -> None:
+    # Of 200 values in order, number 198: ⌈0.99 · 200⌉.
+    messages = pl.DataFrame({"posted_us": 2000.0, "slowdown": np.arange(200, 0, -1.0)})
+    assert measures.p99_slowdown(messages, short) == 198
+    assert measures.p99_slowdown(messages.head(0), short) is None
+
+
+def test_the_slowdown_is_in_the_table_where_it_was_measured(short: incast.Scenario) -> None:
+    out = Console(width=100, record=True, file=io.StringIO())
+    report.print_comparison(out, made_up(short, "timely"))
+    assert "slowdown" not in out.export_text()
+    slow = everything(short, "timely", messages=10)
+    slow.runs["timely"].summary["slowdown_p99"] = 7.25  # type: ignore[index]
+    report.print_comparison(out, slow)
+    text = out.export_text()
+    assert "slowdown" in text
+    assert "7.25" in text

@@ -22,6 +22,8 @@ mod import;
 mod text;
 
 use incast_cc::{Bytes, Rate, Span};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 pub use error::{ForeignError, Place};
 pub use hpcc_config::{Config as HpccConfig, LinkDown, Set};
@@ -34,9 +36,10 @@ pub use htsim_topology::{Tier, Tree as HtsimTopology};
 pub use import::{Imported, Kind, Options, import};
 
 /// Whose files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Format {
-    /// HPCC's ns-3 simulator.
+    /// HPCC's ns-3 simulator and its descendants.
     Hpcc,
     /// htsim.
     Htsim,

@@ -33,16 +33,16 @@ pub use error::{Place, ScenarioError};
 pub use measure::Measure;
 pub(crate) use network::Tiers;
 pub use network::{
-    Cable, Clos, Dumbbell, FatTree, Graph, GraphLink, HostGroup, LeafSpine, Network, NodeGroup,
-    ParkingLot, Star, Uplink,
+    Cable, Clos, Dumbbell, FatTree, Graph, GraphLink, HostGroup, LeafSpine, Network, NetworkFile,
+    NodeGroup, ParkingLot, Star, Uplink,
 };
 pub use routing::{LinkEvent, LinkState, Routing, RoutingKind, RoutingPath};
 pub use scheme::Scheme;
 pub use sizes::FlowSizes;
 pub use switch::{Pfc, Switch, Watchdog, WatchdogAction};
 pub use traffic::{
-    After, AfterEvent, Collective, CollectiveKind, Destinations, FanOut, FlowFormat, FlowList,
-    Incast, Kind, ListedFlow, LoadOf, Operation, Poisson, Requests, Traffic, Urgent,
+    After, AfterEvent, Collective, CollectiveKind, Destinations, FanOut, FlowList, Incast, Kind,
+    ListedFlow, LoadOf, Operation, Poisson, Requests, Traffic, Urgent,
 };
 pub use transport::{Ecn, Signal, SignalKind, Stream, StreamPreset, Transport, TransportKind};
 

@@ -49,6 +49,7 @@ fn nodes_and_cables(network: &Network) -> Topology {
             }
         }
         Network::Graph(graph) => connect_graph(&mut net, graph),
+        Network::File(file) => unreachable!("{} was read with the scenario", file.path),
     }
     net
 }

@@ -8,7 +8,10 @@ use incast_cc::registry::NAMES;
 use serde_json::{Value, json};
 
 use super::error::Fault;
-use super::{FlowSizes, Scenario, ScenarioError, SignalKind, TransportKind, aqm, check};
+use super::{
+    FlowList, FlowSizes, Graph, ListedFlow, Network, Scenario, ScenarioError, SignalKind,
+    TransportKind, aqm, check,
+};
 
 /// A scenario, the text that it was read from, and the files that the text names.
 #[derive(Clone, Debug)]
@@ -147,7 +150,17 @@ fn read(text: &str, files: &mut Files) -> Result<Scenario, Fault> {
 
 /// Puts what files say in the place of their names.
 fn read_files(scenario: &mut Scenario, files: &mut Files) -> Result<(), Fault> {
+    if let Network::File(file) = &scenario.network {
+        let graph = files
+            .read(&file.path)
+            .and_then(|text| Graph::foreign(file.format, &file.path, &text))
+            .map_err(|message| Fault::at([&"network", &"file", &"path"], message))?;
+        scenario.network = Network::Graph(graph);
+    }
     for (number, traffic) in scenario.traffic.iter_mut().enumerate() {
+        if let Some(list) = &mut traffic.flows {
+            load_flows(number, list, files)?;
+        }
         let sizes = [
             ("poisson", "sizes", traffic.poisson.as_mut().map(|poisson| &mut poisson.sizes)),
             ("requests", "sizes", traffic.requests.as_mut().map(|requests| &mut requests.sizes)),
@@ -157,6 +170,27 @@ fn read_files(scenario: &mut Scenario, files: &mut Files) -> Result<(), Fault> {
         }
         let writes = traffic.requests.as_mut().and_then(|requests| requests.write_sizes.as_mut());
         load_sizes(number, "requests", "write_sizes", writes, files)?;
+    }
+    Ok(())
+}
+
+fn load_flows(number: usize, list: &mut FlowList, files: &mut Files) -> Result<(), Fault> {
+    let at =
+        |field: &str, message| Err(Fault::at([&"traffic", &number, &"flows", &field], message));
+    let (path, format) = match (&list.file, list.format) {
+        (None, None) => return Ok(()),
+        (Some(path), Some(format)) => (path, format),
+        (Some(_), None) => {
+            return at("file", "a file needs a format; expected hpcc or htsim".into());
+        }
+        (None, Some(_)) => {
+            return at("format", "a format needs a file; set it, or take it out".into());
+        }
+    };
+    let flows = files.read(path).and_then(|text| ListedFlow::foreign(format, path, &text));
+    match flows {
+        Ok(flows) => list.list.extend(flows),
+        Err(message) => return at("file", message),
     }
     Ok(())
 }

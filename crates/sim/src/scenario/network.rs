@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::quantity;
 pub(crate) use fabrics::Tiers;
 pub use fabrics::{Clos, FatTree, LeafSpine, ParkingLot, Uplink};
-pub use graph::{Graph, GraphLink, NodeGroup};
+pub use graph::{Graph, GraphLink, NetworkFile, NodeGroup};
 
 /// Hosts, switches and links.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -30,6 +30,8 @@ pub enum Network {
     ParkingLot(ParkingLot),
     /// Hosts, switches and links, each named.
     Graph(Graph),
+    /// A file of another simulator, which becomes a graph when the scenario is read.
+    File(NetworkFile),
 }
 
 /// Hosts around one switch.

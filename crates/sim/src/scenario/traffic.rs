@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub use arrivals::{
     Collective, CollectiveKind, Destinations, FanOut, Incast, LoadOf, Poisson, Requests,
 };
-pub use flows::{After, AfterEvent, FlowFormat, FlowList, ListedFlow};
+pub use flows::{After, AfterEvent, FlowList, ListedFlow};
 
 use super::quantity;
 

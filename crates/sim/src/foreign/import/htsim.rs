@@ -37,6 +37,12 @@ pub(super) fn draft(known: &BTreeMap<Kind, Source<'_>>) -> Result<Draft, Foreign
             source.name
         ));
     }
+    if flows.iter().any(|flow| flow.priority.is_some()) {
+        notes.push(format!(
+            "{}: prio, by which receivers choose whom to serve, is ignored",
+            source.name
+        ));
+    }
     notes.extend(graph.notes.iter().cloned());
     notes.push(
         "htsim's protocol, packet size, queues and end time are on its command line: transport, \

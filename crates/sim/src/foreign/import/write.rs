@@ -197,7 +197,6 @@ impl Draft {
         if let (false, Some(group)) = (self.classes.is_empty(), flow.group) {
             fields.push(format!("class = \"{}\"", class_name(group)));
         }
-        fields.extend(flow.priority.map(|priority| format!("priority = {priority}")));
         fields.join(", ")
     }
 }

@@ -23,7 +23,8 @@ type Where<'a> = &'a [&'a dyn Display];
 
 /// One kind of network, which the parser only counts.
 pub(in crate::scenario) fn kinds(text: &str) -> Result<(), Fault> {
-    let known = ["star", "dumbbell", "leaf-spine", "fat-tree", "clos", "parking-lot", "graph"];
+    let known =
+        ["star", "dumbbell", "leaf-spine", "fat-tree", "clos", "parking-lot", "graph", "file"];
     let Ok(toml::Value::Table(document)) = text.parse::<toml::Table>().map(toml::Value::Table)
     else {
         return Ok(()); // the parser says it better
@@ -58,6 +59,7 @@ pub(super) fn check_network(scenario: &Scenario) -> Result<(), Fault> {
         Network::Clos(fabric) => fabrics::clos(fabric),
         Network::ParkingLot(lot) => fabrics::parking_lot(lot),
         Network::Graph(graph) => graph::check(graph),
+        Network::File(_) => Ok(()), // a graph, once it has been read
     }
 }
 

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::super::quantity;
+use crate::foreign;
 
 /// Hosts, switches and links, each named.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -42,4 +43,41 @@ pub struct GraphLink {
     #[serde(deserialize_with = "quantity::delay")]
     #[schemars(with = "String")]
     pub delay: Span,
+}
+
+/// A network in a file of another simulator.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NetworkFile {
+    /// What the file is.
+    pub format: foreign::Format,
+    /// The file, relative to the scenario's own.
+    pub path: String,
+}
+
+impl Graph {
+    /// The network that a file of another simulator describes.
+    pub(in crate::scenario) fn foreign(
+        format: foreign::Format,
+        file: &str,
+        text: &str,
+    ) -> Result<Self, String> {
+        let graph = foreign::graph(format, file, text).map_err(|error| error.to_string())?;
+        let single = |name: String| NodeGroup { name, count: None };
+        let numbered = (0..).zip(&graph.hosts).all(|(i, name)| *name == format!("host{i}"));
+        let hosts = match u32::try_from(graph.hosts.len()) {
+            // One group, so that traffic can name all of them.
+            Ok(count) if numbered => vec![NodeGroup { name: "host".into(), count: Some(count) }],
+            _ => graph.hosts.into_iter().map(single).collect(),
+        };
+        let link = |link: foreign::Link| {
+            let foreign::Link { ends, rate, delay } = link;
+            GraphLink { ends, rate, delay }
+        };
+        Ok(Self {
+            hosts,
+            switches: graph.switches.into_iter().map(|switch| single(switch.name)).collect(),
+            links: graph.links.into_iter().map(link).collect(),
+        })
+    }
 }

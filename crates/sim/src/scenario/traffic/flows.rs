@@ -4,6 +4,7 @@ use incast_cc::{Bytes, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::foreign;
 use crate::scenario::quantity;
 
 /// Flows one by one: listed here, or in a file of another simulator.
@@ -15,17 +16,7 @@ pub struct FlowList {
     /// A file with more of them.
     pub file: Option<String>,
     /// What the file is.
-    pub format: Option<FlowFormat>,
-}
-
-/// Formats of files of flows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum FlowFormat {
-    /// The flow file of the HPCC simulator and its descendants.
-    Hpcc,
-    /// A connection matrix of htsim.
-    Htsim,
+    pub format: Option<foreign::Format>,
 }
 
 /// One flow: one message on a connection of its own.
@@ -76,4 +67,44 @@ pub enum AfterEvent {
     /// All of it has arrived: its receiver sees that.
     #[default]
     Received,
+}
+
+impl ListedFlow {
+    /// The flows in a file of another simulator.
+    pub(in crate::scenario) fn foreign(
+        format: foreign::Format,
+        file: &str,
+        text: &str,
+    ) -> Result<Vec<Self>, String> {
+        let flows = foreign::flows(format, file, text).map_err(|error| error.to_string())?;
+        let listed = |flow: foreign::Flow| {
+            let (start, after) = match flow.start {
+                foreign::Start::At(at) => (Some(at), None),
+                foreign::Start::After(after) => (None, Some(after.into())),
+            };
+            Self {
+                from: flow.from,
+                to: flow.to,
+                start,
+                after,
+                size: Some(flow.size),
+                id: flow.id.map(u64::from),
+                class: None,
+                weight: None,
+            }
+        };
+        Ok(flows.into_iter().map(listed).collect())
+    }
+}
+
+impl From<foreign::After> for After {
+    fn from(after: foreign::After) -> Self {
+        let ids: Vec<_> = after.ids.into_iter().map(u64::from).collect();
+        let (all, any) = if after.all { (ids, Vec::new()) } else { (Vec::new(), ids) };
+        let event = match after.what {
+            foreign::What::Sent => AfterEvent::Sent,
+            foreign::What::Received => AfterEvent::Received,
+        };
+        Self { all, any, event }
+    }
 }

@@ -1,0 +1,84 @@
+"""The command `incast`."""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated, NoReturn
+
+import typer
+
+from incast import _core
+from incast._core import IncastError
+from incast.cli import importing, knowing, reading, running
+from incast.cli.exits import INTERRUPTED, USAGE
+
+app = typer.Typer(
+    help="Datacenter congestion control, simulated packet by packet, checked against the papers.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+for command in (
+    running.run,
+    running.saturate,
+    reading.show,
+    reading.plot,
+    reading.tables,
+    knowing.algorithms,
+    knowing.workloads,
+):
+    app.command()(command)
+app.command("import")(importing.import_)
+app.add_typer(knowing.scenario_app, name="scenario")
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Runs the command; bad input gets one line and exit code 2."""
+    try:
+        code = app(arguments, standalone_mode=False) or 0
+        sys.stdout.flush()
+    except (IncastError, typer.TyperException) as error:
+        code = _fail(error)
+    except BrokenPipeError:
+        code = _reader_went_away()
+    except SystemExit as left:
+        # Typer and Rich turn a reader that went away into an exit of their own.
+        if not isinstance(left.__context__, BrokenPipeError):
+            raise
+        code = _reader_went_away()
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    sys.exit(code)
+
+
+def _reader_went_away() -> int:
+    """The reader has seen enough. Python would flush again at exit and complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"incast {_core.__version__} ({_core.build_profile} build)")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _incast(
+    context: typer.Context,
+    _: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+def _fail(error: IncastError | typer.TyperException) -> int:
+    text = error.format_message() if isinstance(error, typer.TyperException) else str(error)
+    line = " ".join(part.strip() for part in text.splitlines() if part.strip())
+    print(f"error: {line}", file=sys.stderr)
+    return USAGE

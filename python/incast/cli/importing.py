@@ -1,0 +1,37 @@
+"""Files of other simulators."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from incast import imports
+
+
+def import_(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            help="HPCC's configuration, topology, flows and trace, or htsim's .cm and .topo.",
+        ),
+    ],
+    formats: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help="What a FILE is, such as hpcc-flows, if its text does not tell; once for each.",
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Where to write the scenario.")] = Path(
+        "scenario.toml"
+    ),
+    force: Annotated[bool, typer.Option("--force", help="Overwrite what is there.")] = False,
+) -> None:
+    """Make a scenario from files of another simulator, and say what was not taken over."""
+    written, notes = imports.write(files, formats or (), out, force=force)
+    for note in notes:
+        print(f"note: {note}")
+    for path in written:
+        print(f"wrote {path}")

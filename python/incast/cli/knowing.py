@@ -1,0 +1,53 @@
+"""What there is to choose from: algorithms and scenarios."""
+
+import json
+from typing import Annotated
+
+import typer
+
+from incast import _core, experiment, report
+from incast._core import Scenario
+from incast.cli import options
+from incast.words import nearest
+
+scenario_app = typer.Typer(help="The scenarios that ship, and checks of your own.")
+
+
+def algorithms(
+    name: Annotated[str | None, typer.Argument(help="Show everything about this one.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List the algorithms, or the parameters and presets of one."""
+    known = {algorithm.name: algorithm for algorithm in _core.algorithms()}
+    if name is not None and name not in known:
+        raise _core.ParameterError(f"{name}: no such algorithm; {nearest(name, known)}")
+    chosen = list(known.values()) if name is None else [known[name]]
+    if as_json:
+        items = [report.algorithm_to_dict(algorithm) for algorithm in chosen]
+        print(json.dumps(items if name is None else items[0]))
+    elif name is None:
+        report.print_algorithms(report.console(), chosen)
+    else:
+        report.print_algorithm(report.console(), chosen[0])
+
+
+@scenario_app.command("list")
+def list_scenarios() -> None:
+    """List the scenarios that ship with the package."""
+    shipped = [Scenario.load(path) for path in experiment.shipped().values()]
+    report.print_scenarios(report.console(), shipped)
+
+
+@scenario_app.command("check")
+def check_scenario(file: options.ScenarioName) -> None:
+    """Check a scenario, with every scheme that it names, without running it."""
+    scenario = experiment.load(file)
+    schemes = experiment.check_schemes(scenario)
+    options.warn(scenario, schemes)
+    print(f"{file}: good, {scenario.duration_s * 1e3:g} ms of {', '.join(schemes)}")
+
+
+@scenario_app.command("schema")
+def scenario_schema() -> None:
+    """Print the JSON Schema of a scenario, from which editors complete."""
+    print(_core.schema())

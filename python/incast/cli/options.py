@@ -1,0 +1,48 @@
+"""Arguments and options that several commands take."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from incast import experiment
+from incast._core import Scenario
+
+ScenarioName = Annotated[str, typer.Argument(help="A TOML file, or the name of one that ships.")]
+Schemes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--cc",
+        metavar="NAME",
+        help="A scheme to run, such as timely or timely:zhu; repeat it to compare several.",
+    ),
+]
+Assignments = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Change one value of the scenario, such as transport.segment=16KB.",
+    ),
+]
+Directories = Annotated[
+    list[Path],
+    typer.Argument(metavar="DIR...", help="Results: seeds of a scenario, or different ones."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON in place of the table.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress, and no table.")]
+
+
+def load(scenario: str, assignments: list[str] | None) -> Scenario:
+    """The scenario that was named, with what `--set` changes."""
+    chosen = experiment.load(scenario)
+    return chosen.with_set(*assignments) if assignments else chosen
+
+
+def warn(scenario: Scenario, schemes: Sequence[str]) -> None:
+    """Says on stderr what the network lacks that a scheme needs."""
+    for scheme in schemes:
+        for text in scenario.warnings(scheme):
+            print(f"warning: {text}", file=sys.stderr)

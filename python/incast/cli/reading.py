@@ -1,0 +1,90 @@
+"""Commands that read results back."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from incast import report
+from incast.cli import options
+from incast.result import open_result
+from incast.store import OutputError
+
+_FORMATS = ("png", "svg", "pdf")
+
+
+def show(directories: options.Directories, as_json: options.AsJson = False) -> None:
+    """Print the table of results again; of several, the mean over the seeds and its certainty."""
+    results = open_result(*directories)
+    if as_json:
+        only = results.members[0]
+        several = {**results.to_dict(), "spread": report.spread_to_dict(results)}
+        print(json.dumps(only.to_dict() if len(results.members) == 1 else several, allow_nan=False))
+    elif len(results.members) == 1:
+        report.print_comparison(report.console(), results.members[0])
+    else:
+        report.print_spread(report.console(), results)
+
+
+def plot(
+    directories: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="DIR...", help="Results: seeds of a scenario, or different ones."),
+    ] = None,
+    figure: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="A figure to draw; may be repeated. All there are if not given."
+        ),
+    ] = None,
+    list_them: Annotated[
+        bool, typer.Option("--list", help="Say which figures there are, and draw none.")
+    ] = False,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where to write.")] = Path("figures"),
+    form: Annotated[
+        str, typer.Option("--format", metavar="|".join(_FORMATS), help="The kind of file.")
+    ] = "png",
+) -> None:
+    """Draw figures of results, alone or together."""
+    from incast import plots  # noqa: PLC0415
+
+    results = open_result(*directories) if directories else None
+    if list_them:
+        report.print_figures(report.console(), plots.DRAWINGS.values(), results)
+        return
+    if results is None:
+        raise typer.BadParameter("expected the directory of a result, or --list")
+    if form not in _FORMATS:
+        raise typer.BadParameter(f"--format {form}: expected {', '.join(_FORMATS)}")
+    if (out / "run.json").exists():
+        # The next run would find a file there that it did not write, and refuse to replace it.
+        raise OutputError(f"{out}: holds a result; choose another directory for its figures")
+    # Everything is drawn before anything is written: a name that is wrong leaves nothing behind.
+    names = list(dict.fromkeys(figure or plots.available(results)))
+    drawn = {out / f"{name}.{form}": plots.draw(name, results) for name in names}
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for path, picture in drawn.items():
+            plots.save(picture, path)
+    except OSError as error:
+        raise OutputError(f"{out}: cannot be written: {error.strerror or error}") from None
+    report.print_drawn(report.console(), list(drawn))
+
+
+def tables(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A result.")],
+    name: Annotated[list[str] | None, typer.Argument(help="Only these tables.")] = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Say what the tables of a result hold: every column, with its unit and meaning."""
+    result = open_result(directory).members[0]
+    known = result.describe_tables()
+    for wanted in name or []:
+        if wanted not in known:
+            raise typer.BadParameter(f"{wanted}: no such table; there is {', '.join(known)}")
+    chosen = {key: known[key] for key in name} if name else known
+    if as_json:
+        print(json.dumps(chosen))
+    else:
+        report.print_tables(report.console(), chosen)

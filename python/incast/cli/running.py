@@ -1,0 +1,150 @@
+"""Commands that simulate."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from incast import experiment, report, saturation, store
+from incast._core import ParameterError
+from incast.cli import options
+from incast.cli.exits import INTERRUPTED
+from incast.result import Result
+from incast.results import Results
+from incast.store import Written
+
+
+def run(
+    scenario: options.ScenarioName,
+    cc: options.Schemes = None,
+    assignments: options.Assignments = None,
+    seed: Annotated[
+        list[int] | None,
+        typer.Option(
+            min=0,
+            max=2**64 - 1,
+            metavar="N",
+            help="The seed, if not the scenario's; repeat it for the spread over several.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Where to write, results/<scenario> if not given; of several seeds, seed-N in it.",
+        ),
+    ] = None,
+    trace: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="|".join(experiment.TRACES),
+            help="Record every event of these; may be repeated.",
+        ),
+    ] = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Simulate a scenario once per scheme, compare them, and write tables and figures."""
+    chosen = options.load(scenario, assignments)
+    schemes = experiment.check_schemes(chosen, cc or None)
+    options.warn(chosen, schemes)
+    traces = experiment.check_traces(trace or ())
+    out = Path("results") / chosen.name if out is None else out
+    done: list[tuple[Result, Written]] = []
+    places = _places(out, seed or [])
+    for directory in places.values():
+        store.check(directory)
+    for number, directory in places.items():
+        result = experiment.run(chosen, schemes, seed=number, traces=traces, progress=not quiet)
+        # Written at once: what Ctrl-C stops later is not lost.
+        done.append((result, result.write(directory)))
+        if not result.complete:
+            break
+    if as_json:
+        _print_json(done, one=len(places) == 1)
+    elif not quiet:
+        _print_table(done, one=len(places) == 1)
+    if not all(result.complete for result, _ in done):
+        raise typer.Exit(INTERRUPTED)
+
+
+def saturate(
+    scenario: options.ScenarioName,
+    cc: options.Schemes = None,
+    assignments: options.Assignments = None,
+    lowest: Annotated[float, typer.Option("--from", metavar="L", help="The lowest load.")] = 0.1,
+    highest: Annotated[float, typer.Option("--to", metavar="L", help="The highest load.")] = 1.0,
+    step: Annotated[float, typer.Option(metavar="L", help="From one load to the next.")] = 0.1,
+    threshold: Annotated[
+        float, typer.Option(metavar="R", help="Least carried over offered that is not saturated.")
+    ] = 0.95,
+    traffic: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Whose load is raised: name or number, from 0."),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, max=2**64 - 1, metavar="N", help="The seed, if not the scenario's."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Where to keep it; results/<scenario>-saturation if not given."
+        ),
+    ] = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Raise the offered load until a scheme no longer carries it; runs that are there are kept."""
+    chosen = options.load(scenario, assignments)
+    options.warn(chosen, experiment.check_schemes(chosen, cc or None))
+    out = Path("results") / f"{chosen.name}-saturation" if out is None else out
+    found = saturation.saturate(
+        chosen,
+        cc or None,
+        directory=out,
+        loads=saturation.grid(lowest, highest, step),
+        threshold=threshold,
+        traffic=traffic,
+        seed=seed,
+        progress=not quiet,
+    )
+    if as_json:
+        print(json.dumps(found.to_dict(), allow_nan=False))
+    elif not quiet:
+        report.print_saturation(report.console(), found, out)
+    if not found.complete:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _places(out: Path, seeds: list[int]) -> dict[int | None, Path]:
+    """Where the result of each seed is written; None is the seed of the scenario."""
+    if len(seeds) < 2:
+        return {next(iter(seeds), None): out}
+    places: dict[int | None, Path] = {}
+    for seed in seeds:
+        if seed in places:
+            raise ParameterError(f"seed {seed}: named twice; it would give the same result twice")
+        places[seed] = out / f"seed-{seed}"
+    return places
+
+
+def _print_json(done: list[tuple[Result, Written]], *, one: bool) -> None:
+    items = [{**result.to_dict(), "written": written.to_dict()} for result, written in done]
+    whole = items[0] if one else {"results": items, "spread": report.spread_to_dict(_results(done))}
+    print(json.dumps(whole, allow_nan=False))
+
+
+def _print_table(done: list[tuple[Result, Written]], *, one: bool) -> None:
+    console = report.console()
+    if one:
+        report.print_comparison(console, done[0][0])
+    else:
+        report.print_spread(console, _results(done))
+    for _, written in done:
+        report.print_written(console, written, short=not one)
+
+
+def _results(done: list[tuple[Result, Written]]) -> Results:
+    return Results(tuple(result for result, _ in done))

@@ -1,0 +1,73 @@
+"""The figures of results, by name.
+
+Figures are made without pyplot: no global state, no window.
+"""
+
+from pathlib import Path
+
+import matplotlib as mpl
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from incast.plots import bars, distributions, latency, layers, series, sizes
+from incast.plots.drawing import Drawing
+from incast.plots.saturation import saturation
+from incast.plots.style import RC
+from incast.results import FigureError, Results
+from incast.saturation import Saturation
+from incast.words import nearest
+
+__all__ = ["DRAWINGS", "available", "draw", "draw_saturation", "save", "usual"]
+
+DRAWINGS: dict[str, Drawing] = {
+    drawing.name: drawing
+    for family in (distributions, sizes, latency, series, layers, bars)
+    for drawing in family.DRAWINGS
+}
+"""All figures, in the order of a list of them."""
+
+# What a run writes by itself. The others are a matter of `incast plot`.
+_USUAL = ("rtt-cdf", "queue", "rates", "slowdown-by-size", "request-cdf")
+
+
+def draw(name: str, results: Results) -> Figure:
+    """Draws one figure.
+
+    Raises:
+        FigureError: There is no such figure, or nothing to draw in it.
+    """
+    if name not in DRAWINGS:
+        raise FigureError(f"{name}: no such figure; {nearest(name, DRAWINGS)}")
+    if why := DRAWINGS[name].why_not(results):
+        others = ", ".join(available(results)) or "none"
+        raise FigureError(f"{name}: {why}; of these results there is {others}")
+    with mpl.rc_context(RC):
+        return _on_canvas(DRAWINGS[name].draw(results))
+
+
+def draw_saturation(found: Saturation) -> Figure:
+    """Draws what is carried of what is offered, against the load."""
+    with mpl.rc_context(RC):
+        return _on_canvas(saturation(found))
+
+
+def _on_canvas(figure: Figure) -> Figure:
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def available(results: Results) -> list[str]:
+    """The figures that there is something to draw in."""
+    return [name for name, drawing in DRAWINGS.items() if drawing.why_not(results) is None]
+
+
+def usual(results: Results) -> list[str]:
+    """Those of them that a run writes by itself."""
+    return [name for name in _USUAL if DRAWINGS[name].why_not(results) is None]
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Writes a figure as the suffix of the path says; the file has no date in it."""
+    dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+    with mpl.rc_context(RC):
+        figure.savefig(path, metadata=dates.get(path.suffix))

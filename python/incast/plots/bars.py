@@ -1,0 +1,92 @@
+"""The figures of the summary side by side, with what the seeds say of their certainty."""
+
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from incast.measures import p99_slowdown
+from incast.plots import style
+from incast.plots.drawing import Drawing
+from incast.results import Case, Results
+from incast.seeds import Spread, spread
+
+_PANELS = (
+    ("throughput (Gb/s)", "throughput_gbps"),
+    ("mean RTT (us)", "rtt_mean_us"),
+    ("p99 RTT (us)", "rtt_p99_us"),
+    ("p99 slowdown", "slowdown_p99"),
+)
+
+
+def bars(results: Results) -> Figure:
+    """Means over the seeds, with 95 % confidence intervals by Student's t."""
+    panels = [
+        (name, found)
+        for name, key in _PANELS
+        if any(found := [spread(_values(case, key)) for case in results.cases])
+    ]
+    cases = results.cases
+    rows = max(1, -(-len(panels) // 2))
+    figure = Figure(figsize=(style.WIDTH, 1.0 + rows * (0.7 + 0.34 * len(cases))))
+    counts = sorted({len(case.results) for case in cases})
+    style.headline(figure, results, _note(counts))
+    grid = figure.subplots(rows, 2, squeeze=False, sharey=True)
+    for axes, (name, found) in zip(grid.flat, panels, strict=False):
+        for place, value in enumerate(found):
+            _bar(axes, place, value)
+        axes.set_xlabel(name)
+        axes.set_xlim(left=0)
+        axes.grid(visible=False, axis="y")
+        style.few_ticks(axes)
+    for axes in list(grid.flat)[len(panels) :]:
+        axes.set_visible(False)
+    if not panels:
+        grid[0, 0].set_visible(True)
+        return style.nothing(figure, grid[0, 0], "nothing was measured")
+    grid[0, 0].set_yticks(range(len(cases)), [case.label for case in cases])
+    grid[0, 0].invert_yaxis()
+    return figure
+
+
+def _bar(axes: Axes, place: int, value: Spread | None) -> None:
+    if value is None:
+        axes.annotate(
+            "none", (0, place), (3, 0), textcoords="offset points", va="center", color=style.MUTED
+        )
+        return
+    axes.barh(place, value.mean, height=0.6, **style.bar(place))
+    if value.half_width is not None:
+        axes.errorbar(
+            value.mean, place, xerr=value.half_width, color="black", capsize=3, linewidth=1.2
+        )
+
+
+def _note(counts: list[int]) -> str:
+    if counts == [1]:
+        return "one seed each: no confidence intervals"
+    return (
+        f"means over {' or '.join(map(str, counts))} seeds, "
+        "95 % confidence intervals by Student's t"
+    )
+
+
+def _values(case: Case, key: str) -> list[float | int | None]:
+    """A value of the summary, or what the messages say where it has none of the name."""
+    values = case.values(key)
+    if key != "slowdown_p99" or any(value is not None for value in values):
+        return values
+    return [
+        p99_slowdown(
+            result.table("messages").filter(pl.col("scheme") == case.scheme), result.scenario
+        )
+        for result in case.results
+        if "messages" in result.tables
+    ]
+
+
+DRAWINGS = (
+    Drawing(
+        "bars", "throughput, RTT and slowdown: mean over the seeds, 95 % confidence interval",
+        None, bars,
+    ),
+)  # fmt: skip

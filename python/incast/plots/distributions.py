@@ -1,0 +1,204 @@
+"""Distributions of times: what fraction of the samples is below, above, or around a value.
+
+Histograms are drawn as they are: within a bucket, samples count as spread evenly. Messages and
+requests are drawn one by one. The samples of several seeds are pooled.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from incast.comparison import number
+from incast.plots import style
+from incast.plots.drawing import Drawing, Rows
+from incast.plots.style import Floats
+from incast.results import Results
+
+_FILLS = ("full", "left", "bottom", "right", "top", "none", "full")  # of markers
+
+# Points of a curve through single samples: more than a figure this wide can show.
+_POINTS = 1000
+# Intervals of a density: as few as keep its shape, for each is as noisy as it has few samples.
+_INTERVALS = 60
+
+Curve = tuple[Floats, Floats]
+"""Values, and the fraction of the samples that is not above each."""
+
+_HISTOGRAM = ("low_us", "high_us", "count")
+_RTT = Rows("rtt_histogram", _HISTOGRAM, pl.col("count") > 0)
+_DELAY = Rows("delay_histogram", _HISTOGRAM, pl.col("count") > 0)
+_COMPLETED = (("completion_us", "posted_us"), pl.col("completion_us").is_not_null())
+_MESSAGES = Rows("messages", *_COMPLETED, measured=True)
+_REQUESTS = Rows("requests", *_COMPLETED, measured=True)
+
+
+def of_histogram(rows: pl.DataFrame) -> Curve:
+    """The distribution function of a histogram, at both edges of each bucket.
+
+    Both, because buckets without samples may be absent: nothing is spread over a gap.
+    """
+    buckets = rows.group_by("low_us", "high_us").agg(pl.col("count").sum()).sort("low_us")
+    counts = buckets["count"].cast(pl.Float64).to_numpy()
+    edges = buckets.select("low_us", "high_us").to_numpy().ravel()
+    below = np.concatenate(([0.0], counts.cumsum())) / counts.sum()
+    return edges, np.stack((below[:-1], below[1:]), axis=1).ravel()
+
+
+def of_samples(rows: pl.DataFrame) -> Curve:
+    """The distribution function of single samples, a step at each.
+
+    Of many samples, so many are kept as can be seen: evenly over the ranks, and again over their
+    logarithm from the greatest down, which is what a logarithmic tail shows.
+    """
+    values = np.sort(rows["completion_us"].to_numpy())
+    count = len(values)
+    even = np.linspace(0, count - 1, min(count, _POINTS))
+    tail = count - np.geomspace(1, count, min(count, _POINTS))
+    ranks = np.unique(np.concatenate((even, tail)).round().astype(np.int64))
+    kept, below = values[ranks].astype(np.float64), (ranks + 1) / count
+    return np.concatenate((kept[:1], kept)), np.concatenate(([0.0], below))
+
+
+def cumulative(
+    results: Results, *, rows: Rows, curve: Callable[[pl.DataFrame], Curve], x: str, samples: str,
+    published: bool = False,
+) -> Figure:  # fmt: skip
+    """The fraction that is not above a value; published mean and 99th percentile as points."""
+    figure, axes = style.frame(results, height=4.4)
+    axes.set(xlabel=x, ylabel=f"fraction of {samples}", ylim=(0, 1.03))
+    lowest, highest = math.inf, 0.0
+    marked: list[Mapping[str, float | str]] = []
+    for index, case, own in rows.each(results):
+        values, below = curve(own)
+        axes.plot(values, below, label=case.label, **_steps(curve), **style.line(index))
+        at = [float(values[0]), float(values[-1])]
+        if published and case.published and case.published not in marked:
+            marked.append(case.published)  # presets of one algorithm share what was published
+            fill = _FILLS[(len(marked) - 1) % len(_FILLS)]
+            at += _mark_published(axes, case.label, case.published, index, fill)
+        lowest, highest = min(lowest, *at), max(highest, *at)
+    style.microseconds(axes, lowest, highest)
+    style.absent(axes, rows.without(results), "none")
+    style.legend(figure, axes, results)
+    return figure
+
+
+def tail(
+    results: Results, *, rows: Rows, curve: Callable[[pl.DataFrame], Curve], x: str, samples: str
+) -> Figure:
+    """The fraction that is above a value, both axes logarithmic: what the slowest ones are like."""
+    figure, axes = style.frame(results, height=4.4)
+    axes.set(xlabel=x, ylabel=f"fraction of {samples} above")
+    lowest, highest = math.inf, 0.0
+    for index, case, own in rows.each(results):
+        values, below = curve(own)
+        above = 1 - below
+        # Nothing is above the greatest, and zero is at no place of a logarithmic axis: the curve
+        # ends at the greatest value, at the height before it.
+        above[-1] = above[-2]
+        axes.plot(values, above, label=case.label, **_steps(curve), **style.line(index))
+        shown = values[values > 0]
+        if shown.size:
+            lowest, highest = min(lowest, float(shown[0])), max(highest, float(shown[-1]))
+    axes.set_yscale("log")
+    axes.set_ylim(top=1.5)
+    style.logarithmic(axes, "x", lowest, highest)
+    style.absent(axes, rows.without(results), "none")
+    style.legend(figure, axes, results)
+    return figure
+
+
+def density(results: Results, *, rows: Rows, x: str, samples: str) -> Figure:
+    """The density of a histogram: the area below each curve is one."""
+    figure, axes = style.frame(results, height=4.4)
+    axes.set(xlabel=x, ylabel=f"density of {samples} (1/us)")
+    curves = [(index, case, of_histogram(own)) for index, case, own in rows.each(results)]
+    lowest = min(float(values[0]) for _, _, (values, _) in curves)
+    highest = max(float(values[-1]) for _, _, (values, _) in curves)
+    far_apart = highest > 10 * max(lowest, 1e-3)
+    for index, case, (values, below) in curves:
+        first, last = float(values[0]), float(values[-1])
+        space = np.geomspace if far_apart and first > 0 else np.linspace
+        edges = space(first, last, _INTERVALS + 1)
+        height = np.diff(np.interp(edges, values, below)) / np.diff(edges)
+        outline = np.concatenate(([0.0], np.repeat(height, 2), [0.0]))
+        axes.plot(np.repeat(edges, 2), outline, label=case.label, **style.line(index))
+    style.microseconds(axes, lowest, highest)
+    axes.set_ylim(bottom=0)
+    style.absent(axes, rows.without(results), "none")
+    style.legend(figure, axes, results)
+    return figure
+
+
+def _steps(curve: Callable[[pl.DataFrame], Curve]) -> dict[str, Any]:
+    return {"drawstyle": "steps-post"} if curve is of_samples else {}
+
+
+def _mark_published(
+    axes: Axes, label: str, known: Mapping[str, float | str], index: int, fill: str
+) -> list[float]:
+    """Marks published values of a scheme; returns where they are on the x axis."""
+    mean, p99 = number(known.get("rtt_mean_us")), number(known.get("rtt_p99_us"))
+    marks: dict[str, Any] = {
+        "linestyle": "none", "color": style.line(index)["color"], "fillstyle": fill,
+        "markerfacecoloralt": "white", "markeredgecolor": "black", "markersize": 8,
+        "clip_on": False, "zorder": 5,
+    }  # fmt: skip
+    if mean is not None:
+        # A mean is no quantile: it stands on the axis, where it claims no height.
+        axes.plot([mean], [0], marker="^", label=f"{label}: published mean", **marks)
+    if p99 is not None:
+        axes.plot([p99], [0.99], marker="o", label=f"{label}: published p99", **marks)
+    return [value for value in (mean, p99) if value is not None]
+
+
+_OF_RTT: dict[str, Any] = {
+    "rows": _RTT, "curve": of_histogram, "x": "RTT (us)", "samples": "RTT samples",
+}  # fmt: skip
+_OF_DELAY: dict[str, Any] = {
+    "rows": _DELAY, "curve": of_histogram, "x": "one-way delay (us)", "samples": "data packets",
+}  # fmt: skip
+_OF_FCT: dict[str, Any] = {
+    "rows": _MESSAGES, "curve": of_samples, "x": "completion time (us)", "samples": "messages",
+}  # fmt: skip
+_OF_REQUESTS: dict[str, Any] = {
+    "rows": _REQUESTS, "curve": of_samples, "x": "completion time (us)", "samples": "requests",
+}  # fmt: skip
+
+DRAWINGS = (
+    Drawing(
+        "rtt-cdf", "distribution of RTT samples, with published mean and 99th percentile",
+        _RTT, partial(cumulative, published=True, **_OF_RTT),
+    ),
+    Drawing("rtt-ccdf", "tail of the RTT samples, log-log", _RTT, partial(tail, **_OF_RTT)),
+    Drawing(
+        "delay-pdf", "density of the one-way delay of data packets", _DELAY,
+        partial(density, rows=_DELAY, x="one-way delay (us)", samples="data packets"),
+    ),
+    Drawing(
+        "delay-cdf", "distribution of the one-way delay of data packets", _DELAY,
+        partial(cumulative, **_OF_DELAY),
+    ),
+    Drawing(
+        "delay-ccdf", "tail of the one-way delay of data packets, log-log", _DELAY,
+        partial(tail, **_OF_DELAY),
+    ),
+    Drawing(
+        "fct-cdf", "distribution of the completion times of messages", _MESSAGES,
+        partial(cumulative, **_OF_FCT),
+    ),
+    Drawing(
+        "fct-ccdf", "tail of the completion times of messages, log-log", _MESSAGES,
+        partial(tail, **_OF_FCT),
+    ),
+    Drawing(
+        "request-cdf", "distribution of the completion times of requests", _REQUESTS,
+        partial(cumulative, **_OF_REQUESTS),
+    ),
+)  # fmt: skip

@@ -1,0 +1,295 @@
+"""The search for the load that saturates, over a core that is made up here.
+
+A scheme of it carries all of the offered load up to its capacity, and the capacity beyond.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import incast
+from conftest import Finished
+from incast import _core, experiment, plots, saturation
+from incast.saturation import Point, Saturation
+from synthetic import FakeRun, FakeTable
+
+GBPS = 10.0
+CAPACITY = {"good": 0.83, "poor": 0.05, "endless": 9.0}
+TRAFFIC = '[[traffic]]\nname = "{}"\n\n[traffic.poisson]\nload = 0.5\n'
+
+
+class FakeScenario:
+    """Of a scenario, what the search uses; assignments are kept below the text."""
+
+    name, title, warmup_s, duration_s, seed = "made-up", "Made up", 0.0, 1.0, 1
+    published: dict[str, Any] = {}  # noqa: RUF012
+
+    def __init__(self, text: str, schemes: tuple[str, ...] = ("good",)) -> None:
+        self.text = text
+        self.schemes = schemes
+
+    def with_set(self, *assignments: str) -> "FakeScenario":
+        kept = [part for part in assignments if part.startswith("traffic")]
+        for assignment in kept:
+            if float(assignment.split("=")[1]) > 2:
+                raise incast.ParameterError(f"{assignment}: at most 2")
+        return FakeScenario("\n".join([self.text, *kept]), self.schemes)
+
+    def toml(self) -> str:
+        return self.text
+
+    def check(self, scheme: str) -> None:
+        if scheme not in CAPACITY:
+            raise incast.ParameterError(f"{scheme}: no such algorithm")
+
+    def warnings(self, _scheme: str) -> list[str]:
+        return []
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, float]]:
+    """The runs, in order, as scheme and load."""
+    done: list[tuple[str, float]] = []
+
+    def run(scenario: FakeScenario, scheme: str, *, seed: int, **_: object) -> FakeRun:
+        load = float(scenario.toml().splitlines()[-1].split("=")[1])
+        done.append((scheme, load))
+        carried = min(load, CAPACITY[scheme])
+        loads = pl.DataFrame(
+            {
+                "traffic": ["rpc", "other"], "offered_gbps": [load * GBPS, 1.0],
+                "carried_gbps": [carried * GBPS, 0.5], "posted": 9, "completed": 8,
+            }
+        )  # fmt: skip
+        messages = pl.DataFrame(
+            {"traffic": ["rpc"] * 100, "posted_us": 1.0, "slowdown": [1.0] * 98 + [load * 10, 99.0]}
+        )
+        tables = (FakeTable("load", loads), FakeTable("messages", messages))
+        return FakeRun(scheme, seed, tables=tables)
+
+    monkeypatch.setattr(_core, "run", run)
+    return done
+
+
+@pytest.fixture
+def scenario() -> FakeScenario:
+    return FakeScenario(TRAFFIC.format("rpc"))
+
+
+def search(scenario: FakeScenario, *schemes: str, **options: object) -> Saturation:
+    made_up: Any = scenario
+    settings: dict[str, Any] = {"directory": "out", **options}
+    return incast.saturate(made_up, schemes or None, **settings)
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(plots, "save", lambda _figure, path: path.touch())  # drawn, not written
+
+
+def test_the_gap_is_halved_three_times(
+    ran: list[tuple[str, float]], scenario: FakeScenario
+) -> None:
+    found = search(scenario)
+    sweep = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
+    # 0.83 / 0.9 = 0.922 is below 0.95, 0.83 / 0.8 above 1: between them 0.85 (0.976, carried),
+    # then 0.875 (0.949, not), then 0.8625 (0.962, carried).
+    assert ran == [("good", load) for load in [*sweep, 0.85, 0.875, 0.8625]]
+    assert found.saturated("good") == (0.8625, 0.875)
+    assert found.complete
+
+
+def test_points_are_those_of_the_tables(
+    ran: list[tuple[str, float]], scenario: FakeScenario
+) -> None:
+    (point,) = search(scenario, loads=[0.9]).points
+    assert ran == [("good", 0.9)]
+    # Of 100 messages, 98 have slowdown 1: the 99th in order is that of the load.
+    assert point == Point("good", 0.9, 9.0, pytest.approx(8.3), 9.0)
+    assert point.ratio == pytest.approx(0.83 / 0.9)
+
+
+def test_a_scheme_below_the_lowest_load_and_one_that_never_saturates(
+    ran: list[tuple[str, float]], scenario: FakeScenario
+) -> None:
+    found = search(scenario, "poor", "endless", loads=[0.2, 0.4])
+    assert len(ran) == 4
+    assert found.saturated("poor") == (None, 0.2)
+    assert found.saturated("endless") == (0.4, None)
+
+
+def test_a_run_that_is_there_is_not_run_again(
+    ran: list[tuple[str, float]], scenario: FakeScenario
+) -> None:
+    first = search(scenario, loads=[0.2, 0.4])
+    ran.clear()
+    assert search(scenario, loads=[0.2, 0.4]).to_dict() == first.to_dict()
+    assert ran == []
+    search(scenario, loads=[0.2, 0.3, 0.4])
+    assert ran == [("good", 0.3)]
+
+
+@pytest.mark.parametrize("change", ["seed", "scenario", "version", "damage", "incomplete"])
+def test_a_run_of_something_else_is_run_again(
+    ran: list[tuple[str, float]],
+    scenario: FakeScenario,
+    monkeypatch: pytest.MonkeyPatch,
+    change: str,
+) -> None:
+    search(scenario, loads=[0.2])
+    ran.clear()
+    place = Path("out/good/load-0.2/run.json")
+    options: dict[str, Any] = {"loads": [0.2]}
+    match change:
+        case "seed":
+            options["seed"] = 7
+        case "scenario":
+            scenario = FakeScenario("# other\n" + scenario.text)
+        case "version":
+            monkeypatch.setattr(_core, "__version__", "0.0.1")
+        case "damage":
+            place.unlink()
+            for file in place.parent.iterdir():
+                file.unlink()
+        case "incomplete":
+            run = json.loads(place.read_text())
+            run["complete"] = run["runs"][0]["complete"] = False
+            place.write_text(json.dumps(run))
+    search(scenario, **options)
+    assert ran == [("good", 0.2)]
+
+
+def test_what_is_stopped_goes_on_from_there(
+    ran: list[tuple[str, float]], scenario: FakeScenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = _core.run
+
+    def stop_at_0_4(scenario: FakeScenario, scheme: str, *, seed: int, **_: object) -> object:
+        if scenario.toml().endswith("=0.4"):
+            raise KeyboardInterrupt
+        given: Any = scenario
+        return run(given, scheme, seed=seed)
+
+    monkeypatch.setattr(_core, "run", stop_at_0_4)
+    stopped = search(scenario, loads=[0.2, 0.4, 0.6])
+    assert not stopped.complete
+    assert [point.load for point in stopped.points] == [0.2]
+    assert json.loads(Path("out/saturation.json").read_text())["complete"] is False
+    monkeypatch.setattr(_core, "run", run)
+    ran.clear()
+    assert search(scenario, loads=[0.2, 0.4, 0.6]).complete
+    assert ran == [("good", 0.4), ("good", 0.6)]
+
+
+def test_everything_is_kept(ran: list[tuple[str, float]], scenario: FakeScenario) -> None:
+    found = search(scenario, "good", "poor", loads=[0.5, 1.0])
+    assert {path.name for path in Path("out").iterdir()} == {
+        "good", "poor", "saturation.json", "saturation.parquet", "saturation.png", "saturation.svg",
+    }  # fmt: skip
+    assert pl.read_parquet("out/saturation.parquet").equals(found.table)
+    said = json.loads(Path("out/saturation.json").read_text())
+    assert said["schemes"][1] == {"scheme": "poor", "saturated_load": None, "first_above": 0.5}
+    assert incast.Result.read("out/good/load-0.5").complete
+    assert len(ran) == 2 + 3 + 2
+
+
+def test_a_foreign_directory_is_left_alone(
+    ran: list[tuple[str, float]], scenario: FakeScenario
+) -> None:
+    Path("out").mkdir()
+    Path("out/notes.txt").touch()
+    with pytest.raises(incast.OutputError, match="something else"):
+        search(scenario)
+    assert ran == []
+    assert [path.name for path in Path("out").iterdir()] == ["notes.txt"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"loads": [0.5, 3]}, "at most 2"),
+        ({"threshold": 1.5}, "threshold 1.5"),
+        ({"traffic": "web"}, "there is rpc"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_is_run(
+    ran: list[tuple[str, float]], scenario: FakeScenario, options: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(incast.ParameterError, match=said):
+        search(scenario, **options)
+    assert ran == []
+    assert not Path("out").exists()
+
+
+def test_the_loads_of_a_grid() -> None:
+    assert saturation.grid(0.1, 0.3, 0.1) == [0.1, 0.2, 0.3]  # 3 * 0.1 is above 0.3 in binary
+    assert saturation.grid(0.5, 0.5, 0.1) == [0.5]
+    assert saturation.grid(0.2, 0.9, 0.3) == [0.2, 0.5, 0.8]
+    for lowest, highest, step in ((0, 1, 0.1), (0.5, 0.4, 0.1), (0.1, 1, 0)):
+        with pytest.raises(incast.ParameterError, match="expected 0 < from"):
+            saturation.grid(lowest, highest, step)
+
+
+CLOSED = '[[traffic]]\nname = "bulk"\nmessage = "1MB"\n\n'
+MIXED = f"{CLOSED}{TRAFFIC.format('web')}\n[[traffic]]\nto = 'x'\n\n[traffic.requests]\nload = 1\n"
+CLOSED_LOOP = """
+[[traffic]]
+name = 'loop'
+
+[traffic.requests]
+outstanding = 4
+
+[traffic.requests.sizes]
+load = 1
+
+[[class]]
+load = 1
+"""
+
+
+def test_open_loop_traffic_is_found_by_name_and_number() -> None:
+    mixed: Any = FakeScenario(
+        MIXED + CLOSED_LOOP + "\n[[event]]\nname = 'no'\n[switch]\nname = 'neither'\n"
+    )
+    assert saturation.open_loop(mixed, "web") == saturation.OpenLoop(1, "web", "poisson")
+    assert saturation.open_loop(mixed, "2").at(0.25) == "traffic.2.requests.load=0.25"
+    with pytest.raises(incast.ParameterError, match=r"web \(1\), 2; choose by --traffic"):
+        saturation.open_loop(mixed)
+    with pytest.raises(incast.ParameterError, match="bulk: no traffic with a load"):
+        saturation.open_loop(mixed, "bulk")
+
+
+def test_a_shipped_scenario_without_a_load_is_refused() -> None:
+    with pytest.raises(incast.ParameterError, match="none of its traffic has a load"):
+        incast.saturate("incast", directory="out")
+
+
+def test_a_description_that_looks_like_traffic_is_none(short: incast.Scenario) -> None:
+    looks = short.with_set(f"description=Not this:\n{TRAFFIC.format('x')}")
+    assert "[traffic.poisson]" in looks.toml()
+    with pytest.raises(incast.ParameterError, match="none of its traffic"):
+        saturation.open_loop(looks)
+
+
+def test_the_command_prints_a_table_and_the_load(
+    ran: list[tuple[str, float]],
+    scenario: FakeScenario,
+    command: Callable[..., Finished],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(experiment, "load", lambda _: scenario)
+    done = command("saturate", "x", "--from", "0.7", "--to", "0.9", "--cc", "good", "--cc", "poor")
+    assert done.code == 0, done.err
+    assert "good: saturated load 0.8625; at 0.875 it is below 0.95" in done.out
+    assert "poor: saturated already at 0.7" in done.out
+    row = next(line for line in done.out.splitlines() if " 0.9 " in line)
+    assert row.split() == ["good", "0.9", "9.00", "8.30", "0.9222", "9.0"]
+    assert Path("results/made-up-saturation/saturation.png").is_file()
+    as_json = json.loads(command("saturate", "x", "--from", "0.7", "--to", "0.9", "--json").out)
+    assert as_json["schemes"][0]["saturated_load"] == 0.8625
+    assert len(ran) == 6 + 3
