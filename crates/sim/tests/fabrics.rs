@@ -228,7 +228,7 @@ fn without_another_way_packets_are_stranded_until_the_repair() {
     // Retransmissions, every 300 us or less often, find no way at leaf0, where they come from host0.
     let [.., stranded] = losses(&report, "host0->leaf0");
     assert!(stranded > 0);
-    assert_eq!(goodput_at(&report, 1_900.0), 0.0);
+    assert!(goodput_at(&report, 1_900.0) < 1e-9);
     assert!(goodput_at(&report, 4_000.0) > 9.6);
 }
 
@@ -241,7 +241,7 @@ fn a_host_whose_link_is_down_waits() {
     // The host sends nothing that nobody takes: only what was on its way is lost, at 1.2 us for 2.2.
     let [cut, unsent, stranded] = losses(&report, "host0->leaf0");
     assert!((1..=2).contains(&cut) && unsent == 0 && stranded == 0, "{cut} {unsent} {stranded}");
-    assert_eq!(goodput_at(&report, 1_900.0), 0.0);
+    assert!(goodput_at(&report, 1_900.0) < 1e-9);
     assert!(goodput_at(&report, 4_000.0) > 9.6);
 }
 

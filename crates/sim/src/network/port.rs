@@ -251,7 +251,8 @@ impl Port {
     }
 
     /// The next packet to send: the first of the highest class that has one and is not paused.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a second, cold caller would put it out of line")]
+    #[inline(always)]
     pub(crate) fn dequeue(&mut self, now: Time) -> Option<(Queued, Stamps)> {
         let sendable = self.backlog & self.transmitter.open_classes();
         if sendable == 0 {

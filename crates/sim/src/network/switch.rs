@@ -150,7 +150,8 @@ impl Switch {
         }
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a second, cold caller would put it out of line")]
+    #[inline(always)]
     pub(super) fn release(
         &mut self,
         now: Time,
