@@ -246,6 +246,20 @@ fn a_host_whose_link_is_down_waits() {
 }
 
 #[test]
+fn a_link_that_fails_twice_cuts_twice() {
+    let event = |at: &str, state: &str| {
+        format!("[[event]]\nat = \"{at}\"\nlink = [\"leaf1\", \"host2\"]\nstate = \"{state}\"\n")
+    };
+    // Timeouts of 300, 600 and 1,200 us: traffic goes on after 3.1 ms.
+    let (up, again) = (event("2ms", "up"), event("3.6ms", "down"));
+    let [once, twice] = [up.clone(), up + &again]
+        .map(|more| losses(&failure(["leaf1", "host2"], &more), "leaf1->host2"));
+    // One or two packets are on a link of 1.2 us for 2.2 us.
+    assert!((1..=2).contains(&once[0]) && (1..=2).contains(&(twice[0] - once[0])), "{twice:?}");
+    assert!(twice[1] > once[1], "{once:?} {twice:?}");
+}
+
+#[test]
 fn pauses_end_with_the_link_that_they_came_by() {
     let event = |client: u32, at: &str, state: &str| {
         format!(
