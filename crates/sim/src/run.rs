@@ -176,4 +176,29 @@ mod tests {
             }
         }
     }
+    #[test]
+    fn frames_that_are_no_events_change_nothing_where_there_are_several_paths() {
+        let link = |a: &str, b: &str| {
+            format!("{{ ends = [\"{a}\", \"{b}\"], rate = \"10Gbps\", delay = \"1us\" }},\n")
+        };
+        let hosts = (0..5).map(|i| link(&format!("a{i}"), "s0"));
+        let hosts = hosts.chain((0..4).map(|i| link(&format!("b{i}"), "s1")));
+        let middle = (2..5).flat_map(|i| ["s0", "s1"].map(|end| link(end, &format!("s{i}"))));
+        let links: String = hosts.chain(middle).collect();
+        let graph = format!(
+            "[network.graph]\nhosts = [{{ name = \"a\", count = 5 }}, {{ name = \"b\", count = 4 }}]\n\
+             switches = [{{ name = \"s\", count = 5 }}]\nlinks = [\n{links}]\n"
+        );
+        let (before, rest) = TWO_WAY.split_once("[[network.dumbbell.left]]").unwrap();
+        let (_, after) = rest.split_once("[[traffic]]").unwrap();
+        let text = format!(
+            "{before}{graph}[[traffic]]{after}\n[switch]\nqueue_limit = \"30KB\"\n\
+             [transport]\nack_priority = false\nrto_min = \"100us\""
+        );
+        for scheme in ["timely", "line-rate"] {
+            let (quiet, fewer) = run(&text, scheme, false);
+            let (loud, events) = run(&text, scheme, true);
+            assert!(quiet == loud && fewer < events, "{scheme}");
+        }
+    }
 }

@@ -143,6 +143,7 @@ impl Switch {
     }
 
     /// Drops what waits for a port, and forgets that the far end was told to stop: it forgets it too.
+    #[cold]
     fn empty(&mut self, now: Time, egress: u16, links: &mut [Link], calendar: &mut Calendar) {
         self.buffer.forget_pauses(egress);
         self.ports[egress as usize].forget_pauses();

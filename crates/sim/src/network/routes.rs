@@ -103,13 +103,16 @@ impl Routes {
     /// The port by which a frame leaves; [`None`] where no way leads to its destination.
     #[inline]
     pub(crate) fn port(&mut self, frame: &Frame) -> Option<u16> {
+        let place = self.places[frame.destination as usize];
+        if place.edge == self.edge { Some(place.port) } else { self.towards(place.edge, frame) }
+    }
+
+    /// The port towards another edge.
+    fn towards(&mut self, edge: u16, frame: &Frame) -> Option<u16> {
         let (destination, connection) = (frame.destination, frame.packet.connection);
-        let Set { first, count } = self.set(destination, connection);
-        if count == 1 {
-            #[expect(clippy::cast_possible_truncation, reason = "it is a port")]
-            return Some(first as u16);
-        }
+        let Set { first, count } = self.set(edge, destination, connection);
         let member = match &mut self.spray {
+            _ if count <= 1 => 0,
             Some(random) => random.below(u32::from(count)),
             None => self.flow_hash(destination, connection, count),
         };
@@ -118,26 +121,22 @@ impl Routes {
 
     /// The port by which a connection's packets leave; where they are sprayed, one of the ports.
     pub(crate) fn port_of(&self, destination: u32, connection: u32) -> Option<u16> {
-        let Set { first, count } = self.set(destination, connection);
-        if count == 1 {
-            #[expect(clippy::cast_possible_truncation, reason = "it is a port")]
-            return Some(first as u16);
+        let place = self.places[destination as usize];
+        if place.edge == self.edge {
+            return Some(place.port);
         }
+        let Set { first, count } = self.set(place.edge, destination, connection);
         self.member(first, count, self.flow_hash(destination, connection, count))
     }
 
     #[inline]
-    fn set(&self, destination: u32, connection: u32) -> Set {
-        let place = self.places[destination as usize];
-        if place.edge == self.edge {
-            return Set { first: u32::from(place.port), count: 1 };
-        }
+    fn set(&self, edge: u16, destination: u32, connection: u32) -> Set {
         if !self.pinned.is_empty()
             && let Some(&port) = self.pinned.get(&(destination, connection))
         {
             return Set { first: u32::from(port), count: 1 };
         }
-        self.table.sets[self.table.towards[place.edge as usize] as usize]
+        self.table.sets[self.table.towards[edge as usize] as usize]
     }
 
     /// A number below `count` that is the connection's, and another at every switch.
@@ -148,8 +147,13 @@ impl Routes {
     }
 
     #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "what is first of one is a port")]
     fn member(&self, first: u32, count: u16, member: u32) -> Option<u16> {
-        (count > 0).then(|| self.table.members[(first + member) as usize])
+        match count {
+            0 => None,
+            1 => Some(first as u16),
+            _ => Some(self.table.members[(first + member) as usize]),
+        }
     }
 
     /// Gives a connection's packets a port of their own.
