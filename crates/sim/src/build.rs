@@ -1,14 +1,14 @@
 //! From a scenario to a network that is ready to run.
 
 mod connect;
-mod flows;
 mod hosts;
+mod plan;
 mod ways;
 
 use incast_cc::line_rate::LineRate;
 use incast_cc::param::Need;
 use incast_cc::{Algorithm, AnyControl, Bytes, Rate, Span, Time};
-use incast_transport::{Config, Endpoint, Purpose};
+use incast_transport::{Config, Endpoint, Purpose, REQUEST_BYTES};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -24,12 +24,13 @@ use crate::network::switch::Switch;
 use crate::network::trace::{Trace, TraceConfig};
 use crate::network::watchdog::Watchdog;
 use crate::network::{Component, ComponentKind, Network as Net};
-use crate::scenario::{ResolvedClass, Scenario, Scheme, WatchdogAction};
+use crate::report::Cut;
+use crate::scenario::{ResolvedClass, Scenario, Scheme, TransportKind, WatchdogAction};
 use crate::topology::{Cable, Node, Topology};
 use connect::connect;
-pub(crate) use flows::Flow;
-use flows::flows;
 pub(crate) use hosts::{Named, topology};
+use plan::plan;
+pub(crate) use plan::{Flow, Plan};
 use ways::Ways;
 
 /// What of one class can still arrive when a port has said stop: the pause waits for a packet that is
@@ -50,22 +51,53 @@ pub(crate) fn protected_classes(scenario: &Scenario) -> u64 {
     scenario.classes().iter().map(|class| u64::from(class.protected)).sum()
 }
 
+/// Rows of a table of time series, unless a scenario wants more.
+const MOST_SERIES_ROWS: u64 = 2_000_000;
+
 /// Everything of a run before its first event.
 pub(crate) struct Built {
     pub(crate) net: Net,
     pub(crate) topology: Topology,
-    pub(crate) flows: Vec<Flow>,
+    pub(crate) plan: Plan,
+    /// How messages are cut into packets.
+    pub(crate) cut: Cut,
+    /// Where sizes are parted in the table of completion times.
+    pub(crate) size_bins: Vec<Bytes>,
 }
 
 /// Builds the network and what its applications will post.
 pub(crate) fn build(scenario: &Scenario, scheme: Scheme, seed: u64, traces: TraceConfig) -> Built {
     let topology = topology(&scenario.network);
     let mut net = assemble(scenario, &topology, scheme, seed, traces);
-    let mut flows = flows(scenario, &topology, seed);
+    let mut plan = plan(scenario, &topology, seed);
     let ways = Ways::new(scenario, &topology, scheme.transport);
-    connect(&mut net, &mut flows, scheme, &ways);
+    connect(&mut net, &mut plan, scenario, scheme, &ways);
+    choose_series(scenario, &mut net, &plan);
     net.start(Time::ZERO + scenario.run.warmup);
-    Built { net, topology, flows }
+    let cut = cut(scenario, scheme);
+    let size_bins = scenario.measure.size_bins.clone();
+    Built { net, topology, plan, cut, size_bins }
+}
+
+/// Time series of everything are more than all else in a large network.
+fn choose_series(scenario: &Scenario, net: &mut Net, plan: &Plan) {
+    let intervals = scenario.run.duration.as_ps() / net.interval.as_ps();
+    let few = |things: usize| things as u64 * intervals <= MOST_SERIES_ROWS;
+    let lasting = plan.flows.iter().filter(|flow| flow.lasting).count();
+    let ports = net.switches.iter().map(|switch| switch.ports.len()).sum();
+    net.flow_series = lasting > 0 && scenario.measure.series.unwrap_or(few(lasting));
+    net.queue_series = scenario.measure.series.unwrap_or(few(ports));
+}
+
+fn cut(scenario: &Scenario, scheme: Scheme) -> Cut {
+    let transport = &scenario.transport;
+    let (payload, segment) = match scheme.transport {
+        TransportKind::Message => {
+            (transport.mtu.saturating_sub(transport.header), transport.segment)
+        }
+        TransportKind::Stream => (transport.mss(), Bytes::MAX),
+    };
+    Cut { payload, header: transport.header, segment, request: Bytes::new(REQUEST_BYTES) }
 }
 
 /// The length of an interval of the time series.
@@ -184,6 +216,8 @@ fn assemble(
         calendar,
         oracle: None,
         interval: interval(scenario),
+        flow_series: true,
+        queue_series: true,
         events: 0,
         now: Time::ZERO,
     }

@@ -6,6 +6,7 @@
 //!
 //! * [`scenario`]: what is simulated, read from TOML;
 //! * [`topology`]: nodes, cables, routes;
+//! * [`workload`]: sizes of flows, from measured tables and from formulas;
 //! * `network`: links, switches with shared buffers and PFC, hosts with an
 //!   [`Endpoint`](incast_transport::Endpoint) and a NIC, and the calendar of their events;
 //! * [`metrics`]: histograms and time-weighted queue lengths, streamed;
@@ -19,11 +20,13 @@
 mod build;
 pub mod metrics;
 mod network;
+mod random;
 mod report;
 mod run;
 pub mod scenario;
 mod table;
 pub mod topology;
+pub mod workload;
 
 pub use network::trace::TraceConfig;
 pub use report::{Books, Figure, Report, Summary};

@@ -6,7 +6,7 @@
 //! follows from its components' numbers: the start of measurement, the end of an interval of the
 //! time series and the PFC watchdog, then ports that become free, then arrivals, each by port, then the timer.
 
-#[allow(dead_code, reason = "ports do not hold one yet")]
+pub(crate) mod application;
 pub(crate) mod aqm;
 pub(crate) mod buffer;
 pub(crate) mod calendar;
@@ -61,8 +61,10 @@ pub(crate) struct Network {
     pub(crate) calendar: Calendar,
     /// Of runs whose algorithms may see the queues.
     pub(crate) oracle: Option<Oracle>,
-    /// Length of the intervals of the time series.
+    /// Length of the intervals of the time series, and whether there are any of flows and of queues.
     pub(crate) interval: Span,
+    pub(crate) flow_series: bool,
+    pub(crate) queue_series: bool,
     pub(crate) events: u64,
     pub(crate) now: Time,
 }
@@ -72,7 +74,10 @@ impl Network {
     pub(crate) fn start(&mut self, measure_from: Time) {
         for (id, component) in (0..).zip(&self.components) {
             match component.kind {
-                ComponentKind::HostInterval | ComponentKind::SwitchInterval => {
+                ComponentKind::HostInterval if self.flow_series => {
+                    self.calendar.schedule(id, Time::ZERO + self.interval);
+                }
+                ComponentKind::SwitchInterval if self.queue_series => {
                     self.calendar.schedule(id, Time::ZERO + self.interval);
                 }
                 ComponentKind::HostStart if measure_from > Time::ZERO => {
@@ -154,10 +159,22 @@ impl Network {
         }
         if complete && now.as_ps().is_multiple_of(self.interval.as_ps()) {
             let from = Time::from_ps(now.as_ps() - self.interval.as_ps());
-            self.hosts.iter_mut().for_each(Host::sample);
-            self.switches.iter_mut().for_each(|switch| switch.sample(from, now));
+            if self.flow_series {
+                self.hosts.iter_mut().for_each(Host::sample);
+            }
+            if self.queue_series {
+                self.switches.iter_mut().for_each(|switch| switch.sample(from, now));
+            }
         }
-        self.hosts.iter_mut().for_each(|host| host.nic.finish(now));
+    }
+
+    /// What has been going on until now counts, what goes on afterwards does not.
+    pub(crate) fn end_measurement(&mut self) {
+        let now = self.now;
+        for host in &mut self.hosts {
+            host.catch_up(now, &mut self.links);
+            host.nic.finish(now);
+        }
         self.switches.iter_mut().for_each(|switch| switch.finish(now));
     }
 }

@@ -1,9 +1,16 @@
 //! What a run has measured: a summary, and tables.
 
+mod ideal;
+mod messages;
+mod series;
 mod tables;
+mod traces;
 mod watchdog;
+mod work;
 
 use incast_cc::{Span, Time};
+
+pub(crate) use ideal::Cut;
 
 use crate::build::{Built, Flow};
 use crate::metrics::Histogram;
@@ -12,8 +19,10 @@ use incast_transport::Sender;
 
 use crate::network::host::Count;
 use crate::network::link::Link;
-use crate::network::port::{DropCause, Port};
+use crate::network::port::{DropCause, Port, Transmitter};
 use crate::table::Table;
+use messages::Message;
+use work::{Quantiles, Work};
 
 /// The result of one run.
 #[derive(Clone, Debug)]
@@ -84,6 +93,16 @@ pub struct Summary {
     pub retransmissions: u64,
     /// Jain's fairness index over the flows' measured throughput.
     pub jain_index: f64,
+    /// One-way delays of data packets, from the sender's NIC taking them to their arrival: mean.
+    pub delay_mean_us: f64,
+    /// 99th percentile.
+    pub delay_p99_us: f64,
+    /// Messages that were posted while measured and delivered by the end of the run.
+    pub messages: u64,
+    /// Their completion time over the ideal one: mean.
+    pub slowdown_mean: f64,
+    /// 99th percentile.
+    pub slowdown_p99: f64,
     /// Packets that left a link, over the whole run; PFC frames do not count.
     pub packet_hops: u64,
     /// Events handled.
@@ -94,7 +113,7 @@ pub struct Summary {
 
 impl Summary {
     /// All figures by name, which ends in the unit, in the order of their declaration.
-    pub fn entries(&self) -> [(&'static str, Figure); 20] {
+    pub fn entries(&self) -> [(&'static str, Figure); 25] {
         use Figure::{Count, Number};
         [
             ("throughput_gbps", Number(self.throughput_gbps)),
@@ -114,6 +133,11 @@ impl Summary {
             ("ecn_marks", Count(self.ecn_marks)),
             ("retransmissions", Count(self.retransmissions)),
             ("jain_index", Number(self.jain_index)),
+            ("delay_mean_us", Number(self.delay_mean_us)),
+            ("delay_p99_us", Number(self.delay_p99_us)),
+            ("messages", Count(self.messages)),
+            ("slowdown_mean", Number(self.slowdown_mean)),
+            ("slowdown_p99", Number(self.slowdown_p99)),
             ("packet_hops", Count(self.packet_hops)),
             ("events", Count(self.events)),
             ("simulated_s", Number(self.simulated_s)),
@@ -159,25 +183,40 @@ impl Books {
     }
 }
 
-pub(crate) fn report(built: &mut Built, info: RunInfo) -> Report {
+/// What is known when the measurement ends, which the run may outlast.
+pub(crate) struct Measured {
+    summary: Summary,
+    tables: Vec<Table>,
+    until: Time,
+}
+
+/// Ends the measurement of everything but messages and time series.
+pub(crate) fn measure(built: &mut Built, info: &RunInfo) -> Measured {
+    built.net.end_measurement();
+    let queues = queues(built);
+    let until = built.net.now;
+    let measured = until.since(info.measured_from);
+    let flows: Vec<_> =
+        built.plan.flows.iter().map(|flow| FlowResult::of(flow, built, measured)).collect();
+    let rtt = all_rtts(built);
+    let summary = summary(built, &flows, &rtt, &queues);
+    let tables = tables::tables(built, &flows, &rtt, &queues, measured);
+    Measured { summary, tables, until }
+}
+
+pub(crate) fn report(built: &Built, info: RunInfo, measured: Measured) -> Report {
     let books = books(built);
     assert!(books.balance(), "packets were lost or made up: {books:?}");
-    let queues = queues(built);
-    let measured = built.net.now.since(info.measured_from);
-    let flows: Vec<_> =
-        built.flows.iter().map(|flow| FlowResult::of(flow, built, measured)).collect();
-    let rtt = all_rtts(built);
+    let Measured { mut summary, mut tables, until } = measured;
+    let work = Work::of(built, (info.measured_from, until));
+    finish_summary(&mut summary, built, &work);
     let findings = watchdog::findings(built, &info.classes);
-    let summary = Summary {
-        deadlocks: findings.iter().map(|finding| u64::from(finding.is_dead_lock())).sum(),
-        pfc_watchdog_reports: findings
-            .iter()
-            .map(|finding| u64::from(!finding.is_dead_lock()))
-            .sum(),
-        ..summary(built, &flows, &rtt, &queues)
-    };
-    let watchdog = watchdog::table(&findings);
-    let tables = tables::tables(built, &info, &flows, &rtt, &queues, watchdog, measured);
+    summary.deadlocks = findings.iter().map(|finding| u64::from(finding.is_dead_lock())).sum();
+    summary.pfc_watchdog_reports = findings.len() as u64 - summary.deadlocks;
+    tables.push(watchdog::table(&findings));
+    tables.extend(work.tables(built));
+    tables.extend(series::tables(built, &info));
+    tables.extend(traces::traces(built));
     Report {
         scheme: info.scheme,
         seed: info.seed,
@@ -187,6 +226,31 @@ pub(crate) fn report(built: &mut Built, info: RunInfo) -> Report {
         books,
         tables,
     }
+}
+
+/// What the end of the run decides.
+fn finish_summary(summary: &mut Summary, built: &Built, work: &Work) {
+    let net = &built.net;
+    let ports = || net.switches.iter().flat_map(|switch| &switch.ports);
+    let retransmitted = |flow: &Flow| {
+        let (host, connection) = flow.sender;
+        let sender = net.hosts[host as usize].endpoint.sender(connection);
+        sender.map_or(0, Sender::retransmissions)
+    };
+    let slowdowns = Quantiles::of(work.measured().map(Message::slowdown));
+    summary.slowdown_mean = slowdowns.mean();
+    summary.slowdown_p99 = slowdowns.at(0.99);
+    summary.messages = slowdowns.len() as u64;
+    summary.drops = ports().map(|port| port.counters.all_drops()).sum();
+    summary.retransmissions = built.plan.flows.iter().map(retransmitted).sum();
+    summary.packet_hops = transmitters(built).map(|t| t.counters.hops).sum();
+    summary.events = net.events;
+    summary.simulated_s = net.now.as_secs_f64();
+}
+
+fn transmitters(built: &Built) -> impl Iterator<Item = &Transmitter> {
+    let ports = built.net.switches.iter().flat_map(|switch| &switch.ports);
+    built.net.hosts.iter().map(|host| &host.nic).chain(ports.map(|port| &port.transmitter))
 }
 
 fn books(built: &Built) -> Books {
@@ -218,7 +282,10 @@ pub(crate) struct FlowResult<'a> {
     pub(crate) delivered: u64,
     /// Of it, measured, in bits per second.
     pub(crate) goodput_bps: f64,
-    pub(crate) rtt: &'a Histogram,
+    pub(crate) rtt_mean_ns: Option<f64>,
+    /// Of flows that have a histogram of their own.
+    pub(crate) rtt_p99_ns: Option<f64>,
+    pub(crate) rtt_samples: u64,
     pub(crate) retransmissions: u64,
 }
 
@@ -226,6 +293,7 @@ impl<'a> FlowResult<'a> {
     fn of(flow: &'a Flow, built: &'a Built, measured: Span) -> Self {
         let receiver = &built.net.hosts[flow.receiver.0 as usize];
         let sender = &built.net.hosts[flow.sender.0 as usize];
+        let rtt = &sender.metrics[flow.sender.1 as usize];
         let delivered = receiver.endpoint.receiver(flow.receiver.1).delivered_bytes();
         let before = receiver.metrics[flow.receiver.1 as usize].delivered_before;
         let retransmissions =
@@ -238,7 +306,10 @@ impl<'a> FlowResult<'a> {
             } else {
                 (delivered - before) as f64 * 8.0 / measured.as_secs_f64()
             },
-            rtt: &sender.metrics[flow.sender.1 as usize].rtt,
+            rtt_mean_ns: (rtt.rtt_samples > 0)
+                .then(|| rtt.rtt_sum_ns as f64 / rtt.rtt_samples as f64),
+            rtt_p99_ns: rtt.rtt.as_ref().and_then(|rtt| rtt.quantile(0.99)),
+            rtt_samples: rtt.rtt_samples,
             retransmissions,
         }
     }
@@ -281,8 +352,12 @@ fn queues(built: &mut Built) -> Vec<QueueResult> {
 
 fn all_rtts(built: &Built) -> Histogram {
     let mut all = Histogram::default();
-    for flow in &built.flows {
-        all.merge(&built.net.hosts[flow.sender.0 as usize].metrics[flow.sender.1 as usize].rtt);
+    for host in &built.net.hosts {
+        all.merge(&host.rtt);
+        host.metrics
+            .iter()
+            .filter_map(|metrics| metrics.rtt.as_ref())
+            .for_each(|rtt| all.merge(rtt));
     }
     all
 }
@@ -293,16 +368,13 @@ fn summary(
     rtt: &Histogram,
     queues: &[QueueResult],
 ) -> Summary {
-    let net = &built.net;
     let us = |ns: Option<f64>| ns.map_or(f64::NAN, |ns| ns / 1e3);
     let longest =
         queues.iter().max_by(|a, b| a.mean.total_cmp(&b.mean).then(a.max.total_cmp(&b.max)));
     let kb = |length: fn(&QueueResult) -> f64| longest.map_or(0.0, |queue| length(queue) / 1e3);
+    let mut delays = Histogram::default();
+    built.net.hosts.iter().flat_map(|host| &host.delays).for_each(|other| delays.merge(other));
     let goodputs: Vec<_> = flows.iter().map(|flow| flow.goodput_bps).collect();
-    let transmitters = || {
-        let ports = net.switches.iter().flat_map(|switch| &switch.ports);
-        net.hosts.iter().map(|host| &host.nic).chain(ports.map(|port| &port.transmitter))
-    };
     Summary {
         throughput_gbps: goodputs.iter().sum::<f64>() / 1e9,
         rtt_mean_us: us(rtt.mean()),
@@ -316,14 +388,19 @@ fn summary(
         pfc_pauses: queues.iter().map(|queue| queue.pauses).sum(),
         pfc_watchdog_reports: 0,
         deadlocks: 0,
-        pfc_paused_us: transmitters().map(|t| t.counters.paused).sum::<Span>().as_us_f64(),
-        drops: queues.iter().flat_map(|queue| queue.drops).sum(),
+        pfc_paused_us: transmitters(built).map(|t| t.counters.paused).sum::<Span>().as_us_f64(),
+        drops: 0,
         ecn_marks: queues.iter().map(|queue| queue.marks).sum(),
-        retransmissions: flows.iter().map(|flow| flow.retransmissions).sum(),
+        retransmissions: 0,
         jain_index: jain_index(&goodputs),
-        packet_hops: transmitters().map(|t| t.counters.hops).sum(),
-        events: net.events,
-        simulated_s: net.now.as_secs_f64(),
+        delay_mean_us: us(delays.mean()),
+        delay_p99_us: us(delays.quantile(0.99)),
+        messages: 0,
+        slowdown_mean: f64::NAN,
+        slowdown_p99: f64::NAN,
+        packet_hops: 0,
+        events: 0,
+        simulated_s: 0.0,
     }
 }
 

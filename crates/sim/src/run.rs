@@ -4,7 +4,7 @@ use incast_cc::{Span, Time};
 
 use crate::build::{Built, build};
 use crate::network::trace::TraceConfig;
-use crate::report::{Report, RunInfo, report};
+use crate::report::{Measured, Report, RunInfo, measure, report};
 use crate::scenario::{Scenario, ScenarioError};
 
 /// A run in progress. It reads no clock: whoever drives it decides how long to go on and what to
@@ -37,6 +37,9 @@ use crate::scenario::{Scenario, ScenarioError};
 pub struct Simulation {
     pub(crate) built: Built,
     end: Time,
+    /// Where the cool-down begins, and what was measured until then.
+    measured_until: Time,
+    measured: Option<Measured>,
     info: RunInfo,
 }
 
@@ -61,11 +64,20 @@ impl Simulation {
             complete: false,
         };
         let end = Time::ZERO + scenario.run.duration;
-        Ok(Self { built: build(scenario, resolved, seed, traces), end, info })
+        let measured_until =
+            Time::ZERO + scenario.run.duration.saturating_sub(scenario.run.cooldown);
+        let built = build(scenario, resolved, seed, traces);
+        Ok(Self { built, end, measured_until, measured: None, info })
     }
 
     /// Handles up to `events` more events; returns whether there are any left.
     pub fn advance(&mut self, events: u64) -> bool {
+        if self.measured.is_none() && self.measured_until < self.end {
+            if !self.built.net.run(self.measured_until, events) {
+                self.measured = Some(measure(&mut self.built, &self.info));
+            }
+            return true;
+        }
         let more = self.built.net.run(self.end, events);
         self.info.complete = !more;
         more
@@ -90,7 +102,8 @@ impl Simulation {
     /// is reported as incomplete.
     pub fn finish(mut self) -> Report {
         self.built.net.finish(self.info.complete);
-        report(&mut self.built, self.info)
+        let measured = self.measured.unwrap_or_else(|| measure(&mut self.built, &self.info));
+        report(&self.built, self.info, measured)
     }
 }
 

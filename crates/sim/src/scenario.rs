@@ -10,9 +10,11 @@ mod check;
 mod class;
 mod document;
 mod error;
+mod measure;
 mod network;
 mod quantity;
 mod scheme;
+mod sizes;
 mod switch;
 mod traffic;
 mod transport;
@@ -25,12 +27,17 @@ use serde::Deserialize;
 
 pub use aqm::{Aqm, Codel, Phantom, Pi, Pie, Red};
 pub use class::{Class, MOST_CLASSES, ResolvedClass};
-pub use document::{Document, json_schema};
+pub use document::{Document, INPUTS, json_schema};
 pub use error::{Place, ScenarioError};
+pub use measure::Measure;
 pub use network::{Cable, Dumbbell, HostGroup, LeafSpine, Network, Star};
 pub use scheme::Scheme;
+pub use sizes::FlowSizes;
 pub use switch::{Pfc, Switch, Watchdog, WatchdogAction};
-pub use traffic::{Operation, Traffic};
+pub use traffic::{
+    After, AfterEvent, Collective, CollectiveKind, Destinations, FanOut, FlowFormat, FlowList,
+    Incast, Kind, ListedFlow, LoadOf, Operation, Poisson, Requests, Traffic, Urgent,
+};
 pub use transport::{Ecn, Signal, SignalKind, Stream, StreamPreset, Transport, TransportKind};
 
 /// What is simulated.
@@ -60,6 +67,9 @@ pub struct Scenario {
     pub signal: Signal,
     /// Who sends what to whom.
     pub traffic: Vec<Traffic>,
+    /// What is measured, beside what always is.
+    #[serde(default)]
+    pub measure: Measure,
     /// Parameters of each scheme, by its name. A scheme is an algorithm, an algorithm with a preset
     /// ("timely:zhu"), or any name with the field `algorithm`. The field `preset` chooses a
     /// published set of values, `transport` and `signal` say what carries this scheme if not what
@@ -84,6 +94,10 @@ pub struct Run {
     #[serde(default, deserialize_with = "quantity::time")]
     #[schemars(with = "String")]
     pub warmup: Span,
+    /// The part of it at the end that is not measured: what was posted before has time to be delivered.
+    #[serde(default, deserialize_with = "quantity::time")]
+    #[schemars(with = "String")]
+    pub cooldown: Span,
     /// Of all random numbers: start times.
     #[serde(default = "default_seed")]
     pub seed: u64,

@@ -107,7 +107,12 @@ fn unknown_names_come_with_the_nearest_known_one() {
         ("[transport]", "[transprot]", (26, 2), &["\"transprot\"", "mean \"transport\""]),
         ("connections = 2", "conections = 2", (34, 1), &["mean \"connections\""]),
         // Nothing is near: all that there is.
-        ("connections = 2", "xyzzy = 2", (34, 1), &["\"xyzzy\"", "expected one of from, to,"]),
+        (
+            "connections = 2",
+            "xyzzy = 2",
+            (34, 1),
+            &["\"xyzzy\"", "expected one of name, from, to,"],
+        ),
         ("message = \"1MB\"", "operation = \"reed\"", (39, 13), &["\"reed\"", "mean \"read\""]),
         ("from = \"client\"", "from = \"cleint\"", (32, 8), &["\"cleint\"", "mean \"client\""]),
         ("from = \"client\"", "from = \"client4\"", (32, 8), &["host \"client4\"", "mean"]),
@@ -214,7 +219,7 @@ fn values_must_fit_each_other() {
         ("name = \"server\"", "name = \"a b\"", (15, 8), &["\"a b\"", "expected a letter"]),
         ("name = \"server\"", "name = \"\"", (15, 8), &["\"\" is no name", "expected a letter"]),
         ("connections = 2", "connections = 0", (34, 15), &["0 connections", "expected 1 to"]),
-        ("connections = 2", "connections = 4000000000", (34, 15), &["16000000000", "1 to 1000000"]),
+        ("connections = 2", "connections = 4000000000", (34, 15), &["16000000000", "1 to 4000000"]),
         ("connections = 2", "connections = -2", (34, 15), &["`-2`"]),
         ("count = 4", "count = 0", (10, 9), &["0 hosts", "expected 1 to 60000"]),
         ("count = 4", "count = 200000", (10, 9), &["200000 hosts", "expected 1 to 60000"]),

@@ -20,7 +20,7 @@ use crate::signal::Replaced;
 use crate::{message, stream};
 
 /// Payload of a read request.
-const REQUEST_BYTES: u64 = 32;
+pub const REQUEST_BYTES: u64 = 32;
 
 #[derive(Clone, Debug)]
 struct Connection<C> {

@@ -28,7 +28,7 @@ pub use config::{Config, ConfigError};
 pub use connection::{
     CLASSES, Event, Operation, Path, Purpose, Role, Sample, Starter, Terms, Transport,
 };
-pub use endpoint::{Endpoint, Outgoing};
+pub use endpoint::{Endpoint, Outgoing, REQUEST_BYTES};
 pub use halves::{Receiver, Sender};
 pub use packet::{Body, Packet, clock_ns};
 pub use rate::Report;

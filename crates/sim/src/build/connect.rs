@@ -1,90 +1,175 @@
-//! Opens connections, and lists what applications post.
+//! Opens the connections of a plan, and sets its applications up.
 
-use std::collections::BTreeMap;
+use std::ops::Range;
 
 use incast_cc::Bytes;
 use incast_transport::{self as transport, Role, Signal, Terms, Transport};
 
-use super::flows::Flow;
+use super::plan::{Flow, Plan, PlannedApplication, PlannedClient};
 use super::ways::Ways;
 use crate::network::Network as Net;
+use crate::network::application::{Application, Awaited, Chain, Client, Dependent, Server, Slot};
 use crate::network::host::{Post, Socket};
 use crate::network::oracle::{Oracle, Way};
-use crate::scenario::{Operation, Scheme, TransportKind};
+use crate::scenario::{Operation, Scenario, Scheme, TransportKind};
 
-/// Opens each flow's connections and lists what applications post.
-#[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the connections")]
-pub(super) fn connect(net: &mut Net, flows: &mut [Flow], scheme: Scheme, ways: &Ways<'_>) {
-    let mut posts: BTreeMap<u32, Vec<Post>> = BTreeMap::new();
+/// Opens each flow's connections, and gives hosts what is posted and who posts the rest.
+pub(super) fn connect(
+    net: &mut Net,
+    plan: &mut Plan,
+    scenario: &Scenario,
+    scheme: Scheme,
+    ways: &Ways<'_>,
+) {
+    let deadlines: Vec<_> = scenario.traffic.iter().map(|traffic| traffic.deadline).collect();
     let mut oracle = Oracle { ways: vec![Vec::new(); net.hosts.len()] };
-    for (number, flow) in flows.iter_mut().enumerate() {
-        let number = number as u32;
+    for (number, flow) in (0..).zip(&mut plan.flows) {
+        let terms = Terms {
+            transport: match scheme.transport {
+                TransportKind::Message => Transport::Message,
+                TransportKind::Stream => Transport::Stream,
+            },
+            class: flow.class,
+            weight: flow.weight,
+            deadline: deadlines[flow.traffic as usize],
+            ..Terms::default()
+        };
+        let mut opener = Opener { net, ways, flow: number, terms, oracle: &mut oracle, scheme };
+        opener.open_flow(flow);
+    }
+    net.oracle = (scheme.signal == Signal::Oracle).then_some(oracle);
+    let mut posts = vec![Vec::new(); net.hosts.len()];
+    for planned in &plan.posts {
+        let flow = &plan.flows[planned.flow as usize];
+        let (at, connection) = (planned.at, flow.posting);
+        let operation = operation(flow.operation, planned.bytes);
+        posts[flow.source as usize].push(Post { at, connection, operation });
+    }
+    let mut applications: Vec<Vec<_>> = net.hosts.iter().map(|_| Vec::new()).collect();
+    for planned in std::mem::take(&mut plan.applications) {
+        let (host, application) = start(planned, &plan.flows);
+        applications[host as usize].push(application);
+    }
+    for (host, (posts, applications)) in
+        net.hosts.iter_mut().zip(posts.into_iter().zip(applications))
+    {
+        host.set_applications(posts, applications, &mut net.calendar);
+    }
+}
+
+fn operation(operation: Operation, bytes: Option<Bytes>) -> transport::Operation {
+    match (operation, bytes.map(Bytes::get)) {
+        (Operation::Write, Some(bytes)) => transport::Operation::Write { bytes },
+        (Operation::Write, None) => transport::Operation::Stream,
+        (Operation::Read, Some(bytes)) => transport::Operation::Read { bytes },
+        (Operation::Read, None) => transport::Operation::ReadStream,
+    }
+}
+
+/// An application whose connections are open, and its host.
+fn start(planned: PlannedApplication, flows: &[Flow]) -> (u32, Application) {
+    match planned {
+        PlannedApplication::Client(planned) => {
+            (planned.host, Application::Client(Box::new(client(planned, flows))))
+        }
+        PlannedApplication::Member(planned) => {
+            let connection = flows[planned.flow as usize].posting;
+            (planned.host, Application::Member(planned.member(connection)))
+        }
+        PlannedApplication::Chain(planned) => {
+            let dependents = planned.dependents.iter().map(|&(flow, bytes, needs)| Dependent {
+                connection: flows[flow as usize].posting,
+                bytes: bytes.get(),
+                awaited: Awaited::More(needs),
+            });
+            let dependents = dependents.collect();
+            (planned.host, Application::Chain(Chain { triggers: planned.triggers, dependents }))
+        }
+    }
+}
+
+fn client(planned: PlannedClient, flows: &[Flow]) -> Client {
+    let slots = |range: &Range<u32>| -> Vec<_> {
+        let flows = &flows[range.start as usize..range.end as usize];
+        let slot = |flow: &Flow| {
+            let (_, number) = flow.at_source?;
+            Some(Slot { number, connection: flow.posting })
+        };
+        flows.iter().filter_map(slot).collect()
+    };
+    let server = |[reads, urgent_reads, writes, urgent_writes]: &[Range<u32>; 4]| Server {
+        reads: [slots(reads), slots(urgent_reads)],
+        writes: [slots(writes), slots(urgent_writes)],
+    };
+    let servers = planned.servers.iter().map(server).collect();
+    let PlannedClient { workload, slots, random, start, pace, .. } = planned;
+    Client::new(workload, servers, slots, random, start, pace)
+}
+
+/// Opens the connections of one flow.
+struct Opener<'a> {
+    net: &'a mut Net,
+    ways: &'a Ways<'a>,
+    flow: u32,
+    terms: Terms,
+    oracle: &'a mut Oracle,
+    scheme: Scheme,
+}
+
+impl Opener<'_> {
+    fn open_flow(&mut self, flow: &mut Flow) {
         let (source, destination) = (flow.source, flow.destination);
         let (sender, receiver) = match flow.operation {
             Operation::Write => (source, destination),
             Operation::Read => (destination, source),
         };
-        let mut open = |from: (u32, Role), to: (u32, Role), data| {
-            let ends = open(net, number, from, to, scheme.transport, ways, data);
-            if scheme.signal == Signal::Oracle {
-                let way = |a, b| if data { ways.way(a, b) } else { Way::default() };
-                oracle.ways[from.0 as usize].push(way(from.0, to.0));
-                oracle.ways[to.0 as usize].push(Way::default());
-            }
-            ends
-        };
-        let (out, into) = open((sender, Role::Sender), (receiver, Role::Receiver), true);
+        let (out, into) = self.open(flow, (sender, Role::Sender), (receiver, Role::Receiver), true);
         (flow.sender, flow.receiver) = ((sender, out), (receiver, into));
-        let posting = match flow.operation {
+        #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the cables")]
+        let number = |(cable, _)| cable as u32;
+        flow.cables = self.ways.links(sender, receiver).into_iter().map(number).collect();
+        flow.posting = match flow.operation {
             Operation::Write => out,
             Operation::Read => {
                 let answers = Role::Responder { answers: out };
-                open((source, Role::Requester), (destination, answers), false).0
+                self.open(flow, (source, Role::Requester), (destination, answers), false).0
             }
         };
-        for message in 0..u64::from(flow.count) {
-            let bytes = flow.message.map(Bytes::get);
-            let operation = match (flow.operation, bytes) {
-                (Operation::Write, Some(bytes)) => transport::Operation::Write { bytes },
-                (Operation::Write, None) => transport::Operation::Stream,
-                (Operation::Read, Some(bytes)) => transport::Operation::Read { bytes },
-                (Operation::Read, None) => transport::Operation::ReadStream,
-            };
-            let post = Post { at: flow.posted_at(message), connection: posting, operation };
-            posts.entry(source).or_default().push(post);
-        }
     }
-    net.oracle = (scheme.signal == Signal::Oracle).then_some(oracle);
-    for (host, posts) in posts {
-        net.hosts[host as usize].set_posts(posts, &mut net.calendar);
-    }
-}
 
-/// Opens a connection between two hosts; returns its index at each.
-fn open(
-    net: &mut Net,
-    flow: u32,
-    (a, role_a): (u32, Role),
-    (b, role_b): (u32, Role),
-    kind: TransportKind,
-    ways: &Ways<'_>,
-    data: bool,
-) -> (u32, u32) {
-    #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the connections")]
-    let index = |net: &Net, host: u32| net.hosts[host as usize].sockets.len() as u32;
-    let (at_a, at_b) = (index(net, a), index(net, b));
-    let transport = match kind {
-        TransportKind::Message => Transport::Message,
-        TransportKind::Stream => Transport::Stream,
-    };
-    let mut add = |host: u32, role, peer, peer_index| {
-        let path = ways.path(host, peer);
-        let terms = Terms { transport, path, ..Terms::default() };
-        let host = &mut net.hosts[host as usize];
-        host.endpoint.open_on(terms, role, peer_index);
-        host.add_socket(Socket { flow, peer, data });
-    };
-    add(a, role_a, b, at_b);
-    add(b, role_b, a, at_a);
-    (at_a, at_b)
+    /// Opens a connection between two hosts; returns its index at each.
+    fn open(
+        &mut self,
+        flow: &Flow,
+        (a, role_a): (u32, Role),
+        (b, role_b): (u32, Role),
+        data: bool,
+    ) -> (u32, u32) {
+        #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the connections")]
+        let index = |net: &Net, host: u32| net.hosts[host as usize].sockets.len() as u32;
+        let (at_a, at_b) = (index(self.net, a), index(self.net, b));
+        let mut add = |host: u32, role, peer, peer_index| {
+            let path = self.ways.path(host, peer);
+            let application =
+                if host == flow.source { flow.at_source } else { flow.at_destination };
+            let host = &mut self.net.hosts[host as usize];
+            host.endpoint.open_on(Terms { path, ..self.terms }, role, peer_index);
+            host.add_socket(Socket {
+                flow: self.flow,
+                peer,
+                traffic: flow.traffic,
+                data,
+                lasting: data && flow.lasting,
+                application: application.filter(|_| data),
+            });
+        };
+        add(a, role_a, b, at_b);
+        add(b, role_b, a, at_a);
+        if self.scheme.signal == Signal::Oracle {
+            let way = if data { self.ways.way(a, b) } else { Way::default() };
+            self.oracle.ways[a as usize].push(way);
+            self.oracle.ways[b as usize].push(Way::default());
+        }
+        (at_a, at_b)
+    }
 }

@@ -1,9 +1,9 @@
 //! A host: an endpoint of the transport, a NIC, and the applications that post.
 
-use incast_cc::Span;
-use incast_cc::{Rate, Time};
-use incast_transport::{Endpoint, Event, Operation, Outgoing, Report, Sender};
+use incast_cc::{Rate, Span, Time};
+use incast_transport::{Endpoint, Event, Operation, Outgoing, Report, Sender, clock_ns};
 
+use super::application::{Application, Outcome};
 use super::calendar::{Calendar, ComponentId};
 use super::frame::{Frame, Stamps};
 use super::link::Link;
@@ -18,8 +18,14 @@ pub(crate) struct Socket {
     pub(crate) flow: u32,
     /// The host at the other end.
     pub(crate) peer: u32,
+    /// The traffic that this belongs to.
+    pub(crate) traffic: u16,
     /// Whether it carries the flow's payload rather than requests for it.
     pub(crate) data: bool,
+    /// Whether it has time series and a histogram of its own.
+    pub(crate) lasting: bool,
+    /// The application that wants to hear of it, and the slot that it knows it by.
+    pub(crate) application: Option<(u16, u32)>,
 }
 
 /// What an application posts, and when.
@@ -30,13 +36,33 @@ pub(crate) struct Post {
     pub(crate) operation: Operation,
 }
 
-/// What was measured of the sending side of one socket.
+/// What was measured of one socket.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SocketMetrics {
-    /// RTT samples in nanoseconds since measurement started.
-    pub(crate) rtt: Histogram,
+    /// RTT samples in nanoseconds since measurement started; of short flows the host keeps them.
+    pub(crate) rtt: Option<Box<Histogram>>,
+    pub(crate) rtt_samples: u64,
+    pub(crate) rtt_sum_ns: u64,
     /// Payload that had arrived when measurement started.
     pub(crate) delivered_before: u64,
+}
+
+/// An application has posted a message. Those of a flow are numbered in the order of time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Posted {
+    pub(crate) flow: u32,
+    pub(crate) at: Time,
+    pub(crate) operation: Operation,
+}
+
+/// The first packet of a message has left, or that of the request for it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Begun {
+    pub(crate) flow: u32,
+    pub(crate) data: bool,
+    pub(crate) at: Time,
+    /// How long it had been posted here: what came before the network.
+    pub(crate) waited: Span,
 }
 
 /// A message has arrived.
@@ -68,12 +94,21 @@ pub(crate) struct Host {
     /// In the order of time.
     posts: Vec<Post>,
     next_post: usize,
+    pub(crate) applications: Vec<Application>,
+    /// What applications post now.
+    due: Vec<Post>,
     start: Time,
+    pub(crate) posted: Vec<Posted>,
+    pub(crate) begun: Vec<Begun>,
     pub(crate) deliveries: Vec<Delivery>,
     pub(crate) sent: Count,
     pub(crate) received: Count,
+    /// RTT samples of short flows, in nanoseconds, since measurement started.
+    pub(crate) rtt: Histogram,
+    /// One-way delays of data packets that arrived here, by traffic, in nanoseconds, since then.
+    pub(crate) delays: Vec<Histogram>,
     pub(crate) trace: Trace,
-    /// For each interval and socket: payload received so far, and rate.
+    /// For each interval and lasting socket: payload received so far, and rate.
     pub(crate) series: Vec<(u64, Rate)>,
 }
 
@@ -112,10 +147,16 @@ impl Host {
             metrics: Vec::new(),
             posts: Vec::new(),
             next_post: 0,
+            applications: Vec::new(),
+            due: Vec::new(),
             start,
+            posted: Vec::new(),
+            begun: Vec::new(),
             deliveries: Vec::new(),
             sent: Count::default(),
             received: Count::default(),
+            rtt: Histogram::default(),
+            delays: Vec::new(),
             trace,
             series: Vec::new(),
         }
@@ -123,13 +164,23 @@ impl Host {
 
     pub(crate) fn add_socket(&mut self, socket: Socket) {
         self.sockets.push(socket);
-        self.metrics.push(SocketMetrics::default());
+        let rtt = (socket.data && socket.lasting).then(Box::default);
+        self.metrics.push(SocketMetrics { rtt, ..SocketMetrics::default() });
+        if self.delays.len() <= socket.traffic as usize {
+            self.delays.resize_with(socket.traffic as usize + 1, Histogram::default);
+        }
     }
 
-    /// What applications will post; any order.
-    pub(crate) fn set_posts(&mut self, mut posts: Vec<Post>, calendar: &mut Calendar) {
+    /// What will be posted, in any order, and who posts more.
+    pub(crate) fn set_applications(
+        &mut self,
+        mut posts: Vec<Post>,
+        applications: Vec<Application>,
+        calendar: &mut Calendar,
+    ) {
         posts.sort_by_key(|post| (post.at, post.connection));
         self.posts = posts;
+        self.applications = applications;
         self.set_timer(Time::ZERO, calendar);
     }
 
@@ -148,10 +199,21 @@ impl Host {
             self.nic.on_pfc(now, frame);
             return self.work(now, links, calendar);
         }
-        self.received.add(frame.wire);
+        self.count(now, frame);
         let report = Report { marked: frame.is_marked(), hops: stamps.hops(), truth };
         if self.endpoint.handle(now, &frame.packet, report) {
             self.work(now, links, calendar);
+        }
+    }
+
+    #[inline]
+    fn count(&mut self, now: Time, frame: &Frame) {
+        self.received.add(frame.wire);
+        let packet = &frame.packet;
+        if now >= self.start && packet.payload() > 0 {
+            let delay_ns = clock_ns(now).wrapping_sub(packet.sent_ns);
+            let traffic = self.sockets[packet.connection as usize].traffic;
+            self.delays[traffic as usize].add(u64::from(delay_ns), 1);
         }
     }
 
@@ -164,7 +226,7 @@ impl Host {
 
     #[inline]
     fn on_quiet_arrival(&mut self, at: Time, frame: &Frame) {
-        self.received.add(frame.wire);
+        self.count(at, frame);
         let news = self.endpoint.handle(at, &frame.packet, Report::default());
         debug_assert!(!news && frame.is_quiet(), "{frame:?} is not quiet");
     }
@@ -173,14 +235,21 @@ impl Host {
     /// may be sent, and asks to be woken for the rest.
     #[inline]
     pub(crate) fn work(&mut self, now: Time, links: &mut [Link], calendar: &mut Calendar) {
-        while let Some(post) = self.posts.get(self.next_post)
+        while let Some(&post) = self.posts.get(self.next_post)
             && post.at <= now
         {
-            self.endpoint.post(now, post.connection, post.operation);
             self.next_post += 1;
+            self.post(now, post);
         }
+        for application in &mut self.applications {
+            if application.next_timer() <= now {
+                application.on_timer(now, &mut self.due);
+            }
+        }
+        self.post_due(now);
         self.endpoint.on_timer(now);
         self.read_events(now);
+        self.post_due(now);
         if self.nic.is_free(now)
             && let Some((frame, stamps)) = self.next_frame(now)
         {
@@ -197,6 +266,23 @@ impl Host {
         self.set_timer(now, calendar);
     }
 
+    fn post(&mut self, now: Time, post: Post) {
+        let flow = self.sockets[post.connection as usize].flow;
+        self.posted.push(Posted { flow, at: now, operation: post.operation });
+        self.endpoint.post(now, post.connection, post.operation);
+    }
+
+    /// Posts what applications have just decided to.
+    #[inline]
+    fn post_due(&mut self, now: Time) {
+        if self.due.is_empty() {
+            return;
+        }
+        let mut due = std::mem::take(&mut self.due);
+        due.drain(..).for_each(|post| self.post(now, post));
+        self.due = due;
+    }
+
     #[inline]
     fn next_frame(&mut self, now: Time) -> Option<(Frame, Stamps)> {
         let (wire, open) = (&self.wire, self.nic.open_classes());
@@ -209,8 +295,12 @@ impl Host {
             }
             return Some((frame, hops.into()));
         }
-        let Outgoing { connection, class, packet, .. } = self.endpoint.poll_data(now, open)?;
-        let destination = self.sockets[connection as usize].peer;
+        let data = self.endpoint.poll_data(now, open)?;
+        let Outgoing { connection, class, packet, begins, .. } = data;
+        let Socket { peer: destination, flow, data, .. } = self.sockets[connection as usize];
+        if let Some(posted) = begins {
+            self.begun.push(Begun { flow, data, at: now, waited: now.since(posted) });
+        }
         #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the MTU")]
         let bytes = wire.header + packet.payload() as u16;
         let mut frame = Frame::new(destination, bytes, class, packet);
@@ -229,17 +319,31 @@ impl Host {
                     if socket.data {
                         let rtt = sample.measured;
                         if now >= self.start {
-                            self.metrics[connection as usize].rtt.add(rtt.as_ns(), 1);
+                            let metrics = &mut self.metrics[connection as usize];
+                            metrics.rtt_samples += 1;
+                            metrics.rtt_sum_ns += rtt.as_ns();
+                            metrics.rtt.as_deref_mut().unwrap_or(&mut self.rtt).add(rtt.as_ns(), 1);
                         }
                         self.trace.flow(now, socket.flow, rtt, sample.rate);
                     }
                 }
                 Event::Delivered { connection, message } => {
-                    let flow = self.sockets[connection as usize].flow;
+                    let Socket { flow, application, .. } = self.sockets[connection as usize];
                     self.deliveries.push(Delivery { flow, message, at: now });
+                    self.tell(now, application, Outcome::Received);
                 }
-                Event::Completed { .. } => {}
+                Event::Completed { connection, .. } => {
+                    let Socket { application, .. } = self.sockets[connection as usize];
+                    self.tell(now, application, Outcome::Sent);
+                }
             }
+        }
+    }
+
+    fn tell(&mut self, now: Time, application: Option<(u16, u32)>, outcome: Outcome) {
+        if let Some((number, slot)) = application {
+            let application = &mut self.applications[number as usize];
+            application.on_outcome(now, slot, outcome, &mut self.due);
         }
     }
 
@@ -248,7 +352,10 @@ impl Host {
     fn set_timer(&mut self, now: Time, calendar: &mut Calendar) {
         let post = self.posts.get(self.next_post).map_or(Time::MAX, |post| post.at);
         let endpoint = self.endpoint.next_timer(now).unwrap_or(Time::MAX);
-        calendar.schedule(self.timer, post.min(endpoint));
+        let applications = self.applications.iter().map(Application::next_timer);
+        let first = applications.fold(post.min(endpoint), Time::min);
+        // What an application wants at this very instant, it has been given or will be told.
+        calendar.schedule(self.timer, first);
     }
 
     /// Measurement starts: what has arrived so far does not count.
@@ -261,7 +368,7 @@ impl Host {
     /// Ends an interval of the time series.
     pub(crate) fn sample(&mut self) {
         for (connection, socket) in (0..).zip(&self.sockets) {
-            if socket.data {
+            if socket.lasting {
                 let delivered = self.endpoint.receiver(connection).delivered_bytes();
                 let rate = self.endpoint.sender(connection).map_or(Rate::ZERO, Sender::pacing_rate);
                 self.series.push((delivered, rate));

@@ -1,21 +1,63 @@
 //! From text to a scenario, and to a scenario with assignments.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use incast_cc::AnyAlgorithm;
 use incast_cc::registry::NAMES;
 use serde_json::{Value, json};
 
 use super::error::Fault;
-use super::{Scenario, ScenarioError, SignalKind, TransportKind, aqm, check};
+use super::{FlowSizes, Scenario, ScenarioError, SignalKind, TransportKind, aqm, check};
 
-/// A scenario and the text that it was read from.
+/// A scenario, the text that it was read from, and the files that the text names.
 #[derive(Clone, Debug)]
 pub struct Document {
     name: String,
     file: String,
     text: String,
+    files: Files,
     scenario: Scenario,
+}
+
+/// The folder of a run's directory that has the files which its scenario names.
+pub const INPUTS: &str = "inputs";
+
+/// The files that a scenario names, relative to its own folder; in the directory of a run they are all in one
+/// folder.
+#[derive(Clone, Debug, Default)]
+struct Files {
+    folder: PathBuf,
+    /// By the path that the scenario writes.
+    texts: BTreeMap<String, String>,
+}
+
+impl Files {
+    fn of(scenario: &str) -> Self {
+        let folder = Path::new(scenario).parent().map(Path::to_owned).unwrap_or_default();
+        Self { folder, texts: BTreeMap::new() }
+    }
+
+    /// The text of a file, by the path that the scenario writes.
+    fn read(&mut self, path: &str) -> Result<String, String> {
+        if let Some(text) = self.texts.get(path) {
+            return Ok(text.clone());
+        }
+        let name = base_name(path);
+        if let Some(other) = self.texts.keys().find(|other| base_name(other) == name) {
+            return Err(format!("{other} and {path} have one name; rename one of the files"));
+        }
+        let places = [self.folder.join(path), self.folder.join(INPUTS).join(name)];
+        let found = places.iter().find(|place| place.is_file()).unwrap_or(&places[0]);
+        let text = std::fs::read_to_string(found)
+            .map_err(|error| format!("cannot read {}: {error}", found.display()))?;
+        self.texts.insert(path.to_owned(), text.clone());
+        Ok(text)
+    }
+}
+
+fn base_name(path: &str) -> &str {
+    Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or(path)
 }
 
 impl Document {
@@ -36,9 +78,10 @@ impl Document {
     /// # Errors
     /// Something in it is wrong.
     pub fn parse(text: String, file: &str) -> Result<Self, ScenarioError> {
-        let scenario = read(&text).map_err(|fault| fault.locate(file, &text))?;
+        let mut files = Files::of(file);
+        let scenario = read(&text, &mut files).map_err(|fault| fault.locate(file, &text))?;
         let name = Path::new(file).file_stem().map_or(file.into(), |stem| stem.to_string_lossy());
-        Ok(Self { name: name.into_owned(), file: file.to_owned(), text, scenario })
+        Ok(Self { name: name.into_owned(), file: file.to_owned(), text, files, scenario })
     }
 
     /// The same with values changed: "transport.segment=16KB", "traffic.0.connections=8". They are
@@ -65,9 +108,10 @@ impl Document {
                 .map_err(|message| fail(assignment, message))?;
         }
         let text = toml::to_string(&table).map_err(|error| fail(&all, error.to_string()))?;
-        let scenario = read(&text).map_err(|fault| fail(&all, fault.into_message()))?;
+        let mut files = Files::of(&self.file);
+        let scenario = read(&text, &mut files).map_err(|fault| fail(&all, fault.into_message()))?;
         let (name, file) = (self.name.clone(), self.file.clone());
-        Ok(Self { name, file, text, scenario })
+        Ok(Self { name, file, text, files, scenario })
     }
 
     /// The file's name without folder and ending.
@@ -80,18 +124,56 @@ impl Document {
         &self.text
     }
 
+    /// The files that the scenario names, by their names without folder: what a directory of a run keeps
+    /// in [`INPUTS`].
+    pub fn files(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.files.texts.iter().map(|(path, text)| (base_name(path), text.as_str()))
+    }
+
     /// The scenario.
     pub const fn scenario(&self) -> &Scenario {
         &self.scenario
     }
 }
 
-fn read(text: &str) -> Result<Scenario, Fault> {
+fn read(text: &str, files: &mut Files) -> Result<Scenario, Fault> {
     check::network::kinds(text)?;
     aqm::fields(text)?;
-    let scenario: Scenario = toml::from_str(text)?;
+    let mut scenario: Scenario = toml::from_str(text)?;
+    read_files(&mut scenario, files)?;
     check::check(&scenario)?;
     Ok(scenario)
+}
+
+/// Puts what files say in the place of their names.
+fn read_files(scenario: &mut Scenario, files: &mut Files) -> Result<(), Fault> {
+    for (number, traffic) in scenario.traffic.iter_mut().enumerate() {
+        let sizes = [
+            ("poisson", "sizes", traffic.poisson.as_mut().map(|poisson| &mut poisson.sizes)),
+            ("requests", "sizes", traffic.requests.as_mut().map(|requests| &mut requests.sizes)),
+        ];
+        for (kind, field, sizes) in sizes {
+            load_sizes(number, kind, field, sizes, files)?;
+        }
+        let writes = traffic.requests.as_mut().and_then(|requests| requests.write_sizes.as_mut());
+        load_sizes(number, "requests", "write_sizes", writes, files)?;
+    }
+    Ok(())
+}
+
+fn load_sizes(
+    number: usize,
+    kind: &str,
+    field: &str,
+    sizes: Option<&mut FlowSizes>,
+    files: &mut Files,
+) -> Result<(), Fault> {
+    let Some(sizes) = sizes else { return Ok(()) };
+    let known = sizes
+        .load(&mut |path| files.read(path))
+        .map_err(|message| Fault::at([&"traffic", &number, &kind, &field], message))?;
+    *sizes = FlowSizes::Known(known);
+    Ok(())
 }
 
 /// A TOML value where it is one, else a text: quantities need no quotes on the command line.

@@ -97,3 +97,16 @@ quantities! {
     /// A gain of a controller.
     gain, optional_gain: f64 = 0.0, 1e9, "a number such as 1.25";
 }
+
+/// Several amounts of data.
+pub(super) fn sizes<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<Bytes>, D::Error> {
+    #[derive(serde::Deserialize)]
+    struct Size(#[serde(deserialize_with = "size")] Bytes);
+    let sizes: Vec<Size> = serde::Deserialize::deserialize(input)?;
+    let sizes: Vec<_> = sizes.into_iter().map(|Size(size)| size).collect();
+    if let Some(pair) = sizes.windows(2).find(|pair| pair[0] >= pair[1]) {
+        let message = format!("{} comes before {}; expected ascending sizes", pair[0], pair[1]);
+        return Err(D::Error::custom(message));
+    }
+    Ok(sizes)
+}

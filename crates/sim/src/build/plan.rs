@@ -1,0 +1,264 @@
+//! From the traffic of a scenario to what happens: connections, what is posted on them and when, and the
+//! applications that decide the rest while the network runs.
+//!
+//! All of it is drawn here, from the seed alone, so that schemes are compared on the same traffic.
+
+mod arriving;
+mod asking;
+mod lasting;
+mod listed;
+mod places;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use incast_cc::{Bytes, Span, Time};
+use rand_core::SeedableRng;
+use rand_pcg::Pcg64Mcg;
+
+use crate::network::application::{Pace, Trigger, Workload};
+use crate::scenario::{Kind, Operation, Scenario, Traffic};
+use crate::topology::Topology;
+use places::Places;
+
+/// One connection of the scenario's traffic.
+#[derive(Clone, Debug)]
+pub(crate) struct Flow {
+    /// Number of the traffic that it belongs to.
+    pub(crate) traffic: u16,
+    /// The traffic class of its payload.
+    pub(crate) class: u8,
+    pub(crate) weight: u32,
+    /// The host that starts it.
+    pub(crate) source: u32,
+    /// The host at the other end.
+    pub(crate) destination: u32,
+    pub(crate) operation: Operation,
+    /// When it was there for its first message.
+    pub(crate) start: Time,
+    /// It carries messages all the time: it has time series and a histogram of its own.
+    pub(crate) lasting: bool,
+    /// The applications at both ends that follow it, and the slots that they know it by.
+    pub(crate) at_source: Option<(u16, u32)>,
+    pub(crate) at_destination: Option<(u16, u32)>,
+    /// Where payload leaves and where it arrives: host and connection.
+    pub(crate) sender: (u32, u32),
+    pub(crate) receiver: (u32, u32),
+    /// The source's connection on which messages are posted.
+    pub(crate) posting: u32,
+    /// The cables that payload travels, from the sender on.
+    pub(crate) cables: Box<[u32]>,
+}
+
+/// What results say of one traffic of the scenario.
+#[derive(Clone, Debug)]
+pub(crate) struct PlannedTraffic {
+    pub(crate) name: String,
+    pub(crate) deadline: Option<Span>,
+    /// What it was asked to offer; [`None`] where it has no load.
+    pub(crate) offered_bps: Option<f64>,
+}
+
+/// What results call a traffic: its own name or its kind, with its number where several share it.
+fn name(scenario: &Scenario, number: usize) -> String {
+    let own =
+        |traffic: &Traffic| traffic.name.clone().unwrap_or_else(|| traffic.kind().as_str().into());
+    let name = own(&scenario.traffic[number]);
+    if scenario.traffic.iter().filter(|traffic| own(traffic) == name).count() > 1 {
+        return format!("{name}-{number}");
+    }
+    name
+}
+
+/// A message that is posted whatever happens.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Planned {
+    pub(crate) flow: u32,
+    pub(crate) at: Time,
+    /// [`None`] has no end.
+    pub(crate) bytes: Option<Bytes>,
+}
+
+/// Flows that belong together: an incast.
+#[derive(Clone, Debug)]
+pub(crate) struct Gathering {
+    pub(crate) traffic: u16,
+    pub(crate) receiver: u32,
+    pub(crate) at: Time,
+    pub(crate) flows: Range<u32>,
+    pub(crate) bytes: Bytes,
+}
+
+/// A client before its connections are open.
+#[derive(Debug)]
+pub(super) struct PlannedClient {
+    pub(super) host: u32,
+    pub(super) workload: Arc<Workload>,
+    /// For each server, the flows of reads and of writes, common and urgent.
+    pub(super) servers: Vec<[Range<u32>; 4]>,
+    pub(super) slots: u32,
+    pub(super) start: Time,
+    pub(super) pace: Pace,
+    pub(super) random: Pcg64Mcg,
+}
+
+/// A member of a ring: it sends on one flow.
+#[derive(Debug)]
+pub(super) struct PlannedMember {
+    pub(super) host: u32,
+    pub(super) flow: u32,
+    pub(super) members: u64,
+    pub(super) bytes: Bytes,
+    pub(super) rounds: u64,
+    pub(super) compute: Span,
+    pub(super) start: Time,
+}
+
+/// The flows of one host that wait for others, before their connections are open.
+#[derive(Debug)]
+pub(super) struct PlannedChain {
+    pub(super) host: u32,
+    pub(super) triggers: Vec<Vec<Trigger>>,
+    /// Flow, payload, and how many triggers it takes.
+    pub(super) dependents: Vec<(u32, Bytes, u32)>,
+}
+
+/// An application before its connections are open.
+#[derive(Debug)]
+pub(super) enum PlannedApplication {
+    Client(PlannedClient),
+    Member(PlannedMember),
+    Chain(PlannedChain),
+}
+
+/// Everything that the traffic of a scenario asks for.
+#[derive(Debug, Default)]
+pub(crate) struct Plan {
+    pub(crate) flows: Vec<Flow>,
+    pub(super) posts: Vec<Planned>,
+    pub(crate) gatherings: Vec<Gathering>,
+    pub(super) applications: Vec<PlannedApplication>,
+    pub(crate) traffic: Vec<PlannedTraffic>,
+    /// The names of all traffic classes.
+    pub(crate) classes: Vec<String>,
+    /// For each host, the traffic that each of its applications belongs to.
+    pub(crate) owners: Vec<Vec<u16>>,
+}
+
+/// What the builders of all kinds need.
+struct Context<'a> {
+    scenario: &'a Scenario,
+    topology: &'a Topology,
+    places: Places<'a>,
+    seed: u64,
+    /// The hosts of the traffic in hand, and its number.
+    number: u16,
+    traffic: &'a Traffic,
+    sources: Vec<u32>,
+    destinations: Vec<u32>,
+}
+
+/// Plans the traffic of a scenario.
+pub(super) fn plan(scenario: &Scenario, topology: &Topology, seed: u64) -> Plan {
+    let mut plan = Plan {
+        owners: vec![Vec::new(); topology.hosts.len()],
+        classes: scenario.classes().into_iter().map(|class| class.name).collect(),
+        ..Plan::default()
+    };
+    let mut starts = Pcg64Mcg::seed_from_u64(seed);
+    let mut places = Places::new(topology);
+    for (number, traffic) in (0..).zip(&scenario.traffic) {
+        let hosts = |name| scenario.network.hosts_called(name, topology);
+        let context = Context {
+            scenario,
+            topology,
+            places,
+            seed,
+            number,
+            traffic,
+            sources: hosts(traffic.sources()),
+            destinations: hosts(traffic.destinations()),
+        };
+        let offered = match traffic.kind() {
+            Kind::Lasting => lasting::plan(&context, &mut plan, &mut starts),
+            Kind::Poisson(poisson) => arriving::poisson(&context, &mut plan, poisson),
+            Kind::Incast(incast) => arriving::incast(&context, &mut plan, incast),
+            Kind::Requests(requests) => asking::requests(&context, &mut plan, requests),
+            Kind::Collective(collective) => asking::collective(&context, &mut plan, collective),
+            Kind::Flows(list) => listed::plan(&context, &mut plan, list),
+        };
+        plan.traffic.push(PlannedTraffic {
+            name: name(scenario, number as usize),
+            deadline: traffic.deadline,
+            offered_bps: offered,
+        });
+        places = context.places;
+    }
+    plan
+}
+
+impl Context<'_> {
+    /// A flow of messages of up to `bytes`.
+    fn flow(&self, source: u32, destination: u32, start: Time, bytes: Option<Bytes>) -> Flow {
+        let urgent = self.traffic.urgent.as_ref();
+        let urgent = urgent.filter(|urgent| bytes.is_some_and(|bytes| bytes < urgent.below));
+        let class = urgent.and_then(|urgent| urgent.class.as_ref()).or(self.traffic.class.as_ref());
+        Flow {
+            traffic: self.number,
+            class: class.map_or(0, |name| self.scenario.class_number(name).unwrap_or(0)),
+            weight: urgent.and_then(|urgent| urgent.weight).unwrap_or(self.traffic.weight),
+            source,
+            destination,
+            operation: self.traffic.operation,
+            start,
+            lasting: false,
+            at_source: None,
+            at_destination: None,
+            sender: (0, 0),
+            receiver: (0, 0),
+            posting: 0,
+            cables: Box::default(),
+        }
+    }
+
+    fn start(&self) -> Time {
+        Time::ZERO + self.traffic.start
+    }
+
+    /// Nothing starts from then on.
+    fn stop(&self) -> Time {
+        let end = self.scenario.run.duration;
+        Time::ZERO + self.traffic.stop.map_or(end, |stop| stop.min(end))
+    }
+
+    /// The rate of a host's link in bits per second.
+    fn line_bps(&self, host: u32) -> f64 {
+        self.places.line_rate(host).as_bps() as f64
+    }
+
+    /// Tells generators of this traffic from those of others.
+    fn stream(&self) -> u64 {
+        u64::from(self.number) + 1
+    }
+}
+
+impl Plan {
+    #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the connections")]
+    fn add(&mut self, flow: Flow) -> u32 {
+        self.flows.push(flow);
+        self.flows.len() as u32 - 1
+    }
+
+    /// The number that one more application on `host` will have: they are numbered host by host, in the
+    /// order in which they are planned.
+    fn next_application(&mut self, host: u32, traffic: u16) -> u16 {
+        let owners = &mut self.owners[host as usize];
+        owners.push(traffic);
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "one per traffic, which 16 bits number"
+        )]
+        let number = owners.len() as u16 - 1;
+        number
+    }
+}

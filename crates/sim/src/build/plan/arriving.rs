@@ -1,0 +1,208 @@
+//! Flows that arrive at random, one by one and in bursts.
+
+use incast_cc::{Bytes, Time};
+use rand_core::Rng;
+
+use super::{Context, Flow, Gathering, Plan, Planned};
+use crate::random::{below, distinct, exponential, generator, mean_gap, unit};
+use crate::scenario::{Destinations, Incast, LoadOf, Poisson};
+
+/// Flows of a Poisson process at each source; returns the offered load in bits per second.
+pub(super) fn poisson(context: &Context<'_>, plan: &mut Plan, poisson: &Poisson) -> Option<f64> {
+    let sizes = poisson.sizes.known();
+    let peers = Peers::new(context, poisson);
+    let senders: Vec<_> =
+        (0..context.sources.len()).filter(|&place| peers.has_any(place)).collect();
+    let all_bps: f64 = senders.iter().map(|&place| context.line_bps(context.sources[place])).sum();
+    let offered = match poisson.of {
+        LoadOf::Hosts => poisson.load * all_bps,
+        LoadOf::Core => {
+            let crossing: f64 = senders
+                .iter()
+                .map(|&place| peers.crossing(place) * context.line_bps(context.sources[place]))
+                .sum::<f64>()
+                / all_bps;
+            poisson.load * context.places.core_bps() / crossing.max(f64::MIN_POSITIVE)
+        }
+    };
+    for place in senders {
+        let source = context.sources[place];
+        let mut random = generator(context.seed, context.stream(), u64::from(source));
+        let share = context.line_bps(source) / all_bps;
+        let gap = mean_gap(sizes.mean(), share, offered);
+        let mut at = context.start();
+        loop {
+            at += exponential(&mut random, gap);
+            if at >= context.stop() {
+                break;
+            }
+            let bytes = sizes.sample(&mut random);
+            let destination = peers.draw(place, &mut random);
+            single(plan, context.flow(source, destination, at, Some(bytes)), bytes);
+        }
+    }
+    Some(offered)
+}
+
+/// A flow of one message.
+fn single(plan: &mut Plan, flow: Flow, bytes: Bytes) -> u32 {
+    let at = flow.start;
+    let flow = plan.add(flow);
+    plan.posts.push(Planned { flow, at, bytes: Some(bytes) });
+    flow
+}
+
+/// Who may be at the other end, for each source by its place.
+struct Peers<'a> {
+    context: &'a Context<'a>,
+    rack_local: Option<f64>,
+    /// The others of the same rack where `rack_local` tells them apart, and all that are left.
+    near: Vec<Vec<u32>>,
+    far: Far,
+}
+
+enum Far {
+    /// Every host but oneself.
+    Others,
+    /// For each source.
+    Each(Vec<Vec<u32>>),
+}
+
+impl<'a> Peers<'a> {
+    fn new(context: &'a Context<'a>, poisson: &Poisson) -> Self {
+        let (sources, destinations) = (&context.sources, &context.destinations);
+        let places = &context.places;
+        let near = |source: u32, wanted: bool| {
+            let rack = places.rack(source);
+            let others = destinations.iter().copied().filter(move |&host| host != source);
+            others.filter(|&host| (places.rack(host) == rack) == wanted).collect::<Vec<_>>()
+        };
+        let each = |hosts: &dyn Fn(u32) -> Vec<u32>| {
+            Far::Each(sources.iter().map(|&source| hosts(source)).collect())
+        };
+        let far = match poisson.destinations {
+            Destinations::Uniform if poisson.rack_local.is_some() => {
+                each(&|source| near(source, false))
+            }
+            Destinations::Uniform => Far::Others,
+            Destinations::Farthest => each(&|source| places.farthest(source, destinations)),
+            Destinations::Permutation => {
+                let drawn = permutation(context);
+                each(&|source| {
+                    drawn
+                        .iter()
+                        .find(|pair| pair.0 == source)
+                        .map(|pair| pair.1)
+                        .into_iter()
+                        .collect()
+                })
+            }
+        };
+        let near = match poisson.rack_local {
+            Some(_) => sources.iter().map(|&source| near(source, true)).collect(),
+            None => Vec::new(),
+        };
+        Self { context, rack_local: poisson.rack_local, near, far }
+    }
+
+    fn has_any(&self, place: usize) -> bool {
+        let near = self.near.get(place).is_some_and(|near| !near.is_empty());
+        near || match &self.far {
+            Far::Others => {
+                let source = self.context.sources[place];
+                self.context.destinations.iter().any(|&host| host != source)
+            }
+            Far::Each(hosts) => !hosts[place].is_empty(),
+        }
+    }
+
+    fn draw(&self, place: usize, random: &mut impl Rng) -> u32 {
+        let near = self.near.get(place).filter(|near| !near.is_empty());
+        let far: &[u32] = match &self.far {
+            Far::Others => &self.context.destinations,
+            Far::Each(hosts) => &hosts[place],
+        };
+        if let (Some(near), Some(local)) = (near, self.rack_local)
+            && (far.is_empty() || unit(random) < local)
+        {
+            return one_of(near, random);
+        }
+        let source = self.context.sources[place];
+        loop {
+            let host = one_of(far, random);
+            if host != source {
+                return host;
+            }
+        }
+    }
+
+    /// The share of a source's flows that cross the highest layer of switches.
+    fn crossing(&self, place: usize) -> f64 {
+        let source = self.context.sources[place];
+        let far: &[u32] = match &self.far {
+            Far::Others => &self.context.destinations,
+            Far::Each(hosts) => &hosts[place],
+        };
+        let crosses = |&&host: &&u32| self.context.places.crosses_core(source, host);
+        let others = far.iter().filter(|&&host| host != source).count();
+        let share = far.iter().filter(crosses).count() as f64 / others.max(1) as f64;
+        let near = self.near.get(place).is_some_and(|near| !near.is_empty());
+        share * (1.0 - self.rack_local.filter(|_| near).unwrap_or(0.0))
+    }
+}
+
+fn one_of(hosts: &[u32], random: &mut impl Rng) -> u32 {
+    #[expect(clippy::cast_possible_truncation, reason = "below the number of hosts")]
+    let place = below(random, hosts.len() as u64) as usize;
+    hosts[place]
+}
+
+/// One host of the destinations for each source, drawn at random; different ones while there are enough.
+fn permutation(context: &Context<'_>) -> Vec<(u32, u32)> {
+    let mut random = generator(context.seed, context.stream(), u64::MAX);
+    #[expect(clippy::cast_possible_truncation, reason = "bounded by the hosts")]
+    let count = context.destinations.len() as u32;
+    let order = distinct(&mut random, count, count);
+    let mut drawn: Vec<_> =
+        order.iter().map(|&place| context.destinations[place as usize]).collect();
+    let used = context.sources.len().min(drawn.len());
+    for place in 0..used {
+        if drawn[place] == context.sources[place] {
+            // With its neighbour's, around the end: neither of them has itself then.
+            let next = (place + 1) % drawn.len();
+            drawn.swap(place, next);
+        }
+    }
+    let pairs = context.sources.iter().zip(drawn.iter().cycle());
+    pairs.map(|(&source, &host)| (source, host)).filter(|(source, host)| source != host).collect()
+}
+
+/// Bursts of many senders into one receiver; returns the offered load in bits per second.
+pub(super) fn incast(context: &Context<'_>, plan: &mut Plan, incast: &Incast) -> Option<f64> {
+    let all_bps: f64 = context.destinations.iter().map(|&host| context.line_bps(host)).sum();
+    let offered = incast.load * all_bps;
+    let mut random = generator(context.seed, context.stream(), 0);
+    let bytes = incast.size * u64::from(incast.senders);
+    let gap = mean_gap(bytes.get() as f64, 1.0, offered);
+    let mut at: Time = context.start();
+    loop {
+        at += exponential(&mut random, gap);
+        if at >= context.stop() {
+            return Some(offered);
+        }
+        let receiver = one_of(&context.destinations, &mut random);
+        let others: Vec<_> =
+            context.sources.iter().copied().filter(|&host| host != receiver).collect();
+        #[expect(clippy::cast_possible_truncation, reason = "bounded by the hosts")]
+        let senders = distinct(&mut random, incast.senders, others.len() as u32);
+        let mut flows = 0..0;
+        for place in senders {
+            let sender = others[place as usize];
+            let flow = context.flow(sender, receiver, at, Some(incast.size));
+            let flow = single(plan, flow, incast.size);
+            flows = if flows.is_empty() { flow..flow + 1 } else { flows.start..flow + 1 };
+        }
+        let traffic = context.number;
+        plan.gatherings.push(Gathering { traffic, receiver, at, flows, bytes });
+    }
+}

@@ -1,0 +1,129 @@
+//! Clients that ask servers, and collective operations.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use incast_cc::{Bytes, Time};
+
+use super::{Context, Plan, PlannedApplication, PlannedClient, PlannedMember};
+use crate::network::application::{Member, Pace, Workload};
+use crate::random::{generator, mean_gap};
+use crate::scenario::{Collective, Destinations, Operation, Requests};
+
+/// Clients; returns the offered load in bits per second, if it is asked for.
+pub(super) fn requests(context: &Context<'_>, plan: &mut Plan, requests: &Requests) -> Option<f64> {
+    let read_sizes = requests.sizes.known().clone();
+    let write_sizes = requests.write_sizes.as_ref().map_or(&requests.sizes, |sizes| sizes);
+    let write_sizes = write_sizes.known().clone();
+    let fan_out = requests.fan_out.options();
+    // Payload of a request on average, over all of its messages.
+    let times = |servers: f64| if requests.split { 1.0 } else { servers };
+    let bytes = requests.reads * read_sizes.mean() * times(requests.fan_out.mean())
+        + (1.0 - requests.reads) * write_sizes.mean() * times(f64::from(requests.replicas));
+    let urgent = context.traffic.urgent.as_ref();
+    let workload = Arc::new(Workload {
+        reads: requests.reads,
+        read_sizes,
+        write_sizes,
+        fan_out,
+        replicas: requests.replicas,
+        split: requests.split,
+        urgent_below: urgent.map_or(Bytes::ZERO, |urgent| urgent.below),
+        think_time: requests.think_time,
+        until: context.stop(),
+    });
+    let mut offered = requests.load.map(|_| 0.0);
+    for &host in &context.sources {
+        let others = || context.destinations.iter().copied().filter(|&other| other != host);
+        let servers: Vec<_> = match requests.destinations {
+            Destinations::Farthest => context.places.farthest(host, &context.destinations),
+            Destinations::Uniform | Destinations::Permutation => others().collect(),
+        };
+        if servers.is_empty() {
+            continue;
+        }
+        let application = plan.next_application(host, context.number);
+        let mut slots = 0;
+        let mut open = |server, operation, urgent: bool, wanted: bool| -> Range<u32> {
+            let end = |plan: &Plan| u32::try_from(plan.flows.len()).unwrap_or(u32::MAX);
+            let first = end(plan);
+            let count = if wanted { context.traffic.connections_per_pair() } else { 0 };
+            for _ in 0..count {
+                let size = if urgent { Bytes::ZERO } else { Bytes::MAX };
+                let mut flow = context.flow(host, server, context.start(), Some(size));
+                flow.operation = operation;
+                flow.at_source = Some((application, slots));
+                slots += 1;
+                plan.add(flow);
+            }
+            first..end(plan)
+        };
+        let (reads, writes) = (requests.reads > 0.0, requests.reads < 1.0);
+        let servers = servers
+            .into_iter()
+            .map(|server| {
+                [
+                    open(server, Operation::Read, false, reads),
+                    open(server, Operation::Read, true, reads && urgent.is_some()),
+                    open(server, Operation::Write, false, writes),
+                    open(server, Operation::Write, true, writes && urgent.is_some()),
+                ]
+            })
+            .collect();
+        let pace = match requests.load {
+            Some(load) => {
+                let bps = context.line_bps(host);
+                offered = offered.map(|offered| offered + load * bps);
+                Pace::Open { gap: mean_gap(bytes, load, bps) }
+            }
+            None => Pace::Closed { outstanding: requests.outstanding.unwrap_or(1) },
+        };
+        plan.applications.push(PlannedApplication::Client(PlannedClient {
+            host,
+            workload: Arc::clone(&workload),
+            servers,
+            slots,
+            start: context.start(),
+            pace,
+            random: generator(context.seed, context.stream(), u64::from(host)),
+        }));
+    }
+    offered
+}
+
+/// A ring around the hosts, in the order of their numbers.
+pub(super) fn collective(
+    context: &Context<'_>,
+    plan: &mut Plan,
+    collective: &Collective,
+) -> Option<f64> {
+    let hosts = &context.sources;
+    let next = |place: usize| hosts[(place + 1) % hosts.len()];
+    let applications: Vec<_> =
+        hosts.iter().map(|&host| plan.next_application(host, context.number)).collect();
+    for (place, &host) in hosts.iter().enumerate() {
+        let start = context.start();
+        let mut flow = context.flow(host, next(place), start, Some(collective.size));
+        flow.lasting = true;
+        flow.at_destination = Some((applications[(place + 1) % hosts.len()], 0));
+        let flow = plan.add(flow);
+        plan.applications.push(PlannedApplication::Member(PlannedMember {
+            host,
+            flow,
+            members: hosts.len() as u64,
+            bytes: collective.size,
+            rounds: u64::from(collective.rounds),
+            compute: collective.compute,
+            start,
+        }));
+    }
+    None
+}
+
+impl PlannedMember {
+    /// The member, once the connection to its successor is open.
+    pub(in crate::build) fn member(&self, connection: u32) -> Member {
+        let start: Time = self.start;
+        Member::new(connection, self.members, self.bytes, self.rounds, self.compute, start)
+    }
+}

@@ -1,0 +1,53 @@
+//! Connections that stay.
+
+use incast_cc::{Span, Time};
+use rand_core::Rng;
+use rand_pcg::Pcg64Mcg;
+
+use super::{Context, Plan, Planned};
+use crate::scenario::Traffic;
+
+/// In the order of sources and destinations.
+pub(super) fn plan(context: &Context<'_>, plan: &mut Plan, random: &mut Pcg64Mcg) -> Option<f64> {
+    let traffic = context.traffic;
+    for &source in &context.sources {
+        let others = || context.destinations.iter().copied().filter(|&host| host != source);
+        let picked: Vec<_> = match traffic.fan_out {
+            None => others().collect(),
+            Some(count) => pick(others().collect(), count, random),
+        };
+        for destination in picked {
+            for _ in 0..traffic.connections_per_pair() {
+                let start = start(traffic, random);
+                let mut flow = context.flow(source, destination, start, traffic.message);
+                flow.lasting = true;
+                let flow = plan.add(flow);
+                plan.posts.extend((0..u64::from(traffic.messages())).map(|message| Planned {
+                    flow,
+                    at: start + traffic.every * message,
+                    bytes: traffic.message,
+                }));
+            }
+        }
+    }
+    None
+}
+
+/// So many of `hosts`, drawn without putting back.
+fn pick(mut hosts: Vec<u32>, count: u32, random: &mut Pcg64Mcg) -> Vec<u32> {
+    let count = (count as usize).min(hosts.len());
+    for place in 0..count {
+        let rest = (hosts.len() - place) as u64;
+        #[expect(clippy::cast_possible_truncation, reason = "below the number of hosts")]
+        let drawn = place + (random.next_u64() % rest) as usize;
+        hosts.swap(place, drawn);
+    }
+    hosts.truncate(count);
+    hosts
+}
+
+fn start(traffic: &Traffic, random: &mut Pcg64Mcg) -> Time {
+    let spread = traffic.start_spread.as_ps();
+    let late = Span::from_ps(if spread == 0 { 0 } else { random.next_u64() % (spread + 1) });
+    Time::ZERO + traffic.start + late
+}

@@ -1,0 +1,98 @@
+//! Where hosts are to each other.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+
+use incast_cc::Rate;
+
+use crate::topology::{Node, Ports, Topology};
+
+/// Racks, and the distances between them. A rack is the switch that its hosts hang on.
+pub(super) struct Places<'a> {
+    topology: &'a Topology,
+    ports: Ports,
+    /// Links from each switch to the next one of the highest layer.
+    depths: Vec<u32>,
+    /// For each rack asked about so far, links to all switches.
+    distances: RefCell<BTreeMap<u32, Rc<Vec<u32>>>>,
+}
+
+impl<'a> Places<'a> {
+    pub(super) fn new(topology: &'a Topology) -> Self {
+        let ports = topology.ports();
+        let core: Vec<_> = (0..)
+            .zip(&topology.switches)
+            .filter(|(_, name)| name.starts_with("spine") || name.starts_with("core"))
+            .map(|(switch, _)| switch)
+            .collect();
+        let depths = distances(topology, &ports, &core);
+        Self { topology, ports, depths, distances: RefCell::default() }
+    }
+
+    /// The rate of a host's link.
+    pub(super) fn line_rate(&self, host: u32) -> Rate {
+        self.topology.cables[self.ports.hosts[host as usize][0].0].rate
+    }
+
+    pub(super) fn rack(&self, host: u32) -> u32 {
+        match self.topology.cables[self.ports.hosts[host as usize][0].0].ends {
+            [Node::Switch(s), _] | [_, Node::Switch(s)] => s,
+            _ => 0,
+        }
+    }
+
+    /// Links between the racks of two hosts.
+    fn distance(&self, a: u32, b: u32) -> u32 {
+        let rack = self.rack(a);
+        let mut known = self.distances.borrow_mut();
+        let from = known
+            .entry(rack)
+            .or_insert_with(|| Rc::new(distances(self.topology, &self.ports, &[rack])));
+        from[self.rack(b) as usize]
+    }
+
+    /// Those of `hosts` that are farthest from `host`, itself left out.
+    pub(super) fn farthest(&self, host: u32, hosts: &[u32]) -> Vec<u32> {
+        let others = || hosts.iter().copied().filter(|&other| other != host);
+        let most = others().map(|other| self.distance(host, other)).max();
+        others().filter(|&other| Some(self.distance(host, other)) == most).collect()
+    }
+
+    /// Whether shortest paths between two hosts go through the highest layer of switches.
+    pub(super) fn crosses_core(&self, a: u32, b: u32) -> bool {
+        let depth = |host| self.depths[self.rack(host) as usize];
+        depth(a) != u32::MAX && self.distance(a, b) == depth(a).saturating_add(depth(b))
+    }
+
+    /// The rate of all links up to the highest layer together, in bits per second.
+    pub(super) fn core_bps(&self) -> f64 {
+        let depth = |node| match node {
+            Node::Switch(switch) => self.depths[switch as usize],
+            Node::Host(_) => u32::MAX,
+        };
+        let up = self.topology.cables.iter().filter(|cable| {
+            let [a, b] = cable.ends.map(depth);
+            a.min(b) == 0 && a.max(b) != u32::MAX && a != b
+        });
+        up.map(|cable| cable.rate.as_bps() as f64).sum()
+    }
+}
+
+/// Links from each switch to the nearest of some.
+fn distances(topology: &Topology, ports: &Ports, to: &[u32]) -> Vec<u32> {
+    let mut distance = vec![u32::MAX; topology.switches.len()];
+    let mut reached: VecDeque<_> = to.iter().copied().collect();
+    to.iter().for_each(|&switch| distance[switch as usize] = 0);
+    while let Some(switch) = reached.pop_front() {
+        for &(cable, end) in &ports.switches[switch as usize] {
+            if let Node::Switch(other) = topology.cables[cable].ends[1 - end]
+                && distance[other as usize] == u32::MAX
+            {
+                distance[other as usize] = distance[switch as usize] + 1;
+                reached.push_back(other);
+            }
+        }
+    }
+    distance
+}

@@ -1,0 +1,297 @@
+//! A client that asks servers: one request takes one or several messages, to servers drawn at random, and is
+//! complete when all of them are.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::sync::Arc;
+
+use incast_cc::{Bytes, Span, Time};
+use incast_transport::Operation;
+use rand_pcg::Pcg64Mcg;
+
+use super::{Finished, FinishedKind, Outcome};
+use crate::network::host::Post;
+use crate::random::{below, distinct, exponential, share, unit};
+use crate::workload::Sizes;
+
+/// What clients ask for; the same for all of one traffic.
+#[derive(Debug)]
+pub(crate) struct Workload {
+    /// The share of requests that read.
+    pub(crate) reads: f64,
+    /// Sizes of what is read, and of what is written.
+    pub(crate) read_sizes: Sizes,
+    pub(crate) write_sizes: Sizes,
+    /// How many servers a read asks, with weights.
+    pub(crate) fan_out: Vec<(u32, f64)>,
+    /// How many servers a write goes to.
+    pub(crate) replicas: u32,
+    /// Whether servers share the size between them, rather than each giving all of it.
+    pub(crate) split: bool,
+    /// Messages below this size are urgent: they have connections of their own.
+    pub(crate) urgent_below: Bytes,
+    /// Mean of the exponential time from the end of a request to the next; nothing follows at once.
+    pub(crate) think_time: Span,
+    /// Nothing is asked from then on.
+    pub(crate) until: Time,
+}
+
+/// The connections to one server: slots of the client, for reads and writes, common and urgent.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Server {
+    pub(crate) reads: [Vec<Slot>; 2],
+    pub(crate) writes: [Vec<Slot>; 2],
+}
+
+/// A slot of the client, and the connection that it posts on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slot {
+    pub(crate) number: u32,
+    pub(crate) connection: u32,
+}
+
+#[derive(Debug)]
+pub(crate) struct Client {
+    workload: Arc<Workload>,
+    servers: Vec<Server>,
+    random: Pcg64Mcg,
+    /// Open loop: the mean gap between requests.
+    gap: Option<Span>,
+    /// When the next requests are due.
+    due: BinaryHeap<Reverse<Time>>,
+    /// Those that are under way, in places that are used again.
+    requests: Vec<Request>,
+    vacant: Vec<u32>,
+    /// For each slot, whose message is next: they come in order.
+    waiting: Vec<VecDeque<u32>>,
+    begun: u64,
+    finished: Vec<Finished>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    kind: FinishedKind,
+    posted: Time,
+    bytes: Bytes,
+    fan_out: u32,
+    missing: u32,
+}
+
+impl Client {
+    /// A client with its slots; its requests come one by one at random with the mean `gap`, or so many
+    /// at a time as `outstanding`, each followed by the next.
+    pub(crate) fn new(
+        workload: Arc<Workload>,
+        servers: Vec<Server>,
+        slots: u32,
+        mut random: Pcg64Mcg,
+        start: Time,
+        pace: Pace,
+    ) -> Self {
+        let (gap, due) = match pace {
+            Pace::Open { gap } => {
+                (Some(gap), vec![Reverse(start + exponential(&mut random, gap))].into())
+            }
+            Pace::Closed { outstanding } => (
+                None,
+                // Spread over a think time: they would go in step.
+                (0..outstanding)
+                    .map(|_| {
+                        let spread = below(&mut random, workload.think_time.as_ps() + 1);
+                        Reverse(start + Span::from_ps(spread))
+                    })
+                    .collect(),
+            ),
+        };
+        Self {
+            workload,
+            servers,
+            random,
+            gap,
+            due,
+            requests: Vec::new(),
+            vacant: Vec::new(),
+            waiting: vec![VecDeque::new(); slots as usize],
+            begun: 0,
+            finished: Vec::new(),
+        }
+    }
+
+    pub(super) fn next_timer(&self) -> Time {
+        let due = self.due.peek().map_or(Time::MAX, |&Reverse(due)| due);
+        if due < self.workload.until { due } else { Time::MAX }
+    }
+
+    pub(super) fn on_timer(&mut self, now: Time, posts: &mut Vec<Post>) {
+        while self.next_timer() <= now {
+            self.due.pop();
+            if let Some(gap) = self.gap {
+                self.due.push(Reverse(now + exponential(&mut self.random, gap)));
+            }
+            self.ask(now, posts);
+        }
+    }
+
+    fn ask(&mut self, now: Time, posts: &mut Vec<Post>) {
+        self.begun += 1;
+        let workload = Arc::clone(&self.workload);
+        let read = workload.reads >= 1.0 || unit(&mut self.random) < workload.reads;
+        let (kind, sizes, wanted) = if read {
+            (FinishedKind::Read, &workload.read_sizes, self.draw_fan_out())
+        } else {
+            (FinishedKind::Write, &workload.write_sizes, workload.replicas)
+        };
+        let bytes = sizes.sample(&mut self.random);
+        #[expect(clippy::cast_possible_truncation, reason = "bounded by the hosts")]
+        let servers = distinct(&mut self.random, wanted, self.servers.len() as u32);
+        #[expect(clippy::cast_possible_truncation, reason = "bounded by the hosts")]
+        let fan_out = servers.len() as u32;
+        let each = if workload.split { share(bytes, fan_out) } else { bytes };
+        let request = Request { kind, posted: now, bytes, fan_out, missing: fan_out };
+        let place = self.place(request);
+        let urgent = usize::from(each < workload.urgent_below);
+        for server in servers {
+            let server = &self.servers[server as usize];
+            let slots = if read { &server.reads[urgent] } else { &server.writes[urgent] };
+            let least = slots.iter().min_by_key(|slot| self.waiting[slot.number as usize].len());
+            let Some(&Slot { number, connection }) = least else { continue };
+            self.waiting[number as usize].push_back(place);
+            let bytes = each.get();
+            let operation =
+                if read { Operation::Read { bytes } } else { Operation::Write { bytes } };
+            posts.push(Post { at: now, connection, operation });
+        }
+    }
+
+    fn draw_fan_out(&mut self) -> u32 {
+        let options = &self.workload.fan_out;
+        if let [(only, _)] = options[..] {
+            return only;
+        }
+        let total: f64 = options.iter().map(|&(_, weight)| weight).sum();
+        let mut left = unit(&mut self.random) * total;
+        for &(fan_out, weight) in options {
+            if left < weight {
+                return fan_out;
+            }
+            left -= weight;
+        }
+        options.last().map_or(1, |&(fan_out, _)| fan_out)
+    }
+
+    fn place(&mut self, request: Request) -> u32 {
+        if let Some(place) = self.vacant.pop() {
+            self.requests[place as usize] = request;
+            return place;
+        }
+        self.requests.push(request);
+        #[expect(clippy::cast_possible_truncation, reason = "more requests do not fit the memory")]
+        let place = self.requests.len() as u32 - 1;
+        place
+    }
+
+    /// What was read has arrived, or what was written has been acknowledged.
+    pub(super) fn on_outcome(&mut self, now: Time, slot: u32, _: Outcome) {
+        let Some(place) = self.waiting[slot as usize].pop_front() else { return };
+        let request = &mut self.requests[place as usize];
+        request.missing -= 1;
+        if request.missing > 0 {
+            return;
+        }
+        let Request { kind, posted, bytes, fan_out, .. } = *request;
+        self.finished.push(Finished { kind, posted, completed: now, bytes, fan_out });
+        self.vacant.push(place);
+        if self.gap.is_none() {
+            let think = self.workload.think_time;
+            let pause =
+                if think.is_zero() { Span::ZERO } else { exponential(&mut self.random, think) };
+            self.due.push(Reverse(now + pause));
+        }
+    }
+
+    pub(super) fn finished(&self) -> &[Finished] {
+        &self.finished
+    }
+
+    pub(super) const fn begun(&self) -> u64 {
+        self.begun
+    }
+}
+
+/// When requests come.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Pace {
+    /// At random, whatever becomes of them.
+    Open {
+        /// On average.
+        gap: Span,
+    },
+    /// So many are under way; when one has ended the next comes.
+    Closed { outstanding: u32 },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::generator;
+
+    fn client(pace: Pace, fan_out: Vec<(u32, f64)>, think_time: Span) -> Client {
+        let workload = Workload {
+            reads: 1.0,
+            read_sizes: Sizes::Fixed(Bytes::new(1_000)),
+            write_sizes: Sizes::Fixed(Bytes::new(1_000)),
+            fan_out,
+            replicas: 1,
+            split: false,
+            urgent_below: Bytes::ZERO,
+            think_time,
+            until: Time::ZERO + Span::from_secs(1),
+        };
+        let server = |number| Server {
+            reads: [vec![Slot { number, connection: number + 100 }], vec![]],
+            ..Server::default()
+        };
+        let servers = (0..8).map(server).collect();
+        Client::new(workload.into(), servers, 8, generator(1, 0, 0), Time::ZERO, pace)
+    }
+
+    #[test]
+    fn a_request_is_complete_when_all_its_answers_are() {
+        let mut client = client(Pace::Closed { outstanding: 1 }, vec![(3, 1.0)], Span::from_us(10));
+        let mut posts = Vec::new();
+        let asked = client.next_timer();
+        client.on_timer(asked, &mut posts);
+        assert_eq!((posts.len(), client.next_timer()), (3, Time::MAX));
+        let later = asked + Span::from_us(50);
+        for post in &posts {
+            assert!(client.finished().is_empty());
+            client.on_outcome(later, post.connection - 100, Outcome::Received);
+        }
+        let [finished] = client.finished() else { panic!("{:?}", client.finished()) };
+        assert_eq!((finished.posted, finished.completed, finished.fan_out), (asked, later, 3));
+        assert!(client.next_timer() > later && client.next_timer() < Time::MAX, "thinks, goes on");
+    }
+
+    #[test]
+    fn fan_out_is_drawn_by_its_weights() {
+        let options = vec![(1, 0.5), (2, 0.3), (8, 0.2)];
+        let mut client = client(Pace::Closed { outstanding: 1 }, options, Span::ZERO);
+        let mut counts = [0_u32; 9];
+        (0..10_000).for_each(|_| counts[client.draw_fan_out() as usize] += 1);
+        // Four standard deviations of a binomial of 10,000: at most 200.
+        for (fan_out, expected) in [(1, 5_000_i64), (2, 3_000), (8, 2_000)] {
+            assert!((i64::from(counts[fan_out]) - expected).abs() < 200, "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn open_loop_does_not_wait_for_answers() {
+        let mut client = client(Pace::Open { gap: Span::from_us(10) }, vec![(1, 1.0)], Span::ZERO);
+        let mut posts = Vec::new();
+        while client.next_timer() < Time::ZERO + Span::from_ms(100) {
+            client.on_timer(client.next_timer(), &mut posts);
+        }
+        // A Poisson process of 10,000 on average: four standard deviations are 400.
+        assert!(posts.len().abs_diff(10_000) < 400, "{}", posts.len());
+    }
+}

@@ -1,0 +1,138 @@
+//! One member of a ring all-reduce: every host sends a chunk to its successor, 2 (N - 1) times; each chunk
+//! but the first leaves when the one of the step before has come from the predecessor. (N - 1 steps reduce,
+//! N - 1 spread the result: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
+//! workstations", 2009.)
+
+use incast_cc::{Bytes, Span, Time};
+use incast_transport::Operation;
+
+use super::{Finished, FinishedKind};
+use crate::network::host::Post;
+
+#[derive(Debug)]
+pub(crate) struct Member {
+    /// Leads to the successor.
+    connection: u32,
+    /// What is reduced, and what a step sends of it.
+    bytes: Bytes,
+    chunk: Bytes,
+    /// Chunks that a round sends.
+    steps: u64,
+    /// Rounds in all, and from the end of one to the start of the next.
+    rounds: u64,
+    compute: Span,
+    /// Chunks so far, over all rounds.
+    sent: u64,
+    received: u64,
+    /// When the current round starts, or has started.
+    starts: Time,
+    started: u64,
+    finished: Vec<Finished>,
+}
+
+impl Member {
+    /// A member of a ring of `members` that reduces `bytes`, `rounds` times, from `start` on.
+    pub(crate) fn new(
+        connection: u32,
+        members: u64,
+        bytes: Bytes,
+        rounds: u64,
+        compute: Span,
+        start: Time,
+    ) -> Self {
+        Self {
+            connection,
+            bytes,
+            chunk: Bytes::new(bytes.get().div_ceil(members)),
+            steps: 2 * (members - 1),
+            rounds,
+            compute,
+            sent: 0,
+            received: 0,
+            starts: start,
+            started: 0,
+            finished: Vec::new(),
+        }
+    }
+
+    pub(super) fn next_timer(&self) -> Time {
+        let ended = self.finished.len() as u64;
+        if self.started == ended && ended < self.rounds { self.starts } else { Time::MAX }
+    }
+
+    pub(super) fn on_timer(&mut self, now: Time, posts: &mut Vec<Post>) {
+        if self.next_timer() <= now {
+            self.starts = now;
+            self.started += 1;
+            self.send(now, posts);
+        }
+    }
+
+    /// The predecessor's next chunk is here.
+    pub(super) fn on_received(&mut self, now: Time, posts: &mut Vec<Post>) {
+        self.received += 1;
+        self.send(now, posts);
+    }
+
+    fn send(&mut self, now: Time, posts: &mut Vec<Post>) {
+        let (first, end) = (self.steps * (self.started.max(1) - 1), self.steps * self.started);
+        // The first chunk of a round leaves unasked, each other one when that of the step before is here.
+        while self.sent < end && (self.sent == first || self.sent <= self.received) {
+            self.sent += 1;
+            let operation = Operation::Write { bytes: self.chunk.get() };
+            posts.push(Post { at: now, connection: self.connection, operation });
+        }
+        if self.started > self.finished.len() as u64 && self.received >= end {
+            #[expect(clippy::cast_possible_truncation, reason = "twice the hosts")]
+            let fan_out = self.steps as u32;
+            self.finished.push(Finished {
+                kind: FinishedKind::AllReduce,
+                posted: self.starts,
+                completed: now,
+                bytes: self.bytes,
+                fan_out,
+            });
+            self.starts = now + self.compute;
+        }
+    }
+
+    pub(super) fn finished(&self) -> &[Finished] {
+        &self.finished
+    }
+
+    pub(super) const fn begun(&self) -> u64 {
+        self.started
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Span::from_us(us)
+    }
+
+    #[test]
+    fn each_chunk_waits_for_that_of_the_step_before() {
+        let mut member = Member::new(3, 3, Bytes::new(10), 2, Span::from_us(50), at(1));
+        let mut posts = Vec::new();
+        member.on_timer(at(1), &mut posts);
+        assert_eq!(posts.len(), 1, "the first chunk");
+        assert_eq!(posts[0].operation, Operation::Write { bytes: 4 }, "a third, rounded up");
+        for received in 1..4 {
+            member.on_received(at(10), &mut posts);
+            assert_eq!(posts.len(), received + 1);
+        }
+        // Three hosts: four steps. The last chunk to come ends the round, and asks for none.
+        assert!(member.finished().is_empty());
+        member.on_received(at(20), &mut posts);
+        assert_eq!((posts.len(), member.finished().len()), (4, 1));
+        // The predecessor is ahead: its chunk waits until this member's round starts.
+        assert_eq!(member.next_timer(), at(70));
+        member.on_received(at(60), &mut posts);
+        assert_eq!(posts.len(), 4);
+        member.on_timer(at(70), &mut posts);
+        assert_eq!(posts.len(), 6, "the first, and the one for the chunk that came early");
+    }
+}

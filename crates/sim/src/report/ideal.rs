@@ -1,0 +1,173 @@
+//! How long a message takes when the network is its own.
+//!
+//! The ideal completion time is that of a sender which puts the packets of the message on its link one after the
+//! other, from the moment at which the message is posted, while nothing else is in the network: every
+//! switch stores and forwards each packet, so packet i leaves link j at
+//!
+//! ```text
+//! D(i, j) = max(D(i, j-1) + delay(j-1), D(i-1, j)) + bytes(i) / rate(j),
+//! ```
+//!
+//! and the message is complete when the last bit of the last packet has arrived. Headers count; windows, slow
+//! start, handshakes and acknowledgements do not. For a read, the request (one packet) comes before it. A
+//! slowdown is a completion time over the ideal one, and not below 1.
+
+use incast_cc::{Bytes, Rate, Span};
+
+/// Packets after which the rest of a message keeps a steady pace: more than a segment's, more than one
+/// packet on each link.
+const TAIL: usize = 160;
+
+/// How messages are cut into packets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cut {
+    /// Most payload of a packet, and what headers add.
+    pub(crate) payload: Bytes,
+    pub(crate) header: Bytes,
+    /// The payload after which a new packet begins in any case; [`Bytes::MAX`] in streams.
+    pub(crate) segment: Bytes,
+    /// Payload of a request.
+    pub(crate) request: Bytes,
+}
+
+impl Cut {
+    /// The time of a message of `bytes` over links of these rates and delays.
+    pub(crate) fn ideal(&self, bytes: Bytes, links: &[(Rate, Span)]) -> Span {
+        let mut ends = vec![Span::ZERO; links.len()];
+        let sizes = self.tail_sizes(bytes.get());
+        let steady = bytes.get() - sizes.iter().sum::<u64>();
+        if steady > 0 {
+            self.steady(steady, links, &mut ends);
+        }
+        for &payload in &sizes {
+            let wire = Bytes::new(payload) + self.header;
+            let mut ready = Span::ZERO;
+            for (end, &(rate, delay)) in ends.iter_mut().zip(links) {
+                *end = (*end).max(ready) + rate.time_for(wire);
+                ready = *end + delay;
+            }
+        }
+        links.last().zip(ends.last()).map_or(Span::ZERO, |(&(_, delay), &end)| end + delay)
+    }
+
+    /// A request and its answer, the same way back and forth.
+    pub(crate) fn ideal_read(&self, bytes: Bytes, links: &[(Rate, Span)]) -> Span {
+        self.ideal(self.request, links) + self.ideal(bytes, links)
+    }
+
+    /// Payload of the last packets: all of them, of a short message, else a whole number of segments and
+    /// what remains, so that what comes before them is whole segments too.
+    fn tail_sizes(&self, bytes: u64) -> Vec<u64> {
+        let (full, segment) = (self.payload.get(), self.segment.get().min(bytes.max(1)));
+        let per_segment = segment.div_ceil(full);
+        let segments = bytes / segment;
+        let kept = if self.segment == Bytes::MAX {
+            return sizes(bytes.min(full * TAIL as u64 + bytes % full), full);
+        } else {
+            (TAIL as u64).div_ceil(per_segment).min(segments)
+        };
+        let mut all = Vec::new();
+        for _ in 0..kept {
+            all.extend(sizes(segment, full));
+        }
+        all.extend(sizes(bytes % segment, full));
+        all
+    }
+
+    /// When the last of many packets of `bytes` in all has left each link: the first one reaches it, and
+    /// then the slowest link so far sets the pace.
+    fn steady(&self, bytes: u64, links: &[(Rate, Span)], ends: &mut [Span]) {
+        let (full, segment) = (self.payload.get(), self.segment.get().min(bytes));
+        let packets = (bytes / segment) * segment.div_ceil(full) + (bytes % segment).div_ceil(full);
+        let wire = Bytes::new(bytes) + self.header * packets;
+        let first = self.payload + self.header;
+        let (mut reached, mut slowest) = (Span::ZERO, Rate::MAX);
+        for (end, &(rate, delay)) in ends.iter_mut().zip(links) {
+            // The first packet passes the faster links before the slowest one, a full one those after it.
+            let before = reached;
+            slowest = slowest.min(rate);
+            reached += rate.time_for(first);
+            *end = before + rate.time_for(first) + slowest.time_for(wire.saturating_sub(first));
+            reached += delay;
+        }
+    }
+}
+
+/// Full packets, and the rest.
+fn sizes(bytes: u64, full: u64) -> Vec<u64> {
+    let count = bytes / full;
+    let mut sizes: Vec<_> = (0..count).map(|_| full).collect();
+    if !bytes.is_multiple_of(full) {
+        sizes.push(bytes % full);
+    }
+    sizes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CUT: Cut = Cut {
+        payload: Bytes::new(1_460),
+        header: Bytes::new(40),
+        segment: Bytes::from_kb(64),
+        request: Bytes::new(32),
+    };
+
+    fn links(gbps: &[u64]) -> Vec<(Rate, Span)> {
+        gbps.iter().map(|&gbps| (Rate::from_gbps(gbps), Span::from_us(1))).collect()
+    }
+
+    #[test]
+    fn one_packet_is_stored_and_forwarded_at_each_hop() {
+        // 1,500 B at 10, 40, 40 and 10 Gb/s, and four microseconds of propagation.
+        let ideal = CUT.ideal(Bytes::new(1_460), &links(&[10, 40, 40, 10]));
+        assert_eq!(ideal, Span::from_ns(1_200 + 300 + 300 + 1_200 + 4_000));
+    }
+
+    #[test]
+    fn packets_follow_each_other_at_the_rate_of_the_slowest_link() {
+        // Ten full packets: the first over all links, nine more over one of them.
+        let ideal = CUT.ideal(Bytes::new(14_600), &links(&[10, 40, 10]));
+        assert_eq!(ideal, Span::from_ns(1_200 + 300 + 1_200 + 3_000 + 9 * 1_200));
+        // A read: 72 B first.
+        let read = CUT.ideal_read(Bytes::new(14_600), &links(&[10, 40, 10]));
+        let request = Span::from_ps(57_600 + 14_400 + 57_600) + Span::from_us(3);
+        assert_eq!(read, ideal + request);
+    }
+
+    /// The recurrence, packet by packet, for messages too long to do so as a rule.
+    fn eager(cut: &Cut, bytes: u64, links: &[(Rate, Span)]) -> Span {
+        let mut ends = vec![Span::ZERO; links.len()];
+        let mut left = bytes;
+        while left > 0 {
+            let segment = left.min(cut.segment.get());
+            left -= segment;
+            for payload in sizes(segment, cut.payload.get()) {
+                let mut ready = Span::ZERO;
+                for (end, &(rate, delay)) in ends.iter_mut().zip(links) {
+                    *end = (*end).max(ready) + rate.time_for(Bytes::new(payload) + cut.header);
+                    ready = *end + delay;
+                }
+            }
+        }
+        ends[ends.len() - 1] + links[links.len() - 1].1
+    }
+
+    #[test]
+    fn long_messages_take_what_the_recurrence_says() {
+        let stream = Cut { segment: Bytes::MAX, ..CUT };
+        for gbps in [&[10, 10][..], &[10, 40, 40, 10], &[100, 40, 10, 40], &[10, 40], &[40, 10]] {
+            let links = links(gbps);
+            for bytes in [1, 64_000, 64_001, 1_000_000, 6_400_000, 9_999_999, 10_000_001] {
+                for cut in [CUT, stream] {
+                    let (got, wanted) =
+                        (cut.ideal(Bytes::new(bytes), &links), eager(&cut, bytes, &links));
+                    // Rates that share no whole picosecond per byte are rounded for each packet.
+                    let off = got.max(wanted).saturating_sub(got.min(wanted));
+                    assert!(off <= Span::from_ns(8), "{bytes} B over {gbps:?}: {got}, {wanted}");
+                }
+            }
+        }
+    }
+}

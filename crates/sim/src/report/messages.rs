@@ -1,0 +1,113 @@
+//! Messages: what was posted, when it left, when it arrived, and how long that took beside the ideal.
+
+use incast_cc::{Bytes, Span, Time};
+use incast_transport::Operation;
+
+use crate::build::{Built, Flow};
+use crate::network::host::{Begun, Delivery, Posted};
+use crate::scenario;
+
+/// One message of known size that was delivered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Message {
+    pub(super) flow: u32,
+    /// Within the flow, from 0.
+    pub(super) number: u32,
+    pub(super) bytes: Bytes,
+    pub(super) posted: Time,
+    /// Its first packet left the sender.
+    pub(super) first_sent: Time,
+    pub(super) completed: Time,
+    /// Waited at hosts, before the network.
+    pub(super) host: Span,
+    pub(super) ideal: Span,
+}
+
+impl Message {
+    pub(super) fn completion(&self) -> Span {
+        self.completed.since(self.posted)
+    }
+
+    pub(super) fn slowdown(&self) -> f64 {
+        self.completion().as_ps() as f64 / self.ideal.as_ps() as f64
+    }
+}
+
+/// What became of the messages of one traffic that were posted while it was measured.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Carried {
+    pub(super) posted: u64,
+    pub(super) posted_bytes: u64,
+    pub(super) completed: u64,
+    /// Payload of messages that arrived while it was measured, whenever they were posted.
+    pub(super) carried_bytes: u64,
+}
+
+/// All messages, in the order of flows, and what became of each traffic's in the measured `window`.
+pub(super) fn messages(built: &Built, window: (Time, Time)) -> (Vec<Message>, Vec<Carried>) {
+    let flows = &built.plan.flows;
+    let hosts = || built.net.hosts.iter();
+    let mut posted: Vec<&Posted> = hosts().flat_map(|host| &host.posted).collect();
+    posted.sort_by_key(|posted| posted.flow); // stable: a flow's come in the order of time
+    let mut deliveries: Vec<&Delivery> = hosts().flat_map(|host| &host.deliveries).collect();
+    deliveries.sort_by_key(|delivery| (delivery.flow, delivery.message));
+    let mut begun: Vec<&Begun> = hosts().flat_map(|host| &host.begun).collect();
+    begun.sort_by_key(|begun| (begun.flow, begun.data));
+    let (mut deliveries, mut begun) = (deliveries.into_iter().peekable(), &begun[..]);
+    let mut carried = vec![Carried::default(); built.plan.traffic.len()];
+    let mut messages = Vec::new();
+    for of_flow in posted.chunk_by(|a, b| a.flow == b.flow) {
+        let number = of_flow[0].flow;
+        let flow = &flows[number as usize];
+        let (requests, data) = take_flow(&mut begun, number);
+        for (message, posted) in (0_u32..).zip(of_flow) {
+            let delivery = deliveries
+                .next_if(|next| next.flow == number && next.message == u64::from(message));
+            let bytes = match posted.operation {
+                Operation::Write { bytes } | Operation::Read { bytes } => Bytes::new(bytes),
+                Operation::Stream | Operation::ReadStream => continue,
+            };
+            let carried = &mut carried[flow.traffic as usize];
+            let counts = posted.at >= window.0 && posted.at < window.1;
+            carried.posted += u64::from(counts);
+            carried.posted_bytes += if counts { bytes.get() } else { 0 };
+            let Some(delivery) = delivery else { continue };
+            carried.completed += u64::from(counts);
+            if delivery.at >= window.0 && delivery.at < window.1 {
+                carried.carried_bytes += bytes.get();
+            }
+            let waited =
+                |begun: &[&Begun]| begun.get(message as usize).map_or(Span::ZERO, |b| b.waited);
+            messages.push(Message {
+                flow: number,
+                number: message,
+                bytes,
+                posted: posted.at,
+                first_sent: data.get(message as usize).map_or(posted.at, |begun| begun.at),
+                completed: delivery.at,
+                host: waited(requests) + waited(data),
+                ideal: ideal(built, flow, bytes),
+            });
+        }
+    }
+    (messages, carried)
+}
+
+/// Takes what was begun on a flow off the front: requests, then data.
+fn take_flow<'a, 'b>(begun: &mut &'a [&'b Begun], flow: u32) -> (&'a [&'b Begun], &'a [&'b Begun]) {
+    let from = begun.partition_point(|begun| begun.flow < flow);
+    let own = &begun[from..];
+    let requests = own.partition_point(|begun| begun.flow == flow && !begun.data);
+    let end = own.partition_point(|begun| begun.flow == flow);
+    *begun = &own[end..];
+    (&own[..requests], &own[requests..end])
+}
+
+fn ideal(built: &Built, flow: &Flow, bytes: Bytes) -> Span {
+    let cables = flow.cables.iter().map(|&cable| &built.topology.cables[cable as usize]);
+    let links: Vec<_> = cables.map(|cable| (cable.rate, cable.delay)).collect();
+    match flow.operation {
+        scenario::Operation::Write => built.cut.ideal(bytes, &links),
+        scenario::Operation::Read => built.cut.ideal_read(bytes, &links),
+    }
+}

@@ -1,0 +1,93 @@
+//! Every event, where a run was asked to record it.
+
+use super::tables::{port_names, us};
+use crate::build::Built;
+use crate::table::Table;
+
+pub(super) fn traces(built: &Built) -> Vec<Table> {
+    let net = &built.net;
+    let names = port_names(&built.topology);
+    let mut tables = Vec::new();
+
+    let (mut rows, mut first) = (Vec::new(), 0);
+    for switch in &net.switches {
+        rows.extend(
+            switch.trace.queues.iter().map(|row| (row.at, first + row.port as usize, row.bytes)),
+        );
+        first += switch.ports.len();
+    }
+    if !rows.is_empty() {
+        rows.sort_by_key(|&(at, port, _)| (at, port));
+        tables.push(
+            Table::new("trace_queues", "one change of one queue, over the whole run")
+                .column(("time_us", "us", "when"), &rows, |r| us(r.0))
+                .column(("port", "", "switch, and the node that the port leads to"), &rows, |r| {
+                    names[r.1].clone()
+                })
+                .column(("queue_bytes", "B", "backlog from then on"), &rows, |r| r.2),
+        );
+    }
+
+    let mut rows: Vec<_> = net.hosts.iter().flat_map(|host| &host.trace.flows).collect();
+    if !rows.is_empty() {
+        rows.sort_by_key(|row| (row.at, row.flow));
+        tables.push(
+            Table::new("trace_flows", "one RTT sample, over the whole run")
+                .column(("time_us", "us", "completion of the segment"), &rows, |r| us(r.at))
+                .column(("flow", "", "number of the flow"), &rows, |r| u64::from(r.flow))
+                .column(("rtt_us", "us", "the sample"), &rows, |r| r.rtt.as_us_f64())
+                .column(("rate_gbps", "Gb/s", "sending rate after it"), &rows, |r| {
+                    r.rate.as_gbps_f64()
+                }),
+        );
+    }
+    tables.extend(packet_trace(built, &names));
+    tables
+}
+
+fn packet_trace(built: &Built, names: &[String]) -> Option<Table> {
+    let hosts = &built.topology.hosts;
+    let mut rows = Vec::new();
+    for (number, host) in built.net.hosts.iter().enumerate() {
+        rows.extend(host.trace.packets.iter().map(|row| (number, row)));
+    }
+    let mut first = hosts.len();
+    for switch in &built.net.switches {
+        rows.extend(switch.trace.packets.iter().map(|row| (first + row.port as usize, row)));
+        first += switch.ports.len();
+    }
+    if rows.is_empty() {
+        return None;
+    }
+    rows.sort_by_key(|&(place, row)| (row.at, place));
+    let place = |place: usize| {
+        place
+            .checked_sub(hosts.len())
+            .map_or_else(|| hosts[place].clone(), |port| names[port].clone())
+    };
+    Some(
+        Table::new(
+            "trace_packets",
+            "one packet that began to leave or was dropped, over the whole run",
+        )
+        .column(("time_us", "us", "when"), &rows, |r| us(r.1.at))
+        .column(("place", "", "host, or switch and the node that the port leads to"), &rows, |r| {
+            place(r.0)
+        })
+        .column(("event", "", "sent or dropped"), &rows, |r| r.1.event.as_str().to_owned())
+        .column(("kind", "", "data, ack or nack"), &rows, |r| r.1.kind().to_owned())
+        .column(("destination", "", "host that it goes to"), &rows, |r| {
+            hosts[r.1.frame.destination as usize].clone()
+        })
+        .column(("connection", "", "connection number at the destination"), &rows, |r| {
+            u64::from(r.1.frame.packet.connection)
+        })
+        .column(("sequence", "packets", "packet number within the connection"), &rows, |r| {
+            r.1.sequence()
+        })
+        .column(("bytes", "B", "on the wire"), &rows, |r| u64::from(r.1.frame.wire))
+        .column(("traffic_class", "", "1 is served before 0"), &rows, |r| {
+            u64::from(r.1.frame.class)
+        }),
+    )
+}

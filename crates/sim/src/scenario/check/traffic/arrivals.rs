@@ -1,0 +1,113 @@
+//! Traffic that arrives.
+
+use super::{Checked, Counts};
+use crate::scenario::error::Fault;
+use crate::scenario::{Collective, FanOut, Incast, LoadOf, Network, Poisson, Requests};
+
+/// Loads above 1 are allowed, for those who want to see what happens.
+const MAX_LOAD: f64 = 100.0;
+const MAX_OUTSTANDING: u32 = 100_000;
+
+impl Checked<'_> {
+    pub(super) fn check_poisson(&self, poisson: &Poisson) -> Result<Counts, Fault> {
+        self.check_load("poisson", poisson.load)?;
+        if let Some(local) = poisson.rack_local {
+            self.in_range(("poisson", "rack_local"), local, (0.0, 1.0))?;
+        }
+        if poisson.of == LoadOf::Core && !self.has_core() {
+            let message = "this network has no core; expected \"hosts\", or a network of layers";
+            return Err(self.within("poisson", "of", message.into()));
+        }
+        let flows = self.arrivals(poisson.load, poisson.sizes.known().mean(), &self.from);
+        Ok(Counts { connections: flows, messages: flows })
+    }
+
+    pub(super) fn check_incast(&self, incast: &Incast) -> Result<Counts, Fault> {
+        self.check_load("incast", incast.load)?;
+        let most = self.from.len();
+        if incast.senders == 0 || incast.senders as usize > most {
+            let message = format!(
+                "{} is out of range; expected 1 to {most}, the hosts of `from`",
+                incast.senders
+            );
+            return Err(self.within("incast", "senders", message));
+        }
+        let flows = self.arrivals(incast.load, incast.size.get() as f64, &self.to);
+        Ok(Counts { connections: flows, messages: flows })
+    }
+
+    pub(super) fn check_requests(&self, requests: &Requests) -> Result<Counts, Fault> {
+        const KIND: &str = "requests";
+        if let Some(load) = requests.load {
+            self.check_load(KIND, load)?;
+            let closed = [
+                ("outstanding", requests.outstanding.is_some()),
+                ("think_time", !requests.think_time.is_zero()),
+            ];
+            if let Some((field, _)) = closed.iter().find(|(_, set)| *set) {
+                let message = format!("a load is an open loop, {field} a closed one; take one out");
+                return Err(self.within(KIND, field, message));
+            }
+        }
+        let outstanding = requests.outstanding.unwrap_or(1);
+        self.in_range((KIND, "outstanding"), outstanding, (1, MAX_OUTSTANDING))?;
+        self.in_range((KIND, "reads"), requests.reads, (0.0, 1.0))?;
+        #[expect(clippy::cast_possible_truncation, reason = "bounded by the hosts")]
+        let servers = self.to.len() as u32;
+        self.in_range((KIND, "replicas"), requests.replicas, (1, servers))?;
+        if let FanOut::Weighted(options) = &requests.fan_out
+            && (options.is_empty()
+                || options.iter().any(|&(_, weight)| !weight.is_finite() || weight <= 0.0))
+        {
+            let message = "expected a number, or pairs of a number and a weight above 0";
+            return Err(self.within(KIND, "fan_out", message.into()));
+        }
+        for (fan_out, _) in requests.fan_out.options() {
+            self.in_range((KIND, "fan_out"), fan_out, (1, servers))?;
+        }
+        let urgent = if self.traffic.urgent.is_some() { 2 } else { 1 };
+        let kinds = u64::from(requests.reads > 0.0) * 2 + u64::from(requests.reads < 1.0);
+        let connections =
+            self.pairs() * u64::from(self.traffic.connections_per_pair()) * kinds * urgent;
+        let mean = requests.sizes.known().mean();
+        let messages = requests.load.map_or(1, |load| self.arrivals(load, mean, &self.from));
+        Ok(Counts { connections, messages })
+    }
+
+    pub(super) fn check_collective(&self, collective: &Collective) -> Result<Counts, Fault> {
+        if self.from.len() < 2 {
+            let message = "a collective of one host; expected a group of at least two".into();
+            return Err(self.at("from", message));
+        }
+        self.in_range(("collective", "rounds"), collective.rounds, (1, 1_000_000))?;
+        let members = self.from.len() as u64;
+        let messages = members * 2 * (members - 1) * u64::from(collective.rounds);
+        Ok(Counts { connections: members, messages })
+    }
+
+    fn check_load(&self, kind: &str, load: f64) -> Result<(), Fault> {
+        if load > 0.0 && load <= MAX_LOAD {
+            return Ok(());
+        }
+        let message = format!(
+            "{load} is out of range; expected above 0, up to {MAX_LOAD}, as a share of the links"
+        );
+        Err(self.within(kind, "load", message))
+    }
+
+    /// Messages of `bytes` on average that come in the time there is, at least one.
+    fn arrivals(&self, load: f64, bytes: f64, hosts: &[u32]) -> u64 {
+        let ports = self.net.ports();
+        let rate =
+            |&host: &u32| self.net.cables[ports.hosts[host as usize][0].0].rate.as_bps() as f64;
+        let bps: f64 = hosts.iter().map(rate).sum();
+        let seconds = self.scenario.run.duration.as_secs_f64();
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+        let arrivals = (load * bps * seconds / (8.0 * bytes)) as u64;
+        arrivals.max(1)
+    }
+
+    fn has_core(&self) -> bool {
+        matches!(self.scenario.network, Network::LeafSpine(_))
+    }
+}
