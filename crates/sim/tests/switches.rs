@@ -113,7 +113,8 @@ fn drops_are_counted_by_what_caused_them() {
         let all: u64 = CAUSES.map(of).iter().sum();
         assert_eq!(all, counts(&report, "queues", "drops")[row]);
         assert!(of(cause) > 0, "{switch}");
-        assert_eq!(of(cause), all, "{switch}: nothing else drops");
+        // 64 times what is free is less than a packet's way from a full buffer: then the limit comes first.
+        assert!(of(cause) * 20 >= all * 19, "{switch}: little else drops");
     }
 }
 
