@@ -21,6 +21,7 @@ __all__ = [
     "__version__",
     "algorithms",
     "build_profile",
+    "import_files",
     "run",
     "schema",
 ]
@@ -184,6 +185,16 @@ def run(
     `progress(simulated_seconds, events)` is called some 20 to 50 times a second; when it returns
     False, or at Ctrl-C, the run stops with what there is and says `complete` False. The GIL is
     released between calls.
+    """
+
+def import_files(
+    files: Sequence[tuple[str, str]], formats: Sequence[str] = ...
+) -> tuple[str, list[tuple[str, str]], list[str]]:
+    """Makes a scenario from files of HPCC's simulator or of htsim, each a name and a text.
+
+    `formats` says what each file is, in their order; without, their texts do. Returns the scenario
+    as TOML, files to be stored beside it (name and text), and notes on what was not taken over.
+    Raises `ScenarioError`.
     """
 
 def schema() -> str:

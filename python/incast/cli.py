@@ -9,7 +9,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from incast import _core, experiment, report, store
+from incast import _core, experiment, imports, report, store
 from incast._core import IncastError, Scenario
 
 _USAGE = 2  # exit code of bad input
@@ -136,6 +136,36 @@ def run(
         report.print_written(console, written)
     if not result.complete:
         raise typer.Exit(_INTERRUPTED)
+
+
+@app.command("import")
+def import_(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            help="HPCC's configuration, topology, flows and trace, or htsim's .cm and .topo.",
+        ),
+    ],
+    formats: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help="What a FILE is, such as hpcc-flows, if its text does not tell; once for each.",
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Where to write the scenario.")] = Path(
+        "scenario.toml"
+    ),
+    force: Annotated[bool, typer.Option("--force", help="Overwrite what is there.")] = False,
+) -> None:
+    """Make a scenario from files of another simulator, and say what was not taken over."""
+    written, notes = imports.write(files, formats or (), out, force=force)
+    for note in notes:
+        print(f"note: {note}")
+    for path in written:
+        print(f"wrote {path}")
 
 
 @app.command()

@@ -4,6 +4,7 @@
 
 mod algorithms;
 mod errors;
+mod foreign;
 mod run;
 mod scenario;
 
@@ -15,6 +16,8 @@ mod _core {
     use super::algorithms::{Algorithm, Parameter, Preset, algorithms};
     #[pymodule_export]
     use super::errors::{IncastError, ParameterError, ScenarioError};
+    #[pymodule_export]
+    use super::foreign::import_files;
     #[pymodule_export]
     use super::run::{Column, Run, Table, run};
     #[pymodule_export]

@@ -1,6 +1,8 @@
 //! From a scenario to a network that is ready to run.
 
+mod cables;
 mod connect;
+mod events;
 mod hosts;
 mod plan;
 mod ways;
@@ -25,10 +27,15 @@ use crate::network::trace::{Trace, TraceConfig};
 use crate::network::watchdog::Watchdog;
 use crate::network::{Component, ComponentKind, Network as Net};
 use crate::report::Cut;
-use crate::scenario::{ResolvedClass, Scenario, Scheme, TransportKind, WatchdogAction};
-use crate::topology::{Cable, Node, Topology};
+use crate::routing::Routing;
+use crate::scenario::{
+    ResolvedClass, RoutingKind, Scenario, Scheme, TransportKind, WatchdogAction,
+};
+use crate::topology::{Cable, Node, Ports, Topology};
+pub(crate) use cables::topology;
 use connect::connect;
-pub(crate) use hosts::{Named, topology};
+use events::{Events, pin};
+pub(crate) use hosts::Named;
 use plan::plan;
 pub(crate) use plan::{Flow, Plan};
 use ways::Ways;
@@ -38,7 +45,7 @@ use ways::Ways;
 /// have started, and what is on the link comes; the packet that crossed the threshold is one more.
 pub(crate) fn headroom(scenario: &Scenario, cable: &Cable) -> Bytes {
     scenario.switch.pfc.headroom.unwrap_or_else(|| {
-        let on_the_way = cable.rate.bytes_in(cable.delay * 2) + Bytes::new(1);
+        let on_the_way = cable.peak.bytes_in(cable.delay * 2) + Bytes::new(1);
         let packet = scenario.transport.mtu.max(scenario.transport.ack);
         on_the_way
             + packet * 3
@@ -67,11 +74,14 @@ pub(crate) struct Built {
 
 /// Builds the network and what its applications will post.
 pub(crate) fn build(scenario: &Scenario, scheme: Scheme, seed: u64, traces: TraceConfig) -> Built {
-    let topology = topology(&scenario.network);
-    let mut net = assemble(scenario, &topology, scheme, seed, traces);
+    let topology = topology(scenario);
+    let ports = topology.ports();
+    let routing = Routing::new(scenario, &topology, &ports, seed);
+    let mut net = assemble(scenario, (&topology, &ports), &routing, scheme, seed, traces);
     let mut plan = plan(scenario, &topology, seed);
-    let ways = Ways::new(scenario, &topology, scheme.transport);
+    let ways = Ways::new(scenario, &topology, &ports, &routing, scheme.transport);
     connect(&mut net, &mut plan, scenario, scheme, &ways);
+    pin(&mut net, &routing);
     choose_series(scenario, &mut net, &plan);
     net.start(Time::ZERO + scenario.run.warmup);
     let cut = cut(scenario, scheme);
@@ -123,18 +133,19 @@ impl Numbering {
 #[expect(clippy::cast_possible_truncation, reason = "bounded by the hosts of a scenario")]
 fn assemble(
     scenario: &Scenario,
-    topology: &Topology,
+    (topology, ports): (&Topology, &Ports),
+    routing: &Routing,
     scheme: Scheme,
     seed: u64,
     traces: TraceConfig,
 ) -> Net {
     use ComponentKind::{
-        HostArrival, HostInterval, HostPort, HostStart, HostTimer, SwitchArrival, SwitchInterval,
-        SwitchPort, SwitchWatchdog,
+        HostArrival, HostChange, HostInterval, HostPort, HostStart, HostTimer, SwitchArrival,
+        SwitchChange, SwitchInterval, SwitchPort, SwitchWatchdog,
     };
     let start = Time::ZERO + scenario.run.warmup;
     let classes = scenario.classes();
-    let ports = topology.ports();
+    let mut events = Events::of(scenario, topology, ports, routing);
     // Link 2c leads from the first end of cable c to the second, link 2c + 1 back.
     let outgoing = |&(cable, end): &(usize, usize)| cable * 2 + end;
     let incoming = |&(cable, end): &(usize, usize)| cable * 2 + 1 - end;
@@ -143,6 +154,10 @@ fn assemble(
     let mut hosts = Vec::with_capacity(topology.hosts.len());
     for (host, cables) in ports.hosts.iter().enumerate() {
         let cable = &cables[0];
+        let failures = events.of_host(host);
+        if failures.is_some() {
+            numbers.add(HostChange, host, 0, 0);
+        }
         numbers.add(HostStart, host, 0, 0);
         numbers.add(HostInterval, host, 0, 0);
         let port = numbers.add(HostPort, host, 0, 0);
@@ -151,7 +166,7 @@ fn assemble(
         let nic = Transmitter::new(outgoing(cable) as u32, port, start);
         let seed = seed ^ ((host as u64) << 32);
         let endpoint = endpoint(scenario, topology.cables[cable.0].rate, scheme, seed);
-        hosts.push(Host::new(
+        let mut host = Host::new(
             endpoint,
             nic,
             timer,
@@ -159,10 +174,18 @@ fn assemble(
             wire_format(scenario, scheme),
             start,
             Trace::new(traces),
-        ));
+        );
+        host.failures = failures.unwrap_or_default();
+        hosts.push(host);
     }
     let mut switches = Vec::with_capacity(topology.switches.len());
-    for ((switch, cables), routes) in ports.switches.iter().enumerate().zip(topology.routes()) {
+    // Where a connection's packets may have several paths, any of them may be missing or overtaken.
+    let several = routing_is_loose(scenario);
+    for ((switch, cables), routes) in ports.switches.iter().enumerate().zip(&routing.switches) {
+        let failures = events.of_switch(switch);
+        if failures.is_some() {
+            numbers.add(SwitchChange, switch, 0, 0);
+        }
         numbers.add(SwitchInterval, switch, 0, 0);
         numbers.add(SwitchWatchdog, switch, 0, 0);
         let mut out = Vec::with_capacity(cables.len());
@@ -189,24 +212,22 @@ fn assemble(
             .collect();
         let buffer = SharedBuffer::new(buffer_config(scenario, &classes), &reserved);
         let thresholds =
-            classes.iter().map(|class| class.ecn_threshold.map_or(u64::MAX, Bytes::get));
-        switches.push(Switch::new(
-            out,
-            routes,
-            buffer,
-            thresholds.collect(),
-            watchdog(scenario),
-            start,
-            Trace::new(traces),
-        ));
+            classes.iter().map(|class| class.ecn_threshold.map_or(u64::MAX, Bytes::get)).collect();
+        let (watchdog, trace) = (watchdog(scenario), Trace::new(traces));
+        let mut switch =
+            Switch::new(out, routes.clone(), buffer, thresholds, watchdog, start, trace);
+        switch.has_dropped = several;
+        switch.failures = failures.unwrap_or_default();
+        switches.push(switch);
     }
-    let links = (0..topology.cables.len() * 2)
+    let mut links: Vec<_> = (0..topology.cables.len() * 2)
         .map(|link| {
             let cable = &topology.cables[link / 2];
             let to_host = matches!(cable.ends[1 - link % 2], Node::Host(_));
             Link::new(cable.rate, cable.delay, arrivals[link], to_host)
         })
         .collect();
+    events.first_failures().for_each(|(link, at)| links[link].fail_at(at));
     let calendar = Calendar::new(numbers.components.len());
     Net {
         hosts,
@@ -221,6 +242,11 @@ fn assemble(
         events: 0,
         now: Time::ZERO,
     }
+}
+
+/// Whether packets of one connection may take several paths.
+fn routing_is_loose(scenario: &Scenario) -> bool {
+    scenario.routing.kind == RoutingKind::Spray || !scenario.events.is_empty()
 }
 
 fn buffer_config(scenario: &Scenario, classes: &[ResolvedClass]) -> BufferConfig {

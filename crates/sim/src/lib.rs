@@ -7,6 +7,7 @@
 //! * [`scenario`]: what is simulated, read from TOML;
 //! * [`topology`]: nodes, cables, routes;
 //! * [`workload`]: sizes of flows, from measured tables and from formulas;
+//! * [`foreign`]: files of other simulators, turned into scenarios;
 //! * `network`: links, switches with shared buffers and PFC, hosts with an
 //!   [`Endpoint`](incast_transport::Endpoint) and a NIC, and the calendar of their events;
 //! * [`metrics`]: histograms and time-weighted queue lengths, streamed;
@@ -18,10 +19,12 @@
 )]
 
 mod build;
+pub mod foreign;
 pub mod metrics;
 mod network;
 mod random;
 mod report;
+mod routing;
 mod run;
 pub mod scenario;
 mod table;

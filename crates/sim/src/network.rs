@@ -3,18 +3,21 @@
 //! Every event belongs to one node, and a node reaches another only through a [`link::Link`], whose
 //! delay is above zero. Nothing is shared between nodes, but for the [`oracle::Oracle`], where a run has
 //! one: it sees all queues at once. The order of simultaneous events at a node
-//! follows from its components' numbers: the start of measurement, the end of an interval of the
-//! time series and the PFC watchdog, then ports that become free, then arrivals, each by port, then the timer.
+//! follows from its components' numbers: what happens to links, the start of measurement, the end of an
+//! interval of the time series and the PFC watchdog, then ports that become free, then arrivals, each by
+//! port, then the timer.
 
 pub(crate) mod application;
 pub(crate) mod aqm;
 pub(crate) mod buffer;
 pub(crate) mod calendar;
+pub(crate) mod failure;
 pub(crate) mod frame;
 pub(crate) mod host;
 pub(crate) mod link;
 pub(crate) mod oracle;
 pub(crate) mod port;
+pub(crate) mod routes;
 pub(crate) mod scheduler;
 pub(crate) mod switch;
 pub(crate) mod trace;
@@ -23,6 +26,7 @@ pub(crate) mod watchdog;
 use incast_cc::{Span, Time};
 
 use calendar::{Calendar, ComponentId};
+use failure::Failures;
 use host::Host;
 use link::Link;
 use oracle::Oracle;
@@ -41,11 +45,13 @@ pub(crate) struct Component {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ComponentKind {
+    HostChange,
     HostStart,
     HostInterval,
     HostPort,
     HostArrival,
     HostTimer,
+    SwitchChange,
     SwitchInterval,
     SwitchWatchdog,
     SwitchPort,
@@ -80,6 +86,13 @@ impl Network {
                 ComponentKind::SwitchInterval if self.queue_series => {
                     self.calendar.schedule(id, Time::ZERO + self.interval);
                 }
+                ComponentKind::HostChange => {
+                    self.calendar.schedule(id, self.hosts[component.node as usize].failures.next());
+                }
+                ComponentKind::SwitchChange => {
+                    let switch = &self.switches[component.node as usize];
+                    self.calendar.schedule(id, switch.failures.next());
+                }
                 ComponentKind::HostStart if measure_from > Time::ZERO => {
                     self.calendar.schedule(id, measure_from);
                 }
@@ -91,6 +104,12 @@ impl Network {
                 _ => {}
             }
         }
+    }
+
+    /// What failures of links have cost at each node.
+    pub(crate) fn failures(&self) -> impl Iterator<Item = &Failures> {
+        let hosts = self.hosts.iter().map(|host| &host.failures);
+        hosts.chain(self.switches.iter().map(|switch| &switch.failures))
     }
 
     /// Handles up to `events` events before `end`; returns whether there are more.
@@ -115,6 +134,9 @@ impl Network {
         match component.kind {
             ComponentKind::SwitchArrival => {
                 let (frame, stamps) = links[component.link as usize].arrive(calendar);
+                if frame.is_cut() {
+                    return switches[node].failures.on_cut(component.port, &frame);
+                }
                 switches[node].on_arrival(now, component.port, frame, stamps, links, calendar);
             }
             ComponentKind::SwitchPort => {
@@ -123,11 +145,22 @@ impl Network {
             ComponentKind::HostArrival => {
                 hosts[node].catch_up(now, links);
                 let (frame, stamps) = links[component.link as usize].arrive(calendar);
+                if frame.is_cut() {
+                    return hosts[node].failures.on_cut(0, &frame);
+                }
                 let truth = oracle.as_ref().and_then(|oracle| oracle.rtt(node, &frame, switches));
                 hosts[node].on_arrival(now, &frame, &stamps, truth, links, calendar);
             }
             ComponentKind::HostPort | ComponentKind::HostTimer => {
                 hosts[node].work(now, links, calendar);
+            }
+            ComponentKind::HostChange => {
+                hosts[node].on_change(now, links, calendar);
+                calendar.schedule(id, hosts[node].failures.next());
+            }
+            ComponentKind::SwitchChange => {
+                switches[node].on_change(now, links, calendar);
+                calendar.schedule(id, switches[node].failures.next());
             }
             ComponentKind::HostStart => {
                 hosts[node].catch_up(now, links);

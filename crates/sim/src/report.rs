@@ -1,5 +1,6 @@
 //! What a run has measured: a summary, and tables.
 
+mod failures;
 mod ideal;
 mod messages;
 mod series;
@@ -14,6 +15,7 @@ pub(crate) use ideal::Cut;
 
 use crate::build::{Built, Flow};
 use crate::metrics::Histogram;
+use crate::network::failure::Failures;
 use crate::network::frame::Frame;
 use incast_transport::Sender;
 
@@ -50,8 +52,6 @@ pub(crate) struct RunInfo {
     pub(crate) seed: u64,
     pub(crate) measured_from: Time,
     pub(crate) interval: Span,
-    /// The names of the traffic classes.
-    pub(crate) classes: Vec<String>,
     pub(crate) complete: bool,
 }
 
@@ -85,7 +85,7 @@ pub struct Summary {
     pub pfc_watchdog_reports: u64,
     /// Cycles of paused ports that wait for each other at the end of the run.
     pub deadlocks: u64,
-    /// Packets dropped, over the whole run.
+    /// Packets dropped, those that failures of links cost included, over the whole run.
     pub drops: u64,
     /// Packets marked (ECN), measured.
     pub ecn_marks: u64,
@@ -165,7 +165,7 @@ pub struct Books {
     pub delivered_packets: u64,
     /// Their bytes on the wire.
     pub delivered_bytes: u64,
-    /// At switches.
+    /// At switches, and on links that failed.
     pub dropped_packets: u64,
     /// Their bytes on the wire.
     pub dropped_bytes: u64,
@@ -210,12 +210,14 @@ pub(crate) fn report(built: &Built, info: RunInfo, measured: Measured) -> Report
     let Measured { mut summary, mut tables, until } = measured;
     let work = Work::of(built, (info.measured_from, until));
     finish_summary(&mut summary, built, &work);
-    let findings = watchdog::findings(built, &info.classes);
-    summary.deadlocks = findings.iter().map(|finding| u64::from(finding.is_dead_lock())).sum();
-    summary.pfc_watchdog_reports = findings.len() as u64 - summary.deadlocks;
+    let findings = watchdog::findings(built, &built.plan.classes);
+    let count =
+        |dead_lock| findings.iter().filter(|f| f.is_dead_lock() == dead_lock).count() as u64;
+    (summary.deadlocks, summary.pfc_watchdog_reports) = (count(true), count(false));
     tables.push(watchdog::table(&findings));
     tables.extend(work.tables(built));
     tables.extend(series::tables(built, &info));
+    tables.extend(failures::table(built));
     tables.extend(traces::traces(built));
     Report {
         scheme: info.scheme,
@@ -241,7 +243,9 @@ fn finish_summary(summary: &mut Summary, built: &Built, work: &Work) {
     summary.slowdown_mean = slowdowns.mean();
     summary.slowdown_p99 = slowdowns.at(0.99);
     summary.messages = slowdowns.len() as u64;
-    summary.drops = ports().map(|port| port.counters.all_drops()).sum();
+    let lost = net.failures().flat_map(Failures::lost);
+    summary.drops = ports().map(|port| port.counters.all_drops()).sum::<u64>()
+        + lost.map(|count| count.packets).sum::<u64>();
     summary.retransmissions = built.plan.flows.iter().map(retransmitted).sum();
     summary.packet_hops = transmitters(built).map(|t| t.counters.hops).sum();
     summary.events = net.events;
@@ -263,13 +267,16 @@ fn books(built: &Built) -> Books {
     }
     let hosts = |count: fn(&crate::network::host::Host) -> u64| net.hosts.iter().map(count).sum();
     let ports = || net.switches.iter().flat_map(|switch| &switch.ports);
+    let lost = || net.failures().flat_map(Failures::lost);
     Books {
         sent_packets: hosts(|host| host.sent.packets),
         sent_bytes: hosts(|host| host.sent.bytes),
         delivered_packets: hosts(|host| host.received.packets),
         delivered_bytes: hosts(|host| host.received.bytes),
-        dropped_packets: ports().map(|port| port.counters.all_drops()).sum(),
-        dropped_bytes: ports().map(|port| port.counters.dropped_bytes).sum(),
+        dropped_packets: ports().map(|port| port.counters.all_drops()).sum::<u64>()
+            + lost().map(|count| count.packets).sum::<u64>(),
+        dropped_bytes: ports().map(|port| port.counters.dropped_bytes).sum::<u64>()
+            + lost().map(|count| count.bytes).sum::<u64>(),
         in_flight_packets: in_flight.packets,
         in_flight_bytes: in_flight.bytes,
     }

@@ -60,7 +60,6 @@ impl Simulation {
             seed,
             measured_from: Time::ZERO + scenario.run.warmup,
             interval: crate::build::interval(scenario),
-            classes: scenario.classes().into_iter().map(|class| class.name).collect(),
             complete: false,
         };
         let end = Time::ZERO + scenario.run.duration;

@@ -13,6 +13,7 @@ mod error;
 mod measure;
 mod network;
 mod quantity;
+mod routing;
 mod scheme;
 mod sizes;
 mod switch;
@@ -30,7 +31,12 @@ pub use class::{Class, MOST_CLASSES, ResolvedClass};
 pub use document::{Document, INPUTS, json_schema};
 pub use error::{Place, ScenarioError};
 pub use measure::Measure;
-pub use network::{Cable, Dumbbell, HostGroup, LeafSpine, Network, Star};
+pub(crate) use network::Tiers;
+pub use network::{
+    Cable, Clos, Dumbbell, FatTree, Graph, GraphLink, HostGroup, LeafSpine, Network, NodeGroup,
+    ParkingLot, Star, Uplink,
+};
+pub use routing::{LinkEvent, LinkState, Routing, RoutingKind, RoutingPath};
 pub use scheme::Scheme;
 pub use sizes::FlowSizes;
 pub use switch::{Pfc, Switch, Watchdog, WatchdogAction};
@@ -53,6 +59,12 @@ pub struct Scenario {
     pub run: Run,
     /// Hosts, switches and links.
     pub network: Network,
+    /// Which way packets take where there are several.
+    #[serde(default)]
+    pub routing: Routing,
+    /// Links that fail, come back, or change their rate.
+    #[serde(default, rename = "event")]
+    pub events: Vec<LinkEvent>,
     /// Traffic classes, from the lowest to the highest priority; one for data if absent.
     #[serde(default)]
     pub class: Vec<Class>,

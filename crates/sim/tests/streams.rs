@@ -186,7 +186,8 @@ fn a_leaf_spine_path_has_four_links() {
         [network.leaf-spine.uplink]\nrate = \"40Gbps\"\ndelay = \"2us\"\n[network.leaf-spine.hosts]")
         .replace("count = 2", "count = 3")
         .replace("to = \"host1\"", "to = \"host3\"");
-    let document = document(&text).with_set(&["transport.stream.send_buffer=1460B"]);
+    let document =
+        document(&text).with_set(&["transport.stream.send_buffer=1460B", "routing.kind=single"]);
     let document = document.unwrap_or_else(|error| panic!("{error}"));
     let report = run_with(&document, "line-rate", 1, ALL_TRACES);
     // 2 (1.2 + 1) + 2 (0.3 + 2) us there, 2 (0.0512 + 1) + 2 (0.0128 + 2) us back.

@@ -127,7 +127,7 @@ impl Opener<'_> {
         (flow.sender, flow.receiver) = ((sender, out), (receiver, into));
         #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the cables")]
         let number = |(cable, _)| cable as u32;
-        flow.cables = self.ways.links(sender, receiver).into_iter().map(number).collect();
+        flow.cables = self.ways.links(sender, (receiver, into)).into_iter().map(number).collect();
         flow.posting = match flow.operation {
             Operation::Write => out,
             Operation::Read => {
@@ -148,8 +148,8 @@ impl Opener<'_> {
         #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the connections")]
         let index = |net: &Net, host: u32| net.hosts[host as usize].sockets.len() as u32;
         let (at_a, at_b) = (index(self.net, a), index(self.net, b));
-        let mut add = |host: u32, role, peer, peer_index| {
-            let path = self.ways.path(host, peer);
+        let mut add = |(host, index): (u32, u32), role, (peer, peer_index): (u32, u32)| {
+            let path = self.ways.path((host, index), (peer, peer_index));
             let application =
                 if host == flow.source { flow.at_source } else { flow.at_destination };
             let host = &mut self.net.hosts[host as usize];
@@ -163,10 +163,10 @@ impl Opener<'_> {
                 application: application.filter(|_| data),
             });
         };
-        add(a, role_a, b, at_b);
-        add(b, role_b, a, at_a);
+        add((a, at_a), role_a, (b, at_b));
+        add((b, at_b), role_b, (a, at_a));
         if self.scheme.signal == Signal::Oracle {
-            let way = if data { self.ways.way(a, b) } else { Way::default() };
+            let way = if data { self.ways.way((a, at_a), (b, at_b)) } else { Way::default() };
             self.oracle.ways[a as usize].push(way);
             self.oracle.ways[b as usize].push(Way::default());
         }

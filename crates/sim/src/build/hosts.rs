@@ -1,6 +1,6 @@
-//! From the description of a network to its nodes and cables.
+//! The hosts of a network by their names.
 
-use crate::scenario::{HostGroup, Network};
+use crate::scenario::{HostGroup, Network, NodeGroup, Tiers};
 use crate::topology::Topology;
 
 /// Hosts with a common name: a group's are this and a number from 0.
@@ -16,8 +16,17 @@ impl<'a> Named<'a> {
         Self { name: &group.name, count: group.count }
     }
 
-    /// The names of its hosts.
-    pub(crate) fn hosts(self) -> impl Iterator<Item = String> {
+    pub(crate) fn nodes(group: &'a NodeGroup) -> Self {
+        Self { name: &group.name, count: group.count }
+    }
+
+    /// So many hosts on each of so many switches, numbered through.
+    fn per_switch(group: &'a HostGroup, each: u32, switches: u32) -> Self {
+        Self { name: &group.name, count: Some(each.saturating_mul(switches)) }
+    }
+
+    /// The names of its nodes.
+    pub(crate) fn names(self) -> impl Iterator<Item = String> {
         let name = self.name.to_owned();
         (0..self.count.unwrap_or(1)).map(move |i| match self.count {
             Some(_) => format!("{name}{i}"),
@@ -34,15 +43,24 @@ impl Network {
 
     /// All hosts, in the order of their numbers.
     pub(crate) fn groups(&self) -> Vec<Named<'_>> {
+        let three_tiers = |hosts, tiers: &Tiers| {
+            Named::per_switch(hosts, tiers.hosts, tiers.pods.saturating_mul(tiers.leaves))
+        };
         match self {
             Self::Star(star) => star.hosts.iter().map(Named::of).collect(),
             Self::Dumbbell(dumbbell) => {
                 dumbbell.left.iter().chain(&dumbbell.right).map(Named::of).collect()
             }
             Self::LeafSpine(fabric) => {
-                let count = fabric.hosts.count.unwrap_or(1).saturating_mul(fabric.leaves);
-                vec![Named { name: &fabric.hosts.name, count: Some(count) }]
+                vec![Named::per_switch(&fabric.hosts, fabric.rack().0, fabric.leaves)]
             }
+            Self::FatTree(fabric) => vec![three_tiers(&fabric.hosts, &fabric.tiers())],
+            Self::Clos(fabric) => vec![three_tiers(&fabric.hosts, &fabric.tiers())],
+            Self::ParkingLot(lot) => {
+                let each = lot.hosts.count.unwrap_or(1);
+                vec![Named::per_switch(&lot.hosts, each, lot.switches)]
+            }
+            Self::Graph(graph) => graph.hosts.iter().map(Named::nodes).collect(),
         }
     }
 
@@ -59,48 +77,4 @@ impl Network {
         }
         (0..).zip(&net.hosts).filter(|(_, host)| *host == name).map(|(number, _)| number).collect()
     }
-}
-
-/// The network's nodes and cables.
-pub(crate) fn topology(network: &Network) -> Topology {
-    let mut net = Topology::default();
-    let attach = |net: &mut Topology, groups: &[HostGroup], switch| {
-        for group in groups {
-            for name in Named::of(group).hosts() {
-                let host = net.host(name);
-                net.connect(host, switch, group.rate, group.delay);
-            }
-        }
-    };
-    match network {
-        Network::Star(star) => {
-            let switch = net.switch("switch".into());
-            attach(&mut net, &star.hosts, switch);
-        }
-        Network::Dumbbell(dumbbell) => {
-            let (left, right) =
-                (net.switch("left-switch".into()), net.switch("right-switch".into()));
-            attach(&mut net, &dumbbell.left, left);
-            attach(&mut net, &dumbbell.right, right);
-            net.connect(left, right, dumbbell.bottleneck.rate, dumbbell.bottleneck.delay);
-        }
-        Network::LeafSpine(fabric) => {
-            let leaves: Vec<_> =
-                (0..fabric.leaves).map(|i| net.switch(format!("leaf{i}"))).collect();
-            let spines: Vec<_> =
-                (0..fabric.spines).map(|i| net.switch(format!("spine{i}"))).collect();
-            let per_leaf = fabric.hosts.count.unwrap_or(1) as usize;
-            let names: Vec<_> = network.groups().into_iter().flat_map(Named::hosts).collect();
-            for (place, name) in names.into_iter().enumerate() {
-                let host = net.host(name);
-                net.connect(host, leaves[place / per_leaf], fabric.hosts.rate, fabric.hosts.delay);
-            }
-            for &leaf in &leaves {
-                for &spine in &spines {
-                    net.connect(leaf, spine, fabric.uplink.rate, fabric.uplink.delay);
-                }
-            }
-        }
-    }
-    net
 }

@@ -4,14 +4,15 @@ use incast_cc::{Bytes, Span};
 use incast_transport::Path;
 
 use crate::network::oracle::Way;
+use crate::routing::Routing;
 use crate::scenario::{Scenario, TransportKind};
 use crate::topology::{Node, Ports, Topology};
 
 /// The ways between hosts.
 pub(super) struct Ways<'a> {
     topology: &'a Topology,
-    ports: Ports,
-    routes: Vec<Vec<u16>>,
+    ports: &'a Ports,
+    routing: &'a Routing,
     /// A data packet and an ACK on the wire, and how long the receiver takes to answer.
     packet: Bytes,
     ack: Bytes,
@@ -19,7 +20,13 @@ pub(super) struct Ways<'a> {
 }
 
 impl<'a> Ways<'a> {
-    pub(super) fn new(scenario: &Scenario, topology: &'a Topology, kind: TransportKind) -> Self {
+    pub(super) fn new(
+        scenario: &Scenario,
+        topology: &'a Topology,
+        ports: &'a Ports,
+        routing: &'a Routing,
+        kind: TransportKind,
+    ) -> Self {
         let transport = &scenario.transport;
         let packet = match kind {
             TransportKind::Message => transport.mtu,
@@ -27,16 +34,17 @@ impl<'a> Ways<'a> {
         };
         Self {
             topology,
-            ports: topology.ports(),
-            routes: topology.routes(),
+            ports,
+            routing,
             packet,
             ack: transport.ack,
             turnaround: transport.ack_turnaround,
         }
     }
 
-    pub(super) fn links(&self, from: u32, to: u32) -> Vec<(usize, usize)> {
-        self.topology.path(from, to, &self.ports, &self.routes)
+    /// The links from one host to another, for packets of the connection that the latter numbers so.
+    pub(super) fn links(&self, from: u32, (to, connection): (u32, u32)) -> Vec<(usize, usize)> {
+        self.routing.path(self.topology, self.ports, (from, to), connection)
     }
 
     /// The time of `bytes` over links without queues, stored and forwarded by each switch.
@@ -45,16 +53,17 @@ impl<'a> Ways<'a> {
         cables.map(|cable| cable.delay + cable.rate.time_for(bytes)).sum()
     }
 
-    pub(super) fn path(&self, from: u32, to: u32) -> Path {
-        let (there, back) = (self.links(from, to), self.links(to, from));
+    /// The way between the ends of a connection: each a host and its number of the connection.
+    pub(super) fn path(&self, from: (u32, u32), to: (u32, u32)) -> Path {
+        let (there, back) = (self.links(from.0, to), self.links(to.0, from));
         let rtt = self.delay(&there, self.packet) + self.turnaround + self.delay(&back, self.ack);
         Path { base_rtt: Some(rtt), hop_count: u8::try_from(there.len()).unwrap_or(u8::MAX) }
     }
 
-    /// What the oracle knows of a connection whose data goes `from` one host `to` another.
+    /// What the oracle knows of a connection whose data goes `from` one end `to` the other.
     #[expect(clippy::cast_possible_truncation, reason = "a switch's ports fit 16 bits")]
-    pub(super) fn way(&self, from: u32, to: u32) -> Way {
-        let links = self.links(from, to);
+    pub(super) fn way(&self, from: (u32, u32), to: (u32, u32)) -> Way {
+        let links = self.links(from.0, to);
         let sender = self.topology.cables[links[0].0].rate.time_for(self.packet);
         let rtt = self.path(from, to).base_rtt.unwrap_or(Span::ZERO);
         let queues = links.iter().filter_map(|link @ &(cable, end)| {

@@ -183,6 +183,13 @@ impl SharedBuffer {
         ingress.paused && self.may_resume(index)
     }
 
+    /// The link of a port has failed: whoever was told to pause there has forgotten it.
+    pub(crate) fn forget_pauses(&mut self, port: u16) {
+        let classes = self.config.classes.len();
+        let ingress = self.ingress.chunks_mut(classes).nth(port as usize);
+        ingress.into_iter().flatten().for_each(|ingress| ingress.paused = false);
+    }
+
     /// Whether the sender of a class at an ingress port would stay paused if nothing but `stuck` bytes
     /// were left of each, in the order of [`ingress_index`](Self::ingress_index).
     pub(crate) fn stays_paused(&self, port: u16, class: u8, stuck: &[u64]) -> bool {

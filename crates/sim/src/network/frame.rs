@@ -54,6 +54,8 @@ const PAUSE: u8 = 4;
 const RESUME: u8 = 8;
 /// Stamps travel beside it.
 const STAMPED: u8 = 16;
+/// The link that it is on fails before it arrives.
+const CUT: u8 = 32;
 
 impl Frame {
     pub(crate) fn new(destination: u32, wire: u16, class: u8, packet: Packet) -> Self {
@@ -95,6 +97,16 @@ impl Frame {
     #[inline]
     pub(crate) const fn is_stamped(&self) -> bool {
         self.flags & STAMPED != 0
+    }
+
+    /// The link that it is on will have failed when it arrives.
+    pub(crate) const fn cut(&mut self) {
+        self.flags |= CUT;
+    }
+
+    #[inline]
+    pub(crate) const fn is_cut(&self) -> bool {
+        self.flags & CUT != 0
     }
 
     /// Whether its arrival at a host changes nothing but counters: it is neither the last packet of

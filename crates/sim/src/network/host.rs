@@ -5,6 +5,7 @@ use incast_transport::{Endpoint, Event, Operation, Outgoing, Report, Sender, clo
 
 use super::application::{Application, Outcome};
 use super::calendar::{Calendar, ComponentId};
+use super::failure::Failures;
 use super::frame::{Frame, Stamps};
 use super::link::Link;
 use super::port::Transmitter;
@@ -85,6 +86,7 @@ pub(crate) struct WireFormat {
 pub(crate) struct Host {
     pub(crate) endpoint: Endpoint,
     pub(crate) nic: Transmitter,
+    pub(crate) failures: Failures,
     timer: ComponentId,
     /// The link that leads here.
     incoming: u32,
@@ -140,6 +142,7 @@ impl Host {
         Self {
             endpoint,
             nic,
+            failures: Failures::default(),
             timer,
             incoming,
             wire,

@@ -13,6 +13,8 @@ pub(crate) struct Link {
     /// Propagation delay, above zero: what one node does reaches another only after it.
     delay: Span,
     serializer: Serializer,
+    /// When it fails next.
+    fails: Time,
     /// The far end.
     arrival: ComponentId,
     /// Whether the far end is a host, to which quiet frames need not be announced.
@@ -55,6 +57,7 @@ impl Link {
         Self {
             delay,
             serializer: Serializer::new(rate),
+            fails: Time::MAX,
             arrival,
             to_host,
             flying: VecDeque::with_capacity(16),
@@ -68,12 +71,15 @@ impl Link {
     pub(crate) fn transmit(
         &mut self,
         now: Time,
-        frame: Frame,
+        mut frame: Frame,
         stamps: Stamps,
         calendar: &mut Calendar,
     ) -> Time {
         let sent = now + self.serializer.time_for(frame.wire);
         let arrives = sent + self.delay;
+        if arrives >= self.fails {
+            frame.cut();
+        }
         if self.to_host {
             if !frame.is_quiet() {
                 if self.announced.is_empty() {
@@ -120,6 +126,16 @@ impl Link {
         self.flying.pop_front();
         self.stamps_of(&arrived.1); // of no use: only what is acknowledged at once is echoed
         Some(arrived)
+    }
+
+    /// The sender says when the link fails next.
+    pub(crate) const fn fail_at(&mut self, at: Time) {
+        self.fails = at;
+    }
+
+    /// Sends at another rate from the next packet on.
+    pub(crate) fn set_rate(&mut self, rate: Rate) {
+        self.serializer = Serializer::new(rate);
     }
 
     /// Its rate.

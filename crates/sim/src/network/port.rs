@@ -19,7 +19,10 @@ pub(crate) struct Transmitter {
     pub(crate) link: u32,
     /// Scheduled for when the link is free, while something waits for that.
     pub(crate) component: ComponentId,
+    /// [`Time::MAX`] while the link is down.
     busy_until: Time,
+    /// When it would have been free had the link not failed.
+    busy_until_if_up: Time,
     /// One bit per class that the far end has paused.
     paused: u8,
     paused_since: Time,
@@ -51,6 +54,7 @@ impl Transmitter {
             link,
             component,
             busy_until: Time::ZERO,
+            busy_until_if_up: Time::ZERO,
             paused: 0,
             paused_since: Time::ZERO,
             class_paused_since: [Time::ZERO; MOST_CLASSES],
@@ -62,6 +66,26 @@ impl Transmitter {
     #[inline]
     pub(crate) fn is_free(&self, now: Time) -> bool {
         self.busy_until <= now
+    }
+
+    #[inline]
+    pub(crate) fn is_down(&self) -> bool {
+        self.busy_until == Time::MAX
+    }
+
+    /// The link has failed: nothing can be sent, and the far end no longer asks for a pause.
+    pub(crate) fn on_link_down(&mut self, now: Time) {
+        if self.paused != 0 {
+            self.counters.paused += now.since(self.paused_since.max(self.start));
+            self.paused = 0;
+        }
+        self.busy_until_if_up = std::mem::replace(&mut self.busy_until, Time::MAX);
+    }
+
+    /// The link is back. The port waits for the end of the packet that was cut off, so that packets
+    /// arrive in the order in which they are sent.
+    pub(crate) fn on_link_up(&mut self) {
+        self.busy_until = self.busy_until_if_up;
     }
 
     #[inline]
@@ -255,6 +279,12 @@ impl Port {
         }
     }
 
+    /// How many classes it has.
+    #[expect(clippy::cast_possible_truncation, reason = "at most eight")]
+    pub(crate) fn classes(&self) -> u8 {
+        self.queues.len() as u8
+    }
+
     /// Gives a class queue management.
     pub(crate) fn manage(&mut self, class: u8, aqm: Aqm) {
         self.managed = true;
@@ -267,7 +297,6 @@ impl Port {
     }
 
     /// The link has another rate from now on.
-    #[allow(dead_code, reason = "links keep their rates so far")]
     pub(crate) fn set_rate(&mut self, now: Time, rate: Rate) {
         let queues = self.queues.iter_mut().filter_map(|queue| queue.managed.as_mut());
         let aqms = queues.map(|managed| &mut managed.aqm);
@@ -442,6 +471,11 @@ impl Port {
         let open = self.transmitter.open_classes();
         self.overdue &= !open;
         self.discarded &= !open;
+    }
+
+    /// The link has failed: nothing is paused any more.
+    pub(crate) fn forget_pauses(&mut self) {
+        (self.overdue, self.discarded) = (0, 0);
     }
 
     /// The classes that have packets and are paused, and since when both holds.

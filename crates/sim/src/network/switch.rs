@@ -5,21 +5,24 @@ use incast_cc::{Span, Time};
 use super::aqm::Verdict;
 use super::buffer::{Admission, Arrival, SharedBuffer};
 use super::calendar::Calendar;
+use super::failure::Failures;
 use super::frame::{Frame, Stamps};
 use super::link::Link;
 use super::port::{DropCause, Port, Queued};
+use super::routes::Routes;
 use super::trace::{PacketEvent, Trace};
 use super::watchdog::{Held, Watchdog};
 
 #[derive(Debug)]
 pub(crate) struct Switch {
     pub(crate) ports: Vec<Port>,
-    /// The egress port for each host, by the host's number.
-    routes: Vec<u16>,
+    pub(crate) routes: Routes,
+    pub(crate) failures: Failures,
     pub(crate) buffer: SharedBuffer,
     /// By class: marks packets that find more than so many bytes in their queue, themselves counted.
     ecn_thresholds: Box<[u64]>,
     pub(crate) watchdog: Option<Watchdog>,
+    /// Something may be missing, or overtaken, before whatever comes this way.
     pub(crate) has_dropped: bool,
     /// Whether it has dropped something out of a queue.
     has_gaps: bool,
@@ -32,32 +35,26 @@ pub(crate) struct Switch {
 impl Switch {
     pub(crate) fn new(
         ports: Vec<Port>,
-        routes: Vec<u16>,
+        routes: Routes,
         buffer: SharedBuffer,
         ecn_thresholds: Box<[u64]>,
         watchdog: Option<Watchdog>,
         start: Time,
         trace: Trace,
     ) -> Self {
-        let (has_dropped, has_gaps, series) = (false, false, Vec::new());
         Self {
             ports,
             routes,
+            failures: Failures::default(),
             buffer,
             ecn_thresholds,
             watchdog,
-            has_dropped,
-            has_gaps,
+            has_dropped: false,
+            has_gaps: false,
             start,
             trace,
-            series,
+            series: Vec::new(),
         }
-    }
-
-    /// Sends what is for a host by another port.
-    #[cfg(test)]
-    pub(crate) fn set_route(&mut self, host: usize, egress: u16) {
-        self.routes[host] = egress;
     }
 
     /// A frame has come in at `ingress`.
@@ -75,8 +72,13 @@ impl Switch {
             self.ports[ingress as usize].on_pfc(now, &frame);
             return self.send(now, ingress, links, calendar);
         }
-        let egress = self.routes[frame.destination as usize];
+        let Some(egress) = self.routes.port(&frame) else {
+            return self.on_stranded(now, ingress, &frame);
+        };
         let port = &mut self.ports[egress as usize];
+        if port.transmitter.is_down() {
+            return self.drop(now, egress, &frame, DropCause::Link);
+        }
         let (wire, class) = (u64::from(frame.wire), frame.class);
         let (queued, leaving) = (port.queued_bytes(class), port.leaving_bytes(now));
         let (queue, all) = (queued + leaving, port.backlog_bytes() + leaving);
@@ -97,7 +99,7 @@ impl Switch {
         }
         if self.has_dropped {
             // What was dropped left a gap before all of its connection that comes this way later.
-            // (Packets of a connection have one path; with several, none would be quiet.)
+            // (Packets of a connection have one path; where they may have several, none is quiet.)
             frame.disquiet();
         }
         let port = &mut self.ports[egress as usize];
@@ -214,7 +216,7 @@ impl Switch {
 
     #[expect(clippy::inline_always, reason = "in the way of every packet, twice")]
     #[inline(always)]
-    fn release(
+    pub(super) fn release(
         &mut self,
         now: Time,
         frame: &Frame,
@@ -247,7 +249,7 @@ impl Switch {
                 watchdog.reports.push(Held { at: now, port, class, since, bytes, dropped });
                 if dropped {
                     egress.discarded |= 1 << class;
-                    self.purge(now, port, class, links, calendar);
+                    self.purge(now, (port, class), DropCause::Watchdog, links, calendar);
                 }
             }
         }
@@ -255,17 +257,17 @@ impl Switch {
     }
 
     /// Drops what waits in one class of a port.
-    fn purge(
+    pub(super) fn purge(
         &mut self,
         now: Time,
-        egress: u16,
-        class: u8,
+        (egress, class): (u16, u8),
+        cause: DropCause,
         links: &mut [Link],
         calendar: &mut Calendar,
     ) {
         while let Some(queued) = self.ports[egress as usize].purge(now, class) {
             self.has_gaps = true;
-            self.drop(now, egress, &queued.frame, DropCause::Watchdog);
+            self.drop(now, egress, &queued.frame, cause);
             self.give_back(now, &queued.frame, queued.ingress, links, calendar);
         }
         self.trace.queue(now, egress, self.ports[egress as usize].backlog_bytes());

@@ -86,8 +86,10 @@ fn packet_trace(built: &Built, names: &[String]) -> Option<Table> {
             r.1.sequence()
         })
         .column(("bytes", "B", "on the wire"), &rows, |r| u64::from(r.1.frame.wire))
-        .column(("traffic_class", "", "1 is served before 0"), &rows, |r| {
-            u64::from(r.1.frame.class)
-        }),
+        .column(
+            ("traffic_class", "", "number of its class, from 0 for the lowest"),
+            &rows,
+            |r| u64::from(r.1.frame.class),
+        ),
     )
 }

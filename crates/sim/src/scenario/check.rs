@@ -2,6 +2,7 @@
 
 mod class;
 pub(super) mod network;
+mod routing;
 mod switch;
 mod traffic;
 
@@ -14,7 +15,8 @@ use super::error::Fault;
 use super::{Scenario, Transport, TransportKind};
 use crate::build::topology;
 use class::check_classes;
-use network::check_network;
+use network::{check_names, check_network};
+use routing::check_routing;
 use switch::check_switch;
 use traffic::check_traffic;
 
@@ -22,7 +24,9 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Fault> {
     check_run(scenario)?;
     check_network(scenario)?;
     check_transport(scenario)?;
-    let net = topology(&scenario.network);
+    let net = topology(scenario);
+    check_names(&net)?;
+    check_routing(scenario, &net)?;
     check_classes(scenario)?;
     check_switch(scenario, &net)?;
     check_traffic(scenario, &net)?;

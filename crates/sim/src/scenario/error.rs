@@ -132,6 +132,9 @@ fn with_remedy(message: &str) -> String {
     format!("unknown {what} {name:?}{}", suggestion(name, &known))
 }
 
+/// Names that a message lists; a network may have thousands.
+const MOST_NAMES: usize = 60;
+
 /// "; did you mean X?" where a name is near, else the names there are.
 pub(crate) fn suggestion(name: &str, known: &[&str]) -> String {
     let nearest = known
@@ -142,6 +145,9 @@ pub(crate) fn suggestion(name: &str, known: &[&str]) -> String {
     match nearest {
         Some((_, candidate)) => format!("; did you mean {candidate:?}?"),
         None if known.is_empty() => String::new(),
+        None if known.len() > MOST_NAMES => {
+            format!("; expected one of {}, ...", known[..MOST_NAMES].join(", "))
+        }
         None => format!("; expected one of {}", known.join(", ")),
     }
 }

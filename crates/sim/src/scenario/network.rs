@@ -1,10 +1,16 @@
 //! Hosts, switches and links of a scenario.
 
+mod fabrics;
+mod graph;
+
 use incast_cc::{Rate, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::quantity;
+pub(crate) use fabrics::Tiers;
+pub use fabrics::{Clos, FatTree, LeafSpine, ParkingLot, Uplink};
+pub use graph::{Graph, GraphLink, NodeGroup};
 
 /// Hosts, switches and links.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -16,6 +22,14 @@ pub enum Network {
     Dumbbell(Dumbbell),
     /// Racks of hosts, each with a leaf switch that is connected to every spine switch.
     LeafSpine(LeafSpine),
+    /// Three tiers of equal switches with k ports each.
+    FatTree(FatTree),
+    /// Three tiers with numbers and rates of their own.
+    Clos(Clos),
+    /// A chain of switches with hosts on each.
+    ParkingLot(ParkingLot),
+    /// Hosts, switches and links, each named.
+    Graph(Graph),
 }
 
 /// Hosts around one switch.
@@ -36,21 +50,6 @@ pub struct Dumbbell {
     pub right: Vec<HostGroup>,
     /// The link between the switches.
     pub bottleneck: Cable,
-}
-
-/// Racks of hosts, each with a leaf switch that is connected to every spine switch. Packets from rack to
-/// rack take the first spine.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct LeafSpine {
-    /// Leaf switches.
-    pub leaves: u32,
-    /// Spine switches.
-    pub spines: u32,
-    /// The hosts of each rack; they are numbered through, rack by rack.
-    pub hosts: HostGroup,
-    /// The links between leaves and spines.
-    pub uplink: Cable,
 }
 
 /// Hosts with equal links.

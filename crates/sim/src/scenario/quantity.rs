@@ -88,6 +88,8 @@ quantities! {
     packet, optional_packet: Bytes = Bytes::new(64), Bytes::new(9_216), "a packet size such as \"1500B\"";
     /// Headers, which may be nothing.
     header, optional_header: Bytes = Bytes::ZERO, Bytes::new(256), "a header size such as \"40B\"";
+    /// What comes from below a switch over what goes up.
+    oversubscription, optional_oversubscription: Fraction = Fraction::from_ratio(1, 64), Fraction::from_ratio(1_024, 1), "a number such as 2.5";
     /// The factor of a dynamic threshold.
     alpha, optional_alpha: Fraction = Fraction::from_ratio(1, 1_024), Fraction::from_ratio(64, 1), "a number such as 0.125";
     /// A probability, or a weight.

@@ -22,8 +22,8 @@ impl<'a> Places<'a> {
     pub(super) fn new(topology: &'a Topology) -> Self {
         let ports = topology.ports();
         let core: Vec<_> = (0..)
-            .zip(&topology.switches)
-            .filter(|(_, name)| name.starts_with("spine") || name.starts_with("core"))
+            .zip(&topology.layers)
+            .filter(|(_, layer)| layer.is_core())
             .map(|(switch, _)| switch)
             .collect();
         let depths = distances(topology, &ports, &core);
@@ -36,10 +36,7 @@ impl<'a> Places<'a> {
     }
 
     pub(super) fn rack(&self, host: u32) -> u32 {
-        match self.topology.cables[self.ports.hosts[host as usize][0].0].ends {
-            [Node::Switch(s), _] | [_, Node::Switch(s)] => s,
-            _ => 0,
-        }
+        self.topology.edge(host)
     }
 
     /// Links between the racks of two hosts.

@@ -2,7 +2,7 @@
 
 use super::{Checked, Counts};
 use crate::scenario::error::Fault;
-use crate::scenario::{Collective, FanOut, Incast, LoadOf, Network, Poisson, Requests};
+use crate::scenario::{Collective, FanOut, Incast, LoadOf, Poisson, Requests};
 
 /// Loads above 1 are allowed, for those who want to see what happens.
 const MAX_LOAD: f64 = 100.0;
@@ -108,6 +108,6 @@ impl Checked<'_> {
     }
 
     fn has_core(&self) -> bool {
-        matches!(self.scenario.network, Network::LeafSpine(_))
+        self.net.layers.iter().any(|layer| layer.is_core())
     }
 }

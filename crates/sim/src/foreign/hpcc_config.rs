@@ -1,0 +1,189 @@
+//! The configuration file of HPCC's simulator: `KEY value...` in each line.
+
+use std::collections::BTreeMap;
+
+use incast_cc::{Bytes, Rate, Span};
+
+use super::ForeignError;
+use super::text::{Line, Word, lines};
+
+/// A value and where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Set<T> {
+    /// The value.
+    pub value: T,
+    /// Its line.
+    pub line: usize,
+}
+
+/// What the file says. What is absent has the default of HPCC's simulator.
+#[derive(Clone, Debug, Default)]
+pub struct Config {
+    /// `CC_MODE`.
+    pub cc_mode: Option<Set<u32>>,
+    /// Switches: numbers that are 0 or not.
+    pub flags: BTreeMap<&'static str, bool>,
+    /// Rates.
+    pub rates: BTreeMap<&'static str, Rate>,
+    /// Times, in their units; `SIMULATOR_STOP_TIME` among them.
+    pub times: BTreeMap<&'static str, Span>,
+    /// Whole numbers.
+    pub counts: BTreeMap<&'static str, u32>,
+    /// Numbers with a fraction, as they are written.
+    pub fractions: BTreeMap<&'static str, String>,
+    /// `PACKET_PAYLOAD_SIZE`.
+    pub payload: Option<Bytes>,
+    /// `BUFFER_SIZE`, of each switch.
+    pub buffer: Option<Bytes>,
+    /// `KMIN_MAP`, `KMAX_MAP` and `PMAX_MAP`: by rate, bytes or, for the last, millionths.
+    pub maps: BTreeMap<&'static str, Set<BTreeMap<u64, u64>>>,
+    /// `LINK_DOWN`: when, and which.
+    pub link_down: Option<Set<LinkDown>>,
+    /// Names of files, by key.
+    pub files: BTreeMap<String, String>,
+    /// Keys that nothing here stands for, with their values.
+    pub others: Vec<(String, String)>,
+}
+
+/// A link that fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkDown {
+    /// When.
+    pub at: Span,
+    /// The ids of its ends.
+    pub ends: [u32; 2],
+}
+
+/// Zero or not.
+const FLAGS: [&str; 6] = [
+    "ENABLE_QCN",
+    "USE_DYNAMIC_PFC_THRESHOLD",
+    "CLAMP_TARGET_RATE",
+    "FAST_REACT",
+    "ACK_HIGH_PRIO",
+    "ENABLE_TRACE",
+];
+const RATES: [&str; 3] = ["RATE_AI", "RATE_HAI", "MIN_RATE"];
+/// With the length of their unit in picoseconds.
+const TIMES: [(&str, u64); 4] = [
+    ("SIMULATOR_STOP_TIME", 1_000_000_000_000),
+    ("ALPHA_RESUME_INTERVAL", 1_000_000),
+    ("RP_TIMER", 1_000_000),
+    ("RATE_DECREASE_INTERVAL", 1_000_000),
+];
+const COUNTS: [&str; 3] = ["FAST_RECOVERY_TIMES", "MI_THRESH", "L2_ACK_INTERVAL"];
+const FRACTIONS: [&str; 3] = ["EWMA_GAIN", "U_TARGET", "ERROR_RATE_PER_LINK"];
+/// With the scale of their values: kilobytes of 1,000 bytes, and millionths.
+const MAPS: [(&str, u64); 3] = [("KMIN_MAP", 1_000), ("KMAX_MAP", 1_000), ("PMAX_MAP", 1_000_000)];
+
+impl Config {
+    /// Reads `text`; `file` names it in errors. A key that comes twice has its last value, as in HPCC's
+    /// simulator.
+    ///
+    /// # Errors
+    /// A key that is known has no value, or one that it cannot have.
+    pub fn parse(file: &str, text: &str) -> Result<Self, ForeignError> {
+        let mut config = Self::default();
+        for line in lines(file, text) {
+            let (key, values) = (line.words[0].text, &line.words[1..]);
+            if key.starts_with('#') {
+                continue;
+            }
+            if !is_key(key) {
+                return Err(line.words[0].unexpected("a key in capital letters, such as CC_MODE"));
+            }
+            let one = || match values {
+                [value] => Ok(*value),
+                [] => Err(line.unexpected(format!("{key} alone"), format!("{key} and a value"))),
+                [_, more, ..] => {
+                    Err(more.unexpected(format!("the end of the line: {key} has one value")))
+                }
+            };
+            if let Some(key) = named(&FLAGS, key) {
+                config.flags.insert(key, one()?.number::<u32>("0 or 1")? != 0);
+            } else if let Some(key) = named(&RATES, key) {
+                config.rates.insert(key, one()?.rate()?);
+            } else if let Some(&(key, unit)) = TIMES.iter().find(|(known, _)| *known == key) {
+                config.times.insert(key, Span::from_ps(one()?.nearest(unit, "a time")?));
+            } else if let Some(key) = named(&COUNTS, key) {
+                config.counts.insert(key, one()?.number("a whole number")?);
+            } else if let Some(key) = named(&FRACTIONS, key) {
+                let value = one()?;
+                value.nearest(1, "a number")?;
+                config.fractions.insert(key, value.text.to_owned());
+            } else if let Some(&(key, scale)) = MAPS.iter().find(|(known, _)| *known == key) {
+                config.maps.insert(key, Set { value: map(&line, scale)?, line: line.number });
+            } else if key == "CC_MODE" {
+                config.cc_mode =
+                    Some(Set { value: one()?.number("a whole number")?, line: line.number });
+            } else if key == "PACKET_PAYLOAD_SIZE" {
+                let payload = one()?;
+                let expected = "a payload from 1 to 9000 bytes";
+                let size = payload.exact(1, expected)?;
+                if !(1..=9_000).contains(&size) {
+                    return Err(payload.unexpected(expected));
+                }
+                config.payload = Some(Bytes::new(size));
+            } else if key == "BUFFER_SIZE" {
+                let buffer = one()?;
+                let expected = "a buffer in MiB, above zero and at most 100000";
+                let size = buffer.nearest(1 << 20, expected)?;
+                if !(1..=100_000 << 20).contains(&size) {
+                    return Err(buffer.unexpected(expected));
+                }
+                config.buffer = Some(Bytes::new(size));
+            } else if key == "LINK_DOWN" {
+                config.link_down = link_down(&line)?;
+            } else if key.ends_with("_FILE") {
+                config.files.insert(key.to_owned(), one()?.text.to_owned());
+            } else {
+                let values: Vec<_> = values.iter().map(|word| word.text).collect();
+                config.others.push((key.to_owned(), values.join(" ")));
+            }
+        }
+        Ok(config)
+    }
+
+    /// A flag, or what HPCC's simulator takes without it.
+    pub fn flag(&self, key: &str, default: bool) -> bool {
+        self.flags.get(key).copied().unwrap_or(default)
+    }
+}
+
+/// Whether a word may be a key.
+pub(super) fn is_key(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_uppercase())
+        && word.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+}
+
+fn named(known: &[&'static str], key: &str) -> Option<&'static str> {
+    known.iter().find(|known| **known == key).copied()
+}
+
+/// `count`, then so many pairs of a rate in bits per second and a value.
+fn map(line: &Line<'_>, scale: u64) -> Result<BTreeMap<u64, u64>, ForeignError> {
+    let mut words = line.words[1..].iter();
+    let short = || {
+        line.unexpected("the end of the line", "a count, and so many pairs of a rate and a value")
+    };
+    let count: usize = words.next().ok_or_else(short)?.number("the number of pairs")?;
+    let mut map = BTreeMap::new();
+    for _ in 0..count {
+        let (rate, value): (Word<'_>, Word<'_>) =
+            (*words.next().ok_or_else(short)?, *words.next().ok_or_else(short)?);
+        map.insert(rate.number("a rate in bits per second")?, value.nearest(scale, "a number")?);
+    }
+    match words.next() {
+        Some(more) => Err(more.unexpected(format!("the end of the line after {count} pairs"))),
+        None => Ok(map),
+    }
+}
+
+/// Microseconds after 2 s, when HPCC's traffic usually starts, and two nodes; zero is never.
+fn link_down(line: &Line<'_>) -> Result<Option<Set<LinkDown>>, ForeignError> {
+    let [_, time, a, b] = line.columns("LINK_DOWN microseconds node node")?;
+    let after = Span::from_us(time.number("microseconds after 2 s")?);
+    let node = |word: Word<'_>| word.number("the id of a node");
+    let value = LinkDown { at: Span::from_secs(2) + after, ends: [node(a)?, node(b)?] };
+    Ok((!after.is_zero()).then_some(Set { value, line: line.number }))
+}

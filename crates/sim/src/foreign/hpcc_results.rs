@@ -1,0 +1,127 @@
+//! Result files of HPCC's simulator, to be compared with those of a scenario.
+
+use incast_cc::{Bytes, Span, Time};
+
+use super::ForeignError;
+use super::text::{Word, lines};
+
+/// A line of the file of completed flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fct {
+    /// The sender's id.
+    pub from: u32,
+    /// The receiver's id.
+    pub to: u32,
+    /// The sender's port, which tells flows of one pair apart.
+    pub source_port: u32,
+    /// The receiver's port.
+    pub destination_port: u32,
+    /// Payload.
+    pub size: Bytes,
+    /// When it started.
+    pub start: Time,
+    /// The flow completion time.
+    pub fct: Span,
+    /// What it would be alone in the network: the base RTT, and the payload with all headers but INT at
+    /// the rate of the slowest link.
+    pub ideal: Span,
+}
+
+/// A line of the file of PFC frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pfc {
+    /// When.
+    pub at: Time,
+    /// The id of the node that was told.
+    pub node: u32,
+    /// Whether that is a switch.
+    pub switch: bool,
+    /// Its interface; they count from 1.
+    pub interface: u32,
+    /// Whether to pause, or to go on.
+    pub pause: bool,
+}
+
+const FCT_COLUMNS: &str = "sip dip sport dport size_bytes start_ns fct_ns standalone_fct_ns";
+const PFC_COLUMNS: &str = "time_ns node node_type interface type";
+
+impl Fct {
+    /// Reads the completed flows in `text`; `file` names it in errors. Hosts are addresses, as in the
+    /// original, or ids, as in its descendants, which may have a ninth column.
+    ///
+    /// # Errors
+    /// It is not such a file.
+    pub fn parse(file: &str, text: &str) -> Result<Vec<Self>, ForeignError> {
+        let row = |mut line: super::text::Line<'_>| {
+            if line.words.len() == 9 {
+                line.words.pop();
+            }
+            let [from, to, sport, dport, size, start, fct, ideal] = line.columns(FCT_COLUMNS)?;
+            let row = Self {
+                from: host(from)?,
+                to: host(to)?,
+                source_port: sport.number("a port")?,
+                destination_port: dport.number("a port")?,
+                size: size.size()?,
+                start: Time::from_ps(nanoseconds(start)?.as_ps()),
+                fct: nanoseconds(fct)?,
+                ideal: nanoseconds(ideal)?,
+            };
+            if row.ideal.is_zero() {
+                return Err(ideal.unexpected("a time above zero"));
+            }
+            Ok(row)
+        };
+        lines(file, text).map(row).collect()
+    }
+
+    /// By how much the flow took longer than alone in the network.
+    pub fn slowdown(&self) -> f64 {
+        self.fct.as_ps() as f64 / self.ideal.as_ps() as f64
+    }
+}
+
+impl Pfc {
+    /// Reads the PFC frames in `text`; `file` names it in errors.
+    ///
+    /// # Errors
+    /// It is not such a file.
+    pub fn parse(file: &str, text: &str) -> Result<Vec<Self>, ForeignError> {
+        let row = |line: super::text::Line<'_>| {
+            let [time, node, kind, interface, pause] = line.columns(PFC_COLUMNS)?;
+            Ok(Self {
+                at: Time::from_ps(nanoseconds(time)?.as_ps()),
+                node: node.number("the id of a node")?,
+                switch: flag(kind, "0 for a host or 1 for a switch")?,
+                interface: interface.number("the number of an interface")?,
+                pause: flag(pause, "0 for go on or 1 for pause")?,
+            })
+        };
+        lines(file, text).map(row).collect()
+    }
+}
+
+fn flag(word: Word<'_>, expected: &str) -> Result<bool, ForeignError> {
+    match word.text {
+        "0" => Ok(false),
+        "1" => Ok(true),
+        _ => Err(word.unexpected(expected)),
+    }
+}
+
+fn nanoseconds(word: Word<'_>) -> Result<Span, ForeignError> {
+    word.exact(1_000, "a time in nanoseconds").map(Span::from_ps)
+}
+
+/// A host by its id, or by its address 11.x.y.1, which counts ids in x and y.
+fn host(word: Word<'_>) -> Result<u32, ForeignError> {
+    let expected = "a host: its id, or its address such as 0b000101";
+    if word.text.len() != 8 {
+        return word.number(expected);
+    }
+    let address = u32::from_str_radix(word.text, 16).map_err(|_| word.unexpected(expected))?;
+    match address.checked_sub(0x0b00_0001) {
+        Some(offset) if offset % 256 == 0 => Ok(offset / 256),
+        _ => Err(word.unexpected(expected)),
+    }
+}

@@ -1,0 +1,195 @@
+//! The topology file of HPCC's simulator: `nodes switches links`, the ids of the switches, and a line
+//! `a b rate delay error_rate` for each link. Ids count from 0 and an id that is no switch is a host.
+
+use std::collections::BTreeSet;
+
+use incast_cc::{Rate, Span};
+
+use super::text::{MOST, ended, lines, refused};
+use super::{ForeignError, Graph, Link, Switch};
+
+/// What the file says.
+#[derive(Clone, Debug)]
+pub struct Topology {
+    /// Hosts and switches together.
+    pub nodes: u32,
+    /// The ids of the switches, ascending.
+    pub switches: BTreeSet<u32>,
+    /// The links, in the file's order.
+    pub links: Vec<Cable>,
+    /// The line after which the rest of the file is not read, if something stands there.
+    pub rest: Option<usize>,
+}
+
+/// A link of the file.
+#[derive(Clone, Copy, Debug)]
+pub struct Cable {
+    /// The ids of its ends.
+    pub ends: [u32; 2],
+    /// Rate of both directions.
+    pub rate: Rate,
+    /// Propagation delay, one way.
+    pub delay: Span,
+    /// The part of the packets that it loses.
+    pub error_rate: f64,
+    /// Its line.
+    pub line: usize,
+}
+
+impl Topology {
+    /// Reads `text`; `file` names it in errors.
+    ///
+    /// # Errors
+    /// It is not such a file, or does not add up.
+    pub fn parse(file: &str, text: &str) -> Result<Self, ForeignError> {
+        let mut lines = lines(file, text);
+        let header = "the numbers of nodes, switches and links";
+        let first = lines.next().ok_or_else(|| ended(file, text, header))?;
+        let [nodes, switch_count, link_count] = first.columns(header)?;
+        let (announced, of_links) = (switch_count, link_count);
+        let nodes: u32 = nodes.number("the number of nodes")?;
+        let switch_count: u32 = switch_count.number("the number of switches")?;
+        let link_count: u64 = link_count.number("the number of links")?;
+        if u64::from(nodes) > MOST {
+            return Err(first.refused(format!("{nodes} nodes; expected at most {MOST}")));
+        }
+        if switch_count >= nodes {
+            return Err(announced.unexpected(format!("fewer switches than the {nodes} nodes")));
+        }
+        let mut switches = BTreeSet::new();
+        while switches.len() < switch_count as usize {
+            let expected = format!("the ids of {switch_count} switches");
+            let line = lines.next().ok_or_else(|| ended(file, text, &expected))?;
+            for word in &line.words {
+                if switches.len() == switch_count as usize {
+                    return Err(word.unexpected(format!("{expected}, and then the links")));
+                }
+                if !switches.insert(word.node(nodes)?) {
+                    return Err(word.refused(format!("switch {} is there twice", word.text)));
+                }
+            }
+        }
+        let mut links = Vec::new();
+        for number in 1..=link_count {
+            let line = lines.next().ok_or_else(|| {
+                let expected = format!(
+                    "link {number} of the {} announced in line {}",
+                    of_links.text, of_links.line
+                );
+                ended(file, text, &expected)
+            })?;
+            let [a, b, rate, delay, error] = line.columns("a b rate delay error_rate")?;
+            let ends = [a.node(nodes)?, b.node(nodes)?];
+            if ends[0] == ends[1] {
+                return Err(b.refused(format!("node {} is linked to itself", b.text)));
+            }
+            let error_rate: f64 = error.number("the part of the packets that is lost")?;
+            if !(0.0..=1.0).contains(&error_rate) {
+                return Err(error.unexpected("the part of the packets that is lost, from 0 to 1"));
+            }
+            let (rate, delay) = (rate.link_rate()?, delay.delay()?);
+            links.push(Cable { ends, rate, delay, error_rate, line: line.number });
+        }
+        let rest = lines.next().map(|line| line.number);
+        Ok(Self { nodes, switches, links, rest })
+    }
+
+    /// Whether a node is a host.
+    pub fn is_host(&self, node: u32) -> bool {
+        node < self.nodes && !self.switches.contains(&node)
+    }
+
+    /// The ids of the hosts, ascending.
+    pub fn hosts(&self) -> impl Iterator<Item = u32> {
+        (0..self.nodes).filter(|&node| self.is_host(node))
+    }
+
+    /// The name of a node in a scenario: its id stays in it.
+    pub fn name(&self, node: u32) -> String {
+        if self.is_host(node) { format!("host{node}") } else { format!("switch{node}") }
+    }
+
+    /// As a graph.
+    ///
+    /// # Errors
+    /// A host does not have exactly one link, to a switch, or a switch has none.
+    pub fn graph(&self, file: &str) -> Result<Graph, ForeignError> {
+        let mut first_link = vec![None; self.nodes as usize];
+        for link in &self.links {
+            let [a, b] = link.ends;
+            if self.is_host(a) && self.is_host(b) {
+                let reason = format!(
+                    "hosts {a} and {b} are linked to each other; expected a switch at one end"
+                );
+                return Err(refused(file, link.line, reason));
+            }
+            for node in link.ends {
+                let first = &mut first_link[node as usize];
+                if let (Some(other), true) = (*first, self.is_host(node)) {
+                    let reason = format!(
+                        "host {node} has a link already, in line {other}; a host has one link here"
+                    );
+                    return Err(refused(file, link.line, reason));
+                }
+                first.get_or_insert(link.line);
+            }
+        }
+        if let Some(node) = (0..self.nodes).find(|&node| first_link[node as usize].is_none()) {
+            let kind = if self.is_host(node) { "host" } else { "switch" };
+            let reason = format!("{kind} {node} of the {} nodes has no link", self.nodes);
+            return Err(refused(file, 1, reason));
+        }
+        let links = self.routed().into_iter().map(|link| Link {
+            ends: link.ends.map(|node| self.name(node)),
+            rate: link.rate,
+            delay: link.delay,
+        });
+        let switches = self.switches.iter();
+        Ok(Graph {
+            hosts: self.hosts().map(|node| self.name(node)).collect(),
+            switches: switches
+                .map(|&node| Switch { name: self.name(node), layer: "switch" })
+                .collect(),
+            links: links.collect(),
+            notes: self.notes(file),
+        })
+    }
+
+    /// The links that carry anything: the last one where several join two switches. In the file's order.
+    fn routed(&self) -> Vec<&Cable> {
+        let mut pairs = BTreeSet::new();
+        let last = |link: &&Cable| {
+            let [a, b] = link.ends;
+            pairs.insert((a.min(b), a.max(b)))
+        };
+        let mut routed: Vec<_> = self.links.iter().rev().filter(last).collect();
+        routed.reverse();
+        routed
+    }
+
+    fn notes(&self, file: &str) -> Vec<String> {
+        let mut notes = Vec::new();
+        let lossy = self.links.iter().filter(|link| link.error_rate > 0.0).count();
+        if lossy > 0 {
+            notes.push(format!(
+                "{file}: the error rate of {lossy} of the links is ignored: links lose nothing here"
+            ));
+        }
+        let parallel = self.links.len() - self.routed().len();
+        if parallel > 0 {
+            notes.push(format!(
+                "{file}: {parallel} of the links are left out: a later link joins the same switches, and HPCC's \
+                 simulator routes over the last one"
+            ));
+        }
+        notes.extend(self.rest.map(|line| after_the_end(file, line, "link")));
+        notes
+    }
+}
+
+/// The note on what stands after the last entry.
+pub(super) fn after_the_end(file: &str, line: usize, what: &str) -> String {
+    format!(
+        "{file}:{line}: what follows the last announced {what} is ignored, as HPCC's simulator does"
+    )
+}

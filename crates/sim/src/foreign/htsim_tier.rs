@@ -1,0 +1,95 @@
+//! The lines of one tier in htsim's topology file.
+
+use super::ForeignError;
+use super::htsim_topology::Tier;
+use super::text::{Word, refused};
+
+/// What a tier has said so far: values by key.
+#[derive(Clone, Copy)]
+pub(super) struct Seen {
+    pub(super) line: usize,
+    values: [Option<u64>; KEYS.len()],
+}
+
+const KEYS: [&str; 9] = [
+    "downlink_speed_gbps",
+    "downlink_latency_ns",
+    "radix_down",
+    "radix_up",
+    "switch_latency_ns",
+    "oversubscribed",
+    "bundle",
+    "queue_up",
+    "queue_down",
+];
+
+impl Seen {
+    pub(super) const fn new(line: usize) -> Self {
+        Self { line, values: [None; KEYS.len()] }
+    }
+
+    pub(super) fn set(
+        &mut self,
+        name: &str,
+        key: Word<'_>,
+        value: Word<'_>,
+        number: u64,
+    ) -> Result<(), ForeignError> {
+        let place = KEYS.iter().position(|&known| known == name);
+        let place = place.ok_or_else(|| key.unexpected(format!("one of {}", KEYS.join(", "))))?;
+        // Every product of two such numbers and a number of hosts fits into 64 bits.
+        let most = match name {
+            "queue_up" | "queue_down" => u64::MAX,
+            // A link has its own latency and those of two switches, and at most a second.
+            "downlink_latency_ns" | "switch_latency_ns" => 300_000_000,
+            _ => 1_000_000_000,
+        };
+        if number > most {
+            return Err(value.unexpected(format!("a number up to {most}")));
+        }
+        if number == 0 && name != "switch_latency_ns" {
+            return Err(value.unexpected("a number above zero"));
+        }
+        if name == "downlink_speed_gbps" && number > 1_600 {
+            return Err(value.unexpected("a speed of up to 1600 Gb/s"));
+        }
+        if name.starts_with("radix") && number > 100_000 {
+            return Err(value.unexpected("a radix of up to 100000"));
+        }
+        once(&mut self.values[place], key, number)
+    }
+
+    pub(super) fn tier(&self, file: &str, number: usize, top: bool) -> Result<Tier, ForeignError> {
+        let get =
+            |key: &str| KEYS.iter().position(|&known| known == key).and_then(|at| self.values[at]);
+        let need = |key: &str| {
+            get(key).ok_or_else(|| {
+                refused(file, self.line, format!("tier {number} has no {key}; add it"))
+            })
+        };
+        if let (true, Some(_)) = (top, get("radix_up")) {
+            let reason = format!("tier {number} is the top and has no links up; take Radix_Up out");
+            return Err(refused(file, self.line, reason));
+        }
+        Ok(Tier {
+            gbps: need("downlink_speed_gbps")?,
+            link_ns: need("downlink_latency_ns")?,
+            switch_ns: get("switch_latency_ns").unwrap_or(0),
+            down: need("radix_down")?,
+            up: if top { 0 } else { need("radix_up")? },
+            oversubscribed: get("oversubscribed").unwrap_or(1),
+            bundle: get("bundle").unwrap_or(1),
+            queue_up: get("queue_up"),
+            queue_down: get("queue_down"),
+            line: self.line,
+        })
+    }
+}
+
+/// Fills a slot, once.
+pub(super) fn once(slot: &mut Option<u64>, key: Word<'_>, number: u64) -> Result<(), ForeignError> {
+    if slot.replace(number).is_some() {
+        return Err(key.refused(format!("{} is there twice", key.text)));
+    }
+    Ok(())
+}

@@ -1,0 +1,112 @@
+//! Scenarios from htsim's files.
+
+use std::collections::BTreeMap;
+
+use incast_cc::{Bytes, Span};
+
+use super::write::{Draft, Event, Setting};
+use super::{ForeignError, Kind, Source, estimated_duration, warmup};
+use crate::foreign::text::refused;
+use crate::foreign::{Format, HtsimMatrix, HtsimTopology};
+
+pub(super) fn draft(known: &BTreeMap<Kind, Source<'_>>) -> Result<Draft, ForeignError> {
+    let source = known.get(&Kind::HtsimMatrix).ok_or_else(|| {
+        let message = "a topology without flows; give a connection matrix (.cm) as well, or name \
+                       the topology in \
+                       [network.file] of a scenario of your own";
+        ForeignError::Together(message.into())
+    })?;
+    let matrix = HtsimMatrix::parse(source.name, source.text)?;
+    let flows = matrix.flows(source.name)?;
+    let mut notes = vec![];
+    let (tree, tree_file) = match known.get(&Kind::HtsimTopology) {
+        Some(topology) => (HtsimTopology::parse(topology.name, topology.text)?, topology.name),
+        None => (default_tree(source, &matrix, &mut notes)?, source.name),
+    };
+    if u64::from(matrix.nodes) != tree.nodes {
+        let message = format!(
+            "{} is for {} nodes, but {tree_file} has {}; change Nodes in one of them",
+            source.name, matrix.nodes, tree.nodes
+        );
+        return Err(ForeignError::Together(message));
+    }
+    let graph = tree.graph(tree_file)?;
+    if matrix.microseconds {
+        notes.push(format!(
+            "{}: starts have a decimal point and are taken as microseconds",
+            source.name
+        ));
+    }
+    notes.extend(graph.notes.iter().cloned());
+    notes.push(
+        "htsim's protocol, packet size, queues and end time are on its command line: transport, \
+         switch and the \
+         scheme are this project's until changed"
+            .into(),
+    );
+    let mut failures = Vec::new();
+    for failure in &matrix.failures {
+        let fail = |reason: String| Err(refused(source.name, failure.line, reason));
+        let Some(link) = tree.uplink(failure.switch, failure.link) else {
+            return fail(format!(
+                "aggregation switch {} has no link up {}; switches and their links count from 0",
+                failure.switch, failure.link
+            ));
+        };
+        let source = format!("{}:{}", source.name, failure.line);
+        failures.push(Event { at: Span::ZERO, link, rate: tree.with_one_less(), source });
+    }
+    let mut tables = Vec::new();
+    if let Some(queue) = tree.queue() {
+        let setting = Setting::quoted("queue_limit", Bytes::new(queue), "Queue_Up and Queue_Down");
+        tables.push(("switch", vec![setting]));
+    }
+    let duration = estimated_duration(&graph, &flows)?;
+    let mut draft = Draft {
+        title: format!("Imported from htsim: {}", source.base()),
+        description: format!("Made from {}, in htsim's formats.", super::hpcc::names(known)),
+        duration: (duration, "twice what the flows need at the rates of their hosts".into()),
+        warmup: Span::ZERO,
+        scheme: ("timely".into(), "none is in the files; --cc takes another".into()),
+        traced: None,
+        graph,
+        graph_source: match known.get(&Kind::HtsimTopology) {
+            Some(topology) => topology.name.to_owned(),
+            None => format!(
+                "a fat-tree of {} hosts, which htsim builds without a topology file",
+                tree.nodes
+            ),
+        },
+        failures,
+        tables,
+        classes: vec![],
+        flows,
+        flow_file: (source.base().to_owned(), source.text.to_owned(), Format::Htsim),
+        parameters: vec![],
+        notes,
+    };
+    warmup(&mut draft, "")?;
+    Ok(draft)
+}
+
+/// What htsim builds without a topology file.
+fn default_tree(
+    source: &Source<'_>,
+    matrix: &HtsimMatrix,
+    notes: &mut Vec<String>,
+) -> Result<HtsimTopology, ForeignError> {
+    let tree = HtsimTopology::fat_tree(matrix.nodes.into()).ok_or_else(|| {
+        let message = format!(
+            "{} has {} nodes, which is no fat-tree (k^3/4 for an even k: 2, 16, 54, 128, ...); \
+             give its topology \
+             file (.topo) as well",
+            source.name, matrix.nodes
+        );
+        ForeignError::Together(message)
+    })?;
+    notes.push(format!(
+        "no topology file: a fat-tree of {} hosts with htsim's links of 100 Gb/s and 1 us",
+        tree.nodes
+    ));
+    Ok(tree)
+}

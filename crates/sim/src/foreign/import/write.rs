@@ -1,0 +1,269 @@
+//! The text of a scenario.
+
+use std::collections::BTreeMap;
+use std::fmt::{Display, Write};
+
+use incast_cc::{Rate, Span};
+
+use super::MOST_INLINE;
+use crate::foreign::{Flow, Format, Graph, Start};
+
+/// One `key = value` with where it is from.
+#[derive(Clone, Debug)]
+pub(super) struct Setting {
+    pub(super) key: &'static str,
+    /// As TOML.
+    pub(super) value: String,
+    pub(super) source: String,
+}
+
+impl Setting {
+    /// A quantity or word, in quotes.
+    pub(super) fn quoted(
+        key: &'static str,
+        value: impl Display,
+        source: impl Into<String>,
+    ) -> Self {
+        Self::plain(key, format!("\"{value}\""), source)
+    }
+
+    /// A number or a boolean.
+    pub(super) fn plain(key: &'static str, value: impl Display, source: impl Into<String>) -> Self {
+        Self { key, value: value.to_string(), source: source.into() }
+    }
+}
+
+/// A link that fails, or a part of it.
+#[derive(Clone, Debug)]
+pub(super) struct Event {
+    pub(super) at: Span,
+    pub(super) link: [String; 2],
+    /// What is left of it; none is nothing.
+    pub(super) rate: Option<Rate>,
+    pub(super) source: String,
+}
+
+/// A scenario before it is written.
+#[derive(Debug)]
+pub(super) struct Draft {
+    pub(super) title: String,
+    pub(super) description: String,
+    /// And where it is from.
+    pub(super) duration: (Span, String),
+    pub(super) warmup: Span,
+    /// And where it is from.
+    pub(super) scheme: (String, String),
+    /// Nodes whose packets were traced, and where that is from.
+    pub(super) traced: Option<(Vec<String>, String)>,
+    pub(super) graph: Graph,
+    /// And where it is from.
+    pub(super) graph_source: String,
+    pub(super) failures: Vec<Event>,
+    /// By table, such as `switch.pfc`; in this order.
+    pub(super) tables: Vec<(&'static str, Vec<Setting>)>,
+    /// From the lowest to the highest: the name, whether its neighbours share with it, where it is from.
+    pub(super) classes: Vec<(String, bool, String)>,
+    pub(super) flows: Vec<Flow>,
+    /// Name, text and format of the file that the flows are from.
+    pub(super) flow_file: (String, String, Format),
+    /// Parameters of the scheme.
+    pub(super) parameters: Vec<Setting>,
+    pub(super) notes: Vec<String>,
+}
+
+impl Draft {
+    /// The text, the notes, and the files that belong to it.
+    pub(super) fn write(mut self) -> (String, Vec<String>, Vec<(String, String)>) {
+        let inline = self.flows.len() <= MOST_INLINE || !self.classes.is_empty();
+        let files = if inline {
+            vec![]
+        } else {
+            let (name, text, _) = &self.flow_file;
+            self.notes.push(format!(
+                "{name} has {} flows and stays a file of its own, which the scenario reads",
+                self.flows.len()
+            ));
+            vec![(name.clone(), text.clone())]
+        };
+        let mut out = Text::default();
+        out.line(format_args!("title = {}", quote(&self.title)));
+        out.line(format_args!("description = {}", quote(&self.description)));
+        for note in &self.notes {
+            out.comment(note);
+        }
+        self.run(&mut out);
+        self.network(&mut out);
+        for (table, settings) in &self.tables {
+            out.table(table, settings);
+        }
+        for (name, shares, source) in &self.classes {
+            out.line("\n[[class]]");
+            out.comment(source);
+            out.line(format_args!("name = \"{name}\""));
+            if *shares {
+                out.line("weight = 1");
+            }
+        }
+        self.traffic(&mut out, inline);
+        if !self.parameters.is_empty() {
+            let table = format!("cc.{}", quote(&self.scheme.0));
+            out.table(&table, &self.parameters);
+        }
+        (out.0, self.notes, files)
+    }
+
+    fn run(&self, out: &mut Text) {
+        let mut settings = vec![Setting::quoted("duration", self.duration.0, &self.duration.1)];
+        if !self.warmup.is_zero() {
+            settings.push(Setting::quoted("warmup", self.warmup, "when the first flow starts"));
+        }
+        settings.push(Setting::plain(
+            "schemes",
+            format!("[{}]", quote(&self.scheme.0)),
+            &self.scheme.1,
+        ));
+        out.table("run", &settings);
+        if let Some((nodes, source)) = &self.traced {
+            let names: Vec<_> = nodes.iter().map(|name| quote(name)).collect();
+            out.comment(&format!(
+                "trace_nodes = [{}] # {source}; --trace takes all nodes",
+                names.join(", ")
+            ));
+        }
+    }
+
+    fn network(&self, out: &mut Text) {
+        out.line("\n[network.graph]");
+        out.comment(&self.graph_source);
+        let hosts = self.graph.hosts.iter().map(String::as_str);
+        let switches = self.graph.switches.iter().map(|switch| switch.name.as_str());
+        out.nodes("hosts", hosts.collect());
+        out.nodes("switches", switches.collect());
+        out.line("links = [");
+        for link in &self.graph.links {
+            let [a, b] = &link.ends;
+            out.line(format_args!(
+                "  {{ ends = [\"{a}\", \"{b}\"], rate = \"{}\", delay = \"{}\" }},",
+                link.rate, link.delay
+            ));
+        }
+        out.line("]");
+        let source = "flows are spread over paths of equal length by a hash, as there";
+        out.table("routing", &[Setting::quoted("kind", "ecmp", source)]);
+        for Event { at, link: [a, b], rate, source } in &self.failures {
+            out.line("\n[[event]]");
+            out.comment(source);
+            out.line(format_args!("at = \"{at}\""));
+            out.line(format_args!("link = [\"{a}\", \"{b}\"]"));
+            match rate {
+                Some(rate) => out.line(format_args!("rate = \"{rate}\"")),
+                None => out.line("state = \"down\""),
+            }
+        }
+    }
+
+    fn traffic(&self, out: &mut Text, inline: bool) {
+        let (name, _, format) = &self.flow_file;
+        out.line("\n[[traffic]]\nname = \"flows\"\n\n[traffic.flows]");
+        if !inline {
+            let word = Format::NAMES
+                .iter()
+                .find(|(_, known)| known == format)
+                .map_or("", |(word, _)| word);
+            out.line(format_args!("file = {}\nformat = \"{word}\"", quote(name)));
+            return;
+        }
+        out.comment(&format!("{} flows of {name}", self.flows.len()));
+        out.line("list = [");
+        for flow in &self.flows {
+            out.line(format_args!("  {{ {} }},", self.flow(flow)));
+        }
+        out.line("]");
+    }
+
+    fn flow(&self, flow: &Flow) -> String {
+        let mut fields = vec![format!("from = \"{}\"", flow.from), format!("to = \"{}\"", flow.to)];
+        fields.push(match &flow.start {
+            Start::At(start) => format!("start = \"{start}\""),
+            Start::After(after) => format!(
+                "after = {{ {} = {:?}, event = \"{}\" }}",
+                if after.all { "all" } else { "any" },
+                after.ids,
+                after.what.as_str()
+            ),
+        });
+        fields.push(format!("size = \"{}\"", flow.size));
+        fields.extend(flow.id.map(|id| format!("id = {id}")));
+        if let (false, Some(group)) = (self.classes.is_empty(), flow.group) {
+            fields.push(format!("class = \"{}\"", class_name(group)));
+        }
+        fields.extend(flow.priority.map(|priority| format!("priority = {priority}")));
+        fields.join(", ")
+    }
+}
+
+/// The class of a priority group.
+pub(super) fn class_name(group: u32) -> String {
+    format!("group{group}")
+}
+
+#[derive(Default)]
+struct Text(String);
+
+impl Text {
+    fn line(&mut self, text: impl Display) {
+        // Writing to a string does not fail.
+        let _ = writeln!(self.0, "{text}");
+    }
+
+    fn comment(&mut self, text: &str) {
+        self.line(format_args!("# {}", printable(text)));
+    }
+
+    fn table(&mut self, name: &str, settings: &[Setting]) {
+        self.line(format_args!("\n[{name}]"));
+        for Setting { key, value, source } in settings {
+            if source.is_empty() {
+                self.line(format_args!("{key} = {value}"));
+            } else {
+                self.line(format_args!("{key} = {value} # {}", printable(source)));
+            }
+        }
+    }
+
+    /// Names that end in 0, 1 and so on are a group, the others stand for themselves.
+    fn nodes(&mut self, key: &str, names: Vec<&str>) {
+        let stem = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
+        let mut stems: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        let mut order = Vec::new();
+        for name in names {
+            let members = stems.entry(stem(name)).or_default();
+            if members.is_empty() {
+                order.push(stem(name));
+            }
+            members.push(name);
+        }
+        self.line(format_args!("{key} = ["));
+        for stem in order {
+            let members = &stems[&stem];
+            if (0..).zip(members).all(|(i, name)| **name == format!("{stem}{i}")) {
+                self.line(format_args!("  {{ name = \"{stem}\", count = {} }},", members.len()));
+                continue;
+            }
+            for name in members {
+                self.line(format_args!("  {{ name = \"{name}\" }},"));
+            }
+        }
+        self.line("]");
+    }
+}
+
+/// A string as TOML.
+fn quote(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+/// What a comment may hold.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}

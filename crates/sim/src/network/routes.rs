@@ -1,0 +1,176 @@
+//! Which port leads to a host.
+//!
+//! A switch knows the ports by which a shortest path leads to each edge, that is, to each switch with hosts;
+//! hosts come in only at their own. Ports are in sets, each kept once: most of a switch's edges share one.
+//! Which port of a set a connection takes is a hash of the connection, mixed with a seed of the switch:
+//! with equal seeds the connections that one switch sends to its first port would all take the first
+//! port of the next as well, and leave the others empty (polarisation).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use incast_cc::parts::random::Random;
+
+use super::frame::Frame;
+
+/// The edge of a host, numbered among the edges, and its port there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) edge: u16,
+    pub(crate) port: u16,
+}
+
+/// No edge: of switches without hosts.
+pub(crate) const NO_EDGE: u16 = u16::MAX;
+
+/// The ports of a switch towards every edge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Table {
+    /// For each edge the number of a set.
+    towards: Arc<[u16]>,
+    sets: Arc<[Set]>,
+    members: Arc<[u16]>,
+}
+
+/// Some ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Set {
+    /// The port itself where it is the only one; else where the set starts among the members.
+    first: u32,
+    count: u16,
+}
+
+/// Puts a table together.
+#[derive(Debug, Default)]
+pub(crate) struct TableBuilder {
+    towards: Vec<u16>,
+    sets: Vec<Set>,
+    members: Vec<u16>,
+    known: BTreeMap<Box<[u16]>, u16>,
+}
+
+impl TableBuilder {
+    /// The ports towards the next edge, ascending; none where no way leads there.
+    #[expect(clippy::cast_possible_truncation, reason = "no more ports and edges than 16 bits")]
+    pub(crate) fn push(&mut self, ports: &[u16]) {
+        let number = self.known.get(ports).copied().unwrap_or_else(|| {
+            let first =
+                if let [port] = ports { u32::from(*port) } else { self.members.len() as u32 };
+            if ports.len() > 1 {
+                self.members.extend(ports);
+            }
+            self.sets.push(Set { first, count: ports.len() as u16 });
+            let number = self.sets.len() as u16 - 1;
+            self.known.insert(ports.into(), number);
+            number
+        });
+        self.towards.push(number);
+    }
+
+    pub(crate) fn finish(self) -> Table {
+        let (towards, sets) = (self.towards.into(), self.sets.into());
+        Table { towards, sets, members: self.members.into() }
+    }
+}
+
+/// What one switch knows of the ways.
+#[derive(Clone, Debug)]
+pub(crate) struct Routes {
+    /// Of every host.
+    places: Arc<[Place]>,
+    /// The switch's own number among the edges.
+    edge: u16,
+    table: Table,
+    seed: u64,
+    /// Draws a port for each packet, where packets are sprayed.
+    spray: Option<Random>,
+    /// Ports of connections whose path is given, by the destination and the connection there.
+    pinned: BTreeMap<(u32, u32), u16>,
+}
+
+impl Routes {
+    pub(crate) fn new(
+        places: Arc<[Place]>,
+        edge: u16,
+        table: Table,
+        seed: u64,
+        spray: bool,
+    ) -> Self {
+        let spray = spray.then(|| Random::new(seed));
+        Self { places, edge, table, seed, spray, pinned: BTreeMap::new() }
+    }
+
+    /// The port by which a frame leaves; [`None`] where no way leads to its destination.
+    #[inline]
+    pub(crate) fn port(&mut self, frame: &Frame) -> Option<u16> {
+        let (destination, connection) = (frame.destination, frame.packet.connection);
+        let Set { first, count } = self.set(destination, connection);
+        if count == 1 {
+            #[expect(clippy::cast_possible_truncation, reason = "it is a port")]
+            return Some(first as u16);
+        }
+        let member = match &mut self.spray {
+            Some(random) => random.below(u32::from(count)),
+            None => self.flow_hash(destination, connection, count),
+        };
+        self.member(first, count, member)
+    }
+
+    /// The port by which a connection's packets leave; where they are sprayed, one of the ports.
+    pub(crate) fn port_of(&self, destination: u32, connection: u32) -> Option<u16> {
+        let Set { first, count } = self.set(destination, connection);
+        if count == 1 {
+            #[expect(clippy::cast_possible_truncation, reason = "it is a port")]
+            return Some(first as u16);
+        }
+        self.member(first, count, self.flow_hash(destination, connection, count))
+    }
+
+    #[inline]
+    fn set(&self, destination: u32, connection: u32) -> Set {
+        let place = self.places[destination as usize];
+        if place.edge == self.edge {
+            return Set { first: u32::from(place.port), count: 1 };
+        }
+        if !self.pinned.is_empty()
+            && let Some(&port) = self.pinned.get(&(destination, connection))
+        {
+            return Set { first: u32::from(port), count: 1 };
+        }
+        self.table.sets[self.table.towards[place.edge as usize] as usize]
+    }
+
+    /// A number below `count` that is the connection's, and another at every switch.
+    #[inline]
+    fn flow_hash(&self, destination: u32, connection: u32, count: u16) -> u32 {
+        let key = u64::from(destination) << 32 | u64::from(connection);
+        Random::new(key ^ self.seed).below(u32::from(count))
+    }
+
+    #[inline]
+    fn member(&self, first: u32, count: u16, member: u32) -> Option<u16> {
+        (count > 0).then(|| self.table.members[(first + member) as usize])
+    }
+
+    /// Gives a connection's packets a port of their own.
+    pub(crate) fn pin(&mut self, destination: u32, connection: u32, port: u16) {
+        self.pinned.insert((destination, connection), port);
+    }
+
+    /// Another seed, or the same at all switches.
+    #[cfg(test)]
+    pub(crate) fn reseed(&mut self, seed: u64) {
+        self.seed = seed;
+    }
+
+    /// Edges, and different sets of ports towards them.
+    #[cfg(test)]
+    pub(crate) fn sizes(&self) -> (usize, usize) {
+        (self.table.towards.len(), self.table.sets.len())
+    }
+
+    /// The ways have changed.
+    pub(crate) fn replace(&mut self, table: Table) {
+        self.table = table;
+    }
+}

@@ -1,0 +1,74 @@
+//! What failures of links have cost.
+
+use crate::build::Built;
+use crate::network::failure::Losses;
+use crate::network::host::Count;
+use crate::network::port::DropCause;
+use crate::table::Table;
+
+struct FailureRow {
+    link: String,
+    cut: Count,
+    /// Packets.
+    unsent: u64,
+    stranded: Count,
+}
+
+/// Only where something was lost.
+pub(super) fn table(built: &Built) -> Option<Table> {
+    let (topology, net) = (&built.topology, &built.net);
+    let ports = topology.ports();
+    // Of each link, by its number: what its receiver lost.
+    let mut losses = vec![(Count::default(), Count::default()); topology.cables.len() * 2];
+    let hosts = net.hosts.iter().map(|host| &host.failures).zip(&ports.hosts);
+    let switches = net.switches.iter().map(|switch| &switch.failures).zip(&ports.switches);
+    for (failures, cables) in hosts.chain(switches) {
+        for (port, &(cable, end)) in cables.iter().enumerate() {
+            let Losses { cut, stranded } = failures.losses(port);
+            losses[cable * 2 + 1 - end] = (cut, stranded);
+        }
+    }
+    let unsent = unsent(built);
+    let rows = losses.iter().zip(&unsent).enumerate().filter_map(|(link, (losses, &unsent))| {
+        let (cut, stranded) = (losses.0, losses.1);
+        let ends = topology.cables[link / 2].ends;
+        let [from, to] = [ends[link % 2], ends[1 - link % 2]].map(|node| topology.name(node));
+        (cut.packets + unsent + stranded.packets > 0).then(|| FailureRow {
+            link: format!("{from}->{to}"),
+            cut,
+            unsent,
+            stranded,
+        })
+    });
+    let rows: Vec<_> = rows.collect();
+    if rows.is_empty() {
+        return None;
+    }
+    Some(
+        Table::new("link_failures", "one link at which a failure cost packets, over the whole run")
+            .column(("link", "", "sending and receiving node"), &rows, |r| r.link.clone())
+            .column(("cut", "packets", "were travelling on it when it failed"), &rows, |r| {
+                r.cut.packets
+            })
+            .column(
+                ("unsent", "packets", "waited for it when it failed, or came for it afterwards"),
+                &rows,
+                |r| r.unsent,
+            )
+            .column(
+                ("stranded", "packets", "came over it to a switch from which no way led on"),
+                &rows,
+                |r| r.stranded.packets,
+            ),
+    )
+}
+
+/// Packets of each link, by its number, that waited for it when it failed, or came for it afterwards.
+fn unsent(built: &Built) -> Vec<u64> {
+    let mut unsent = vec![0; built.topology.cables.len() * 2];
+    for port in built.net.switches.iter().flat_map(|switch| &switch.ports) {
+        let link = port.transmitter.link as usize;
+        unsent[link] = port.counters.drops[DropCause::Link as usize];
+    }
+    unsent
+}

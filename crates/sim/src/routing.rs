@@ -1,0 +1,239 @@
+//! Shortest paths, all of them, and what becomes of them when links fail.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use incast_cc::Time;
+use incast_cc::parts::random::Random;
+
+use crate::network::routes::{NO_EDGE, Place, Routes, Table, TableBuilder};
+use crate::scenario::{LinkEvent, LinkState, RoutingKind, Scenario};
+use crate::topology::{Node, Ports, Topology};
+
+/// The ways of a network.
+#[derive(Debug)]
+pub(crate) struct Routing {
+    /// What each switch knows at first.
+    pub(crate) switches: Vec<Routes>,
+    /// What a switch knows later: when, which switch, and its table; ascending in time.
+    pub(crate) changes: Vec<(Time, u32, Table)>,
+    /// Given paths.
+    pinned: Pinned,
+}
+
+/// By the sending and the receiving host: switch and port of each hop.
+type Pinned = BTreeMap<(u32, u32), Arc<[(u32, u16)]>>;
+
+impl Routing {
+    pub(crate) fn new(scenario: &Scenario, topology: &Topology, ports: &Ports, seed: u64) -> Self {
+        let routing = &scenario.routing;
+        let seed = routing.hash_seed.unwrap_or(seed);
+        let single = routing.kind == RoutingKind::Single;
+        let spray = routing.kind == RoutingKind::Spray;
+        let edges = Edges::of(topology, ports);
+        let first = edges.tables(topology, ports, &|_| true, single);
+        let changes = changes(scenario, topology, ports, &edges, &first);
+        // One draw for each switch: neighbours have nothing in common.
+        let mut seeds = Random::new(seed);
+        let switches = edges.numbers.iter().zip(first).map(|(&edge, table)| {
+            Routes::new(edges.places.clone(), edge, table, seeds.bits(), spray)
+        });
+        let pinned = pinned(scenario, topology, ports);
+        Self { switches: switches.collect(), changes, pinned }
+    }
+
+    /// The links that packets of a connection take from host `from` to host `to`, which numbers it
+    /// `connection`, by the first routes: for each, the cable and its sending end. Where packets are
+    /// sprayed, some path that they may take.
+    pub(crate) fn path(
+        &self,
+        topology: &Topology,
+        ports: &Ports,
+        (from, to): (u32, u32),
+        connection: u32,
+    ) -> Vec<(usize, usize)> {
+        let pinned = self.pinned.get(&(from, to)).map_or(&[][..], |path| path);
+        let mut link = ports.hosts[from as usize][0];
+        let mut path = vec![link];
+        while let Node::Switch(switch) = topology.far_end(link) {
+            let given = pinned.iter().find(|hop| hop.0 == switch).map(|hop| hop.1);
+            let port = given.or_else(|| self.switches[switch as usize].port_of(to, connection));
+            let Some(port) = port else { break };
+            link = ports.switches[switch as usize][port as usize];
+            path.push(link);
+        }
+        path
+    }
+
+    /// Switch and port of each hop that is given between two hosts.
+    pub(crate) fn pinned(&self, from: u32, to: u32) -> &[(u32, u16)] {
+        self.pinned.get(&(from, to)).map_or(&[], |path| path)
+    }
+
+    /// Whether any path is given.
+    pub(crate) fn pins(&self) -> bool {
+        !self.pinned.is_empty()
+    }
+}
+
+impl Scenario {
+    /// What happens to links, in the order of the scenario, and to which cable; those whose link there
+    /// is not are left out.
+    pub(crate) fn link_events(
+        &self,
+        topology: &Topology,
+    ) -> impl Iterator<Item = (&LinkEvent, usize)> {
+        self.events.iter().filter_map(|event| {
+            let [a, b] = event.link.each_ref().map(|name| topology.node(name));
+            Some((event, topology.cable_between(a?, b?)?))
+        })
+    }
+}
+
+/// The switches with hosts, numbered among themselves.
+struct Edges {
+    switches: Vec<usize>,
+    /// For each switch its number, or [`NO_EDGE`].
+    numbers: Vec<u16>,
+    /// For each host.
+    places: Arc<[Place]>,
+}
+
+impl Edges {
+    #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds switches and ports")]
+    fn of(topology: &Topology, ports: &Ports) -> Self {
+        let mut numbers = vec![NO_EDGE; topology.switches.len()];
+        let mut places = vec![Place { edge: NO_EDGE, port: 0 }; topology.hosts.len()];
+        let mut switches = Vec::new();
+        for (switch, links) in ports.switches.iter().enumerate() {
+            for (port, &link) in links.iter().enumerate() {
+                let Node::Host(host) = topology.far_end(link) else { continue };
+                if numbers[switch] == NO_EDGE {
+                    numbers[switch] = switches.len() as u16;
+                    switches.push(switch);
+                }
+                places[host as usize] = Place { edge: numbers[switch], port: port as u16 };
+            }
+        }
+        Self { switches, numbers, places: places.into() }
+    }
+
+    /// The table of every switch, over the cables that are `up`.
+    fn tables(
+        &self,
+        topology: &Topology,
+        ports: &Ports,
+        up: &dyn Fn(usize) -> bool,
+        single: bool,
+    ) -> Vec<Table> {
+        let neighbours: Vec<Vec<(u16, u32)>> = ports
+            .switches
+            .iter()
+            .map(|links| {
+                let links = (0..).zip(links).filter(|(_, link)| up(link.0));
+                let switches = links.filter_map(|(port, &link)| match topology.far_end(link) {
+                    Node::Switch(other) => Some((port, other)),
+                    Node::Host(_) => None,
+                });
+                switches.collect()
+            })
+            .collect();
+        let mut tables: Vec<_> = neighbours.iter().map(|_| TableBuilder::default()).collect();
+        let (mut distance, mut queue) = (vec![], VecDeque::new());
+        let mut closer = Vec::new();
+        for &edge in &self.switches {
+            distances_to(edge, &neighbours, &mut distance, &mut queue);
+            for ((table, neighbours), &own) in tables.iter_mut().zip(&neighbours).zip(&distance) {
+                closer.clear();
+                let nearer =
+                    neighbours.iter().filter(|&&(_, other)| distance[other as usize] < own);
+                closer.extend(nearer.map(|&(port, _)| port));
+                closer.truncate(if single { 1 } else { usize::MAX });
+                table.push(&closer);
+            }
+        }
+        tables.into_iter().map(TableBuilder::finish).collect()
+    }
+}
+
+/// Links between each switch and the switch `edge`; the greatest number where there is no way.
+#[expect(clippy::cast_possible_truncation, reason = "switches are numbered in 32 bits")]
+fn distances_to(
+    edge: usize,
+    neighbours: &[Vec<(u16, u32)>],
+    distance: &mut Vec<u32>,
+    reached: &mut VecDeque<u32>,
+) {
+    distance.clear();
+    distance.resize(neighbours.len(), u32::MAX);
+    distance[edge] = 0;
+    reached.push_back(edge as u32);
+    while let Some(switch) = reached.pop_front() {
+        let next = distance[switch as usize] + 1;
+        for &(_, other) in &neighbours[switch as usize] {
+            let distance = &mut distance[other as usize];
+            if *distance == u32::MAX {
+                *distance = next;
+                reached.push_back(other);
+            }
+        }
+    }
+}
+
+/// The tables that failures and repairs lead to; only those that differ from the one before.
+fn changes(
+    scenario: &Scenario,
+    topology: &Topology,
+    ports: &Ports,
+    edges: &Edges,
+    first: &[Table],
+) -> Vec<(Time, u32, Table)> {
+    let mut states: Vec<_> = scenario
+        .link_events(topology)
+        .filter_map(|(event, cable)| Some((event.at, cable, event.state?)))
+        .collect();
+    states.sort_by_key(|&(at, ..)| at);
+    let mut down = vec![false; topology.cables.len()];
+    let single = scenario.routing.kind == RoutingKind::Single;
+    let (mut now, mut changes) = (first.to_vec(), Vec::new());
+    for simultaneous in states.chunk_by(|a, b| a.0 == b.0) {
+        for &(_, cable, state) in simultaneous {
+            down[cable] = state == LinkState::Down;
+        }
+        let at = Time::ZERO + simultaneous[0].0 + scenario.routing.convergence;
+        let next = edges.tables(topology, ports, &|cable| !down[cable], single);
+        for ((switch, now), next) in (0..).zip(&mut now).zip(next) {
+            if *now != next {
+                now.clone_from(&next);
+                changes.push((at, switch, next));
+            }
+        }
+    }
+    changes
+}
+
+/// The hops of each given path; the host's own port at the last switch needs none.
+#[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the ports")]
+fn pinned(scenario: &Scenario, topology: &Topology, ports: &Ports) -> Pinned {
+    let mut pinned = BTreeMap::new();
+    for path in &scenario.routing.paths {
+        let via: Vec<_> = path.via.iter().filter_map(|name| topology.node(name)).collect();
+        let hops: Arc<[_]> = via
+            .windows(2)
+            .filter_map(|pair| {
+                let Node::Switch(switch) = pair[0] else { return None };
+                let mut links = ports.switches[switch as usize].iter();
+                let port = links.position(|&link| topology.far_end(link) == pair[1])?;
+                Some((switch, port as u16))
+            })
+            .collect();
+        let to = scenario.network.hosts_called(&path.to, topology);
+        for from in scenario.network.hosts_called(&path.from, topology) {
+            pinned.extend(to.iter().map(|&to| ((from, to), hops.clone())));
+        }
+    }
+    pinned
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,203 @@
+use super::*;
+use crate::build::topology;
+use crate::scenario::Document;
+
+struct Net {
+    topology: Topology,
+    ports: Ports,
+    routing: Routing,
+}
+
+impl Net {
+    fn of(network: &str) -> Self {
+        let text = format!(
+            "title = \"a network\"\nrun = {{ duration = \"10ms\", schemes = [\"timely\"] }}\n{network}\n\
+             [[traffic]]\nfrom = \"h0\"\nto = \"h1\""
+        );
+        let document = Document::parse(text, "test.toml").unwrap_or_else(|e| panic!("{e}"));
+        let topology = topology(document.scenario());
+        let ports = topology.ports();
+        let routing = Routing::new(document.scenario(), &topology, &ports, 1);
+        Self { topology, ports, routing }
+    }
+
+    fn fat_tree(k: u32) -> Self {
+        Self::of(&format!(
+            "[network.fat-tree]\nk = {k}\n\
+             hosts = {{ name = \"h\", rate = \"10Gbps\", delay = \"1us\" }}\n\
+             link = {{ rate = \"10Gbps\", delay = \"1us\" }}"
+        ))
+    }
+
+    fn path(&self, from: u32, to: u32, connection: u32) -> Vec<(usize, usize)> {
+        self.routing.path(&self.topology, &self.ports, (from, to), connection)
+    }
+
+    /// The names of the switches on a path.
+    fn switches(&self, from: u32, to: u32, connection: u32) -> Vec<&str> {
+        let path = self.path(from, to, connection);
+        path[1..]
+            .iter()
+            .map(|&(cable, end)| self.topology.name(self.topology.cables[cable].ends[end]))
+            .collect()
+    }
+
+    fn hosts(&self) -> u32 {
+        u32::try_from(self.topology.hosts.len()).unwrap()
+    }
+}
+
+/// a - s0 - s1 - b, and a detour s0 - s2 - s1.
+const DETOUR: &str = r#"
+    [network.graph]
+    hosts = [{ name = "h", count = 2 }]
+    switches = [{ name = "s", count = 3 }]
+    links = [
+        { ends = ["h0", "s0"], rate = "10Gbps", delay = "1us" },
+        { ends = ["s0", "s2"], rate = "10Gbps", delay = "1us" },
+        { ends = ["s2", "s1"], rate = "10Gbps", delay = "1us" },
+        { ends = ["s0", "s1"], rate = "10Gbps", delay = "1us" },
+        { ends = ["s1", "h1"], rate = "10Gbps", delay = "1us" },
+    ]
+"#;
+
+#[test]
+fn routes_are_shortest_paths() {
+    let net = Net::of(DETOUR);
+    // Cables 0, 3 and 4, the last one away from s1, its first end.
+    assert_eq!(net.path(0, 1, 0), [(0, 0), (3, 0), (4, 0)]);
+    assert_eq!(net.path(1, 0, 0), [(4, 1), (3, 1), (0, 1)]);
+    // s0: ports to h0, s2, s1; s1: ports to s2, s0, h1; s2: ports to s0, s1.
+    let ports = |host| {
+        net.routing
+            .switches
+            .iter()
+            .map(|routes| routes.port_of(host, 0).unwrap())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!((ports(0), ports(1)), (vec![0, 1, 0], vec![2, 2, 1]));
+}
+
+#[test]
+fn a_given_path_is_taken_there_and_not_back() {
+    let net = Net::of(&format!(
+        "{DETOUR}\n[[routing.path]]\nfrom = \"h0\"\nto = \"h1\"\nvia = [\"s0\", \"s2\", \"s1\"]"
+    ));
+    assert_eq!(net.switches(0, 1, 0), ["s0", "s2", "s1"]);
+    assert_eq!(net.switches(1, 0, 0), ["s1", "s0"]);
+}
+
+#[test]
+fn routes_avoid_what_is_down_from_convergence_to_convergence() {
+    let event = |at: &str, state: &str| {
+        format!("[[event]]\nat = \"{at}\"\nlink = [\"s0\", \"s1\"]\nstate = \"{state}\"\n")
+    };
+    let events = event("1ms", "down") + &event("3ms", "up");
+    let mut net = Net::of(&format!("{DETOUR}\n[routing]\nconvergence = \"200us\"\n{events}"));
+    let changes = net.routing.changes.clone();
+    // s0 and s1 take the detour; s2, whose two links are up, learns nothing.
+    let whom: Vec<_> = changes.iter().map(|&(at, switch, _)| (at.as_ps(), switch)).collect();
+    let (down, up) = (1_200_000_000, 3_200_000_000);
+    assert_eq!(whom, [(down, 0), (down, 1), (up, 0), (up, 1)]);
+    for (_, switch, table) in &changes[..2] {
+        net.routing.switches[*switch as usize].replace(table.clone());
+    }
+    assert_eq!(net.switches(0, 1, 0), ["s0", "s2", "s1"]);
+    for (_, switch, table) in &changes[2..] {
+        net.routing.switches[*switch as usize].replace(table.clone());
+    }
+    assert_eq!(net.switches(0, 1, 0), ["s0", "s1"]);
+}
+
+#[test]
+fn no_way_leads_to_what_is_cut_off() {
+    let down = |a: &str, b: &str| {
+        format!("[[event]]\nat = \"1ms\"\nlink = [\"{a}\", \"{b}\"]\nstate = \"down\"\n")
+    };
+    let mut net = Net::of(&format!("{DETOUR}\n{}{}", down("s0", "s1"), down("s2", "s0")));
+    for (_, switch, table) in net.routing.changes.clone() {
+        net.routing.switches[switch as usize].replace(table);
+    }
+    let routes = &net.routing.switches;
+    assert_eq!((routes[0].port_of(1, 0), routes[1].port_of(0, 0)), (None, None));
+    assert_eq!((routes[0].port_of(0, 0), routes[2].port_of(1, 0)), (Some(0), Some(1)));
+}
+
+#[test]
+fn every_pair_of_a_fat_tree_is_as_far_apart_as_its_pods_say() {
+    for k in [4, 6, 8] {
+        let net = Net::fat_tree(k);
+        let (per_edge, per_pod) = (k / 2, k * k / 4);
+        for (from, to) in (0..net.hosts()).flat_map(|a| (0..net.hosts()).map(move |b| (a, b))) {
+            if from == to {
+                continue;
+            }
+            let links = match () {
+                () if from / per_edge == to / per_edge => 2,
+                () if from / per_pod == to / per_pod => 4,
+                () => 6,
+            };
+            for connection in 0..3 {
+                let path = net.path(from, to, connection);
+                assert_eq!(path.len(), links, "k = {k}, {from} to {to}");
+                let (cable, end) = path[links - 1];
+                assert_eq!(net.topology.far_end((cable, end)), Node::Host(to));
+            }
+        }
+    }
+}
+
+/// Connections from each host to the one half the network away; how far the numbers of connections on
+/// the uplinks of the aggregation switches, counted pod by pod, are from equal: chi-square.
+fn chi_square_of_core_uplinks(net: &Net, connections: u32) -> f64 {
+    let mut counts = BTreeMap::new();
+    let hosts = net.hosts();
+    for from in 0..hosts {
+        for connection in 0..connections {
+            let path = net.path(from, (from + hosts / 2) % hosts, connection);
+            // From the host, from its edge switch, from the aggregation switch: up to the core.
+            *counts.entry(path[2]).or_insert(0_u32) += 1;
+        }
+    }
+    // As many uplinks in this stage as there are hosts.
+    let expected = f64::from(connections);
+    let unused = f64::from(hosts) - counts.len() as f64;
+    let used = counts.values().map(|&count| (f64::from(count) - expected).powi(2) / expected);
+    used.sum::<f64>() + unused * expected
+}
+
+/// 8 pods with 16 uplinks each: 8 x 15 = 120 degrees of freedom. Chi-square exceeds 173.6 once in a
+/// thousand times.
+const CHI_SQUARE_120: f64 = 173.6;
+
+#[test]
+fn connections_spread_evenly_over_the_core() {
+    let chi_square = chi_square_of_core_uplinks(&Net::fat_tree(8), 125);
+    assert!(chi_square < CHI_SQUARE_120, "{chi_square}");
+    // Evener than chance would be as wrong: below 77.8 it is once in a thousand times.
+    assert!(chi_square > 77.8, "{chi_square}");
+}
+
+#[test]
+fn switches_with_one_seed_would_polarise() {
+    let mut net = Net::fat_tree(8);
+    net.routing.switches.iter_mut().for_each(|routes| routes.reseed(7));
+    // An aggregation switch draws what the edge switch drew: a quarter of the uplinks has all, four
+    // times its share. Chi-square is 32 x 375^2 / 125 + 96 x 125 = 48,000, and what is due to chance.
+    let chi_square = chi_square_of_core_uplinks(&net, 125);
+    assert!((47_000.0..49_500.0).contains(&chi_square), "{chi_square}");
+}
+
+#[test]
+fn tables_of_a_large_fat_tree_are_small() {
+    let net = Net::fat_tree(16);
+    for (routes, &layer) in net.routing.switches.iter().zip(&net.topology.layers) {
+        // 128 edges: all up; or those of the pod, all up; or a port for each pod. And none to itself.
+        let sets = match layer.as_str() {
+            "edge" => 2,
+            "aggregation" => 8 + 1,
+            _ => 16,
+        };
+        assert_eq!(routes.sizes(), (128, sets), "{layer:?}");
+    }
+}
