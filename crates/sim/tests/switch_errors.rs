@@ -63,7 +63,8 @@ fn classes_have_names_of_their_own() {
 #[test]
 fn there_are_eight_classes_at_most() {
     let more = |count: usize, rest: &str| {
-        let classes: String = (0..count).map(|i| format!("[[class]]\nname = \"c{i}\"\n")).collect();
+        let classes: Vec<_> = (0..count).map(|i| format!("[[class]]\nname = \"c{i}\"\n")).collect();
+        let classes = classes.concat();
         Document::parse(format!("{GOOD}{classes}{rest}"), "f").map_err(|error| error.to_string())
     };
     assert!(more(5, "").is_ok(), "seven and that of ACKs");

@@ -241,8 +241,8 @@ mod tests {
         BufferConfig { total: 12_000, classes: classes.into(), port_limit: None, pfc }
     }
 
-    fn pfc(xoff: u64, xon_offset: u64) -> Option<PfcConfig> {
-        Some(PfcConfig { alpha: Fraction::ONE, xoff: Some(xoff), xon_offset })
+    fn pfc(xoff: u64, xon_offset: u64) -> PfcConfig {
+        PfcConfig { alpha: Fraction::ONE, xoff: Some(xoff), xon_offset }
     }
 
     /// 1,000 bytes of `class` that come in at `ingress` and find `queue` at an egress port whose other
@@ -287,7 +287,7 @@ mod tests {
 
     #[test]
     fn pause_at_the_threshold_headroom_after_it_resume_below() {
-        let mut buffer = SharedBuffer::new(config(pfc(3_000, 1_000)), &[2_000; 2]);
+        let mut buffer = SharedBuffer::new(config(Some(pfc(3_000, 1_000))), &[2_000; 2]);
         for _ in 0..3 {
             assert_eq!(buffer.admit(arrival(0, 0, 0)), STORED);
         }
@@ -302,14 +302,14 @@ mod tests {
 
     #[test]
     fn empty_port_always_resumes() {
-        let mut buffer = SharedBuffer::new(config(pfc(500, 1_000)), &[2_000; 1]);
+        let mut buffer = SharedBuffer::new(config(Some(pfc(500, 1_000))), &[2_000; 1]);
         assert_eq!(buffer.admit(arrival(0, 0, 0)), Admission::StoredPause);
         assert!(buffer.release(0, 0, 1_000));
     }
 
     #[test]
     fn class_without_protection_drops_beside_pfc() {
-        let mut limits = config(pfc(500, 0));
+        let mut limits = config(Some(pfc(500, 0)));
         limits.classes[1].queue_limit = Some(2_000);
         let mut buffer = SharedBuffer::new(limits, &[2_000; 1]);
         assert_eq!(buffer.admit(arrival(0, 1, 1_000)), STORED);
@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn each_protected_class_of_a_port_pauses_alone_and_has_its_own_headroom() {
-        let mut limits = config(pfc(1_000, 0));
+        let mut limits = config(Some(pfc(1_000, 0)));
         limits.classes[1].protected = true;
         let mut buffer = SharedBuffer::new(limits, &[1_000; 2]);
         // Two ports by two classes keep 4,000 of the 12,000 bytes.
