@@ -18,12 +18,14 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "Table",
+    "Workload",
     "__version__",
     "algorithms",
     "build_profile",
     "import_files",
     "run",
     "schema",
+    "workloads",
 ]
 
 __version__: Final[str]
@@ -87,6 +89,14 @@ class Scenario:
     @property
     def warmup_s(self) -> float:
         """The part of it at the beginning that is not measured, in seconds."""
+
+    @property
+    def cooldown_s(self) -> float:
+        """The part of it at the end that is not measured, in seconds."""
+
+    @property
+    def inputs(self) -> dict[str, str]:
+        """The texts of the files that it names, by their names without folder."""
 
     @property
     def published(self) -> dict[str, dict[str, float | str]]:
@@ -282,3 +292,37 @@ class Parameter:
     @property
     def range(self) -> str:
         """What is accepted."""
+
+@final
+class Workload:
+    """A measured distribution of flow sizes that ships."""
+
+    @property
+    def name(self) -> str:
+        """What scenarios call it: `sizes = "web-search"`."""
+
+    @property
+    def what(self) -> str:
+        """What was measured."""
+
+    @property
+    def source(self) -> str:
+        """Repository, commit and path of the file with these points."""
+
+    @property
+    def note(self) -> str:
+        """What else is to be known; empty where nothing is."""
+
+    @property
+    def mean_bytes(self) -> float:
+        """The mean, with the interpolation of its source."""
+
+    @property
+    def points(self) -> list[tuple[float, float]]:
+        """Sizes in bytes and the probability that a flow is not larger."""
+
+    def quantile(self, probability: float) -> float:
+        """The size in bytes that a flow does not exceed with this probability."""
+
+def workloads() -> list[Workload]:
+    """The distributions of flow sizes that ship."""

@@ -8,13 +8,7 @@ from incast.stored import StoredScenario
 
 def window_us(scenario: Scenario | StoredScenario) -> tuple[float, float]:
     """When measuring begins and ends: after the warm-up, before the cool-down."""
-    return scenario.warmup_s * 1e6, (scenario.duration_s - cooldown_s(scenario)) * 1e6
-
-
-def cooldown_s(scenario: Scenario | StoredScenario) -> float:
-    """The part of a run at its end that is not measured."""
-    # A core whose scenarios have no cool-down does not say that they have none.
-    return float(getattr(scenario, "cooldown_s", 0.0))
+    return scenario.warmup_s * 1e6, (scenario.duration_s - scenario.cooldown_s) * 1e6
 
 
 def posted_while_measured(rows: pl.DataFrame, scenario: Scenario | StoredScenario) -> pl.DataFrame:

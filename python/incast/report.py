@@ -12,7 +12,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from incast._core import Algorithm, Scenario
+from incast._core import Algorithm, Scenario, Workload
 from incast.comparison import Ratio
 from incast.result import Result
 from incast.results import Results
@@ -236,6 +236,33 @@ def print_algorithms(out: Console, algorithms: Iterable[Algorithm]) -> None:
         cells = (algorithm.kind, algorithm.signal, algorithm.needs, algorithm.source)
         grid.add_row(algorithm.name, *cells)
     out.print(grid)
+
+
+def print_workloads(out: Console, workloads: Iterable[Workload]) -> None:
+    """One line for each distribution of flow sizes."""
+    grid = _grid(out, wrap=True)
+    for heading in ("sizes", "what was measured"):
+        grid.add_column(heading)
+    for heading in ("mean", "median", "p99"):
+        grid.add_column(heading, justify="right", no_wrap=True)
+    for table in workloads:
+        sizes = (table.mean_bytes, table.quantile(0.5), table.quantile(0.99))
+        grid.add_row(table.name, table.what, *map(_bytes, sizes))
+    out.print(grid)
+
+
+def workload_to_dict(workload: Workload) -> dict[str, Any]:
+    """A distribution of flow sizes, ready for JSON."""
+    fields = ("name", "what", "source", "note", "mean_bytes", "points")
+    return {field: getattr(workload, field) for field in fields}
+
+
+def _bytes(size: float) -> str:
+    """A size with three digits; 1 KB is 1,000 B."""
+    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("KB", 1e3)):
+        if size >= factor:
+            return f"{size / factor:.3g} {unit}"
+    return f"{size:.3g} B"
 
 
 def print_algorithm(out: Console, algorithm: Algorithm) -> None:

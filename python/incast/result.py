@@ -11,7 +11,6 @@ import polars as pl
 
 from incast import _core, comparison, store, stored
 from incast._core import Scenario
-from incast.measures import cooldown_s
 from incast.results import Results
 from incast.stored import StoredScenario
 from incast.tables import Run, TableInfo, concatenate, describe
@@ -122,7 +121,7 @@ class Result:
             "seed": self.seed,
             "duration_s": self.scenario.duration_s,
             "warmup_s": self.scenario.warmup_s,
-            "cooldown_s": cooldown_s(self.scenario),
+            "cooldown_s": self.scenario.cooldown_s,
             "complete": self.complete,
             "schemes": list(self.schemes),
             "warnings": self.warnings,

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # Its presence says that a directory is ours, so that nothing else is ever replaced.
 _RUN = "run.json"
+# Files that the scenario names; the core looks for them there, too.
+_INPUTS = "inputs"
 
 
 class OutputError(IncastError):
@@ -83,6 +85,11 @@ def _fill(staging: Path, result: "Result", *, figures: bool) -> tuple[list[str],
     from incast import plots  # noqa: PLC0415
 
     (staging / "scenario.toml").write_text(result.scenario.toml(), encoding="utf-8")
+    inputs = result.scenario.inputs
+    if inputs:
+        (staging / _INPUTS).mkdir()
+    for name, text in inputs.items():
+        (staging / _INPUTS / name).write_text(text, encoding="utf-8")
     descriptions = result.describe_tables()
     tables = []
     for name, description in descriptions.items():
@@ -97,7 +104,7 @@ def _fill(staging: Path, result: "Result", *, figures: bool) -> tuple[list[str],
     summary = {
         **result.to_dict(),
         "tables": descriptions,
-        "files": sorted(["scenario.toml", _RUN, *pictures, *tables]),
+        "files": sorted(["scenario.toml", _RUN, *([_INPUTS] if inputs else []), *pictures, *tables]),
     }
     text = json.dumps(summary, indent=2, allow_nan=False)
     (staging / _RUN).write_text(text + "\n", encoding="utf-8")

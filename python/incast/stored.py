@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ class StoredScenario:
     published: Mapping[str, Mapping[str, float | str]]
     text: str
     recorded_warnings: Sequence[str] = ()
+    inputs: Mapping[str, str] = field(default_factory=dict)
 
     def toml(self) -> str:
         """The exact scenario; `Scenario.parse` makes one to run again of it."""
@@ -137,6 +138,9 @@ def _stored(path: Path, said: Mapping[str, Any], text: str) -> Stored:
         published={row["scheme"]: dict(row["published"]) for row in said["runs"]},
         text=text,
         recorded_warnings=tuple(map(str, said["warnings"])),
+        inputs={
+            file.name: file.read_text(encoding="utf-8") for file in sorted(path.glob("inputs/*"))
+        },
     )
     return Stored(
         scenario,

@@ -7,6 +7,7 @@ mod errors;
 mod foreign;
 mod run;
 mod scenario;
+mod workloads;
 
 use pyo3::prelude::*;
 
@@ -22,6 +23,8 @@ mod _core {
     use super::run::{Column, Run, Table, run};
     #[pymodule_export]
     use super::scenario::{Scenario, schema};
+    #[pymodule_export]
+    use super::workloads::{Workload, workloads};
 
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 

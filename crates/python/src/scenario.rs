@@ -71,6 +71,17 @@ impl Scenario {
     }
 
     #[getter]
+    fn cooldown_s(&self) -> f64 {
+        self.document.scenario().run.cooldown.as_secs_f64()
+    }
+
+    /// Files that the scenario names, by their names without folder.
+    #[getter]
+    fn inputs(&self) -> BTreeMap<&str, &str> {
+        self.document.files().collect()
+    }
+
+    #[getter]
     fn published<'py>(&self, py: Python<'py>) -> PyResult<BTreeMap<String, Bound<'py, PyDict>>> {
         let published = &self.document.scenario().published;
         published.iter().map(|(scheme, values)| Ok((scheme.clone(), dict(py, values)?))).collect()

@@ -325,6 +325,7 @@ impl<'a> FlowResult<'a> {
 /// What one switch port has seen.
 pub(crate) struct QueueResult {
     pub(crate) name: String,
+    pub(crate) layer: String,
     pub(crate) mean: f64,
     pub(crate) p95: f64,
     pub(crate) p99: f64,
@@ -336,15 +337,18 @@ pub(crate) struct QueueResult {
 
 fn queues(built: &mut Built) -> Vec<QueueResult> {
     let names = tables::port_names(&built.topology);
+    let layers = tables::port_layers(&built.topology);
     let now = built.net.now;
     let ports = built.net.switches.iter_mut().flat_map(|switch| &mut switch.ports);
     names
         .into_iter()
+        .zip(layers)
         .zip(ports)
-        .map(|(name, port)| {
+        .map(|((name, layer), port)| {
             let lengths = port.occupancy.finish(now);
             QueueResult {
                 name,
+                layer,
                 mean: lengths.mean().unwrap_or(f64::NAN),
                 p95: lengths.quantile(0.95).unwrap_or(f64::NAN),
                 p99: lengths.quantile(0.99).unwrap_or(f64::NAN),

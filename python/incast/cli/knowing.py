@@ -31,6 +31,17 @@ def algorithms(
         report.print_algorithm(report.console(), chosen[0])
 
 
+def workloads(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List the distributions of flow sizes that ship."""
+    tables = _core.workloads()
+    if as_json:
+        print(json.dumps([report.workload_to_dict(table) for table in tables]))
+    else:
+        report.print_workloads(report.console(), tables)
+
+
 @scenario_app.command("list")
 def list_scenarios() -> None:
     """List the scenarios that ship with the package."""

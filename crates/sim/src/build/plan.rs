@@ -180,12 +180,19 @@ pub(super) fn plan(scenario: &Scenario, topology: &Topology, seed: u64) -> Plan 
             destinations: hosts(traffic.destinations()),
         };
         let offered = match traffic.kind() {
-            Kind::Lasting => lasting::plan(&context, &mut plan, &mut starts),
-            Kind::Poisson(poisson) => arriving::poisson(&context, &mut plan, poisson),
-            Kind::Incast(incast) => arriving::incast(&context, &mut plan, incast),
+            Kind::Poisson(poisson) => Some(arriving::poisson(&context, &mut plan, poisson)),
+            Kind::Incast(incast) => Some(arriving::incast(&context, &mut plan, incast)),
             Kind::Requests(requests) => asking::requests(&context, &mut plan, requests),
-            Kind::Collective(collective) => asking::collective(&context, &mut plan, collective),
-            Kind::Flows(list) => listed::plan(&context, &mut plan, list),
+            kind => {
+                match kind {
+                    Kind::Collective(collective) => {
+                        asking::collective(&context, &mut plan, collective);
+                    }
+                    Kind::Flows(list) => listed::plan(&context, &mut plan, list),
+                    _ => lasting::plan(&context, &mut plan, &mut starts),
+                }
+                None
+            }
         };
         plan.traffic.push(PlannedTraffic {
             name: name(scenario, number as usize),

@@ -40,7 +40,7 @@ pub(super) struct Carried {
     pub(super) posted_bytes: u64,
     pub(super) completed: u64,
     /// Payload of messages that arrived while it was measured, whenever they were posted.
-    pub(super) carried_bytes: u64,
+    pub(super) arrived_bytes: u64,
 }
 
 /// All messages, in the order of flows, and what became of each traffic's in the measured `window`.
@@ -74,7 +74,7 @@ pub(super) fn messages(built: &Built, window: (Time, Time)) -> (Vec<Message>, Ve
             let Some(delivery) = delivery else { continue };
             carried.completed += u64::from(counts);
             if delivery.at >= window.0 && delivery.at < window.1 {
-                carried.carried_bytes += bytes.get();
+                carried.arrived_bytes += bytes.get();
             }
             let waited =
                 |begun: &[&Begun]| begun.get(message as usize).map_or(Span::ZERO, |b| b.waited);

@@ -37,6 +37,18 @@ pub(super) fn port_names(topology: &Topology) -> Vec<String> {
     names
 }
 
+/// Between which layers each of them leads.
+pub(super) fn port_layers(topology: &Topology) -> Vec<String> {
+    let mut layers = Vec::new();
+    for (switch, ports) in (0..).zip(&topology.ports().switches) {
+        for &(cable, end) in ports {
+            let far = topology.cables[cable].ends[1 - end];
+            layers.push(layer(topology, Node::Switch(switch), far));
+        }
+    }
+    layers
+}
+
 pub(super) fn us(time: Time) -> f64 {
     time.since(Time::ZERO).as_us_f64()
 }
@@ -131,6 +143,7 @@ fn queue_table(queues: &[QueueResult]) -> Table {
         .column(("port", "", "switch, and the node that the port leads to"), queues, |q| {
             q.name.clone()
         })
+        .column(("layer", "", "layers of the switch and of that node"), queues, |q| q.layer.clone())
         .column(("mean_kb", "KB", "mean backlog over measured time, 1 KB = 1000 B"), queues, |q| {
             q.mean / 1e3
         })
@@ -154,8 +167,18 @@ fn queue_table(queues: &[QueueResult]) -> Table {
     )
 }
 
+/// Between which layers a link leads.
+pub(super) fn layer(topology: &Topology, from: Node, to: Node) -> String {
+    let [from, to] = [from, to].map(|node| match node {
+        Node::Host(_) => "host",
+        Node::Switch(switch) => topology.layers[switch as usize].as_str(),
+    });
+    format!("{from}->{to}")
+}
+
 struct LinkRow<'a> {
     name: String,
+    layer: String,
     rate_bps: f64,
     transmitter: &'a Transmitter,
 }
@@ -168,6 +191,7 @@ fn link_table(built: &Built, measured: Span) -> Table {
         let (cable, to) = (&topology.cables[cable], topology.cables[cable].ends[1 - end]);
         LinkRow {
             name: format!("{}->{}", topology.name(from), topology.name(to)),
+            layer: layer(topology, from, to),
             rate_bps: cable.rate.as_bps() as f64,
             transmitter,
         }
@@ -182,6 +206,11 @@ fn link_table(built: &Built, measured: Span) -> Table {
     }
     Table::new("links", "one direction of one cable, measured after the warm-up")
         .column(("link", "", "sending and receiving node"), &rows, |r| r.name.clone())
+        .column(
+            ("layer", "", "what is at its ends, such as host->edge or core->aggregation"),
+            &rows,
+            |r| r.layer.clone(),
+        )
         .column(("rate_gbps", "Gb/s", "its rate"), &rows, |r| r.rate_bps / 1e9)
         .column(("utilisation", "", "share of the time that packets were being sent"), &rows, |r| {
             r.transmitter.counters.bytes as f64 * 8.0 / (r.rate_bps * measured.as_secs_f64())

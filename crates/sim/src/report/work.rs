@@ -66,7 +66,9 @@ fn requests(built: &Built, messages: &[Message]) -> Vec<Request> {
     }
     // Incasts have no application: their flows are known in advance.
     let mut completed = vec![None; built.plan.flows.len()];
-    messages.iter().for_each(|message| completed[message.flow as usize] = Some(message.completed));
+    for message in messages {
+        completed[message.flow as usize] = Some(message.completed);
+    }
     for (number, gathering) in (0..).zip(&built.plan.gatherings) {
         let flows = &completed[gathering.flows.start as usize..gathering.flows.end as usize];
         if let Some(ends) = flows.iter().copied().collect::<Option<Vec<_>>>()
@@ -294,7 +296,7 @@ fn load_table(built: &Built, carried: &[Carried], measured: Span) -> Table {
     .column(
         ("carried_gbps", "Gb/s", "payload of messages that were delivered in that time"),
         &rows,
-        |(_, c)| gbps(c.carried_bytes),
+        |(_, c)| gbps(c.arrived_bytes),
     )
     .column(("posted", "", "messages posted"), &rows, |(_, c)| c.posted)
     .column(("completed", "", "of these delivered by the end of the run"), &rows, |(_, c)| {

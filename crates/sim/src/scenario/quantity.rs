@@ -106,8 +106,8 @@ pub(super) fn sizes<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<Bytes>, D
     struct Size(#[serde(deserialize_with = "size")] Bytes);
     let sizes: Vec<Size> = serde::Deserialize::deserialize(input)?;
     let sizes: Vec<_> = sizes.into_iter().map(|Size(size)| size).collect();
-    if let Some(pair) = sizes.windows(2).find(|pair| pair[0] >= pair[1]) {
-        let message = format!("{} comes before {}; expected ascending sizes", pair[0], pair[1]);
+    if let Some([low, high]) = sizes.array_windows().find(|[low, high]| low >= high) {
+        let message = format!("{low} comes before {high}; expected ascending sizes");
         return Err(D::Error::custom(message));
     }
     Ok(sizes)

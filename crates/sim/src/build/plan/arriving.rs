@@ -8,7 +8,7 @@ use crate::random::{below, distinct, exponential, generator, mean_gap, unit};
 use crate::scenario::{Destinations, Incast, LoadOf, Poisson};
 
 /// Flows of a Poisson process at each source; returns the offered load in bits per second.
-pub(super) fn poisson(context: &Context<'_>, plan: &mut Plan, poisson: &Poisson) -> Option<f64> {
+pub(super) fn poisson(context: &Context<'_>, plan: &mut Plan, poisson: &Poisson) -> f64 {
     let sizes = poisson.sizes.known();
     let peers = Peers::new(context, poisson);
     let senders: Vec<_> =
@@ -41,7 +41,7 @@ pub(super) fn poisson(context: &Context<'_>, plan: &mut Plan, poisson: &Poisson)
             single(plan, context.flow(source, destination, at, Some(bytes)), bytes);
         }
     }
-    Some(offered)
+    offered
 }
 
 /// A flow of one message.
@@ -178,7 +178,7 @@ fn permutation(context: &Context<'_>) -> Vec<(u32, u32)> {
 }
 
 /// Bursts of many senders into one receiver; returns the offered load in bits per second.
-pub(super) fn incast(context: &Context<'_>, plan: &mut Plan, incast: &Incast) -> Option<f64> {
+pub(super) fn incast(context: &Context<'_>, plan: &mut Plan, incast: &Incast) -> f64 {
     let all_bps: f64 = context.destinations.iter().map(|&host| context.line_bps(host)).sum();
     let offered = incast.load * all_bps;
     let mut random = generator(context.seed, context.stream(), 0);
@@ -188,7 +188,7 @@ pub(super) fn incast(context: &Context<'_>, plan: &mut Plan, incast: &Incast) ->
     loop {
         at += exponential(&mut random, gap);
         if at >= context.stop() {
-            return Some(offered);
+            return offered;
         }
         let receiver = one_of(&context.destinations, &mut random);
         let others: Vec<_> =

@@ -96,7 +96,7 @@ pub(super) fn collective(
     context: &Context<'_>,
     plan: &mut Plan,
     collective: &Collective,
-) -> Option<f64> {
+) {
     let hosts = &context.sources;
     let next = |place: usize| hosts[(place + 1) % hosts.len()];
     let applications: Vec<_> =
@@ -117,7 +117,6 @@ pub(super) fn collective(
             start,
         }));
     }
-    None
 }
 
 impl PlannedMember {

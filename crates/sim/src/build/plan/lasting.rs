@@ -8,7 +8,7 @@ use super::{Context, Plan, Planned};
 use crate::scenario::Traffic;
 
 /// In the order of sources and destinations.
-pub(super) fn plan(context: &Context<'_>, plan: &mut Plan, random: &mut Pcg64Mcg) -> Option<f64> {
+pub(super) fn plan(context: &Context<'_>, plan: &mut Plan, random: &mut Pcg64Mcg) {
     let traffic = context.traffic;
     for &source in &context.sources {
         let others = || context.destinations.iter().copied().filter(|&host| host != source);
@@ -30,7 +30,6 @@ pub(super) fn plan(context: &Context<'_>, plan: &mut Plan, random: &mut Pcg64Mcg
             }
         }
     }
-    None
 }
 
 /// So many of `hosts`, drawn without putting back.

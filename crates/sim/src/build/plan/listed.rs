@@ -9,7 +9,7 @@ use crate::network::application::{Outcome, Trigger};
 use crate::scenario::{After, AfterEvent, FlowList};
 
 /// In the order of the list.
-pub(super) fn plan(context: &Context<'_>, plan: &mut Plan, list: &FlowList) -> Option<f64> {
+pub(super) fn plan(context: &Context<'_>, plan: &mut Plan, list: &FlowList) {
     let hosts: BTreeMap<_, _> =
         context.topology.hosts.iter().zip(0..).map(|(name, host)| (name.as_str(), host)).collect();
     let host = |name: &str| {
@@ -45,7 +45,6 @@ pub(super) fn plan(context: &Context<'_>, plan: &mut Plan, list: &FlowList) -> O
     }
     plan.applications
         .extend(chains.into_values().map(|(_, chain)| PlannedApplication::Chain(chain)));
-    None
 }
 
 /// Adds a flow that waits to the chain of its host.

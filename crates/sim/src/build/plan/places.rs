@@ -80,7 +80,9 @@ impl<'a> Places<'a> {
 fn distances(topology: &Topology, ports: &Ports, to: &[u32]) -> Vec<u32> {
     let mut distance = vec![u32::MAX; topology.switches.len()];
     let mut reached: VecDeque<_> = to.iter().copied().collect();
-    to.iter().for_each(|&switch| distance[switch as usize] = 0);
+    for &switch in to {
+        distance[switch as usize] = 0;
+    }
     while let Some(switch) = reached.pop_front() {
         for &(cable, end) in &ports.switches[switch as usize] {
             if let Node::Switch(other) = topology.cables[cable].ends[1 - end]

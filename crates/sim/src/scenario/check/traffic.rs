@@ -98,7 +98,7 @@ impl Checked<'_> {
     }
 
     /// A number that must lie in a range.
-    fn in_range<T: PartialOrd + Display>(
+    fn in_range<T: PartialOrd + Display + Copy>(
         &self,
         (kind, field): (&str, &str),
         value: T,
