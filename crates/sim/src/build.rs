@@ -32,7 +32,6 @@ pub(crate) use cables::topology;
 use connect::connect;
 use events::{Events, pin};
 pub(crate) use hosts::Named;
-
 use plan::plan;
 pub(crate) use plan::{Flow, Plan};
 use switches::{buffer_config, egress, watchdog};
