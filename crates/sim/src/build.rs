@@ -5,6 +5,7 @@ mod connect;
 mod events;
 mod hosts;
 mod plan;
+mod switches;
 mod ways;
 
 use incast_cc::line_rate::LineRate;
@@ -14,23 +15,18 @@ use incast_transport::{Config, Endpoint, Purpose, REQUEST_BYTES};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use crate::network::aqm::{self, Aqm};
-use crate::network::buffer::{BufferConfig, ClassLimits, PfcConfig, SharedBuffer};
+use crate::network::buffer::SharedBuffer;
 use crate::network::calendar::Calendar;
 use crate::network::frame::PFC_FRAME_BYTES;
 use crate::network::host::{Host, WireFormat};
 use crate::network::link::Link;
-use crate::network::port::{Port, Transmitter};
-use crate::network::scheduler::Scheduler;
+use crate::network::port::Transmitter;
 use crate::network::switch::Switch;
 use crate::network::trace::{Trace, TraceConfig};
-use crate::network::watchdog::Watchdog;
 use crate::network::{Component, ComponentKind, Network as Net};
 use crate::report::Cut;
 use crate::routing::Routing;
-use crate::scenario::{
-    ResolvedClass, RoutingKind, Scenario, Scheme, TransportKind, WatchdogAction,
-};
+use crate::scenario::{RoutingKind, Scenario, Scheme, TransportKind};
 use crate::topology::{Cable, Node, Ports, Topology};
 pub(crate) use cables::topology;
 use connect::connect;
@@ -38,6 +34,7 @@ use events::{Events, pin};
 pub(crate) use hosts::Named;
 use plan::plan;
 pub(crate) use plan::{Flow, Plan};
+use switches::{buffer_config, egress, watchdog};
 use ways::Ways;
 
 /// What of one class can still arrive when a port has said stop: the pause waits for a packet that is
@@ -192,16 +189,9 @@ fn assemble(
         for (port, cable) in cables.iter().enumerate() {
             let component = numbers.add(SwitchPort, switch, 0, port);
             let transmitter = Transmitter::new(outgoing(cable) as u32, component, start);
-            let mut egress =
-                Port::new(transmitter, classes.len(), scheduler(scenario, &classes), start);
             let rate = topology.cables[cable.0].rate;
-            for (number, class) in (0..).zip(&classes) {
-                if let Some(settings) = &class.aqm {
-                    let seed = aqm::seed(seed, switch as u32, port as u16, number);
-                    egress.manage(number, Aqm::new(Some(settings), rate, seed));
-                }
-            }
-            out.push(egress);
+            let place = (switch as u32, port as u16);
+            out.push(egress(scenario, &classes, (transmitter, rate, start), seed, place));
         }
         for (port, cable) in cables.iter().enumerate() {
             arrivals[incoming(cable)] = numbers.add(SwitchArrival, switch, incoming(cable), port);
@@ -247,33 +237,6 @@ fn assemble(
 /// Whether packets of one connection may take several paths.
 fn routing_is_loose(scenario: &Scenario) -> bool {
     scenario.routing.kind == RoutingKind::Spray || !scenario.events.is_empty()
-}
-
-fn buffer_config(scenario: &Scenario, classes: &[ResolvedClass]) -> BufferConfig {
-    let switch = &scenario.switch;
-    let pfc = switch.pfc.enabled.then(|| PfcConfig {
-        alpha: switch.pfc.alpha,
-        xoff: switch.pfc.xoff.map(Bytes::get),
-        xon_offset: switch.pfc.xon_offset.get(),
-    });
-    let limits = classes.iter().map(|class| ClassLimits {
-        protected: class.protected,
-        alpha: class.alpha,
-        queue_limit: class.queue_limit.map(Bytes::get),
-    });
-    let port_limit = switch.port_limit.map(Bytes::get);
-    BufferConfig { total: switch.buffer.get(), classes: limits.collect(), port_limit, pfc }
-}
-
-fn watchdog(scenario: &Scenario) -> Option<Watchdog> {
-    let pfc = &scenario.switch.pfc;
-    let drops = pfc.watchdog.action == WatchdogAction::Drop;
-    pfc.enabled.then(|| Watchdog::new(pfc.watchdog.after, drops))
-}
-
-fn scheduler(scenario: &Scenario, classes: &[ResolvedClass]) -> Scheduler {
-    let weights: Vec<_> = classes.iter().map(|class| class.weight).collect();
-    Scheduler::new(&weights, scenario.transport.mtu.max(scenario.transport.ack).get())
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds packets to 9,216 bytes")]

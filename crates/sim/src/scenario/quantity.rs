@@ -106,7 +106,9 @@ pub(super) fn sizes<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<Bytes>, D
     struct Size(#[serde(deserialize_with = "size")] Bytes);
     let sizes: Vec<Size> = serde::Deserialize::deserialize(input)?;
     let sizes: Vec<_> = sizes.into_iter().map(|Size(size)| size).collect();
-    if let Some([low, high]) = sizes.array_windows().find(|[low, high]| low >= high) {
+    if let Some((low, high)) =
+        sizes.iter().zip(sizes.iter().skip(1)).find(|(low, high)| low >= high)
+    {
         let message = format!("{low} comes before {high}; expected ascending sizes");
         return Err(D::Error::custom(message));
     }

@@ -92,11 +92,7 @@ pub(super) fn requests(context: &Context<'_>, plan: &mut Plan, requests: &Reques
 }
 
 /// A ring around the hosts, in the order of their numbers.
-pub(super) fn collective(
-    context: &Context<'_>,
-    plan: &mut Plan,
-    collective: &Collective,
-) {
+pub(super) fn collective(context: &Context<'_>, plan: &mut Plan, collective: &Collective) {
     let hosts = &context.sources;
     let next = |place: usize| hosts[(place + 1) % hosts.len()];
     let applications: Vec<_> =
