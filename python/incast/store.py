@@ -104,7 +104,9 @@ def _fill(staging: Path, result: "Result", *, figures: bool) -> tuple[list[str],
     summary = {
         **result.to_dict(),
         "tables": descriptions,
-        "files": sorted(["scenario.toml", _RUN, *([_INPUTS] if inputs else []), *pictures, *tables]),
+        "files": sorted(
+            ["scenario.toml", _RUN, *([_INPUTS] if inputs else []), *pictures, *tables]
+        ),
     }
     text = json.dumps(summary, indent=2, allow_nan=False)
     (staging / _RUN).write_text(text + "\n", encoding="utf-8")

@@ -8,6 +8,8 @@ mod plan;
 mod switches;
 mod ways;
 
+use std::collections::BTreeSet;
+
 use incast_cc::line_rate::LineRate;
 use incast_cc::param::Need;
 use incast_cc::{Algorithm, AnyControl, Bytes, Rate, Span, Time};
@@ -80,6 +82,7 @@ pub(crate) fn build(scenario: &Scenario, scheme: Scheme, seed: u64, traces: Trac
     connect(&mut net, &mut plan, scenario, scheme, &ways);
     pin(&mut net, &routing);
     choose_series(scenario, &mut net, &plan);
+    choose_traces(scenario, &mut net, &topology);
     net.start(Time::ZERO + scenario.run.warmup);
     let cut = cut(scenario, scheme);
     let size_bins = scenario.measure.size_bins.clone();
@@ -94,6 +97,26 @@ fn choose_series(scenario: &Scenario, net: &mut Net, plan: &Plan) {
     let ports = net.switches.iter().map(|switch| switch.ports.len()).sum();
     net.flow_series = lasting > 0 && scenario.measure.series.unwrap_or(few(lasting));
     net.queue_series = scenario.measure.series.unwrap_or(few(ports));
+}
+
+/// Leaves out the traces of nodes that are not asked for.
+fn choose_traces(scenario: &Scenario, net: &mut Net, topology: &Topology) {
+    let Some(names) = &scenario.measure.trace else { return };
+    let mut wanted: BTreeSet<_> = names.iter().filter_map(|name| topology.node(name)).collect();
+    for name in names {
+        let hosts = scenario.network.hosts_called(name, topology);
+        wanted.extend(hosts.into_iter().map(Node::Host));
+    }
+    for (number, host) in (0..).zip(&mut net.hosts) {
+        if !wanted.contains(&Node::Host(number)) {
+            host.trace = Trace::default();
+        }
+    }
+    for (number, switch) in (0..).zip(&mut net.switches) {
+        if !wanted.contains(&Node::Switch(number)) {
+            switch.trace = Trace::default();
+        }
+    }
 }
 
 fn cut(scenario: &Scenario, scheme: Scheme) -> Cut {

@@ -187,6 +187,8 @@ impl Books {
 pub(crate) struct Measured {
     summary: Summary,
     tables: Vec<Table>,
+    /// Payload that arrived of each traffic, in bits per second.
+    carried_bps: Vec<f64>,
     until: Time,
 }
 
@@ -201,14 +203,18 @@ pub(crate) fn measure(built: &mut Built, info: &RunInfo) -> Measured {
     let rtt = all_rtts(built);
     let summary = summary(built, &flows, &rtt, &queues);
     let tables = tables::tables(built, &flows, &rtt, &queues, measured);
-    Measured { summary, tables, until }
+    let mut carried_bps = vec![0.0; built.plan.traffic.len()];
+    for flow in &flows {
+        carried_bps[flow.flow.traffic as usize] += flow.goodput_bps;
+    }
+    Measured { summary, tables, carried_bps, until }
 }
 
 pub(crate) fn report(built: &Built, info: RunInfo, measured: Measured) -> Report {
     let books = books(built);
     assert!(books.balance(), "packets were lost or made up: {books:?}");
-    let Measured { mut summary, mut tables, until } = measured;
-    let work = Work::of(built, (info.measured_from, until));
+    let Measured { mut summary, mut tables, carried_bps, until } = measured;
+    let work = Work::of(built, (info.measured_from, until), carried_bps);
     finish_summary(&mut summary, built, &work);
     let findings = watchdog::findings(built, &built.plan.classes);
     let count =

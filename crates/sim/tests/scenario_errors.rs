@@ -196,6 +196,12 @@ fn values_must_fit_each_other() {
     check(&[
         ("warmup = \"1ms\"", "warmup = \"10ms\"", (5, 10), &["warm-up of 10ms", "shorter"]),
         ("warmup = \"1ms\"", "warmup = \"1s\"", (5, 10), &["1s", "duration of 10ms", "shorter"]),
+        (
+            "warmup = \"1ms\"",
+            "cooldown = \"10ms\"",
+            (5, 12),
+            &["cool-down of 10ms", "duration of 10ms", "shorter"],
+        ),
         ("warmup = \"1ms\"", "interval = \"20ms\"", (5, 12), &["20ms", "expected 1 to 100000"]),
         ("[\"timely\", \"slow\"]", "[]", (6, 11), &["no scheme", "such as [\"timely\"]"]),
         ("\"slow\"]", "\"timely\"]", (6, 22), &["\"timely\" is there twice"]),

@@ -39,8 +39,6 @@ pub(super) struct Carried {
     pub(super) posted: u64,
     pub(super) posted_bytes: u64,
     pub(super) completed: u64,
-    /// Payload of messages that arrived while it was measured, whenever they were posted.
-    pub(super) arrived_bytes: u64,
 }
 
 /// All messages, in the order of flows, and what became of each traffic's in the measured `window`.
@@ -73,9 +71,6 @@ pub(super) fn messages(built: &Built, window: (Time, Time)) -> (Vec<Message>, Ve
             carried.posted_bytes += if counts { bytes.get() } else { 0 };
             let Some(delivery) = delivery else { continue };
             carried.completed += u64::from(counts);
-            if delivery.at >= window.0 && delivery.at < window.1 {
-                carried.arrived_bytes += bytes.get();
-            }
             let waited =
                 |begun: &[&Begun]| begun.get(message as usize).map_or(Span::ZERO, |b| b.waited);
             messages.push(Message {

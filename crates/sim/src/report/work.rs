@@ -12,6 +12,8 @@ use crate::table::Table;
 pub(super) struct Work {
     pub(super) messages: Vec<Message>,
     pub(super) carried: Vec<Carried>,
+    /// Payload that arrived of each traffic, in bits per second.
+    pub(super) carried_bps: Vec<f64>,
     pub(super) requests: Vec<Request>,
     /// What was posted from the first to before the second was measured.
     pub(super) window: (Time, Time),
@@ -26,10 +28,10 @@ pub(super) struct Request {
 }
 
 impl Work {
-    pub(super) fn of(built: &Built, window: (Time, Time)) -> Self {
+    pub(super) fn of(built: &Built, window: (Time, Time), carried_bps: Vec<f64>) -> Self {
         let (messages, carried) = super::messages::messages(built, window);
         let requests = requests(built, &messages);
-        Self { messages, carried, requests, window }
+        Self { messages, carried, carried_bps, requests, window }
     }
 
     /// Messages that were posted while it was measured.
@@ -44,7 +46,7 @@ impl Work {
             message_table(built, &self.messages),
             request_table(built, &self.requests),
             completion_table(built, self),
-            load_table(built, &self.carried, measured),
+            load_table(built, self, measured),
         ]
     }
 }
@@ -247,32 +249,38 @@ fn completion_table(built: &Built, work: &Work) -> Table {
             .column(("completion_mean_us", "us", "completion time: mean"), &bins, |b| {
                 b.completion.mean()
             })
-            .column(("completion_p50_us", "us", "median"), &bins, |b| b.completion.at(0.5))
-            .column(("completion_p95_us", "us", "95th percentile"), &bins, |b| {
+            .column(("completion_p50_us", "us", "completion time: median"), &bins, |b| {
+                b.completion.at(0.5)
+            })
+            .column(("completion_p95_us", "us", "completion time: 95th percentile"), &bins, |b| {
                 b.completion.at(0.95)
             })
-            .column(("completion_p99_us", "us", "99th percentile"), &bins, |b| {
+            .column(("completion_p99_us", "us", "completion time: 99th percentile"), &bins, |b| {
                 b.completion.at(0.99)
             })
-            .column(("completion_p999_us", "us", "99.9th percentile"), &bins, |b| {
-                b.completion.at(0.999)
-            });
+            .column(
+                ("completion_p999_us", "us", "completion time: 99.9th percentile"),
+                &bins,
+                |b| b.completion.at(0.999),
+            );
     table
         .column(("slowdown_mean", "", "completion over ideal completion: mean"), &bins, |b| {
             b.slowdown.mean()
         })
-        .column(("slowdown_p50", "", "median"), &bins, |b| b.slowdown.at(0.5))
-        .column(("slowdown_p95", "", "95th percentile"), &bins, |b| b.slowdown.at(0.95))
-        .column(("slowdown_p99", "", "99th percentile"), &bins, |b| b.slowdown.at(0.99))
-        .column(("slowdown_p999", "", "99.9th percentile"), &bins, |b| b.slowdown.at(0.999))
+        .column(("slowdown_p50", "", "slowdown: median"), &bins, |b| b.slowdown.at(0.5))
+        .column(("slowdown_p95", "", "slowdown: 95th percentile"), &bins, |b| b.slowdown.at(0.95))
+        .column(("slowdown_p99", "", "slowdown: 99th percentile"), &bins, |b| b.slowdown.at(0.99))
+        .column(("slowdown_p999", "", "slowdown: 99.9th percentile"), &bins, |b| {
+            b.slowdown.at(0.999)
+        })
 }
 
 /// Stands for no upper bound of a size.
 const NO_BOUND: Bytes = Bytes::from_kb(1_000_000_000);
 
-fn load_table(built: &Built, carried: &[Carried], measured: Span) -> Table {
+fn load_table(built: &Built, work: &Work, measured: Span) -> Table {
     let gbps = |bytes: u64| bytes as f64 * 8.0 / measured.as_secs_f64() / 1e9;
-    let rows: Vec<_> = (0..).zip(&built.plan.traffic).zip(carried).collect();
+    let rows: Vec<_> = (0..).zip(&built.plan.traffic).zip(&work.carried).collect();
     let begun = |number: usize| -> u64 {
         let owned = built.net.hosts.iter().zip(&built.plan.owners);
         let own = owned.flat_map(|(host, owners)| host.applications.iter().zip(owners));
@@ -294,9 +302,9 @@ fn load_table(built: &Built, carried: &[Carried], measured: Span) -> Table {
         gbps(c.posted_bytes)
     })
     .column(
-        ("carried_gbps", "Gb/s", "payload of messages that were delivered in that time"),
+        ("carried_gbps", "Gb/s", "payload that arrived in that time, of whole messages or not"),
         &rows,
-        |(_, c)| gbps(c.arrived_bytes),
+        |((i, _), _)| work.carried_bps[*i] / 1e9,
     )
     .column(("posted", "", "messages posted"), &rows, |(_, c)| c.posted)
     .column(("completed", "", "of these delivered by the end of the run"), &rows, |(_, c)| {

@@ -11,9 +11,10 @@ use std::collections::BTreeSet;
 use incast_cc::Rate;
 use incast_transport::Config;
 
-use super::error::Fault;
+use super::error::{Fault, suggestion};
 use super::{Scenario, Transport, TransportKind};
 use crate::build::topology;
+use crate::topology::Topology;
 use class::check_classes;
 use network::{check_names, check_network};
 use routing::check_routing;
@@ -30,6 +31,7 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Fault> {
     check_classes(scenario)?;
     check_switch(scenario, &net)?;
     check_traffic(scenario, &net)?;
+    check_measure(scenario, &net)?;
     for name in scenario.cc.keys() {
         scenario.resolve(name)?;
     }
@@ -37,6 +39,17 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Fault> {
         scenario
             .resolve(name)
             .map_err(|fault| Fault::at([&"published", name], fault.into_message()))?;
+    }
+    Ok(())
+}
+
+fn check_measure(scenario: &Scenario, net: &Topology) -> Result<(), Fault> {
+    for (place, name) in scenario.measure.trace.iter().flatten().enumerate() {
+        if scenario.network.hosts_called(name, net).is_empty() && net.node(name).is_none() {
+            let known: Vec<_> = net.hosts.iter().chain(&net.switches).map(String::as_str).collect();
+            let message = format!("unknown node {name:?}{}", suggestion(name, &known));
+            return Err(Fault::at([&"measure", &"trace", &place], message));
+        }
     }
     Ok(())
 }
@@ -49,6 +62,14 @@ fn check_run(scenario: &Scenario) -> Result<(), Fault> {
             run.warmup, run.duration
         );
         return Err(Fault::at([&"run", &"warmup"], message));
+    }
+    if run.warmup + run.cooldown >= run.duration {
+        let message = format!(
+            "the warm-up of {} and the cool-down of {} leave nothing of the duration of {} to \
+             measure; make one shorter",
+            run.warmup, run.cooldown, run.duration
+        );
+        return Err(Fault::at([&"run", &"cooldown"], message));
     }
     if let Some(interval) = run.interval
         && (interval > run.duration || run.duration.as_ps() / interval.as_ps() > 100_000)

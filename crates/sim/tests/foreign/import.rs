@@ -109,7 +109,7 @@ fn the_run_is_that_of_the_configuration() {
         &["switch4".into(), "switch5".into()]
     );
     assert_eq!(text(&scenario, "event/0/state"), "down");
-    let traced = "# trace_nodes = [\"host0\", \"switch4\"] # trace.txt; ENABLE_TRACE is 0";
+    let traced = "[measure]\ntrace = [\"host0\", \"switch4\"] # trace.txt; ENABLE_TRACE is 0";
     assert!(imported.scenario_toml.contains(traced), "{}", imported.scenario_toml);
 }
 

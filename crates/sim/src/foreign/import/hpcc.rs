@@ -310,7 +310,7 @@ fn transport(config: &Config, scheme: &Scheme, used: &mut Used) -> Vec<Setting> 
     settings
 }
 
-/// A list of names: nothing in a scenario stands for it yet.
+/// The nodes that are traced.
 fn trace(
     draft: &mut Draft,
     source: &Source<'_>,
@@ -329,7 +329,7 @@ fn trace(
     let off = config.is_some_and(|config| !config.flag("ENABLE_TRACE", true));
     let source = format!("{}{}", source.name, if off { "; ENABLE_TRACE is 0" } else { "" });
     draft.notes.push(format!(
-        "{source}: the choice of nodes to trace is a comment: --trace records all nodes"
+        "{source}: nodes are traced where the command asks for it, with --trace packets"
     ));
     let names = known.iter().map(|&node| topology.name(node)).collect();
     draft.traced = Some((names, source));

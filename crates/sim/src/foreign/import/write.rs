@@ -125,10 +125,8 @@ impl Draft {
         out.table("run", &settings);
         if let Some((nodes, source)) = &self.traced {
             let names: Vec<_> = nodes.iter().map(|name| quote(name)).collect();
-            out.comment(&format!(
-                "trace_nodes = [{}] # {source}; --trace takes all nodes",
-                names.join(", ")
-            ));
+            out.line("\n[measure]");
+            out.line(format_args!("trace = [{}] # {source}", names.join(", ")));
         }
     }
 
