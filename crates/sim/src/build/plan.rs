@@ -7,6 +7,7 @@ mod arriving;
 mod asking;
 mod lasting;
 mod listed;
+mod peers;
 mod places;
 
 use std::ops::Range;
