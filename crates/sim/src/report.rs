@@ -17,8 +17,6 @@ use crate::build::{Built, Flow};
 use crate::metrics::Histogram;
 use crate::network::failure::Failures;
 use crate::network::frame::Frame;
-use incast_transport::Sender;
-
 use crate::network::host::Count;
 use crate::network::link::Link;
 use crate::network::port::{DropCause, Port, Transmitter};
@@ -242,8 +240,7 @@ fn finish_summary(summary: &mut Summary, built: &Built, work: &Work) {
     let ports = || net.switches.iter().flat_map(|switch| &switch.ports);
     let retransmitted = |flow: &Flow| {
         let (host, connection) = flow.sender;
-        let sender = net.hosts[host as usize].endpoint.sender(connection);
-        sender.map_or(0, Sender::retransmissions)
+        net.hosts[host as usize].endpoint.retransmissions(connection)
     };
     let slowdowns = Quantiles::of(work.measured().map(Message::slowdown));
     summary.slowdown_mean = slowdowns.mean();
@@ -309,8 +306,7 @@ impl<'a> FlowResult<'a> {
         let rtt = &sender.metrics[flow.sender.1 as usize];
         let delivered = receiver.endpoint.receiver(flow.receiver.1).delivered_bytes();
         let before = receiver.metrics[flow.receiver.1 as usize].delivered_before;
-        let retransmissions =
-            sender.endpoint.sender(flow.sender.1).map_or(0, Sender::retransmissions);
+        let retransmissions = sender.endpoint.retransmissions(flow.sender.1);
         Self {
             flow,
             delivered,
