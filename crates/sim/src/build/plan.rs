@@ -9,6 +9,8 @@ mod demand;
 mod lasting;
 mod listed;
 mod places;
+#[cfg(test)]
+mod tests;
 
 use std::ops::Range;
 use std::sync::Arc;

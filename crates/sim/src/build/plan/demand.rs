@@ -78,7 +78,9 @@ impl Demand {
             self.sends[source as usize] += bps;
             for (hosts, share) in peers.lists(place) {
                 let each = bps * share / hosts.len() as f64;
-                hosts.iter().for_each(|&host| self.receives[host as usize] += each);
+                for &host in hosts {
+                    self.receives[host as usize] += each;
+                }
             }
             if peers.goes_anywhere() {
                 everybody += self.spread(context, source, bps);
