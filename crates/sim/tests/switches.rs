@@ -119,6 +119,24 @@ fn drops_are_counted_by_what_caused_them() {
 }
 
 #[test]
+fn what_is_counted_over_the_whole_run_includes_the_cool_down() {
+    let switch = "[switch]\nqueue_limit = \"100KB\"\n[[traffic]]\nfrom = \"host\"\nto = \"host0\"";
+    let text = star(3, switch);
+    let cooled = text.replace("warmup = \"20ms\"", "warmup = \"20ms\"\ncooldown = \"30ms\"");
+    let (whole, cooled) = (run(&text), run(&cooled));
+    assert!(whole.summary.drops > 0);
+    for (table, column) in
+        [("queues", "drops"), ("flows", "retransmissions"), ("flows", "delivered_bytes")]
+    {
+        assert_eq!(counts(&whole, table, column), counts(&cooled, table, column), "{column}");
+    }
+    // Sent in 50 ms of 80: what is measured ends with measured time.
+    let packets = |report| counts(report, "links", "packets").iter().sum::<u64>() as f64;
+    let share = packets(&cooled) / packets(&whole);
+    assert!((share - 50.0 / 80.0).abs() < 0.01, "{share}");
+}
+
+#[test]
 fn port_limit_holds_over_all_classes() {
     let report = run(&star(
         3,
