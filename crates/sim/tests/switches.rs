@@ -2,8 +2,7 @@
 
 mod common;
 
-use common::{counts, document, numbers, port, repository, run, run_with, shipped, texts};
-use incast_sim::scenario::Document;
+use common::{counts, numbers, port, run, run_with, shipped, texts};
 use incast_sim::{Report, TraceConfig};
 
 /// A star of 10 Gb/s and 1 us per link around hosts called `host0` and so on, of 100 ms.
@@ -241,22 +240,5 @@ fn links_tell_for_which_share_of_the_time_they_were_paused() {
         // Two hosts share a port: each may send half of the time.
         let paused = ["host1->switch", "host2->switch"].contains(&link.as_str());
         assert_eq!((0.4..0.6).contains(share), paused, "{link}: {share}");
-    }
-}
-
-/// The scenarios in the page about switches can be run: each block of TOML is part of one.
-#[test]
-fn page_about_switches_shows_scenarios_that_can_be_read() {
-    let page = std::fs::read_to_string(repository("docs/switches.md")).unwrap();
-    let blocks: Vec<_> = page
-        .split("```toml\n")
-        .skip(1)
-        .map(|rest| rest.split("```").next().unwrap_or_default())
-        .collect();
-    assert!(blocks.len() >= 4, "{}", blocks.len());
-    for block in blocks {
-        let traffic = "[[traffic]]\nfrom = \"host\"\nto = \"host0\"\n";
-        let text = star(4, &format!("{traffic}{block}"));
-        let _: Document = document(&text);
     }
 }

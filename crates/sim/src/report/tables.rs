@@ -67,7 +67,7 @@ pub(super) fn flows(built: &Built, results: &[FlowResult]) -> Table {
             delivered(built, f)
         })
         .column(
-            ("goodput_gbps", "Gb/s", "payload that arrived per second, measured after the warm-up"),
+            ("goodput_gbps", "Gb/s", "payload that arrived per second, measured"),
             results,
             |r| r.goodput_bps / 1e9,
         )
@@ -89,7 +89,7 @@ pub(super) fn flows(built: &Built, results: &[FlowResult]) -> Table {
 
 fn rtt_table(rtt: &Histogram) -> Table {
     let buckets: Vec<_> = rtt.buckets().collect();
-    Table::new("rtt_histogram", "RTT samples of all flows, measured after the warm-up")
+    Table::new("rtt_histogram", "RTT samples of all flows, measured between warm-up and cool-down")
         .column(("low_us", "us", "least RTT of the bucket"), &buckets, |&(low, _, _)| {
             low as f64 / 1e3
         })
@@ -111,7 +111,7 @@ fn delay_table(built: &Built) -> Table {
     Table::new(
         "delay_histogram",
         "one-way delays of data packets, from the sender's NIC taking them to their arrival, measured \
-         after the warm-up",
+         between warm-up and cool-down",
     )
     .column(("traffic", "", "its name"), &rows, |r| r.0.clone())
     .column(("low_us", "us", "least delay of the bucket"), &rows, |r| r.1.0 as f64 / 1e3)
@@ -196,7 +196,7 @@ fn link_table(built: &Built, measured: Span) -> Table {
             rows.push(row(Node::Switch(number), cable, &port.transmitter));
         }
     }
-    Table::new("links", "one direction of one cable, measured after the warm-up")
+    Table::new("links", "one direction of one cable, measured between warm-up and cool-down")
         .column(("link", "", "sending and receiving node"), &rows, |r| r.name.clone())
         .column(
             ("layer", "", "what is at its ends, such as host->edge or core->aggregation"),
