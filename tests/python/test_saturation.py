@@ -27,6 +27,8 @@ class FakeScenario:
 
     name, title, warmup_s, duration_s, seed = "made-up", "Made up", 0.0, 1.0, 1
     published: dict[str, Any] = {}  # noqa: RUF012
+    inputs: dict[str, str] = {}  # noqa: RUF012
+    cooldown_s = 0.0
 
     def __init__(self, text: str, schemes: tuple[str, ...] = ("good",)) -> None:
         self.text = text
