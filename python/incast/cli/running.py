@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from incast import experiment, report, saturation, store
+from incast import experiment, report, saturation, store, terminal
 from incast._core import ParameterError
 from incast.cli import options
 from incast.cli.exits import INTERRUPTED
@@ -113,7 +113,7 @@ def saturate(
     if as_json:
         print(json.dumps(found.to_dict(), allow_nan=False))
     elif not quiet:
-        report.print_saturation(report.console(), found, out)
+        report.print_saturation(terminal.console(), found, out)
     if not found.complete:
         raise typer.Exit(INTERRUPTED)
 
@@ -137,7 +137,7 @@ def _print_json(done: list[tuple[Result, Written]], *, one: bool) -> None:
 
 
 def _print_table(done: list[tuple[Result, Written]], *, one: bool) -> None:
-    console = report.console()
+    console = terminal.console()
     if one:
         report.print_comparison(console, done[0][0])
     else:
