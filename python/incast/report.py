@@ -144,17 +144,20 @@ def print_saturation(out: Console, found: Saturation, directory: Path) -> None:
         grid.add_column("scheme")
         for heading in (
             "load", "offered\nGb/s", "carried\nGb/s", "carried /\noffered", "p99\nslowdown",
+            "messages",
         ):  # fmt: skip
             grid.add_column(heading, justify="right")
         for point in found.of(scheme):
             slowdown = "-" if point.slowdown_p99 is None else f"{point.slowdown_p99:.1f}"
             grid.add_row(
                 scheme, f"{point.load:g}", f"{point.offered_gbps:.2f}", f"{point.carried_gbps:.2f}",
-                f"{point.ratio:.4f}", slowdown,
+                f"{point.ratio:.4f}", slowdown, str(point.messages),
             )  # fmt: skip
         out.print()
         out.print(grid)
         say(out, _saturated(found, scheme))
+        if doubts := found.doubts(scheme):
+            wrapped(out, "", f"warning: {doubts}")
     if not found.complete:
         say(out, "* incomplete: stopped; the same command goes on from here.", style="bold")
     out.print()
