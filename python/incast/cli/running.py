@@ -52,20 +52,23 @@ def run(
     traces = experiment.check_traces(trace or ())
     out = Path("results") / chosen.name if out is None else out
     done: list[tuple[Result, Written]] = []
+    stopped = False
     places = _places(out, seed or [])
     for directory in places.values():
         store.check(directory)
     for number, directory in places.items():
         result = experiment.run(chosen, schemes, seed=number, traces=traces, progress=not quiet)
         # Written at once: what Ctrl-C stops later is not lost.
-        done.append((result, result.write(directory)))
-        if not result.complete:
+        written, whole = _write(result, directory)
+        done.append((result, written))
+        if not (result.complete and whole):
+            stopped = True
             break
     if as_json:
         _print_json(done, one=len(places) == 1)
     elif not quiet:
         _print_table(done, one=len(places) == 1)
-    if not all(result.complete for result, _ in done):
+    if stopped:
         raise typer.Exit(INTERRUPTED)
 
 
@@ -128,6 +131,14 @@ def _places(out: Path, seeds: list[int]) -> dict[int | None, Path]:
             raise ParameterError(f"seed {seed}: named twice; it would give the same result twice")
         places[seed] = out / f"seed-{seed}"
     return places
+
+
+def _write(result: Result, directory: Path) -> tuple[Written, bool]:
+    """Writes a result; one that Ctrl-C meets at its figures is kept without them, and False."""
+    try:
+        return result.write(directory), True
+    except KeyboardInterrupt:
+        return result.write(directory, figures=False), False
 
 
 def _print_json(done: list[tuple[Result, Written]], *, one: bool) -> None:
