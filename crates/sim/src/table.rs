@@ -93,6 +93,13 @@ impl FromIterator<String> for Values {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name(Arc<str>);
 
+impl Name {
+    /// Its text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
 impl From<String> for Name {
     fn from(name: String) -> Self {
         Self(name.into())

@@ -76,7 +76,7 @@ impl Histogram {
         }
         if bucket - self.base >= self.weights.len() {
             // To the end of the doubling and no further: there is one of these for every port.
-            let wanted = (bucket / SUB as usize + 1) * SUB as usize - self.base;
+            let wanted = (((bucket >> SUB_BITS) + 1) << SUB_BITS) - self.base;
             self.weights.reserve_exact(wanted - self.weights.len());
             self.weights.resize(wanted, 0);
         }

@@ -67,7 +67,8 @@ impl Link {
     }
 
     /// Puts a frame on the link; returns when its last bit has left the sender.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "in the way of every packet")]
+    #[inline(always)]
     pub(crate) fn transmit(
         &mut self,
         now: Time,

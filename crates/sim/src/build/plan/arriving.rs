@@ -7,27 +7,14 @@ use incast_cc::{Bytes, Time};
 use super::peers::{Peers, one_of, skip};
 use super::{Context, Flow, Gathering, Plan, Planned};
 use crate::random::{distinct, exponential, generator, mean_gap};
-use crate::scenario::{Incast, LoadOf, Poisson};
+use crate::scenario::{Incast, Poisson};
 
 /// Flows of a Poisson process at each source; returns the offered load in bits per second.
 pub(super) fn poisson(context: &Context<'_>, plan: &mut Plan, poisson: &Poisson) -> f64 {
     let sizes = poisson.sizes.known();
     let peers = Peers::new(context, poisson);
-    let senders: Vec<_> =
-        context.sources.iter().copied().filter(|&source| peers.has_any(source)).collect();
-    let all_bps: f64 = senders.iter().map(|&source| context.line_bps(source)).sum();
-    let offered = match poisson.of {
-        LoadOf::Hosts => poisson.load * all_bps,
-        LoadOf::Core => {
-            let crossing: f64 = senders
-                .iter()
-                .map(|&source| peers.crossing(source) * context.line_bps(source))
-                .sum::<f64>()
-                / all_bps;
-            poisson.load * context.places.core_bps() / crossing.max(f64::MIN_POSITIVE)
-        }
-    };
-    for source in senders {
+    let (offered, all_bps) = (peers.offered_bps(poisson), peers.line_bps());
+    for source in peers.senders() {
         let mut random = generator(context.seed, context.stream(), u64::from(source));
         let share = context.line_bps(source) / all_bps;
         let gap = mean_gap(sizes.mean(), share, offered);

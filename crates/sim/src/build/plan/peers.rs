@@ -11,7 +11,7 @@ use rand_core::Rng;
 use super::Context;
 use super::arriving::permutation;
 use crate::random::{below, unit};
-use crate::scenario::{Destinations, Poisson};
+use crate::scenario::{Destinations, LoadOf, Poisson};
 
 /// Who may be at the other end, for each source.
 pub(super) struct Peers<'a> {
@@ -63,8 +63,58 @@ impl<'a> Peers<'a> {
         Self { context, rack_local, racks, far, crossing: RefCell::default() }
     }
 
-    pub(super) fn has_any(&self, source: u32) -> bool {
-        self.near(source) > 0 || self.far(source) > 0
+    /// The sources that have somebody to send to.
+    pub(super) fn senders(&self) -> impl Iterator<Item = u32> {
+        let has_any = |&source: &u32| self.near(source) > 0 || self.far(source) > 0;
+        self.context.sources.iter().copied().filter(has_any)
+    }
+
+    /// What their links carry, all together, in bits per second.
+    pub(super) fn line_bps(&self) -> f64 {
+        self.senders().map(|source| self.context.line_bps(source)).sum()
+    }
+
+    /// What all flows together offer, in bits per second.
+    pub(super) fn offered_bps(&self, poisson: &Poisson) -> f64 {
+        let all_bps = self.line_bps();
+        match poisson.of {
+            LoadOf::Hosts => poisson.load * all_bps,
+            LoadOf::Core => {
+                let line_bps = |source| self.context.line_bps(source);
+                let crossing: f64 =
+                    self.senders().map(|source| self.crossing(source) * line_bps(source)).sum();
+                poisson.load * self.context.places.core_bps() * all_bps / crossing
+            }
+        }
+    }
+
+    /// Whether flows go to any other host alike; else [`lists`](Self::lists) has where they go.
+    pub(super) fn goes_anywhere(&self) -> bool {
+        matches!(self.far, Far::Others)
+    }
+
+    /// Hosts that a source's flows go to alike, and the share of its flows that does.
+    pub(super) fn lists(&self, source: u32) -> impl Iterator<Item = (Vec<u32>, f64)> {
+        let destinations = &self.context.destinations;
+        let rack = self.context.places.rack(source);
+        let others = || destinations.iter().copied().filter(move |&host| host != source);
+        let is_near = |&host: &u32| self.context.places.rack(host) == rack;
+        let near: Vec<_> =
+            others().filter(|host| self.rack_local.is_some() && is_near(host)).collect();
+        let far: Vec<_> = match &self.far {
+            Far::Others => Vec::new(),
+            Far::OtherRacks => others().filter(|host| !is_near(host)).collect(),
+            Far::Farthest(lists) => {
+                lists[&rack].iter().copied().filter(|&host| host != source).collect()
+            }
+            Far::One(pairs) => pairs.get(&source).copied().into_iter().collect(),
+        };
+        let local = match (near.is_empty(), far.is_empty()) {
+            (true, _) => 0.0,
+            (false, true) if !self.goes_anywhere() => 1.0,
+            _ => self.rack_local.unwrap_or(0.0),
+        };
+        [(near, local), (far, 1.0 - local)].into_iter().filter(|(hosts, _)| !hosts.is_empty())
     }
 
     /// Destinations of the source's own rack, by their places, itself among them.
