@@ -51,7 +51,7 @@ fn memory_grows_with_hosts_and_flows_and_no_faster() {
     assert!(each < 1_000, "{each} bytes per flow before the first event");
 
     // Those that are done have given back what it took to send them, which alone is more than this: what is
-    // left is 96 bytes of each in the logs of messages, and what queues and histograms have grown by.
+    // left is 80 bytes of each in the logs of messages, and what queues and histograms have grown by.
     let before = HEAP.used();
     while run.advance(1 << 20) {}
     let more = HEAP.used().saturating_sub(before) / flows;
