@@ -73,10 +73,11 @@ class Result:
 
     @property
     def warnings(self) -> list[str]:
-        """What the network lacks that a scheme needs: such a scheme runs but cannot do its work."""
+        """Loads that no network carries, and what the network lacks that a scheme needs."""
         if isinstance(self.scenario, StoredScenario):
             return list(self.scenario.recorded_warnings)
-        return [text for scheme in self.schemes for text in self.scenario.warnings(scheme)]
+        of_schemes = (text for scheme in self.schemes for text in self.scenario.warnings(scheme))
+        return [*self.scenario.load_warnings(), *of_schemes]
 
     @cached_property
     def summary(self) -> pl.DataFrame:

@@ -51,6 +51,9 @@ class FakeScenario:
     def warnings(self, _scheme: str) -> list[str]:
         return []
 
+    def load_warnings(self) -> list[str]:
+        return []
+
 
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, float]]:
