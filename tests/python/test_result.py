@@ -222,12 +222,3 @@ def test_a_result_says_what_it_is_in_one_line(
     assert repr(both).splitlines()[2] == "    Result('incast', dctcp, seed 2),"
     for shown in (result, one, both):
         assert "<table" in shown._repr_html_()
-
-
-def test_a_table_whose_file_is_gone_is_named(result: incast.Result, tmp_path: Path) -> None:
-    written = result.write(tmp_path / "out", figures=False)
-    (written.directory / "flows.parquet").unlink()
-    read = incast.Result.read(written.directory)
-    assert read.table("queues").height
-    with pytest.raises(incast.ResultError, match=r"flows.parquet: is missing; run .*out/scenario"):
-        read.table("flows")
