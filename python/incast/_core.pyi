@@ -114,6 +114,9 @@ class Scenario:
     def warnings(self, scheme: str) -> list[str]:
         """What the network lacks that the scheme needs, and the setting that would supply it."""
 
+    def load_warnings(self) -> list[str]:
+        """Links that are asked to carry more than they can, one sentence each."""
+
 @final
 class Column:
     """One column of a table."""

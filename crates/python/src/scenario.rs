@@ -101,6 +101,10 @@ impl Scenario {
         Ok(scenario.warnings(scheme, &resolved))
     }
 
+    fn load_warnings(&self) -> Vec<String> {
+        self.document.scenario().load_warnings()
+    }
+
     fn __repr__(&self) -> String {
         format!("Scenario({:?})", self.document.name())
     }

@@ -35,7 +35,7 @@ use connect::connect;
 use events::{Events, pin};
 pub(crate) use hosts::Named;
 use plan::plan;
-pub(crate) use plan::{Flow, Plan};
+pub(crate) use plan::{Crossing, Demand, Flow, Plan, demand, offered_bps};
 use switches::{buffer_config, egress, watchdog};
 use ways::Ways;
 

@@ -10,6 +10,7 @@ mod check;
 mod class;
 mod document;
 mod error;
+mod load;
 mod measure;
 mod network;
 mod quantity;

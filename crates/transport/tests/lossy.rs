@@ -7,6 +7,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use common::audit::{Audited, Carrier};
+use incast_cc::parts::Random;
 use incast_cc::registry::{AnyAlgorithm, NAMES};
 use incast_cc::{AnyControl, Bytes, Rate, Span, Time};
 use incast_transport::stream::{self, EcnEcho};
@@ -15,26 +16,10 @@ use incast_transport::{
     Terms, Transport,
 };
 use proptest::prelude::*;
-use rand::SmallRandom;
 
-/// A small generator, so that a case is a few numbers that proptest can shrink.
-mod rand {
-    /// `SplitMix64`.
-    pub(crate) struct SmallRandom(pub(crate) u64);
-
-    impl SmallRandom {
-        pub(crate) fn next(&mut self) -> u64 {
-            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut z = self.0;
-            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            z ^ (z >> 31)
-        }
-
-        pub(crate) fn below(&mut self, bound: u64) -> u64 {
-            if bound == 0 { 0 } else { self.next() % bound }
-        }
-    }
+/// A number from zero to below `bound`, which may be longer than the 32 bits of [`Random::below`].
+fn below(random: &mut Random, bound: u64) -> u64 {
+    random.bits() % bound
 }
 
 /// What the wire does to packets, both ways.
@@ -147,7 +132,7 @@ const ANSWER: u32 = 2;
 struct World {
     case: Case,
     hosts: [Host; 2],
-    random: SmallRandom,
+    random: Random,
     now: Time,
     /// Arrival, order of sending, host, mark; the packet is kept apart.
     flying: BinaryHeap<Reverse<(Time, usize, usize, bool)>>,
@@ -171,7 +156,7 @@ impl World {
         Self {
             case: case.clone(),
             hosts,
-            random: SmallRandom(case.seed),
+            random: Random::new(case.seed),
             now: Time::ZERO,
             flying: BinaryHeap::new(),
             packets: Vec::new(),
@@ -198,18 +183,18 @@ impl World {
                 Body::Ack(_) | Body::Nack(_) | Body::SegmentAck(_) | Body::Notification => ACK,
             };
             host.nic_free = self.now + self.case.rate.time_for(Bytes::new(wire));
-            if self.random.below(100) < lost {
+            if below(&mut self.random, 100) < lost {
                 continue;
             }
-            let copies = if self.random.below(100) < duplicated { 2 } else { 1 };
+            let copies = if below(&mut self.random, 100) < duplicated { 2 } else { 1 };
             for _ in 0..copies {
-                let late = Span::from_ps(self.random.below(jitter.as_ps() + 1));
+                let late = Span::from_ps(below(&mut self.random, jitter.as_ps() + 1));
                 let mut arrives = host.nic_free + delay + late;
                 if !reorders {
                     arrives = arrives.max(host.last_arrival);
                     host.last_arrival = arrives;
                 }
-                let mark = self.random.below(100) < marked && out.packet.is_ect();
+                let mark = below(&mut self.random, 100) < marked && out.packet.is_ect();
                 self.flying.push(Reverse((arrives, self.packets.len(), 1 - from, mark)));
                 self.packets.push(out.packet);
             }

@@ -42,7 +42,7 @@ def load(scenario: str, assignments: list[str] | None) -> Scenario:
 
 
 def warn(scenario: Scenario, schemes: Sequence[str]) -> None:
-    """Says on stderr what the network lacks that a scheme needs."""
-    for scheme in schemes:
-        for text in scenario.warnings(scheme):
-            print(f"warning: {text}", file=sys.stderr)
+    """Says on stderr what no network carries, and what the network lacks that a scheme needs."""
+    of_schemes = (text for scheme in schemes for text in scenario.warnings(scheme))
+    for text in (*scenario.load_warnings(), *of_schemes):
+        print(f"warning: {text}", file=sys.stderr)

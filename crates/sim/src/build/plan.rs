@@ -5,9 +5,12 @@
 
 mod arriving;
 mod asking;
+mod demand;
 mod lasting;
 mod listed;
 mod places;
+#[cfg(test)]
+mod tests;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,6 +22,7 @@ use rand_pcg::Pcg64Mcg;
 use crate::network::application::{Pace, Trigger, Workload};
 use crate::scenario::{Kind, Operation, Scenario, Traffic};
 use crate::topology::Topology;
+pub(crate) use demand::{Crossing, Demand, demand, offered_bps};
 use places::Places;
 
 /// One connection of the scenario's traffic.
@@ -57,17 +61,6 @@ pub(crate) struct PlannedTraffic {
     pub(crate) deadline: Option<Span>,
     /// What it was asked to offer; [`None`] where it has no load.
     pub(crate) offered_bps: Option<f64>,
-}
-
-/// What results call a traffic: its own name or its kind, with its number where several share it.
-fn name(scenario: &Scenario, number: usize) -> String {
-    let own =
-        |traffic: &Traffic| traffic.name.clone().unwrap_or_else(|| traffic.kind().as_str().into());
-    let name = own(&scenario.traffic[number]);
-    if scenario.traffic.iter().filter(|traffic| own(traffic) == name).count() > 1 {
-        return format!("{name}-{number}");
-    }
-    name
 }
 
 /// A message that is posted whatever happens.
@@ -168,17 +161,7 @@ pub(super) fn plan(scenario: &Scenario, topology: &Topology, seed: u64) -> Plan 
     let mut starts = Pcg64Mcg::seed_from_u64(seed);
     let mut places = Places::new(topology);
     for (number, traffic) in (0..).zip(&scenario.traffic) {
-        let hosts = |name| scenario.network.hosts_called(name, topology);
-        let context = Context {
-            scenario,
-            topology,
-            places,
-            seed,
-            number,
-            traffic,
-            sources: hosts(traffic.sources()),
-            destinations: hosts(traffic.destinations()),
-        };
+        let context = Context::new(scenario, (topology, places), seed, number);
         let offered = match traffic.kind() {
             Kind::Poisson(poisson) => Some(arriving::poisson(&context, &mut plan, poisson)),
             Kind::Incast(incast) => Some(arriving::incast(&context, &mut plan, incast)),
@@ -195,7 +178,7 @@ pub(super) fn plan(scenario: &Scenario, topology: &Topology, seed: u64) -> Plan 
             }
         };
         plan.traffic.push(PlannedTraffic {
-            name: name(scenario, number as usize),
+            name: scenario.traffic_name(number as usize),
             deadline: traffic.deadline,
             offered_bps: offered,
         });
@@ -204,7 +187,19 @@ pub(super) fn plan(scenario: &Scenario, topology: &Topology, seed: u64) -> Plan 
     plan
 }
 
-impl Context<'_> {
+impl<'a> Context<'a> {
+    fn new(
+        scenario: &'a Scenario,
+        (topology, places): (&'a Topology, Places<'a>),
+        seed: u64,
+        number: u16,
+    ) -> Self {
+        let traffic = &scenario.traffic[number as usize];
+        let hosts = |name| scenario.network.hosts_called(name, topology);
+        let (sources, destinations) = (hosts(traffic.sources()), hosts(traffic.destinations()));
+        Self { scenario, topology, places, seed, number, traffic, sources, destinations }
+    }
+
     /// A flow of messages of up to `bytes`.
     fn flow(&self, source: u32, destination: u32, start: Time, bytes: Option<Bytes>) -> Flow {
         let urgent = self.traffic.urgent.as_ref();

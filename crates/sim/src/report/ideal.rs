@@ -79,16 +79,26 @@ impl Cut {
     /// then the slowest link so far sets the pace.
     fn steady(&self, bytes: u64, links: &[(Rate, Span)], ends: &mut [Span]) {
         let (full, segment) = (self.payload.get(), self.segment.get().min(bytes));
-        let packets = (bytes / segment) * segment.div_ceil(full) + (bytes % segment).div_ceil(full);
-        let wire = Bytes::new(bytes) + self.header * packets;
-        let first = self.payload + self.header;
+        let on_wire = |payload| Bytes::new(payload) + self.header;
+        let first = on_wire(full);
+        // Packet by packet, since the time of each is a whole number of picoseconds.
+        let all_at = |rate: Rate| {
+            let time_for = |bytes: u64| {
+                let rest = bytes % full;
+                let last = if rest > 0 { rate.time_for(on_wire(rest)) } else { Span::ZERO };
+                rate.time_for(first) * (bytes / full) + last
+            };
+            time_for(segment) * (bytes / segment) + time_for(bytes % segment)
+        };
         let (mut reached, mut slowest) = (Span::ZERO, Rate::MAX);
         for (end, &(rate, delay)) in ends.iter_mut().zip(links) {
             // The first packet passes the faster links before the slowest one, a full one those after it.
             let before = reached;
             slowest = slowest.min(rate);
             reached += rate.time_for(first);
-            *end = before + rate.time_for(first) + slowest.time_for(wire.saturating_sub(first));
+            *end = before
+                + rate.time_for(first)
+                + all_at(slowest).saturating_sub(slowest.time_for(first));
             reached += delay;
         }
     }
@@ -158,15 +168,15 @@ mod tests {
     #[test]
     fn long_messages_take_what_the_recurrence_says() {
         let stream = Cut { segment: Bytes::MAX, ..CUT };
-        for gbps in [&[10, 10][..], &[10, 40, 40, 10], &[100, 40, 10, 40], &[10, 40], &[40, 10]] {
+        for gbps in
+            [&[10, 10][..], &[10, 40, 40, 10], &[100, 40, 10, 40], &[10, 40], &[40, 10], &[3, 7, 3]]
+        {
             let links = links(gbps);
             for bytes in [1, 64_000, 64_001, 1_000_000, 6_400_000, 9_999_999, 10_000_001] {
                 for cut in [CUT, stream] {
                     let (got, wanted) =
                         (cut.ideal(Bytes::new(bytes), &links), eager(&cut, bytes, &links));
-                    // Rates that share no whole picosecond per byte are rounded for each packet.
-                    let off = got.max(wanted).saturating_sub(got.min(wanted));
-                    assert!(off <= Span::from_ns(8), "{bytes} B over {gbps:?}: {got}, {wanted}");
+                    assert_eq!(got, wanted, "{bytes} B over {gbps:?}");
                 }
             }
         }

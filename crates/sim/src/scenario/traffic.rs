@@ -12,7 +12,7 @@ pub use arrivals::{
 };
 pub use flows::{After, AfterEvent, FlowList, ListedFlow};
 
-use super::quantity;
+use super::{Scenario, quantity};
 
 /// Who sends what to whom. Without `poisson`, `requests`, `incast`, `collective` or `flows`: connections that
 /// stay, from each host of `from` to each of `to`.
@@ -147,6 +147,20 @@ impl Traffic {
     /// Messages of each connection that stays.
     pub fn messages(&self) -> u32 {
         self.count.unwrap_or(1)
+    }
+}
+
+impl Scenario {
+    /// What results call a traffic: its own name or its kind, with its number where several share it.
+    pub(crate) fn traffic_name(&self, number: usize) -> String {
+        let own = |traffic: &Traffic| {
+            traffic.name.clone().unwrap_or_else(|| traffic.kind().as_str().into())
+        };
+        let name = own(&self.traffic[number]);
+        if self.traffic.iter().filter(|traffic| own(traffic) == name).count() > 1 {
+            return format!("{name}-{number}");
+        }
+        name
     }
 }
 

@@ -3,7 +3,7 @@
 use incast_sim::Report;
 
 use crate::common::{numbers, port};
-use crate::setting::{PACKET_KB, PAYLOAD_SHARE, assert_in, mean, run, streams, with};
+use crate::setting::{PACKET_KB, assert_in, mean, run, share, streams, with};
 
 /// The mean backlog of the port that all share, in KB.
 fn backlog_kb(report: &Report) -> f64 {
@@ -13,8 +13,7 @@ fn backlog_kb(report: &Report) -> f64 {
 /// The queue that so many flows of `scheme` hold, which must not cost throughput.
 fn queue_of(scheme: &str, flows: u32) -> f64 {
     let report = run(&streams(&[&format!("network.star.hosts.0.count={flows}")]), scheme);
-    let share = report.summary.throughput_gbps / (10.0 * PAYLOAD_SHARE);
-    assert_in(&format!("share of the link of {flows} {scheme}"), share, 0.999..=1.001);
+    assert_in(&format!("share of the link of {flows} {scheme}"), share(&report), 0.999..=1.001);
     assert_eq!(report.summary.drops, 0);
     backlog_kb(&report)
 }
@@ -120,8 +119,7 @@ fn swift_holds_its_target_and_is_fair_with_more_flows_than_packets() {
         let report = run(&document, "swift");
         let summary = &report.summary;
         let what = |figure: &str| format!("{figure} of {flows} flows");
-        let share = summary.throughput_gbps / (10.0 * PAYLOAD_SHARE);
-        assert_in(&what("share of the link"), share, 0.99..=1.001);
+        assert_in(&what("share of the link"), share(&report), 0.99..=1.001);
         assert_in(&what("Jain's index"), summary.jain_index, 0.999..=1.0);
         // The delay of the fabric, and the packet's 1.2 us in the sender's NIC.
         let expected = swift_fixed_point_us(f64::from(flows)) + 1.2;
@@ -175,8 +173,7 @@ const URGENT: &str = r#"
 fn rtcp_serves_urgent_messages_first_and_keeps_the_queue_short() {
     let completion = |assignments: &[&str], scheme| {
         let report = run(&with(URGENT, assignments), scheme);
-        let share = report.summary.throughput_gbps / (10.0 * PAYLOAD_SHARE);
-        assert_in(&format!("share of the link under {scheme}"), share, 0.99..=1.001);
+        assert_in(&format!("share of the link under {scheme}"), share(&report), 0.99..=1.001);
         (mean(numbers(&report, "messages", "completion_us").iter().copied()), backlog_kb(&report))
     };
     let (urgent_us, queue) = completion(&[], "rtcp");

@@ -4,8 +4,7 @@ use incast_sim::{Report, TraceConfig};
 
 use crate::common::{counts, numbers, port, run_with, texts};
 use crate::setting::{
-    PACKET_KB, PAYLOAD_SHARE, assert_in, between, goodputs, mean, messages, run, steps, streams,
-    with,
+    PACKET_KB, assert_in, between, goodputs, mean, messages, run, share, steps, streams, with,
 };
 
 /// Two streams over 206 us, 172 packets on the way, through a port that marks above 65 packets.
@@ -51,10 +50,6 @@ fn dctcp_holds_the_queue_at_the_threshold_where_newreno_with_marks_drains_the_li
     assert_in("most packets of newreno", most, 65.0..=69.0);
     assert_in("least packets of newreno", least, 0.0..=0.0);
     assert_in("share of the link of newreno", share(&report), 0.85..=0.96);
-}
-
-fn share(report: &Report) -> f64 {
-    report.summary.throughput_gbps / (10.0 * PAYLOAD_SHARE)
 }
 
 /// Three RDMA senders that start one after the other; the first has 10 ms, the first two have 30 ms for

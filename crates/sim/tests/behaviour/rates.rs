@@ -3,7 +3,9 @@
 use incast_sim::Report;
 
 use crate::common::numbers;
-use crate::setting::{PAYLOAD_SHARE, Step, assert_in, between, mean, messages, run, steps, with};
+use crate::setting::{
+    PAYLOAD_SHARE, Step, assert_in, between, mean, messages, run, share, steps, with,
+};
 
 /// Thresholds of TIMELY.
 const T_LOW_US: f64 = 50.0;
@@ -11,10 +13,6 @@ const T_HIGH_US: f64 = 1_000.0;
 
 /// One additive step at 10 Gb/s, in Gb/s.
 const DELTA: f64 = 0.01;
-
-fn share(report: &Report) -> f64 {
-    report.summary.throughput_gbps / (10.0 * PAYLOAD_SHARE)
-}
 
 /// So many flows for half a second, of which the last 200 ms are measured.
 fn settled(scheme: &str, flows: u32, assignments: &[&str]) -> Report {

@@ -135,6 +135,11 @@ pub(crate) fn run(document: &Document, scheme: &str) -> Report {
     run_with(document, scheme, 1, FLOWS)
 }
 
+/// The throughput as a share of what 10 Gb/s carry.
+pub(crate) fn share(report: &Report) -> f64 {
+    report.summary.throughput_gbps / (10.0 * PAYLOAD_SHARE)
+}
+
 /// Says what is not as it should be.
 #[track_caller]
 pub(crate) fn assert_in(what: &str, value: f64, range: RangeInclusive<f64>) {

@@ -3,11 +3,7 @@
 use incast_sim::Report;
 
 use crate::common::{numbers, port};
-use crate::setting::{PAYLOAD_SHARE, assert_in, between, mean, messages, run, steps, with};
-
-fn share(report: &Report) -> f64 {
-    report.summary.throughput_gbps / (10.0 * PAYLOAD_SHARE)
-}
+use crate::setting::{assert_in, between, mean, messages, run, share, steps, with};
 
 /// So many flows for half a second, of which the last 200 ms are measured.
 fn timely(flows: u32, assignments: &[&str]) -> Report {

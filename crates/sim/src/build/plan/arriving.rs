@@ -11,21 +11,8 @@ use crate::scenario::{Destinations, Incast, LoadOf, Poisson};
 pub(super) fn poisson(context: &Context<'_>, plan: &mut Plan, poisson: &Poisson) -> f64 {
     let sizes = poisson.sizes.known();
     let peers = Peers::new(context, poisson);
-    let senders: Vec<_> =
-        (0..context.sources.len()).filter(|&place| peers.has_any(place)).collect();
-    let all_bps: f64 = senders.iter().map(|&place| context.line_bps(context.sources[place])).sum();
-    let offered = match poisson.of {
-        LoadOf::Hosts => poisson.load * all_bps,
-        LoadOf::Core => {
-            let crossing: f64 = senders
-                .iter()
-                .map(|&place| peers.crossing(place) * context.line_bps(context.sources[place]))
-                .sum::<f64>()
-                / all_bps;
-            poisson.load * context.places.core_bps() / crossing.max(f64::MIN_POSITIVE)
-        }
-    };
-    for place in senders {
+    let (offered, all_bps) = (peers.offered_bps(poisson), peers.line_bps());
+    for place in peers.senders() {
         let source = context.sources[place];
         let mut random = generator(context.seed, context.stream(), u64::from(source));
         let share = context.line_bps(source) / all_bps;
@@ -53,7 +40,7 @@ fn single(plan: &mut Plan, flow: Flow, bytes: Bytes) -> u32 {
 }
 
 /// Who may be at the other end, for each source by its place.
-struct Peers<'a> {
+pub(super) struct Peers<'a> {
     context: &'a Context<'a>,
     rack_local: Option<f64>,
     /// The others of the same rack where `rack_local` tells them apart, and all that are left.
@@ -69,7 +56,7 @@ enum Far {
 }
 
 impl<'a> Peers<'a> {
-    fn new(context: &'a Context<'a>, poisson: &Poisson) -> Self {
+    pub(super) fn new(context: &'a Context<'a>, poisson: &Poisson) -> Self {
         let (sources, destinations) = (&context.sources, &context.destinations);
         let places = &context.places;
         let near = |source: u32, wanted: bool| {
@@ -105,6 +92,50 @@ impl<'a> Peers<'a> {
         Self { context, rack_local: poisson.rack_local, near, far }
     }
 
+    /// The places of the sources that have somebody to send to.
+    pub(super) fn senders(&self) -> impl Iterator<Item = usize> {
+        (0..self.context.sources.len()).filter(|&place| self.has_any(place))
+    }
+
+    /// What their links carry, all together, in bits per second.
+    pub(super) fn line_bps(&self) -> f64 {
+        self.senders().map(|place| self.context.line_bps(self.context.sources[place])).sum()
+    }
+
+    /// What all flows together offer, in bits per second.
+    pub(super) fn offered_bps(&self, poisson: &Poisson) -> f64 {
+        let all_bps = self.line_bps();
+        match poisson.of {
+            LoadOf::Hosts => poisson.load * all_bps,
+            LoadOf::Core => {
+                let line_bps = |place: usize| self.context.line_bps(self.context.sources[place]);
+                let crossing: f64 =
+                    self.senders().map(|place| self.crossing(place) * line_bps(place)).sum();
+                poisson.load * self.context.places.core_bps() * all_bps / crossing
+            }
+        }
+    }
+
+    /// Whether flows go to any other host alike; else [`lists`](Self::lists) has where they go.
+    pub(super) fn goes_anywhere(&self) -> bool {
+        matches!(self.far, Far::Others)
+    }
+
+    /// Hosts that a source's flows go to alike, and the share of its flows that does.
+    pub(super) fn lists(&self, place: usize) -> impl Iterator<Item = (&[u32], f64)> {
+        let near = self.near.get(place).map_or(&[][..], Vec::as_slice);
+        let far = match &self.far {
+            Far::Others => &[],
+            Far::Each(hosts) => &hosts[place][..],
+        };
+        let local = match (near.is_empty(), far.is_empty()) {
+            (true, _) => 0.0,
+            (false, true) if !self.goes_anywhere() => 1.0,
+            _ => self.rack_local.unwrap_or(0.0),
+        };
+        [(near, local), (far, 1.0 - local)].into_iter().filter(|(hosts, _)| !hosts.is_empty())
+    }
+
     fn has_any(&self, place: usize) -> bool {
         let near = self.near.get(place).is_some_and(|near| !near.is_empty());
         near || match &self.far {
@@ -137,7 +168,7 @@ impl<'a> Peers<'a> {
     }
 
     /// The share of a source's flows that cross the highest layer of switches.
-    fn crossing(&self, place: usize) -> f64 {
+    pub(super) fn crossing(&self, place: usize) -> f64 {
         let source = self.context.sources[place];
         let far: &[u32] = match &self.far {
             Far::Others => &self.context.destinations,

@@ -13,13 +13,11 @@ use crate::scenario::{Collective, Destinations, Operation, Requests};
 /// Clients; returns the offered load in bits per second, if it is asked for.
 pub(super) fn requests(context: &Context<'_>, plan: &mut Plan, requests: &Requests) -> Option<f64> {
     let read_sizes = requests.sizes.known().clone();
-    let write_sizes = requests.write_sizes.as_ref().map_or(&requests.sizes, |sizes| sizes);
+    let write_sizes = requests.write_sizes.as_ref().unwrap_or(&requests.sizes);
     let write_sizes = write_sizes.known().clone();
     let fan_out = requests.fan_out.options();
-    // Payload of a request on average, over all of its messages.
-    let times = |servers: f64| if requests.split { 1.0 } else { servers };
-    let bytes = requests.reads * read_sizes.mean() * times(requests.fan_out.mean())
-        + (1.0 - requests.reads) * write_sizes.mean() * times(f64::from(requests.replicas));
+    let (bytes_read, bytes_written) = bytes_per_request(requests);
+    let bytes = bytes_read + bytes_written;
     let urgent = context.traffic.urgent.as_ref();
     let workload = Arc::new(Workload {
         reads: requests.reads,
@@ -89,6 +87,16 @@ pub(super) fn requests(context: &Context<'_>, plan: &mut Plan, requests: &Reques
         }));
     }
     offered
+}
+
+/// Payload of a request on average, over all of its messages: what is read of it, and what is written.
+pub(super) fn bytes_per_request(requests: &Requests) -> (f64, f64) {
+    let times = |servers: f64| if requests.split { 1.0 } else { servers };
+    let writes = requests.write_sizes.as_ref().unwrap_or(&requests.sizes);
+    (
+        requests.reads * requests.sizes.known().mean() * times(requests.fan_out.mean()),
+        (1.0 - requests.reads) * writes.known().mean() * times(f64::from(requests.replicas)),
+    )
 }
 
 /// A ring around the hosts, in the order of their numbers.

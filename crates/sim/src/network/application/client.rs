@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use incast_cc::{Bytes, Span, Time};
 use incast_transport::Operation;
+use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use super::{Finished, FinishedKind, Outcome};
@@ -55,6 +56,9 @@ pub(crate) struct Client {
     workload: Arc<Workload>,
     servers: Vec<Server>,
     random: Pcg64Mcg,
+    /// For think times, apart from `random`: what is asked must not hang on when answers come, so that
+    /// schemes are compared on the same requests.
+    thoughts: Pcg64Mcg,
     /// Open loop: the mean gap between requests.
     gap: Option<Span>,
     /// When the next requests are due.
@@ -103,10 +107,12 @@ impl Client {
                     .collect(),
             ),
         };
+        let thoughts = Pcg64Mcg::seed_from_u64(random.next_u64());
         Self {
             workload,
             servers,
             random,
+            thoughts,
             gap,
             due,
             requests: Vec::new(),
@@ -204,7 +210,7 @@ impl Client {
         if self.gap.is_none() {
             let think = self.workload.think_time;
             let pause =
-                if think.is_zero() { Span::ZERO } else { exponential(&mut self.random, think) };
+                if think.is_zero() { Span::ZERO } else { exponential(&mut self.thoughts, think) };
             self.due.push(Reverse(now + pause));
         }
     }

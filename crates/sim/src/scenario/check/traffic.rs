@@ -121,6 +121,11 @@ impl Checked<'_> {
         (self.from.len() * self.to.len() - itself) as u64
     }
 
+    /// Whether there are hosts that would have themselves at the other end.
+    fn some_at_both_ends(&self) -> bool {
+        self.to.iter().any(|host| self.from.binary_search(host).is_ok())
+    }
+
     fn hosts(&self, field: &str, name: &str) -> Result<Vec<u32>, Fault> {
         let found = self.scenario.network.hosts_called(name, self.net);
         if found.is_empty() {

@@ -1,6 +1,7 @@
 //! Traffic that arrives.
 
 use super::{Checked, Counts};
+use crate::build::{Crossing, offered_bps};
 use crate::scenario::error::Fault;
 use crate::scenario::{Collective, Destinations, FanOut, Incast, LoadOf, Poisson, Requests};
 
@@ -18,16 +19,30 @@ impl Checked<'_> {
             let message = "this network has no core; expected \"hosts\", or a network of layers";
             return Err(self.within("poisson", "of", message.into()));
         }
-        let flows = self.arrivals(poisson.load, poisson.sizes.known().mean(), &self.from);
+        let bytes = poisson.sizes.known().mean();
+        let flows = match poisson.of {
+            LoadOf::Hosts => self.arrivals(poisson.load, bytes, &self.from),
+            LoadOf::Core => match offered_bps(self.scenario, self.net, self.number, poisson) {
+                Crossing::Offered(bps) => self.messages(bps, bytes),
+                Crossing::Nothing => {
+                    let message = "none of these flows crosses the core; expected \"hosts\", or other \
+                                   destinations";
+                    return Err(self.within("poisson", "of", message.into()));
+                }
+            },
+        };
         Ok(Counts { connections: flows, messages: flows })
     }
 
     pub(super) fn check_incast(&self, incast: &Incast) -> Result<Counts, Fault> {
         self.check_load("incast", incast.load)?;
-        let most = self.from.len();
+        // A receiver that could be a sender too is none of its own.
+        let itself = self.some_at_both_ends();
+        let most = self.from.len() - usize::from(itself);
         if incast.senders == 0 || incast.senders as usize > most {
+            let but = if itself { " but the receiver" } else { "" };
             let message = format!(
-                "{} is out of range; expected 1 to {most}, the hosts of `from`",
+                "{} is out of range; expected 1 to {most}, the hosts of `from`{but}",
                 incast.senders
             );
             return Err(self.within("incast", "senders", message));
@@ -57,7 +72,7 @@ impl Checked<'_> {
         self.in_range((KIND, "outstanding"), outstanding, (1, MAX_OUTSTANDING))?;
         self.in_range((KIND, "reads"), requests.reads, (0.0, 1.0))?;
         #[expect(clippy::cast_possible_truncation, reason = "bounded by the hosts")]
-        let servers = self.to.len() as u32;
+        let servers = self.to.len() as u32 - u32::from(self.some_at_both_ends());
         self.in_range((KIND, "replicas"), requests.replicas, (1, servers))?;
         if let FanOut::Weighted(options) = &requests.fan_out
             && (options.is_empty()
@@ -104,10 +119,14 @@ impl Checked<'_> {
         let ports = self.net.ports();
         let rate =
             |&host: &u32| self.net.cables[ports.hosts[host as usize][0].0].rate.as_bps() as f64;
-        let bps: f64 = hosts.iter().map(rate).sum();
+        self.messages(load * hosts.iter().map(rate).sum::<f64>(), bytes)
+    }
+
+    /// Messages of `bytes` on average that offer so many bits per second in the time there is.
+    fn messages(&self, bps: f64, bytes: f64) -> u64 {
         let seconds = self.scenario.run.duration.as_secs_f64();
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
-        let arrivals = (load * bps * seconds / (8.0 * bytes)) as u64;
+        let arrivals = (bps * seconds / (8.0 * bytes)) as u64;
         arrivals.max(1)
     }
 

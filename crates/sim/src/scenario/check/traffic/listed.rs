@@ -18,7 +18,7 @@ impl Checked<'_> {
             let fail = |field: &str, message| Err(self.in_list(place, field, message));
             for (field, name) in [("from", &flow.from), ("to", &flow.to)] {
                 if !hosts.contains(name.as_str()) {
-                    return fail(field, self.unknown_host(name));
+                    return fail(field, self.no_single_host(name));
                 }
             }
             if flow.from == flow.to {
@@ -28,8 +28,8 @@ impl Checked<'_> {
             if let Some(message) = flow.class.as_ref().and_then(|name| self.unknown_class(name)) {
                 return fail("class", message);
             }
-            if flow.weight.is_some_and(|weight| weight == 0 || weight > MAX_WEIGHT) {
-                let message = format!("out of range; expected 1 to {MAX_WEIGHT}");
+            if let Some(weight) = flow.weight.filter(|weight| !(1..=MAX_WEIGHT).contains(weight)) {
+                let message = format!("{weight} is out of range; expected 1 to {MAX_WEIGHT}");
                 return fail("weight", message);
             }
             let end = self.scenario.run.duration;
@@ -86,6 +86,18 @@ impl Checked<'_> {
             }
         }
         Ok(())
+    }
+
+    /// What is wrong with the name of a host: it is a group's, or nobody's.
+    fn no_single_host(&self, name: &str) -> String {
+        let of_group = self.scenario.network.hosts_called(name, self.net);
+        match of_group.first() {
+            Some(&first) => format!(
+                "{name:?} is a group; expected one of its hosts, such as {:?}",
+                self.net.hosts[first as usize]
+            ),
+            None => self.unknown_host(name),
+        }
     }
 
     fn in_list(&self, place: usize, field: &str, message: String) -> Fault {

@@ -1,0 +1,153 @@
+//! What traffic with a load asks of the links of hosts and of the core, before anything is drawn.
+
+use super::arriving::Peers;
+use super::{Context, Places};
+use crate::scenario::{Destinations, Incast, Kind, LoadOf, Operation, Poisson, Requests, Scenario};
+use crate::topology::Topology;
+
+/// What one traffic asks of links on average, in bits of payload per second.
+#[derive(Debug)]
+pub(crate) struct Demand {
+    /// Number of the traffic.
+    pub(crate) traffic: usize,
+    /// For each host.
+    pub(crate) sends: Vec<f64>,
+    pub(crate) receives: Vec<f64>,
+    /// As a share of all links to the core, of a load that is one of the core.
+    pub(crate) core: f64,
+}
+
+/// Random arrivals whose load is one of the core, and the share of them that crosses it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Crossing {
+    Nothing,
+    /// All flows together offer so many bits per second.
+    Offered(f64),
+}
+
+/// What each traffic that has a load asks for.
+pub(crate) fn demand(scenario: &Scenario, topology: &Topology) -> Vec<Demand> {
+    let mut all = Vec::new();
+    let mut places = Places::new(topology);
+    for number in 0..scenario.traffic.len() {
+        #[expect(clippy::cast_possible_truncation, reason = "one section of a file each")]
+        let context = Context::new(scenario, (topology, places), scenario.run.seed, number as u16);
+        let none = || vec![0.0; topology.hosts.len()];
+        let mut demand = Demand { traffic: number, sends: none(), receives: none(), core: 0.0 };
+        let has_load = match context.traffic.kind() {
+            Kind::Poisson(poisson) => demand.add_poisson(&context, poisson),
+            Kind::Incast(incast) => demand.add_incast(&context, incast),
+            Kind::Requests(requests) => demand.add_requests(&context, requests),
+            Kind::Lasting | Kind::Collective(_) | Kind::Flows(_) => false,
+        };
+        if has_load {
+            all.push(demand);
+        }
+        places = context.places;
+    }
+    all
+}
+
+/// What all flows of a load of the core offer.
+pub(crate) fn offered_bps(
+    scenario: &Scenario,
+    topology: &Topology,
+    number: usize,
+    poisson: &Poisson,
+) -> Crossing {
+    #[expect(clippy::cast_possible_truncation, reason = "one section of a file each")]
+    let number = number as u16;
+    let places = Places::new(topology);
+    let context = Context::new(scenario, (topology, places), scenario.run.seed, number);
+    let peers = Peers::new(&context, poisson);
+    if peers.senders().any(|place| peers.crossing(place) > 0.0) {
+        Crossing::Offered(peers.offered_bps(poisson))
+    } else {
+        Crossing::Nothing
+    }
+}
+
+impl Demand {
+    fn add_poisson(&mut self, context: &Context<'_>, poisson: &Poisson) -> bool {
+        let peers = Peers::new(context, poisson);
+        let (offered, all_bps) = (peers.offered_bps(poisson), peers.line_bps());
+        let mut everybody = 0.0;
+        for place in peers.senders() {
+            let source = context.sources[place];
+            let bps = offered * context.line_bps(source) / all_bps;
+            self.sends[source as usize] += bps;
+            for (hosts, share) in peers.lists(place) {
+                let each = bps * share / hosts.len() as f64;
+                for &host in hosts {
+                    self.receives[host as usize] += each;
+                }
+            }
+            if peers.goes_anywhere() {
+                everybody += self.spread(context, source, bps);
+            }
+        }
+        for &host in &context.destinations {
+            self.receives[host as usize] += everybody;
+        }
+        if poisson.of == LoadOf::Core {
+            self.core += poisson.load;
+        }
+        if context.traffic.operation == Operation::Read {
+            std::mem::swap(&mut self.sends, &mut self.receives);
+        }
+        true
+    }
+
+    /// What each destination gets of `bps` that go to any but `host`; takes it back from `host` itself.
+    fn spread(&mut self, context: &Context<'_>, host: u32, bps: f64) -> f64 {
+        let itself = context.destinations.binary_search(&host).is_ok();
+        let each = bps / (context.destinations.len() - usize::from(itself)) as f64;
+        if itself {
+            self.receives[host as usize] -= each;
+        }
+        each
+    }
+
+    fn add_incast(&mut self, context: &Context<'_>, incast: &Incast) -> bool {
+        let all_bps: f64 = context.destinations.iter().map(|&host| context.line_bps(host)).sum();
+        let each = incast.load * all_bps / context.destinations.len() as f64;
+        // A receiver's senders are drawn from all others alike.
+        let mut everybody = 0.0;
+        for &receiver in &context.destinations {
+            self.receives[receiver as usize] += each;
+            let itself = context.sources.binary_search(&receiver).is_ok();
+            let from_each = each / (context.sources.len() - usize::from(itself)) as f64;
+            everybody += from_each;
+            if itself {
+                self.sends[receiver as usize] -= from_each;
+            }
+        }
+        context.sources.iter().for_each(|&sender| self.sends[sender as usize] += everybody);
+        true
+    }
+
+    fn add_requests(&mut self, context: &Context<'_>, requests: &Requests) -> bool {
+        let Some(load) = requests.load else { return false };
+        let (reads, writes) = super::asking::bytes_per_request(requests);
+        for &client in &context.sources {
+            let bps = load * context.line_bps(client);
+            let (read, written) = (bps * reads / (reads + writes), bps * writes / (reads + writes));
+            let servers: Vec<_> = match requests.destinations {
+                Destinations::Farthest => context.places.farthest(client, &context.destinations),
+                Destinations::Uniform | Destinations::Permutation => {
+                    context.destinations.iter().copied().filter(|&host| host != client).collect()
+                }
+            };
+            if servers.is_empty() {
+                continue;
+            }
+            self.receives[client as usize] += read;
+            self.sends[client as usize] += written;
+            for &server in &servers {
+                self.sends[server as usize] += read / servers.len() as f64;
+                self.receives[server as usize] += written / servers.len() as f64;
+            }
+        }
+        true
+    }
+}

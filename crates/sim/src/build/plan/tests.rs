@@ -1,0 +1,88 @@
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::build::topology;
+use crate::scenario::Document;
+
+/// The plan of such traffic on a star of three groups: `a` of six hosts, `b` of four, `c` of nine.
+fn planned(traffic: &str) -> Plan {
+    let group = |name: &str, count: u32| {
+        format!("{{ name = \"{name}\", count = {count}, rate = \"100Gbps\", delay = \"1us\" }},\n")
+    };
+    let text = format!(
+        "title = \"a plan\"\nrun = {{ duration = \"100us\", schemes = [\"rtcp\"] }}\n\
+         [network.star]\nhosts = [\n{}{}{}]\n\
+         [[class]]\nname = \"bulk\"\n[[class]]\nname = \"urgent\"\n\
+         [[traffic]]\n{traffic}",
+        group("a", 6),
+        group("b", 4),
+        group("c", 9)
+    );
+    let document = Document::parse(text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
+    plan(document.scenario(), &topology(document.scenario()), 1)
+}
+
+/// Who sends to whom by a permutation.
+fn permutation(from: &str, to: &str) -> BTreeSet<(u32, u32)> {
+    let plan = planned(&format!(
+        "from = \"{from}\"\nto = \"{to}\"\n\
+         poisson = {{ load = 0.5, sizes = {{ fixed = \"500B\" }}, destinations = \"permutation\" }}"
+    ));
+    assert!(plan.flows.len() > 100);
+    plan.flows.iter().map(|flow| (flow.source, flow.destination)).collect()
+}
+
+#[test]
+fn a_permutation_gives_each_source_one_and_different_ones_while_there_are_enough() {
+    for (from, to, sources, different) in
+        [("a", "a", 6, 6), ("a", "c", 6, 6), ("a", "b", 6, 4), ("c", "c", 9, 9)]
+    {
+        let pairs = permutation(from, to);
+        assert_eq!(pairs.len(), sources, "{from} to {to}: {pairs:?}");
+        assert!(pairs.iter().all(|(source, destination)| source != destination));
+        let drawn: BTreeSet<_> = pairs.iter().map(|pair| pair.1).collect();
+        assert_eq!(drawn.len(), different, "{from} to {to}: {pairs:?}");
+    }
+    // All to one, which has nobody but itself.
+    assert_eq!(permutation("a", "a0"), (1..6).map(|source| (source, 0)).collect());
+}
+
+#[test]
+fn class_and_weight_go_by_size() {
+    let plan = planned(
+        "from = \"a\"\nclass = \"bulk\"\nweight = 2\n\
+         urgent = { below = \"30KB\", class = \"urgent\", weight = 7 }\n\
+         poisson = { load = 0.9, sizes = { uniform = [\"29KB\", \"31KB\"] } }",
+    );
+    let mut seen = BTreeSet::new();
+    for post in &plan.posts {
+        let flow = &plan.flows[post.flow as usize];
+        let small = post.bytes.is_some_and(|bytes| bytes < Bytes::from_kb(30));
+        assert_eq!((flow.class, flow.weight), if small { (1, 7) } else { (0, 2) });
+        seen.insert(small);
+    }
+    assert_eq!(seen.len(), 2, "both kinds");
+}
+
+#[test]
+fn a_flow_of_a_list_has_a_class_and_a_weight_of_its_own() {
+    let plan = planned(
+        "weight = 3\nflows.list = [{ from = \"a0\", to = \"b0\", size = \"1KB\" },\n\
+         { from = \"a1\", to = \"b0\", size = \"1KB\", class = \"urgent\", weight = 9 }]",
+    );
+    let terms: Vec<_> = plan.flows.iter().map(|flow| (flow.class, flow.weight)).collect();
+    assert_eq!(terms, [(0, 3), (1, 9)]);
+}
+
+#[test]
+fn connections_of_clients_are_apart_by_direction_and_urgency() {
+    let plan = planned(
+        "from = \"a0\"\nto = \"b\"\nconnections = 2\nurgent = { below = \"30KB\", weight = 7 }\n\
+         requests = { reads = 0.5, sizes = \"solar\" }",
+    );
+    // Two for each of four servers, reads and writes, common and urgent ones.
+    assert_eq!(plan.flows.len(), 2 * 4 * 2 * 2);
+    let urgent = plan.flows.iter().filter(|flow| flow.weight == 7).count();
+    let reads = plan.flows.iter().filter(|flow| flow.operation == Operation::Read).count();
+    assert_eq!((urgent, reads), (16, 16));
+}

@@ -1,0 +1,93 @@
+//! Flows that are listed one by one, and that wait for each other.
+
+use incast_sim::Report;
+
+use crate::common::run;
+use crate::setting::{Row, messages, star};
+
+/// Hosts at 100 Gb/s and 1 us from their switch, and these flows.
+fn list(flows: &str) -> Report {
+    run(&star(4, "100us", &format!("[[traffic]]\nflows.list = [\n{flows}\n]")))
+}
+
+/// One packet of 1 kB: twice 1,040 B x 80 ps + 1 us.
+const PACKET: u64 = 2 * (1_040 * 80 + 1_000_000);
+/// Its ACK of 64 B the same way back, after a turnaround of 1 us.
+const ACK: u64 = 1_000_000 + 2 * (64 * 80 + 1_000_000);
+
+fn times(report: &Report) -> Vec<(u64, u64)> {
+    let mut rows = messages(report);
+    rows.sort_by_key(|row| row.flow);
+    rows.iter().map(|row: &Row| (row.posted, row.completed)).collect()
+}
+
+#[test]
+fn flows_start_when_the_list_says() {
+    let report = list(
+        r#"{ from = "host0", to = "host1", size = "1KB" },
+           { from = "host2", to = "host3", size = "1KB", start = "7.25us" },"#,
+    );
+    assert_eq!(times(&report), [(0, PACKET), (7_250_000, 7_250_000 + PACKET)]);
+}
+
+#[test]
+fn a_flow_after_one_that_was_received_starts_at_that_instant() {
+    let report = list(
+        r#"{ from = "host0", to = "host1", size = "1KB", id = 1, start = "5us" },
+           { from = "host1", to = "host2", size = "1KB", id = 2, after = { all = [1] } },
+           { from = "host2", to = "host3", size = "1KB", after = { any = [2] } },"#,
+    );
+    let hop = |n| 5_000_000 + n * PACKET;
+    assert_eq!(times(&report), [(hop(0), hop(1)), (hop(1), hop(2)), (hop(2), hop(3))]);
+}
+
+#[test]
+fn a_flow_after_one_that_was_sent_waits_for_its_acknowledgement() {
+    let report = list(
+        r#"{ from = "host0", to = "host1", size = "1KB", id = 7 },
+           { from = "host0", to = "host2", size = "1KB", after = { all = [7], event = "sent" } },"#,
+    );
+    let start = PACKET + ACK;
+    assert_eq!(times(&report), [(0, PACKET), (start, start + PACKET)]);
+}
+
+#[test]
+fn all_waits_for_the_last_and_any_for_the_first() {
+    let start = |after: &str| {
+        let report = list(&format!(
+            r#"{{ from = "host0", to = "host2", size = "1KB", id = 1 }},
+               {{ from = "host1", to = "host2", size = "1KB", id = 2, start = "20us" }},
+               {{ from = "host2", to = "host3", size = "1KB", after = {{ {after} = [1, 2] }} }},"#
+        ));
+        times(&report)[2].0
+    };
+    assert_eq!((start("any"), start("all")), (PACKET, 20_000_000 + PACKET));
+}
+
+#[test]
+fn one_flow_starts_several() {
+    let report = list(
+        r#"{ from = "host0", to = "host1", size = "1KB", id = 1 },
+           { from = "host1", to = "host2", size = "1KB", after = { all = [1] } },
+           { from = "host1", to = "host3", size = "1KB", after = { all = [1] } },"#,
+    );
+    // Both are posted at once, and leave one after the other.
+    let mut rows = messages(&report);
+    rows.sort_by_key(|row| row.flow);
+    assert_eq!([rows[1].posted, rows[2].posted], [PACKET; 2]);
+    assert_eq!([rows[1].host, rows[2].host], [0, 1_040 * 80]);
+    assert_eq!([rows[1].completed, rows[2].completed], [2 * PACKET, 2 * PACKET + 1_040 * 80]);
+}
+
+#[test]
+fn flows_without_a_size_go_on() {
+    let report = list(
+        r#"{ from = "host0", to = "host1", start = "10us" },
+           { from = "host2", to = "host3", size = "1KB" },"#,
+    );
+    assert_eq!(messages(&report).len(), 1, "what does not end is not complete");
+    let delivered = crate::common::counts(&report, "flows", "delivered_bytes")[0] as f64;
+    // 90 us less the way, at 100 Gb/s of which 1,460 of 1,500 B are payload.
+    let expected = (90.0 - 2.12) * 12_500.0 * 1_460.0 / 1_500.0;
+    assert!((delivered / expected - 1.0).abs() < 0.01, "{delivered} B, not {expected}");
+}
