@@ -56,6 +56,10 @@ class StoredTable:
         Raises:
             ResultError: The file is missing or damaged.
         """
+        if not self.path.is_file():
+            raise ResultError(
+                f"{self.path}: is missing; run {self.path.parent}/scenario.toml again"
+            )
         try:
             rows = pl.scan_parquet(self.path, glob=False).filter(pl.col("scheme") == self.scheme)
             return rows.drop("scheme").collect()
