@@ -1,5 +1,9 @@
 //! Flows that arrive at random, one by one and in bursts.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
 use incast_cc::{Bytes, Time};
 use rand_core::Rng;
 
@@ -46,50 +50,60 @@ pub(super) struct Peers<'a> {
     /// The others of the same rack where `rack_local` tells them apart, and all that are left.
     near: Vec<Vec<u32>>,
     far: Far,
+    /// The share of the far ones that lie across the core, for each rack asked about so far.
+    across: RefCell<BTreeMap<u32, f64>>,
 }
 
 enum Far {
     /// Every host but oneself.
     Others,
-    /// For each source.
-    Each(Vec<Vec<u32>>),
+    /// For each source; those of one rack share theirs, which would fill the memory of a large network.
+    OfRack(Vec<Rc<[u32]>>),
+    /// One for each source, or nobody.
+    Partner(Vec<Option<u32>>),
 }
 
 impl<'a> Peers<'a> {
     pub(super) fn new(context: &'a Context<'a>, poisson: &Poisson) -> Self {
         let (sources, destinations) = (&context.sources, &context.destinations);
         let places = &context.places;
-        let near = |source: u32, wanted: bool| {
-            let rack = places.rack(source);
-            let others = destinations.iter().copied().filter(move |&host| host != source);
-            others.filter(|&host| (places.rack(host) == rack) == wanted).collect::<Vec<_>>()
-        };
-        let each = |hosts: &dyn Fn(u32) -> Vec<u32>| {
-            Far::Each(sources.iter().map(|&source| hosts(source)).collect())
-        };
         let far = match poisson.destinations {
-            Destinations::Uniform if poisson.rack_local.is_some() => {
-                each(&|source| near(source, false))
-            }
+            Destinations::Uniform if poisson.rack_local.is_some() => of_rack(context, &|source| {
+                let rack = places.rack(source);
+                destinations.iter().copied().filter(|&host| places.rack(host) != rack).collect()
+            }),
             Destinations::Uniform => Far::Others,
-            Destinations::Farthest => each(&|source| places.farthest(source, destinations)),
-            Destinations::Permutation => {
-                let drawn = permutation(context);
-                each(&|source| {
-                    drawn
-                        .iter()
-                        .find(|pair| pair.0 == source)
-                        .map(|pair| pair.1)
-                        .into_iter()
-                        .collect()
-                })
+            Destinations::Farthest => {
+                of_rack(context, &|source| places.farthest(source, destinations))
             }
+            Destinations::Permutation => {
+                let drawn: BTreeMap<_, _> = permutation(context).into_iter().collect();
+                Far::Partner(sources.iter().map(|source| drawn.get(source).copied()).collect())
+            }
+        };
+        let mut racks: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for &host in destinations {
+            racks.entry(places.rack(host)).or_default().push(host);
+        }
+        let near = |&source: &u32| {
+            let rack = racks.get(&places.rack(source)).into_iter().flatten().copied();
+            rack.filter(|&host| host != source).collect()
         };
         let near = match poisson.rack_local {
-            Some(_) => sources.iter().map(|&source| near(source, true)).collect(),
+            Some(_) => sources.iter().map(near).collect(),
             None => Vec::new(),
         };
-        Self { context, rack_local: poisson.rack_local, near, far }
+        let across = RefCell::default();
+        Self { context, rack_local: poisson.rack_local, near, far, across }
+    }
+
+    /// The far ones of a source; itself may be one of them.
+    fn far(&self, place: usize) -> &[u32] {
+        match &self.far {
+            Far::Others => &self.context.destinations,
+            Far::OfRack(hosts) => &hosts[place],
+            Far::Partner(hosts) => hosts[place].as_slice(),
+        }
     }
 
     /// The places of the sources that have somebody to send to.
@@ -124,10 +138,7 @@ impl<'a> Peers<'a> {
     /// Hosts that a source's flows go to alike, and the share of its flows that does.
     pub(super) fn lists(&self, place: usize) -> impl Iterator<Item = (&[u32], f64)> {
         let near = self.near.get(place).map_or(&[][..], Vec::as_slice);
-        let far = match &self.far {
-            Far::Others => &[],
-            Far::Each(hosts) => &hosts[place][..],
-        };
+        let far = if self.goes_anywhere() { &[] } else { self.far(place) };
         let local = match (near.is_empty(), far.is_empty()) {
             (true, _) => 0.0,
             (false, true) if !self.goes_anywhere() => 1.0,
@@ -137,22 +148,14 @@ impl<'a> Peers<'a> {
     }
 
     fn has_any(&self, place: usize) -> bool {
+        let source = self.context.sources[place];
         let near = self.near.get(place).is_some_and(|near| !near.is_empty());
-        near || match &self.far {
-            Far::Others => {
-                let source = self.context.sources[place];
-                self.context.destinations.iter().any(|&host| host != source)
-            }
-            Far::Each(hosts) => !hosts[place].is_empty(),
-        }
+        near || self.far(place).iter().any(|&host| host != source)
     }
 
     fn draw(&self, place: usize, random: &mut impl Rng) -> u32 {
         let near = self.near.get(place).filter(|near| !near.is_empty());
-        let far: &[u32] = match &self.far {
-            Far::Others => &self.context.destinations,
-            Far::Each(hosts) => &hosts[place],
-        };
+        let far = self.far(place);
         if let (Some(near), Some(local)) = (near, self.rack_local)
             && (far.is_empty() || unit(random) < local)
         {
@@ -170,16 +173,38 @@ impl<'a> Peers<'a> {
     /// The share of a source's flows that cross the highest layer of switches.
     pub(super) fn crossing(&self, place: usize) -> f64 {
         let source = self.context.sources[place];
-        let far: &[u32] = match &self.far {
-            Far::Others => &self.context.destinations,
-            Far::Each(hosts) => &hosts[place],
-        };
-        let crosses = |&&host: &&u32| self.context.places.crosses_core(source, host);
-        let others = far.iter().filter(|&&host| host != source).count();
-        let share = far.iter().filter(crosses).count() as f64 / others.max(1) as f64;
+        let rack = self.context.places.rack(source);
         let near = self.near.get(place).is_some_and(|near| !near.is_empty());
+        let share = || self.share_across(source, self.far(place));
+        let share = match &self.far {
+            Far::Partner(_) => share(),
+            _ => *self.across.borrow_mut().entry(rack).or_insert_with(share),
+        };
         share * (1.0 - self.rack_local.filter(|_| near).unwrap_or(0.0))
     }
+
+    fn share_across(&self, source: u32, far: &[u32]) -> f64 {
+        let crosses = |&&host: &&u32| self.context.places.crosses_core(source, host);
+        let others = far.iter().filter(|&&host| host != source).count();
+        far.iter().filter(crosses).count() as f64 / others.max(1) as f64
+    }
+}
+
+/// Lists that are the same for all hosts of a rack, unless hosts of the rack itself are in them.
+fn of_rack(context: &Context<'_>, hosts: &dyn Fn(u32) -> Vec<u32>) -> Far {
+    let rack = |host| context.places.rack(host);
+    let mut known: BTreeMap<u32, Rc<[u32]>> = BTreeMap::new();
+    let list = |&source: &u32| {
+        if let Some(list) = known.get(&rack(source)) {
+            return Rc::clone(list);
+        }
+        let list: Rc<[u32]> = hosts(source).into();
+        if !list.is_empty() && list.iter().all(|&host| rack(host) != rack(source)) {
+            known.insert(rack(source), Rc::clone(&list));
+        }
+        list
+    };
+    Far::OfRack(context.sources.iter().map(list).collect())
 }
 
 fn one_of(hosts: &[u32], random: &mut impl Rng) -> u32 {
