@@ -17,6 +17,59 @@ def posted_while_measured(rows: pl.DataFrame, scenario: Scenario | StoredScenari
     return rows.filter(pl.col("posted_us") >= begin, pl.col("posted_us") < end)
 
 
+def by_traffic(
+    messages: pl.DataFrame, requests: pl.DataFrame, scenario: Scenario | StoredScenario
+) -> pl.DataFrame:
+    """What became of each traffic of each scheme: of what was posted while it was measured.
+
+    Percentiles are those of nearest rank.
+    """
+    kinds = (
+        (
+            messages,
+            {
+                "messages": pl.len(),
+                "slowdown_mean": pl.col("slowdown").mean(),
+                "slowdown_p99": _p99("slowdown"),
+                "completion_mean_us": pl.col("completion_us").mean(),
+                "completion_p99_us": _p99("completion_us"),
+                "deadlines_met": pl.col("met_deadline").mean(),
+            },
+        ),
+        (
+            requests,
+            {
+                "requests": pl.len(),
+                "request_mean_us": pl.col("completion_us").mean(),
+                "request_p99_us": _p99("completion_us"),
+            },
+        ),
+    )
+    found = [_known(rows, figures, scenario) for rows, figures in kinds]
+    keys = ["scheme", "traffic"]
+    return found[0].join(found[1], on=keys, how="left", maintain_order="left")
+
+
+def _known(
+    rows: pl.DataFrame, figures: dict[str, pl.Expr], scenario: Scenario | StoredScenario
+) -> pl.DataFrame:
+    """The figures whose columns there are, for each scheme and traffic; the others are null."""
+    there = set(rows.columns)
+    if {"scheme", "traffic", "posted_us"} <= there:
+        rows = posted_while_measured(rows, scenario)
+    else:
+        rows = pl.DataFrame(schema={"scheme": pl.String, "traffic": pl.String})
+        there = set(rows.columns)
+    return rows.group_by("scheme", "traffic", maintain_order=True).agg(
+        (value if set(value.meta.root_names()) <= there else pl.lit(None, pl.Float64)).alias(name)
+        for name, value in figures.items()
+    )
+
+
+def _p99(column: str) -> pl.Expr:
+    return pl.col(column).quantile(0.99, "equiprobable")
+
+
 def p99_slowdown(messages: pl.DataFrame, scenario: Scenario | StoredScenario) -> float | None:
     """The slowdown that 99 % of the messages posted while it was measured do not exceed.
 

@@ -11,6 +11,7 @@ import polars as pl
 
 from incast import _core, comparison, store, stored
 from incast._core import Scenario
+from incast.measures import by_traffic
 from incast.results import Results
 from incast.stored import StoredScenario
 from incast.tables import Run, TableInfo, concatenate, describe
@@ -86,6 +87,19 @@ class Result:
         ]
         return pl.DataFrame(rows, infer_schema_length=None)
 
+    @cached_property
+    def traffic(self) -> pl.DataFrame:
+        """One row for each scheme and traffic: its messages and requests, and how long they took.
+
+        Counted is what was posted while it was measured and complete by the end of the run; traffic
+        without messages of known size has no row.
+        """
+        messages, requests = (
+            self.table(name) if name in self.tables else pl.DataFrame()
+            for name in ("messages", "requests")
+        )
+        return by_traffic(messages, requests, self.scenario)
+
     @property
     def tables(self) -> list[str]:
         """The names that `table` knows."""
@@ -127,6 +141,7 @@ class Result:
             "schemes": list(self.schemes),
             "warnings": self.warnings,
             "runs": self._rows(),
+            "traffic": self.traffic.to_dicts(),
             "ratios": [
                 {
                     "key": ratio.key,

@@ -13,7 +13,7 @@ import polars as pl
 
 from incast import _core, experiment, store
 from incast._core import ParameterError, Scenario
-from incast.measures import p99_slowdown
+from incast.measures import p99_slowdown, posted_while_measured
 from incast.progress import bar_per_scheme
 from incast.result import Result
 from incast.store import OutputError
@@ -52,6 +52,15 @@ class Point:
     offered_gbps: float
     carried_gbps: float
     slowdown_p99: float | None
+    messages: int = 0
+    """Posted while it was measured and delivered: what the point rests on."""
+    equal_messages: float = 0.0
+    """Messages of one size that would say as much: (Σ bytes)² / Σ bytes²."""
+
+    @property
+    def uncertainty(self) -> float:
+        """How far the offered load may be off, one standard deviation: 1 / √ of equal messages."""
+        return 1 / math.sqrt(self.equal_messages) if self.equal_messages else 1.0
 
     @property
     def ratio(self) -> float:
@@ -89,12 +98,26 @@ class Saturation:
             carried = point.load
         return carried, None
 
+    def doubts(self, scheme: str) -> str | None:
+        """Why the saturated load of a scheme is not known well, if it rests on too few messages."""
+        worst = max(self.of(scheme), key=lambda point: point.uncertainty, default=None)
+        if worst is None or worst.uncertainty <= 1 - self.threshold:
+            return None
+        factor = (worst.uncertainty / (1 - self.threshold)) ** 2 if self.threshold < 1 else math.inf
+        longer = "several seeds" if math.isinf(factor) else f"{math.ceil(factor)} times the time"
+        return (
+            f"{scheme}, load {worst.load:g}: {worst.messages} messages that say as much as "
+            f"{worst.equal_messages:.0f} of one size are too few for a threshold of "
+            f"{self.threshold:g}; measure {longer}"
+        )
+
     @property
     def table(self) -> pl.DataFrame:
         """A row for each point."""
         schema = {
             "scheme": pl.String, "load": pl.Float64, "offered_gbps": pl.Float64,
             "carried_gbps": pl.Float64, "ratio": pl.Float64, "slowdown_p99": pl.Float64,
+            "messages": pl.UInt64, "equal_messages": pl.Float64,
         }  # fmt: skip
         rows = [
             {**asdict(point), "ratio": point.ratio}
@@ -113,7 +136,12 @@ class Saturation:
             "threshold": self.threshold,
             "complete": self.complete,
             "schemes": [
-                {"scheme": scheme, "saturated_load": carried, "first_above": above}
+                {
+                    "scheme": scheme,
+                    "saturated_load": carried,
+                    "first_above": above,
+                    "doubts": self.doubts(scheme),
+                }
                 for scheme in self.schemes
                 for carried, above in [self.saturated(scheme)]
             ],
@@ -320,7 +348,10 @@ class _Search:
             )
         messages = result.table("messages").filter(pl.col("traffic") == row["traffic"])
         slowdown = p99_slowdown(messages, result.scenario)
-        return Point(scheme, load, float(offered), float(carried), slowdown)
+        sizes = posted_while_measured(messages, result.scenario)["bytes"].cast(pl.Float64)
+        square = float((sizes**2).sum())
+        equal = float(sizes.sum()) ** 2 / square if square else 0.0
+        return Point(scheme, load, float(offered), float(carried), slowdown, sizes.len(), equal)
 
     def write(self, found: Saturation) -> None:
         """The outcome as JSON, as a table and as a figure."""

@@ -89,7 +89,7 @@ def _fill(staging: Path, result: "Result", *, figures: bool) -> tuple[list[str],
     if inputs:
         (staging / _INPUTS).mkdir()
     for name, text in inputs.items():
-        (staging / _INPUTS / name).write_text(text, encoding="utf-8")
+        (staging / _INPUTS / name).write_bytes(text.encode())  # line ends as they are
     descriptions = result.describe_tables()
     tables = []
     for name, description in descriptions.items():

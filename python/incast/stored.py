@@ -33,7 +33,7 @@ class StoredScenario:
     inputs: Mapping[str, str] = field(default_factory=dict)
 
     def toml(self) -> str:
-        """The exact scenario; `Scenario.parse` makes one to run again of it."""
+        """The exact scenario; `incast.load(directory / "scenario.toml")` makes one to run again."""
         return self.text
 
 
@@ -139,7 +139,7 @@ def _stored(path: Path, said: Mapping[str, Any], text: str) -> Stored:
         text=text,
         recorded_warnings=tuple(map(str, said["warnings"])),
         inputs={
-            file.name: file.read_text(encoding="utf-8") for file in sorted(path.glob("inputs/*"))
+            file.name: file.read_bytes().decode() for file in sorted(path.glob("inputs/*"))
         },
     )
     return Stored(

@@ -166,7 +166,37 @@ def test_a_distribution_has_no_slope_where_no_bucket_is() -> None:
     assert below.tolist() == [0, 0.5, 0.5, 1]
 
 
-def test_seeds_and_traffics_are_pooled_in_a_distribution() -> None:
+def test_each_traffic_has_a_panel_of_its_own(short: incast.Scenario) -> None:
+    # Messages of "small" take 1 to 4 us, those of "large" a hundred times as long.
+    small = pl.DataFrame({"traffic": "small", "completion_us": [1.0, 2.0, 3.0, 4.0]})
+    large = small.with_columns(pl.lit("large").alias("traffic"), pl.col("completion_us") * 100)
+    rows = pl.concat([small, large]).with_columns(posted_us=pl.lit(2000.0))
+    parts = rows.with_columns(host_us=pl.lit(0.5), network_us=pl.col("completion_us") - 0.5)
+    result = made_up(short, "timely", "dctcp", messages=parts)
+    panels = result.figure("fct-cdf").axes
+    assert [axes.get_title(loc="left") for axes in panels] == ["traffic small", "traffic large"]
+    for axes, factor in zip(panels, (1, 100), strict=True):
+        assert [line.get_label() for line in axes.get_lines()] == ["timely", "dctcp"]
+        for line in axes.get_lines():
+            assert line.get_xdata().tolist() == [factor * us for us in (1, 1, 2, 3, 4)]
+    assert legend(result.figure("fct-cdf")) == ["timely", "dctcp"]
+    titles = [axes.get_title(loc="left") for axes in result.figure("rpc-latency").axes]
+    assert titles == [
+        f"traffic {name}: {at}" for name in ("small", "large") for at in ("median", "p99")
+    ]
+
+
+def test_the_equal_share_is_that_of_the_connections_that_stay(short: incast.Scenario) -> None:
+    # Two of them, 1 and 3 Gb/s while it is measured (1 to 5 ms), 9 before; all traffic has 9 Gb/s.
+    time = [500.0, 2000.0, 4000.0]
+    series = pl.DataFrame(
+        {"time_us": time * 2, "flow": [0] * 3 + [1] * 3, "goodput_gbps": [9.0, 1, 1, 9, 3, 3]}
+    )
+    (axes,) = made_up(short, "timely", series_flows=series).figure("rates").axes
+    assert [text.get_text() for text in axes.texts][-1] == "equal share\n2 Gb/s"
+
+
+def test_seeds_are_pooled_in_a_distribution() -> None:
     rows = pl.DataFrame({"low_us": [1.0, 1.0, 2.0], "high_us": [2.0, 2.0, 4.0], "count": [1, 2, 1]})
     values, below = distributions.of_histogram(rows)
     assert values.tolist() == [1, 2, 2, 4]

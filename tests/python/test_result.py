@@ -1,5 +1,6 @@
 """The tables of a result, and what goes into JSON."""
 
+import dataclasses
 import io
 import json
 import math
@@ -146,8 +147,65 @@ def test_the_slowdown_is_in_the_table_where_it_was_measured(short: incast.Scenar
     report.print_comparison(out, made_up(short, "timely"))
     assert "slowdown" not in out.export_text()
     slow = everything(short, "timely", messages=10)
-    slow.runs["timely"].summary["slowdown_p99"] = 7.25  # type: ignore[index]
+    slow.runs["timely"].summary.update(slowdown_p99=7.25, messages=10)  # type: ignore[attr-defined]
     report.print_comparison(out, slow)
     text = out.export_text()
     assert "slowdown" in text
     assert "7.25" in text
+
+
+def test_the_table_shows_what_there_is_and_fits(short: incast.Scenario) -> None:
+    plain = made_up(short, "timely:authors-snippet", "integral-timely")
+    shown = table_of(plain)
+    for heading in ("slowdown", "messages", "PFC", "ECN", "held", "dead-"):
+        assert heading not in shown
+    assert "Jain" in shown
+    counts = dict.fromkeys(("messages", "pfc_pauses", "ecn_marks", "drops"), 123_456_789)
+    found = {"pfc_watchdog_reports": 3, "deadlocks": 1, "slowdown_mean": 1.5, "slowdown_p99": 9.0}
+    runs = {
+        scheme: dataclasses.replace(run, summary={**run.summary, **counts, **found})
+        for scheme, run in plain.runs.items()
+    }
+    result = dataclasses.replace(plain, runs=runs)
+    for width in (80, 100):
+        shown = table_of(result, width)
+        for heading in ("slowdown", "messages", "PFC", "ECN", "held", "dead-", "drops"):
+            assert heading in shown
+        # What does not fit is in a second part; no number is cut, and no part without its scheme.
+        assert shown.count("123456789") == 4 * len(result.schemes)
+        assert shown.count("integral-timely") == shown.count("scheme") > 1
+        assert max(map(len, shown.splitlines())) <= width
+    assert "Jain" not in shown
+
+
+def table_of(result: incast.Result, width: int = 100) -> str:
+    out = Console(width=width, record=True, file=io.StringIO())
+    report.print_comparison(out, result)
+    # The remarks below are wrapped elsewhere.
+    return out.export_text().split("In parentheses")[0].partition("\n")[2]
+
+
+def test_each_traffic_has_its_row(short: incast.Scenario) -> None:
+    # Of 200 messages that were posted while it was measured: mean 100.5, number 198 in order.
+    count = 200
+    late = pl.DataFrame({"posted_us": [0.0], "slowdown": [1e6], "completion_us": [1e6]})
+    messages = pl.DataFrame(
+        {
+            "posted_us": 2000.0, "slowdown": np.arange(1.0, count + 1),
+            "completion_us": np.arange(1.0, count + 1) * 2,
+        }
+    )  # fmt: skip
+    messages = pl.concat([messages, late]).select(pl.lit("rpc").alias("traffic"), pl.all())
+    requests = pl.DataFrame(
+        {"traffic": "rpc", "posted_us": 2000.0, "completion_us": [30.0, 50.0, 70.0]}
+    )
+    result = made_up(short, "timely", "dctcp", messages=messages, requests=requests)
+    assert result.traffic["scheme"].to_list() == ["timely", "dctcp"]
+    assert result.traffic.row(0, named=True) == {
+        "scheme": "timely", "traffic": "rpc", "messages": 200, "slowdown_mean": 100.5,
+        "slowdown_p99": 198.0, "completion_mean_us": 201.0, "completion_p99_us": 396.0,
+        "deadlines_met": None, "requests": 3, "request_mean_us": 50.0, "request_p99_us": 70.0,
+    }  # fmt: skip
+    assert "request" in table_of(result)
+    assert result.to_dict()["traffic"] == result.traffic.to_dicts()
+    assert made_up(short, "timely").traffic.is_empty()

@@ -27,6 +27,8 @@ class FakeScenario:
 
     name, title, warmup_s, duration_s, seed = "made-up", "Made up", 0.0, 1.0, 1
     published: dict[str, Any] = {}  # noqa: RUF012
+    inputs: dict[str, str] = {}  # noqa: RUF012
+    cooldown_s = 0.0
 
     def __init__(self, text: str, schemes: tuple[str, ...] = ("good",)) -> None:
         self.text = text
@@ -69,8 +71,11 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, float]]:
             }
         )  # fmt: skip
         messages = pl.DataFrame(
-            {"traffic": ["rpc"] * 100, "posted_us": 1.0, "slowdown": [1.0] * 98 + [load * 10, 99.0]}
-        )
+            {
+                "traffic": ["rpc"] * 100, "posted_us": 1.0, "bytes": 5000,
+                "slowdown": [1.0] * 98 + [load * 10, 99.0],
+            }
+        )  # fmt: skip
         tables = (FakeTable("load", loads), FakeTable("messages", messages))
         return FakeRun(scheme, seed, tables=tables)
 
@@ -113,8 +118,20 @@ def test_points_are_those_of_the_tables(
     (point,) = search(scenario, loads=[0.9]).points
     assert ran == [("good", 0.9)]
     # Of 100 messages, 98 have slowdown 1: the 99th in order is that of the load.
-    assert point == Point("good", 0.9, 9.0, pytest.approx(8.3), 9.0)
+    assert point == Point("good", 0.9, 9.0, pytest.approx(8.3), 9.0, 100, 100.0)
     assert point.ratio == pytest.approx(0.83 / 0.9)
+
+
+def test_too_few_messages_are_doubted(ran: list[tuple[str, float]], scenario: FakeScenario) -> None:
+    # 100 of one size: 1 / √100 is a tenth, twice what is left to a threshold of 0.95.
+    found = search(scenario, loads=[0.4])
+    assert "100 messages" in str(found.doubts("good"))
+    assert "measure 4 times the time" in str(found.doubts("good"))
+    assert search(scenario, loads=[0.4], threshold=0.89).doubts("good") is None
+    # One of 9,000 B and nine of 1,000 B: 18² / (81 + 9) = 3.6.
+    few = Point("good", 0.4, 1.0, 1.0, None, 10, 3.6)
+    assert few.uncertainty == pytest.approx(0.527, abs=1e-3)
+    assert len(ran) == 1
 
 
 def test_a_scheme_below_the_lowest_load_and_one_that_never_saturates(
@@ -196,7 +213,10 @@ def test_everything_is_kept(ran: list[tuple[str, float]], scenario: FakeScenario
     }  # fmt: skip
     assert pl.read_parquet("out/saturation.parquet").equals(found.table)
     said = json.loads(Path("out/saturation.json").read_text())
-    assert said["schemes"][1] == {"scheme": "poor", "saturated_load": None, "first_above": 0.5}
+    assert said["schemes"][1] == {
+        "scheme": "poor", "saturated_load": None, "first_above": 0.5,
+        "doubts": found.doubts("poor"),
+    }  # fmt: skip
     assert incast.Result.read("out/good/load-0.5").complete
     assert len(ran) == 2 + 3 + 2
 
@@ -291,7 +311,7 @@ def test_the_command_prints_a_table_and_the_load(
     assert "good: saturated load 0.8625; at 0.875 it is below 0.95" in done.out
     assert "poor: saturated already at 0.7" in done.out
     row = next(line for line in done.out.splitlines() if " 0.9 " in line)
-    assert row.split() == ["good", "0.9", "9.00", "8.30", "0.9222", "9.0"]
+    assert row.split() == ["good", "0.9", "9.00", "8.30", "0.9222", "9.0", "100"]
     assert Path("results/made-up-saturation/saturation.png").is_file()
     as_json = json.loads(command("saturate", "x", "--from", "0.7", "--to", "0.9", "--json").out)
     assert as_json["schemes"][0]["saturated_load"] == 0.8625

@@ -21,7 +21,7 @@ use incast_transport::Sender;
 
 use crate::network::host::Count;
 use crate::network::link::Link;
-use crate::network::port::{DropCause, Port, Transmitter};
+use crate::network::port::{Port, Transmitter};
 use crate::table::Table;
 use messages::Message;
 use work::{Quantiles, Work};
@@ -186,7 +186,10 @@ impl Books {
 /// What is known when the measurement ends, which the run may outlast.
 pub(crate) struct Measured {
     summary: Summary,
-    tables: Vec<Table>,
+    flows: Vec<FlowResult>,
+    queues: Vec<QueueResult>,
+    /// Of RTTs, delays and links.
+    tables: [Table; 3],
     /// Payload that arrived of each traffic, in bits per second.
     carried_bps: Vec<f64>,
     until: Time,
@@ -202,18 +205,21 @@ pub(crate) fn measure(built: &mut Built, info: &RunInfo) -> Measured {
         built.plan.flows.iter().map(|flow| FlowResult::of(flow, built, measured)).collect();
     let rtt = all_rtts(built);
     let summary = summary(built, &flows, &rtt, &queues);
-    let tables = tables::tables(built, &flows, &rtt, &queues, measured);
+    let tables = tables::measured(built, &rtt, measured);
     let mut carried_bps = vec![0.0; built.plan.traffic.len()];
-    for flow in &flows {
-        carried_bps[flow.flow.traffic as usize] += flow.goodput_bps;
+    for (flow, result) in built.plan.flows.iter().zip(&flows) {
+        carried_bps[flow.traffic as usize] += result.goodput_bps;
     }
-    Measured { summary, tables, carried_bps, until }
+    Measured { summary, flows, queues, tables, carried_bps, until }
 }
 
 pub(crate) fn report(built: &Built, info: RunInfo, measured: Measured) -> Report {
     let books = books(built);
     assert!(books.balance(), "packets were lost or made up: {books:?}");
-    let Measured { mut summary, mut tables, carried_bps, until } = measured;
+    let Measured { mut summary, flows, queues, tables: [rtt, delays, links], carried_bps, until } =
+        measured;
+    let (flows, queues) = (tables::flows(built, &flows), tables::queues(built, &queues));
+    let mut tables = vec![flows, rtt, delays, queues, links];
     let work = Work::of(built, (info.measured_from, until), carried_bps);
     finish_summary(&mut summary, built, &work);
     let findings = watchdog::findings(built, &built.plan.classes);
@@ -240,11 +246,6 @@ pub(crate) fn report(built: &Built, info: RunInfo, measured: Measured) -> Report
 fn finish_summary(summary: &mut Summary, built: &Built, work: &Work) {
     let net = &built.net;
     let ports = || net.switches.iter().flat_map(|switch| &switch.ports);
-    let retransmitted = |flow: &Flow| {
-        let (host, connection) = flow.sender;
-        let sender = net.hosts[host as usize].endpoint.sender(connection);
-        sender.map_or(0, Sender::retransmissions)
-    };
     let slowdowns = Quantiles::of(work.measured().map(Message::slowdown));
     summary.slowdown_mean = slowdowns.mean();
     summary.slowdown_p99 = slowdowns.at(0.99);
@@ -252,10 +253,23 @@ fn finish_summary(summary: &mut Summary, built: &Built, work: &Work) {
     let lost = net.failures().flat_map(Failures::lost);
     summary.drops = ports().map(|port| port.counters.all_drops()).sum::<u64>()
         + lost.map(|count| count.packets).sum::<u64>();
-    summary.retransmissions = built.plan.flows.iter().map(retransmitted).sum();
+    summary.retransmissions =
+        built.plan.flows.iter().map(|flow| retransmissions(built, flow)).sum();
     summary.packet_hops = transmitters(built).map(|t| t.counters.hops).sum();
     summary.events = net.events;
     summary.simulated_s = net.now.as_secs_f64();
+}
+
+fn retransmissions(built: &Built, flow: &Flow) -> u64 {
+    let (host, connection) = flow.sender;
+    let sender = built.net.hosts[host as usize].endpoint.sender(connection);
+    sender.map_or(0, Sender::retransmissions)
+}
+
+/// Payload that has arrived, since the run began.
+fn delivered(built: &Built, flow: &Flow) -> u64 {
+    let (host, connection) = flow.receiver;
+    built.net.hosts[host as usize].endpoint.receiver(connection).delivered_bytes()
 }
 
 fn transmitters(built: &Built) -> impl Iterator<Item = &Transmitter> {
@@ -288,83 +302,62 @@ fn books(built: &Built) -> Books {
     }
 }
 
-/// What one flow has got.
-pub(crate) struct FlowResult<'a> {
-    pub(crate) flow: &'a Flow,
-    /// Payload that arrived over the whole run.
-    pub(crate) delivered: u64,
-    /// Of it, measured, in bits per second.
+/// What one flow has got in measured time.
+pub(crate) struct FlowResult {
+    /// Payload that arrived, in bits per second.
     pub(crate) goodput_bps: f64,
     pub(crate) rtt_mean_ns: Option<f64>,
     /// Of flows that have a histogram of their own.
     pub(crate) rtt_p99_ns: Option<f64>,
     pub(crate) rtt_samples: u64,
-    pub(crate) retransmissions: u64,
 }
 
-impl<'a> FlowResult<'a> {
-    fn of(flow: &'a Flow, built: &'a Built, measured: Span) -> Self {
-        let receiver = &built.net.hosts[flow.receiver.0 as usize];
-        let sender = &built.net.hosts[flow.sender.0 as usize];
-        let rtt = &sender.metrics[flow.sender.1 as usize];
-        let delivered = receiver.endpoint.receiver(flow.receiver.1).delivered_bytes();
-        let before = receiver.metrics[flow.receiver.1 as usize].delivered_before;
-        let retransmissions =
-            sender.endpoint.sender(flow.sender.1).map_or(0, Sender::retransmissions);
+impl FlowResult {
+    fn of(flow: &Flow, built: &Built, measured: Span) -> Self {
+        let metrics = |(host, connection): (u32, u32)| {
+            &built.net.hosts[host as usize].metrics[connection as usize]
+        };
+        let rtt = metrics(flow.sender);
+        let arrived = delivered(built, flow) - metrics(flow.receiver).delivered_before;
         Self {
-            flow,
-            delivered,
             goodput_bps: if measured.is_zero() {
                 f64::NAN
             } else {
-                (delivered - before) as f64 * 8.0 / measured.as_secs_f64()
+                arrived as f64 * 8.0 / measured.as_secs_f64()
             },
             rtt_mean_ns: (rtt.rtt_samples > 0)
                 .then(|| rtt.rtt_sum_ns as f64 / rtt.rtt_samples as f64),
             rtt_p99_ns: rtt.rtt.as_ref().and_then(|rtt| rtt.quantile(0.99)),
             rtt_samples: rtt.rtt_samples,
-            retransmissions,
         }
     }
 }
 
-/// What one switch port has seen.
+/// What one switch port has seen in measured time.
 pub(crate) struct QueueResult {
-    pub(crate) name: String,
-    pub(crate) layer: String,
     pub(crate) mean: f64,
     pub(crate) p95: f64,
     pub(crate) p99: f64,
     pub(crate) max: f64,
-    pub(crate) drops: [u64; DropCause::COUNT],
     pub(crate) marks: u64,
     pub(crate) pauses: u64,
 }
 
 fn queues(built: &mut Built) -> Vec<QueueResult> {
-    let names = tables::port_names(&built.topology);
-    let layers = tables::port_layers(&built.topology);
     let now = built.net.now;
     let ports = built.net.switches.iter_mut().flat_map(|switch| &mut switch.ports);
-    names
-        .into_iter()
-        .zip(layers)
-        .zip(ports)
-        .map(|((name, layer), port)| {
-            let lengths = port.occupancy.finish(now);
-            QueueResult {
-                name,
-                layer,
-                mean: lengths.mean().unwrap_or(f64::NAN),
-                p95: lengths.quantile(0.95).unwrap_or(f64::NAN),
-                p99: lengths.quantile(0.99).unwrap_or(f64::NAN),
-                max: if lengths.total() > 0 { lengths.max() as f64 } else { f64::NAN },
-                drops: port.counters.drops,
-                marks: port.counters.marks,
-                pauses: port.counters.pauses,
-            }
-        })
-        .collect()
+    let result = |port: &mut Port| {
+        let lengths = port.occupancy.finish(now);
+        QueueResult {
+            mean: lengths.mean().unwrap_or(f64::NAN),
+            p95: lengths.quantile(0.95).unwrap_or(f64::NAN),
+            p99: lengths.quantile(0.99).unwrap_or(f64::NAN),
+            max: if lengths.total() > 0 { lengths.max() as f64 } else { f64::NAN },
+            marks: port.counters.marks,
+            pauses: port.counters.pauses,
+        }
+    };
+    ports.map(result).collect()
 }
 
 fn all_rtts(built: &Built) -> Histogram {
@@ -381,7 +374,7 @@ fn all_rtts(built: &Built) -> Histogram {
 
 fn summary(
     built: &Built,
-    flows: &[FlowResult<'_>],
+    flows: &[FlowResult],
     rtt: &Histogram,
     queues: &[QueueResult],
 ) -> Summary {

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from incast import _core, experiment, report
+from incast import _core, catalogue, experiment, terminal
 from incast._core import Scenario
 from incast.cli import options
 from incast.words import nearest
@@ -23,12 +23,12 @@ def algorithms(
         raise _core.ParameterError(f"{name}: no such algorithm; {nearest(name, known)}")
     chosen = list(known.values()) if name is None else [known[name]]
     if as_json:
-        items = [report.algorithm_to_dict(algorithm) for algorithm in chosen]
+        items = [catalogue.algorithm_to_dict(algorithm) for algorithm in chosen]
         print(json.dumps(items if name is None else items[0]))
     elif name is None:
-        report.print_algorithms(report.console(), chosen)
+        catalogue.print_algorithms(terminal.console(), chosen)
     else:
-        report.print_algorithm(report.console(), chosen[0])
+        catalogue.print_algorithm(terminal.console(), chosen[0])
 
 
 def workloads(
@@ -37,16 +37,16 @@ def workloads(
     """List the distributions of flow sizes that ship."""
     tables = _core.workloads()
     if as_json:
-        print(json.dumps([report.workload_to_dict(table) for table in tables]))
+        print(json.dumps([catalogue.workload_to_dict(table) for table in tables]))
     else:
-        report.print_workloads(report.console(), tables)
+        catalogue.print_workloads(terminal.console(), tables)
 
 
 @scenario_app.command("list")
 def list_scenarios() -> None:
     """List the scenarios that ship with the package."""
     shipped = [Scenario.load(path) for path in experiment.shipped().values()]
-    report.print_scenarios(report.console(), shipped)
+    catalogue.print_scenarios(terminal.console(), shipped)
 
 
 @scenario_app.command("check")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from incast import report
+from incast import catalogue, report, terminal
 from incast.cli import options
 from incast.result import open_result
 from incast.store import OutputError
@@ -22,9 +22,9 @@ def show(directories: options.Directories, as_json: options.AsJson = False) -> N
         several = {**results.to_dict(), "spread": report.spread_to_dict(results)}
         print(json.dumps(only.to_dict() if len(results.members) == 1 else several, allow_nan=False))
     elif len(results.members) == 1:
-        report.print_comparison(report.console(), results.members[0])
+        report.print_comparison(terminal.console(), results.members[0])
     else:
-        report.print_spread(report.console(), results)
+        report.print_spread(terminal.console(), results)
 
 
 def plot(
@@ -51,7 +51,7 @@ def plot(
 
     results = open_result(*directories) if directories else None
     if list_them:
-        report.print_figures(report.console(), plots.DRAWINGS.values(), results)
+        catalogue.print_figures(terminal.console(), plots.DRAWINGS.values(), results)
         return
     if results is None:
         raise typer.BadParameter("expected the directory of a result, or --list")
@@ -69,7 +69,7 @@ def plot(
             plots.save(picture, path)
     except OSError as error:
         raise OutputError(f"{out}: cannot be written: {error.strerror or error}") from None
-    report.print_drawn(report.console(), list(drawn))
+    report.print_drawn(terminal.console(), list(drawn))
 
 
 def tables(
@@ -87,4 +87,4 @@ def tables(
     if as_json:
         print(json.dumps(chosen))
     else:
-        report.print_tables(report.console(), chosen)
+        catalogue.print_tables(terminal.console(), chosen)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from incast import experiment, report, saturation, store
+from incast import experiment, report, saturation, store, terminal
 from incast._core import ParameterError
 from incast.cli import options
 from incast.cli.exits import INTERRUPTED
@@ -52,20 +52,23 @@ def run(
     traces = experiment.check_traces(trace or ())
     out = Path("results") / chosen.name if out is None else out
     done: list[tuple[Result, Written]] = []
+    stopped = False
     places = _places(out, seed or [])
     for directory in places.values():
         store.check(directory)
     for number, directory in places.items():
         result = experiment.run(chosen, schemes, seed=number, traces=traces, progress=not quiet)
         # Written at once: what Ctrl-C stops later is not lost.
-        done.append((result, result.write(directory)))
-        if not result.complete:
+        written, whole = _write(result, directory)
+        done.append((result, written))
+        if not (result.complete and whole):
+            stopped = True
             break
     if as_json:
         _print_json(done, one=len(places) == 1)
     elif not quiet:
         _print_table(done, one=len(places) == 1)
-    if not all(result.complete for result, _ in done):
+    if stopped:
         raise typer.Exit(INTERRUPTED)
 
 
@@ -113,7 +116,7 @@ def saturate(
     if as_json:
         print(json.dumps(found.to_dict(), allow_nan=False))
     elif not quiet:
-        report.print_saturation(report.console(), found, out)
+        report.print_saturation(terminal.console(), found, out)
     if not found.complete:
         raise typer.Exit(INTERRUPTED)
 
@@ -130,6 +133,14 @@ def _places(out: Path, seeds: list[int]) -> dict[int | None, Path]:
     return places
 
 
+def _write(result: Result, directory: Path) -> tuple[Written, bool]:
+    """Writes a result; one that Ctrl-C meets at its figures is kept without them, and False."""
+    try:
+        return result.write(directory), True
+    except KeyboardInterrupt:
+        return result.write(directory, figures=False), False
+
+
 def _print_json(done: list[tuple[Result, Written]], *, one: bool) -> None:
     items = [{**result.to_dict(), "written": written.to_dict()} for result, written in done]
     whole = items[0] if one else {"results": items, "spread": report.spread_to_dict(_results(done))}
@@ -137,7 +148,7 @@ def _print_json(done: list[tuple[Result, Written]], *, one: bool) -> None:
 
 
 def _print_table(done: list[tuple[Result, Written]], *, one: bool) -> None:
-    console = report.console()
+    console = terminal.console()
     if one:
         report.print_comparison(console, done[0][0])
     else:

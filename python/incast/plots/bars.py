@@ -12,8 +12,10 @@ from incast.seeds import Spread, spread
 
 _PANELS = (
     ("throughput (Gb/s)", "throughput_gbps"),
+    ("p99 queue (KB)", "queue_p99_kb"),
     ("mean RTT (us)", "rtt_mean_us"),
     ("p99 RTT (us)", "rtt_p99_us"),
+    ("mean slowdown", "slowdown_mean"),
     ("p99 slowdown", "slowdown_p99"),
 )
 
@@ -38,10 +40,9 @@ def bars(results: Results) -> Figure:
         axes.set_xlim(left=0)
         axes.grid(visible=False, axis="y")
         style.few_ticks(axes)
-    for axes in list(grid.flat)[len(panels) :]:
-        axes.set_visible(False)
+    for axes in list(grid.flat)[max(1, len(panels)) :]:
+        axes.remove()
     if not panels:
-        grid[0, 0].set_visible(True)
         return style.nothing(figure, grid[0, 0], "nothing was measured")
     grid[0, 0].set_yticks(range(len(cases)), [case.label for case in cases])
     grid[0, 0].invert_yaxis()
@@ -86,7 +87,7 @@ def _values(case: Case, key: str) -> list[float | int | None]:
 
 DRAWINGS = (
     Drawing(
-        "bars", "throughput, RTT and slowdown: mean over the seeds, 95 % confidence interval",
+        "bars", "throughput, queue, RTT, slowdown: mean over the seeds, 95 % confidence interval",
         None, bars,
     ),
 )  # fmt: skip

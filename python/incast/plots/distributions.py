@@ -1,7 +1,7 @@
 """Distributions of times: what fraction of the samples is below, above, or around a value.
 
 Histograms are drawn as they are: within a bucket, samples count as spread evenly. Messages and
-requests are drawn one by one. The samples of several seeds are pooled.
+requests are drawn one by one. The samples of several seeds are pooled; each traffic has a panel.
 """
 
 import math
@@ -18,7 +18,7 @@ from incast.comparison import number
 from incast.plots import style
 from incast.plots.drawing import Drawing, Rows
 from incast.plots.style import Floats
-from incast.results import Results
+from incast.results import Case, Results
 
 _FILLS = ("full", "left", "bottom", "right", "top", "none", "full")  # of markers
 
@@ -70,22 +70,22 @@ def cumulative(
     published: bool = False,
 ) -> Figure:  # fmt: skip
     """The fraction that is not above a value; published mean and 99th percentile as points."""
-    figure, axes = style.frame(results, height=4.4)
-    axes.set(xlabel=x, ylabel=f"fraction of {samples}", ylim=(0, 1.03))
+    figure, panels = _panels(results, rows, x)
     lowest, highest = math.inf, 0.0
     marked: list[Mapping[str, float | str]] = []
-    for index, case, own in rows.each(results):
-        values, below = curve(own)
-        axes.plot(values, below, label=case.label, **_steps(curve), **style.line(index))
-        at = [float(values[0]), float(values[-1])]
-        if published and case.published and case.published not in marked:
-            marked.append(case.published)  # presets of one algorithm share what was published
-            fill = _FILLS[(len(marked) - 1) % len(_FILLS)]
-            at += _mark_published(axes, case.label, case.published, index, fill)
-        lowest, highest = min(lowest, *at), max(highest, *at)
-    style.microseconds(axes, lowest, highest)
-    style.absent(axes, rows.without(results), "none")
-    style.legend(figure, axes, results)
+    for axes, cases in panels:
+        axes.set(ylabel=f"fraction of {samples}", ylim=(0, 1.03))
+        for index, case, own in cases:
+            values, below = curve(own)
+            axes.plot(values, below, label=case.label, **_steps(curve), **style.line(index))
+            at = [float(values[0]), float(values[-1])]
+            if published and case.published and case.published not in marked:
+                marked.append(case.published)  # presets of one algorithm share what was published
+                fill = _FILLS[(len(marked) - 1) % len(_FILLS)]
+                at += _mark_published(axes, case.label, case.published, index, fill)
+            lowest, highest = min(lowest, *at), max(highest, *at)
+    style.microseconds(panels[-1][0], lowest, highest)
+    _finish(figure, panels, rows, results)
     return figure
 
 
@@ -93,47 +93,66 @@ def tail(
     results: Results, *, rows: Rows, curve: Callable[[pl.DataFrame], Curve], x: str, samples: str
 ) -> Figure:
     """The fraction that is above a value, both axes logarithmic: what the slowest ones are like."""
-    figure, axes = style.frame(results, height=4.4)
-    axes.set(xlabel=x, ylabel=f"fraction of {samples} above")
+    figure, panels = _panels(results, rows, x)
     lowest, highest = math.inf, 0.0
-    for index, case, own in rows.each(results):
-        values, below = curve(own)
-        above = 1 - below
-        # Nothing is above the greatest, and zero is at no place of a logarithmic axis: the curve
-        # ends at the greatest value, at the height before it.
-        above[-1] = above[-2]
-        axes.plot(values, above, label=case.label, **_steps(curve), **style.line(index))
-        shown = values[values > 0]
-        if shown.size:
-            lowest, highest = min(lowest, float(shown[0])), max(highest, float(shown[-1]))
-    axes.set_yscale("log")
-    axes.set_ylim(top=1.5)
-    style.logarithmic(axes, "x", lowest, highest)
-    style.absent(axes, rows.without(results), "none")
-    style.legend(figure, axes, results)
+    for axes, cases in panels:
+        axes.set(ylabel=f"fraction of {samples} above")
+        for index, case, own in cases:
+            values, below = curve(own)
+            above = 1 - below
+            # Nothing is above the greatest, and zero is at no place of a logarithmic axis: the
+            # curve ends at the greatest value, at the height before it.
+            above[-1] = above[-2]
+            axes.plot(values, above, label=case.label, **_steps(curve), **style.line(index))
+            shown = values[values > 0]
+            if shown.size:
+                lowest, highest = min(lowest, float(shown[0])), max(highest, float(shown[-1]))
+        axes.set_yscale("log")
+        axes.set_ylim(top=1.5)
+    style.logarithmic(panels[-1][0], "x", lowest, highest)
+    _finish(figure, panels, rows, results)
     return figure
 
 
 def density(results: Results, *, rows: Rows, x: str, samples: str) -> Figure:
     """The density of a histogram: the area below each curve is one."""
-    figure, axes = style.frame(results, height=4.4)
-    axes.set(xlabel=x, ylabel=f"density of {samples} (1/us)")
-    curves = [(index, case, of_histogram(own)) for index, case, own in rows.each(results)]
-    lowest = min(float(values[0]) for _, _, (values, _) in curves)
-    highest = max(float(values[-1]) for _, _, (values, _) in curves)
+    figure, panels = _panels(results, rows, x)
+    curves = [
+        (axes, [(index, case, of_histogram(own)) for index, case, own in cases])
+        for axes, cases in panels
+    ]
+    ends = [(values[0], values[-1]) for _, cases in curves for _, _, (values, _) in cases]
+    lowest, highest = float(min(end[0] for end in ends)), float(max(end[1] for end in ends))
     far_apart = highest > 10 * max(lowest, 1e-3)
-    for index, case, (values, below) in curves:
-        first, last = float(values[0]), float(values[-1])
-        space = np.geomspace if far_apart and first > 0 else np.linspace
-        edges = space(first, last, _INTERVALS + 1)
-        height = np.diff(np.interp(edges, values, below)) / np.diff(edges)
-        outline = np.concatenate(([0.0], np.repeat(height, 2), [0.0]))
-        axes.plot(np.repeat(edges, 2), outline, label=case.label, **style.line(index))
-    style.microseconds(axes, lowest, highest)
-    axes.set_ylim(bottom=0)
-    style.absent(axes, rows.without(results), "none")
-    style.legend(figure, axes, results)
+    for axes, cases in curves:
+        axes.set_ylabel(f"density of {samples} (1/us)")
+        for index, case, (values, below) in cases:
+            first, last = float(values[0]), float(values[-1])
+            space = np.geomspace if far_apart and first > 0 else np.linspace
+            edges = space(first, last, _INTERVALS + 1)
+            height = np.diff(np.interp(edges, values, below)) / np.diff(edges)
+            outline = np.concatenate(([0.0], np.repeat(height, 2), [0.0]))
+            axes.plot(np.repeat(edges, 2), outline, label=case.label, **style.line(index))
+        axes.set_ylim(bottom=0)
+    style.microseconds(panels[-1][0], lowest, highest)
+    _finish(figure, panels, rows, results)
     return figure
+
+
+_Panel = tuple[Axes, list[tuple[int, Case, pl.DataFrame]]]
+
+
+def _panels(results: Results, rows: Rows, x: str) -> tuple[Figure, list[_Panel]]:
+    """A panel for each traffic: what flows of different kinds do has no common distribution."""
+    traffics = rows.by_traffic(results)
+    figure, grid = style.panels(results, list(traffics), height=4.4)
+    grid[-1].set_xlabel(x)
+    return figure, list(zip(grid, traffics.values(), strict=True))
+
+
+def _finish(figure: Figure, panels: list[_Panel], rows: Rows, results: Results) -> None:
+    style.absent(panels[0][0], rows.without(results), "none")
+    style.legend(figure, results)
 
 
 def _steps(curve: Callable[[pl.DataFrame], Curve]) -> dict[str, Any]:

@@ -9,6 +9,9 @@ from matplotlib.figure import Figure
 from incast.measures import posted_while_measured
 from incast.results import Case, Results
 
+Panels = dict[str, list[tuple[int, Case, pl.DataFrame]]]
+"""The cases of each panel, with their numbers and rows, by the name of the traffic."""
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -38,6 +41,17 @@ class Rows:
             rows = self.of(case)
             if rows is not None:
                 yield index, case, rows
+
+    def by_traffic(self, results: Results) -> Panels:
+        """The same, apart for each traffic; all together where the table knows of none."""
+        found: Panels = {}
+        for index, case, rows in self.each(results):
+            if "traffic" not in rows.columns:
+                found.setdefault("", []).append((index, case, rows))
+                continue
+            for own in rows.partition_by("traffic", maintain_order=True):
+                found.setdefault(own["traffic"][0], []).append((index, case, own))
+        return found
 
     def without(self, results: Results) -> list[str]:
         """The labels of the cases that have none."""

@@ -43,30 +43,35 @@ def parts(messages: pl.DataFrame, fraction: float) -> Parts:
 
 def rpc_latency(results: Results) -> Figure:
     """Stacked bars of the parts of host and network, at the median and at the 99th percentile."""
-    shown = list(_ROWS.each(results))
-    figure = Figure(figsize=(style.WIDTH, 1.9 + 0.42 * len(shown)))
+    traffics = _ROWS.by_traffic(results)
+    bars = sum(map(len, traffics.values()))
+    figure = Figure(figsize=(style.WIDTH, 1.2 + 0.7 * len(traffics) + 0.42 * bars))
     style.headline(
         figure, results,
         "mean parts of the messages within half a percent, in rank, of the percentile",
     )  # fmt: skip
-    panels = figure.subplots(1, 2, sharey=True)
-    for axes, fraction, name in zip(panels, (0.5, 0.99), ("median", "p99"), strict=True):
-        for place, (_, _, own) in enumerate(shown):
-            found = parts(own, fraction)
-            labels = ("host", "network") if not place else (None, None)
-            axes.barh(place, found.host, height=0.6, label=labels[0], **style.bar(1))
-            axes.barh(
-                place, found.network, left=found.host, height=0.6, label=labels[1], **style.bar(0)
-            )
-        axes.set(title=name, xlabel="completion time (us)")
-        axes.grid(visible=False, axis="y")
-        style.few_ticks(axes)
-    panels[0].set_yticks(range(len(shown)), [case.label for _, case, _ in shown])
-    panels[0].invert_yaxis()
-    figure.legend(
-        *panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2,
-        fontsize="small",
-    )  # fmt: skip
+    heights = [len(cases) + 0.5 for cases in traffics.values()]
+    grid = figure.subplots(len(traffics), 2, squeeze=False, height_ratios=heights)
+    for panels, (traffic, cases) in zip(grid, traffics.items(), strict=True):
+        named = f"traffic {traffic}: " if len(traffics) > 1 else ""
+        for axes, fraction, name in zip(panels, (0.5, 0.99), ("median", "p99"), strict=True):
+            for place, (_, _, own) in enumerate(cases):
+                found = parts(own, fraction)
+                axes.barh(place, found.host, height=0.6, label="host", **style.bar(1))
+                axes.barh(
+                    place, found.network, left=found.host, height=0.6, label="network",
+                    **style.bar(0),
+                )  # fmt: skip
+            axes.set_title(f"{named}{name}", fontsize="small")
+            axes.set_yticks(range(len(cases)), [case.label for _, case, _ in cases])
+            axes.tick_params(axis="y", labelleft=axes is panels[0])
+            axes.invert_yaxis()
+            axes.grid(visible=False, axis="y")
+            style.few_ticks(axes)
+    for axes in grid[-1]:
+        axes.set_xlabel("completion time (us)")
+    handles, labels = grid[0, 0].get_legend_handles_labels()
+    figure.legend(handles[:2], labels[:2], loc="outside lower center", ncols=2, fontsize="small")
     return figure
 
 

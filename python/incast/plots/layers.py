@@ -72,15 +72,15 @@ def _by_layer(
         highest = [found[layer][1] for layer in layers if layer in found]
         axes.bar(at, means, width * 0.92, label=case.label, **style.bar(index))
         axes.plot(at, highest, "_", color="black", markersize=min(24, 160 * width / len(layers)))
-    axes.set_xticks(range(len(layers)), [str(layer).replace("->", " to ") for layer in layers])
+    axes.set_xticks(range(len(layers)), [str(layer).replace("->", "\nto ") for layer in layers])
     if len(layers) > 5:
-        axes.tick_params(axis="x", rotation=25)
+        axes.tick_params(axis="x", labelsize="small")
     axes.grid(visible=False, axis="x")
     axes.set_ylabel(y)
     axes.set_ylim(bottom=0)
     axes.set_title("bars: mean over the links, dashes: the highest link", fontsize="small")
     style.absent(axes, rows.without(results), "none")
-    style.legend(figure, axes, results)
+    style.legend(figure, results)
     return figure
 
 

@@ -1,13 +1,19 @@
 """Time series: queues, rates, fairness."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
 from incast.comparison import number
+from incast.measures import window_us
 from incast.plots import style
 from incast.plots.drawing import Drawing, Rows
 from incast.results import Case, Results
+
+if TYPE_CHECKING:
+    from incast.result import Result
 
 # Time series are averaged to about this many points: more than a figure this wide can show.
 _POINTS = 250
@@ -51,7 +57,7 @@ def queue(results: Results) -> Figure:
     axes.margins(x=0.01)
     style.shade_unmeasured(axes, results)
     style.absent(axes, _QUEUES.without(results), "none")
-    style.legend(figure, axes, results)
+    style.legend(figure, results)
     return figure
 
 
@@ -99,9 +105,8 @@ def rates(results: Results) -> Figure:
         top = max(top, float(np.quantile(binned["goodput_gbps"].fill_null(0).to_numpy(), 0.999)))
         of_seed = f", seed {seed}" if len(case.results) > 1 else ""
         axes.set_title(f"{case.label}: {len(flows)} flows{of_seed}")
-        throughput = number(case.runs[0].summary.get("throughput_gbps"))
-        if throughput and flows:
-            share = throughput / len(flows)
+        share = _equal_share(series, case.results[0])
+        if share:
             top = max(top, share)
             axes.axhline(share, color="black", linewidth=1.2, linestyle="--", zorder=3)
             axes.annotate(
@@ -113,6 +118,14 @@ def rates(results: Results) -> Figure:
     grid[-1].set_xlabel("time (ms)")
     figure.supylabel("goodput of each flow (Gb/s)", fontsize="medium")
     return figure
+
+
+def _equal_share(series: pl.DataFrame, result: "Result") -> float | None:
+    """What each flow would have had of what they had together, while it was measured."""
+    begin, end = window_us(result.scenario)
+    measured = series.filter(pl.col("time_us") > begin, pl.col("time_us") <= end)
+    goodput = measured["goodput_gbps"].drop_nulls().to_numpy()
+    return number(float(goodput.mean())) if goodput.size else None
 
 
 def jain(results: Results) -> Figure:
@@ -128,7 +141,7 @@ def jain(results: Results) -> Figure:
     axes.margins(x=0.01)
     style.shade_unmeasured(axes, results)
     style.absent(axes, _JAIN.without(results), "none")
-    style.legend(figure, axes, results)
+    style.legend(figure, results)
     return figure
 
 

@@ -16,25 +16,21 @@ from incast.results import Results
 
 _BINS = ("traffic", "size_from_bytes", "size_to_bytes", "count")
 _NO_BOUND = 1e12  # bytes: the core's word for a bin without an end
+_FEW = 100  # messages: the 99th percentile of so many, by nearest rank, is not the greatest
 _UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1, "B"))
 
 
 def by_size(results: Results, *, rows: Rows, value: str, unit: str, y: str) -> Figure:
     """A panel for each traffic; of several seeds, the mean of their percentiles in each bin."""
-    shown = list(rows.each(results))
-    traffics = list(dict.fromkeys(name for _, _, own in shown for name in own["traffic"]))
-    figure = Figure(figsize=(style.WIDTH, 1.4 + 3.0 * len(traffics)))
-    note = "mean over the seeds in each bin" if len(results.seeds) > 1 else ""
-    style.headline(figure, results, note)
-    grid = figure.subplots(len(traffics), 1, sharex=True, squeeze=False)[:, 0]
-    for axes, traffic in zip(grid, traffics, strict=True):
+    traffics = rows.by_traffic(results)
+    notes = ["mean over the seeds in each bin"] if len(results.seeds) > 1 else []
+    if any((own["count"] < _FEW).any() for cases in traffics.values() for _, _, own in cases):
+        notes.append(f"in bins of fewer than {_FEW} messages p99 is the slowest one")
+    figure, grid = style.panels(results, list(traffics), "; ".join(notes), height=4.4)
+    for axes, cases in zip(grid, traffics.values(), strict=True):
         heights: list[float] = []
-        for index, case, own in shown:
-            bins = _bins(
-                own.filter(pl.col("traffic") == traffic), f"{value}_p50{unit}", f"{value}_p99{unit}"
-            )
-            if bins.is_empty():
-                continue
+        for index, case, own in cases:
+            bins = _bins(own, f"{value}_p50{unit}", f"{value}_p99{unit}")
             sizes = middle(bins)
             colour, mark = style.line(index)["color"], style.marker(index)
             for name, width, fill, label in (
@@ -47,8 +43,6 @@ def by_size(results: Results, *, rows: Rows, value: str, unit: str, y: str) -> F
                     label=f"{case.label}: {label}",
                 )  # fmt: skip
                 heights += bins[name].drop_nulls().to_list()
-        if len(traffics) > 1:
-            axes.set_title(f"traffic {traffic}")
         axes.set_ylabel(y)
         positive = [height for height in heights if height > 0]
         if positive:
@@ -57,9 +51,8 @@ def by_size(results: Results, *, rows: Rows, value: str, unit: str, y: str) -> F
             axes.set_ylim(bottom=min([1.0, *positive]) * 0.95)
         _size_axis(axes)
     grid[-1].set_xlabel("message size")
-    first = max(grid, key=lambda axes: len(axes.get_lines()))
-    style.absent(first, rows.without(results), "none")
-    style.legend(figure, first, results)
+    style.absent(grid[0], rows.without(results), "none")
+    style.legend(figure, results)
     return figure
 
 

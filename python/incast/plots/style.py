@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 from matplotlib import ticker
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -28,6 +29,9 @@ _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 FEW = 3  # cases that have a column of the legend each
 MUTED = "0.35"
+# Shares of the width of a time series: a shade above the first has room for its words, one above
+# the second for them in one line.
+_NARROWEST, _WIDE = 0.13, 0.25
 WIDTH = 7.0  # inches; the height follows from what is shown
 
 RC: dict[Any, Any] = {
@@ -78,16 +82,37 @@ def frame(results: Results, *, height: float) -> tuple[Figure, Axes]:
     return figure, figure.subplots()
 
 
+def panels(
+    results: Results, names: Sequence[str], note: str = "", *, height: float
+) -> tuple[Figure, list[Axes]]:
+    """A figure with a panel below the other for each traffic; a single one does without its name.
+
+    `height` is that of a single panel; of several, each has two thirds of it.
+    """
+    tall = height if len(names) < 2 else 1.4 + height * len(names) * 2 / 3
+    figure = Figure(figsize=(WIDTH, tall))
+    headline(figure, results, note)
+    grid = list(figure.subplots(len(names), 1, sharex=True, squeeze=False)[:, 0])
+    if len(names) > 1:
+        for axes, name in zip(grid, names, strict=True):
+            axes.set_title(f"traffic {name}")
+    return figure, grid
+
+
 def headline(figure: Figure, results: Results, note: str = "") -> None:
     """The title, wrapped to the width of the figure, and a remark below it."""
     text = textwrap.fill(results.title, 80)
     figure.suptitle(f"{text}\n{textwrap.fill(note, 100)}" if note else text, fontsize="medium")
 
 
-def legend(figure: Figure, axes: Axes, results: Results) -> None:
+def legend(figure: Figure, results: Results) -> None:
     """Below the axes, where it covers nothing; a column for each case while there are few."""
     names = [case.label for case in results.cases]
-    handles, labels = axes.get_legend_handles_labels()
+    found: dict[str, Artist] = {}
+    for axes in figure.axes:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    labels, handles = list(found), list(found.values())
     if not labels:
         return
     columns = _columns(labels)
@@ -163,11 +188,15 @@ def shade_unmeasured(axes: Axes, results: Results) -> None:
         if last <= first:
             continue
         axes.axvspan(first, last, color="0.95", linewidth=0, zorder=0)
-        # The words stand in the shade, or beside it where it is too narrow for them.
-        inside = (last - first) > 0.25 * (right - left)
+        # The words stand in the shade, in two lines where it is narrow, or beside it.
+        share = (last - first) / (right - left)
+        inside = share > _NARROWEST
         before = inside == (name == "warm-up")
+        words = f"{name},{' ' if share > _WIDE or not inside else chr(10)}not measured"
+        arrow = "" if inside else "←" if name == "warm-up" else "→"
         axes.annotate(
-            f"{name}, not measured", xy=(last if name == "warm-up" else first, 1),
+            f"{words} {arrow}" if before and arrow else f"{arrow} {words}" if arrow else words,
+            xy=(last if name == "warm-up" else first, 1),
             xytext=(-4 if before else 4, -3), fontsize="x-small",
             xycoords=("data", "axes fraction"), textcoords="offset points",
             ha="right" if before else "left", va="top", color=MUTED,

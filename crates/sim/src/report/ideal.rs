@@ -9,8 +9,9 @@
 //! ```
 //!
 //! and the message is complete when the last bit of the last packet has arrived. Headers count; windows, slow
-//! start, handshakes and acknowledgements do not. For a read, the request (one packet) comes before it. A
-//! slowdown is a completion time over the ideal one, and not below 1.
+//! start, handshakes, acknowledgements and later changes of a link's rate do not. For a read, the request (one
+//! packet) comes before it. A slowdown is a completion time over the ideal one: not below 1, but where an
+//! event has made a link faster.
 
 use incast_cc::{Bytes, Rate, Span};
 

@@ -2,27 +2,16 @@
 
 use incast_cc::{Span, Time};
 
-use super::{FlowResult, QueueResult};
+use super::{FlowResult, QueueResult, delivered, retransmissions};
 use crate::build::Built;
 use crate::metrics::Histogram;
 use crate::network::port::{DropCause, Transmitter};
 use crate::table::Table;
 use crate::topology::{Node, Topology};
 
-pub(super) fn tables(
-    built: &Built,
-    flows: &[FlowResult<'_>],
-    rtt: &Histogram,
-    queues: &[QueueResult],
-    measured: Span,
-) -> Vec<Table> {
-    vec![
-        flow_table(built, flows),
-        rtt_table(rtt),
-        delay_table(built),
-        queue_table(queues),
-        link_table(built, measured),
-    ]
+/// Those that the end of the measurement decides.
+pub(super) fn measured(built: &Built, rtt: &Histogram, measured: Span) -> [Table; 3] {
+    [rtt_table(rtt), delay_table(built), link_table(built, measured)]
 }
 
 /// The names of all switch ports: the switch and the node at the other end.
@@ -57,48 +46,50 @@ fn us_of_ns(ns: Option<f64>) -> f64 {
     ns.map_or(f64::NAN, |ns| ns / 1e3)
 }
 
-fn flow_table(built: &Built, flows: &[FlowResult<'_>]) -> Table {
+/// Those of connections, at the end of the run.
+pub(super) fn flows(built: &Built, results: &[FlowResult]) -> Table {
     let hosts = &built.topology.hosts;
+    let flows = &built.plan.flows;
     let numbered: Vec<_> = (0_u64..).zip(flows).collect();
     Table::new("flows", "one connection of the traffic")
         .column(("flow", "", "number, from 0"), &numbered, |&(i, _)| i)
-        .column(("source", "", "host that started it"), flows, |f| {
-            hosts[f.flow.source as usize].clone()
-        })
+        .column(("source", "", "host that started it"), flows, |f| hosts[f.source as usize].clone())
         .column(("destination", "", "host at the other end"), flows, |f| {
-            hosts[f.flow.destination as usize].clone()
+            hosts[f.destination as usize].clone()
         })
         .column(
             ("operation", "", "write: payload goes to the destination; read: it comes from there"),
             flows,
-            |f| f.flow.operation.as_str().to_owned(),
+            |f| f.operation.as_str().to_owned(),
         )
-        .column(("start_us", "us", "first message posted"), flows, |f| us(f.flow.start))
+        .column(("start_us", "us", "first message posted"), flows, |f| us(f.start))
         .column(("delivered_bytes", "B", "payload that arrived, over the whole run"), flows, |f| {
-            f.delivered
+            delivered(built, f)
         })
         .column(
-            ("goodput_gbps", "Gb/s", "payload that arrived per second, measured after the warm-up"),
-            flows,
-            |f| f.goodput_bps / 1e9,
+            ("goodput_gbps", "Gb/s", "payload that arrived per second, measured"),
+            results,
+            |r| r.goodput_bps / 1e9,
         )
-        .column(("rtt_mean_us", "us", "mean RTT sample, measured"), flows, |f| {
-            us_of_ns(f.rtt_mean_ns)
+        .column(("rtt_mean_us", "us", "mean RTT sample, measured"), results, |r| {
+            us_of_ns(r.rtt_mean_ns)
         })
-        .column(("rtt_p99_us", "us", "99th percentile of the RTT samples, measured"), flows, |f| {
-            us_of_ns(f.rtt_p99_ns)
-        })
-        .column(("rtt_samples", "", "number of RTT samples, measured"), flows, |f| f.rtt_samples)
+        .column(
+            ("rtt_p99_us", "us", "99th percentile of the RTT samples, measured"),
+            results,
+            |r| us_of_ns(r.rtt_p99_ns),
+        )
+        .column(("rtt_samples", "", "number of RTT samples, measured"), results, |r| r.rtt_samples)
         .column(
             ("retransmissions", "packets", "packets sent again, over the whole run"),
             flows,
-            |f| f.retransmissions,
+            |f| retransmissions(built, f),
         )
 }
 
 fn rtt_table(rtt: &Histogram) -> Table {
     let buckets: Vec<_> = rtt.buckets().collect();
-    Table::new("rtt_histogram", "RTT samples of all flows, measured after the warm-up")
+    Table::new("rtt_histogram", "RTT samples of all flows, measured between warm-up and cool-down")
         .column(("low_us", "us", "least RTT of the bucket"), &buckets, |&(low, _, _)| {
             low as f64 / 1e3
         })
@@ -120,7 +111,7 @@ fn delay_table(built: &Built) -> Table {
     Table::new(
         "delay_histogram",
         "one-way delays of data packets, from the sender's NIC taking them to their arrival, measured \
-         after the warm-up",
+         between warm-up and cool-down",
     )
     .column(("traffic", "", "its name"), &rows, |r| r.0.clone())
     .column(("low_us", "us", "least delay of the bucket"), &rows, |r| r.1.0 as f64 / 1e3)
@@ -138,12 +129,13 @@ const DROP_COLUMNS: [(DropCause, &str, &str); DropCause::COUNT] = [
     (DropCause::Watchdog, "drops_watchdog", "of them because the PFC watchdog freed their class"),
 ];
 
-fn queue_table(queues: &[QueueResult]) -> Table {
+/// Those of switch ports, at the end of the run.
+pub(super) fn queues(built: &Built, queues: &[QueueResult]) -> Table {
+    let counters: Vec<_> = built.net.switches.iter().flat_map(|switch| &switch.ports).collect();
+    let (names, layers) = (port_names(&built.topology), port_layers(&built.topology));
     let table = Table::new("queues", "one port of one switch")
-        .column(("port", "", "switch, and the node that the port leads to"), queues, |q| {
-            q.name.clone()
-        })
-        .column(("layer", "", "layers of the switch and of that node"), queues, |q| q.layer.clone())
+        .column(("port", "", "switch, and the node that the port leads to"), &names, String::clone)
+        .column(("layer", "", "layers of the switch and of that node"), &layers, String::clone)
         .column(("mean_kb", "KB", "mean backlog over measured time, 1 KB = 1000 B"), queues, |q| {
             q.mean / 1e3
         })
@@ -154,11 +146,11 @@ fn queue_table(queues: &[QueueResult]) -> Table {
             q.p99 / 1e3
         })
         .column(("max_kb", "KB", "greatest backlog in measured time"), queues, |q| q.max / 1e3)
-        .column(("drops", "packets", "packets dropped, over the whole run"), queues, |q| {
-            q.drops.iter().sum::<u64>()
+        .column(("drops", "packets", "packets dropped, over the whole run"), &counters, |port| {
+            port.counters.all_drops()
         });
     let table = DROP_COLUMNS.into_iter().fold(table, |table, (cause, name, doc)| {
-        table.column((name, "packets", doc), queues, |q| q.drops[cause as usize])
+        table.column((name, "packets", doc), &counters, |port| port.counters.drops[cause as usize])
     });
     table.column(("ecn_marks", "packets", "packets marked, measured"), queues, |q| q.marks).column(
         ("pauses_sent", "", "PFC pauses sent to the node, measured"),
@@ -204,7 +196,7 @@ fn link_table(built: &Built, measured: Span) -> Table {
             rows.push(row(Node::Switch(number), cable, &port.transmitter));
         }
     }
-    Table::new("links", "one direction of one cable, measured after the warm-up")
+    Table::new("links", "one direction of one cable, measured between warm-up and cool-down")
         .column(("link", "", "sending and receiving node"), &rows, |r| r.name.clone())
         .column(
             ("layer", "", "what is at its ends, such as host->edge or core->aggregation"),

@@ -137,8 +137,10 @@ fn message_table(built: &Built, messages: &[Message]) -> Table {
             (
                 "ideal_us",
                 "us",
-                "completion in an empty network at line rate: packets, headers included, stored and \
-                 forwarded by each switch; for a read after its request",
+                "completion if the sender put its packets, headers included, on its link one after the \
+                 other from when it was posted, each switch of its path stored and forwarded them, and \
+                 nothing else were in the network; for a read after its request of one packet. \
+                 Windows, handshakes and acknowledgements do not count, nor changes of links' rates",
             ),
             messages,
             |m| m.ideal.as_us_f64(),
@@ -237,7 +239,11 @@ fn completion_table(built: &Built, work: &Work) -> Table {
         })
         .collect();
     let table =
-        Table::new("fct", "messages of one traffic and of a range of sizes, posted while measured")
+        Table::new(
+            "fct",
+            "messages of one traffic and of a range of sizes, posted while measured and delivered by the \
+             end of the run; ideal completion is that of the table messages",
+        )
             .column(("traffic", "", "the traffic's name"), &bins, |b| {
                 built.plan.traffic[b.traffic].name.clone()
             })

@@ -50,9 +50,10 @@ impl Files {
         if let Some(other) = self.texts.keys().find(|other| base_name(other) == name) {
             return Err(format!("{other} and {path} have one name; rename one of the files"));
         }
-        let places = [self.folder.join(path), self.folder.join(INPUTS).join(name)];
-        let found = places.iter().find(|place| place.is_file()).unwrap_or(&places[0]);
-        let text = std::fs::read_to_string(found)
+        // A run's directory first of all: what a path leads to from there, or an absolute one, may have changed.
+        let kept = self.folder.join(INPUTS).join(name);
+        let found = if kept.is_file() { kept } else { self.folder.join(path) };
+        let text = std::fs::read_to_string(&found)
             .map_err(|error| format!("cannot read {}: {error}", found.display()))?;
         self.texts.insert(path.to_owned(), text.clone());
         Ok(text)

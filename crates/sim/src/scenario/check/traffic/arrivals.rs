@@ -3,7 +3,7 @@
 use super::{Checked, Counts};
 use crate::build::{Crossing, offered_bps};
 use crate::scenario::error::Fault;
-use crate::scenario::{Collective, FanOut, Incast, LoadOf, Poisson, Requests};
+use crate::scenario::{Collective, Destinations, FanOut, Incast, LoadOf, Poisson, Requests};
 
 /// Loads above 1 are allowed, for those who want to see what happens.
 const MAX_LOAD: f64 = 100.0;
@@ -63,6 +63,10 @@ impl Checked<'_> {
                 let message = format!("a load is an open loop, {field} a closed one; take one out");
                 return Err(self.within(KIND, field, message));
             }
+        }
+        if requests.destinations == Destinations::Permutation {
+            let message = "requests draw their servers anew; expected \"uniform\" or \"farthest\"";
+            return Err(self.within(KIND, "destinations", message.into()));
         }
         let outstanding = requests.outstanding.unwrap_or(1);
         self.in_range((KIND, "outstanding"), outstanding, (1, MAX_OUTSTANDING))?;

@@ -1,0 +1,93 @@
+"""How the command writes: words, wrapped or not, and tables that fit."""
+
+import os
+import shutil
+import sys
+import textwrap
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+_PLAIN_WIDTH = 100  # of a pipe or a file
+_LEAST_WIDTH = 80
+
+Columns = list[tuple[str, list[str]]]
+"""Headings and the cells below each."""
+
+
+def console() -> Console:
+    """Standard output: as wide as the terminal, or 100 columns where there is none.
+
+    Not below 80, where the terminal folds lines: a number that is cut is a wrong one. Without
+    markup: a name in brackets is a name.
+    """
+    known = sys.stdout.isatty() or "COLUMNS" in os.environ
+    width = max(shutil.get_terminal_size().columns, _LEAST_WIDTH) if known else _PLAIN_WIDTH
+    return Console(width=width, highlight=False, markup=False)
+
+
+def say(out: Console, text: str, style: str | None = None) -> None:
+    """A line as it is: not wrapped, so that a path can be copied."""
+    out.print(text, style=style, soft_wrap=True)
+
+
+def wrapped(out: Console, label: str, text: str, style: str | None = None) -> None:
+    """A text below and beside its label, folded between words."""
+    indent = " " * len(label)
+    lines = textwrap.wrap(
+        text,
+        out.width,
+        initial_indent=label,
+        subsequent_indent=indent or "  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    say(out, "\n".join(lines), style=style)
+
+
+def grid_of(out: Console, *, wrap: bool = False) -> Table:
+    """A table with one rule under its heading, which stays readable in a pipe."""
+    grid = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, _gap(out), 0, 0))
+    if not wrap:
+        grid.header_style = "bold"
+    return grid
+
+
+def print_columns(out: Console, front: Columns, columns: Columns) -> None:
+    """A table; what does not fit beside each other goes below, each part with the front columns."""
+    first = True
+    while first or columns:
+        first = False
+        count = max(1, _fitting(out, front, columns))
+        grid = grid_of(out)
+        for heading, cells in front:
+            number = all(cell.isdecimal() for cell in cells)
+            grid.add_column(heading, justify="right" if number else "left", overflow="fold")
+        for heading, _ in columns[:count]:
+            grid.add_column(heading, justify="right")
+        for row in zip(*(cells for _, cells in front + columns[:count]), strict=True):
+            grid.add_row(*row)
+        out.print()
+        out.print(grid)
+        columns = columns[count:]
+
+
+def _fitting(out: Console, front: Columns, columns: Columns) -> int:
+    """How many of the columns there is room for beside the front ones."""
+    room = out.width - sum(_width(out, column) for column in front)
+    for count, column in enumerate(columns):
+        room -= _width(out, column)
+        if room < 0:
+            return count
+    return len(columns)
+
+
+def _width(out: Console, column: tuple[str, list[str]]) -> int:
+    """Of a column with the gap to the next one: the box puts a space, padding may put another."""
+    heading, cells = column
+    return 1 + _gap(out) + max(len(line) for text in (heading, *cells) for line in text.split("\n"))
+
+
+def _gap(out: Console) -> int:
+    return 1 if out.width >= 90 else 0

@@ -1,0 +1,57 @@
+"""The scenarios that ship: each can be read, and run."""
+
+import pytest
+
+import incast
+from incast import experiment
+
+SHIPPED = sorted(incast.shipped())
+# Of the duration of each; the longest has 12 s at 1 Gb/s, the shortest 12 ms at 100 Gb/s.
+SHARE = 1 / 60
+
+
+def shortened(name: str) -> incast.Scenario:
+    """The beginning of a shipped scenario, all of it measured."""
+    scenario = incast.load(name)
+    microseconds = round(scenario.duration_s * SHARE * 1e6)
+    return scenario.with_set(
+        f"run.duration={microseconds}us", "run.warmup=0s", "run.cooldown=0s", "measure.series=false"
+    )
+
+
+def test_there_is_one_for_each_experiment_of_the_papers_and_for_each_kind_of_network() -> None:
+    assert {
+        "incast", "tcp-incast", "fat-tree-web-search", "all-reduce", "parking-lot",
+        "rtcp-over-subscription", "rtcp-random-sending", "rtcp-fetch", "rtcp-incast-fan-out",
+        "rtcp-incast-95-to-1", "rtcp-preemption",
+        "timely-clos-rpc", "timely-network-imbalance", "timely-storage",
+    } <= set(SHIPPED)  # fmt: skip
+    texts = [incast.load(name).toml() for name in SHIPPED]
+    for kind in ("star", "leaf-spine", "fat-tree", "clos", "parking-lot"):
+        assert any(
+            f"[network.{kind}]" in text
+            or f"[network.{kind}.hosts" in text
+            or f"[[network.{kind}." in text
+            for text in texts
+        ), kind
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_it_says_in_a_line_what_it_is_and_needs_nothing_that_it_lacks(name: str) -> None:
+    scenario = incast.load(name)
+    assert len(scenario.title) <= 100, scenario.title
+    assert "\n" not in scenario.title
+    for scheme in experiment.check_schemes(scenario):
+        assert scenario.warnings(scheme) == []
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_its_beginning_runs_under_every_scheme_that_it_names(name: str) -> None:
+    result = incast.run(shortened(name))
+    assert result.complete
+    schemes = experiment.check_schemes(incast.load(name))
+    assert tuple(result.summary["scheme"]) == tuple(schemes)
+    # Something was sent by every traffic of it, and something arrived.
+    assert (result.summary["throughput_gbps"] > 0).all()
+    load = result.table("load")
+    assert (load["carried_gbps"] > 0).all(), load
