@@ -138,9 +138,7 @@ def _stored(path: Path, said: Mapping[str, Any], text: str) -> Stored:
         published={row["scheme"]: dict(row["published"]) for row in said["runs"]},
         text=text,
         recorded_warnings=tuple(map(str, said["warnings"])),
-        inputs={
-            file.name: file.read_bytes().decode() for file in sorted(path.glob("inputs/*"))
-        },
+        inputs={file.name: file.read_bytes().decode() for file in sorted(path.glob("inputs/*"))},
     )
     return Stored(
         scenario,
