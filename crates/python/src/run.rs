@@ -147,7 +147,9 @@ impl Column {
         match &self.get().values {
             Values::F64(values) => bytes(values.len(), &mut values.iter().map(|v| v.to_le_bytes())),
             Values::U64(values) => bytes(values.len(), &mut values.iter().map(|v| v.to_le_bytes())),
-            Values::Text(values) => Ok(PyList::new(py, values)?.into_any()),
+            Values::Text(names) => {
+                Ok(PyList::new(py, names.iter().map(|name| &**name))?.into_any())
+            }
         }
     }
 }

@@ -28,7 +28,7 @@ use crate::network::trace::{Trace, TraceConfig};
 use crate::network::{Component, ComponentKind, Network as Net};
 use crate::report::Cut;
 use crate::routing::Routing;
-use crate::scenario::{RoutingKind, Scenario, Scheme, TransportKind};
+use crate::scenario::{MOST_CLASSES, RoutingKind, Scenario, Scheme, TransportKind};
 use crate::topology::{Cable, Node, Ports, Topology};
 pub(crate) use cables::topology;
 use connect::connect;
@@ -224,8 +224,10 @@ fn assemble(
             .map(|&(cable, _)| headroom(scenario, &topology.cables[cable]).get())
             .collect();
         let buffer = SharedBuffer::new(buffer_config(scenario, &classes), &reserved);
-        let thresholds =
-            classes.iter().map(|class| class.ecn_threshold.map_or(u64::MAX, Bytes::get)).collect();
+        let mut thresholds = [u64::MAX; MOST_CLASSES];
+        for (threshold, class) in thresholds.iter_mut().zip(&classes) {
+            *threshold = class.ecn_threshold.map_or(u64::MAX, Bytes::get);
+        }
         let (watchdog, trace) = (watchdog(scenario), Trace::new(traces));
         let mut switch =
             Switch::new(out, routes.clone(), buffer, thresholds, watchdog, start, trace);

@@ -34,4 +34,4 @@ pub mod workload;
 pub use network::trace::TraceConfig;
 pub use report::{Books, FIGURES, Figure, Report, Summary};
 pub use run::Simulation;
-pub use table::{Column, Table, Values};
+pub use table::{Column, Name, Table, Values};

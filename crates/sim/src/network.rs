@@ -133,11 +133,11 @@ impl Network {
         let node = component.node as usize;
         match component.kind {
             ComponentKind::SwitchArrival => {
-                let (frame, stamps) = links[component.link as usize].arrive(calendar);
+                let (mut frame, stamps) = links[component.link as usize].arrive(calendar);
                 if frame.is_cut() {
                     return switches[node].failures.on_cut(component.port, &frame);
                 }
-                switches[node].on_arrival(now, component.port, frame, stamps, links, calendar);
+                switches[node].on_arrival(now, component.port, &mut frame, stamps, links, calendar);
             }
             ComponentKind::SwitchPort => {
                 switches[node].send(now, component.port, links, calendar);

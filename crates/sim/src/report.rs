@@ -18,8 +18,6 @@ use crate::build::{Built, Flow};
 use crate::metrics::Histogram;
 use crate::network::failure::Failures;
 use crate::network::frame::Frame;
-use incast_transport::Sender;
-
 use crate::network::host::Count;
 use crate::network::link::Link;
 use crate::network::port::{Port, Transmitter};
@@ -165,8 +163,7 @@ fn finish_summary(summary: &mut Summary, built: &Built, work: &Work) {
 
 fn retransmissions(built: &Built, flow: &Flow) -> u64 {
     let (host, connection) = flow.sender;
-    let sender = built.net.hosts[host as usize].endpoint.sender(connection);
-    sender.map_or(0, Sender::retransmissions)
+    built.net.hosts[host as usize].endpoint.retransmissions(connection)
 }
 
 /// Payload that has arrived, since the run began.

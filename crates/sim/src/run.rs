@@ -92,6 +92,16 @@ impl Simulation {
         self.end.since(Time::ZERO)
     }
 
+    /// Hosts of the network.
+    pub const fn hosts(&self) -> usize {
+        self.built.net.hosts.len()
+    }
+
+    /// Connections of the traffic, those that are yet to start included.
+    pub const fn flows(&self) -> usize {
+        self.built.plan.flows.len()
+    }
+
     /// Events handled so far.
     pub const fn events(&self) -> u64 {
         self.built.net.events

@@ -1,5 +1,11 @@
 //! Tables whose columns carry their unit and meaning.
 
+use std::borrow::Borrow;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
 /// A table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
@@ -32,7 +38,7 @@ pub enum Values {
     /// Counts and identifiers.
     U64(Vec<u64>),
     /// Names.
-    Text(Vec<String>),
+    Text(Vec<Name>),
 }
 
 impl Values {
@@ -63,9 +69,78 @@ impl FromIterator<u64> for Values {
     }
 }
 
+impl FromIterator<Name> for Values {
+    fn from_iter<I: IntoIterator<Item = Name>>(values: I) -> Self {
+        Self::Text(values.into_iter().collect())
+    }
+}
+
 impl FromIterator<String> for Values {
     fn from_iter<I: IntoIterator<Item = String>>(values: I) -> Self {
-        Self::Text(values.into_iter().collect())
+        let mut known = BTreeSet::<Name>::new();
+        let shared = values.into_iter().map(|value| {
+            known.get(value.as_str()).cloned().unwrap_or_else(|| {
+                let name = Name::from(value);
+                known.insert(name.clone());
+                name
+            })
+        });
+        shared.collect()
+    }
+}
+
+/// A name in a table: rows that have the same one share it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Name(Arc<str>);
+
+impl Name {
+    /// Its text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<String> for Name {
+    fn from(name: String) -> Self {
+        Self(name.into())
+    }
+}
+
+impl Deref for Name {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Borrow<str> for Name {
+    fn borrow(&self) -> &str {
+        self
+    }
+}
+
+impl PartialEq<str> for Name {
+    fn eq(&self, other: &str) -> bool {
+        **self == *other
+    }
+}
+
+impl PartialEq<&str> for Name {
+    fn eq(&self, other: &&str) -> bool {
+        **self == **other
+    }
+}
+
+impl fmt::Debug for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&**self, f)
     }
 }
 

@@ -34,6 +34,9 @@ pub struct Terms {
     pub weight: u32,
     /// Messages should be complete so long after they were posted.
     pub deadline: Option<Span>,
+    /// Each end posts one message at most: when it has been acknowledged, what was needed to send it is
+    /// given back.
+    pub once: bool,
 }
 
 /// Traffic classes that there may be.
@@ -47,6 +50,7 @@ impl Default for Terms {
             class: 0,
             weight: 1,
             deadline: None,
+            once: false,
         }
     }
 }

@@ -27,8 +27,11 @@ struct Connection<C> {
     peer: u32,
     role: Role,
     terms: Terms,
-    /// Made at the first message; many connections never have any.
+    /// Made at the first message; many connections never have any, and those of one message have none
+    /// after it.
     sender: Option<Box<Sender<C>>>,
+    /// Packets that a sender which is gone has sent again.
+    retransmissions: u64,
     delivered: u64,
     completed: u64,
     /// Its entry among the alarms; others of it are stale.
@@ -118,6 +121,13 @@ impl<C: CongestionControl> Endpoint<C> {
         }
     }
 
+    /// Makes room for so many connections more, and for no others.
+    pub fn reserve(&mut self, connections: usize) {
+        self.connections.reserve_exact(connections);
+        self.receivers.reserve_exact(connections);
+        self.pacing.reserve(connections);
+    }
+
     /// Opens a connection of messages, which the peer has as `peer`, and returns its index, which the
     /// peer must be told.
     pub fn open(&mut self, role: Role, peer: u32) -> u32 {
@@ -136,6 +146,7 @@ impl<C: CongestionControl> Endpoint<C> {
             role,
             terms,
             sender: None,
+            retransmissions: 0,
             delivered: 0,
             completed: 0,
             alarm: None,
@@ -167,6 +178,8 @@ impl<C: CongestionControl> Endpoint<C> {
 
     fn post_message(&mut self, now: Time, connection: u32, bytes: u64, read: u64) {
         if self.connections[connection as usize].sender.is_none() {
+            let Connection { terms, completed, .. } = &self.connections[connection as usize];
+            debug_assert!(!terms.once || *completed == 0, "connection {connection} posts again");
             self.start_sender(now, connection);
         }
         let Connection { role, sender, .. } = &mut self.connections[connection as usize];
@@ -345,14 +358,22 @@ impl<C: CongestionControl> Endpoint<C> {
             connection.completed += 1;
             self.events.push_back(Event::Completed { connection: index, message });
         }
+        if connection.terms.once && connection.completed > 0 && sender.is_done() {
+            connection.retransmissions = sender.retransmissions();
+            connection.sender = None;
+            self.pacing.schedule(index, None);
+        }
         self.reschedule(now, index);
     }
 
     /// An ACK or report that the hardware has ready, of a class in the mask `open`; these go before data.
     #[inline]
     pub fn poll_reply(&mut self, now: Time, open: u8) -> Option<Outgoing> {
-        let place = self.next_reply(now, open)?;
-        self.replies.remove(place).map(|(_, reply)| reply)
+        let reply = match self.next_reply(now, open)? {
+            0 => self.replies.pop_front(),
+            place => self.replies.remove(place),
+        };
+        reply.map(|(_, reply)| reply)
     }
 
     /// The next data packet that may leave now, of a class in the mask `open`. The NIC calls it when it
@@ -412,8 +433,17 @@ impl<C: CongestionControl> Endpoint<C> {
     /// back.
     #[inline]
     fn next_reply(&self, now: Time, open: u8) -> Option<usize> {
-        let ready = self.replies.iter().take_while(|(ready_at, _)| *ready_at <= now);
-        ready.enumerate().find(|(_, (_, reply))| open & 1 << reply.class != 0).map(|(i, _)| i)
+        let (ready_at, first) = self.replies.front()?;
+        if *ready_at > now {
+            return None;
+        }
+        if open & 1 << first.class != 0 { Some(0) } else { self.next_open_reply(now, open) }
+    }
+
+    #[cold]
+    fn next_open_reply(&self, now: Time, open: u8) -> Option<usize> {
+        let mut ready = self.replies.iter().take_while(|(ready_at, _)| *ready_at <= now);
+        ready.position(|(_, reply)| open & 1 << reply.class != 0)
     }
 
     /// What has happened since the last call.
@@ -501,13 +531,34 @@ impl<C: CongestionControl> Endpoint<C> {
         }
     }
 
-    /// The sending half of a connection.
+    /// The sending half of a connection, from its first message on; one of [`Terms::once`] has none when
+    /// that was acknowledged.
     pub fn sender(&self, connection: u32) -> Option<&Sender<C>> {
         self.connections[connection as usize].sender.as_deref()
+    }
+
+    /// Packets of a connection that were sent again.
+    pub fn retransmissions(&self, connection: u32) -> u64 {
+        let Connection { sender, retransmissions, .. } = &self.connections[connection as usize];
+        sender.as_deref().map_or(*retransmissions, Sender::retransmissions)
     }
 
     /// The receiving half of a connection.
     pub fn receiver(&self, connection: u32) -> &Receiver {
         &self.receivers[connection as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_connection_takes_stays_small() {
+        // In a large network there are hundreds of thousands, at both ends, nearly all of them silent.
+        let silent = [size_of::<Connection<AnyControl>>(), size_of::<Receiver>()];
+        assert!(silent[0] <= 144 && silent[1] <= 112, "{silent:?}");
+        let sending = size_of::<Sender<AnyControl>>();
+        assert!(sending <= 1_536, "{sending}");
     }
 }

@@ -69,6 +69,11 @@ impl<C: CongestionControl> Sender<C> {
         either!(self, sender => sender.is_idle())
     }
 
+    /// Whether nothing of it is anywhere any more.
+    pub(crate) fn is_done(&self) -> bool {
+        self.is_idle() && self.queued() == 0
+    }
+
     pub(crate) fn post(&mut self, now: Time, bytes: u64, read: u64, config: &Config) {
         match self {
             Self::Message(sender) => sender.post(now, bytes, read),

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use incast_cc::Time;
 
+use crate::connection::CLASSES;
 use crate::send_times::SendTimes;
 
 /// The scheduler. Connections are named by their index.
@@ -15,7 +16,7 @@ pub struct PacingEngine {
     /// Where each connection is, and its traffic class.
     places: Vec<(Place, u8)>,
     /// Send time has come, in the order of service, by class.
-    ready: Vec<VecDeque<u32>>,
+    ready: [VecDeque<u32>; CLASSES as usize],
     /// One bit per class that has any of them.
     occupied: u8,
     /// Send time is to come.
@@ -37,8 +38,11 @@ impl PacingEngine {
     pub fn add(&mut self, class: u8) {
         self.waiting.reserve(self.places.len() as u32);
         self.places.push((Place::Idle, class));
-        let classes = self.ready.len().max(class as usize + 1);
-        self.ready.resize_with(classes, VecDeque::new);
+    }
+
+    /// Makes room for so many connections more, and for no others.
+    pub fn reserve(&mut self, connections: usize) {
+        self.places.reserve_exact(connections);
     }
 
     /// `connection` may send at `send_time`; [`None`] takes it out. A connection that is being
@@ -76,7 +80,7 @@ impl PacingEngine {
     #[inline]
     pub fn serve(&mut self, open: u8) -> Option<u32> {
         let class = (self.occupied & open).checked_ilog2()?;
-        let ready = &mut self.ready[class as usize];
+        let ready = &mut self.ready[class as usize % CLASSES as usize];
         let connection = ready.pop_front()?;
         if ready.is_empty() {
             self.occupied &= !(1 << class);
@@ -91,7 +95,7 @@ impl PacingEngine {
         let (place, class) = &mut self.places[connection as usize];
         *place = Place::Ready;
         self.occupied |= 1 << *class;
-        self.ready[*class as usize].push_back(connection);
+        self.ready[*class as usize % CLASSES as usize].push_back(connection);
     }
 
     /// Whether a connection of a class in the mask `open` waits to be served.

@@ -23,7 +23,10 @@ pub(super) fn connect(
 ) {
     let deadlines: Vec<_> = scenario.traffic.iter().map(|traffic| traffic.deadline).collect();
     let mut oracle = Oracle { ways: vec![Vec::new(); net.hosts.len()] };
-    for (number, flow) in (0..).zip(&mut plan.flows) {
+    reserve(net, plan);
+    let posts = posts_by_flow(plan);
+    for ((number, flow), posts) in (0..).zip(&mut plan.flows).zip(posts) {
+        let followed = flow.at_source.is_some() || flow.at_destination.is_some();
         let terms = Terms {
             transport: match scheme.transport {
                 TransportKind::Message => Transport::Message,
@@ -32,14 +35,15 @@ pub(super) fn connect(
             class: flow.class,
             weight: flow.weight,
             deadline: deadlines[flow.traffic as usize],
+            once: posts == 1 && !followed && !flow.lasting,
             ..Terms::default()
         };
         let mut opener = Opener { net, ways, flow: number, terms, oracle: &mut oracle, scheme };
         opener.open_flow(flow);
     }
     net.oracle = (scheme.signal == Signal::Oracle).then_some(oracle);
-    let mut posts = vec![Vec::new(); net.hosts.len()];
-    for planned in &plan.posts {
+    let mut posts = posts_by_host(plan, net.hosts.len());
+    for planned in std::mem::take(&mut plan.posts) {
         let flow = &plan.flows[planned.flow as usize];
         let (at, connection) = (planned.at, flow.posting);
         let operation = operation(flow.operation, planned.bytes);
@@ -55,6 +59,33 @@ pub(super) fn connect(
     {
         host.set_applications(posts, applications, &mut net.calendar);
     }
+}
+
+/// Makes room for the sockets of all hosts: grown one by one, they would leave up to half of it unused.
+fn reserve(net: &mut Net, plan: &mut Plan) {
+    plan.flows.shrink_to_fit();
+    let mut sockets = vec![0; net.hosts.len()];
+    for flow in &plan.flows {
+        let each = if flow.operation == Operation::Read { 2 } else { 1 };
+        sockets[flow.source as usize] += each;
+        sockets[flow.destination as usize] += each;
+    }
+    net.hosts.iter_mut().zip(sockets).for_each(|(host, sockets)| host.reserve(sockets));
+}
+
+/// For each host, room for what is posted there.
+fn posts_by_host(plan: &Plan, hosts: usize) -> Vec<Vec<Post>> {
+    let mut counts = vec![0; hosts];
+    let sources = plan.posts.iter().map(|planned| plan.flows[planned.flow as usize].source);
+    sources.for_each(|source| counts[source as usize] += 1);
+    counts.into_iter().map(Vec::with_capacity).collect()
+}
+
+/// How many messages of each flow are planned.
+fn posts_by_flow(plan: &Plan) -> Vec<u32> {
+    let mut posts = vec![0; plan.flows.len()];
+    plan.posts.iter().for_each(|planned| posts[planned.flow as usize] += 1);
+    posts
 }
 
 fn operation(operation: Operation, bytes: Option<Bytes>) -> transport::Operation {
@@ -123,33 +154,35 @@ impl Opener<'_> {
             Operation::Write => (source, destination),
             Operation::Read => (destination, source),
         };
-        let (out, into) = self.open(flow, (sender, Role::Sender), (receiver, Role::Receiver), true);
+        let ends = [(sender, Role::Sender), (receiver, Role::Receiver)];
+        let ([out, into], links) = self.open(flow, ends, true);
         (flow.sender, flow.receiver) = ((sender, out), (receiver, into));
         #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the cables")]
         let number = |(cable, _)| cable as u32;
-        flow.cables = self.ways.links(sender, (receiver, into)).into_iter().map(number).collect();
+        flow.cables = links.into_iter().map(number).collect();
         flow.posting = match flow.operation {
             Operation::Write => out,
             Operation::Read => {
                 let answers = Role::Responder { answers: out };
-                self.open(flow, (source, Role::Requester), (destination, answers), false).0
+                self.open(flow, [(source, Role::Requester), (destination, answers)], false).0[0]
             }
         };
     }
 
-    /// Opens a connection between two hosts; returns its index at each.
+    /// Opens a connection between two hosts; returns its index at each, and the links from the first to
+    /// the second.
     fn open(
         &mut self,
         flow: &Flow,
-        (a, role_a): (u32, Role),
-        (b, role_b): (u32, Role),
+        [(a, role_a), (b, role_b)]: [(u32, Role); 2],
         data: bool,
-    ) -> (u32, u32) {
+    ) -> ([u32; 2], Vec<(usize, usize)>) {
         #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the connections")]
         let index = |net: &Net, host: u32| net.hosts[host as usize].sockets.len() as u32;
         let (at_a, at_b) = (index(self.net, a), index(self.net, b));
-        let mut add = |(host, index): (u32, u32), role, (peer, peer_index): (u32, u32)| {
-            let path = self.ways.path((host, index), (peer, peer_index));
+        let (there, back) = (self.ways.links(a, (b, at_b)), self.ways.links(b, (a, at_a)));
+        let path = self.ways.path(&there, &back);
+        let mut add = |host: u32, role, (peer, peer_index): (u32, u32), path| {
             let application =
                 if host == flow.source { flow.at_source } else { flow.at_destination };
             let host = &mut self.net.hosts[host as usize];
@@ -163,13 +196,13 @@ impl Opener<'_> {
                 application: application.filter(|_| data),
             });
         };
-        add((a, at_a), role_a, (b, at_b));
-        add((b, at_b), role_b, (a, at_a));
+        add(a, role_a, (b, at_b), path);
+        add(b, role_b, (a, at_a), self.ways.path(&back, &there));
         if self.scheme.signal == Signal::Oracle {
-            let way = if data { self.ways.way((a, at_a), (b, at_b)) } else { Way::default() };
+            let way = if data { self.ways.way(&there, path.base_rtt) } else { Way::default() };
             self.oracle.ways[a as usize].push(way);
             self.oracle.ways[b as usize].push(Way::default());
         }
-        (at_a, at_b)
+        ([at_a, at_b], there)
     }
 }

@@ -8,6 +8,7 @@ mod asking;
 mod demand;
 mod lasting;
 mod listed;
+mod peers;
 mod places;
 #[cfg(test)]
 mod tests;

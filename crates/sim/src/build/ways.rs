@@ -53,19 +53,17 @@ impl<'a> Ways<'a> {
         cables.map(|cable| cable.delay + cable.rate.time_for(bytes)).sum()
     }
 
-    /// The way between the ends of a connection: each a host and its number of the connection.
-    pub(super) fn path(&self, from: (u32, u32), to: (u32, u32)) -> Path {
-        let (there, back) = (self.links(from.0, to), self.links(to.0, from));
-        let rtt = self.delay(&there, self.packet) + self.turnaround + self.delay(&back, self.ack);
+    /// The way between the ends of a connection over links there and back.
+    pub(super) fn path(&self, there: &[(usize, usize)], back: &[(usize, usize)]) -> Path {
+        let rtt = self.delay(there, self.packet) + self.turnaround + self.delay(back, self.ack);
         Path { base_rtt: Some(rtt), hop_count: u8::try_from(there.len()).unwrap_or(u8::MAX) }
     }
 
-    /// What the oracle knows of a connection whose data goes `from` one end `to` the other.
+    /// What the oracle knows of a connection whose data takes `links`.
     #[expect(clippy::cast_possible_truncation, reason = "a switch's ports fit 16 bits")]
-    pub(super) fn way(&self, from: (u32, u32), to: (u32, u32)) -> Way {
-        let links = self.links(from.0, to);
+    pub(super) fn way(&self, links: &[(usize, usize)], rtt: Option<Span>) -> Way {
         let sender = self.topology.cables[links[0].0].rate.time_for(self.packet);
-        let rtt = self.path(from, to).base_rtt.unwrap_or(Span::ZERO);
+        let rtt = rtt.unwrap_or(Span::ZERO);
         let queues = links.iter().filter_map(|link @ &(cable, end)| {
             let Node::Switch(switch) = self.topology.cables[cable].ends[end] else { return None };
             let port = self.ports.switches[switch as usize].iter().position(|own| own == link)?;

@@ -47,6 +47,14 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
+    /// Counts `value` once.
+    #[inline]
+    pub fn add_one(&mut self, value: u64) {
+        self.count(bucket(value), 1);
+        self.sum += u128::from(value);
+        self.max = self.max.max(value);
+    }
+
     #[inline]
     fn count(&mut self, bucket: usize, weight: u64) {
         if bucket.wrapping_sub(self.base) >= self.weights.len() {
@@ -67,7 +75,10 @@ impl Histogram {
             self.base = bucket;
         }
         if bucket - self.base >= self.weights.len() {
-            self.weights.resize(bucket - self.base + 1, 0);
+            // To the end of the doubling and no further: there is one of these for every port.
+            let wanted = (((bucket >> SUB_BITS) + 1) << SUB_BITS) - self.base;
+            self.weights.reserve_exact(wanted - self.weights.len());
+            self.weights.resize(wanted, 0);
         }
     }
 

@@ -70,6 +70,8 @@ pub(crate) enum Admission {
 /// What PFC counts of one class at one ingress port.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ingress {
+    /// Whether PFC protects the class; beside what is counted, so that one place is looked up.
+    protected: bool,
     shared: u64,
     headroom: u64,
     /// Bytes that `headroom` may reach.
@@ -91,14 +93,12 @@ impl SharedBuffer {
     /// A buffer whose ingress ports keep the given headroom for each protected class.
     pub(crate) fn new(config: BufferConfig, headroom: &[u64]) -> Self {
         let by_class = |&bytes: &u64| {
-            let keeps = config.classes.iter().map(|class| class.protected);
-            keeps.map(move |keeps| if keeps { bytes } else { 0 })
+            config.classes.iter().map(move |&ClassLimits { protected, .. }| {
+                let reserved = if protected { bytes } else { 0 };
+                Ingress { protected, reserved, ..Ingress::default() }
+            })
         };
-        let ingress: Box<[_]> = headroom
-            .iter()
-            .flat_map(by_class)
-            .map(|reserved| Ingress { reserved, ..Ingress::default() })
-            .collect();
+        let ingress: Box<[_]> = headroom.iter().flat_map(by_class).collect();
         let reserved: u64 = ingress.iter().map(|ingress| ingress.reserved).sum();
         let capacity = config.total.saturating_sub(reserved);
         Self { config, capacity, used: 0, ingress }
@@ -126,12 +126,13 @@ impl SharedBuffer {
     /// Whether a packet may be stored.
     #[inline]
     pub(crate) fn admit(&mut self, arrival: Arrival) -> Admission {
-        let Arrival { wire, .. } = arrival;
+        let Arrival { wire, ingress, class, .. } = arrival;
         let fits = self.used + wire <= self.capacity;
-        let limits = self.config.classes[arrival.class as usize];
-        if limits.protected {
-            return self.admit_protected(arrival, fits);
+        let index = self.ingress_index(ingress, class);
+        if self.ingress[index].protected {
+            return self.admit_protected(arrival, index, fits);
         }
+        let limits = &self.config.classes[class as usize];
         if !fits {
             return Admission::Dropped(DropCause::NoRoom);
         }
@@ -146,10 +147,9 @@ impl SharedBuffer {
     }
 
     #[inline]
-    fn admit_protected(&mut self, arrival: Arrival, fits: bool) -> Admission {
-        let Arrival { ingress, class, wire, .. } = arrival;
+    fn admit_protected(&mut self, arrival: Arrival, index: usize, fits: bool) -> Admission {
+        let Arrival { wire, .. } = arrival;
         let threshold = self.config.pfc.map_or(0, |pfc| self.pfc_threshold(&pfc));
-        let index = self.ingress_index(ingress, class);
         let ingress = &mut self.ingress[index];
         let below = ingress.headroom == 0 && ingress.shared + wire <= threshold;
         if below && fits {
@@ -170,12 +170,12 @@ impl SharedBuffer {
     /// A packet of `class` that came in at `port` has left. Returns whether its sender may go on now.
     #[inline]
     pub(crate) fn release(&mut self, port: u16, class: u8, wire: u64) -> bool {
-        if !self.config.classes[class as usize].protected {
+        let index = self.ingress_index(port, class);
+        let ingress = &mut self.ingress[index];
+        if !ingress.protected {
             self.used -= wire;
             return false;
         }
-        let index = self.ingress_index(port, class);
-        let ingress = &mut self.ingress[index];
         let from_headroom = ingress.headroom.min(wire);
         ingress.headroom -= from_headroom;
         ingress.shared -= wire - from_headroom;

@@ -96,6 +96,7 @@ pub(crate) struct Host {
     /// In the order of time.
     posts: Vec<Post>,
     next_post: usize,
+    next_post_at: Time,
     pub(crate) applications: Vec<Application>,
     /// What applications post now.
     due: Vec<Post>,
@@ -150,6 +151,7 @@ impl Host {
             metrics: Vec::new(),
             posts: Vec::new(),
             next_post: 0,
+            next_post_at: Time::MAX,
             applications: Vec::new(),
             due: Vec::new(),
             start,
@@ -163,6 +165,13 @@ impl Host {
             trace,
             series: Vec::new(),
         }
+    }
+
+    /// Makes room for so many sockets more, and for no others.
+    pub(crate) fn reserve(&mut self, sockets: usize) {
+        self.endpoint.reserve(sockets);
+        self.sockets.reserve_exact(sockets);
+        self.metrics.reserve_exact(sockets);
     }
 
     pub(crate) fn add_socket(&mut self, socket: Socket) {
@@ -182,6 +191,7 @@ impl Host {
         calendar: &mut Calendar,
     ) {
         posts.sort_by_key(|post| (post.at, post.connection));
+        self.next_post_at = posts.first().map_or(Time::MAX, |post| post.at);
         self.posts = posts;
         self.applications = applications;
         self.set_timer(Time::ZERO, calendar);
@@ -209,21 +219,30 @@ impl Host {
         }
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "in the way of every packet that arrives")]
+    #[inline(always)]
     fn count(&mut self, now: Time, frame: &Frame) {
         self.received.add(frame.wire);
         let packet = &frame.packet;
         if now >= self.start && packet.payload() > 0 {
             let delay_ns = clock_ns(now).wrapping_sub(packet.sent_ns);
-            let traffic = self.sockets[packet.connection as usize].traffic;
-            self.delays[traffic as usize].add(u64::from(delay_ns), 1);
+            let delays = match &mut self.delays[..] {
+                [of_all] => of_all, // one traffic, as a rule: the connection need not be looked up
+                by_traffic => {
+                    let socket = &self.sockets[packet.connection as usize];
+                    &mut by_traffic[socket.traffic as usize]
+                }
+            };
+            delays.add_one(u64::from(delay_ns));
         }
     }
 
     /// Takes in the quiet frames that have arrived before `now`.
     pub(crate) fn catch_up(&mut self, now: Time, links: &mut [Link]) {
-        while let Some((at, frame)) = links[self.incoming as usize].pop_before(now) {
-            self.on_quiet_arrival(at, &frame);
+        let link = &mut links[self.incoming as usize];
+        while let Some(&(at, ref frame)) = link.arrived_before(now) {
+            self.on_quiet_arrival(at, frame);
+            link.drop_first();
         }
     }
 
@@ -238,18 +257,12 @@ impl Host {
     /// may be sent, and asks to be woken for the rest.
     #[inline]
     pub(crate) fn work(&mut self, now: Time, links: &mut [Link], calendar: &mut Calendar) {
-        while let Some(&post) = self.posts.get(self.next_post)
-            && post.at <= now
-        {
-            self.next_post += 1;
-            self.post(now, post);
+        if self.next_post_at <= now {
+            self.post_planned(now);
         }
-        for application in &mut self.applications {
-            if application.next_timer() <= now {
-                application.on_timer(now, &mut self.due);
-            }
+        if !self.applications.is_empty() {
+            self.wake_applications(now);
         }
-        self.post_due(now);
         self.endpoint.on_timer(now);
         self.read_events(now);
         self.post_due(now);
@@ -258,7 +271,7 @@ impl Host {
         {
             self.sent.add(frame.wire);
             self.trace.packet(now, 0, &frame, PacketEvent::Sent);
-            self.nic.transmit(now, frame, stamps, links, calendar);
+            self.nic.transmit(now, &frame, stamps, links, calendar);
         }
         let open = self.nic.open_classes();
         if !self.nic.is_free(now)
@@ -267,6 +280,26 @@ impl Host {
             self.nic.wait(calendar);
         }
         self.set_timer(now, calendar);
+    }
+
+    /// Posts what was planned and is due.
+    #[cold]
+    fn post_planned(&mut self, now: Time) {
+        while self.next_post_at <= now {
+            let post = self.posts[self.next_post];
+            self.next_post += 1;
+            self.next_post_at = self.posts.get(self.next_post).map_or(Time::MAX, |post| post.at);
+            self.post(now, post);
+        }
+    }
+
+    fn wake_applications(&mut self, now: Time) {
+        for application in &mut self.applications {
+            if application.next_timer() <= now {
+                application.on_timer(now, &mut self.due);
+            }
+        }
+        self.post_due(now);
     }
 
     fn post(&mut self, now: Time, post: Post) {
@@ -351,12 +384,12 @@ impl Host {
     }
 
     /// Asks to be woken for what does not hang on the NIC.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "in the way of every packet that leaves")]
+    #[inline(always)]
     fn set_timer(&mut self, now: Time, calendar: &mut Calendar) {
-        let post = self.posts.get(self.next_post).map_or(Time::MAX, |post| post.at);
         let endpoint = self.endpoint.next_timer(now).unwrap_or(Time::MAX);
         let applications = self.applications.iter().map(Application::next_timer);
-        let first = applications.fold(post.min(endpoint), Time::min);
+        let first = applications.fold(self.next_post_at.min(endpoint), Time::min);
         // What an application wants at this very instant, it has been given or will be told.
         calendar.schedule(self.timer, first);
     }

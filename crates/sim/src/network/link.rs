@@ -67,19 +67,17 @@ impl Link {
     }
 
     /// Puts a frame on the link; returns when its last bit has left the sender.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "in the way of every packet")]
+    #[inline(always)]
     pub(crate) fn transmit(
         &mut self,
         now: Time,
-        mut frame: Frame,
+        frame: &Frame,
         stamps: Stamps,
         calendar: &mut Calendar,
     ) -> Time {
         let sent = now + self.serializer.time_for(frame.wire);
         let arrives = sent + self.delay;
-        if arrives >= self.fails {
-            frame.cut();
-        }
         if self.to_host {
             if !frame.is_quiet() {
                 if self.announced.is_empty() {
@@ -90,7 +88,12 @@ impl Link {
         } else if self.flying.is_empty() {
             calendar.schedule(self.arrival, arrives);
         }
-        self.flying.push_back((arrives, frame));
+        self.flying.push_back((arrives, *frame));
+        if arrives >= self.fails
+            && let Some((_, frame)) = self.flying.back_mut()
+        {
+            frame.cut();
+        }
         if frame.is_stamped() {
             self.stamps.push_back(stamps);
         }
@@ -119,13 +122,18 @@ impl Link {
         if frame.is_stamped() { self.stamps.pop_front().unwrap_or_default() } else { Stamps::NONE }
     }
 
-    /// The next frame that has arrived before `now`.
+    /// The next frame that has arrived before `now`; the caller drops it when it has looked at it.
     #[inline]
-    pub(crate) fn pop_before(&mut self, now: Time) -> Option<(Time, Frame)> {
-        let arrived = *self.flying.front().filter(|&&(arrives, _)| arrives < now)?;
-        self.flying.pop_front();
-        self.stamps_of(&arrived.1); // of no use: only what is acknowledged at once is echoed
-        Some(arrived)
+    pub(crate) fn arrived_before(&self, now: Time) -> Option<&(Time, Frame)> {
+        self.flying.front().filter(|&&(arrives, _)| arrives < now)
+    }
+
+    /// Drops the first frame.
+    #[inline]
+    pub(crate) fn drop_first(&mut self) {
+        if let Some((_, frame)) = self.flying.pop_front() {
+            self.stamps_of(&frame); // of no use: only what is acknowledged at once is echoed
+        }
     }
 
     /// The sender says when the link fails next.

@@ -118,11 +118,12 @@ impl Transmitter {
         }
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "in the way of every packet")]
+    #[inline(always)]
     pub(crate) fn transmit(
         &mut self,
         now: Time,
-        frame: Frame,
+        frame: &Frame,
         stamps: Stamps,
         links: &mut [Link],
         calendar: &mut Calendar,
@@ -371,7 +372,7 @@ impl Port {
     }
 
     #[inline]
-    pub(crate) fn enqueue(&mut self, now: Time, frame: Frame, stamps: Stamps, ingress: u16) {
+    pub(crate) fn enqueue(&mut self, now: Time, frame: &Frame, stamps: Stamps, ingress: u16) {
         let queue = &mut self.queues[frame.class as usize];
         if frame.is_stamped() {
             queue.stamps.push_back(stamps);
@@ -382,7 +383,7 @@ impl Port {
         if let Some(managed) = &mut queue.managed {
             managed.enqueued_at.push_back(now);
         }
-        queue.packets.push_back(Queued { frame, ingress });
+        queue.packets.push_back(Queued { frame: *frame, ingress });
         queue.bytes += u64::from(frame.wire);
         self.bytes += u64::from(frame.wire);
         self.backlog |= 1 << frame.class;
@@ -399,23 +400,21 @@ impl Port {
         if self.pfc.is_empty() { None } else { self.pfc.pop_front() }
     }
 
-    /// The next packet to send, of the class whose turn it is; its stamps, and when it came where queue
-    /// management has to know.
+    /// The class whose turn it is to send.
     #[inline]
-    pub(crate) fn dequeue(&mut self, now: Time) -> Option<(Queued, Stamps, Time)> {
+    pub(crate) fn next_class(&mut self) -> Option<u8> {
         let sendable = self.backlog & self.transmitter.open_classes();
         if sendable == 0 {
             return None;
         }
         let queues = &self.queues;
-        let class = self.scheduler.next(sendable, |class| queues[class as usize].head_bytes());
-        self.pop(now, class)
+        Some(self.scheduler.next(sendable, |class| queues[class as usize].head_bytes()))
     }
 
-    /// Takes out the first packet of a class.
+    /// Takes out the first packet of a class; what is kept beside it must be taken then.
     #[expect(clippy::inline_always, reason = "in the way of every packet that waits")]
     #[inline(always)]
-    fn pop(&mut self, now: Time, class: u8) -> Option<(Queued, Stamps, Time)> {
+    pub(crate) fn pop(&mut self, now: Time, class: u8) -> Option<Queued> {
         let queue = &mut self.queues[class as usize];
         let queued = queue.packets.pop_front()?;
         let wire = u64::from(queued.frame.wire);
@@ -426,19 +425,27 @@ impl Port {
             self.backlog &= !(1 << class);
         }
         self.occupancy.set(now, self.bytes);
-        let stamped = queued.frame.is_stamped();
-        let stamps = if stamped { queue.stamps.pop_front() } else { None };
+        Some(queued)
+    }
+
+    /// Takes out what is kept beside a packet: its stamps, and when it came where queue management has to
+    /// know.
+    #[inline]
+    pub(crate) fn pop_beside(&mut self, now: Time, class: u8, frame: &Frame) -> (Stamps, Time) {
+        let queue = &mut self.queues[class as usize];
+        let stamps = if frame.is_stamped() { queue.stamps.pop_front() } else { None };
         let came = match &mut queue.managed {
             Some(managed) => managed.enqueued_at.pop_front().unwrap_or(now),
             None => now,
         };
-        Some((queued, stamps.unwrap_or_default(), came))
+        (stamps.unwrap_or_default(), came)
     }
 
     /// Takes out the first packet of a class that is not to be sent.
     #[cold]
     pub(crate) fn purge(&mut self, now: Time, class: u8) -> Option<Queued> {
-        let (queued, ..) = self.pop(now, class)?;
+        let queued = self.pop(now, class)?;
+        self.pop_beside(now, class, &queued.frame);
         let queue = &mut self.queues[class as usize];
         if let Some(managed) = &mut queue.managed {
             managed.aqm.on_purge(now, queue.bytes);
@@ -448,7 +455,7 @@ impl Port {
 
     /// What the port says of itself as `frame` leaves it (INT).
     pub(crate) fn stamp(&self, now: Time, frame: &Frame, stamps: &mut Stamps, links: &[Link]) {
-        if !frame.is_stamped() || frame.packet.payload() == 0 {
+        if frame.packet.payload() == 0 {
             return; // an ACK brings back what its data was told
         }
         let Transmitter { link, counters, .. } = &self.transmitter;

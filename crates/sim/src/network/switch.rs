@@ -12,6 +12,7 @@ use super::port::{DropCause, Port, Queued};
 use super::routes::Routes;
 use super::trace::{PacketEvent, Trace};
 use super::watchdog::{Held, Watchdog};
+use crate::scenario::MOST_CLASSES;
 
 #[derive(Debug)]
 pub(crate) struct Switch {
@@ -20,7 +21,7 @@ pub(crate) struct Switch {
     pub(crate) failures: Failures,
     pub(crate) buffer: SharedBuffer,
     /// By class: marks packets that find more than so many bytes in their queue, themselves counted.
-    ecn_thresholds: Box<[u64]>,
+    ecn_thresholds: [u64; MOST_CLASSES],
     pub(crate) watchdog: Option<Watchdog>,
     /// Something may be missing, or overtaken, before whatever comes this way.
     pub(crate) has_dropped: bool,
@@ -37,7 +38,7 @@ impl Switch {
         ports: Vec<Port>,
         routes: Routes,
         buffer: SharedBuffer,
-        ecn_thresholds: Box<[u64]>,
+        ecn_thresholds: [u64; MOST_CLASSES],
         watchdog: Option<Watchdog>,
         start: Time,
         trace: Trace,
@@ -63,30 +64,30 @@ impl Switch {
         &mut self,
         now: Time,
         ingress: u16,
-        mut frame: Frame,
+        frame: &mut Frame,
         stamps: Stamps,
         links: &mut [Link],
         calendar: &mut Calendar,
     ) {
         if frame.is_pfc() {
-            self.ports[ingress as usize].on_pfc(now, &frame);
+            self.ports[ingress as usize].on_pfc(now, frame);
             return self.send(now, ingress, links, calendar);
         }
-        let Some(egress) = self.routes.port(&frame) else {
-            return self.on_stranded(now, ingress, &frame);
+        let Some(egress) = self.routes.port(frame) else {
+            return self.on_stranded(now, ingress, frame);
         };
         let port = &mut self.ports[egress as usize];
         if port.transmitter.is_down() {
-            return self.drop(now, egress, &frame, DropCause::Link);
+            return self.drop(now, egress, frame, DropCause::Link);
         }
         let (wire, class) = (u64::from(frame.wire), frame.class);
         let (queued, leaving) = (port.queued_bytes(class), port.leaving_bytes(now));
         let (queue, all) = (queued + leaving, port.backlog_bytes() + leaving);
-        if port.discarded & 1 << class != 0 {
-            return self.drop(now, egress, &frame, DropCause::Watchdog);
+        if port.discarded != 0 && port.discarded & 1 << class != 0 {
+            return self.drop(now, egress, frame, DropCause::Watchdog);
         }
         match self.buffer.admit(Arrival { ingress, class, wire, queue, port: all }) {
-            Admission::Dropped(cause) => return self.drop(now, egress, &frame, cause),
+            Admission::Dropped(cause) => return self.drop(now, egress, frame, cause),
             Admission::Stored => {}
             Admission::StoredPause => {
                 let upstream = &mut self.ports[ingress as usize];
@@ -103,17 +104,19 @@ impl Switch {
             frame.disquiet();
         }
         let port = &mut self.ports[egress as usize];
-        let mut verdict = port.judge_arrival(now, &frame);
-        if queued + wire > self.ecn_thresholds[class as usize] && frame.packet.is_ect() {
+        let mut verdict = port.judge_arrival(now, frame);
+        if queued + wire > self.ecn_thresholds[class as usize % MOST_CLASSES]
+            && frame.packet.is_ect()
+        {
             verdict = Verdict::Mark;
         }
-        if !self.passes(now, egress, &mut frame, verdict) {
-            return self.give_back(now, &frame, ingress, links, calendar);
+        if verdict != Verdict::Pass && !self.passes(now, egress, frame, verdict) {
+            return self.give_back(now, frame, ingress, links, calendar);
         }
         let port = &mut self.ports[egress as usize];
         if port.is_idle(now, class) {
-            let queued = Queued { frame, ingress };
-            return self.forward(now, egress, queued, stamps, now, links, calendar);
+            self.forward(now, egress, (frame, ingress), (stamps, now), links, calendar);
+            return;
         }
         port.enqueue(now, frame, stamps, ingress);
         self.trace.queue(now, egress, port.backlog_bytes());
@@ -137,7 +140,7 @@ impl Switch {
         links: &mut [Link],
         calendar: &mut Calendar,
     ) {
-        self.release(now, frame, ingress, links, calendar);
+        self.release(now, (frame.class, frame.wire), ingress, links, calendar);
     }
 
     /// Does what queue management says; returns whether the packet is still there.
@@ -165,53 +168,68 @@ impl Switch {
         links: &mut [Link],
         calendar: &mut Calendar,
     ) {
+        let port = &self.ports[egress as usize];
+        if port.transmitter.is_free(now) {
+            self.send_next(now, egress, links, calendar);
+        } else if port.has_sendable() {
+            port.transmitter.wait(calendar);
+        }
+    }
+
+    /// Sends what may be sent, by a port that is free.
+    fn send_next(&mut self, now: Time, egress: u16, links: &mut [Link], calendar: &mut Calendar) {
         loop {
             let port = &mut self.ports[egress as usize];
-            if !port.transmitter.is_free(now) {
-                if port.has_sendable() {
-                    port.transmitter.wait(calendar);
-                }
-                return;
-            }
             if let Some(frame) = port.next_pfc() {
-                port.transmitter.transmit(now, frame, Stamps::NONE, links, calendar);
-            } else if let Some((mut queued, stamps, came)) = port.dequeue(now) {
+                port.transmitter.transmit(now, &frame, Stamps::NONE, links, calendar);
+            } else {
+                let Some(class) = port.next_class() else { return };
+                let Some(Queued { mut frame, ingress }) = port.pop(now, class) else { return };
+                let beside = port.pop_beside(now, class, &frame);
                 self.trace.queue(now, egress, port.backlog_bytes());
                 if self.has_gaps {
-                    queued.frame.disquiet();
+                    frame.disquiet();
                 }
-                self.forward(now, egress, queued, stamps, came, links, calendar);
-            } else {
-                return;
+                if !self.forward(now, egress, (&mut frame, ingress), beside, links, calendar) {
+                    continue;
+                }
             }
+            let port = &self.ports[egress as usize];
+            if port.has_sendable() {
+                port.transmitter.wait(calendar);
+            }
+            return;
         }
     }
 
     /// Puts a packet that came in at `ingress` at the time `came` on the link, unless queue management
-    /// drops it.
+    /// drops it; returns whether it is on the link.
     #[expect(clippy::inline_always, reason = "in the way of every packet, twice")]
     #[inline(always)]
-    #[expect(clippy::too_many_arguments, reason = "a packet in parts costs a copy less")]
     fn forward(
         &mut self,
         now: Time,
         egress: u16,
-        Queued { mut frame, ingress }: Queued,
-        mut stamps: Stamps,
-        came: Time,
+        (frame, ingress): (&mut Frame, u16),
+        (mut stamps, came): (Stamps, Time),
         links: &mut [Link],
         calendar: &mut Calendar,
-    ) {
-        let verdict = self.ports[egress as usize].judge_departure(now, &frame, came);
-        if self.passes(now, egress, &mut frame, verdict) {
+    ) -> bool {
+        let port = &mut self.ports[egress as usize];
+        let verdict = port.judge_departure(now, frame, came);
+        let passes = verdict == Verdict::Pass || self.passes(now, egress, frame, verdict);
+        if passes {
             let port = &mut self.ports[egress as usize];
-            port.stamp(now, &frame, &mut stamps, links);
+            if frame.is_stamped() {
+                port.stamp(now, frame, &mut stamps, links);
+            }
             port.transmitter.transmit(now, frame, stamps, links, calendar);
-            self.trace.packet(now, egress, &frame, PacketEvent::Sent);
+            self.trace.packet(now, egress, frame, PacketEvent::Sent);
         } else {
             self.has_gaps = true; // before those of its connection that are queued behind it
         }
-        self.release(now, &frame, ingress, links, calendar);
+        self.release(now, (frame.class, frame.wire), ingress, links, calendar);
+        passes
     }
 
     #[expect(clippy::inline_always, reason = "in the way of every packet, twice")]
@@ -219,13 +237,13 @@ impl Switch {
     pub(super) fn release(
         &mut self,
         now: Time,
-        frame: &Frame,
+        (class, wire): (u8, u16),
         ingress: u16,
         links: &mut [Link],
         calendar: &mut Calendar,
     ) {
-        if self.buffer.release(ingress, frame.class, u64::from(frame.wire)) {
-            self.ports[ingress as usize].enqueue_pfc(Frame::pfc(frame.class, false));
+        if self.buffer.release(ingress, class, u64::from(wire)) {
+            self.ports[ingress as usize].enqueue_pfc(Frame::pfc(class, false));
             self.send(now, ingress, links, calendar);
         }
     }

@@ -6,7 +6,7 @@ use super::tables::port_names;
 use super::{RunInfo, jain_index};
 use crate::build::Built;
 use crate::network::host::Host;
-use crate::table::Table;
+use crate::table::{Name, Table};
 
 pub(super) fn tables(built: &Built, info: &RunInfo) -> Vec<Table> {
     let flows = flow_rows(built, info);
@@ -14,16 +14,19 @@ pub(super) fn tables(built: &Built, info: &RunInfo) -> Vec<Table> {
 }
 
 fn queue_series(built: &Built, info: &RunInfo) -> Table {
-    let names = port_names(&built.topology);
-    let (mut rows, mut first) = (Vec::new(), 0);
-    for switch in &built.net.switches {
-        let ports = switch.ports.len();
-        for (i, &(mean, max)) in switch.series.iter().enumerate() {
-            rows.push((i / ports, first + i % ports, mean, max));
+    let names: Vec<Name> = port_names(&built.topology).into_iter().map(Name::from).collect();
+    let switches = || built.net.switches.iter().filter(|switch| !switch.ports.is_empty());
+    let intervals = switches().map(|switch| switch.series.len() / switch.ports.len()).max();
+    let mut rows = Vec::with_capacity(switches().map(|switch| switch.series.len()).sum());
+    for interval in 0..intervals.unwrap_or(0) {
+        let mut first = 0;
+        for switch in switches() {
+            let ports = switch.ports.len();
+            let own = switch.series.chunks_exact(ports).nth(interval).into_iter().flatten();
+            rows.extend((first..).zip(own).map(|(port, &(mean, max))| (interval, port, mean, max)));
+            first += ports;
         }
-        first += ports;
     }
-    rows.sort_by_key(|&(interval, port, _, _)| (interval, port));
     Table::new("series_queues", "one switch port in one interval, warm-up included")
         .column(("time_us", "us", "end of the interval"), &rows, |r| interval_end(info, r.0))
         .column(("port", "", "switch, and the node that the port leads to"), &rows, |r| {

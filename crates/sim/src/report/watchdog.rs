@@ -253,7 +253,7 @@ fn cycles(held: Vec<Held>) -> Vec<Vec<Held>> {
 #[cfg(test)]
 mod tests {
     use crate::scenario::Document;
-    use crate::{Report, Simulation, TraceConfig, Values};
+    use crate::{Name, Report, Simulation, TraceConfig, Values};
 
     /// Three leaves and three spines with a host or more each, 1 us per link, PFC on.
     fn fabric(hosts: u32, switch: &str, traffic: &str) -> Document {
@@ -324,7 +324,7 @@ mod tests {
         report
     }
 
-    fn texts<'a>(report: &'a Report, column: &str) -> &'a [String] {
+    fn texts<'a>(report: &'a Report, column: &str) -> &'a [Name] {
         let table = report.tables.iter().find(|table| table.name == "watchdog").unwrap();
         let column = table.columns.iter().find(|candidate| candidate.name == column).unwrap();
         let Values::Text(values) = &column.values else { panic!("{}", column.name) };

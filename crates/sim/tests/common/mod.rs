@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use incast_sim::scenario::Document;
-use incast_sim::{Report, Simulation, Table, TraceConfig, Values};
+use incast_sim::{Name, Report, Simulation, Table, TraceConfig, Values};
 
 pub(crate) const ALL_TRACES: TraceConfig = TraceConfig { queues: true, flows: true, packets: true };
 
@@ -100,7 +100,7 @@ pub(crate) fn counts<'a>(report: &'a Report, name: &str, column: &str) -> &'a [u
     values
 }
 
-pub(crate) fn texts<'a>(report: &'a Report, name: &str, column: &str) -> &'a [String] {
+pub(crate) fn texts<'a>(report: &'a Report, name: &str, column: &str) -> &'a [Name] {
     let Values::Text(values) = values(report, name, column) else { panic!("{name}.{column}") };
     values
 }

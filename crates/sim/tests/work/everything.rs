@@ -92,7 +92,8 @@ fn one_seed_gives_the_same_bytes_twice_and_in_pieces() {
     let report = run("timely", 1);
     let summary = &report.summary;
     assert!(summary.pfc_pauses > 10 && summary.ecn_marks > 10 && summary.drops > 10, "{summary:?}");
-    let traffic: Vec<_> = texts(&report, "load", "traffic").iter().map(String::as_str).collect();
+    let traffic: Vec<_> =
+        texts(&report, "load", "traffic").iter().map(incast_sim::Name::as_str).collect();
     assert_eq!(traffic, ["connections", "poisson", "requests", "incast", "collective", "listed"]);
     let complete = counts(&report, "load", "completed");
     assert!(complete.iter().take(5).all(|&count| count > 5), "{complete:?}");
@@ -110,7 +111,7 @@ fn one_seed_gives_the_same_bytes_twice_and_in_pieces() {
 fn flows(report: &Report) -> Vec<(String, String, u64)> {
     let starts = crate::common::numbers(report, "flows", "start_us");
     let ends = texts(report, "flows", "source").iter().zip(texts(report, "flows", "destination"));
-    ends.zip(starts).map(|((a, b), &us)| (a.clone(), b.clone(), us.to_bits())).collect()
+    ends.zip(starts).map(|((a, b), &us)| (a.to_string(), b.to_string(), us.to_bits())).collect()
 }
 
 #[test]

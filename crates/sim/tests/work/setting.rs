@@ -78,11 +78,11 @@ pub(crate) fn messages(report: &Report) -> Vec<Row> {
     let (host, network, ideal) = (times("host_us"), times("network_us"), times("ideal_us"));
     (0..posted.len())
         .map(|i| Row {
-            traffic: text("traffic")[i].clone(),
+            traffic: text("traffic")[i].to_string(),
             flow: count("flow")[i],
-            source: text("source")[i].clone(),
-            destination: text("destination")[i].clone(),
-            class: text("class")[i].clone(),
+            source: text("source")[i].to_string(),
+            destination: text("destination")[i].to_string(),
+            class: text("class")[i].to_string(),
             bytes: count("bytes")[i],
             posted: posted[i],
             completed: completed[i],
@@ -115,8 +115,8 @@ pub(crate) fn requests(report: &Report) -> Vec<Request> {
     let (posted, completed) = (times("posted_us"), times("completed_us"));
     (0..posted.len())
         .map(|i| Request {
-            client: text("client")[i].clone(),
-            kind: text("kind")[i].clone(),
+            client: text("client")[i].to_string(),
+            kind: text("kind")[i].to_string(),
             fan_out: count("fan_out")[i],
             bytes: count("bytes")[i],
             posted: posted[i],

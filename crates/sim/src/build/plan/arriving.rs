@@ -1,19 +1,20 @@
 //! Flows that arrive at random, one by one and in bursts.
 
-use incast_cc::{Bytes, Time};
-use rand_core::Rng;
+use std::collections::BTreeMap;
 
+use incast_cc::{Bytes, Time};
+
+use super::peers::{Peers, one_of, skip};
 use super::{Context, Flow, Gathering, Plan, Planned};
-use crate::random::{below, distinct, exponential, generator, mean_gap, unit};
-use crate::scenario::{Destinations, Incast, LoadOf, Poisson};
+use crate::random::{distinct, exponential, generator, mean_gap};
+use crate::scenario::{Incast, Poisson};
 
 /// Flows of a Poisson process at each source; returns the offered load in bits per second.
 pub(super) fn poisson(context: &Context<'_>, plan: &mut Plan, poisson: &Poisson) -> f64 {
     let sizes = poisson.sizes.known();
     let peers = Peers::new(context, poisson);
     let (offered, all_bps) = (peers.offered_bps(poisson), peers.line_bps());
-    for place in peers.senders() {
-        let source = context.sources[place];
+    for source in peers.senders() {
         let mut random = generator(context.seed, context.stream(), u64::from(source));
         let share = context.line_bps(source) / all_bps;
         let gap = mean_gap(sizes.mean(), share, offered);
@@ -24,7 +25,7 @@ pub(super) fn poisson(context: &Context<'_>, plan: &mut Plan, poisson: &Poisson)
                 break;
             }
             let bytes = sizes.sample(&mut random);
-            let destination = peers.draw(place, &mut random);
+            let destination = peers.draw(source, &mut random);
             single(plan, context.flow(source, destination, at, Some(bytes)), bytes);
         }
     }
@@ -39,157 +40,8 @@ fn single(plan: &mut Plan, flow: Flow, bytes: Bytes) -> u32 {
     flow
 }
 
-/// Who may be at the other end, for each source by its place.
-pub(super) struct Peers<'a> {
-    context: &'a Context<'a>,
-    rack_local: Option<f64>,
-    /// The others of the same rack where `rack_local` tells them apart, and all that are left.
-    near: Vec<Vec<u32>>,
-    far: Far,
-}
-
-enum Far {
-    /// Every host but oneself.
-    Others,
-    /// For each source.
-    Each(Vec<Vec<u32>>),
-}
-
-impl<'a> Peers<'a> {
-    pub(super) fn new(context: &'a Context<'a>, poisson: &Poisson) -> Self {
-        let (sources, destinations) = (&context.sources, &context.destinations);
-        let places = &context.places;
-        let near = |source: u32, wanted: bool| {
-            let rack = places.rack(source);
-            let others = destinations.iter().copied().filter(move |&host| host != source);
-            others.filter(|&host| (places.rack(host) == rack) == wanted).collect::<Vec<_>>()
-        };
-        let each = |hosts: &dyn Fn(u32) -> Vec<u32>| {
-            Far::Each(sources.iter().map(|&source| hosts(source)).collect())
-        };
-        let far = match poisson.destinations {
-            Destinations::Uniform if poisson.rack_local.is_some() => {
-                each(&|source| near(source, false))
-            }
-            Destinations::Uniform => Far::Others,
-            Destinations::Farthest => each(&|source| places.farthest(source, destinations)),
-            Destinations::Permutation => {
-                let drawn = permutation(context);
-                each(&|source| {
-                    drawn
-                        .iter()
-                        .find(|pair| pair.0 == source)
-                        .map(|pair| pair.1)
-                        .into_iter()
-                        .collect()
-                })
-            }
-        };
-        let near = match poisson.rack_local {
-            Some(_) => sources.iter().map(|&source| near(source, true)).collect(),
-            None => Vec::new(),
-        };
-        Self { context, rack_local: poisson.rack_local, near, far }
-    }
-
-    /// The places of the sources that have somebody to send to.
-    pub(super) fn senders(&self) -> impl Iterator<Item = usize> {
-        (0..self.context.sources.len()).filter(|&place| self.has_any(place))
-    }
-
-    /// What their links carry, all together, in bits per second.
-    pub(super) fn line_bps(&self) -> f64 {
-        self.senders().map(|place| self.context.line_bps(self.context.sources[place])).sum()
-    }
-
-    /// What all flows together offer, in bits per second.
-    pub(super) fn offered_bps(&self, poisson: &Poisson) -> f64 {
-        let all_bps = self.line_bps();
-        match poisson.of {
-            LoadOf::Hosts => poisson.load * all_bps,
-            LoadOf::Core => {
-                let line_bps = |place: usize| self.context.line_bps(self.context.sources[place]);
-                let crossing: f64 =
-                    self.senders().map(|place| self.crossing(place) * line_bps(place)).sum();
-                poisson.load * self.context.places.core_bps() * all_bps / crossing
-            }
-        }
-    }
-
-    /// Whether flows go to any other host alike; else [`lists`](Self::lists) has where they go.
-    pub(super) fn goes_anywhere(&self) -> bool {
-        matches!(self.far, Far::Others)
-    }
-
-    /// Hosts that a source's flows go to alike, and the share of its flows that does.
-    pub(super) fn lists(&self, place: usize) -> impl Iterator<Item = (&[u32], f64)> {
-        let near = self.near.get(place).map_or(&[][..], Vec::as_slice);
-        let far = match &self.far {
-            Far::Others => &[],
-            Far::Each(hosts) => &hosts[place][..],
-        };
-        let local = match (near.is_empty(), far.is_empty()) {
-            (true, _) => 0.0,
-            (false, true) if !self.goes_anywhere() => 1.0,
-            _ => self.rack_local.unwrap_or(0.0),
-        };
-        [(near, local), (far, 1.0 - local)].into_iter().filter(|(hosts, _)| !hosts.is_empty())
-    }
-
-    fn has_any(&self, place: usize) -> bool {
-        let near = self.near.get(place).is_some_and(|near| !near.is_empty());
-        near || match &self.far {
-            Far::Others => {
-                let source = self.context.sources[place];
-                self.context.destinations.iter().any(|&host| host != source)
-            }
-            Far::Each(hosts) => !hosts[place].is_empty(),
-        }
-    }
-
-    fn draw(&self, place: usize, random: &mut impl Rng) -> u32 {
-        let near = self.near.get(place).filter(|near| !near.is_empty());
-        let far: &[u32] = match &self.far {
-            Far::Others => &self.context.destinations,
-            Far::Each(hosts) => &hosts[place],
-        };
-        if let (Some(near), Some(local)) = (near, self.rack_local)
-            && (far.is_empty() || unit(random) < local)
-        {
-            return one_of(near, random);
-        }
-        let source = self.context.sources[place];
-        loop {
-            let host = one_of(far, random);
-            if host != source {
-                return host;
-            }
-        }
-    }
-
-    /// The share of a source's flows that cross the highest layer of switches.
-    pub(super) fn crossing(&self, place: usize) -> f64 {
-        let source = self.context.sources[place];
-        let far: &[u32] = match &self.far {
-            Far::Others => &self.context.destinations,
-            Far::Each(hosts) => &hosts[place],
-        };
-        let crosses = |&&host: &&u32| self.context.places.crosses_core(source, host);
-        let others = far.iter().filter(|&&host| host != source).count();
-        let share = far.iter().filter(crosses).count() as f64 / others.max(1) as f64;
-        let near = self.near.get(place).is_some_and(|near| !near.is_empty());
-        share * (1.0 - self.rack_local.filter(|_| near).unwrap_or(0.0))
-    }
-}
-
-fn one_of(hosts: &[u32], random: &mut impl Rng) -> u32 {
-    #[expect(clippy::cast_possible_truncation, reason = "below the number of hosts")]
-    let place = below(random, hosts.len() as u64) as usize;
-    hosts[place]
-}
-
 /// One host of the destinations for each source, drawn at random; different ones while there are enough.
-fn permutation(context: &Context<'_>) -> Vec<(u32, u32)> {
+pub(super) fn permutation(context: &Context<'_>) -> BTreeMap<u32, u32> {
     let mut random = generator(context.seed, context.stream(), u64::MAX);
     #[expect(clippy::cast_possible_truncation, reason = "bounded by the hosts")]
     let count = context.destinations.len() as u32;
@@ -222,13 +74,13 @@ pub(super) fn incast(context: &Context<'_>, plan: &mut Plan, incast: &Incast) ->
             return offered;
         }
         let receiver = one_of(&context.destinations, &mut random);
-        let others: Vec<_> =
-            context.sources.iter().copied().filter(|&host| host != receiver).collect();
+        // All sources but the receiver.
+        let own = context.sources.binary_search(&receiver).ok();
         #[expect(clippy::cast_possible_truncation, reason = "bounded by the hosts")]
-        let senders = distinct(&mut random, incast.senders, others.len() as u32);
+        let others = (context.sources.len() - usize::from(own.is_some())) as u32;
         let mut flows = 0..0;
-        for place in senders {
-            let sender = others[place as usize];
+        for place in distinct(&mut random, incast.senders, others) {
+            let sender = context.sources[skip(place as usize, own)];
             let flow = context.flow(sender, receiver, at, Some(incast.size));
             let flow = single(plan, flow, incast.size);
             flows = if flows.is_empty() { flow..flow + 1 } else { flows.start..flow + 1 };

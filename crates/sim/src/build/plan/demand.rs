@@ -1,6 +1,6 @@
 //! What traffic with a load asks of the links of hosts and of the core, before anything is drawn.
 
-use super::arriving::Peers;
+use super::peers::Peers;
 use super::{Context, Places};
 use crate::scenario::{Destinations, Incast, Kind, LoadOf, Operation, Poisson, Requests, Scenario};
 use crate::topology::Topology;
@@ -60,7 +60,7 @@ pub(crate) fn offered_bps(
     let places = Places::new(topology);
     let context = Context::new(scenario, (topology, places), scenario.run.seed, number);
     let peers = Peers::new(&context, poisson);
-    if peers.senders().any(|place| peers.crossing(place) > 0.0) {
+    if peers.senders().any(|source| peers.crossing(source) > 0.0) {
         Crossing::Offered(peers.offered_bps(poisson))
     } else {
         Crossing::Nothing
@@ -72,13 +72,12 @@ impl Demand {
         let peers = Peers::new(context, poisson);
         let (offered, all_bps) = (peers.offered_bps(poisson), peers.line_bps());
         let mut everybody = 0.0;
-        for place in peers.senders() {
-            let source = context.sources[place];
+        for source in peers.senders() {
             let bps = offered * context.line_bps(source) / all_bps;
             self.sends[source as usize] += bps;
-            for (hosts, share) in peers.lists(place) {
+            for (hosts, share) in peers.lists(source) {
                 let each = bps * share / hosts.len() as f64;
-                for &host in hosts {
+                for host in hosts {
                     self.receives[host as usize] += each;
                 }
             }

@@ -41,19 +41,28 @@ impl<'a> Places<'a> {
 
     /// Links between the racks of two hosts.
     fn distance(&self, a: u32, b: u32) -> u32 {
-        let rack = self.rack(a);
+        self.distances_from(self.rack(a))[self.rack(b) as usize]
+    }
+
+    fn distances_from(&self, rack: u32) -> Rc<Vec<u32>> {
         let mut known = self.distances.borrow_mut();
-        let from = known
-            .entry(rack)
-            .or_insert_with(|| Rc::new(distances(self.topology, &self.ports, &[rack])));
-        from[self.rack(b) as usize]
+        let from = known.entry(rack);
+        from.or_insert_with(|| Rc::new(distances(self.topology, &self.ports, &[rack]))).clone()
     }
 
     /// Those of `hosts` that are farthest from `host`, itself left out.
     pub(super) fn farthest(&self, host: u32, hosts: &[u32]) -> Vec<u32> {
-        let others = || hosts.iter().copied().filter(|&other| other != host);
-        let most = others().map(|other| self.distance(host, other)).max();
-        others().filter(|&other| Some(self.distance(host, other)) == most).collect()
+        let mut farthest = self.farthest_or_self(host, hosts);
+        farthest.retain(|&other| other != host);
+        farthest
+    }
+
+    /// The same for every host of a rack, each with itself where its own rack is the farthest.
+    pub(super) fn farthest_or_self(&self, host: u32, hosts: &[u32]) -> Vec<u32> {
+        let from = self.distances_from(self.rack(host));
+        let distance = |other: u32| from[self.rack(other) as usize];
+        let most = hosts.iter().map(|&other| distance(other)).max();
+        hosts.iter().copied().filter(|&other| Some(distance(other)) == most).collect()
     }
 
     /// Whether shortest paths between two hosts go through the highest layer of switches.

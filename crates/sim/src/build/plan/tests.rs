@@ -48,6 +48,17 @@ fn a_permutation_gives_each_source_one_and_different_ones_while_there_are_enough
 }
 
 #[test]
+fn a_host_that_has_nobody_leaves_its_rack_their_peers() {
+    let plan = planned(
+        "from = \"a\"\nto = \"a0\"\n\
+         poisson = { load = 0.2, sizes = { fixed = \"500B\" }, destinations = \"farthest\" }",
+    );
+    let pairs: BTreeSet<_> =
+        plan.flows.iter().map(|flow| (flow.source, flow.destination)).collect();
+    assert_eq!(pairs, (1..6).map(|source| (source, 0)).collect());
+}
+
+#[test]
 fn class_and_weight_go_by_size() {
     let plan = planned(
         "from = \"a\"\nclass = \"bulk\"\nweight = 2\n\
