@@ -47,9 +47,10 @@ test-rust: setup  ## the Rust tests
 test-python: setup  ## the Python tests
 	$(BIN)/pytest
 
-bench: setup  ## benchmarks of the parts, then packet-hops per second of a whole run
+bench: setup  ## benchmarks of the parts, packet-hops per second of a whole run, and a fabric of 1,024 hosts
 	cargo bench -p incast-cc -p incast-sim --bench '*' --locked
 	cargo run --release --locked -p incast-sim --example throughput
+	cargo run --release --locked -p incast-sim --example scale
 
 fmt: $(TOOLS)  ## format Rust and Python in place
 	cargo fmt --all

@@ -50,10 +50,10 @@ fn memory_grows_with_hosts_and_flows_and_no_faster() {
     let each = (many - large * run.hosts()) / flows;
     assert!(each < 1_000, "{each} bytes per flow before the first event");
 
-    // Those that are done have given back what it took to send them: an algorithm alone, with its books,
-    // has more than this.
+    // Those that are done have given back what it took to send them, which alone is more than this: what is
+    // left is 96 bytes of each in the logs of messages, and what queues and histograms have grown by.
     let before = HEAP.used();
     while run.advance(1 << 20) {}
     let more = HEAP.used().saturating_sub(before) / flows;
-    assert!(more < 400, "{more} bytes per flow after the run");
+    assert!(more < 600, "{more} bytes per flow after the run");
 }
