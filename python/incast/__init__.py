@@ -11,6 +11,9 @@ per scheme; its `Result` has Polars tables and matplotlib figures.
     result.figure("rtt-cdf").savefig("rtt.png")
     result.write("results/incast")
 
+    again = incast.open_result("results/incast")  # several directories: seeds, or scenarios
+    again.table("flows")
+
 The command `incast` does the same from a terminal.
 """
 
@@ -20,9 +23,11 @@ from incast._core import (
     ParameterError,
     Scenario,
     ScenarioError,
+    Workload,
     __version__,
     algorithms,
     schema,
+    workloads,
 )
 from incast.comparison import Ratio
 from incast.experiment import load, run, shipped
@@ -46,6 +51,7 @@ __all__ = [
     "Saturation",
     "Scenario",
     "ScenarioError",
+    "Workload",
     "__version__",
     "algorithms",
     "load",
@@ -54,4 +60,5 @@ __all__ = [
     "saturate",
     "schema",
     "shipped",
+    "workloads",
 ]

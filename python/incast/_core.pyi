@@ -25,6 +25,7 @@ __all__ = [
     "import_files",
     "run",
     "schema",
+    "summary_figures",
     "workloads",
 ]
 
@@ -200,6 +201,9 @@ def run(
     released between calls.
     """
 
+def summary_figures() -> list[tuple[str, str, str]]:
+    """Name, unit and meaning of each figure of `Run.summary`."""
+
 def import_files(
     files: Sequence[tuple[str, str]], formats: Sequence[str] = ...
 ) -> tuple[str, list[tuple[str, str]], list[str]]:
@@ -298,7 +302,15 @@ class Parameter:
 
 @final
 class Workload:
-    """A measured distribution of flow sizes that ships."""
+    """A distribution of flow sizes: one that ships, or a file of your own."""
+
+    @staticmethod
+    def parse(text: str, name: str, *, packets: bool = False, step: bool = False) -> Workload:
+        """A table of two columns, sizes and cumulative probabilities; `name` is for errors.
+
+        Sizes are in bytes, or in packets of 1,460 B; between two points all sizes are equally
+        likely, or with `step` only the upper one is there. Raises `ScenarioError`.
+        """
 
     @property
     def name(self) -> str:
@@ -310,11 +322,15 @@ class Workload:
 
     @property
     def source(self) -> str:
-        """Repository, commit and path of the file with these points."""
+        """Repository, commit and path of the file with these points; empty for one of your own."""
 
     @property
     def note(self) -> str:
         """What else is to be known; empty where nothing is."""
+
+    @property
+    def interpolation(self) -> str:
+        """What lies between two points: `linear` or `step`."""
 
     @property
     def mean_bytes(self) -> float:

@@ -74,9 +74,29 @@ def print_workloads(out: Console, workloads: Iterable[Workload]) -> None:
     out.print(grid)
 
 
+def print_workload(out: Console, workload: Workload) -> None:
+    """Everything that is known about a distribution of flow sizes."""
+    say(out, f"{workload.name}: {workload.what}", style="bold")
+    if workload.source:
+        wrapped(out, "source   ", workload.source)
+    if workload.note:
+        wrapped(out, "note     ", workload.note)
+    say(out, f"between  two points: {workload.interpolation}")
+    say(out, f"mean     {_bytes(workload.mean_bytes)}")
+    for fraction in (0.5, 0.9, 0.99, 0.999):
+        say(out, f"p{f'{fraction * 100:g}':7} {_bytes(workload.quantile(fraction))}")
+    out.print()
+    grid = grid_of(out)
+    for heading in ("size\nB", "no larger"):
+        grid.add_column(heading, justify="right")
+    for size, below in workload.points:
+        grid.add_row(f"{size:,.0f}", f"{below:g}")
+    out.print(grid)
+
+
 def workload_to_dict(workload: Workload) -> dict[str, Any]:
     """A distribution of flow sizes, ready for JSON."""
-    fields = ("name", "what", "source", "note", "mean_bytes", "points")
+    fields = ("name", "what", "source", "note", "interpolation", "mean_bytes", "points")
     return {field: getattr(workload, field) for field in fields}
 
 

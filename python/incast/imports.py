@@ -15,7 +15,7 @@ def write(
     Returns what was written, and notes on what was not taken over. Nothing is overwritten unless
     `force` says so, and the files that are read never are.
     """
-    texts = [(str(file), _read(file)) for file in files]
+    texts = [(str(file), read(file)) for file in files]
     toml, beside, notes = _core.import_files(texts, formats)
     sources = {file.resolve() for file in files}
     planned = [(out, toml)]
@@ -34,7 +34,12 @@ def write(
     return [path for path, _ in planned], notes
 
 
-def _read(file: Path) -> str:
+def read(file: Path) -> str:
+    """The text of a file that the user names.
+
+    Raises:
+        ScenarioError: It cannot be read, or is none.
+    """
     try:
         return file.read_text(encoding="utf-8")
     except OSError as error:

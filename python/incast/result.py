@@ -37,6 +37,15 @@ class Result:
     directory: Path | None = None
     """Where it was read from."""
 
+    def __repr__(self) -> str:
+        """One line: what was run, and whether it reached its end."""
+        ended = "" if self.complete else ", incomplete"
+        return f"Result({self.scenario.name!r}, {', '.join(self.schemes)}, seed {self.seed}{ended})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the summary."""
+        return self.summary._repr_html_()
+
     @classmethod
     def read(cls, directory: str | os.PathLike[str]) -> "Result":
         """A result as `write` left it, to be printed and drawn without simulating again.

@@ -84,6 +84,15 @@ class Results:
                             "name one of them"
                         )
 
+    def __repr__(self) -> str:
+        """One line for each of them."""
+        inside = ",\n    ".join(map(repr, self.members))
+        return f"Results(\n    {inside},\n)" if len(self.members) > 1 else f"Results({inside})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the summary of all."""
+        return self.summary._repr_html_()
+
     @cached_property
     def cases(self) -> tuple[Case, ...]:
         """All curves, in the order of the results and of their schemes."""

@@ -56,6 +56,10 @@ class StoredTable:
         Raises:
             ResultError: The file is missing or damaged.
         """
+        if not self.path.is_file():
+            raise ResultError(
+                f"{self.path}: is missing; run {self.path.parent}/scenario.toml again"
+            )
         try:
             rows = pl.scan_parquet(self.path, glob=False).filter(pl.col("scheme") == self.scheme)
             return rows.drop("scheme").collect()
@@ -138,9 +142,7 @@ def _stored(path: Path, said: Mapping[str, Any], text: str) -> Stored:
         published={row["scheme"]: dict(row["published"]) for row in said["runs"]},
         text=text,
         recorded_warnings=tuple(map(str, said["warnings"])),
-        inputs={
-            file.name: file.read_bytes().decode() for file in sorted(path.glob("inputs/*"))
-        },
+        inputs={file.name: file.read_bytes().decode() for file in sorted(path.glob("inputs/*"))},
     )
     return Stored(
         scenario,

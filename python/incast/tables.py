@@ -85,7 +85,7 @@ def describe(table: Table | FramedTable) -> TableInfo:
     """What the rows and columns of a table mean, with units."""
     if not isinstance(table, Table):
         return table.info
-    columns: dict[str, ColumnInfo] = {"scheme": {"unit": "", "doc": "The scheme that was run."}}
+    columns: dict[str, ColumnInfo] = {"scheme": {"unit": "", "doc": "scheme that was run"}}
     for column in table.columns:
         columns[column.name] = {"unit": column.unit, "doc": column.doc}
     return {"doc": table.doc, "columns": columns}

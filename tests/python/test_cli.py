@@ -18,7 +18,7 @@ import pytest
 
 import incast
 from conftest import SHORT, Finished
-from incast import _core
+from incast import _core, plots
 
 Command = Callable[..., Finished]
 RUN = ("run", "incast", *(word for assignment in SHORT for word in ("--set", assignment)))
@@ -225,3 +225,20 @@ def test_the_table_is_readable_in_ascii(interpreter: list[str], tmp_path: Path) 
     )  # fmt: skip
     assert done.stdout.isascii()
     assert b"timely" in done.stdout
+
+
+def test_a_result_that_is_stopped_at_its_figures_is_kept_without_them(
+    command: Callable[..., Finished], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(plots, "usual", stop)
+    done = command(*RUN, "--out", "out")
+    assert done.code == 130
+    assert "Wrote out/" in done.out
+    assert "figures" not in done.out
+    read = incast.Result.read("out")
+    assert read.complete
+    assert read.table("flows").height
+    assert not list(Path().glob(".*"))

@@ -209,3 +209,16 @@ def test_each_traffic_has_its_row(short: incast.Scenario) -> None:
     assert "request" in table_of(result)
     assert result.to_dict()["traffic"] == result.traffic.to_dicts()
     assert made_up(short, "timely").traffic.is_empty()
+
+
+def test_a_result_says_what_it_is_in_one_line(
+    result: incast.Result, stopped: incast.Result, short: incast.Scenario
+) -> None:
+    assert repr(result) == "Result('incast', timely, line-rate, seed 1)"
+    assert repr(stopped) == "Result('incast', timely, line-rate, seed 1, incomplete)"
+    one = incast.Results((result,))
+    assert repr(one) == f"Results({result!r})"
+    both = incast.Results((result, made_up(short, "dctcp", seed=2)))
+    assert repr(both).splitlines()[2] == "    Result('incast', dctcp, seed 2),"
+    for shown in (result, one, both):
+        assert "<table" in shown._repr_html_()

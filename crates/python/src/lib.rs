@@ -20,7 +20,7 @@ mod _core {
     #[pymodule_export]
     use super::foreign::import_files;
     #[pymodule_export]
-    use super::run::{Column, Run, Table, run};
+    use super::run::{Column, Run, Table, run, summary_figures};
     #[pymodule_export]
     use super::scenario::{Scenario, schema};
     #[pymodule_export]

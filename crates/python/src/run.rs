@@ -202,3 +202,9 @@ fn trace_config(names: &[String]) -> PyResult<TraceConfig> {
     }
     Ok(config)
 }
+
+/// Name, unit and meaning of each figure of a summary.
+#[pyfunction]
+pub(crate) fn summary_figures() -> Vec<(&'static str, &'static str, &'static str)> {
+    incast_sim::FIGURES.to_vec()
+}

@@ -1,56 +1,86 @@
-//! The tables of flow sizes that ship.
+//! Distributions of flow sizes: those that ship, and files of the user's own.
 
-use incast_sim::workload::{Shipped, tables};
+use std::borrow::Cow;
+
+use incast_sim::workload::{Interpolation, Shipped, SizeTable, Unit, tables};
 use pyo3::prelude::*;
 
-/// A measured distribution of flow sizes.
+use crate::errors::ScenarioError;
+
+/// What published scripts take for the payload of a packet, and scenarios where they do not say.
+const PAYLOAD: incast_cc::Bytes = incast_cc::Bytes::new(1_460);
+
+/// A distribution of flow sizes.
 #[pyclass(module = "incast._core", frozen)]
 pub(crate) struct Workload {
-    shipped: &'static Shipped,
+    name: String,
+    shipped: Option<&'static Shipped>,
+    table: Cow<'static, SizeTable>,
 }
 
 #[pymethods]
 impl Workload {
+    /// A file of the user's own.
+    #[staticmethod]
+    #[pyo3(signature = (text, name, *, packets = false, step = false))]
+    fn parse(text: &str, name: String, packets: bool, step: bool) -> PyResult<Self> {
+        let unit = if packets { Unit::Packets(PAYLOAD) } else { Unit::Bytes };
+        let interpolation = if step { Interpolation::Step } else { Interpolation::Linear };
+        let table = SizeTable::parse(text, &name, unit, interpolation)
+            .map_err(|error| ScenarioError::new_err(error.to_string()))?;
+        Ok(Self { name, shipped: None, table: Cow::Owned(table) })
+    }
+
     #[getter]
     fn name(&self) -> &str {
-        self.shipped.name
+        &self.name
     }
 
     #[getter]
     fn what(&self) -> &str {
-        &self.shipped.what
+        self.shipped.map_or("a file of your own", |shipped| &shipped.what)
     }
 
     #[getter]
     fn source(&self) -> &str {
-        &self.shipped.source
+        self.shipped.map_or("", |shipped| &shipped.source)
     }
 
     #[getter]
     fn note(&self) -> &str {
-        &self.shipped.note
+        self.shipped.map_or("", |shipped| &shipped.note)
+    }
+
+    #[getter]
+    fn interpolation(&self) -> &'static str {
+        self.table.interpolation().as_str()
     }
 
     #[getter]
     fn mean_bytes(&self) -> f64 {
-        self.shipped.table.mean()
+        self.table.mean()
     }
 
     #[getter]
     fn points(&self) -> Vec<(f64, f64)> {
-        self.shipped.table.points().collect()
+        self.table.points().collect()
     }
 
     fn quantile(&self, probability: f64) -> f64 {
-        self.shipped.table.quantile(probability)
+        self.table.quantile(probability)
     }
 
     fn __repr__(&self) -> String {
-        format!("Workload({:?})", self.shipped.name)
+        format!("Workload({:?})", self.name)
     }
 }
 
 #[pyfunction]
 pub(crate) fn workloads() -> Vec<Workload> {
-    tables().iter().map(|shipped| Workload { shipped }).collect()
+    let of = |shipped: &'static Shipped| Workload {
+        name: shipped.name.to_owned(),
+        shipped: Some(shipped),
+        table: Cow::Borrowed(&shipped.table),
+    };
+    tables().iter().map(of).collect()
 }

@@ -33,7 +33,7 @@ use crate::topology::{Cable, Node, Ports, Topology};
 pub(crate) use cables::topology;
 use connect::connect;
 use events::{Events, pin};
-pub(crate) use hosts::Named;
+pub(crate) use hosts::{Named, part_of_group};
 use plan::plan;
 pub(crate) use plan::{Crossing, Demand, Flow, Plan, demand, offered_bps};
 use switches::{buffer_config, egress, watchdog};

@@ -32,6 +32,6 @@ pub mod topology;
 pub mod workload;
 
 pub use network::trace::TraceConfig;
-pub use report::{Books, Figure, Report, Summary};
+pub use report::{Books, FIGURES, Figure, Report, Summary};
 pub use run::Simulation;
 pub use table::{Column, Name, Table, Values};

@@ -4,6 +4,7 @@ mod failures;
 mod ideal;
 mod messages;
 mod series;
+mod summary;
 mod tables;
 mod traces;
 mod watchdog;
@@ -22,6 +23,7 @@ use crate::network::link::Link;
 use crate::network::port::{Port, Transmitter};
 use crate::table::Table;
 use messages::Message;
+pub use summary::{FIGURES, Figure, Summary};
 use work::{Quantiles, Work};
 
 /// The result of one run.
@@ -51,105 +53,6 @@ pub(crate) struct RunInfo {
     pub(crate) measured_from: Time,
     pub(crate) interval: Span,
     pub(crate) complete: bool,
-}
-
-/// The figures that schemes are compared by. "Measured" is from the end of the warm-up to the end of
-/// the run; not a number where nothing was measured.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Summary {
-    /// Payload that arrived at the receivers, each byte counted once, per measured second.
-    pub throughput_gbps: f64,
-    /// RTT samples of all flows: mean.
-    pub rtt_mean_us: f64,
-    /// Median.
-    pub rtt_p50_us: f64,
-    /// 99th percentile.
-    pub rtt_p99_us: f64,
-    /// Number of RTT samples.
-    pub rtt_samples: u64,
-    /// Backlog of the switch port with the longest queue, over measured time: mean.
-    pub queue_mean_kb: f64,
-    /// 95th percentile.
-    pub queue_p95_kb: f64,
-    /// 99th percentile.
-    pub queue_p99_kb: f64,
-    /// Maximum.
-    pub queue_max_kb: f64,
-    /// PFC pauses that switches sent, measured.
-    pub pfc_pauses: u64,
-    /// Time that one traffic class or more was paused, added up over all links, measured.
-    pub pfc_paused_us: f64,
-    /// Classes of switch ports that PFC held too long, over the whole run.
-    pub pfc_watchdog_reports: u64,
-    /// Cycles of paused ports that wait for each other at the end of the run.
-    pub deadlocks: u64,
-    /// Packets dropped, those that failures of links cost included, over the whole run.
-    pub drops: u64,
-    /// Packets marked (ECN), measured.
-    pub ecn_marks: u64,
-    /// Packets sent again, over the whole run.
-    pub retransmissions: u64,
-    /// Jain's fairness index over the flows' measured throughput.
-    pub jain_index: f64,
-    /// One-way delays of data packets, from the sender's NIC taking them to their arrival: mean.
-    pub delay_mean_us: f64,
-    /// 99th percentile.
-    pub delay_p99_us: f64,
-    /// Messages that were posted while measured and delivered by the end of the run.
-    pub messages: u64,
-    /// Their completion time over the ideal one: mean.
-    pub slowdown_mean: f64,
-    /// 99th percentile.
-    pub slowdown_p99: f64,
-    /// Packets that left a link, over the whole run; PFC frames do not count.
-    pub packet_hops: u64,
-    /// Events handled.
-    pub events: u64,
-    /// Simulated time.
-    pub simulated_s: f64,
-}
-
-impl Summary {
-    /// All figures by name, which ends in the unit, in the order of their declaration.
-    pub fn entries(&self) -> [(&'static str, Figure); 25] {
-        use Figure::{Count, Number};
-        [
-            ("throughput_gbps", Number(self.throughput_gbps)),
-            ("rtt_mean_us", Number(self.rtt_mean_us)),
-            ("rtt_p50_us", Number(self.rtt_p50_us)),
-            ("rtt_p99_us", Number(self.rtt_p99_us)),
-            ("rtt_samples", Count(self.rtt_samples)),
-            ("queue_mean_kb", Number(self.queue_mean_kb)),
-            ("queue_p95_kb", Number(self.queue_p95_kb)),
-            ("queue_p99_kb", Number(self.queue_p99_kb)),
-            ("queue_max_kb", Number(self.queue_max_kb)),
-            ("pfc_pauses", Count(self.pfc_pauses)),
-            ("pfc_paused_us", Number(self.pfc_paused_us)),
-            ("pfc_watchdog_reports", Count(self.pfc_watchdog_reports)),
-            ("deadlocks", Count(self.deadlocks)),
-            ("drops", Count(self.drops)),
-            ("ecn_marks", Count(self.ecn_marks)),
-            ("retransmissions", Count(self.retransmissions)),
-            ("jain_index", Number(self.jain_index)),
-            ("delay_mean_us", Number(self.delay_mean_us)),
-            ("delay_p99_us", Number(self.delay_p99_us)),
-            ("messages", Count(self.messages)),
-            ("slowdown_mean", Number(self.slowdown_mean)),
-            ("slowdown_p99", Number(self.slowdown_p99)),
-            ("packet_hops", Count(self.packet_hops)),
-            ("events", Count(self.events)),
-            ("simulated_s", Number(self.simulated_s)),
-        ]
-    }
-}
-
-/// One figure of a summary.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Figure {
-    /// A measured quantity.
-    Number(f64),
-    /// A count.
-    Count(u64),
 }
 
 /// Where all packets are, PFC frames apart: what was sent was delivered, dropped, or is in flight.

@@ -114,6 +114,13 @@ fn hosts_and_classes_are_known() {
         ),
         ("to = \"host1\"\n[", "to = \"host8\"\n[", (44, 6), &["host \"host8\"", "mean"]),
         ("from = \"host2\"\nto", "from = \"rack0\"\nto", (68, 8), &["unknown host \"rack0\""]),
+        (
+            "from = \"host2\"\nto",
+            "from = \"host[6-99]\"\nto",
+            (68, 8),
+            &["\"host[6-99]\" is no part of host[0-7]"],
+        ),
+        ("from = \"host2\"\nto", "from = \"hosts[0-1]\"\nto", (68, 8), &["unknown host"]),
         ("from = \"host2\"\nto", "to", (66, 1), &["nobody starts it; set from"]),
         ("to = \"host3\"", "to = \"host2\"", (69, 6), &["\"host2\" would send to itself"]),
         ("class = \"bulk\"", "class = \"blk\"", (19, 9), &["class \"blk\"", "mean \"bulk\""]),

@@ -1,11 +1,12 @@
-"""What there is to choose from: algorithms and scenarios."""
+"""What there is to choose from: algorithms, sizes of flows, scenarios."""
 
 import json
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from incast import _core, catalogue, experiment, terminal
+from incast import _core, catalogue, experiment, imports, terminal
 from incast._core import Scenario
 from incast.cli import options
 from incast.words import nearest
@@ -32,14 +33,47 @@ def algorithms(
 
 
 def workloads(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME|FILE]", help="Show this one, or a file of your own."),
+    ] = None,
+    packets: Annotated[
+        bool, typer.Option("--packets", help="FILE has packets of 1,460 B, not bytes.")
+    ] = False,
+    step: Annotated[
+        bool, typer.Option("--step", help="FILE has no sizes between its points.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List the distributions of flow sizes that ship."""
-    tables = _core.workloads()
+    """List the distributions of flow sizes that ship, or show all points of one."""
+    if name is None:
+        if packets or step:
+            raise typer.BadParameter("--packets and --step are for a FILE; name it")
+        tables = _core.workloads()
+        if as_json:
+            print(json.dumps([catalogue.workload_to_dict(table) for table in tables]))
+        else:
+            catalogue.print_workloads(terminal.console(), tables)
+        return
+    found = _workload(name, packets=packets, step=step)
     if as_json:
-        print(json.dumps([catalogue.workload_to_dict(table) for table in tables]))
+        print(json.dumps(catalogue.workload_to_dict(found)))
     else:
-        catalogue.print_workloads(terminal.console(), tables)
+        catalogue.print_workload(terminal.console(), found)
+
+
+def _workload(name: str, *, packets: bool, step: bool) -> _core.Workload:
+    """The table that ships under a name, or the one in a file."""
+    known = {table.name: table for table in _core.workloads()}
+    path = Path(name)
+    if name in known and not path.is_file():
+        if packets or step:
+            raise typer.BadParameter(f"{name}: ships as it is; --packets and --step are for a FILE")
+        return known[name]
+    if not path.is_file():
+        why = nearest(path.name, known)
+        raise _core.ParameterError(f"{name}: neither a file nor sizes that ship; {why}")
+    return _core.Workload.parse(imports.read(path), name, packets=packets, step=step)
 
 
 @scenario_app.command("list")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from incast import catalogue, report, terminal
+from incast import catalogue, described, report, terminal
 from incast.cli import options
 from incast.result import open_result
 from incast.store import OutputError
@@ -73,18 +73,28 @@ def plot(
 
 
 def tables(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A result.")],
+    directory: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[DIR]", help="A result; all tables that there can be if not given."
+        ),
+    ] = None,
     name: Annotated[list[str] | None, typer.Argument(help="Only these tables.")] = None,
     as_json: options.AsJson = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
 ) -> None:
     """Say what the tables of a result hold: every column, with its unit and meaning."""
-    result = open_result(directory).members[0]
-    known = result.describe_tables()
+    if directory is None:
+        known = described.all_tables()
+    else:
+        known = open_result(directory).members[0].describe_tables()
     for wanted in name or []:
         if wanted not in known:
             raise typer.BadParameter(f"{wanted}: no such table; there is {', '.join(known)}")
     chosen = {key: known[key] for key in name} if name else known
     if as_json:
         print(json.dumps(chosen))
+    elif as_markdown:
+        print(described.markdown(chosen), end="")
     else:
         catalogue.print_tables(terminal.console(), chosen)

@@ -1,5 +1,7 @@
 //! The hosts of a network by their names.
 
+use std::ops::{Range, RangeInclusive};
+
 use crate::scenario::{HostGroup, Network, NodeGroup, Tiers};
 use crate::topology::Topology;
 
@@ -65,17 +67,41 @@ impl Network {
         }
     }
 
-    /// The numbers of the hosts that `name` stands for, a group or one host, ascending: hosts are
-    /// numbered group by group.
+    /// The numbers of the hosts that `name` stands for: a group, one host, or some of a group such as
+    /// `host[0-15]`. Ascending: hosts are numbered group by group.
     pub(crate) fn hosts_called(&self, name: &str, net: &Topology) -> Vec<u32> {
+        if let Some(all) = self.group_called(name) {
+            return all.collect();
+        }
+        if let Some(host) = net.hosts.iter().position(|host| host == name) {
+            return (0..).skip(host).take(1).collect();
+        }
+        let some = part_of_group(name).and_then(|(group, part)| {
+            let all = self.group_called(group)?;
+            let some =
+                all.start.checked_add(*part.start())?..=all.start.checked_add(*part.end())?;
+            (some.start() <= some.end() && *some.end() < all.end).then_some(some)
+        });
+        some.into_iter().flatten().collect()
+    }
+
+    /// The numbers of the hosts of a group.
+    pub(crate) fn group_called(&self, name: &str) -> Option<Range<u32>> {
         let mut first = 0;
         for group in self.groups() {
             let end = first + group.count.unwrap_or(1);
             if group.name == name {
-                return (first..end).collect();
+                return Some(first..end);
             }
             first = end;
         }
-        (0..).zip(&net.hosts).filter(|(_, host)| *host == name).map(|(number, _)| number).collect()
+        None
     }
+}
+
+/// Reads `host[0-15]`: a group, and the first and last of its numbers.
+pub(crate) fn part_of_group(name: &str) -> Option<(&str, RangeInclusive<u32>)> {
+    let (group, part) = name.strip_suffix(']')?.split_once('[')?;
+    let (first, last) = part.split_once('-')?;
+    Some((group, first.parse().ok()?..=last.parse().ok()?))
 }

@@ -13,7 +13,7 @@ use incast_transport::Config;
 
 use super::error::{Fault, suggestion};
 use super::{Scenario, Transport, TransportKind};
-use crate::build::topology;
+use crate::build::{part_of_group, topology};
 use crate::topology::Topology;
 use class::check_classes;
 use network::{check_names, check_network};
@@ -46,12 +46,24 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Fault> {
 fn check_measure(scenario: &Scenario, net: &Topology) -> Result<(), Fault> {
     for (place, name) in scenario.measure.trace.iter().flatten().enumerate() {
         if scenario.network.hosts_called(name, net).is_empty() && net.node(name).is_none() {
-            let known: Vec<_> = net.hosts.iter().chain(&net.switches).map(String::as_str).collect();
-            let message = format!("unknown node {name:?}{}", suggestion(name, &known));
+            let message = unknown_host(scenario, net, name, &net.switches);
             return Err(Fault::at([&"measure", &"trace", &place], message));
         }
     }
     Ok(())
+}
+
+/// Says that there is no host called `name`, nor one of the `others`.
+fn unknown_host(scenario: &Scenario, net: &Topology, name: &str, others: &[String]) -> String {
+    if let Some((group, _)) = part_of_group(name)
+        && let Some(hosts) = scenario.network.group_called(group)
+    {
+        let last = hosts.len() - 1;
+        return format!("{name:?} is no part of {group}[0-{last}], which is all of that group");
+    }
+    let mut known = scenario.network.group_names();
+    known.extend(net.hosts.iter().chain(others).map(String::as_str));
+    format!("unknown host {name:?}{}", suggestion(name, &known))
 }
 
 fn check_run(scenario: &Scenario) -> Result<(), Fault> {

@@ -21,7 +21,7 @@ use super::{Scenario, quantity};
 pub struct Traffic {
     /// What results call it; its kind if absent.
     pub name: Option<String>,
-    /// The hosts that start it: a group, or one host of it. Not for `flows`, which name their hosts.
+    /// The hosts that start it: a group, one host of it, or several such as `host[0-15]`. Not for `flows`, which name their hosts.
     pub from: Option<String>,
     /// The hosts at the other end; those of `from` if absent.
     pub to: Option<String>,

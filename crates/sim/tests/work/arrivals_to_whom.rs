@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::run;
-use crate::setting::{Row, chi_square, chi_square_range, messages, number, racks, star};
+use crate::setting::{self, Row, chi_square, chi_square_range, messages, number, racks, star};
 
 /// The messages of a network of six racks of four hosts, with such destinations.
 fn rows(poisson: &str) -> Vec<Row> {
@@ -49,6 +49,11 @@ fn destinations_are_uniform_over_all_others() {
         chi_square(counts.iter().map(|(&(source, _), &count)| (count, expected(source))));
     let range = chi_square_range(80.0);
     assert!(range.contains(&chi_square), "{chi_square} is not in {range:?}");
+    // No host is everybody's favourite: some 2,000 for each of ten.
+    let of_host = |host| rows.iter().filter(|row| number(&row.destination) == host).count() as u64;
+    let all = (0..10).map(|host| (of_host(host), rows.len() as f64 / 10.0));
+    let chi_square = setting::chi_square(all);
+    assert!(chi_square < chi_square_range(9.0).end, "{chi_square}");
 }
 
 #[test]

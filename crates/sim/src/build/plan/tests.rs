@@ -33,6 +33,14 @@ fn permutation(from: &str, to: &str) -> BTreeSet<(u32, u32)> {
 }
 
 #[test]
+fn a_part_of_a_group_is_its_hosts_of_these_numbers() {
+    let plan = planned("from = \"b[1-2]\"\nto = \"c[7-8]\"");
+    let pairs: Vec<_> = plan.flows.iter().map(|flow| (flow.source, flow.destination)).collect();
+    // Six hosts before the four of `b`, ten before the nine of `c`.
+    assert_eq!(pairs, [(7, 17), (7, 18), (8, 17), (8, 18)]);
+}
+
+#[test]
 fn a_permutation_gives_each_source_one_and_different_ones_while_there_are_enough() {
     for (from, to, sources, different) in
         [("a", "a", 6, 6), ("a", "c", 6, 6), ("a", "b", 6, 4), ("c", "c", 9, 9)]
@@ -45,6 +53,17 @@ fn a_permutation_gives_each_source_one_and_different_ones_while_there_are_enough
     }
     // All to one, which has nobody but itself.
     assert_eq!(permutation("a", "a0"), (1..6).map(|source| (source, 0)).collect());
+}
+
+#[test]
+fn a_host_that_has_nobody_leaves_its_rack_their_peers() {
+    let plan = planned(
+        "from = \"a\"\nto = \"a0\"\n\
+         poisson = { load = 0.2, sizes = { fixed = \"500B\" }, destinations = \"farthest\" }",
+    );
+    let pairs: BTreeSet<_> =
+        plan.flows.iter().map(|flow| (flow.source, flow.destination)).collect();
+    assert_eq!(pairs, (1..6).map(|source| (source, 0)).collect());
 }
 
 #[test]

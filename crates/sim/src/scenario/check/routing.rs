@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::error::{Fault, suggestion};
 use super::super::{LinkEvent, LinkState, RoutingPath, Scenario};
+use super::unknown_host;
 use crate::topology::{Node, Topology};
 
 /// Pairs of hosts that paths are given for: a slip of the pen should not fill the memory.
@@ -34,9 +35,7 @@ fn check_path(
     {
         let hosts = scenario.network.hosts_called(name, net);
         if hosts.is_empty() {
-            let mut known = scenario.network.group_names();
-            known.extend(net.hosts.iter().map(String::as_str));
-            return at(field, format!("unknown host {name:?}{}", suggestion(name, &known)));
+            return at(field, unknown_host(scenario, net, name, &[]));
         }
         if let Some(host) = hosts.iter().find(|&&host| net.edge(host) != via[place]) {
             let (host, edge) = (&net.hosts[*host as usize], net.edge(*host) as usize);

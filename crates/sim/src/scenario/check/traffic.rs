@@ -8,7 +8,7 @@ use std::fmt::Display;
 
 use super::super::error::{Fault, suggestion};
 use super::super::{Kind, Scenario, Traffic};
-use super::out_of_bounds;
+use super::{out_of_bounds, unknown_host};
 use crate::topology::Topology;
 
 /// Bounds that keep a slip of the pen from filling the memory.
@@ -135,9 +135,7 @@ impl Checked<'_> {
     }
 
     fn unknown_host(&self, name: &str) -> String {
-        let mut known: Vec<&str> = self.net.hosts.iter().map(String::as_str).collect();
-        known.extend(self.scenario.network.group_names());
-        format!("unknown host {name:?}{}", suggestion(name, &known))
+        unknown_host(self.scenario, self.net, name, &[])
     }
 
     /// One kind, and what belongs to it.

@@ -43,6 +43,9 @@ pub struct ListedFlow {
     pub class: Option<String>,
     /// Its weight; that of the traffic if absent.
     pub weight: Option<u32>,
+    /// Of a flow that was read from a file: its line there.
+    #[serde(skip)]
+    pub line: Option<usize>,
 }
 
 /// Flows that must have ended before another starts: all of them, or any. Their end must be seen by the host
@@ -91,6 +94,7 @@ impl ListedFlow {
                 id: flow.id.map(u64::from),
                 class: None,
                 weight: None,
+                line: Some(flow.line),
             }
         };
         Ok(flows.into_iter().map(listed).collect())

@@ -15,7 +15,7 @@ impl Checked<'_> {
         let hosts: BTreeSet<_> = self.net.hosts.iter().map(String::as_str).collect();
         let mut by_id = BTreeMap::new();
         for (place, flow) in list.list.iter().enumerate() {
-            let fail = |field: &str, message| Err(self.in_list(place, field, message));
+            let fail = |field: &str, message| Err(self.in_list(list, place, field, message));
             for (field, name) in [("from", &flow.from), ("to", &flow.to)] {
                 if !hosts.contains(name.as_str()) {
                     return fail(field, self.no_single_host(name));
@@ -63,7 +63,7 @@ impl Checked<'_> {
         by_id: &BTreeMap<u64, usize>,
     ) -> Result<(), Fault> {
         let Some(after) = &flow.after else { return Ok(()) };
-        let fail = |message| Err(self.in_list(place, "after", message));
+        let fail = |message| Err(self.in_list(list, place, "after", message));
         if after.all.is_empty() == after.any.is_empty() {
             return fail("expected the ids of other flows in all, or in any".into());
         }
@@ -100,7 +100,10 @@ impl Checked<'_> {
         }
     }
 
-    fn in_list(&self, place: usize, field: &str, message: String) -> Fault {
+    fn in_list(&self, list: &FlowList, place: usize, field: &str, message: String) -> Fault {
+        if let (Some(file), Some(line)) = (&list.file, list.list[place].line) {
+            return self.at("flows", format!("{file}:{line}: {message}"));
+        }
         Fault::at([&"traffic", &self.number, &"flows", &"list", &place, &field], message)
     }
 }

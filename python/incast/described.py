@@ -1,0 +1,104 @@
+"""Every table that a run can have, with units and meanings: for a reader who has no result yet."""
+
+from incast import _core
+from incast._core import Scenario
+from incast.tables import TableInfo, describe
+
+
+def _info(doc: str, **columns: tuple[str, str]) -> TableInfo:
+    return {
+        "doc": doc,
+        "columns": {name: {"unit": unit, "doc": doc} for name, (unit, doc) in columns.items()},
+    }
+
+
+# Small, and with something for each table: connections that stay, requests, a link that fails while
+# packets are on it.
+_SCENARIO = """
+title = "A run that has every table"
+
+[run]
+duration = "200us"
+schemes = ["timely"]
+
+[network.leaf-spine]
+leaves = 2
+spines = 1
+hosts = { name = "host", count = 2, rate = "10Gbps", delay = "1us" }
+uplink = { rate = "10Gbps", delay = "1us" }
+
+[[event]]
+at = "100us"
+link = ["leaf0", "spine0"]
+state = "down"
+
+[[traffic]]
+from = "host0"
+to = "host2"
+
+[[traffic]]
+from = "host1"
+to = "host3"
+[traffic.requests]
+sizes = { fixed = "10KB" }
+"""
+
+_SUMMARY = (
+    "the figures that schemes are compared by: `measured` in run.json, and Result.summary, which "
+    "has `scheme`, `complete` and published values, too; measured is from the end of the warm-up "
+    "to the beginning of the cool-down"
+)
+_TRAFFIC = _info(
+    "messages and requests of one traffic that were posted while measured and complete by the end "
+    "of the run: `traffic` in run.json, and Result.traffic; percentiles are of nearest rank",
+    scheme=("", "scheme that was run"),
+    traffic=("", "the traffic's name"),
+    messages=("", "number of messages"),
+    slowdown_mean=("", "mean of their completion over ideal completion"),
+    slowdown_p99=("", "its 99th percentile"),
+    completion_mean_us=("us", "mean of their completion times"),
+    completion_p99_us=("us", "the 99th percentile"),
+    deadlines_met=("", "share of the messages with a deadline that were complete by then"),
+    requests=("", "number of requests, incasts or rounds of a collective"),
+    request_mean_us=("us", "mean of their completion times"),
+    request_p99_us=("us", "the 99th percentile"),
+)
+_SATURATION = _info(
+    "one scheme at one load: saturation.parquet, which `incast saturate` writes",
+    scheme=("", "scheme that was run"),
+    load=("", "load that was asked for, in the terms of the scenario"),
+    offered_gbps=("Gb/s", "payload posted, measured"),
+    carried_gbps=("Gb/s", "payload that arrived, measured"),
+    ratio=("", "carried over offered"),
+    slowdown_p99=("", "99th percentile of the slowdown of messages posted while measured"),
+    messages=("", "number of these messages, of those that were delivered"),
+    equal_messages=("", "messages of one size that would say as much: (sum bytes)^2 / sum bytes^2"),
+)
+
+
+def all_tables() -> dict[str, TableInfo]:
+    """Every table that there can be: those of Python first, then those of a run's Parquet files."""
+    scenario = Scenario.parse(_SCENARIO, "described.toml")
+    run = _core.run(scenario, "timely", traces=["queues", "flows", "packets"])
+    figures = {name: (unit, doc) for name, unit, doc in _core.summary_figures()}
+    return {
+        "summary": _info(_SUMMARY, **figures),
+        "traffic": _TRAFFIC,
+        "saturation": _SATURATION,
+        **{table.name: describe(table) for table in run.tables},
+    }
+
+
+def markdown(tables: dict[str, TableInfo]) -> str:
+    """The tables as Markdown: a section for each."""
+    return "\n\n".join(_section(name, table) for name, table in tables.items()) + "\n"
+
+
+def _section(name: str, table: TableInfo) -> str:
+    rows = ["| column | unit | meaning |", "|---|---|---|"]
+    for column, about in table["columns"].items():
+        cells = (f"`{column}`", about["unit"], about["doc"].replace("|", "\\|"))
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(
+        [f"## {name}", "", f"{table['doc'][:1].upper()}{table['doc'][1:]}.", "", *rows]
+    )
