@@ -276,6 +276,8 @@ fn wire_format(scenario: &Scenario, scheme: Scheme) -> WireFormat {
 fn endpoint(scenario: &Scenario, line_rate: Rate, scheme: Scheme, seed: u64) -> Endpoint {
     let (transport, algorithm) = (&scenario.transport, scheme.algorithm);
     let [rto_initial, rto_min, rto_max] = transport.timeouts(scheme.transport);
+    let mut weights = [None; MOST_CLASSES];
+    weights.iter_mut().zip(scenario.classes()).for_each(|(weight, class)| *weight = class.weight);
     let notifies = algorithm.info().needs.contains(&Need::Notifications);
     let config = Config {
         segment: transport.segment,
@@ -283,6 +285,7 @@ fn endpoint(scenario: &Scenario, line_rate: Rate, scheme: Scheme, seed: u64) -> 
         header: transport.header,
         line_rate,
         ack_class: scenario.ack_class(),
+        weights,
         ack_turnaround: transport.ack_turnaround,
         ack_jitter: transport.jitter(scheme.transport),
         rto_initial,

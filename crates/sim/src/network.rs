@@ -18,7 +18,6 @@ pub(crate) mod link;
 pub(crate) mod oracle;
 pub(crate) mod port;
 pub(crate) mod routes;
-pub(crate) mod scheduler;
 pub(crate) mod switch;
 pub(crate) mod trace;
 pub(crate) mod watchdog;

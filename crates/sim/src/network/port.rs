@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 
 use incast_cc::{Bytes, Hop, Rate, Span, Time};
+use incast_transport::Scheduler;
 
 use super::aqm::{Aqm, Verdict};
 use super::calendar::{Calendar, ComponentId};
 use super::frame::{Frame, Stamps};
 use super::link::Link;
-use super::scheduler::Scheduler;
 use crate::metrics::Occupancy;
 use crate::scenario::MOST_CLASSES;
 
