@@ -251,6 +251,7 @@ fn assemble(
         components: numbers.components,
         calendar,
         oracle: None,
+        dead_locks: Vec::new(),
         interval: interval(scenario),
         flow_series: true,
         queue_series: true,

@@ -496,9 +496,14 @@ impl Port {
             .map(|((class, queue), &paused)| (class, paused.max(queue.waiting_since)))
     }
 
+    /// Whether a class was found held too long in this pause of it.
+    pub(crate) fn is_noted(&self, class: u8) -> bool {
+        self.overdue & 1 << class != 0
+    }
+
     /// Notes that a class was found held too long; returns whether that is news in this pause.
     pub(crate) fn note_overdue(&mut self, class: u8) -> bool {
-        let news = self.overdue & 1 << class == 0;
+        let news = !self.is_noted(class);
         self.overdue |= 1 << class;
         news
     }
