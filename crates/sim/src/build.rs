@@ -277,8 +277,10 @@ fn wire_format(scenario: &Scenario, scheme: Scheme) -> WireFormat {
 fn endpoint(scenario: &Scenario, line_rate: Rate, scheme: Scheme, seed: u64) -> Endpoint {
     let (transport, algorithm) = (&scenario.transport, scheme.algorithm);
     let [rto_initial, rto_min, rto_max] = transport.timeouts(scheme.transport);
-    let mut weights = [None; MOST_CLASSES];
-    weights.iter_mut().zip(scenario.classes()).for_each(|(weight, class)| *weight = class.weight);
+    let mut weights = [0; MOST_CLASSES];
+    for (weight, class) in weights.iter_mut().zip(scenario.classes()) {
+        *weight = class.weight.map_or(0, |weight| u16::try_from(weight).unwrap_or(u16::MAX));
+    }
     let notifies = algorithm.info().needs.contains(&Need::Notifications);
     let config = Config {
         segment: transport.segment,

@@ -23,8 +23,8 @@ pub struct Config {
     /// The traffic class of ACKs and reports; that of the data they answer where there is none.
     pub ack_class: Option<u8>,
     /// By traffic class, from the lowest: neighbours with weights share what those above leave, as in
-    /// [`Scheduler`](crate::Scheduler).
-    pub weights: [Option<u32>; CLASSES as usize],
+    /// [`Scheduler`](crate::Scheduler); zero has none.
+    pub weights: [u16; CLASSES as usize],
     /// From the arrival of what is acknowledged to its ACK leaving.
     pub ack_turnaround: Span,
     /// And up to this much more, at random: what software takes is never the same. It keeps flows
@@ -56,7 +56,7 @@ impl Default for Config {
             header: Bytes::new(40),
             line_rate: Rate::from_gbps(10),
             ack_class: None,
-            weights: [None; CLASSES as usize],
+            weights: [0; CLASSES as usize],
             ack_turnaround: Span::from_us(1),
             ack_jitter: Span::ZERO,
             rto_initial: Span::from_ms(16),

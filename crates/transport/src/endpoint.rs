@@ -104,13 +104,14 @@ impl<C: CongestionControl> Endpoint<C> {
         if let Err(error) = config.check() {
             panic!("{error}");
         }
+        let weights = config.weights.map(|weight| (weight > 0).then_some(u32::from(weight)));
         Self {
             random: Pcg64Mcg::seed_from_u64(config.seed),
             config,
             start,
             connections: Vec::new(),
             receivers: Vec::new(),
-            pacing: PacingEngine::sharing(&config.weights, config.largest_packet().get()),
+            pacing: PacingEngine::sharing(&weights, config.largest_packet().get()),
             replies: VecDeque::with_capacity(64),
             alarms: BinaryHeap::new(),
             active: 0,

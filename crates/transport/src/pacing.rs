@@ -184,7 +184,9 @@ mod tests {
     fn classes_with_weights_share_by_bytes() {
         // Class 0 has a quarter with one connection, class 1 the rest with two; its packets are shorter.
         let mut engine = PacingEngine::sharing(&[Some(1), Some(3)], 1_500);
-        [0, 1, 1].into_iter().for_each(|class| engine.add(class));
+        for class in [0, 1, 1] {
+            engine.add(class);
+        }
         (0..3).for_each(|connection| engine.put_back(connection));
         let mut bytes = [0_u64; 3];
         while bytes.iter().sum::<u64>() < 4_000_000 {
