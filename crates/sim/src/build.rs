@@ -251,6 +251,7 @@ fn assemble(
         components: numbers.components,
         calendar,
         oracle: None,
+        dead_locks: Vec::new(),
         interval: interval(scenario),
         flow_series: true,
         queue_series: true,
@@ -276,6 +277,10 @@ fn wire_format(scenario: &Scenario, scheme: Scheme) -> WireFormat {
 fn endpoint(scenario: &Scenario, line_rate: Rate, scheme: Scheme, seed: u64) -> Endpoint {
     let (transport, algorithm) = (&scenario.transport, scheme.algorithm);
     let [rto_initial, rto_min, rto_max] = transport.timeouts(scheme.transport);
+    let mut weights = [0; MOST_CLASSES];
+    for (weight, class) in weights.iter_mut().zip(scenario.classes()) {
+        *weight = class.weight.map_or(0, |weight| u16::try_from(weight).unwrap_or(u16::MAX));
+    }
     let notifies = algorithm.info().needs.contains(&Need::Notifications);
     let config = Config {
         segment: transport.segment,
@@ -283,6 +288,7 @@ fn endpoint(scenario: &Scenario, line_rate: Rate, scheme: Scheme, seed: u64) -> 
         header: transport.header,
         line_rate,
         ack_class: scenario.ack_class(),
+        weights,
         ack_turnaround: transport.ack_turnaround,
         ack_jitter: transport.jitter(scheme.transport),
         rto_initial,

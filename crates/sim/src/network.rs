@@ -2,7 +2,8 @@
 //!
 //! Every event belongs to one node, and a node reaches another only through a [`link::Link`], whose
 //! delay is above zero. Nothing is shared between nodes, but for the [`oracle::Oracle`], where a run has
-//! one: it sees all queues at once. The order of simultaneous events at a node
+//! one, and the search for dead-locks ([`dead_lock`]), where a watchdog reports: they see all queues at
+//! once. The order of simultaneous events at a node
 //! follows from its components' numbers: what happens to links, the start of measurement, the end of an
 //! interval of the time series and the PFC watchdog, then ports that become free, then arrivals, each by
 //! port, then the timer.
@@ -11,6 +12,7 @@ pub(crate) mod application;
 pub(crate) mod aqm;
 pub(crate) mod buffer;
 pub(crate) mod calendar;
+pub(crate) mod dead_lock;
 pub(crate) mod failure;
 pub(crate) mod frame;
 pub(crate) mod host;
@@ -18,7 +20,6 @@ pub(crate) mod link;
 pub(crate) mod oracle;
 pub(crate) mod port;
 pub(crate) mod routes;
-pub(crate) mod scheduler;
 pub(crate) mod switch;
 pub(crate) mod trace;
 pub(crate) mod watchdog;
@@ -26,6 +27,7 @@ pub(crate) mod watchdog;
 use incast_cc::{Span, Time};
 
 use calendar::{Calendar, ComponentId};
+use dead_lock::DeadLock;
 use failure::Failures;
 use host::Host;
 use link::Link;
@@ -67,6 +69,8 @@ pub(crate) struct Network {
     pub(crate) calendar: Calendar,
     /// Of runs whose algorithms may see the queues.
     pub(crate) oracle: Option<Oracle>,
+    /// Those that were found so far, in the order of time.
+    pub(crate) dead_locks: Vec<DeadLock>,
     /// Length of the intervals of the time series, and whether there are any of flows and of queues.
     pub(crate) interval: Span,
     pub(crate) flow_series: bool,
@@ -177,6 +181,10 @@ impl Network {
                 calendar.schedule(id, now + self.interval);
             }
             ComponentKind::SwitchWatchdog => {
+                if switches[node].has_overdue(now) {
+                    self.note_dead_locks();
+                }
+                let Self { switches, links, calendar, .. } = self;
                 if let Some(period) = switches[node].watch(now, links, calendar) {
                     calendar.schedule(id, now + period);
                 }
@@ -184,12 +192,13 @@ impl Network {
         }
     }
 
-    /// Ends the measurement; an interval that ends with a complete run counts.
+    /// Ends the run; an interval that ends with a complete run counts.
     pub(crate) fn finish(&mut self, complete: bool) {
         let now = self.now;
         for host in &mut self.hosts {
             host.catch_up(now, &mut self.links);
         }
+        self.note_dead_locks();
         if complete && now.as_ps().is_multiple_of(self.interval.as_ps()) {
             let from = Time::from_ps(now.as_ps() - self.interval.as_ps());
             if self.flow_series {

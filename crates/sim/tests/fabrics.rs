@@ -381,3 +381,36 @@ fn runs_without_failures_have_no_table_of_them() {
     let report = run_with(&document(TWO_SPINES), "line-rate", 1, TraceConfig::default());
     assert!(report.tables.iter().all(|table| table.name != "link_failures"));
 }
+
+#[test]
+fn utilisation_is_of_what_a_link_carries_at_all_its_rates() {
+    // 20 Gb/s for one port of 10 Gb/s that has 20 from 3 ms on: full all the time. Of 1 to 5 ms, 60 Mbit.
+    let report = run(r#"
+        title = "faster"
+        [run]
+        duration = "5ms"
+        warmup = "1ms"
+        schemes = ["line-rate"]
+        [network.dumbbell]
+        left = [{ name = "a", rate = "40Gbps", delay = "1us" }]
+        right = [{ name = "b", rate = "40Gbps", delay = "1us" }]
+        bottleneck = { rate = "10Gbps", delay = "1us" }
+        [switch.pfc]
+        enabled = true
+        [[traffic]]
+        from = "a"
+        to = "b"
+        [[event]]
+        at = "3ms"
+        link = ["left-switch", "right-switch"]
+        rate = "20Gbps"
+    "#);
+    let names = texts(&report, "links", "link");
+    let row = names.iter().position(|name| *name == *"left-switch->right-switch").unwrap();
+    let sent = counts(&report, "links", "bytes")[row] as f64 * 8.0;
+    assert!((sent / 60e6 - 1.0).abs() < 1e-3, "{sent} bits");
+    let utilisation = numbers(&report, "links", "utilisation")[row];
+    assert!((utilisation - sent / 60e6).abs() < 1e-12, "{utilisation}");
+    let first = numbers(&report, "links", "rate_gbps")[row];
+    assert!((first - 10.0).abs() < 1e-12, "{first}");
+}

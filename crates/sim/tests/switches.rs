@@ -51,6 +51,32 @@ fn classes_with_weights_share_a_port_by_them() {
 }
 
 #[test]
+fn classes_with_weights_share_a_nic_by_them() {
+    // One host sends in both: its NIC, not the switch, says who goes first.
+    let classes =
+        "[[class]]\nname = \"bronze\"\nweight = 1\n[[class]]\nname = \"gold\"\nweight = 3\n";
+    let payload = 10.0 * 1_460.0 / 1_500.0;
+    let both = [stream("host0", "host1", "bronze"), stream("host0", "host1", "gold")].concat();
+    for (more, shares) in [
+        ("", &[0.25, 0.75][..]),
+        // Two connections of a class share its part.
+        (&stream("host0", "host2", "gold"), &[0.25, 0.375, 0.375]),
+        // What all others leave is shared; a class that is alone has it all.
+        (&stream("host2", "host0", "gold"), &[0.25, 0.75, 1.0]),
+    ] {
+        let report = run(&star(3, &format!("{classes}{both}{more}")));
+        let goodput = numbers(&report, "flows", "goodput_gbps");
+        for (goodput, share) in goodput.iter().zip(shares) {
+            // ACKs, of 64 B for 64 KB, go before.
+            assert!(
+                (goodput / payload - share).abs() < 0.003,
+                "{goodput} of {payload} Gb/s, {more}"
+            );
+        }
+    }
+}
+
+#[test]
 fn class_without_weight_goes_before_those_below_it() {
     let report = run(&star(
         3,

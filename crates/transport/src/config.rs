@@ -4,6 +4,7 @@ use std::fmt;
 
 use incast_cc::{Bytes, Rate, Span};
 
+use crate::connection::CLASSES;
 use crate::message::MAX_SEGMENT_PACKETS;
 use crate::signal::Signal;
 use crate::stream;
@@ -21,6 +22,9 @@ pub struct Config {
     pub line_rate: Rate,
     /// The traffic class of ACKs and reports; that of the data they answer where there is none.
     pub ack_class: Option<u8>,
+    /// By traffic class, from the lowest: neighbours with weights share what those above leave, as in
+    /// [`Scheduler`](crate::Scheduler); zero has none.
+    pub weights: [u16; CLASSES as usize],
     /// From the arrival of what is acknowledged to its ACK leaving.
     pub ack_turnaround: Span,
     /// And up to this much more, at random: what software takes is never the same. It keeps flows
@@ -52,6 +56,7 @@ impl Default for Config {
             header: Bytes::new(40),
             line_rate: Rate::from_gbps(10),
             ack_class: None,
+            weights: [0; CLASSES as usize],
             ack_turnaround: Span::from_us(1),
             ack_jitter: Span::ZERO,
             rto_initial: Span::from_ms(16),
@@ -90,6 +95,11 @@ impl fmt::Display for ConfigError {
 impl std::error::Error for ConfigError {}
 
 impl Config {
+    /// The most that a packet with payload takes on the wire.
+    pub(crate) fn largest_packet(&self) -> Bytes {
+        self.payload.max(self.stream.mss) + self.header
+    }
+
     /// Whether segments and packets fit each other.
     ///
     /// # Errors

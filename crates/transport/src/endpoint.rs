@@ -104,13 +104,14 @@ impl<C: CongestionControl> Endpoint<C> {
         if let Err(error) = config.check() {
             panic!("{error}");
         }
+        let weights = config.weights.map(|weight| (weight > 0).then_some(u32::from(weight)));
         Self {
             random: Pcg64Mcg::seed_from_u64(config.seed),
             config,
             start,
             connections: Vec::new(),
             receivers: Vec::new(),
-            pacing: PacingEngine::default(),
+            pacing: PacingEngine::sharing(&weights, config.largest_packet().get()),
             replies: VecDeque::with_capacity(64),
             alarms: BinaryHeap::new(),
             active: 0,
@@ -366,7 +367,8 @@ impl<C: CongestionControl> Endpoint<C> {
         self.reschedule(now, index);
     }
 
-    /// An ACK or report that the hardware has ready, of a class in the mask `open`; these go before data.
+    /// An ACK or report that the hardware has ready, of a class in the mask `open`; these go before data,
+    /// and do not count where their class shares with others.
     #[inline]
     pub fn poll_reply(&mut self, now: Time, open: u8) -> Option<Outgoing> {
         let reply = match self.next_reply(now, open)? {
@@ -383,12 +385,16 @@ impl<C: CongestionControl> Endpoint<C> {
         while let Some(index) = self.pacing.serve(open) {
             let Connection { peer, terms, sender, alarm, .. } =
                 &mut self.connections[index as usize];
-            let Some(sender) = sender else { continue };
+            let Some(sender) = sender else {
+                self.pacing.sent(terms.class, 0);
+                continue;
+            };
             let config = &self.config;
             let next =
                 counted(&mut self.nic_backlog, sender, |sender| sender.next_packet(now, config));
             let Some(Next { body, queued_at, begins, then }) = next else {
                 // Acknowledged while it was being sent again.
+                self.pacing.sent(terms.class, 0);
                 self.reschedule(now, index);
                 continue;
             };
@@ -396,6 +402,7 @@ impl<C: CongestionControl> Endpoint<C> {
             let unalarmed = alarm.is_none() && matches!(**sender, Sender::Stream(_));
             let packet = Packet { connection: *peer, sent_ns: clock_ns(queued_at), body };
             let class = terms.class;
+            self.pacing.sent(class, u64::from(packet.payload()) + self.config.header.get());
             match then {
                 None => self.reschedule(now, index),
                 Some(at) if at <= now => self.pacing.put_back(index),

@@ -1,13 +1,15 @@
 //! The pacing engine: one scheduler for all connections of a host.
 //!
-//! Connections whose send time has come are served round robin, packet by packet, those of the highest
-//! traffic class first; the others wait, ordered by send time.
+//! Connections whose send time has come are served round robin, packet by packet, within the traffic
+//! class whose turn it is ([`Scheduler`]): the highest, but for those that share by weight. The others
+//! wait, ordered by send time.
 
 use std::collections::VecDeque;
 
 use incast_cc::Time;
 
 use crate::connection::CLASSES;
+use crate::scheduler::Scheduler;
 use crate::send_times::SendTimes;
 
 /// The scheduler. Connections are named by their index.
@@ -19,6 +21,9 @@ pub struct PacingEngine {
     ready: [VecDeque<u32>; CLASSES as usize],
     /// One bit per class that has any of them.
     occupied: u8,
+    scheduler: Scheduler,
+    /// The most bytes of a packet on the wire.
+    largest: u64,
     /// Send time is to come.
     waiting: SendTimes,
 }
@@ -33,6 +38,11 @@ enum Place {
 }
 
 impl PacingEngine {
+    /// For classes with these weights, from the lowest, and packets of up to `largest` bytes.
+    pub fn sharing(weights: &[Option<u32>], largest: u64) -> Self {
+        Self { scheduler: Scheduler::new(weights, largest), largest, ..Self::default() }
+    }
+
     /// Makes room for one more connection, of traffic class `class`.
     #[expect(clippy::cast_possible_truncation, reason = "connections are numbered in 32 bits")]
     pub fn add(&mut self, class: u8) {
@@ -75,11 +85,15 @@ impl PacingEngine {
         Some(connection)
     }
 
-    /// The connection to serve, of the highest class of those in the mask `open`. It is idle until it is
-    /// scheduled or put back.
+    /// The connection to serve, of the class whose turn it is of those in the mask `open`. It is idle until
+    /// it is scheduled or put back. [`sent`](Self::sent) must follow.
     #[inline]
     pub fn serve(&mut self, open: u8) -> Option<u32> {
-        let class = (self.occupied & open).checked_ilog2()?;
+        let sendable = self.occupied & open;
+        if sendable == 0 {
+            return None;
+        }
+        let class = self.scheduler.next(sendable, |_| self.largest);
         let ready = &mut self.ready[class as usize % CLASSES as usize];
         let connection = ready.pop_front()?;
         if ready.is_empty() {
@@ -87,6 +101,12 @@ impl PacingEngine {
         }
         self.places[connection as usize].0 = Place::Idle;
         Some(connection)
+    }
+
+    /// What was served, of `class`, was a packet of so many bytes on the wire, or none at all.
+    #[inline]
+    pub fn sent(&mut self, class: u8, bytes: u64) {
+        self.scheduler.give_back(class, self.largest.saturating_sub(bytes));
     }
 
     /// Puts a connection that was served, and may send on, behind all others.
@@ -158,6 +178,27 @@ mod tests {
         assert!(engine.has_ready(0b100) && !engine.has_ready(0b010));
         let order: Vec<_> = std::iter::from_fn(|| engine.serve(ALL)).collect();
         assert_eq!(order, [1, 3, 0]);
+    }
+
+    #[test]
+    fn classes_with_weights_share_by_bytes() {
+        // Class 0 has a quarter with one connection, class 1 the rest with two; its packets are shorter.
+        let mut engine = PacingEngine::sharing(&[Some(1), Some(3)], 1_500);
+        for class in [0, 1, 1] {
+            engine.add(class);
+        }
+        (0..3).for_each(|connection| engine.put_back(connection));
+        let mut bytes = [0_u64; 3];
+        while bytes.iter().sum::<u64>() < 4_000_000 {
+            let connection = engine.serve(ALL).unwrap();
+            let (class, size) = if connection == 0 { (0, 1_500) } else { (1, 100) };
+            engine.sent(class, size);
+            engine.put_back(connection);
+            bytes[connection as usize] += size;
+        }
+        for (bytes, share) in bytes.into_iter().zip([1_000_000, 1_500_000, 1_500_000]) {
+            assert!(bytes.abs_diff(share) <= 6_000, "{bytes} of {share} B");
+        }
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! The parts of a switch: its buffer, its ports, its watchdog.
 
 use incast_cc::{Bytes, Rate, Time};
+use incast_transport::Scheduler;
 
 use crate::network::aqm::{self, Aqm};
 use crate::network::buffer::{BufferConfig, ClassLimits, PfcConfig};
 use crate::network::port::{Port, Transmitter};
-use crate::network::scheduler::Scheduler;
 use crate::network::watchdog::Watchdog;
 use crate::scenario::{ResolvedClass, Scenario, WatchdogAction};
 

@@ -104,7 +104,10 @@ fn change_link(nic: &mut Transmitter, now: Time, change: &Change, links: &mut [L
             nic.on_link_up();
             link.fail_at(next);
         }
-        Change::Rate { rate, .. } => link.set_rate(rate),
+        Change::Rate { rate, .. } => {
+            nic.on_rate_change(now, link.rate());
+            link.set_rate(rate);
+        }
         Change::Routes(_) => {}
     }
 }

@@ -151,6 +151,11 @@ impl Link {
         self.serializer.rate
     }
 
+    /// What has its arrivals, at the far end.
+    pub(crate) const fn arrival(&self) -> ComponentId {
+        self.arrival
+    }
+
     /// What is on the link, for the books.
     pub(crate) fn flying(&self) -> impl Iterator<Item = &Frame> {
         self.flying.iter().map(|(_, frame)| frame)

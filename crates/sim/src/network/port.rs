@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 
 use incast_cc::{Bytes, Hop, Rate, Span, Time};
+use incast_transport::Scheduler;
 
 use super::aqm::{Aqm, Verdict};
 use super::calendar::{Calendar, ComponentId};
 use super::frame::{Frame, Stamps};
 use super::link::Link;
-use super::scheduler::Scheduler;
 use crate::metrics::Occupancy;
 use crate::scenario::MOST_CLASSES;
 
@@ -46,6 +46,10 @@ pub(crate) struct LinkCounters {
     pub(crate) bytes: u64,
     /// How long one class or more was paused since measurement started.
     pub(crate) paused: Span,
+    /// What the link could have carried since then at rates that it no longer has, in bits.
+    capacity: f64,
+    /// Since when it has its rate.
+    rate_since: Time,
 }
 
 impl Transmitter {
@@ -144,6 +148,18 @@ impl Transmitter {
     #[inline]
     pub(crate) fn wait(&self, calendar: &mut Calendar) {
         calendar.schedule(self.component, self.busy_until);
+    }
+
+    /// What the link, of `rate` now, could have carried since measurement started, in bits.
+    pub(crate) fn capacity(&self, now: Time, rate: Rate) -> f64 {
+        let since = self.counters.rate_since.max(self.start);
+        self.counters.capacity + rate.as_bps() as f64 * now.since(since).as_secs_f64()
+    }
+
+    /// The link no longer has `rate`.
+    pub(crate) fn on_rate_change(&mut self, now: Time, rate: Rate) {
+        self.counters.capacity = self.capacity(now, rate);
+        self.counters.rate_since = now;
     }
 
     /// Ends the measurement.
@@ -496,9 +512,14 @@ impl Port {
             .map(|((class, queue), &paused)| (class, paused.max(queue.waiting_since)))
     }
 
+    /// Whether a class was found held too long in this pause of it.
+    pub(crate) fn is_noted(&self, class: u8) -> bool {
+        self.overdue & 1 << class != 0
+    }
+
     /// Notes that a class was found held too long; returns whether that is news in this pause.
     pub(crate) fn note_overdue(&mut self, class: u8) -> bool {
-        let news = self.overdue & 1 << class == 0;
+        let news = !self.is_noted(class);
         self.overdue |= 1 << class;
         news
     }

@@ -248,6 +248,16 @@ impl Switch {
         }
     }
 
+    /// Whether the watchdog has something new to report.
+    pub(crate) fn has_overdue(&self, now: Time) -> bool {
+        self.watchdog.as_ref().is_some_and(|watchdog| {
+            self.ports.iter().any(|port| {
+                let mut held = port.held();
+                held.any(|(class, since)| watchdog.is_overdue(now, since) && !port.is_noted(class))
+            })
+        })
+    }
+
     /// Looks for classes that are held too long; returns when to look again.
     pub(crate) fn watch(
         &mut self,

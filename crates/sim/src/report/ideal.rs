@@ -11,7 +11,9 @@
 //! and the message is complete when the last bit of the last packet has arrived. Headers count; windows, slow
 //! start, handshakes, acknowledgements and later changes of a link's rate do not. For a read, the request (one
 //! packet) comes before it. A slowdown is a completion time over the ideal one: not below 1, but where an
-//! event has made a link faster.
+//! event has made a link faster, and where packets are sprayed: the ideal is
+//! that of one path, and a message that takes several at once has more than the rate of one, and may have
+//! faster ones.
 
 use incast_cc::{Bytes, Rate, Span};
 

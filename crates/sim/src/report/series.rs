@@ -1,11 +1,13 @@
 //! Time series.
 
+use std::collections::BTreeMap;
+
 use incast_cc::{Rate, Time};
 
 use super::tables::port_names;
 use super::{RunInfo, jain_index};
 use crate::build::Built;
-use crate::network::host::Host;
+use crate::network::host::{Delivery, Host, Posted};
 use crate::table::{Name, Table};
 
 pub(super) fn tables(built: &Built, info: &RunInfo) -> Vec<Table> {
@@ -105,24 +107,129 @@ fn flow_series(info: &RunInfo, rows: &[FlowRow]) -> Table {
 }
 
 fn jain_series(built: &Built, info: &RunInfo, rows: &[FlowRow]) -> Table {
-    let started = |row: &&FlowRow| {
-        let start = built.plan.flows[usize::try_from(row.flow).unwrap_or(usize::MAX)].start;
-        start <= Time::ZERO + info.interval * row.interval as u64
+    let busy = busy_times(built);
+    let competes = |row: &&FlowRow| {
+        let from = Time::ZERO + info.interval * row.interval as u64;
+        let times = busy.get(&row.flow).map_or(&[][..], Vec::as_slice);
+        let started = times.first().is_some_and(|first| first.0 <= from);
+        let next = times.partition_point(|&(_, delivered)| delivered <= from);
+        let has_work = times.get(next).is_some_and(|time| time.0 < from + info.interval);
+        started && (has_work || row.goodput_bps > 0.0)
     };
     let intervals: Vec<_> = rows
         .chunk_by(|a, b| a.interval == b.interval)
         .filter_map(|rows| {
-            let goodputs: Vec<_> = rows.iter().filter(started).map(|row| row.goodput_bps).collect();
+            let goodputs: Vec<_> =
+                rows.iter().filter(competes).map(|row| row.goodput_bps).collect();
             (!goodputs.is_empty())
                 .then(|| (rows[0].interval, goodputs.len(), jain_index(&goodputs)))
         })
         .collect();
     Table::new("series_jain", "fairness among the connections that stay, in one interval")
         .column(("time_us", "us", "end of the interval"), &intervals, |r| interval_end(info, r.0))
-        .column(("flows", "", "connections that had started before it"), &intervals, |r| r.1 as u64)
         .column(
-            ("jain_index", "", "(sum x)^2 / (n sum x^2) of what arrived of each; 1 is equal"),
+            (
+                "flows",
+                "",
+                "of these, those that had started before it, and had something to deliver in it",
+            ),
+            &intervals,
+            |r| r.1 as u64,
+        )
+        .column(
+            (
+                "jain_index",
+                "",
+                "(sum x)^2 / (n sum x^2) of what arrived of each of them; 1 is equal",
+            ),
             &intervals,
             |r| r.2,
         )
+}
+
+/// When each lasting flow had something to deliver: from the posting of a message to its arrival, in the
+/// order of time.
+fn busy_times(built: &Built) -> BTreeMap<u64, Vec<(Time, Time)>> {
+    let lasts = |flow: u32| built.plan.flows[flow as usize].lasting;
+    let hosts = || built.net.hosts.iter();
+    let posted = hosts().flat_map(|host| &host.posted);
+    let mut posted: Vec<&Posted> = posted.filter(|posted| lasts(posted.flow)).collect();
+    posted.sort_by_key(|posted| posted.flow); // stable: a flow's come in the order of time
+    let deliveries = hosts().flat_map(|host| &host.deliveries);
+    let mut deliveries: Vec<&Delivery> = deliveries.filter(|next| lasts(next.flow)).collect();
+    deliveries.sort_by_key(|delivery| (delivery.flow, delivery.message));
+    let mut deliveries = deliveries.into_iter().peekable();
+    let mut busy = BTreeMap::new();
+    for of_flow in posted.chunk_by(|a, b| a.flow == b.flow) {
+        let times = of_flow.iter().map(|posted| {
+            let delivery = deliveries.next_if(|next| next.flow == posted.flow);
+            (posted.at, delivery.map_or(Time::MAX, |delivery| delivery.at))
+        });
+        busy.insert(u64::from(of_flow[0].flow), times.collect());
+    }
+    busy
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scenario::Document;
+    use crate::{Simulation, TraceConfig, Values};
+
+    #[test]
+    fn fairness_is_among_connections_that_have_something_to_deliver() {
+        // A stream without end, and messages of 500 KB that are posted at 0 and 2 ms.
+        let text = r#"
+            title = "one and a half"
+            [run]
+            duration = "4ms"
+            interval = "100us"
+            schemes = ["line-rate"]
+            [[network.star.hosts]]
+            name = "host"
+            count = 3
+            rate = "10Gbps"
+            delay = "1us"
+            [switch.pfc]
+            enabled = true
+            [[traffic]]
+            from = "host0"
+            to = "host2"
+            [[traffic]]
+            from = "host1"
+            to = "host2"
+            message = "500KB"
+            count = 2
+            every = "2ms"
+        "#;
+        let document = Document::parse(text.to_owned(), "test.toml").unwrap();
+        let run = Simulation::new(document.scenario(), "line-rate", 1, TraceConfig::default());
+        let mut run = run.unwrap();
+        while run.advance(1 << 20) {}
+        let report = run.finish();
+        let column = |table: &str, column: &str| -> Vec<f64> {
+            let table = report.tables.iter().find(|other| other.name == table).unwrap();
+            let column = table.columns.iter().find(|other| other.name == column).unwrap();
+            match &column.values {
+                Values::F64(values) => values.clone(),
+                Values::U64(values) => values.iter().map(|value| *value as f64).collect(),
+                Values::Text(_) => panic!("{}", column.name),
+            }
+        };
+        let (flows, jain) = (column("series_jain", "flows"), column("series_jain", "jain_index"));
+        // Those of 100 us in which a message was on its way.
+        let times = column("messages", "completion_us");
+        let intervals: Vec<_> = times.iter().map(|us| (us / 100.0).ceil()).collect();
+        assert!(intervals.len() == 2 && intervals.iter().all(|count| (9.0..16.0).contains(count)));
+        for (place, flows) in flows.iter().enumerate() {
+            let message = intervals[place / 20];
+            let expected = if ((place % 20) as f64) < message { 2.0 } else { 1.0 };
+            assert!((flows - expected).abs() < 0.1, "{flows} of {expected} in interval {place}");
+        }
+        assert_eq!(flows.len(), 40);
+        for (flows, jain) in flows.iter().zip(&jain) {
+            // One that is alone is fair.
+            assert!(*flows > 1.5 || jain.to_bits() == 1.0_f64.to_bits(), "{jain}");
+        }
+        assert!(jain[1..8].iter().all(|jain| *jain > 0.95), "{jain:?}");
+    }
 }

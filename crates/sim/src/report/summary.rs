@@ -28,7 +28,8 @@ pub struct Summary {
     pub pfc_paused_us: f64,
     /// Classes of switch ports that PFC held too long, over the whole run.
     pub pfc_watchdog_reports: u64,
-    /// Cycles of paused ports that wait for each other at the end of the run.
+    /// Dead-locks, cycles of paused ports that wait for each other, over the whole run: those that a watchdog
+    /// freed too.
     pub deadlocks: u64,
     /// Packets dropped, those that failures of links cost included, over the whole run.
     pub drops: u64,
@@ -129,7 +130,12 @@ pub const FIGURES: [(&str, &str, &str); 25] = [
         "",
         "classes of switch ports that PFC held too long, over the whole run",
     ),
-    ("deadlocks", "", "cycles of paused ports that wait for each other at the end of the run"),
+    (
+        "deadlocks",
+        "",
+        "cycles of paused ports that wait for each other, found when a watchdog reported or at the end of the \
+         run; those that a watchdog freed count",
+    ),
     (
         "drops",
         "packets",

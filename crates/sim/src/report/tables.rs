@@ -172,19 +172,23 @@ struct LinkRow<'a> {
     name: String,
     layer: String,
     rate_bps: f64,
+    /// Bits that it could have carried in measured time.
+    capacity: f64,
     transmitter: &'a Transmitter,
 }
 
-fn link_table(built: &Built, measured: Span) -> Table {
+fn link_table<'a>(built: &'a Built, measured: Span) -> Table {
     let topology = &built.topology;
     let ports = topology.ports();
     let mut rows = Vec::new();
-    let row = |from: Node, (cable, end): (usize, usize), transmitter| {
+    let row = |from: Node, (cable, end): (usize, usize), transmitter: &'a Transmitter| {
+        let rate = built.net.links[transmitter.link as usize].rate();
         let (cable, to) = (&topology.cables[cable], topology.cables[cable].ends[1 - end]);
         LinkRow {
             name: format!("{}->{}", topology.name(from), topology.name(to)),
             layer: layer(topology, from, to),
             rate_bps: cable.rate.as_bps() as f64,
+            capacity: transmitter.capacity(built.net.now, rate),
             transmitter,
         }
     };
@@ -203,12 +207,22 @@ fn link_table(built: &Built, measured: Span) -> Table {
             &rows,
             |r| r.layer.clone(),
         )
-        .column(("rate_gbps", "Gb/s", "its rate"), &rows, |r| r.rate_bps / 1e9)
-        .column(("utilisation", "", "share of the time that packets were being sent"), &rows, |r| {
-            r.transmitter.counters.bytes as f64 * 8.0 / (r.rate_bps * measured.as_secs_f64())
+        .column(("rate_gbps", "Gb/s", "its first rate"), &rows, |r| r.rate_bps / 1e9)
+        .column(
+            (
+                "utilisation",
+                "",
+                "bytes sent, over what it carries in measured time at the rates that it has then, failed or not",
+            ),
+            &rows,
+            |r| r.transmitter.counters.bytes as f64 * 8.0 / r.capacity,
+        )
+        .column(("bytes", "B", "sent, headers included, PFC frames not"), &rows, |r| {
+            r.transmitter.counters.bytes
         })
-        .column(("bytes", "B", "sent, headers included"), &rows, |r| r.transmitter.counters.bytes)
-        .column(("packets", "packets", "sent"), &rows, |r| r.transmitter.counters.packets)
+        .column(("packets", "packets", "sent, PFC frames not counted"), &rows, |r| {
+            r.transmitter.counters.packets
+        })
         .column(("paused_us", "us", "time that PFC paused one traffic class or more"), &rows, |r| {
             r.transmitter.counters.paused.as_us_f64()
         })

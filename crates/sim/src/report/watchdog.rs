@@ -1,18 +1,12 @@
-//! What the PFC watchdogs have seen, and the dead-locks that a run ended in.
-//!
-//! A class of an egress port that is paused waits for the ingress port of the next switch that paused it;
-//! this one waits until enough of its packets have left by the egress ports that they are bound for. Where
-//! such waiting comes round to where it began, nothing moves any more: a dead-lock.
-
-use std::collections::BTreeMap;
+//! What the PFC watchdogs have seen, and the dead-locks of a run.
 
 use incast_cc::Time;
 
 use super::tables;
 use crate::build::Built;
-use crate::network::switch::Switch;
+use crate::network::dead_lock::{DeadLock, Place};
 use crate::table::Table;
-use crate::topology::{Node, Topology};
+use crate::topology::Topology;
 
 /// One row of the table.
 pub(super) struct Finding {
@@ -39,7 +33,7 @@ impl Finding {
     }
 }
 
-/// What the watchdogs saw, by time and place, then the dead-locks at the end of the run.
+/// What the watchdogs saw, and the dead-locks, by time and place.
 pub(super) fn findings(built: &Built, classes: &[String]) -> Vec<Finding> {
     let names = Names::new(&built.topology, classes);
     let mut findings: Vec<_> = (0..)
@@ -59,28 +53,30 @@ pub(super) fn findings(built: &Built, classes: &[String]) -> Vec<Finding> {
             }
         })
         .collect();
-    // Stable: those of one instant keep the order of their places.
+    findings.extend(built.net.dead_locks.iter().map(|found| dead_lock(found, &names)));
+    // Stable: those of one instant keep the order of their places, dead-locks last.
     findings.sort_by_key(|finding| finding.at);
-    findings.extend(dead_locks(built).iter().map(|cycle| {
-        let ports: Vec<_> = cycle.iter().map(|held| names.port(held.place)).collect();
-        let waits: Vec<_> = ports.iter().cycle().skip(1).take(ports.len()).copied().collect();
-        Finding {
-            at: built.net.now,
-            kind: Kind::DeadLock,
-            port: ports[0].to_owned(),
-            class: names.class(cycle[0].place),
-            since: cycle.iter().map(|held| held.since).max().unwrap_or(built.net.now),
-            bytes: cycle.iter().map(|held| held.bytes).sum(),
-            detail: format!("{} waits for {}", ports[0], waits.join(", that for ")),
-        }
-    }));
     findings
+}
+
+fn dead_lock(found: &DeadLock, names: &Names<'_>) -> Finding {
+    let ports: Vec<_> = found.ports.iter().map(|held| names.port(held.place)).collect();
+    let waits: Vec<_> = ports.iter().cycle().skip(1).take(ports.len()).copied().collect();
+    Finding {
+        at: found.at,
+        kind: Kind::DeadLock,
+        port: ports[0].to_owned(),
+        class: names.class(found.ports[0].place),
+        since: found.ports.iter().map(|held| held.since).max().unwrap_or(found.at),
+        bytes: found.ports.iter().map(|held| held.bytes).sum(),
+        detail: format!("{} waits for {}", ports[0], waits.join(", that for ")),
+    }
 }
 
 pub(super) fn table(findings: &[Finding]) -> Table {
     let us = |time: Time| time.since(Time::ZERO).as_us_f64();
     Table::new("watchdog", "one class of one switch port that PFC held too long, or one dead-lock")
-        .column(("time_us", "us", "when it was found; a dead-lock at the end of the run"), findings, |f| {
+        .column(("time_us", "us", "when it was found; a dead-lock when a watchdog first reports, or at the end of the run"), findings, |f| {
             us(f.at)
         })
         .column(
@@ -104,21 +100,13 @@ pub(super) fn table(findings: &[Finding]) -> Table {
             f.port.clone()
         })
         .column(("class", "", "traffic class"), findings, |f| f.class.clone())
-        .column(("held_us", "us", "for how long; of a dead-lock, all of it"), findings, |f| {
+        .column(("held_us", "us", "for how long by then; of a dead-lock, all of it"), findings, |f| {
             f.at.since(f.since).as_us_f64()
         })
         .column(("queue_kb", "KB", "what waited; of a dead-lock, at all its ports"), findings, |f| {
             f.bytes as f64 / 1e3
         })
         .column(("detail", "", "what it waits for"), findings, |f| f.detail.clone())
-}
-
-/// A class of an egress port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
-    switch: u32,
-    port: u16,
-    class: u8,
 }
 
 struct Names<'a> {
@@ -146,108 +134,6 @@ impl<'a> Names<'a> {
     fn class(&self, place: Place) -> String {
         self.classes[place.class as usize].clone()
     }
-}
-
-/// A class of an egress port that is paused and has packets.
-struct Held {
-    place: Place,
-    since: Time,
-    bytes: u64,
-    /// The switch and the ingress port that paused it.
-    by: (u32, u16),
-    /// Bytes by the ingress port that they came in by.
-    from: BTreeMap<u16, u64>,
-}
-
-/// The cycles of held ports that wait for each other, each from its first port on.
-fn dead_locks(built: &Built) -> Vec<Vec<Held>> {
-    let switches = &built.net.switches;
-    let mut held = all_held(built);
-    // Those that can go on when all that is not held has left are not stuck, nor are those that wait
-    // for them alone.
-    loop {
-        let before = held.len();
-        let stuck: Vec<_> =
-            (0..).zip(switches).map(|(i, switch)| stuck(&held, i, switch)).collect();
-        held.retain(|Held { by: (switch, port), place, .. }| {
-            let switch = *switch as usize;
-            switches[switch].buffer.stays_paused(*port, place.class, &stuck[switch])
-        });
-        if held.len() == before {
-            break;
-        }
-    }
-    cycles(held)
-}
-
-fn all_held(built: &Built) -> Vec<Held> {
-    let ports = built.topology.ports();
-    let mut all = Vec::new();
-    for ((number, switch), cables) in (0..).zip(&built.net.switches).zip(&ports.switches) {
-        for ((port, egress), &(cable, end)) in (0..).zip(&switch.ports).zip(cables) {
-            let Node::Switch(next) = built.topology.cables[cable].ends[1 - end] else { continue };
-            let ingress = (0..).zip(&ports.switches[next as usize]);
-            let ingress =
-                ingress.filter(|&(_, far)| *far == (cable, 1 - end)).map(|(port, _)| port);
-            let by = (next, ingress.min().unwrap_or(0));
-            all.extend(egress.held().map(|(class, since)| {
-                let mut from = BTreeMap::new();
-                for queued in egress.waiting(class) {
-                    *from.entry(queued.ingress).or_default() += u64::from(queued.frame.wire);
-                }
-                let place = Place { switch: number, port, class };
-                Held { place, since, bytes: egress.queued_bytes(class), by, from }
-            }));
-        }
-    }
-    all
-}
-
-/// Bytes of each ingress port and class of a switch that wait at held ports.
-fn stuck(held: &[Held], number: u32, switch: &Switch) -> Vec<u64> {
-    let mut stuck = vec![0; switch.buffer.ingresses()];
-    for held in held.iter().filter(|held| held.place.switch == number) {
-        for (&ingress, bytes) in &held.from {
-            stuck[switch.buffer.ingress_index(ingress, held.place.class)] += bytes;
-        }
-    }
-    stuck
-}
-
-/// Follows each to the first that it waits for. Since each waits for another, all lead into cycles.
-fn cycles(held: Vec<Held>) -> Vec<Vec<Held>> {
-    let waits_for = |one: &Held| {
-        held.iter().position(|other| {
-            let same = (other.place.switch, other.place.class) == (one.by.0, one.place.class);
-            same && other.from.contains_key(&one.by.1)
-        })
-    };
-    let next: Vec<_> = held.iter().map(waits_for).collect();
-    let mut walk_of = vec![usize::MAX; held.len()];
-    let mut cycles = Vec::new();
-    for start in 0..held.len() {
-        let mut at = Some(start);
-        while let Some(place) = at.filter(|&place| walk_of[place] == usize::MAX) {
-            walk_of[place] = start;
-            at = next[place];
-        }
-        // Back on its own way: a new cycle. On the way of another walk: one that is known.
-        if let Some(entry) = at.filter(|&place| walk_of[place] == start) {
-            let mut cycle = vec![entry];
-            cycle.extend(
-                std::iter::successors(next[entry], |&place| next[place])
-                    .take_while(|&place| place != entry),
-            );
-            let first = (0..cycle.len()).min_by_key(|&i| cycle[i]).unwrap_or(0);
-            cycle.rotate_left(first);
-            cycles.push(cycle);
-        }
-    }
-    let mut held: Vec<_> = held.into_iter().map(Some).collect();
-    cycles
-        .into_iter()
-        .map(|cycle| cycle.into_iter().filter_map(|i| held[i].take()).collect())
-        .collect()
 }
 
 #[cfg(test)]
@@ -357,6 +243,8 @@ mod tests {
         assert!(texts(&freed, "kind").iter().all(|kind| kind != "held"));
         assert!(freed.summary.pfc_watchdog_reports > 6, "it locks again and again");
         assert!(freed.summary.drops > 0);
+        let deadlocks = freed.summary.deadlocks;
+        assert!(deadlocks > 1 && deadlocks <= freed.summary.pfc_watchdog_reports, "{deadlocks}");
         let (freed, stuck) = (freed.summary.throughput_gbps, stuck.summary.throughput_gbps);
         assert!(freed > 2.0 * stuck, "{freed} and {stuck} Gb/s");
     }

@@ -140,12 +140,21 @@ fn message_table(built: &Built, messages: &[Message]) -> Table {
                 "completion if the sender put its packets, headers included, on its link one after the \
                  other from when it was posted, each switch of its path stored and forwarded them, and \
                  nothing else were in the network; for a read after its request of one packet. \
-                 Windows, handshakes and acknowledgements do not count, nor changes of links' rates",
+                 Windows, handshakes and acknowledgements do not count, nor changes of links' rates. With \
+                 spray that of one of the paths",
             ),
             messages,
             |m| m.ideal.as_us_f64(),
         )
-        .column(("slowdown", "", "completion over ideal completion"), messages, Message::slowdown)
+        .column((
+                "slowdown",
+                "",
+                "completion over ideal completion; below 1 where spray finds more or faster paths than one, \
+                 or an event makes a link faster",
+            ),
+            messages,
+            Message::slowdown,
+        )
         .column(("deadline_us", "us", "time it had; not a number where any"), messages, |m| {
             deadline(m).map_or(f64::NAN, Span::as_us_f64)
         })

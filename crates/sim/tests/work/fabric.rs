@@ -126,19 +126,19 @@ fn a_dead_lock_is_told_and_the_run_ends() {
             link(&format!("host{i}"), &switch) + &link(&switch, &next)
         })
         .collect();
-    let scenario = |pfc: bool| {
+    let scenario = |pfc: bool, action: &str| {
         format!(
             "title = \"a ring\"\n[run]\nduration = \"5ms\"\nschemes = [\"line-rate\"]\n\
              [network.graph]\nhosts = [{{ name = \"host\", count = 3 }}]\n\
              switches = [{{ name = \"s\", count = 3 }}]\nlinks = [\n{links}]\n\
              [switch]\nbuffer = \"200KB\"\n\
-             pfc = {{ enabled = {pfc}, xoff = \"20KB\", watchdog.after = \"1ms\" }}\n{}{}{}",
+             pfc = {{ enabled = {pfc}, xoff = \"20KB\", watchdog.after = \"1ms\", watchdog.action = \"{action}\" }}\n{}{}{}",
             path(0),
             path(1),
             path(2)
         )
     };
-    let report = run(&scenario(true));
+    let report = run(&scenario(true, "report"));
     assert_eq!((report.summary.deadlocks, report.summary.drops), (1, 0));
     // The three links of the ring are held for good: the watchdog finds each once.
     assert_eq!(report.summary.pfc_watchdog_reports, 3);
@@ -148,8 +148,24 @@ fn a_dead_lock_is_told_and_the_run_ends() {
         texts(&report, "watchdog", "detail")[3],
         "s0->s1 waits for s1->s2, that for s2->s0, that for s0->s1"
     );
+    let times = numbers(&report, "watchdog", "time_us");
+    assert!((1_000.0..1_500.0).contains(&times[3]), "found when it is reported: {times:?}");
+    // A watchdog that drops ends it, and it comes again: each is told, at a report, before it is freed.
+    let freed = run(&scenario(true, "drop"));
+    let kinds = texts(&freed, "watchdog", "kind");
+    let times = numbers(&freed, "watchdog", "time_us");
+    let of = |kind: &str| -> Vec<f64> {
+        kinds.iter().zip(times).filter(|(found, _)| **found == *kind).map(|(_, &at)| at).collect()
+    };
+    let (locks, drops) = (of("dead-lock"), of("dropped"));
+    assert!(freed.summary.drops > 0);
+    assert_eq!(freed.summary.deadlocks, locks.len() as u64);
+    // It locks within 250 us, and a watchdog looks every 250 us for what is held for 1 ms; the last one is
+    // found at the end of the run.
+    assert_eq!(locks, [1_250.0, 2_500.0, 3_750.0, 5_000.0]);
+    assert!(locks[..3].iter().all(|lock| drops.contains(lock)), "{drops:?}");
     // Nothing moves: of 5 ms at a rate of 5 Gb/s for each, hardly anything arrived.
-    let free = run(&scenario(false)).summary;
+    let free = run(&scenario(false, "report")).summary;
     assert_eq!(free.deadlocks, 0);
     let stuck = report.summary.throughput_gbps;
     assert!(stuck < free.throughput_gbps / 5.0, "{stuck} and {} Gb/s", free.throughput_gbps);

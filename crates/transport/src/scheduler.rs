@@ -1,4 +1,4 @@
-//! Which class of an egress port sends next.
+//! Which class sends next: at an egress port of a switch, and in a NIC.
 //!
 //! A higher class goes before a lower one, but for neighbours with weights, which share what the classes
 //! above them leave: deficit round robin (Shreedhar and Varghese, 1995). Each gets a quantum of bytes
@@ -7,9 +7,10 @@
 //! packet, so every turn sends something.
 
 /// Picks among the classes that may send.
-#[derive(Clone, Debug)]
-pub(crate) enum Scheduler {
+#[derive(Clone, Debug, Default)]
+pub enum Scheduler {
     /// The highest goes first.
+    #[default]
     Strict,
     /// Some share.
     Weighted(Box<RoundRobin>),
@@ -17,7 +18,7 @@ pub(crate) enum Scheduler {
 
 /// Deficit round robin within each group of classes that share.
 #[derive(Clone, Debug)]
-pub(crate) struct RoundRobin {
+pub struct RoundRobin {
     classes: Box<[Share]>,
 }
 
@@ -34,7 +35,7 @@ struct Share {
 
 impl Scheduler {
     /// For classes with these weights, from the lowest, and packets of up to `largest` bytes.
-    pub(crate) fn new(weights: &[Option<u32>], largest: u64) -> Self {
+    pub fn new(weights: &[Option<u32>], largest: u64) -> Self {
         let (mut classes, mut first) = (Vec::with_capacity(weights.len()), 0);
         for group in weights.chunk_by(|a, b| a.is_some() && b.is_some()) {
             let last = first + u8::try_from(group.len() - 1).unwrap_or(u8::MAX);
@@ -54,9 +55,10 @@ impl Scheduler {
     }
 
     /// The class that sends next: `sendable`, not zero, has a bit for each that may, and `head` tells
-    /// the size of a class's next packet.
+    /// the size of a class's next packet, or the most that it may be, if [`give_back`](Self::give_back)
+    /// follows.
     #[inline]
-    pub(crate) fn next(&mut self, sendable: u8, head: impl Fn(u8) -> u64) -> u8 {
+    pub fn next(&mut self, sendable: u8, head: impl Fn(u8) -> u64) -> u8 {
         debug_assert!(sendable != 0);
         #[expect(clippy::cast_possible_truncation, reason = "below 8")]
         let highest = sendable.ilog2() as u8;
@@ -65,9 +67,24 @@ impl Scheduler {
             Self::Weighted(shares) => shares.next(highest, sendable, head),
         }
     }
+
+    /// The packet of `class` was so many bytes shorter than [`next`](Self::next) was told.
+    #[inline]
+    pub fn give_back(&mut self, class: u8, bytes: u64) {
+        if let Self::Weighted(shares) = self {
+            shares.give_back(class, bytes);
+        }
+    }
 }
 
 impl RoundRobin {
+    fn give_back(&mut self, class: u8, bytes: u64) {
+        let share = &mut self.classes[class as usize];
+        if share.group.0 != share.group.1 {
+            share.deficit += bytes;
+        }
+    }
+
     fn next(&mut self, highest: u8, sendable: u8, head: impl Fn(u8) -> u64) -> u8 {
         let (first, last) = self.classes[highest as usize].group;
         if first == last {
@@ -129,6 +146,22 @@ mod tests {
                 let off = sent.abs_diff(weight * 1_000_000);
                 assert!(off <= weight * 1_500 + 1_500, "weight {weight}: {sent} B of {sizes:?}");
             }
+        }
+    }
+
+    #[test]
+    fn shares_hold_where_the_size_is_known_only_afterwards() {
+        let weights = [Some(1), Some(2), Some(5)];
+        let sizes = [1_500, 64, 777];
+        let (mut scheduler, mut sent) = (Scheduler::new(&weights, 1_500), [0; 3]);
+        while sent.iter().sum::<u64>() < 8_000_000 {
+            let class = scheduler.next(0b111, |_| 1_500);
+            scheduler.give_back(class, 1_500 - sizes[class as usize]);
+            sent[class as usize] += sizes[class as usize];
+        }
+        for (sent, weight) in sent.into_iter().zip([1, 2, 5]) {
+            let off = sent.abs_diff(weight * 1_000_000);
+            assert!(off <= weight * 1_500 + 3_000, "weight {weight}: {sent} B");
         }
     }
 
