@@ -35,7 +35,9 @@ use connect::connect;
 use events::{Events, pin};
 pub(crate) use hosts::{Named, part_of_group};
 use plan::plan;
-pub(crate) use plan::{Crossing, Demand, Flow, Plan, demand, offered_bps};
+pub(crate) use plan::{
+    Crossing, Demand, Flow, Plan, PlannedTraffic, demand, fewest_farthest, offered_bps,
+};
 use switches::{buffer_config, egress, watchdog};
 use ways::Ways;
 

@@ -26,6 +26,7 @@ use crate::topology::Topology;
 pub(crate) use demand::{Crossing, Demand, demand, offered_bps};
 use places::Places;
 
+pub(crate) use places::fewest_farthest;
 /// One connection of the scenario's traffic.
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
