@@ -81,7 +81,7 @@ pub(crate) fn build(scenario: &Scenario, scheme: Scheme, seed: u64, traces: Trac
     let mut net = assemble(scenario, (&topology, &ports), &routing, scheme, seed, traces);
     let mut plan = plan(scenario, &topology, seed);
     let ways = Ways::new(scenario, &topology, &ports, &routing, scheme.transport);
-    connect(&mut net, &mut plan, scenario, scheme, &ways);
+    connect(&mut net, &mut plan, scheme, &ways);
     pin(&mut net, &routing);
     choose_series(scenario, &mut net, &plan);
     choose_traces(scenario, &mut net, &topology);

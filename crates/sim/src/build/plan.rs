@@ -36,6 +36,7 @@ pub(crate) struct Flow {
     pub(crate) class: u8,
     pub(crate) weight: u32,
     /// The host that starts it.
+    pub(crate) deadline: Option<Span>,
     pub(crate) source: u32,
     /// The host at the other end.
     pub(crate) destination: u32,
@@ -60,8 +61,7 @@ pub(crate) struct Flow {
 #[derive(Clone, Debug)]
 pub(crate) struct PlannedTraffic {
     pub(crate) name: String,
-    pub(crate) deadline: Option<Span>,
-    /// What it was asked to offer; [`None`] where it has no load.
+    /// What it is asked to offer while it lasts; [`None`] where it has no load.
     pub(crate) offered_bps: Option<f64>,
 }
 
@@ -181,7 +181,6 @@ pub(super) fn plan(scenario: &Scenario, topology: &Topology, seed: u64) -> Plan 
         };
         plan.traffic.push(PlannedTraffic {
             name: scenario.traffic_name(number as usize),
-            deadline: traffic.deadline,
             offered_bps: offered,
         });
         places = context.places;
@@ -232,6 +231,7 @@ impl<'a> Context<'a> {
     /// Nothing starts from then on.
     fn stop(&self) -> Time {
         let end = self.scenario.run.duration;
+            deadline: self.traffic.deadline,
         Time::ZERO + self.traffic.stop.map_or(end, |stop| stop.min(end))
     }
 

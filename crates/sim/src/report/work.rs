@@ -95,7 +95,7 @@ fn message_table(built: &Built, messages: &[Message]) -> Table {
     let (plan, hosts) = (&built.plan, &built.topology.hosts);
     let flow = |message: &Message| &plan.flows[message.flow as usize];
     let traffic = |message: &Message| &plan.traffic[flow(message).traffic as usize];
-    let deadline = |message: &Message| traffic(message).deadline;
+    let deadline = |message: &Message| flow(message).deadline;
     Table::new("messages", "one message that was delivered, over the whole run")
         .column(("traffic", "", "the traffic's name"), messages, |m| traffic(m).name.clone())
         .column(("flow", "", "number of its flow"), messages, |m| u64::from(m.flow))

@@ -81,6 +81,46 @@ fn one_flow_starts_several() {
 
 #[test]
 fn flows_without_a_size_go_on() {
+#[test]
+fn a_flow_that_waits_in_vain_has_no_start() {
+    let report = list(
+        r#"{ from = "host0", to = "host1", size = "1KB", id = 1, start = "99us" },
+           { from = "host1", to = "host2", size = "1KB", after = { all = [1] } },"#,
+    );
+    let starts = numbers(&report, "flows", "start_us");
+    assert!(starts.len() == 2 && starts[0] == 99.0 && starts[1].is_nan(), "{starts:?}");
+}
+
+#[test]
+fn a_flow_of_a_list_has_a_deadline_of_its_own() {
+    // A packet takes 2.17 us.
+    let traffic = |deadline: &str| {
+        run(&star(
+            4,
+            "100us",
+            &format!(
+                "[[traffic]]\n{deadline}flows.list = [\n\
+                 {{ from = \"host0\", to = \"host1\", size = \"1KB\" }},\n\
+                 {{ from = \"host1\", to = \"host2\", size = \"1KB\", deadline = \"2us\" }},\n\
+                 {{ from = \"host2\", to = \"host3\", size = \"1KB\", deadline = \"3us\" }},\n]"
+            ),
+        ))
+    };
+    let columns = |report: &Report| {
+        let of = |column| {
+            let values = numbers(report, "messages", column).iter();
+            values.map(|&value| (!value.is_nan()).then_some(value)).collect::<Vec<_>>()
+        };
+        [of("deadline_us"), of("met_deadline")]
+    };
+    let with = columns(&traffic("deadline = \"1us\"\n"));
+    let own = |first: [Option<f64>; 2]| {
+        [vec![first[0], Some(2.0), Some(3.0)], vec![first[1], Some(0.0), Some(1.0)]]
+    };
+    assert_eq!(with, own([Some(1.0), Some(0.0)]));
+    assert_eq!(columns(&traffic("")), own([None, None]));
+}
+
     let report = list(
         r#"{ from = "host0", to = "host1", start = "10us" },
            { from = "host2", to = "host3", size = "1KB" },"#,
