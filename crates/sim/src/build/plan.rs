@@ -10,6 +10,7 @@ mod lasting;
 mod listed;
 mod peers;
 mod places;
+mod spread;
 #[cfg(test)]
 mod tests;
 
