@@ -192,6 +192,23 @@ pub(super) fn plan(scenario: &Scenario, topology: &Topology, seed: u64) -> Plan 
 impl<'a> Context<'a> {
     fn new(
         scenario: &'a Scenario,
+/// How many flows of a scenario will be lasting ones.
+pub(crate) fn lasting_flows(scenario: &Scenario, topology: &Topology) -> usize {
+    let mut places = Places::new(topology);
+    let mut count = 0;
+    for (number, traffic) in (0..).zip(&scenario.traffic) {
+        let context = Context::new(scenario, (topology, places), scenario.run.seed, number);
+        count += match traffic.kind() {
+            Kind::Lasting => lasting::count(&context),
+            Kind::Collective(_) => context.sources.len(),
+            Kind::Flows(list) => list.list.iter().filter(|flow| flow.size.is_none()).count(),
+            Kind::Poisson(_) | Kind::Incast(_) | Kind::Requests(_) => 0,
+        };
+        places = context.places;
+    }
+    count
+}
+
         (topology, places): (&'a Topology, Places<'a>),
         seed: u64,
         number: u16,

@@ -160,3 +160,42 @@ fn what_single_hosts_receive_is_that_of_their_racks() {
         "{told:?}"
     );
 }
+
+#[test]
+fn time_series_that_are_left_out_are_told() {
+    let warnings = |connections: u32, interval: &str, series: &str| {
+        let traffic = format!("{}connections = {connections}\n", traffic("host", "host", ""));
+        let text = star(6, "10ms", &format!("{traffic}[measure]\n{series}\n"));
+        let run = format!("duration = \"10ms\"\ninterval = \"{interval}\"");
+        let text = text.replace("duration = \"10ms\"", &run);
+        let document = document(&text);
+        assert_eq!(document.scenario().load_warnings(), Vec::<String>::new());
+        document.scenario().series_warnings()
+    };
+    // 30 pairs of 67 connections each, 1,000 intervals; two million rows are not too many.
+    let told = warnings(67, "10us", "");
+    assert_eq!(
+        told[0],
+        "series_flows stays empty, it would have 2010000 rows; set measure.series = true to have it, or false \
+         not to be told, or a longer run.interval"
+    );
+    assert!(told.len() == 2 && told[1].starts_with("series_jain stays empty"), "{told:?}");
+    for (connections, interval, series) in [
+        (66, "10us", ""),
+        (67, "20us", ""),
+        (67, "10us", "series = true"),
+        (67, "10us", "series = false"),
+    ] {
+        assert_eq!(warnings(connections, interval, series), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn what_is_told_is_left_out() {
+    let text = star(6, "100us", &format!("{}connections = 667\n", traffic("host", "host", "")));
+    // 20,010 connections, and 100 intervals of 1 us: of 200 us, twice as many.
+    assert_eq!(document(&text).scenario().series_warnings().len(), 2);
+    let report = run(&text);
+    assert!(numbers(&report, "series_flows", "goodput_gbps").is_empty());
+    assert!(!numbers(&report, "series_queues", "time_us").is_empty());
+}
