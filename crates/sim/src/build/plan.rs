@@ -26,8 +26,8 @@ use crate::scenario::{Kind, Operation, Scenario, Traffic};
 use crate::topology::Topology;
 pub(crate) use demand::{Crossing, Demand, demand, offered_bps};
 use places::Places;
-
 pub(crate) use places::fewest_farthest;
+
 /// One connection of the scenario's traffic.
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
@@ -36,13 +36,13 @@ pub(crate) struct Flow {
     /// The traffic class of its payload.
     pub(crate) class: u8,
     pub(crate) weight: u32,
-    /// The host that starts it.
     pub(crate) deadline: Option<Span>,
+    /// The host that starts it.
     pub(crate) source: u32,
     /// The host at the other end.
     pub(crate) destination: u32,
     pub(crate) operation: Operation,
-    /// When it was there for its first message.
+    /// When its first message is posted at the earliest.
     pub(crate) start: Time,
     /// It carries messages all the time: it has time series and a histogram of its own.
     pub(crate) lasting: bool,
@@ -64,6 +64,8 @@ pub(crate) struct PlannedTraffic {
     pub(crate) name: String,
     /// What it is asked to offer while it lasts; [`None`] where it has no load.
     pub(crate) offered_bps: Option<f64>,
+    /// From when until when it lasts.
+    pub(crate) lasts: (Time, Time),
 }
 
 /// A message that is posted whatever happens.
@@ -183,15 +185,13 @@ pub(super) fn plan(scenario: &Scenario, topology: &Topology, seed: u64) -> Plan 
         plan.traffic.push(PlannedTraffic {
             name: scenario.traffic_name(number as usize),
             offered_bps: offered,
+            lasts: (context.start(), context.stop()),
         });
         places = context.places;
     }
     plan
 }
 
-impl<'a> Context<'a> {
-    fn new(
-        scenario: &'a Scenario,
 /// How many flows of a scenario will be lasting ones.
 pub(crate) fn lasting_flows(scenario: &Scenario, topology: &Topology) -> usize {
     let mut places = Places::new(topology);
@@ -209,6 +209,9 @@ pub(crate) fn lasting_flows(scenario: &Scenario, topology: &Topology) -> usize {
     count
 }
 
+impl<'a> Context<'a> {
+    fn new(
+        scenario: &'a Scenario,
         (topology, places): (&'a Topology, Places<'a>),
         seed: u64,
         number: u16,
@@ -228,6 +231,7 @@ pub(crate) fn lasting_flows(scenario: &Scenario, topology: &Topology) -> usize {
             traffic: self.number,
             class: class.map_or(0, |name| self.scenario.class_number(name).unwrap_or(0)),
             weight: urgent.and_then(|urgent| urgent.weight).unwrap_or(self.traffic.weight),
+            deadline: self.traffic.deadline,
             source,
             destination,
             operation: self.traffic.operation,
@@ -249,7 +253,6 @@ pub(crate) fn lasting_flows(scenario: &Scenario, topology: &Topology) -> usize {
     /// Nothing starts from then on.
     fn stop(&self) -> Time {
         let end = self.scenario.run.duration;
-            deadline: self.traffic.deadline,
         Time::ZERO + self.traffic.stop.map_or(end, |stop| stop.min(end))
     }
 

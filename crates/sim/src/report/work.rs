@@ -4,7 +4,7 @@ use incast_cc::{Bytes, Span, Time};
 
 use super::messages::{Carried, Message};
 use super::tables::us;
-use crate::build::Built;
+use crate::build::{Built, PlannedTraffic};
 use crate::network::application::{Application, Finished, FinishedKind};
 use crate::table::Table;
 
@@ -146,11 +146,11 @@ fn message_table(built: &Built, messages: &[Message]) -> Table {
             |m| m.ideal.as_us_f64(),
         )
         .column(("slowdown", "", "completion over ideal completion"), messages, Message::slowdown)
-        .column(("deadline_us", "us", "time it had; not a number where any"), messages, |m| {
+        .column(("deadline_us", "us", "time that it had; null without a deadline"), messages, |m| {
             deadline(m).map_or(f64::NAN, Span::as_us_f64)
         })
         .column(
-            ("met_deadline", "", "1 if it was complete by then, 0 if not; not a number without one"),
+            ("met_deadline", "", "1 if it was complete by then, 0 if not; null without one"),
             messages,
             |m| deadline(m).map_or(f64::NAN, |d| f64::from(u8::from(m.completion() <= d))),
         )
@@ -300,9 +300,14 @@ fn load_table(built: &Built, work: &Work, measured: Span) -> Table {
     )
     .column(("traffic", "", "its name"), &rows, |((_, t), _)| t.name.clone())
     .column(
-        ("asked_gbps", "Gb/s", "payload that its load asks for; not a number without a load"),
+        (
+            "asked_gbps",
+            "Gb/s",
+            "payload that its load asks for in that time, nothing before its start and after its stop; \
+             null without a load",
+        ),
         &rows,
-        |((_, t), _)| t.offered_bps.map_or(f64::NAN, |bps| bps / 1e9),
+        |((_, t), _)| t.offered_bps.map_or(f64::NAN, |bps| bps * measured_part(t, work.window) / 1e9),
     )
     .column(("offered_gbps", "Gb/s", "payload of messages that were posted"), &rows, |(_, c)| {
         gbps(c.posted_bytes)
@@ -321,6 +326,13 @@ fn load_table(built: &Built, work: &Work, measured: Span) -> Table {
         &rows,
         |((i, _), _)| begun(*i),
     )
+}
+
+/// For which part of the measured time a traffic lasts.
+fn measured_part(traffic: &PlannedTraffic, (from, until): (Time, Time)) -> f64 {
+    let (start, stop) = traffic.lasts;
+    let span = |from: Time, until: Time| until.since(from.min(until)).as_secs_f64();
+    span(start.max(from), stop.min(until)) / span(from, until)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use incast_sim::Report;
 
-use crate::common::run;
+use crate::common::{numbers, ps, run};
 use crate::setting::{Row, messages, star};
 
 /// Hosts at 100 Gb/s and 1 us from their switch, and these flows.
@@ -39,6 +39,8 @@ fn a_flow_after_one_that_was_received_starts_at_that_instant() {
     );
     let hop = |n| 5_000_000 + n * PACKET;
     assert_eq!(times(&report), [(hop(0), hop(1)), (hop(1), hop(2)), (hop(2), hop(3))]);
+    let starts: Vec<_> = numbers(&report, "flows", "start_us").iter().map(|&us| ps(us)).collect();
+    assert_eq!(starts, [hop(0), hop(1), hop(2)], "as the table of flows has it");
 }
 
 #[test]
@@ -80,15 +82,13 @@ fn one_flow_starts_several() {
 }
 
 #[test]
-fn flows_without_a_size_go_on() {
-#[test]
 fn a_flow_that_waits_in_vain_has_no_start() {
     let report = list(
         r#"{ from = "host0", to = "host1", size = "1KB", id = 1, start = "99us" },
            { from = "host1", to = "host2", size = "1KB", after = { all = [1] } },"#,
     );
     let starts = numbers(&report, "flows", "start_us");
-    assert!(starts.len() == 2 && starts[0] == 99.0 && starts[1].is_nan(), "{starts:?}");
+    assert!(starts.len() == 2 && ps(starts[0]) == 99_000_000 && starts[1].is_nan(), "{starts:?}");
 }
 
 #[test]
@@ -121,11 +121,14 @@ fn a_flow_of_a_list_has_a_deadline_of_its_own() {
     assert_eq!(columns(&traffic("")), own([None, None]));
 }
 
+#[test]
+fn flows_without_a_size_go_on() {
     let report = list(
         r#"{ from = "host0", to = "host1", start = "10us" },
            { from = "host2", to = "host3", size = "1KB" },"#,
     );
     assert_eq!(messages(&report).len(), 1, "what does not end is not complete");
+    assert_eq!(numbers(&report, "flows", "start_us"), [10.0, 0.0]);
     let delivered = crate::common::counts(&report, "flows", "delivered_bytes")[0] as f64;
     // 90 us less the way, at 100 Gb/s of which 1,460 of 1,500 B are payload.
     let expected = (90.0 - 2.12) * 12_500.0 * 1_460.0 / 1_500.0;

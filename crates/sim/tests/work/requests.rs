@@ -107,7 +107,8 @@ fn open_loop_offers_its_load_whatever_becomes_of_it() {
     let bytes: u64 = messages(&report).iter().map(|row| row.bytes).sum();
     let load = bytes as f64 * 8.0 / (2_000e-6 * 2.0 * 100e9);
     assert!((load / 0.4 - 1.0).abs() < 3.3 * 0.0071, "{load}");
-    assert!((numbers(&report, "load", "asked_gbps")[0] - 80.0).abs() < 1e-9);
+    // Posted in 2 ms of the 2.5 ms that are measured.
+    assert!((numbers(&report, "load", "asked_gbps")[0] - 80.0 * 2.0 / 2.5).abs() < 1e-9);
 }
 
 #[test]
