@@ -116,7 +116,7 @@ class Scenario:
         """What the network lacks that the scheme needs, and the setting that would supply it."""
 
     def load_warnings(self) -> list[str]:
-        """Links that are asked to carry more than they can, one sentence each."""
+        """Links that are asked to carry more than they can, and time series that would be too long."""
 
 @final
 class Column:

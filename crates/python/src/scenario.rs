@@ -102,7 +102,10 @@ impl Scenario {
     }
 
     fn load_warnings(&self) -> Vec<String> {
-        self.document.scenario().load_warnings()
+        let scenario = self.document.scenario();
+        let mut warnings = scenario.load_warnings();
+        warnings.extend(scenario.series_warnings());
+        warnings
     }
 
     fn __repr__(&self) -> String {

@@ -35,7 +35,9 @@ use connect::connect;
 use events::{Events, pin};
 pub(crate) use hosts::{Named, part_of_group};
 use plan::plan;
-pub(crate) use plan::{Crossing, Demand, Flow, Plan, demand, offered_bps};
+pub(crate) use plan::{
+    Crossing, Demand, Flow, Plan, PlannedTraffic, demand, fewest_farthest, offered_bps,
+};
 use switches::{buffer_config, egress, watchdog};
 use ways::Ways;
 
@@ -79,7 +81,7 @@ pub(crate) fn build(scenario: &Scenario, scheme: Scheme, seed: u64, traces: Trac
     let mut net = assemble(scenario, (&topology, &ports), &routing, scheme, seed, traces);
     let mut plan = plan(scenario, &topology, seed);
     let ways = Ways::new(scenario, &topology, &ports, &routing, scheme.transport);
-    connect(&mut net, &mut plan, scenario, scheme, &ways);
+    connect(&mut net, &mut plan, scheme, &ways);
     pin(&mut net, &routing);
     choose_series(scenario, &mut net, &plan);
     choose_traces(scenario, &mut net, &topology);
@@ -91,12 +93,35 @@ pub(crate) fn build(scenario: &Scenario, scheme: Scheme, seed: u64, traces: Trac
 
 /// Time series of everything are more than all else in a large network.
 fn choose_series(scenario: &Scenario, net: &mut Net, plan: &Plan) {
-    let intervals = scenario.run.duration.as_ps() / net.interval.as_ps();
-    let few = |things: usize| things as u64 * intervals <= MOST_SERIES_ROWS;
+    let few = |things: usize| series_rows(scenario, things) <= MOST_SERIES_ROWS;
     let lasting = plan.flows.iter().filter(|flow| flow.lasting).count();
     let ports = net.switches.iter().map(|switch| switch.ports.len()).sum();
     net.flow_series = lasting > 0 && scenario.measure.series.unwrap_or(few(lasting));
     net.queue_series = scenario.measure.series.unwrap_or(few(ports));
+}
+
+/// Rows of a table of time series of so many things.
+fn series_rows(scenario: &Scenario, things: usize) -> u64 {
+    things as u64 * (scenario.run.duration.as_ps() / interval(scenario).as_ps())
+}
+
+/// The tables of time series that are left out because they would be too long: their names, and the rows that
+/// they would have.
+pub(crate) fn left_out_series(scenario: &Scenario) -> Vec<(&'static str, u64)> {
+    if scenario.measure.series.is_some() {
+        return Vec::new();
+    }
+    let topology = topology(scenario);
+    let ports = topology.ports().switches.iter().map(Vec::len).sum();
+    let flows = series_rows(scenario, plan::lasting_flows(scenario, &topology));
+    [
+        ("series_queues", series_rows(scenario, ports)),
+        ("series_flows", flows),
+        ("series_jain", flows),
+    ]
+    .into_iter()
+    .filter(|&(_, rows)| rows > MOST_SERIES_ROWS)
+    .collect()
 }
 
 /// Leaves out the traces of nodes that are not asked for.

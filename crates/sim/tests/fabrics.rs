@@ -3,7 +3,7 @@
 mod common;
 
 use common::{ALL_TRACES, counts, document, numbers, run_with, table, texts};
-use incast_sim::{Report, TraceConfig};
+use incast_sim::{Report, Simulation, TraceConfig};
 
 /// Two leaves of two hosts under two spines, all at 10 Gb/s, 10 us from leaf to spine; one endless flow
 /// from rack to rack. Packets of 1,500 B take 1.2 us.
@@ -94,6 +94,26 @@ fn a_fat_tree_gives_the_same_bytes_twice() {
         let other = run_with(&document, "dctcp", 2, ALL_TRACES);
         assert!(format!("{report:?}") != format!("{other:?}"), "or it shows nothing");
     }
+}
+
+#[test]
+fn a_fat_tree_of_8192_hosts_builds() {
+    let text = r#"
+        title = "a large fat-tree"
+        [run]
+        duration = "1us"
+        schemes = ["line-rate"]
+        [network.fat-tree]
+        k = 32
+        hosts = { name = "host", rate = "100Gbps", delay = "1us" }
+        link = { rate = "100Gbps", delay = "1us" }
+        [[traffic]]
+        from = "host"
+        poisson = { load = 0.1, sizes = { fixed = "1KB" } }
+    "#;
+    let document = document(text);
+    let run = Simulation::new(document.scenario(), "line-rate", 1, TraceConfig::default());
+    assert!(run.is_ok());
 }
 
 #[test]

@@ -218,6 +218,19 @@ fn codel_keeps_the_long_queue_of_newreno_at_the_order_of_its_target() {
 }
 
 #[test]
+fn pie_keeps_the_long_queue_of_newreno_at_the_order_of_its_target() {
+    // 50 us at 10 Gb/s are 62.5 KB. Its gains are for 15 ms: here they are so many times larger.
+    let pie = "switch.aqm={ kind = \"pie\", target = \"50us\", interval = \"500us\", \
+               burst = \"0us\", a = 12.5, b = 125.0 }";
+    let (with, without) = (incast("newreno", &[pie]), incast("newreno", &[]));
+    let (queue, full) = (with.summary.queue_mean_kb, without.summary.queue_mean_kb);
+    assert!(full > 400.0, "or it shows nothing: {full} KB");
+    assert!((30.0..200.0).contains(&queue), "{queue} KB");
+    let row = port(&with, "switch->receiver");
+    assert!(counts(&with, "queues", "drops_aqm")[row] > 0);
+}
+
+#[test]
 fn phantom_queue_trades_a_tenth_of_the_link_for_a_queue_near_zero() {
     let phantom = "switch.aqm={ kind = \"phantom\", drain = 0.9, threshold = \"6KB\" }";
     let two = "network.star.hosts.0.count=2";

@@ -246,6 +246,32 @@ fn nobody_asks_more_hosts_than_there_are() {
         ("[[1, 0.5], [2, 0.3], [7, 0.2]]", "[]", (39, 11), &["expected a number, or pairs"]),
         ("replicas = 3", "replicas = 8", (38, 12), &["8 is out of range; expected 1 to 7"]),
         ("replicas = 3", "replicas = 0", (38, 12), &["0 is out of range"]),
+        // Of the two racks of four one is the farthest; of seven hosts, three are in the second.
+        (
+            "replicas = 3\n",
+            "replicas = 3\ndestinations = \"farthest\"\n",
+            (40, 11),
+            &["7 is out of range; expected 1 to 4, the servers farthest from host0"],
+        ),
+        (
+            "replicas = 3\nfan_out = [[1, 0.5], [2, 0.3], [7, 0.2]]",
+            "replicas = 5\nfan_out = 4\ndestinations = \"farthest\"",
+            (38, 12),
+            &["5 is out of range; expected 1 to 4, the servers farthest from host0"],
+        ),
+        (
+            "from = \"host0\"\nto = \"host\"\n[traffic.requests]\noutstanding = 2",
+            "from = \"host\"\nto = \"host[1-6]\"\n[traffic.requests]\ndestinations = \"farthest\"",
+            (39, 11),
+            &["7 is out of range; expected 1 to 3, the servers farthest from host0"],
+        ),
+        // Each of eight has seven others.
+        (
+            "from = \"host2\"\nto = \"host3\"",
+            "from = \"host\"\nfan_out = 8",
+            (69, 11),
+            &["8 is out of range; expected 1 to 7, the hosts of `to` but oneself"],
+        ),
         // The receiver is one of the eight.
         (
             "senders = 7",
@@ -268,6 +294,19 @@ fn nobody_asks_more_hosts_than_there_are() {
             &["0 connections; expected 1 to"],
         ),
     ]);
+}
+
+#[test]
+fn those_who_have_nobody_but_themselves_do_not_bound_the_others() {
+    for (from, to) in [
+        ("from = \"host0\"\nto = \"host\"\n", "from = \"host\"\nto = \"host0\"\n"),
+        ("from = \"host2\"\nto = \"host3\"\n", "from = \"host\"\nto = \"host3\"\nfan_out = 1\n"),
+    ] {
+        assert!(GOOD.contains(from));
+        let text = GOOD.replace(from, to).replace("7, 0.2", "1, 0.2").replace("2, 0.3", "1, 0.3");
+        let text = text.replace("replicas = 3", "replicas = 1");
+        Document::parse(text, "good.toml").unwrap_or_else(|error| panic!("{error}"));
+    }
 }
 
 #[test]

@@ -11,17 +11,10 @@ use crate::network::Network as Net;
 use crate::network::application::{Application, Awaited, Chain, Client, Dependent, Server, Slot};
 use crate::network::host::{Post, Socket};
 use crate::network::oracle::{Oracle, Way};
-use crate::scenario::{Operation, Scenario, Scheme, TransportKind};
+use crate::scenario::{Operation, Scheme, TransportKind};
 
 /// Opens each flow's connections, and gives hosts what is posted and who posts the rest.
-pub(super) fn connect(
-    net: &mut Net,
-    plan: &mut Plan,
-    scenario: &Scenario,
-    scheme: Scheme,
-    ways: &Ways<'_>,
-) {
-    let deadlines: Vec<_> = scenario.traffic.iter().map(|traffic| traffic.deadline).collect();
+pub(super) fn connect(net: &mut Net, plan: &mut Plan, scheme: Scheme, ways: &Ways<'_>) {
     let mut oracle = Oracle { ways: vec![Vec::new(); net.hosts.len()] };
     reserve(net, plan);
     let posts = posts_by_flow(plan);
@@ -34,7 +27,7 @@ pub(super) fn connect(
             },
             class: flow.class,
             weight: flow.weight,
-            deadline: deadlines[flow.traffic as usize],
+            deadline: flow.deadline,
             once: posts == 1 && !followed && !flow.lasting,
             ..Terms::default()
         };

@@ -10,6 +10,7 @@ mod lasting;
 mod listed;
 mod peers;
 mod places;
+mod spread;
 #[cfg(test)]
 mod tests;
 
@@ -25,6 +26,7 @@ use crate::scenario::{Kind, Operation, Scenario, Traffic};
 use crate::topology::Topology;
 pub(crate) use demand::{Crossing, Demand, demand, offered_bps};
 use places::Places;
+pub(crate) use places::fewest_farthest;
 
 /// One connection of the scenario's traffic.
 #[derive(Clone, Debug)]
@@ -34,12 +36,13 @@ pub(crate) struct Flow {
     /// The traffic class of its payload.
     pub(crate) class: u8,
     pub(crate) weight: u32,
+    pub(crate) deadline: Option<Span>,
     /// The host that starts it.
     pub(crate) source: u32,
     /// The host at the other end.
     pub(crate) destination: u32,
     pub(crate) operation: Operation,
-    /// When it was there for its first message.
+    /// When its first message is posted at the earliest.
     pub(crate) start: Time,
     /// It carries messages all the time: it has time series and a histogram of its own.
     pub(crate) lasting: bool,
@@ -59,9 +62,10 @@ pub(crate) struct Flow {
 #[derive(Clone, Debug)]
 pub(crate) struct PlannedTraffic {
     pub(crate) name: String,
-    pub(crate) deadline: Option<Span>,
-    /// What it was asked to offer; [`None`] where it has no load.
+    /// What it is asked to offer while it lasts; [`None`] where it has no load.
     pub(crate) offered_bps: Option<f64>,
+    /// From when until when it lasts.
+    pub(crate) lasts: (Time, Time),
 }
 
 /// A message that is posted whatever happens.
@@ -180,12 +184,29 @@ pub(super) fn plan(scenario: &Scenario, topology: &Topology, seed: u64) -> Plan 
         };
         plan.traffic.push(PlannedTraffic {
             name: scenario.traffic_name(number as usize),
-            deadline: traffic.deadline,
             offered_bps: offered,
+            lasts: (context.start(), context.stop()),
         });
         places = context.places;
     }
     plan
+}
+
+/// How many flows of a scenario will be lasting ones.
+pub(crate) fn lasting_flows(scenario: &Scenario, topology: &Topology) -> usize {
+    let mut places = Places::new(topology);
+    let mut count = 0;
+    for (number, traffic) in (0..).zip(&scenario.traffic) {
+        let context = Context::new(scenario, (topology, places), scenario.run.seed, number);
+        count += match traffic.kind() {
+            Kind::Lasting => lasting::count(&context),
+            Kind::Collective(_) => context.sources.len(),
+            Kind::Flows(list) => list.list.iter().filter(|flow| flow.size.is_none()).count(),
+            Kind::Poisson(_) | Kind::Incast(_) | Kind::Requests(_) => 0,
+        };
+        places = context.places;
+    }
+    count
 }
 
 impl<'a> Context<'a> {
@@ -210,6 +231,7 @@ impl<'a> Context<'a> {
             traffic: self.number,
             class: class.map_or(0, |name| self.scenario.class_number(name).unwrap_or(0)),
             weight: urgent.and_then(|urgent| urgent.weight).unwrap_or(self.traffic.weight),
+            deadline: self.traffic.deadline,
             source,
             destination,
             operation: self.traffic.operation,

@@ -37,7 +37,7 @@ pub(crate) struct ClassLimits {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PfcConfig {
-    /// The dynamic threshold's factor for ingress ports, by class.
+    /// The dynamic threshold's factor for ingress ports, the same for each class.
     pub(crate) alpha: Fraction,
     /// A fixed threshold instead of the dynamic one.
     pub(crate) xoff: Option<u64>,

@@ -1,7 +1,7 @@
 //! The figures that schemes are compared by.
 
-/// The figures that schemes are compared by. "Measured" is from the end of the warm-up to the end of
-/// the run; not a number where nothing was measured.
+/// The figures that schemes are compared by. "Measured" is from the end of the warm-up to the beginning
+/// of the cool-down; not a number where nothing was measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
     /// Payload that arrived at the receivers, each byte counted once, per measured second.

@@ -51,6 +51,7 @@ pub(super) fn flows(built: &Built, results: &[FlowResult]) -> Table {
     let hosts = &built.topology.hosts;
     let flows = &built.plan.flows;
     let numbered: Vec<_> = (0_u64..).zip(flows).collect();
+    let starts = first_posted(built);
     Table::new("flows", "one connection of the traffic")
         .column(("flow", "", "number, from 0"), &numbered, |&(i, _)| i)
         .column(("source", "", "host that started it"), flows, |f| hosts[f.source as usize].clone())
@@ -62,7 +63,9 @@ pub(super) fn flows(built: &Built, results: &[FlowResult]) -> Table {
             flows,
             |f| f.operation.as_str().to_owned(),
         )
-        .column(("start_us", "us", "first message posted"), flows, |f| us(f.start))
+        .column(("start_us", "us", "first message posted; null if none was"), &starts, |start| {
+            start.map_or(f64::NAN, us)
+        })
         .column(("delivered_bytes", "B", "payload that arrived, over the whole run"), flows, |f| {
             delivered(built, f)
         })
@@ -85,6 +88,16 @@ pub(super) fn flows(built: &Built, results: &[FlowResult]) -> Table {
             flows,
             |f| retransmissions(built, f),
         )
+}
+
+/// When the first message of each connection was posted.
+fn first_posted(built: &Built) -> Vec<Option<Time>> {
+    let mut first: Vec<Option<Time>> = vec![None; built.plan.flows.len()];
+    for posted in built.net.hosts.iter().flat_map(|host| &host.posted) {
+        let first = &mut first[posted.flow as usize];
+        *first = Some(first.map_or(posted.at, |at| at.min(posted.at)));
+    }
+    first
 }
 
 fn rtt_table(rtt: &Histogram) -> Table {

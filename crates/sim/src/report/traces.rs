@@ -75,16 +75,24 @@ fn packet_trace(built: &Built, names: &[String]) -> Option<Table> {
             place(r.0)
         })
         .column(("event", "", "sent or dropped"), &rows, |r| r.1.event.as_str().to_owned())
-        .column(("kind", "", "data, ack or nack"), &rows, |r| r.1.kind().to_owned())
+        .column(("kind", "", "data, ack, nack or cnp"), &rows, |r| r.1.kind().to_owned())
         .column(("destination", "", "host that it goes to"), &rows, |r| {
             hosts[r.1.frame.destination as usize].clone()
         })
         .column(("connection", "", "connection number at the destination"), &rows, |r| {
             u64::from(r.1.frame.packet.connection)
         })
-        .column(("sequence", "packets", "packet number within the connection"), &rows, |r| {
-            r.1.sequence()
-        })
+        .column(
+            (
+                "sequence",
+                "",
+                "where it is within the connection. Of data the number of the packet, of a stream its \
+                 first byte; of an ack the segment, of a stream the next byte that is missing; of a \
+                 nack where its list of packets begins; 0 of a cnp",
+            ),
+            &rows,
+            |r| r.1.sequence(),
+        )
         .column(("bytes", "B", "on the wire"), &rows, |r| u64::from(r.1.frame.wire))
         .column(
             ("traffic_class", "", "number of its class, from 0 for the lowest"),

@@ -4,7 +4,7 @@ use incast_cc::{Bytes, Span, Time};
 
 use super::messages::{Carried, Message};
 use super::tables::us;
-use crate::build::Built;
+use crate::build::{Built, PlannedTraffic};
 use crate::network::application::{Application, Finished, FinishedKind};
 use crate::table::Table;
 
@@ -95,7 +95,7 @@ fn message_table(built: &Built, messages: &[Message]) -> Table {
     let (plan, hosts) = (&built.plan, &built.topology.hosts);
     let flow = |message: &Message| &plan.flows[message.flow as usize];
     let traffic = |message: &Message| &plan.traffic[flow(message).traffic as usize];
-    let deadline = |message: &Message| traffic(message).deadline;
+    let deadline = |message: &Message| flow(message).deadline;
     Table::new("messages", "one message that was delivered, over the whole run")
         .column(("traffic", "", "the traffic's name"), messages, |m| traffic(m).name.clone())
         .column(("flow", "", "number of its flow"), messages, |m| u64::from(m.flow))
@@ -155,11 +155,11 @@ fn message_table(built: &Built, messages: &[Message]) -> Table {
             messages,
             Message::slowdown,
         )
-        .column(("deadline_us", "us", "time it had; not a number where any"), messages, |m| {
+        .column(("deadline_us", "us", "time that it had; null without a deadline"), messages, |m| {
             deadline(m).map_or(f64::NAN, Span::as_us_f64)
         })
         .column(
-            ("met_deadline", "", "1 if it was complete by then, 0 if not; not a number without one"),
+            ("met_deadline", "", "1 if it was complete by then, 0 if not; null without one"),
             messages,
             |m| deadline(m).map_or(f64::NAN, |d| f64::from(u8::from(m.completion() <= d))),
         )
@@ -309,9 +309,14 @@ fn load_table(built: &Built, work: &Work, measured: Span) -> Table {
     )
     .column(("traffic", "", "its name"), &rows, |((_, t), _)| t.name.clone())
     .column(
-        ("asked_gbps", "Gb/s", "payload that its load asks for; not a number without a load"),
+        (
+            "asked_gbps",
+            "Gb/s",
+            "payload that its load asks for in that time, nothing before its start and after its stop; \
+             null without a load",
+        ),
         &rows,
-        |((_, t), _)| t.offered_bps.map_or(f64::NAN, |bps| bps / 1e9),
+        |((_, t), _)| t.offered_bps.map_or(f64::NAN, |bps| bps * measured_part(t, work.window) / 1e9),
     )
     .column(("offered_gbps", "Gb/s", "payload of messages that were posted"), &rows, |(_, c)| {
         gbps(c.posted_bytes)
@@ -330,6 +335,13 @@ fn load_table(built: &Built, work: &Work, measured: Span) -> Table {
         &rows,
         |((i, _), _)| begun(*i),
     )
+}
+
+/// For which part of the measured time a traffic lasts.
+fn measured_part(traffic: &PlannedTraffic, (from, until): (Time, Time)) -> f64 {
+    let (start, stop) = traffic.lasts;
+    let span = |from: Time, until: Time| until.since(from.min(until)).as_secs_f64();
+    span(start.max(from), stop.min(until)) / span(from, until)
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
-//! Loads that no network carries: allowed, for those who want to see what happens, and told.
+//! What is told before a run: loads that no network carries, which are allowed for those who want to see what
+//! happens, and tables that stay empty.
 
 use super::Scenario;
-use crate::build::{Demand, demand, topology};
+use crate::build::{Demand, demand, left_out_series, topology};
 use crate::topology::Topology;
 
 /// What sums of loads may differ from 1 by rounding.
@@ -39,6 +40,17 @@ impl Scenario {
             warnings.push(self.sentence("the core to carry", core, "its links do", &parts));
         }
         warnings
+    }
+
+    /// Tables of time series that stay empty because they would be too long.
+    pub fn series_warnings(&self) -> Vec<String> {
+        let sentence = |(table, rows)| {
+            format!(
+                "{table} stays empty, it would have {rows} rows; set measure.series = true to have it, or \
+                 false not to be told, or a longer run.interval"
+            )
+        };
+        left_out_series(self).into_iter().map(sentence).collect()
     }
 
     fn sentence(&self, whom: &str, load: f64, what: &str, parts: &[(usize, f64)]) -> String {

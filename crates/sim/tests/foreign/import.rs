@@ -157,6 +157,23 @@ fn equal_thresholds_are_a_step() {
 }
 
 #[test]
+fn a_ramp_from_an_empty_queue_stays_one() {
+    let with = |low: &str, high: &str| {
+        let config = CONFIG
+            .replacen("KMIN_MAP 2 25000000000 100", &format!("KMIN_MAP 2 25000000000 {low}"), 1)
+            .replacen("KMAX_MAP 2 25000000000 400", &format!("KMAX_MAP 2 25000000000 {high}"), 1);
+        let mut files = HPCC;
+        files[0].1 = &config;
+        import(&files).0
+    };
+    let scenario = with("0", "400");
+    let aqm = |key: &str| at(&scenario, &format!("switch/aqm/{key}")).clone();
+    assert_eq!((aqm("min"), aqm("max")), ("1B".into(), "400KB".into()));
+    assert_eq!(aqm("max_probability"), 0.2.into());
+    assert!(scenario["switch"].get("ecn_threshold").is_none());
+}
+
+#[test]
 fn packets_have_the_sizes_that_they_have_there() {
     // 14 B of PPP, 20 of IP, 8 of UDP, 6 of sequence number and priority group: 48 B. HPCC adds 42 B of
     // INT, five hops of 8 B and 2 B; TIMELY a time stamp of 8 B.

@@ -69,7 +69,9 @@ fn chunks_of_many_packets_take_the_time_of_their_bytes() {
     let wire = (1_000_000 + (15 * 44 + 28) * 40) * 80;
     let alone = 6 * (wire + 1_500 * 80 + 2_000_000);
     let acks = 6 * 2 * 16 * 64 * 80;
-    for round in requests(&report) {
+    let rounds = requests(&report);
+    assert_eq!(rounds.len(), 4, "one at each host");
+    for round in rounds {
         let took = round.completed;
         assert!(took + 6 * 120_000 >= alone && took <= alone + acks, "{took} ps, not {alone}");
     }

@@ -134,3 +134,68 @@ fn rack_local_and_permutation_count_where_they_go() {
         }
     }
 }
+
+#[test]
+fn what_single_hosts_receive_is_that_of_their_racks() {
+    // Two racks of four; host2 and host3 of the one, host4 to host6 of the other receive. A quarter stays in the
+    // rack: host2 gets 1/8 of host0 and of host1, 1/4 of host3, 3/8 of each host of the other rack, 2 in all;
+    // host4 gets 1/8 of host5 and of host6, 1/12 of host7, 1/4 of each of the other rack, 4/3. Where nothing
+    // stays they get 4/2 and 4/3. Of the load, host4 has less than 1 up to 0.75.
+    for setting in ["rack_local = 0.25", "destinations = \"farthest\""] {
+        for (load, whom, receives) in [
+            (0.74, "host2 (and another host)", "1.480"),
+            (0.76, "host2 (and 4 other hosts)", "1.520"),
+        ] {
+            let kind = format!("poisson = {{ load = {load}, {SIZES}, {setting} }}");
+            let told = warnings(&racks(2, "1ms", &traffic("host", "host[2-6]", &kind)));
+            let says = format!("traffic asks {whom} to receive {receives} times");
+            assert!(told.len() == 1 && told[0].starts_with(&says), "{setting}: {told:?}");
+        }
+    }
+    // In one rack all are as far: five hosts send to four others each.
+    let kind = format!("poisson = {{ load = 1.25, {SIZES}, destinations = \"farthest\" }}");
+    let told = warnings(&star(5, "1ms", &traffic("host", "host", &kind)));
+    assert!(
+        told.len() == 2 && told[1].contains("(and 4 other hosts) to receive 1.250"),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn time_series_that_are_left_out_are_told() {
+    let warnings = |connections: u32, interval: &str, series: &str| {
+        let traffic = format!("{}connections = {connections}\n", traffic("host", "host", ""));
+        let text = star(6, "10ms", &format!("{traffic}[measure]\n{series}\n"));
+        let run = format!("duration = \"10ms\"\ninterval = \"{interval}\"");
+        let text = text.replace("duration = \"10ms\"", &run);
+        let document = document(&text);
+        assert_eq!(document.scenario().load_warnings(), Vec::<String>::new());
+        document.scenario().series_warnings()
+    };
+    // 30 pairs of 67 connections each, 1,000 intervals; two million rows are not too many.
+    let told = warnings(67, "10us", "");
+    assert_eq!(
+        told[0],
+        "series_flows stays empty, it would have 2010000 rows; set measure.series = true to have it, or false \
+         not to be told, or a longer run.interval"
+    );
+    assert!(told.len() == 2 && told[1].starts_with("series_jain stays empty"), "{told:?}");
+    for (connections, interval, series) in [
+        (66, "10us", ""),
+        (67, "20us", ""),
+        (67, "10us", "series = true"),
+        (67, "10us", "series = false"),
+    ] {
+        assert_eq!(warnings(connections, interval, series), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn what_is_told_is_left_out() {
+    let text = star(6, "100us", &format!("{}connections = 667\n", traffic("host", "host", "")));
+    // 20,010 connections, and 100 intervals of 1 us: of 200 us, twice as many.
+    assert_eq!(document(&text).scenario().series_warnings().len(), 2);
+    let report = run(&text);
+    assert!(numbers(&report, "series_flows", "goodput_gbps").is_empty());
+    assert!(!numbers(&report, "series_queues", "time_us").is_empty());
+}

@@ -82,6 +82,7 @@ fn schemes_are_asked_the_same_requests_in_the_same_order() {
     let [ours, theirs] = ["line-rate", "timely"].map(|scheme| {
         by_client(&run_with(&scenario, scheme, 1, incast_sim::TraceConfig::default()))
     });
+    assert_eq!(ours.len(), theirs.len());
     for ((ours, _), (theirs, _)) in ours.iter().zip(&theirs) {
         let same = ours.len().min(theirs.len());
         assert!(same > 30, "{same}");
@@ -107,7 +108,8 @@ fn open_loop_offers_its_load_whatever_becomes_of_it() {
     let bytes: u64 = messages(&report).iter().map(|row| row.bytes).sum();
     let load = bytes as f64 * 8.0 / (2_000e-6 * 2.0 * 100e9);
     assert!((load / 0.4 - 1.0).abs() < 3.3 * 0.0071, "{load}");
-    assert!((numbers(&report, "load", "asked_gbps")[0] - 80.0).abs() < 1e-9);
+    // Posted in 2 ms of the 2.5 ms that are measured.
+    assert!((numbers(&report, "load", "asked_gbps")[0] - 80.0 * 2.0 / 2.5).abs() < 1e-9);
 }
 
 #[test]
@@ -184,7 +186,9 @@ fn a_write_is_complete_when_its_last_replica_has_acknowledged_it() {
         "reads = 0.0\nreplicas = 3\nthink_time = \"100us\"\nsizes = { fixed = \"1KB\" }",
     );
     let mut alone = 0;
-    for (request, own) in of_requests(&report) {
+    let all = of_requests(&report);
+    assert!(all.len() > 300, "{}", all.len());
+    for (request, own) in all {
         assert_eq!((request.kind.as_str(), request.fan_out, own.len()), ("write", 3, 3));
         let last = own.iter().map(|row| row.completed).max().unwrap();
         // The ACK's 64 B take 5,120 ps on each of two links of 1 us, after a turnaround of 1 us.

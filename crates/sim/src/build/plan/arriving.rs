@@ -56,8 +56,12 @@ pub(super) fn permutation(context: &Context<'_>) -> BTreeMap<u32, u32> {
             drawn.swap(place, next);
         }
     }
-    let pairs = context.sources.iter().zip(drawn.iter().cycle());
-    pairs.map(|(&source, &host)| (source, host)).filter(|(source, host)| source != host).collect()
+    // Around again, a source that meets itself has the one after. Only of one alone that is the same.
+    let pairs = context.sources.iter().enumerate().filter_map(|(place, &source)| {
+        let next = [place, place + 1].map(|place| drawn[place % drawn.len()]);
+        next.into_iter().find(|&host| host != source).map(|host| (source, host))
+    });
+    pairs.collect()
 }
 
 /// Bursts of many senders into one receiver; returns the offered load in bits per second.

@@ -17,7 +17,7 @@ pub(crate) struct Demand {
     pub(crate) core: f64,
 }
 
-/// Random arrivals whose load is one of the core, and the share of them that crosses it.
+/// What random arrivals whose load is one of the core offer, if any of them crosses it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Crossing {
     Nothing,
@@ -71,23 +71,13 @@ impl Demand {
     fn add_poisson(&mut self, context: &Context<'_>, poisson: &Poisson) -> bool {
         let peers = Peers::new(context, poisson);
         let (offered, all_bps) = (peers.offered_bps(poisson), peers.line_bps());
-        let mut everybody = 0.0;
+        let mut spread = peers.spread();
         for source in peers.senders() {
             let bps = offered * context.line_bps(source) / all_bps;
             self.sends[source as usize] += bps;
-            for (hosts, share) in peers.lists(source) {
-                let each = bps * share / hosts.len() as f64;
-                for host in hosts {
-                    self.receives[host as usize] += each;
-                }
-            }
-            if peers.goes_anywhere() {
-                everybody += self.spread(context, source, bps);
-            }
+            spread.add(source, bps);
         }
-        for &host in &context.destinations {
-            self.receives[host as usize] += everybody;
-        }
+        self.receives = spread.received();
         if poisson.of == LoadOf::Core {
             self.core += poisson.load;
         }
@@ -95,16 +85,6 @@ impl Demand {
             std::mem::swap(&mut self.sends, &mut self.receives);
         }
         true
-    }
-
-    /// What each destination gets of `bps` that go to any but `host`; takes it back from `host` itself.
-    fn spread(&mut self, context: &Context<'_>, host: u32, bps: f64) -> f64 {
-        let itself = context.destinations.binary_search(&host).is_ok();
-        let each = bps / (context.destinations.len() - usize::from(itself)) as f64;
-        if itself {
-            self.receives[host as usize] -= each;
-        }
-        each
     }
 
     fn add_incast(&mut self, context: &Context<'_>, incast: &Incast) -> bool {

@@ -32,6 +32,17 @@ pub(super) fn plan(context: &Context<'_>, plan: &mut Plan, random: &mut Pcg64Mcg
     }
 }
 
+/// How many that are.
+pub(super) fn count(context: &Context<'_>) -> usize {
+    let all = context.destinations.len();
+    let picked = |source: &u32| {
+        let others = all - usize::from(context.destinations.binary_search(source).is_ok());
+        context.traffic.fan_out.map_or(others, |count| others.min(count as usize))
+    };
+    let pairs: usize = context.sources.iter().map(picked).sum();
+    pairs * context.traffic.connections_per_pair() as usize
+}
+
 /// So many of `hosts`, drawn without putting back.
 fn pick(mut hosts: Vec<u32>, count: u32, random: &mut Pcg64Mcg) -> Vec<u32> {
     let count = (count as usize).min(hosts.len());

@@ -24,6 +24,7 @@ pub(super) fn plan(context: &Context<'_>, plan: &mut Plan, list: &FlowList) {
             flow.class = context.scenario.class_number(class).unwrap_or(flow.class);
         }
         flow.weight = listed.weight.unwrap_or(flow.weight);
+        flow.deadline = listed.deadline.or(flow.deadline);
         flow.lasting = listed.size.is_none();
         let flow = plan.add(flow);
         if let Some(id) = listed.id {

@@ -10,23 +10,24 @@ use rand_core::Rng;
 
 use super::Context;
 use super::arriving::permutation;
+use super::spread::Spread;
 use crate::random::{below, unit};
 use crate::scenario::{Destinations, LoadOf, Poisson};
 
 /// Who may be at the other end, for each source.
 pub(super) struct Peers<'a> {
-    context: &'a Context<'a>,
+    pub(super) context: &'a Context<'a>,
     /// Where it is set, hosts of the source's own rack are told apart from all others.
-    rack_local: Option<f64>,
+    pub(super) rack_local: Option<f64>,
     /// Places among the destinations, ascending, of those in each rack.
-    racks: BTreeMap<u32, Vec<u32>>,
-    far: Far,
+    pub(super) racks: BTreeMap<u32, Vec<u32>>,
+    pub(super) far: Far,
     /// Those that [`Peers::crossing`] has counted.
     crossing: RefCell<BTreeMap<u32, usize>>,
 }
 
 /// Who may be there, rack-local flows apart.
-enum Far {
+pub(super) enum Far {
     /// Any other host.
     Others,
     /// Any host of another rack.
@@ -88,33 +89,9 @@ impl<'a> Peers<'a> {
         }
     }
 
-    /// Whether flows go to any other host alike; else [`lists`](Self::lists) has where they go.
-    pub(super) fn goes_anywhere(&self) -> bool {
-        matches!(self.far, Far::Others)
-    }
-
-    /// Hosts that a source's flows go to alike, and the share of its flows that does.
-    pub(super) fn lists(&self, source: u32) -> impl Iterator<Item = (Vec<u32>, f64)> {
-        let destinations = &self.context.destinations;
-        let rack = self.context.places.rack(source);
-        let others = || destinations.iter().copied().filter(move |&host| host != source);
-        let is_near = |&host: &u32| self.context.places.rack(host) == rack;
-        let near: Vec<_> =
-            others().filter(|host| self.rack_local.is_some() && is_near(host)).collect();
-        let far: Vec<_> = match &self.far {
-            Far::Others => Vec::new(),
-            Far::OtherRacks => others().filter(|host| !is_near(host)).collect(),
-            Far::Farthest(lists) => {
-                lists[&rack].iter().copied().filter(|&host| host != source).collect()
-            }
-            Far::One(pairs) => pairs.get(&source).copied().into_iter().collect(),
-        };
-        let local = match (near.is_empty(), far.is_empty()) {
-            (true, _) => 0.0,
-            (false, true) if !self.goes_anywhere() => 1.0,
-            _ => self.rack_local.unwrap_or(0.0),
-        };
-        [(near, local), (far, 1.0 - local)].into_iter().filter(|(hosts, _)| !hosts.is_empty())
+    /// Adds up what every host receives.
+    pub(super) fn spread(&self) -> Spread<'_> {
+        Spread::new(self)
     }
 
     /// Destinations of the source's own rack, by their places, itself among them.
@@ -123,18 +100,18 @@ impl<'a> Peers<'a> {
     }
 
     /// The source's own place among the destinations.
-    fn own(&self, source: u32) -> Option<usize> {
+    pub(super) fn own(&self, source: u32) -> Option<usize> {
         self.context.destinations.binary_search(&source).ok()
     }
 
     /// How many hosts of its own rack a source may send to, where these are told apart.
-    fn near(&self, source: u32) -> usize {
+    pub(super) fn near(&self, source: u32) -> usize {
         let own = usize::from(self.own(source).is_some());
         if self.rack_local.is_some() { self.rack(source).len() - own } else { 0 }
     }
 
     /// How many others it may send to.
-    fn far(&self, source: u32) -> usize {
+    pub(super) fn far(&self, source: u32) -> usize {
         let in_common = match &self.far {
             Far::Others | Far::OtherRacks => self.context.destinations.len(),
             Far::Farthest(lists) => lists[&self.context.places.rack(source)].len(),

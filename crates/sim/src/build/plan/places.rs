@@ -65,6 +65,19 @@ impl<'a> Places<'a> {
         hosts.iter().copied().filter(|&other| Some(distance(other)) == most).collect()
     }
 
+    /// The fewest hosts that are farthest from one of `sources`, and which that is; of those that have any.
+    fn fewest_farthest(&self, sources: &[u32], hosts: &[u32]) -> Option<(usize, u32)> {
+        let mut racks = BTreeMap::new();
+        let count = |&source: &u32| {
+            let farthest = racks
+                .entry(self.rack(source))
+                .or_insert_with(|| self.farthest_or_self(source, hosts));
+            let own = usize::from(farthest.binary_search(&source).is_ok());
+            (farthest.len() - own, source)
+        };
+        sources.iter().map(count).filter(|&(count, _)| count > 0).min()
+    }
+
     /// Whether shortest paths between two hosts go through the highest layer of switches.
     pub(super) fn crosses_core(&self, a: u32, b: u32) -> bool {
         let depth = |host| self.depths[self.rack(host) as usize];
@@ -83,6 +96,15 @@ impl<'a> Places<'a> {
         });
         up.map(|cable| cable.rate.as_bps() as f64).sum()
     }
+}
+
+/// The fewest of `hosts` that are farthest from one of `sources`, and which that is; of those that have any.
+pub(crate) fn fewest_farthest(
+    topology: &Topology,
+    sources: &[u32],
+    hosts: &[u32],
+) -> Option<(usize, u32)> {
+    Places::new(topology).fewest_farthest(sources, hosts)
 }
 
 /// Links from each switch to the nearest of some.

@@ -6,6 +6,10 @@ use crate::scenario::Document;
 
 /// The plan of such traffic on a star of three groups: `a` of six hosts, `b` of four, `c` of nine.
 fn planned(traffic: &str) -> Plan {
+    planned_with(traffic, 1)
+}
+
+fn planned_with(traffic: &str, seed: u64) -> Plan {
     let group = |name: &str, count: u32| {
         format!("{{ name = \"{name}\", count = {count}, rate = \"100Gbps\", delay = \"1us\" }},\n")
     };
@@ -19,15 +23,16 @@ fn planned(traffic: &str) -> Plan {
         group("c", 9)
     );
     let document = Document::parse(text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
-    plan(document.scenario(), &topology(document.scenario()), 1)
+    plan(document.scenario(), &topology(document.scenario()), seed)
 }
 
 /// Who sends to whom by a permutation.
-fn permutation(from: &str, to: &str) -> BTreeSet<(u32, u32)> {
-    let plan = planned(&format!(
+fn permutation(from: &str, to: &str, seed: u64) -> BTreeSet<(u32, u32)> {
+    let traffic = format!(
         "from = \"{from}\"\nto = \"{to}\"\n\
          poisson = {{ load = 0.5, sizes = {{ fixed = \"500B\" }}, destinations = \"permutation\" }}"
-    ));
+    );
+    let plan = planned_with(&traffic, seed);
     assert!(plan.flows.len() > 100);
     plan.flows.iter().map(|flow| (flow.source, flow.destination)).collect()
 }
@@ -45,14 +50,27 @@ fn a_permutation_gives_each_source_one_and_different_ones_while_there_are_enough
     for (from, to, sources, different) in
         [("a", "a", 6, 6), ("a", "c", 6, 6), ("a", "b", 6, 4), ("c", "c", 9, 9)]
     {
-        let pairs = permutation(from, to);
+        let pairs = permutation(from, to, 1);
         assert_eq!(pairs.len(), sources, "{from} to {to}: {pairs:?}");
         assert!(pairs.iter().all(|(source, destination)| source != destination));
         let drawn: BTreeSet<_> = pairs.iter().map(|pair| pair.1).collect();
         assert_eq!(drawn.len(), different, "{from} to {to}: {pairs:?}");
     }
     // All to one, which has nobody but itself.
-    assert_eq!(permutation("a", "a0"), (1..6).map(|source| (source, 0)).collect());
+    assert_eq!(permutation("a", "a0", 1), (1..6).map(|source| (source, 0)).collect());
+}
+
+#[test]
+fn a_permutation_leaves_no_source_out_that_has_another_host() {
+    for seed in 1..=20 {
+        for (to, different) in [("a[2-3]", 2), ("a[1-5]", 5)] {
+            let pairs = permutation("a", to, seed);
+            assert_eq!(pairs.len(), 6, "{to}, seed {seed}: {pairs:?}");
+            assert!(pairs.iter().all(|(source, destination)| source != destination));
+            let drawn: BTreeSet<_> = pairs.iter().map(|pair| pair.1).collect();
+            assert_eq!(drawn.len(), different, "{to}, seed {seed}: {pairs:?}");
+        }
+    }
 }
 
 #[test]

@@ -244,8 +244,10 @@ fn marking(
         return Err(refused(file, max.line, reason));
     }
     let source = |key: &str| format!("{key} at {rate}");
-    if low == high || low == 0 {
-        // A queue above KMAX marks every packet; RED needs a ramp to start above zero.
+    // A ramp starts at a byte at least; no queue of a packet is shorter.
+    let low = low.max(1);
+    if low == high {
+        // A queue above KMAX marks every packet.
         switch.push(Setting::quoted("ecn_threshold", bytes(high), source("KMAX_MAP")));
     } else {
         aqm.push(Setting::quoted("kind", "red", "KMIN_MAP, KMAX_MAP and PMAX_MAP"));

@@ -121,6 +121,11 @@ impl Checked<'_> {
         (self.from.len() * self.to.len() - itself) as u64
     }
 
+    /// How many others each host of `from` has in `to` at least, of those that have any.
+    fn others(&self) -> usize {
+        (self.to.len() - usize::from(self.some_at_both_ends())).max(1)
+    }
+
     /// Whether there are hosts that would have themselves at the other end.
     fn some_at_both_ends(&self) -> bool {
         self.to.iter().any(|host| self.from.binary_search(host).is_ok())

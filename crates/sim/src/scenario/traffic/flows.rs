@@ -43,6 +43,10 @@ pub struct ListedFlow {
     pub class: Option<String>,
     /// Its weight; that of the traffic if absent.
     pub weight: Option<u32>,
+    /// It should be complete so long after it was posted; as the traffic has it if absent.
+    #[serde(default, deserialize_with = "quantity::optional_duration")]
+    #[schemars(with = "Option<String>")]
+    pub deadline: Option<Span>,
     /// Of a flow that was read from a file: its line there.
     #[serde(skip)]
     pub line: Option<usize>,
@@ -94,6 +98,7 @@ impl ListedFlow {
                 id: flow.id.map(u64::from),
                 class: None,
                 weight: None,
+                deadline: None,
                 line: Some(flow.line),
             }
         };

@@ -1,13 +1,33 @@
 //! Traffic that arrives.
 
 use super::{Checked, Counts};
-use crate::build::{Crossing, offered_bps};
+use crate::build::{Crossing, fewest_farthest, offered_bps};
 use crate::scenario::error::Fault;
 use crate::scenario::{Collective, Destinations, FanOut, Incast, LoadOf, Poisson, Requests};
 
 /// Loads above 1 are allowed, for those who want to see what happens.
 const MAX_LOAD: f64 = 100.0;
 const MAX_OUTSTANDING: u32 = 100_000;
+
+/// How many servers a client has at least, of those clients that have any.
+struct Servers {
+    fewest: u32,
+    /// Where the farthest are asked, the client that has so few.
+    farthest_from: Option<u32>,
+}
+
+impl Servers {
+    #[expect(clippy::cast_possible_truncation, reason = "bounded by the hosts")]
+    fn of(checked: &Checked<'_>, requests: &Requests) -> Self {
+        if requests.destinations == Destinations::Farthest {
+            let fewest = fewest_farthest(checked.net, &checked.from, &checked.to);
+            if let Some((fewest, client)) = fewest {
+                return Self { fewest: fewest as u32, farthest_from: Some(client) };
+            }
+        }
+        Self { fewest: checked.others() as u32, farthest_from: None }
+    }
+}
 
 impl Checked<'_> {
     pub(super) fn check_poisson(&self, poisson: &Poisson) -> Result<Counts, Fault> {
@@ -71,9 +91,8 @@ impl Checked<'_> {
         let outstanding = requests.outstanding.unwrap_or(1);
         self.in_range((KIND, "outstanding"), outstanding, (1, MAX_OUTSTANDING))?;
         self.in_range((KIND, "reads"), requests.reads, (0.0, 1.0))?;
-        #[expect(clippy::cast_possible_truncation, reason = "bounded by the hosts")]
-        let servers = self.to.len() as u32 - u32::from(self.some_at_both_ends());
-        self.in_range((KIND, "replicas"), requests.replicas, (1, servers))?;
+        let servers = Servers::of(self, requests);
+        self.check_servers("replicas", requests.replicas, &servers)?;
         if let FanOut::Weighted(options) = &requests.fan_out
             && (options.is_empty()
                 || options.iter().any(|&(_, weight)| !weight.is_finite() || weight <= 0.0))
@@ -82,7 +101,7 @@ impl Checked<'_> {
             return Err(self.within(KIND, "fan_out", message.into()));
         }
         for (fan_out, _) in requests.fan_out.options() {
-            self.in_range((KIND, "fan_out"), fan_out, (1, servers))?;
+            self.check_servers("fan_out", fan_out, &servers)?;
         }
         let urgent = if self.traffic.urgent.is_some() { 2 } else { 1 };
         let kinds = u64::from(requests.reads > 0.0) * 2 + u64::from(requests.reads < 1.0);
@@ -91,6 +110,19 @@ impl Checked<'_> {
         let mean = requests.sizes.known().mean();
         let messages = requests.load.map_or(1, |load| self.arrivals(load, mean, &self.from));
         Ok(Counts { connections, messages })
+    }
+
+    fn check_servers(&self, field: &str, value: u32, servers: &Servers) -> Result<(), Fault> {
+        let most = servers.fewest;
+        if (1..=most).contains(&value) {
+            return Ok(());
+        }
+        let whose = match servers.farthest_from {
+            Some(host) => format!(", the servers farthest from {}", self.net.hosts[host as usize]),
+            None => String::new(),
+        };
+        let message = format!("{value} is out of range; expected 1 to {most}{whose}");
+        Err(self.within("requests", field, message))
     }
 
     pub(super) fn check_collective(&self, collective: &Collective) -> Result<Counts, Fault> {

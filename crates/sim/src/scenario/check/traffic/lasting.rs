@@ -9,10 +9,11 @@ impl Checked<'_> {
         let pairs = match traffic.fan_out {
             None => self.pairs(),
             Some(fan_out) => {
-                let most = self.to.len();
+                let most = self.others();
                 if fan_out == 0 || fan_out as usize > most {
+                    let but = if self.some_at_both_ends() { " but oneself" } else { "" };
                     let message = format!(
-                        "{fan_out} is out of range; expected 1 to {most}, the hosts of `to`"
+                        "{fan_out} is out of range; expected 1 to {most}, the hosts of `to`{but}"
                     );
                     return Err(self.at("fan_out", message));
                 }
