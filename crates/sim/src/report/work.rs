@@ -2,7 +2,7 @@
 
 use incast_cc::{Bytes, Span, Time};
 
-use super::messages::{Carried, Message};
+use super::messages::{self, Carried, Message};
 use super::tables::us;
 use crate::build::Built;
 use crate::network::application::{Application, Finished, FinishedKind};
@@ -29,7 +29,7 @@ pub(super) struct Request {
 
 impl Work {
     pub(super) fn of(built: &Built, window: (Time, Time), carried_bps: Vec<f64>) -> Self {
-        let (messages, carried) = super::messages::messages(built, window);
+        let (messages, carried) = messages::messages(built, window);
         let requests = requests(built, &messages);
         Self { messages, carried, carried_bps, requests, window }
     }
@@ -95,7 +95,7 @@ fn message_table(built: &Built, messages: &[Message]) -> Table {
     let (plan, hosts) = (&built.plan, &built.topology.hosts);
     let flow = |message: &Message| &plan.flows[message.flow as usize];
     let traffic = |message: &Message| &plan.traffic[flow(message).traffic as usize];
-    let deadline = |message: &Message| traffic(message).deadline;
+    let deadline = |message: &Message| messages::deadline(plan, flow(message));
     Table::new("messages", "one message that was delivered, over the whole run")
         .column(("traffic", "", "the traffic's name"), messages, |m| traffic(m).name.clone())
         .column(("flow", "", "number of its flow"), messages, |m| u64::from(m.flow))
@@ -316,6 +316,17 @@ fn load_table(built: &Built, work: &Work, measured: Span) -> Table {
     .column(("completed", "", "of these delivered by the end of the run"), &rows, |(_, c)| {
         c.completed
     })
+    .column(
+        (
+            "deadlines",
+            "",
+            "messages posted, with a deadline, that were delivered or whose deadline had passed by the end of \
+             the run",
+        ),
+        &rows,
+        |(_, c)| c.deadlines,
+    )
+    .column(("deadlines_met", "", "of these delivered by then"), &rows, |(_, c)| c.deadlines_met)
     .column(
         ("requests", "", "requests and rounds begun, over the whole run"),
         &rows,
