@@ -58,7 +58,10 @@ _TRAFFIC = _info(
     slowdown_p99=("", "its 99th percentile"),
     completion_mean_us=("us", "mean of their completion times"),
     completion_p99_us=("us", "the 99th percentile"),
-    deadlines_met=("", "share of the messages with a deadline that were complete by then"),
+    deadlines_met=(
+        "",
+        "share of the messages with a deadline that met it; one that never came has missed it",
+    ),
     requests=("", "number of requests, incasts or rounds of a collective"),
     request_mean_us=("us", "mean of their completion times"),
     request_p99_us=("us", "the 99th percentile"),

@@ -100,14 +100,14 @@ class Result:
     def traffic(self) -> pl.DataFrame:
         """One row for each scheme and traffic: its messages and requests, and how long they took.
 
-        Counted is what was posted while it was measured and complete by the end of the run; traffic
-        without messages of known size has no row.
+        Counted is what was posted while it was measured and complete by the end of the run, and of
+        deadlines those that passed without; traffic without messages of known size has no row.
         """
-        messages, requests = (
+        messages, requests, load = (
             self.table(name) if name in self.tables else pl.DataFrame()
-            for name in ("messages", "requests")
+            for name in ("messages", "requests", "load")
         )
-        return by_traffic(messages, requests, self.scenario)
+        return by_traffic(messages, requests, load, self.scenario)
 
     @property
     def tables(self) -> list[str]:
