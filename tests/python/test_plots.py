@@ -249,9 +249,8 @@ def test_parts_of_a_single_message_are_its_own() -> None:
     assert latency.parts(one, 0.99) == latency.Parts(2.0, 3.0)
 
 
-def test_paused_share_is_of_the_measured_time(short: incast.Scenario) -> None:
-    # 5 ms less 1 ms of warm-up are measured: 1 ms and 3 ms of pause are 25 % and 75 %.
-    links = pl.DataFrame({"link": ["a", "b"], "layer": "leaf", "paused_us": [1000.0, 3000.0]})
+def test_paused_share_is_that_of_the_links(short: incast.Scenario) -> None:
+    links = pl.DataFrame({"link": ["a", "b"], "layer": "leaf", "paused_share": [0.25, 0.75]})
     axes = made_up(short, "timely", links=links).figure("pauses").axes[0]
     assert [bar.get_height() for bar in axes.patches] == [pytest.approx(50)]
     assert [line.get_ydata()[0] for line in axes.get_lines()] == [pytest.approx(75)]
