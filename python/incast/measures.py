@@ -98,5 +98,5 @@ def p99_slowdown(messages: pl.DataFrame, scenario: Scenario | StoredScenario) ->
     if not {"slowdown", "posted_us"} <= set(messages.columns):
         return None
     slowdowns = posted_while_measured(messages, scenario)["slowdown"].drop_nulls()
-    found = slowdowns.quantile(0.99, "equiprobable")
+    found = slowdowns.to_frame().select(_p99("slowdown")).item()
     return None if found is None else float(found)
