@@ -115,6 +115,12 @@ class Scenario:
     def warnings(self, scheme: str) -> list[str]:
         """What the network lacks that the scheme needs, and the setting that would supply it."""
 
+    def open_loops(self) -> list[tuple[int, str, str]]:
+        """Number, name in results and kind of each traffic with a load.
+
+        The kind is `poisson`, `requests` or `incast`: `traffic.<number>.<kind>.load` sets the load.
+        """
+
     def load_warnings(self) -> list[str]:
         """Links that are asked to carry more than they can, one sentence each."""
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use incast_sim::scenario::{Document, Published, json_schema};
+use incast_sim::scenario::{Document, Kind, Published, Traffic, json_schema};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -99,6 +99,18 @@ impl Scenario {
         let scenario = self.document.scenario();
         let resolved = scenario.scheme(scheme).map_err(raise)?;
         Ok(scenario.warnings(scheme, &resolved))
+    }
+
+    /// Number, name and kind of each traffic with a load.
+    fn open_loops(&self) -> Vec<(usize, String, &'static str)> {
+        let scenario = self.document.scenario();
+        let kinds = scenario.traffic.iter().map(Traffic::kind).enumerate();
+        let open = kinds.filter(|(_, kind)| match kind {
+            Kind::Poisson(_) | Kind::Incast(_) => true,
+            Kind::Requests(requests) => requests.load.is_some(),
+            Kind::Lasting | Kind::Collective(_) | Kind::Flows(_) => false,
+        });
+        open.map(|(number, kind)| (number, scenario.traffic_name(number), kind.as_str())).collect()
     }
 
     fn load_warnings(&self) -> Vec<String> {
