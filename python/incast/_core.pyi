@@ -23,6 +23,7 @@ __all__ = [
     "algorithms",
     "build_profile",
     "import_files",
+    "read_results",
     "run",
     "schema",
     "summary_figures",
@@ -218,6 +219,13 @@ def import_files(
     `formats` says what each file is, in their order; without, their texts do. Returns the scenario
     as TOML, files to be stored beside it (name and text), and notes on what was not taken over.
     Raises `ScenarioError`.
+    """
+
+def read_results(file: str, text: str, kind: str | None = ...) -> Table | None:
+    """The table in a file of results of HPCC's simulator; `file` names it in errors.
+
+    Without a kind, `hpcc-fct` or `hpcc-pfc`, the first line tells. None if it is of no such file,
+    or the kind is one of files for scenarios. Raises `ScenarioError`.
     """
 
 def schema() -> str:
