@@ -274,6 +274,41 @@ def test_bars_of_several_seeds_have_intervals_and_those_of_one_have_none(
     )
 
 
+def test_slowdown_by_size_is_usual_where_there_are_several_sizes(short: incast.Scenario) -> None:
+    def usual(sizes: list[int]) -> list[str]:
+        fct = pl.DataFrame(
+            {
+                "traffic": "rpc", "size_from_bytes": sizes, "size_to_bytes": 10**6, "count": 5,
+                "slowdown_p50": 1.0, "slowdown_p99": 2.0,
+            }
+        )  # fmt: skip
+        results = Results((made_up(short, "timely", "dctcp", fct=fct),))
+        assert "slowdown-by-size" in plots.available(results)
+        return plots.usual(results)
+
+    assert usual([1000]) == []
+    assert usual([1000, 10_000]) == ["slowdown-by-size"]
+
+
+@pytest.mark.parametrize(
+    ("times", "label", "ticks"),
+    [
+        ([2e3, 9e3], "completion time (us)", {"0", "2000", "8000"}),
+        ([2e5, 9e5], "completion time (ms)", {"0", "200", "800"}),
+        ([300.0, 2e6], "completion time (ms)", {"1", "10", "100", "1000"}),
+    ],
+)
+def test_long_times_are_in_milliseconds(
+    short: incast.Scenario, times: list[float], label: str, ticks: set[str]
+) -> None:
+    rows = pl.DataFrame({"completion_us": times, "posted_us": 2000.0})
+    figure = made_up(short, "timely", requests=rows).figure("request-cdf")
+    figure.canvas.draw()
+    (axes,) = figure.axes
+    assert axes.get_xlabel() == label
+    assert ticks <= {tick.get_text() for tick in axes.get_xticklabels()}
+
+
 def test_a_case_without_rows_is_named_in_the_legend(short: incast.Scenario) -> None:
     rows = pl.DataFrame({"completion_us": [4.0, 1.0], "posted_us": 2000.0})
     results = Results((made_up(short, "timely", requests=rows), made_up(short, "dctcp")))
