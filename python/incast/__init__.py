@@ -31,6 +31,7 @@ from incast._core import (
 )
 from incast.comparison import Ratio
 from incast.experiment import load, run, shipped
+from incast.imports import read_foreign
 from incast.result import Result, open_result
 from incast.results import Case, FigureError, Results
 from incast.saturation import Saturation, saturate
@@ -56,6 +57,7 @@ __all__ = [
     "algorithms",
     "load",
     "open_result",
+    "read_foreign",
     "run",
     "saturate",
     "schema",

@@ -23,6 +23,7 @@ __all__ = [
     "algorithms",
     "build_profile",
     "import_files",
+    "read_results",
     "run",
     "schema",
     "summary_figures",
@@ -114,6 +115,12 @@ class Scenario:
 
     def warnings(self, scheme: str) -> list[str]:
         """What the network lacks that the scheme needs, and the setting that would supply it."""
+
+    def open_loops(self) -> list[tuple[int, str, str]]:
+        """Number, name in results and kind of each traffic with a load.
+
+        The kind is `poisson`, `requests` or `incast`: `traffic.<number>.<kind>.load` sets the load.
+        """
 
     def load_warnings(self) -> list[str]:
         """Links that are asked to carry more than they can, and time series that would be too long."""
@@ -212,6 +219,13 @@ def import_files(
     `formats` says what each file is, in their order; without, their texts do. Returns the scenario
     as TOML, files to be stored beside it (name and text), and notes on what was not taken over.
     Raises `ScenarioError`.
+    """
+
+def read_results(file: str, text: str, kind: str | None = ...) -> Table | None:
+    """The table in a file of results of HPCC's simulator; `file` names it in errors.
+
+    Without a kind, `hpcc-fct` or `hpcc-pfc`, the first line tells. None if it is of no such file,
+    or the kind is one of files for scenarios. Raises `ScenarioError`.
     """
 
 def schema() -> str:

@@ -2,7 +2,7 @@
 
 from incast import _core
 from incast._core import Scenario
-from incast.tables import TableInfo, describe
+from incast.tables import TableInfo, describe, own_columns
 
 
 def _info(doc: str, **columns: tuple[str, str]) -> TableInfo:
@@ -58,7 +58,10 @@ _TRAFFIC = _info(
     slowdown_p99=("", "its 99th percentile"),
     completion_mean_us=("us", "mean of their completion times"),
     completion_p99_us=("us", "the 99th percentile"),
-    deadlines_met=("", "share of the messages with a deadline that were complete by then"),
+    deadlines_met=(
+        "",
+        "share of the messages with a deadline that met it; one that never came has missed it",
+    ),
     requests=("", "number of requests, incasts or rounds of a collective"),
     request_mean_us=("us", "mean of their completion times"),
     request_p99_us=("us", "the 99th percentile"),
@@ -77,7 +80,7 @@ _SATURATION = _info(
 
 
 def all_tables() -> dict[str, TableInfo]:
-    """Every table that there can be: those of Python first, then those of a run's Parquet files."""
+    """Every table that there can be: those of Python, of a run's Parquet files, of imports."""
     scenario = Scenario.parse(_SCENARIO, "described.toml")
     run = _core.run(scenario, "timely", traces=["queues", "flows", "packets"])
     figures = {name: (unit, doc) for name, unit, doc in _core.summary_figures()}
@@ -86,6 +89,11 @@ def all_tables() -> dict[str, TableInfo]:
         "traffic": _TRAFFIC,
         "saturation": _SATURATION,
         **{table.name: describe(table) for table in run.tables},
+        **{
+            table.name: {"doc": table.doc, "columns": own_columns(table)}
+            for kind in ("hpcc-fct", "hpcc-pfc")
+            if (table := _core.read_results("", "", kind))
+        },
     }
 
 

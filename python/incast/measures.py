@@ -5,6 +5,8 @@ import polars as pl
 from incast._core import Scenario
 from incast.stored import StoredScenario
 
+_KEYS = ("scheme", "traffic")
+
 
 def window_us(scenario: Scenario | StoredScenario) -> tuple[float, float]:
     """When measuring begins and ends: after the warm-up, before the cool-down."""
@@ -18,11 +20,14 @@ def posted_while_measured(rows: pl.DataFrame, scenario: Scenario | StoredScenari
 
 
 def by_traffic(
-    messages: pl.DataFrame, requests: pl.DataFrame, scenario: Scenario | StoredScenario
+    messages: pl.DataFrame,
+    requests: pl.DataFrame,
+    load: pl.DataFrame,
+    scenario: Scenario | StoredScenario,
 ) -> pl.DataFrame:
     """What became of each traffic of each scheme: of what was posted while it was measured.
 
-    Percentiles are those of nearest rank.
+    Percentiles are those of nearest rank. Traffic has a row even if none of its messages arrived.
     """
     kinds = (
         (
@@ -33,7 +38,6 @@ def by_traffic(
                 "slowdown_p99": _p99("slowdown"),
                 "completion_mean_us": pl.col("completion_us").mean(),
                 "completion_p99_us": _p99("completion_us"),
-                "deadlines_met": pl.col("met_deadline").mean(),
             },
         ),
         (
@@ -46,8 +50,24 @@ def by_traffic(
         ),
     )
     found = [_known(rows, figures, scenario) for rows, figures in kinds]
-    keys = ["scheme", "traffic"]
-    return found[0].join(found[1], on=keys, how="left", maintain_order="left")
+    table = _deadlines_met(load).join(
+        found[0], on=_KEYS, how="full", coalesce=True, maintain_order="left_right"
+    )
+    table = table.join(found[1], on=_KEYS, how="left", maintain_order="left")
+    figures = [name for _, of_kind in kinds for name in of_kind]
+    figures.insert(figures.index("requests"), "deadlines_met")
+    return table.select(*_KEYS, *figures).with_columns(pl.col("messages").fill_null(0))
+
+
+def _deadlines_met(load: pl.DataFrame) -> pl.DataFrame:
+    """Of each traffic that posted messages; the table of messages has none that never arrived."""
+    if not {*_KEYS, "posted", "deadlines", "deadlines_met"} <= set(load.columns):
+        schema = {"scheme": pl.String, "traffic": pl.String, "deadlines_met": pl.Float64}
+        return pl.DataFrame(schema=schema)
+    share = pl.col("deadlines_met") / pl.col("deadlines")
+    return load.filter(pl.col("posted") > 0).select(
+        *_KEYS, pl.when(pl.col("deadlines") > 0).then(share).alias("deadlines_met")
+    )
 
 
 def _known(
@@ -78,5 +98,5 @@ def p99_slowdown(messages: pl.DataFrame, scenario: Scenario | StoredScenario) ->
     if not {"slowdown", "posted_us"} <= set(messages.columns):
         return None
     slowdowns = posted_while_measured(messages, scenario)["slowdown"].drop_nulls()
-    found = slowdowns.quantile(0.99, "equiprobable")
+    found = slowdowns.to_frame().select(_p99("slowdown")).item()
     return None if found is None else float(found)

@@ -55,7 +55,7 @@ _RATIO_NAMES = {"rtt_mean_us": "Mean RTT", "rtt_p99_us": "p99 RTT"}
 
 def print_comparison(out: Console, result: Result) -> None:
     """The table of all schemes, then the ratios between them against the published ones."""
-    rows = result.to_dict()["runs"]
+    rows = result.rows()
     names = [row["scheme"] if row["complete"] else f"{row['scheme']} *" for row in rows]
     columns = [
         (heading, [_cell(key, row["measured"], row["published"]) for row in rows])

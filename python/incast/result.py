@@ -92,7 +92,7 @@ class Result:
                 **row["measured"],
                 **{f"published_{key}": value for key, value in row["published"].items()},
             }
-            for row in self._rows()
+            for row in self.rows()
         ]
         return pl.DataFrame(rows, infer_schema_length=None)
 
@@ -100,14 +100,14 @@ class Result:
     def traffic(self) -> pl.DataFrame:
         """One row for each scheme and traffic: its messages and requests, and how long they took.
 
-        Counted is what was posted while it was measured and complete by the end of the run; traffic
-        without messages of known size has no row.
+        Counted is what was posted while it was measured and complete by the end of the run, and of
+        deadlines those that passed without; traffic without messages of known size has no row.
         """
-        messages, requests = (
+        messages, requests, load = (
             self.table(name) if name in self.tables else pl.DataFrame()
-            for name in ("messages", "requests")
+            for name in ("messages", "requests", "load")
         )
-        return by_traffic(messages, requests, self.scenario)
+        return by_traffic(messages, requests, load, self.scenario)
 
     @property
     def tables(self) -> list[str]:
@@ -149,7 +149,7 @@ class Result:
             "complete": self.complete,
             "schemes": list(self.schemes),
             "warnings": self.warnings,
-            "runs": self._rows(),
+            "runs": self.rows(),
             "traffic": self.traffic.to_dicts(),
             "ratios": [
                 {
@@ -196,7 +196,8 @@ class Result:
         results = Results((self,))
         return {name: plots.draw(name, results) for name in plots.usual(results)}
 
-    def _rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, Any]]:
+        """What was measured and published of each scheme that was run, ready for JSON."""
         return [
             {
                 "scheme": scheme,

@@ -3,8 +3,7 @@
 import json
 import math
 import os
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,6 @@ from incast.stored import ResultError
 # Between the highest load that is carried and the lowest that is not, the gap is halved so often.
 _HALVINGS = 3
 _FILE = "saturation.json"
-_KINDS = ("poisson", "requests", "incast")
 
 
 @dataclass(frozen=True)
@@ -30,7 +28,8 @@ class OpenLoop:
     """Traffic that offers a load whether or not it is carried."""
 
     index: int
-    name: str | None
+    name: str
+    """What results call it."""
     kind: str
     """`poisson`, `requests` or `incast`."""
 
@@ -39,7 +38,7 @@ class OpenLoop:
         return f"traffic.{self.index}.{self.kind}.load={load:g}"
 
     def __str__(self) -> str:
-        return str(self.index) if self.name is None else f"{self.name} ({self.index})"
+        return f"{self.name} ({self.index})"
 
 
 @dataclass(frozen=True)
@@ -169,7 +168,7 @@ def open_loop(scenario: Scenario, wanted: str | None = None) -> OpenLoop:
     Raises:
         ParameterError: There is none, or it is not said which.
     """
-    found = list(_open_loops(scenario))
+    found = [OpenLoop(*traffic) for traffic in scenario.open_loops()]
     there = ", ".join(map(str, found)) or "none"
     if wanted is not None:
         for traffic in found:
@@ -184,22 +183,6 @@ def open_loop(scenario: Scenario, wanted: str | None = None) -> OpenLoop:
     if len(found) > 1:
         raise ParameterError(f"{scenario.name}: several have a load, {there}; choose by --traffic")
     return found[0]
-
-
-def _open_loops(scenario: Scenario) -> Iterator[OpenLoop]:
-    # An assignment makes the core write the scenario out, whatever way its author wrote it: a
-    # section for each table, a line for each value. Texts are taken out, for they may look so too.
-    text = scenario.with_set("title=-", "description=-").toml()
-    sections = re.split(r"^\[\[traffic\]\]$", text, flags=re.MULTILINE)[1:]
-    for index, section in enumerate(sections):
-        own = re.split(r"^\[(?!traffic\.)", section, maxsplit=1, flags=re.MULTILINE)[0]
-        head = own.split("\n[", 1)[0]
-        name = re.search(r'^name = ["\'](.*)["\']$', head, re.MULTILINE)
-        # Requests may be a closed loop instead: those without a load have none to raise.
-        section_of = rf"^\[traffic\.({'|'.join(_KINDS)})\]\n(?:[^\[\n].*\n)*?load = "
-        kind = re.search(section_of, own, re.MULTILINE)
-        if kind:
-            yield OpenLoop(index, name and name[1], kind[1])
 
 
 def saturate(

@@ -85,10 +85,13 @@ def describe(table: Table | FramedTable) -> TableInfo:
     """What the rows and columns of a table mean, with units."""
     if not isinstance(table, Table):
         return table.info
-    columns: dict[str, ColumnInfo] = {"scheme": {"unit": "", "doc": "scheme that was run"}}
-    for column in table.columns:
-        columns[column.name] = {"unit": column.unit, "doc": column.doc}
-    return {"doc": table.doc, "columns": columns}
+    scheme: ColumnInfo = {"unit": "", "doc": "scheme that was run"}
+    return {"doc": table.doc, "columns": {"scheme": scheme, **own_columns(table)}}
+
+
+def own_columns(table: Table) -> dict[str, ColumnInfo]:
+    """What the columns of a table mean that the core gave it."""
+    return {column.name: {"unit": column.unit, "doc": column.doc} for column in table.columns}
 
 
 def _series(column: Column) -> pl.Series:

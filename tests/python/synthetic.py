@@ -173,5 +173,6 @@ def _links(random: np.random.Generator, pace: float) -> pl.DataFrame:
             "rate_gbps": 10.0,
             "utilisation": random.uniform(0.2, 0.5, 32) * min(pace, 2),
             "paused_us": random.uniform(0, 300, 32) * pace,
+            "paused_share": random.uniform(0, 0.1, 32) * pace,
         }
     )

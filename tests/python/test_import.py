@@ -1,15 +1,18 @@
-"""`incast import`: files of other simulators become a scenario."""
+"""`incast import`: files of other simulators become a scenario, or a table."""
 
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 
+import incast
 from conftest import Finished
 
 Command = Callable[..., Finished]
 SAMPLES = Path(__file__).parents[2] / "crates" / "sim" / "tests" / "foreign"
 HPCC = [str(SAMPLES / "hpcc" / name) for name in ("config.txt", "topology.txt", "flow.txt")]
+FCT, PFC = (str(SAMPLES / "hpcc" / name) for name in ("fct.txt", "pfc.txt"))
 
 
 def test_the_scenario_is_written_and_notes_are_shown(command: Command) -> None:
@@ -64,13 +67,57 @@ def test_many_flows_are_stored_beside_the_scenario(command: Command) -> None:
         ([*HPCC, "--format", "hpcc-flow"], "hpcc-flows"),
         ([*HPCC, "--format", "hpcc-flows"], "1 kinds for 3 files"),
         ([*HPCC, "--out", "no/such/folder/x.toml"], "cannot write"),
+        (["fct.txt"], "fct.txt:2:5: "),
+        (["fct.txt", "--format", "hpcc-pfc"], "fct.txt:1: "),
+        (["fct.txt", "--format", "hpcc-fcts"], "hpcc-fct, hpcc-pfc"),
+        (["fct.txt", *HPCC], "import them alone"),
+        ([FCT, "--out", "scenario.toml"], "expected an --out that ends in .parquet"),
+        ([FCT, "--out", "no/such/folder/x.parquet"], "cannot write"),
+        (["empty.txt"], "empty.txt: "),
     ],
 )
 def test_bad_input_is_one_line(command: Command, arguments: list[str], said: str) -> None:
     Path("broken.txt").write_text("2 1 1\n1\n0 1 fast 1us 0\n")
     Path("broken.flow").write_text("1\n0 1 3 100 1 0\n")
+    Path("fct.txt").write_text("1 2 10000 100 500 0 9000 4500\n1 2 x 100 500 0 9000 4500\n")
+    Path("empty.txt").touch()
     Path("binary.txt").write_bytes(b"\xff\xfe\x00")
     if arguments == ["broken.txt"]:
         arguments = ["broken.txt", "broken.flow"]
     assert said in command("import", *arguments).error
     assert not Path("scenario.toml").exists()
+
+
+def test_results_become_a_table(command: Command) -> None:
+    flows = incast.read_foreign(FCT)
+    # 11.0.0.1 is node 0, 11.0.2.1 node 2 and 11.1.0.1 node 256; the third line has ids.
+    assert flows.to_dict(as_series=False) == {
+        "source": ["host0", "host256", "host1"], "destination": ["host2"] * 3,
+        "source_port": [10000] * 3, "destination_port": [100] * 3, "bytes": [1_500_000, 500, 500],
+        "posted_us": [2e6, 2000000.001, 2000000.001],
+        "completed_us": [2001002.0, 2000004.501, 2000009.001],
+        "completion_us": [1002.0, 4.5, 9.0], "ideal_us": [501.0, 4.5, 4.5],
+        "slowdown": [2.0, 1.0, 2.0],
+    }  # fmt: skip
+    done = command("import", FCT, "--out", "mine.parquet")
+    assert (done.code, done.out) == (0, "wrote mine.parquet\n"), done.err
+    assert pl.read_parquet("mine.parquet").equals(flows)
+    assert "the flow completion time" in pl.read_parquet_metadata("mine.parquet")["incast"]
+    assert "is there already" in command("import", FCT, "--out", "mine.parquet").error
+    assert command("import", FCT, "--out", "mine.parquet", "--force").code == 0
+
+
+def test_pauses_become_a_table(command: Command) -> None:
+    pauses = incast.read_foreign(PFC)
+    assert pauses.rows() == [
+        (2000010.5, "switch4", 2, "pause"), (2000012.0, "host0", 1, "resume"),
+    ]  # fmt: skip
+    assert command("import", PFC).out == "wrote pfc.parquet\n"
+    assert pl.read_parquet("pfc.parquet").equals(pauses)
+    # A run without pauses: only its name says what the file is.
+    Path("none.txt").touch()
+    with pytest.raises(incast.ScenarioError, match=r"none\.txt: no results.*hpcc-pfc"):
+        incast.read_foreign("none.txt")
+    assert incast.read_foreign("none.txt", "hpcc-pfc").schema == pauses.schema
+    with pytest.raises(incast.ScenarioError, match=r"flow\.txt: no results"):
+        incast.read_foreign(HPCC[2])

@@ -249,9 +249,8 @@ def test_parts_of_a_single_message_are_its_own() -> None:
     assert latency.parts(one, 0.99) == latency.Parts(2.0, 3.0)
 
 
-def test_paused_share_is_of_the_measured_time(short: incast.Scenario) -> None:
-    # 5 ms less 1 ms of warm-up are measured: 1 ms and 3 ms of pause are 25 % and 75 %.
-    links = pl.DataFrame({"link": ["a", "b"], "layer": "leaf", "paused_us": [1000.0, 3000.0]})
+def test_paused_share_is_that_of_the_links(short: incast.Scenario) -> None:
+    links = pl.DataFrame({"link": ["a", "b"], "layer": "leaf", "paused_share": [0.25, 0.75]})
     axes = made_up(short, "timely", links=links).figure("pauses").axes[0]
     assert [bar.get_height() for bar in axes.patches] == [pytest.approx(50)]
     assert [line.get_ydata()[0] for line in axes.get_lines()] == [pytest.approx(75)]
@@ -273,6 +272,41 @@ def test_bars_of_several_seeds_have_intervals_and_those_of_one_have_none(
     assert interval[:, 0].tolist() == pytest.approx(
         [expected.mean - expected.half_width, expected.mean + expected.half_width]
     )
+
+
+def test_slowdown_by_size_is_usual_where_there_are_several_sizes(short: incast.Scenario) -> None:
+    def usual(sizes: list[int]) -> list[str]:
+        fct = pl.DataFrame(
+            {
+                "traffic": "rpc", "size_from_bytes": sizes, "size_to_bytes": 10**6, "count": 5,
+                "slowdown_p50": 1.0, "slowdown_p99": 2.0,
+            }
+        )  # fmt: skip
+        results = Results((made_up(short, "timely", "dctcp", fct=fct),))
+        assert "slowdown-by-size" in plots.available(results)
+        return plots.usual(results)
+
+    assert usual([1000]) == []
+    assert usual([1000, 10_000]) == ["slowdown-by-size"]
+
+
+@pytest.mark.parametrize(
+    ("times", "label", "ticks"),
+    [
+        ([2e3, 9e3], "completion time (us)", {"0", "2000", "8000"}),
+        ([2e5, 9e5], "completion time (ms)", {"0", "200", "800"}),
+        ([300.0, 2e6], "completion time (ms)", {"1", "10", "100", "1000"}),
+    ],
+)
+def test_long_times_are_in_milliseconds(
+    short: incast.Scenario, times: list[float], label: str, ticks: set[str]
+) -> None:
+    rows = pl.DataFrame({"completion_us": times, "posted_us": 2000.0})
+    figure = made_up(short, "timely", requests=rows).figure("request-cdf")
+    figure.canvas.draw()
+    (axes,) = figure.axes
+    assert axes.get_xlabel() == label
+    assert ticks <= {tick.get_text() for tick in axes.get_xticklabels()}
 
 
 def test_a_case_without_rows_is_named_in_the_legend(short: incast.Scenario) -> None:

@@ -211,6 +211,23 @@ def test_each_traffic_has_its_row(short: incast.Scenario) -> None:
     assert made_up(short, "timely").traffic.is_empty()
 
 
+def test_messages_that_never_arrived_miss_their_deadlines(short: incast.Scenario) -> None:
+    # Of "some" 30 of 56 arrived, one of them late; of "lost" none; the deadlines of "early" have
+    # not passed, "none" has none, and connections that stay post no messages.
+    met = [*[1.0] * 29, 0.0]
+    messages = pl.DataFrame({"traffic": "some", "posted_us": 2000.0, "met_deadline": met})
+    load = pl.DataFrame(
+        {
+            "traffic": ["lost", "some", "early", "none", "stay"], "posted": [9, 56, 3, 4, 0],
+            "deadlines": [9, 50, 0, 0, 0], "deadlines_met": [0, 29, 0, 0, 0],
+        }
+    )  # fmt: skip
+    rows = made_up(short, "timely", messages=messages, load=load).traffic
+    assert rows.select("traffic", "messages", "deadlines_met").rows() == [
+        ("lost", 0, 0.0), ("some", 30, 29 / 50), ("early", 0, None), ("none", 0, None),
+    ]  # fmt: skip
+
+
 def test_a_result_says_what_it_is_in_one_line(
     result: incast.Result, stopped: incast.Result, short: incast.Scenario
 ) -> None:

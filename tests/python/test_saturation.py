@@ -54,6 +54,9 @@ class FakeScenario:
     def load_warnings(self) -> list[str]:
         return []
 
+    def open_loops(self) -> list[tuple[int, str, str]]:
+        return [(0, "rpc", "poisson")]
+
 
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, float]]:
@@ -258,30 +261,63 @@ def test_the_loads_of_a_grid() -> None:
             saturation.grid(lowest, highest, step)
 
 
-CLOSED = '[[traffic]]\nname = "bulk"\nmessage = "1MB"\n\n'
-MIXED = f"{CLOSED}{TRAFFIC.format('web')}\n[[traffic]]\nto = 'x'\n\n[traffic.requests]\nload = 1\n"
-CLOSED_LOOP = """
+MIXED = """
+title = "mixed"
+run = { duration = "1ms", schemes = ["timely"] }
+
+[[network.star.hosts]]
+name = "host"
+count = 4
+rate = "10Gbps"
+delay = "1us"
+
 [[traffic]]
-name = 'loop'
+name = "bulk"
+from = "host0"
+to = "host1"
 
-[traffic.requests]
-outstanding = 4
+[[traffic]]
+name = "web"
+from = "host"
+[traffic.poisson]
+load = 0.5
+[traffic.poisson.sizes]
+fixed = "10KB"
 
-[traffic.requests.sizes]
-load = 1
+[[traffic]]
+from = "host0"
+to = "host1"
+requests = { sizes = { fixed = "1KB" }, load = 1.0 } # in one line
 
-[[class]]
-load = 1
+[[traffic]]
+name = 'closed'
+from = "host0"
+to = "host1"
+requests = { sizes = { fixed = "1KB" }, outstanding = 4 }
+
+[[traffic]]
+name = "many"
+from = "host"
+incast = { load = 0.1, senders = 2, size = "1KB" }
+
+[[traffic]]
+name = "many"
+from = "host"
+incast = { load = 0.1, senders = 3, size = "1KB" }
 """
 
 
 def test_open_loop_traffic_is_found_by_name_and_number() -> None:
-    mixed: Any = FakeScenario(
-        MIXED + CLOSED_LOOP + "\n[[event]]\nname = 'no'\n[switch]\nname = 'neither'\n"
-    )
+    mixed = incast.Scenario.parse(MIXED)
+    assert mixed.open_loops() == [
+        (1, "web", "poisson"), (2, "requests", "requests"), (4, "many-4", "incast"),
+        (5, "many-5", "incast"),
+    ]  # fmt: skip
     assert saturation.open_loop(mixed, "web") == saturation.OpenLoop(1, "web", "poisson")
     assert saturation.open_loop(mixed, "2").at(0.25) == "traffic.2.requests.load=0.25"
-    with pytest.raises(incast.ParameterError, match=r"web \(1\), 2; choose by --traffic"):
+    for traffic in mixed.open_loops():
+        mixed.with_set(saturation.OpenLoop(*traffic).at(0.25))
+    with pytest.raises(incast.ParameterError, match=r"web \(1\), requests \(2\), many-4 \(4\)"):
         saturation.open_loop(mixed)
     with pytest.raises(incast.ParameterError, match="bulk: no traffic with a load"):
         saturation.open_loop(mixed, "bulk")

@@ -1,5 +1,9 @@
 """The scenarios that ship: each can be read, and run."""
 
+import itertools
+import re
+import shlex
+
 import pytest
 
 import incast
@@ -55,3 +59,25 @@ def test_its_beginning_runs_under_every_scheme_that_it_names(name: str) -> None:
     assert (result.summary["throughput_gbps"] > 0).all()
     load = result.table("load")
     assert (load["carried_gbps"] > 0).all(), load
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_the_settings_that_its_description_names_can_be_set(name: str) -> None:
+    text = incast.load(name).description
+    for command in re.findall(r"`[^`]*--set [^`]*`", text):
+        words = shlex.split(command.strip("`"))
+        given = [after for word, after in itertools.pairwise(words) if word == "--set"]
+        shortened(name).with_set(*given)
+
+
+def test_the_incast_of_regulated_tcp_can_be_a_closed_loop() -> None:
+    name = "rtcp-incast-fan-out"
+    (setting,) = re.findall(r"--set '(.*)'", incast.load(name).description)
+    closed = shortened(name).with_set(setting, "run.duration=1s")
+    assert closed.open_loops() == []
+    assert len(shortened(name).open_loops()) == 1
+    # Four are under way, always: so many more were begun than completed.
+    result = incast.run(closed, "cubic")
+    begun = result.table("load")["requests"].item()
+    assert begun > 20
+    assert begun - result.table("requests").height == 4

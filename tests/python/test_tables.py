@@ -50,7 +50,7 @@ def test_the_tables_of_python_have_the_columns_that_are_described(short: incast.
     assert traffic.columns == list(known["traffic"]["columns"])
     point = Point("timely", 0.5, 1.0, 1.0, None, 1, 1.0)
     found = Saturation(
-        short, OpenLoop(0, None, "poisson"), ("timely",), 1, 0.95, (point,), complete=True
+        short, OpenLoop(0, "rpc", "poisson"), ("timely",), 1, 0.95, (point,), complete=True
     )
     assert found.table.columns == list(known["saturation"]["columns"])
 

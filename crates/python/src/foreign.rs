@@ -1,9 +1,10 @@
 //! Files of other simulators.
 
-use incast_sim::foreign::{Kind, Options, import};
+use incast_sim::foreign::{HpccResults, Kind, Options, import};
 use pyo3::prelude::*;
 
 use crate::errors::ScenarioError;
+use crate::run::Table;
 
 /// The scenario, the files that belong to it, and the notes.
 type Imported = (String, Vec<(String, String)>, Vec<String>);
@@ -16,10 +17,11 @@ pub(crate) fn import_files(
     formats: Vec<String>,
 ) -> PyResult<Imported> {
     let kind = |name: &String| {
-        Kind::named(name).ok_or_else(|| {
-            let known: Vec<_> = Kind::NAMES.iter().map(|(name, _)| *name).collect();
-            let message = format!("unknown format {name:?}; expected one of {}", known.join(", "));
-            ScenarioError::new_err(message)
+        Kind::named(name).ok_or_else(|| match HpccResults::named(name) {
+            Some(_) => ScenarioError::new_err(format!(
+                "format {name}: no scenario is made of results; import them alone, as a table"
+            )),
+            None => unknown(name),
         })
     };
     let kinds = formats.iter().map(kind).collect::<PyResult<_>>()?;
@@ -27,4 +29,24 @@ pub(crate) fn import_files(
     let imported = import(&files, &Options { kinds, title: None })
         .map_err(|error| ScenarioError::new_err(error.to_string()))?;
     Ok((imported.scenario_toml, imported.files, imported.notes))
+}
+
+/// The table in a file of results; nothing if it is a file for scenarios, or unknown.
+#[pyfunction]
+#[pyo3(signature = (file, text, kind = None))]
+pub(crate) fn read_results(file: &str, text: &str, kind: Option<&str>) -> PyResult<Option<Table>> {
+    let results = match kind {
+        None => HpccResults::of(text),
+        Some(name) if Kind::named(name).is_some() => None,
+        Some(name) => Some(HpccResults::named(name).ok_or_else(|| unknown(name))?),
+    };
+    let table = results.map(|results| results.table(file, text)).transpose();
+    Ok(table.map_err(|error| ScenarioError::new_err(error.to_string()))?.map(Table::from))
+}
+
+fn unknown(name: &str) -> PyErr {
+    let kinds = Kind::NAMES.iter().map(|(name, _)| *name);
+    let known: Vec<_> = kinds.chain(HpccResults::NAMES.iter().map(|(name, _)| *name)).collect();
+    let message = format!("unknown format {name:?}; expected one of {}", known.join(", "));
+    ScenarioError::new_err(message)
 }

@@ -18,7 +18,7 @@ mod _core {
     #[pymodule_export]
     use super::errors::{IncastError, ParameterError, ScenarioError};
     #[pymodule_export]
-    use super::foreign::import_files;
+    use super::foreign::{import_files, read_results};
     #[pymodule_export]
     use super::run::{Column, Run, Table, run, summary_figures};
     #[pymodule_export]

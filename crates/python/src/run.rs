@@ -1,5 +1,7 @@
 //! Runs and their tables.
 
+use std::sync::Arc;
+
 use incast_sim::{Figure, Report, Simulation, TraceConfig, Values};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -14,7 +16,9 @@ const EVENTS_PER_CALL: u64 = 1 << 19;
 /// What one scheme did in one scenario.
 #[pyclass(module = "incast._core", frozen)]
 pub(crate) struct Run {
+    /// Without its tables.
     report: Report,
+    tables: Arc<[incast_sim::Table]>,
 }
 
 #[pymethods]
@@ -52,22 +56,28 @@ impl Run {
     }
 
     #[getter]
-    fn tables(slf: &Bound<'_, Self>) -> Vec<Table> {
-        let count = slf.get().report.tables.len();
-        (0..count).map(|table| Table { run: slf.clone().unbind(), table }).collect()
+    fn tables(&self) -> Vec<Table> {
+        let table = |place| Table { all: Arc::clone(&self.tables), place };
+        (0..self.tables.len()).map(table).collect()
     }
 }
 
-/// One table of a run; all columns have the same length.
+/// One table; all columns have the same length.
 #[pyclass(module = "incast._core", frozen)]
 pub(crate) struct Table {
-    run: Py<Run>,
-    table: usize,
+    all: Arc<[incast_sim::Table]>,
+    place: usize,
 }
 
 impl Table {
     fn get(&self) -> &incast_sim::Table {
-        &self.run.get().report.tables[self.table]
+        &self.all[self.place]
+    }
+}
+
+impl From<incast_sim::Table> for Table {
+    fn from(table: incast_sim::Table) -> Self {
+        Self { all: Arc::new([table]), place: 0 }
     }
 }
 
@@ -84,25 +94,23 @@ impl Table {
     }
 
     #[getter]
-    fn columns(&self, py: Python<'_>) -> Vec<Column> {
-        let count = self.get().columns.len();
-        (0..count)
-            .map(|index| Column { run: self.run.clone_ref(py), table: self.table, index })
-            .collect()
+    fn columns(&self) -> Vec<Column> {
+        let column = |index| Column { all: Arc::clone(&self.all), place: self.place, index };
+        (0..self.get().columns.len()).map(column).collect()
     }
 }
 
 /// One column of a table.
 #[pyclass(module = "incast._core", frozen)]
 pub(crate) struct Column {
-    run: Py<Run>,
-    table: usize,
+    all: Arc<[incast_sim::Table]>,
+    place: usize,
     index: usize,
 }
 
 impl Column {
     fn get(&self) -> &incast_sim::Column {
-        &self.run.get().report.tables[self.table].columns[self.index]
+        &self.all[self.place].columns[self.index]
     }
 }
 
@@ -184,7 +192,9 @@ pub(crate) fn run(
             Err(error) => return Err(error),
         }
     }
-    Ok(Run { report: py.detach(|| simulation.finish()) })
+    let mut report = py.detach(|| simulation.finish());
+    let tables = std::mem::take(&mut report.tables).into();
+    Ok(Run { report, tables })
 }
 
 fn trace_config(names: &[String]) -> PyResult<TraceConfig> {

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
-use incast_sim::scenario::{Document, Published, json_schema};
+use incast_sim::scenario::{Document, Kind, Published, Traffic, json_schema};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -13,6 +14,14 @@ use crate::errors::raise;
 #[pyclass(module = "incast._core", frozen)]
 pub(crate) struct Scenario {
     pub(crate) document: Document,
+    /// Worked out once: of a large network it takes a while.
+    load_warnings: OnceLock<Vec<String>>,
+}
+
+impl From<Document> for Scenario {
+    fn from(document: Document) -> Self {
+        Self { document, load_warnings: OnceLock::new() }
+    }
 }
 
 #[pymethods]
@@ -20,19 +29,19 @@ impl Scenario {
     #[staticmethod]
     #[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts a path by value")]
     fn load(path: PathBuf) -> PyResult<Self> {
-        Ok(Self { document: Document::load(&path).map_err(raise)? })
+        Document::load(&path).map(Self::from).map_err(raise)
     }
 
     #[staticmethod]
     #[pyo3(signature = (text, name = "<string>"))]
     fn parse(text: String, name: &str) -> PyResult<Self> {
-        Ok(Self { document: Document::parse(text, name).map_err(raise)? })
+        Document::parse(text, name).map(Self::from).map_err(raise)
     }
 
     #[pyo3(signature = (*assignments))]
     fn with_set(&self, assignments: &Bound<'_, PyTuple>) -> PyResult<Self> {
         let assignments: Vec<String> = assignments.extract()?;
-        Ok(Self { document: self.document.with_set(&assignments).map_err(raise)? })
+        self.document.with_set(&assignments).map(Self::from).map_err(raise)
     }
 
     #[getter]
@@ -101,11 +110,26 @@ impl Scenario {
         Ok(scenario.warnings(scheme, &resolved))
     }
 
-    fn load_warnings(&self) -> Vec<String> {
+    /// Number, name and kind of each traffic with a load.
+    fn open_loops(&self) -> Vec<(usize, String, &'static str)> {
         let scenario = self.document.scenario();
-        let mut warnings = scenario.load_warnings();
-        warnings.extend(scenario.series_warnings());
-        warnings
+        let kinds = scenario.traffic.iter().map(Traffic::kind).enumerate();
+        let open = kinds.filter(|(_, kind)| match kind {
+            Kind::Poisson(_) | Kind::Incast(_) => true,
+            Kind::Requests(requests) => requests.load.is_some(),
+            Kind::Lasting | Kind::Collective(_) | Kind::Flows(_) => false,
+        });
+        open.map(|(number, kind)| (number, scenario.traffic_name(number), kind.as_str())).collect()
+    }
+
+    fn load_warnings(&self) -> Vec<String> {
+        let known = self.load_warnings.get_or_init(|| {
+            let scenario = self.document.scenario();
+            let mut warnings = scenario.load_warnings();
+            warnings.extend(scenario.series_warnings());
+            warnings
+        });
+        known.clone()
     }
 
     fn __repr__(&self) -> String {

@@ -28,7 +28,7 @@ use serde::Deserialize;
 pub use error::{ForeignError, Place};
 pub use hpcc_config::{Config as HpccConfig, LinkDown, Set};
 pub use hpcc_flows::{Flows as HpccFlows, Message as HpccFlow};
-pub use hpcc_results::{Fct as HpccFct, Pfc as HpccPfc};
+pub use hpcc_results::{Fct as HpccFct, Pfc as HpccPfc, Results as HpccResults};
 pub use hpcc_topology::{Cable as HpccCable, Topology as HpccTopology};
 pub use hpcc_trace::Trace as HpccTrace;
 pub use htsim_matrix::{Connection, Failure, Matrix as HtsimMatrix, Trigger, TriggerKind, When};

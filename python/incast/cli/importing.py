@@ -13,7 +13,8 @@ def import_(
         list[Path],
         typer.Argument(
             metavar="FILE...",
-            help="HPCC's configuration, topology, flows and trace, or htsim's .cm and .topo.",
+            help="HPCC's configuration, topology, flows and trace, or htsim's .cm and .topo; or "
+            "HPCC's fct.txt or pfc.txt alone.",
         ),
     ],
     formats: Annotated[
@@ -24,13 +25,21 @@ def import_(
             help="What a FILE is, such as hpcc-flows, if its text does not tell; once for each.",
         ),
     ] = None,
-    out: Annotated[Path, typer.Option(metavar="FILE", help="Where to write the scenario.")] = Path(
-        "scenario.toml"
-    ),
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Where to write; scenario.toml, or of results their name in .parquet, if not "
+            "given.",
+        ),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite what is there.")] = False,
 ) -> None:
-    """Make a scenario from files of another simulator, and say what was not taken over."""
-    written, notes = imports.write(files, formats or (), out, force=force)
+    """Make a scenario from files of another simulator, or a table from its results.
+
+    What was not taken over is said.
+    """
+    written, notes = imports.import_files(files, formats or (), out, force=force)
     for note in notes:
         print(f"note: {note}")
     for path in written:

@@ -63,7 +63,8 @@ def available(results: Results) -> list[str]:
 
 def usual(results: Results) -> list[str]:
     """Those of them that a run writes by itself."""
-    return [name for name in _USUAL if DRAWINGS[name].why_not(results) is None]
+    drawings = [DRAWINGS[name] for name in _USUAL]
+    return [one.name for one in drawings if one.why_not(results) is None and one.telling(results)]
 
 
 def save(figure: Figure, path: Path) -> None:

@@ -1,13 +1,11 @@
 """The figures of the summary side by side, with what the seeds say of their certainty."""
 
-import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from incast.measures import p99_slowdown
 from incast.plots import style
 from incast.plots.drawing import Drawing
-from incast.results import Case, Results
+from incast.results import Results
 from incast.seeds import Spread, spread
 
 _PANELS = (
@@ -25,7 +23,7 @@ def bars(results: Results) -> Figure:
     panels = [
         (name, found)
         for name, key in _PANELS
-        if any(found := [spread(_values(case, key)) for case in results.cases])
+        if any(found := [spread(case.values(key)) for case in results.cases])
     ]
     cases = results.cases
     rows = max(1, -(-len(panels) // 2))
@@ -69,20 +67,6 @@ def _note(counts: list[int]) -> str:
         f"means over {' or '.join(map(str, counts))} seeds, "
         "95 % confidence intervals by Student's t"
     )
-
-
-def _values(case: Case, key: str) -> list[float | int | None]:
-    """A value of the summary, or what the messages say where it has none of the name."""
-    values = case.values(key)
-    if key != "slowdown_p99" or any(value is not None for value in values):
-        return values
-    return [
-        p99_slowdown(
-            result.table("messages").filter(pl.col("scheme") == case.scheme), result.scenario
-        )
-        for result in case.results
-        if "messages" in result.tables
-    ]
 
 
 DRAWINGS = (

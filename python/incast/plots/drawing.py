@@ -80,6 +80,8 @@ class Drawing:
     rows: Rows | None
     """The rows without which there is nothing to draw; None if the summary is enough."""
     draw: Callable[[Results], Figure]
+    telling: Callable[[Results], bool] = lambda _: True
+    """Whether it shows more than some numbers would: if not, no run writes it by itself."""
 
     def why_not(self, results: Results) -> str | None:
         """Why it cannot be drawn, None if it can."""

@@ -56,6 +56,12 @@ def by_size(results: Results, *, rows: Rows, value: str, unit: str, y: str) -> F
     return figure
 
 
+def several_sizes(results: Results, *, rows: Rows) -> bool:
+    """Whether any traffic has messages in more than one bin: a point is no curve."""
+    cases = (case for cases in rows.by_traffic(results).values() for case in cases)
+    return any(own["size_from_bytes"].n_unique() > 1 for _, _, own in cases)
+
+
 def _bins(rows: pl.DataFrame, *values: str) -> pl.DataFrame:
     """Each bin once, in the order of the sizes: the mean over the seeds that have it."""
     return (
@@ -103,7 +109,8 @@ def _drawings() -> Iterator[Drawing]:
         columns = (*_BINS, f"{value}_p50{unit}", f"{value}_p99{unit}")
         rows = Rows("fct", columns, pl.col("count") > 0)
         draw = partial(by_size, rows=rows, value=value, unit=unit, y=y)
-        yield Drawing(name, f"{about}: median and 99th percentile", rows, draw)
+        several = partial(several_sizes, rows=rows)
+        yield Drawing(name, f"{about}: median and 99th percentile", rows, draw, several)
 
 
 DRAWINGS = tuple(_drawings())

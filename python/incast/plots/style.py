@@ -14,6 +14,7 @@ import polars as pl
 from matplotlib import ticker
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -32,6 +33,7 @@ MUTED = "0.35"
 # Shares of the width of a time series: a shade above the first has room for its words, one above
 # the second for them in one line.
 _NARROWEST, _WIDE = 0.13, 0.25
+_LONG_US = 1e5  # from here on, an axis of times is in milliseconds
 WIDTH = 7.0  # inches; the height follows from what is shown
 
 RC: dict[Any, Any] = {
@@ -151,6 +153,16 @@ def microseconds(axes: Axes, lowest: float, highest: float) -> None:
         logarithmic(axes, "x", max(lowest, 1e-3), highest)
     else:
         axes.set_xlim(left=0)
+        axes.xaxis.set_major_formatter(_plain(axes.xaxis, highest))
+
+
+def _plain(axis: Axis, highest: float) -> ticker.Formatter:
+    """Plain numbers; long times, which are microseconds, are shown as milliseconds."""
+    label, unit = axis.get_label_text(), 1.0
+    if highest >= _LONG_US and label.endswith("(us)"):
+        axis.set_label_text(f"{label.removesuffix('(us)')}(ms)")
+        unit = 1e3
+    return ticker.FuncFormatter(lambda value, _: f"{value / unit:g}")
 
 
 def logarithmic(axes: Axes, which: str, lowest: float, highest: float) -> None:
@@ -159,7 +171,7 @@ def logarithmic(axes: Axes, which: str, lowest: float, highest: float) -> None:
     (axes.set_xscale if which == "x" else axes.set_yscale)("log")
     decades = np.log10(highest / lowest) if lowest > 0 else 9
     axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5) if decades < 3.5 else (1,)))
-    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_major_formatter(_plain(axis, highest))
     axis.set_minor_formatter(ticker.NullFormatter())
 
 

@@ -4,6 +4,85 @@ use incast_cc::{Bytes, Span, Time};
 
 use super::ForeignError;
 use super::text::{Word, lines};
+use crate::table::Table;
+
+/// The files of results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Results {
+    /// Completed flows.
+    Fct,
+    /// PFC frames.
+    Pfc,
+}
+
+impl Results {
+    /// The files by name.
+    pub const NAMES: [(&'static str, Self); 2] = [("hpcc-fct", Self::Fct), ("hpcc-pfc", Self::Pfc)];
+
+    /// The file of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(known, _)| *known == name).map(|&(_, results)| results)
+    }
+
+    /// What a file is, by its first line; [`None`] if it is no file of results, or empty.
+    pub fn of(text: &str) -> Option<Self> {
+        let first = text.lines().find(|line| !line.trim().is_empty())?;
+        let fct = Fct::parse("", first).is_ok().then_some(Self::Fct);
+        fct.or_else(|| Pfc::parse("", first).is_ok().then_some(Self::Pfc))
+    }
+
+    /// What is in a file; `file` names it in errors. Nodes have the names that an imported topology gives them,
+    /// and columns those of a run's table of messages.
+    ///
+    /// # Errors
+    /// It is not such a file.
+    pub fn table(self, file: &str, text: &str) -> Result<Table, ForeignError> {
+        Ok(match self {
+            Self::Fct => fct_table(&Fct::parse(file, text)?),
+            Self::Pfc => pfc_table(&Pfc::parse(file, text)?),
+        })
+    }
+}
+
+fn fct_table(rows: &[Fct]) -> Table {
+    let us = |time: Time| time.since(Time::ZERO).as_us_f64();
+    Table::new("hpcc_fct", "one flow that was completed in a run of HPCC's simulator")
+        .column(("source", "", "host that sent"), rows, |r| format!("host{}", r.from))
+        .column(("destination", "", "host that received"), rows, |r| format!("host{}", r.to))
+        .column(("source_port", "", "the sender's port"), rows, |r| u64::from(r.source_port))
+        .column(("destination_port", "", "the receiver's port"), rows, |r| {
+            u64::from(r.destination_port)
+        })
+        .column(("bytes", "B", "payload"), rows, |r| r.size.get())
+        .column(("posted_us", "us", "its start"), rows, |r| us(r.start))
+        .column(("completed_us", "us", "its end: the start and the completion time"), rows, |r| {
+            us(r.start + r.fct)
+        })
+        .column(("completion_us", "us", "the flow completion time"), rows, |r| r.fct.as_us_f64())
+        .column(
+            (
+                "ideal_us",
+                "us",
+                "completion alone in the network, as written there (standalone): the base RTT, and the \
+                 payload with all headers but INT at the rate of the slowest link",
+            ),
+            rows,
+            |r| r.ideal.as_us_f64(),
+        )
+        .column(("slowdown", "", "completion over ideal completion"), rows, Fct::slowdown)
+}
+
+fn pfc_table(rows: &[Pfc]) -> Table {
+    Table::new("hpcc_pfc", "one PFC frame in a run of HPCC's simulator")
+        .column(("time_us", "us", "when"), rows, |r| r.at.since(Time::ZERO).as_us_f64())
+        .column(("node", "", "host or switch that was told"), rows, |r| {
+            format!("{}{}", if r.switch { "switch" } else { "host" }, r.node)
+        })
+        .column(("interface", "", "its port; they count from 1"), rows, |r| u64::from(r.interface))
+        .column(("event", "", "pause or resume"), rows, |r| {
+            String::from(if r.pause { "pause" } else { "resume" })
+        })
+}
 
 /// A line of the file of completed flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

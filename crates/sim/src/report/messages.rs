@@ -39,8 +39,19 @@ pub(super) struct Carried {
     pub(super) posted: u64,
     pub(super) posted_bytes: u64,
     pub(super) completed: u64,
+    /// Of these with a deadline, those that were delivered or whose deadline had passed by the end of the run.
+    pub(super) deadlines: u64,
+    pub(super) deadlines_met: u64,
 }
 
+impl Carried {
+    /// Counts a message with a deadline; one that may still arrive in time counts as nothing.
+    fn judge(&mut self, posted: Time, deadline: Span, completed: Option<Time>, end: Time) {
+        let taken = completed.unwrap_or(end).since(posted);
+        self.deadlines += u64::from(completed.is_some() || taken > deadline);
+        self.deadlines_met += u64::from(completed.is_some() && taken <= deadline);
+    }
+}
 /// All messages, in the order of flows, and what became of each traffic's in the measured `window`.
 pub(super) fn messages(built: &Built, window: (Time, Time)) -> (Vec<Message>, Vec<Carried>) {
     let flows = &built.plan.flows;
@@ -69,6 +80,10 @@ pub(super) fn messages(built: &Built, window: (Time, Time)) -> (Vec<Message>, Ve
             let counts = posted.at >= window.0 && posted.at < window.1;
             carried.posted += u64::from(counts);
             carried.posted_bytes += if counts { bytes.get() } else { 0 };
+            if let Some(deadline) = flow.deadline.filter(|_| counts) {
+                let completed = delivery.map(|delivery| delivery.at);
+                carried.judge(posted.at, deadline, completed, built.net.now);
+            }
             let Some(delivery) = delivery else { continue };
             carried.completed += u64::from(counts);
             let waited =

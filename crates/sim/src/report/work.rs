@@ -2,7 +2,7 @@
 
 use incast_cc::{Bytes, Span, Time};
 
-use super::messages::{Carried, Message};
+use super::messages::{self, Carried, Message};
 use super::tables::us;
 use crate::build::{Built, PlannedTraffic};
 use crate::network::application::{Application, Finished, FinishedKind};
@@ -29,7 +29,7 @@ pub(super) struct Request {
 
 impl Work {
     pub(super) fn of(built: &Built, window: (Time, Time), carried_bps: Vec<f64>) -> Self {
-        let (messages, carried) = super::messages::messages(built, window);
+        let (messages, carried) = messages::messages(built, window);
         let requests = requests(built, &messages);
         Self { messages, carried, carried_bps, requests, window }
     }
@@ -330,6 +330,17 @@ fn load_table(built: &Built, work: &Work, measured: Span) -> Table {
     .column(("completed", "", "of these delivered by the end of the run"), &rows, |(_, c)| {
         c.completed
     })
+    .column(
+        (
+            "deadlines",
+            "",
+            "messages posted, with a deadline, that were delivered or whose deadline had passed by the end of \
+             the run",
+        ),
+        &rows,
+        |(_, c)| c.deadlines,
+    )
+    .column(("deadlines_met", "", "of these delivered by then"), &rows, |(_, c)| c.deadlines_met)
     .column(
         ("requests", "", "requests and rounds begun, over the whole run"),
         &rows,

@@ -152,7 +152,7 @@ impl Traffic {
 
 impl Scenario {
     /// What results call a traffic: its own name or its kind, with its number where several share it.
-    pub(crate) fn traffic_name(&self, number: usize) -> String {
+    pub fn traffic_name(&self, number: usize) -> String {
         let own = |traffic: &Traffic| {
             traffic.name.clone().unwrap_or_else(|| traffic.kind().as_str().into())
         };

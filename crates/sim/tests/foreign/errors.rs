@@ -237,7 +237,7 @@ fn files_that_do_not_make_a_scenario() {
     );
     assert_eq!(
         import(&[topology, ("fct.txt", include_str!("hpcc/fct.txt"))]),
-        "fct.txt: results of HPCC's simulator, of which no scenario is made; leave them out"
+        "fct.txt: results of HPCC's simulator, of which no scenario is made; import them alone, as a table"
     );
     assert_eq!(
         import(&[topology, topology]),

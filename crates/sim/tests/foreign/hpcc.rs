@@ -1,7 +1,7 @@
 //! Files of HPCC's simulator.
 
 use incast_cc::{Bytes, Rate, Span, Time};
-use incast_sim::foreign::{self, Format, HpccFct, HpccPfc, HpccTrace, Start};
+use incast_sim::foreign::{self, Format, HpccFct, HpccPfc, HpccResults, HpccTrace, Start};
 
 use crate::{FLOWS, TOPOLOGY, TRACE, pairs};
 
@@ -104,4 +104,26 @@ fn pauses_and_resumes_are_read() {
     let at = Time::ZERO + Span::from_ns(2_000_010_500);
     assert_eq!(rows[0], HpccPfc { at, node: 4, switch: true, interface: 2, pause: true });
     assert_eq!((rows[1].switch, rows[1].pause), (false, false));
+}
+
+#[test]
+fn results_are_known_by_their_first_line() {
+    let known = [
+        (include_str!("hpcc/fct.txt"), Some(HpccResults::Fct)),
+        (include_str!("hpcc/pfc.txt"), Some(HpccResults::Pfc)),
+        ("\n2000010500 4 1 2 1\nbroken", Some(HpccResults::Pfc)),
+        ("", None),
+        (include_str!("hpcc/topology.txt"), None),
+        (include_str!("hpcc/flow.txt"), None),
+        (include_str!("hpcc/trace.txt"), None),
+        (include_str!("hpcc/config.txt"), None),
+        (include_str!("htsim/chain.cm"), None),
+    ];
+    for (text, expected) in known {
+        assert_eq!(HpccResults::of(text), expected, "{text}");
+    }
+    let rows = |text| HpccResults::Pfc.table("pfc.txt", text).map(|table| table.rows());
+    assert_eq!(rows("").unwrap(), 0, "a run without pauses");
+    let error = rows("2000010500 4 1 2 1\nbroken").unwrap_err().to_string();
+    assert!(error.starts_with("pfc.txt:2:"), "{error}");
 }

@@ -202,4 +202,21 @@ fn deadlines_are_met_by_those_that_are_complete_by_then() {
         let met = row.completed - row.posted <= 8_000_000;
         assert!((row.met_deadline - f64::from(u8::from(met))).abs() < 1e-9, "{row:?}");
     }
+    let judged = ["deadlines", "deadlines_met"].map(|column| counts(&report, "load", column));
+    assert_eq!(judged, [vec![with.len() as u64, 0], vec![met as u64, 0]]);
+}
+
+#[test]
+fn a_message_that_never_arrives_misses_its_deadline_once_that_has_passed() {
+    // A message every 10 us from 0 to 390 us. Each takes some 10 us, so that those up to 190 us arrive before
+    // the only way is cut; of the 20 others, the deadlines of those from 200 to 340 us pass before the end.
+    let report = run(&racks(
+        2,
+        "400us",
+        "[[traffic]]\nfrom = \"host0\"\nto = \"host4\"\ndeadline = \"50us\"\nmessage = \"20KB\"\ncount = 40\n\
+         every = \"10us\"\n[[event]]\nat = \"205us\"\nlink = [\"leaf0\", \"spine0\"]\nstate = \"down\"",
+    )
+    .replace("spines = 2", "spines = 1"));
+    let of = |column| counts(&report, "load", column)[0];
+    assert_eq!(["posted", "completed", "deadlines", "deadlines_met"].map(of), [40, 20, 35, 20]);
 }

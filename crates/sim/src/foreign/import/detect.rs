@@ -1,8 +1,8 @@
 //! What a file is, by what is in it.
 
 use super::{ForeignError, Kind, Source};
+use crate::foreign::HpccResults;
 use crate::foreign::hpcc_config::{Config, is_key};
-use crate::foreign::{HpccFct, HpccPfc};
 
 /// The kind of each file. A configuration says what the files are that it names.
 pub(super) fn detect(sources: &[Source<'_>]) -> Result<Vec<Kind>, ForeignError> {
@@ -26,12 +26,10 @@ pub(super) fn detect(sources: &[Source<'_>]) -> Result<Vec<Kind>, ForeignError> 
     let found = sources.iter().zip(kinds).map(|(source, kind)| {
         kind.ok_or_else(|| {
             let name = source.name;
-            if HpccFct::parse(name, source.text).is_ok()
-                || HpccPfc::parse(name, source.text).is_ok()
-            {
+            if HpccResults::of(source.text).is_some() {
                 return ForeignError::Together(format!(
-                    "{name}: results of HPCC's simulator, of which no scenario is made; leave them \
-                     out"
+                    "{name}: results of HPCC's simulator, of which no scenario is made; import them \
+                     alone, as a table"
                 ));
             }
             let names: Vec<_> = Kind::NAMES.iter().map(|(name, _)| *name).collect();
