@@ -116,7 +116,12 @@ fn unknown_names_come_with_the_nearest_known_one() {
         ("message = \"1MB\"", "operation = \"reed\"", (39, 13), &["\"reed\"", "mean \"read\""]),
         ("from = \"client\"", "from = \"cleint\"", (32, 8), &["\"cleint\"", "mean \"client\""]),
         ("from = \"client\"", "from = \"client4\"", (32, 8), &["host \"client4\"", "mean"]),
-        ("to = \"server\"", "to = \"moon\"", (33, 6), &["\"moon\"", "expected one of client, client0,"]),
+        (
+            "to = \"server\"",
+            "to = \"moon\"",
+            (33, 6),
+            &["\"moon\"", "expected one of client, client0,"],
+        ),
         (
             "\"timely\", \"slow\"",
             "\"timely\", \"timley\"",
