@@ -123,7 +123,7 @@ class Scenario:
         """
 
     def load_warnings(self) -> list[str]:
-        """Links that are asked to carry more than they can, and time series that would be too long."""
+        """Links that are asked for more than they carry, and time series that would be too long."""
 
 @final
 class Column:
