@@ -147,4 +147,4 @@ def test_tables_explains_every_column(command: Command, written: str) -> None:
 def test_tables_of_one_name(command: Command, written: str) -> None:
     read = json.loads(command("tables", written, "links", "--json").out)
     assert list(read) == ["links"]
-    assert read["links"]["columns"]["rate_gbps"] == {"unit": "Gb/s", "doc": "its rate"}
+    assert read["links"]["columns"]["rate_gbps"] == {"unit": "Gb/s", "doc": "its first rate"}
