@@ -13,19 +13,19 @@ use std::collections::BTreeSet;
 use incast_cc::line_rate::LineRate;
 use incast_cc::param::Need;
 use incast_cc::{Algorithm, AnyControl, Bytes, Rate, Span, Time};
-use incast_transport::{Config, Endpoint, Purpose, REQUEST_BYTES};
+use incast_transport::{Config, Endpoint, Purpose, REQUEST_BYTES, Signal};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use crate::network::buffer::SharedBuffer;
 use crate::network::calendar::Calendar;
-use crate::network::frame::PFC_FRAME_BYTES;
+use crate::network::frame::{Frames, PFC_FRAME_BYTES};
 use crate::network::host::{Host, WireFormat};
 use crate::network::link::Link;
 use crate::network::port::Transmitter;
 use crate::network::switch::Switch;
 use crate::network::trace::{Trace, TraceConfig};
-use crate::network::{Component, ComponentKind, Network as Net};
+use crate::network::{Component, ComponentKind, Network as Net, Transit};
 use crate::report::Cut;
 use crate::routing::Routing;
 use crate::scenario::{MOST_CLASSES, RoutingKind, Scenario, Scheme, TransportKind};
@@ -226,6 +226,7 @@ fn assemble(
     let mut switches = Vec::with_capacity(topology.switches.len());
     // Where a connection's packets may have several paths, any of them may be missing or overtaken.
     let several = routing_is_loose(scenario);
+    let ahead = if traces.queues || traces.packets { 0 } else { look_ahead(scenario, scheme) };
     for ((switch, cables), routes) in ports.switches.iter().enumerate().zip(&routing.switches) {
         let failures = events.of_switch(switch);
         if failures.is_some() {
@@ -239,7 +240,9 @@ fn assemble(
             let transmitter = Transmitter::new(outgoing(cable) as u32, component, start);
             let rate = topology.cables[cable.0].rate;
             let place = (switch as u32, port as u16);
-            out.push(egress(scenario, &classes, (transmitter, rate, start), seed, place));
+            let mut port = egress(scenario, &classes, (transmitter, rate, start), seed, place);
+            port.look_ahead(ahead);
+            out.push(port);
         }
         for (port, cable) in cables.iter().enumerate() {
             arrivals[incoming(cable)] = numbers.add(SwitchArrival, switch, incoming(cable), port);
@@ -272,9 +275,8 @@ fn assemble(
     Net {
         hosts,
         switches,
-        links,
         components: numbers.components,
-        calendar,
+        transit: Transit { links, frames: Frames::default(), calendar },
         oracle: None,
         dead_locks: Vec::new(),
         interval: interval(scenario),
@@ -282,6 +284,22 @@ fn assemble(
         queue_series: true,
         events: 0,
         now: Time::ZERO,
+    }
+}
+
+/// How many packets a port may put on its link before they start. None where it matters what the queue is
+/// like when a packet leaves it, or where a link may fail or change its rate in the meantime; few where PFC or
+/// another class may take them back.
+fn look_ahead(scenario: &Scenario, scheme: Scheme) -> u32 {
+    let classes = scenario.classes();
+    let telemetry = wire_format(scenario, scheme).telemetry;
+    let managed = classes.iter().any(|class| class.aqm.is_some() || class.weight.is_some());
+    if managed || telemetry || scheme.signal == Signal::Oracle || !scenario.events.is_empty() {
+        0
+    } else if classes.len() > 1 || scenario.switch.pfc.enabled {
+        16
+    } else {
+        u32::MAX
     }
 }
 

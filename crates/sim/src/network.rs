@@ -29,6 +29,7 @@ use incast_cc::{Span, Time};
 use calendar::{Calendar, ComponentId};
 use dead_lock::DeadLock;
 use failure::Failures;
+use frame::{Frame, Frames};
 use host::Host;
 use link::Link;
 use oracle::Oracle;
@@ -60,13 +61,19 @@ pub(crate) enum ComponentKind {
     SwitchArrival,
 }
 
+/// What is between the nodes, and when it comes to them.
+pub(crate) struct Transit {
+    pub(crate) links: Vec<Link>,
+    pub(crate) frames: Frames,
+    pub(crate) calendar: Calendar,
+}
+
 /// A network that runs.
 pub(crate) struct Network {
     pub(crate) hosts: Vec<Host>,
     pub(crate) switches: Vec<Switch>,
-    pub(crate) links: Vec<Link>,
     pub(crate) components: Vec<Component>,
-    pub(crate) calendar: Calendar,
+    pub(crate) transit: Transit,
     /// Of runs whose algorithms may see the queues.
     pub(crate) oracle: Option<Oracle>,
     /// Those that were found so far, in the order of time.
@@ -85,24 +92,24 @@ impl Network {
         for (id, component) in (0..).zip(&self.components) {
             match component.kind {
                 ComponentKind::HostInterval if self.flow_series => {
-                    self.calendar.schedule(id, Time::ZERO + self.interval);
+                    self.transit.calendar.schedule(id, Time::ZERO + self.interval);
                 }
                 ComponentKind::SwitchInterval if self.queue_series => {
-                    self.calendar.schedule(id, Time::ZERO + self.interval);
+                    self.transit.calendar.schedule(id, Time::ZERO + self.interval);
                 }
                 ComponentKind::HostChange => {
-                    self.calendar.schedule(id, self.hosts[component.node as usize].failures.next());
+                    self.transit.calendar.schedule(id, self.hosts[component.node as usize].failures.next());
                 }
                 ComponentKind::SwitchChange => {
                     let switch = &self.switches[component.node as usize];
-                    self.calendar.schedule(id, switch.failures.next());
+                    self.transit.calendar.schedule(id, switch.failures.next());
                 }
                 ComponentKind::HostStart if measure_from > Time::ZERO => {
-                    self.calendar.schedule(id, measure_from);
+                    self.transit.calendar.schedule(id, measure_from);
                 }
                 ComponentKind::SwitchWatchdog => {
                     if let Some(watchdog) = &self.switches[component.node as usize].watchdog {
-                        self.calendar.schedule(id, Time::ZERO + watchdog.period());
+                        self.transit.calendar.schedule(id, Time::ZERO + watchdog.period());
                     }
                 }
                 _ => {}
@@ -119,7 +126,7 @@ impl Network {
     /// Handles up to `events` events before `end`; returns whether there are more.
     pub(crate) fn run(&mut self, end: Time, events: u64) -> bool {
         for _ in 0..events {
-            let Some((now, id)) = self.calendar.pop_before(end) else {
+            let Some((now, id)) = self.transit.calendar.pop_before(end) else {
                 self.now = end;
                 return false;
             };
@@ -132,61 +139,59 @@ impl Network {
 
     #[inline]
     fn handle(&mut self, now: Time, id: ComponentId) {
-        let Self { hosts, switches, links, calendar, oracle, .. } = self;
+        let Self { hosts, switches, transit, oracle, .. } = self;
         let component = self.components[id as usize];
         let node = component.node as usize;
         match component.kind {
             ComponentKind::SwitchArrival => {
-                let (mut frame, stamps) = links[component.link as usize].arrive(calendar);
-                if frame.is_cut() {
-                    return switches[node].failures.on_cut(component.port, &frame);
+                let frame = transit.links[component.link as usize].arrive(&mut transit.calendar);
+                if transit.frames[frame].is_cut() {
+                    return switches[node].failures.on_cut(component.port, frame, transit);
                 }
-                switches[node].on_arrival(now, component.port, &mut frame, stamps, links, calendar);
+                switches[node].on_arrival(now, component.port, frame, transit);
             }
-            ComponentKind::SwitchPort => {
-                switches[node].send(now, component.port, links, calendar);
-            }
+            ComponentKind::SwitchPort => switches[node].on_port(now, component.port, transit),
             ComponentKind::HostArrival => {
-                hosts[node].catch_up(now, links);
-                let (frame, stamps) = links[component.link as usize].arrive(calendar);
-                if frame.is_cut() {
-                    return hosts[node].failures.on_cut(0, &frame);
+                hosts[node].catch_up(now, transit);
+                let frame = transit.links[component.link as usize].arrive(&mut transit.calendar);
+                if transit.frames[frame].is_cut() {
+                    return hosts[node].failures.on_cut(0, frame, transit);
                 }
-                let truth = oracle.as_ref().and_then(|oracle| oracle.rtt(node, &frame, switches));
-                hosts[node].on_arrival(now, &frame, &stamps, truth, links, calendar);
+                let frames = &transit.frames;
+                let truth =
+                    oracle.as_ref().and_then(|oracle| oracle.rtt(node, &frames[frame], switches));
+                hosts[node].on_arrival(now, frame, truth, transit);
             }
-            ComponentKind::HostPort | ComponentKind::HostTimer => {
-                hosts[node].work(now, links, calendar);
-            }
+            ComponentKind::HostPort | ComponentKind::HostTimer => hosts[node].work(now, transit),
             ComponentKind::HostChange => {
-                hosts[node].on_change(now, links, calendar);
-                calendar.schedule(id, hosts[node].failures.next());
+                hosts[node].on_change(now, transit);
+                transit.calendar.schedule(id, hosts[node].failures.next());
             }
             ComponentKind::SwitchChange => {
-                switches[node].on_change(now, links, calendar);
-                calendar.schedule(id, switches[node].failures.next());
+                switches[node].on_change(now, transit);
+                transit.calendar.schedule(id, switches[node].failures.next());
             }
             ComponentKind::HostStart => {
-                hosts[node].catch_up(now, links);
+                hosts[node].catch_up(now, transit);
                 hosts[node].start_measurement();
             }
             ComponentKind::HostInterval => {
-                hosts[node].catch_up(now, links);
+                hosts[node].catch_up(now, transit);
                 hosts[node].sample();
-                calendar.schedule(id, now + self.interval);
+                transit.calendar.schedule(id, now + self.interval);
             }
             ComponentKind::SwitchInterval => {
                 let from = Time::from_ps(now.as_ps() - self.interval.as_ps());
-                switches[node].sample(from, now);
-                calendar.schedule(id, now + self.interval);
+                switches[node].sample(from, now, transit);
+                transit.calendar.schedule(id, now + self.interval);
             }
             ComponentKind::SwitchWatchdog => {
                 if switches[node].has_overdue(now) {
-                    self.note_dead_locks();
+                    self.note_dead_locks(node);
                 }
-                let Self { switches, links, calendar, .. } = self;
-                if let Some(period) = switches[node].watch(now, links, calendar) {
-                    calendar.schedule(id, now + period);
+                let Self { switches, transit, .. } = self;
+                if let Some(period) = switches[node].watch(now, transit) {
+                    transit.calendar.schedule(id, now + period);
                 }
             }
         }
@@ -196,27 +201,35 @@ impl Network {
     pub(crate) fn finish(&mut self, complete: bool) {
         let now = self.now;
         for host in &mut self.hosts {
-            host.catch_up(now, &mut self.links);
+            host.catch_up(now, &mut self.transit);
         }
-        self.note_dead_locks();
+        self.note_dead_locks(0);
         if complete && now.as_ps().is_multiple_of(self.interval.as_ps()) {
             let from = Time::from_ps(now.as_ps() - self.interval.as_ps());
             if self.flow_series {
                 self.hosts.iter_mut().for_each(Host::sample);
             }
             if self.queue_series {
-                self.switches.iter_mut().for_each(|switch| switch.sample(from, now));
+                let transit = &mut self.transit;
+                self.switches.iter_mut().for_each(|switch| switch.sample(from, now, transit));
             }
         }
+        self.switches.iter_mut().for_each(|switch| switch.take_back(&mut self.transit));
     }
 
     /// What has been going on until now counts, what goes on afterwards does not.
     pub(crate) fn end_measurement(&mut self) {
         let now = self.now;
         for host in &mut self.hosts {
-            host.catch_up(now, &mut self.links);
+            host.catch_up(now, &mut self.transit);
             host.nic.finish(now);
         }
-        self.switches.iter_mut().for_each(|switch| switch.finish(now));
+        self.switches.iter_mut().for_each(|switch| switch.finish(now, &mut self.transit));
+    }
+
+    /// What is on the links, for the books.
+    pub(crate) fn flying(&self) -> impl Iterator<Item = &Frame> {
+        let Transit { links, frames, .. } = &self.transit;
+        links.iter().flat_map(Link::flying).map(|frame| &frames[frame])
     }
 }

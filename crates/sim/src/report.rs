@@ -19,7 +19,6 @@ use crate::metrics::Histogram;
 use crate::network::failure::Failures;
 use crate::network::frame::Frame;
 use crate::network::host::Count;
-use crate::network::link::Link;
 use crate::network::port::{Port, Transmitter};
 use crate::table::Table;
 use messages::Message;
@@ -180,13 +179,12 @@ fn transmitters(built: &Built) -> impl Iterator<Item = &Transmitter> {
 fn books(built: &Built) -> Books {
     let net = &built.net;
     let mut in_flight = Count::default();
-    let queued = net.switches.iter().flat_map(|switch| &switch.ports).flat_map(Port::queued);
-    let flying = net.links.iter().flat_map(Link::flying);
-    for frame in queued.chain(flying).filter(|frame: &&Frame| !frame.is_pfc()) {
+    let ports = || net.switches.iter().flat_map(|switch| &switch.ports);
+    let queued = ports().flat_map(|port| port.queued(&net.transit.frames));
+    for frame in queued.chain(net.flying()).filter(|frame: &&Frame| !frame.is_pfc()) {
         in_flight.add(frame.wire);
     }
     let hosts = |count: fn(&crate::network::host::Host) -> u64| net.hosts.iter().map(count).sum();
-    let ports = || net.switches.iter().flat_map(|switch| &switch.ports);
     let lost = || net.failures().flat_map(Failures::lost);
     Books {
         sent_packets: hosts(|host| host.sent.packets),

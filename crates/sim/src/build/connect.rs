@@ -50,7 +50,7 @@ pub(super) fn connect(net: &mut Net, plan: &mut Plan, scheme: Scheme, ways: &Way
     for (host, (posts, applications)) in
         net.hosts.iter_mut().zip(posts.into_iter().zip(applications))
     {
-        host.set_applications(posts, applications, &mut net.calendar);
+        host.set_applications(posts, applications, &mut net.transit.calendar);
     }
 }
 

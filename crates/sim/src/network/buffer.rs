@@ -85,6 +85,8 @@ pub(crate) struct SharedBuffer {
     /// Bytes that may be shared: all but the headroom.
     capacity: u64,
     used: u64,
+    /// How many classes of ingress ports have been paused.
+    paused: u32,
     /// Port by port, the classes of each.
     ingress: Box<[Ingress]>,
 }
@@ -101,7 +103,7 @@ impl SharedBuffer {
         let ingress: Box<[_]> = headroom.iter().flat_map(by_class).collect();
         let reserved: u64 = ingress.iter().map(|ingress| ingress.reserved).sum();
         let capacity = config.total.saturating_sub(reserved);
-        Self { config, capacity, used: 0, ingress }
+        Self { config, capacity, used: 0, paused: 0, ingress }
     }
 
     /// What a class may hold at an ingress port with PFC, or at an egress port without, at this moment.
@@ -123,7 +125,35 @@ impl SharedBuffer {
         pfc.xoff.unwrap_or_else(|| self.dynamic_threshold(pfc.alpha))
     }
 
-    /// Whether a packet may be stored.
+    /// Stores a packet if there is room for it whatever else may have left the switch in the meantime: the
+    /// books of other ports may be behind, and what leaves only makes room. Returns whether it is stored.
+    #[inline]
+    pub(crate) fn admit_surely(&mut self, arrival: &Arrival) -> bool {
+        let &Arrival { wire, ingress, class, queue, port } = arrival;
+        let fits = self.used + wire <= self.capacity;
+        let index = self.ingress_index(ingress, class);
+        let stored = if self.ingress[index].protected {
+            let threshold = self.config.pfc.map_or(0, |pfc| self.pfc_threshold(&pfc));
+            let ingress = &mut self.ingress[index];
+            let stored = fits && ingress.headroom == 0 && ingress.shared + wire <= threshold;
+            ingress.shared += if stored { wire } else { 0 };
+            stored
+        } else {
+            fits && self.limit(class) >= queue + wire
+                && self.config.port_limit.is_none_or(|limit| port + wire <= limit)
+        };
+        self.used += if stored { wire } else { 0 };
+        stored
+    }
+
+    /// Most bytes of an egress queue of a class that PFC does not protect.
+    #[inline]
+    fn limit(&self, class: u8) -> u64 {
+        let limits = &self.config.classes[class as usize];
+        limits.queue_limit.unwrap_or_else(|| self.dynamic_threshold(limits.alpha))
+    }
+
+    /// Decides about a packet when all books are up to date.
     #[inline]
     pub(crate) fn admit(&mut self, arrival: Arrival) -> Admission {
         let Arrival { wire, ingress, class, .. } = arrival;
@@ -132,12 +162,10 @@ impl SharedBuffer {
         if self.ingress[index].protected {
             return self.admit_protected(arrival, index, fits);
         }
-        let limits = &self.config.classes[class as usize];
         if !fits {
             return Admission::Dropped(DropCause::NoRoom);
         }
-        let limit = limits.queue_limit.unwrap_or_else(|| self.dynamic_threshold(limits.alpha));
-        if arrival.queue + wire > limit
+        if arrival.queue + wire > self.limit(class)
             || self.config.port_limit.is_some_and(|limit| arrival.port + wire > limit)
         {
             return Admission::Dropped(DropCause::Limit);
@@ -164,6 +192,7 @@ impl SharedBuffer {
         if std::mem::replace(&mut ingress.paused, true) {
             return Admission::Stored;
         }
+        self.paused += 1;
         Admission::StoredPause
     }
 
@@ -187,7 +216,15 @@ impl SharedBuffer {
     pub(crate) fn forget_pauses(&mut self, port: u16) {
         let classes = self.config.classes.len();
         let ingress = self.ingress.chunks_mut(classes).nth(port as usize);
-        ingress.into_iter().flatten().for_each(|ingress| ingress.paused = false);
+        for ingress in ingress.into_iter().flatten() {
+            self.paused -= u32::from(std::mem::replace(&mut ingress.paused, false));
+        }
+    }
+
+    /// Whether any sender has been told to pause: what leaves may let it go on.
+    #[inline]
+    pub(crate) fn has_paused(&self) -> bool {
+        self.paused > 0
     }
 
     /// Whether the sender of a class at an ingress port would stay paused if nothing but `stuck` bytes
@@ -222,6 +259,7 @@ impl SharedBuffer {
         let resume = held == 0 || (ingress.headroom == 0 && held + pfc.xon_offset <= threshold);
         if resume {
             ingress.paused = false;
+            self.paused -= 1;
         }
         resume
     }

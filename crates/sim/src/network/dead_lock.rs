@@ -46,8 +46,13 @@ pub(crate) struct HeldPort {
 impl Network {
     /// Notes the dead-locks that there are now, each once: one that shares a port with one that is known,
     /// held without a break since then, is the same.
+    ///
+    /// Switches below `had_their_turn` have done all that they do at this instant.
     #[cold]
-    pub(super) fn note_dead_locks(&mut self) {
+    pub(super) fn note_dead_locks(&mut self, had_their_turn: usize) {
+        for (number, switch) in self.switches.iter_mut().enumerate() {
+            switch.catch_up_until(self.now, number < had_their_turn, &mut self.transit);
+        }
         for ports in dead_locks(self) {
             let is_known = ports.iter().any(|held| {
                 let mut known = self.dead_locks.iter().flat_map(|known| &known.ports);
@@ -85,7 +90,7 @@ fn all_held(net: &Network) -> Vec<HeldPort> {
     let mut all = Vec::new();
     for (switch, node) in (0..).zip(&net.switches) {
         for (port, egress) in (0..).zip(&node.ports) {
-            let arrival = net.links[egress.transmitter.link as usize].arrival();
+            let arrival = net.transit.links[egress.transmitter.link as usize].arrival();
             let far_end = net.components[arrival as usize];
             if far_end.kind != ComponentKind::SwitchArrival {
                 continue; // hosts do not pause
@@ -93,7 +98,7 @@ fn all_held(net: &Network) -> Vec<HeldPort> {
             all.extend(egress.held().map(|(class, since)| {
                 let mut from = BTreeMap::new();
                 for queued in egress.waiting(class) {
-                    *from.entry(queued.ingress).or_default() += u64::from(queued.frame.wire);
+                    *from.entry(queued.ingress).or_default() += u64::from(queued.wire);
                 }
                 let (place, by) = (Place { switch, port, class }, (far_end.node, far_end.port));
                 HeldPort { place, since, bytes: egress.queued_bytes(class), by, from }

@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 
 use incast_cc::{Rate, Time};
 
-use super::calendar::Calendar;
-use super::frame::Frame;
+use super::Transit;
+use super::frame::FrameId;
 use super::host::{Count, Host};
 use super::link::Link;
 use super::port::{DropCause, Transmitter};
@@ -88,10 +88,12 @@ impl Failures {
 
     /// A frame has come to the end of a link that failed under it.
     #[cold]
-    pub(crate) fn on_cut(&mut self, port: u16, frame: &Frame) {
-        if !frame.is_pfc() {
-            self.at(port).cut.add(frame.wire);
+    pub(crate) fn on_cut(&mut self, port: u16, frame: FrameId, transit: &mut Transit) {
+        let cut = &transit.frames[frame];
+        if !cut.is_pfc() {
+            self.at(port).cut.add(cut.wire);
         }
+        transit.frames.drop(frame);
     }
 }
 
@@ -114,17 +116,18 @@ fn change_link(nic: &mut Transmitter, now: Time, change: &Change, links: &mut [L
 
 impl Host {
     /// Something on the agenda is due.
-    pub(crate) fn on_change(&mut self, now: Time, links: &mut [Link], calendar: &mut Calendar) {
+    pub(crate) fn on_change(&mut self, now: Time, transit: &mut Transit) {
         while let Some(change) = self.failures.pop(now) {
-            change_link(&mut self.nic, now, &change, links);
+            change_link(&mut self.nic, now, &change, &mut transit.links);
         }
-        self.work(now, links, calendar);
+        self.work(now, transit);
     }
 }
 
 impl Switch {
     /// Something on the agenda is due.
-    pub(crate) fn on_change(&mut self, now: Time, links: &mut [Link], calendar: &mut Calendar) {
+    pub(crate) fn on_change(&mut self, now: Time, transit: &mut Transit) {
+        self.turn = 0;
         while let Some(change) = self.failures.pop(now) {
             let port = match change {
                 Change::Down { port } | Change::Up { port, .. } | Change::Rate { port, .. } => port,
@@ -134,32 +137,42 @@ impl Switch {
                 }
             };
             let own = &mut self.ports[port as usize];
-            change_link(&mut own.transmitter, now, &change, links);
+            change_link(&mut own.transmitter, now, &change, &mut transit.links);
             if let Change::Rate { rate, .. } = change {
                 own.set_rate(now, rate);
             }
             if let Change::Down { .. } = change {
-                self.empty(now, port, links, calendar);
+                self.empty(now, port, transit);
             }
-            self.send(now, port, links, calendar);
+            self.send(now, port, transit);
         }
     }
 
     /// Drops what waits for a port, and forgets that the far end was told to stop: it forgets it too.
     #[cold]
-    fn empty(&mut self, now: Time, egress: u16, links: &mut [Link], calendar: &mut Calendar) {
+    fn empty(&mut self, now: Time, egress: u16, transit: &mut Transit) {
         self.buffer.forget_pauses(egress);
         self.ports[egress as usize].forget_pauses();
-        while self.ports[egress as usize].next_pfc().is_some() {}
+        while let Some(frame) = self.ports[egress as usize].next_pfc() {
+            transit.frames.drop(frame);
+        }
         for class in 0..self.ports[egress as usize].classes() {
-            self.purge(now, (egress, class), DropCause::Link, links, calendar);
+            self.purge(now, (egress, class), DropCause::Link, transit);
         }
     }
 
     /// A packet has come in for a host to which no way leads.
     #[cold]
-    pub(super) fn on_stranded(&mut self, now: Time, ingress: u16, frame: &Frame) {
-        self.failures.at(ingress).stranded.add(frame.wire);
-        self.trace.packet(now, ingress, frame, PacketEvent::Dropped);
+    pub(super) fn on_stranded(
+        &mut self,
+        now: Time,
+        ingress: u16,
+        frame: FrameId,
+        transit: &mut Transit,
+    ) {
+        let stranded = &transit.frames[frame];
+        self.failures.at(ingress).stranded.add(stranded.wire);
+        self.trace.packet(now, ingress, stranded, PacketEvent::Dropped);
+        transit.frames.drop(frame);
     }
 }

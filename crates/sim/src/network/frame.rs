@@ -1,13 +1,15 @@
 //! What is on a link and in a queue.
 
+use std::ops::{Index, IndexMut};
+
 use incast_cc::Hop;
 use incast_transport::{Body, Packet};
 
 /// Size of a PFC frame on the wire.
 pub(crate) const PFC_FRAME_BYTES: u16 = 64;
 
-/// What switches have stamped into a packet. It travels beside its frame, in a queue of its own wherever
-/// frames queue, so that frames without it, nearly all, stay small and cost nothing.
+/// What switches have stamped into a packet. It is kept beside its frame, so that frames without it, nearly
+/// all, stay small and cost nothing.
 #[derive(Debug, Default)]
 #[expect(clippy::box_collection, reason = "one word where there are none")]
 pub(crate) struct Stamps(Option<Box<Vec<Hop>>>);
@@ -31,8 +33,9 @@ impl From<Box<[Hop]>> for Stamps {
     }
 }
 
-/// One packet on its way. 56 bytes, so that with its time of arrival it fills a cache line.
+/// One packet on its way, in a cache line of its own. What switches look at comes first.
 #[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Frame {
     /// The host it goes to; nothing to a PFC frame, which the next node consumes.
     pub(crate) destination: u32,
@@ -124,12 +127,106 @@ impl Frame {
     }
 }
 
+/// Where a frame is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FrameId(u32);
+
+/// All frames between two nodes. A frame stays where it is from the host that sends it to the one that
+/// receives it, links and queues hold its number. Places are used again at once, so that few of them are
+/// in use and those are in the processor's caches.
+#[derive(Debug, Default)]
+pub(crate) struct Frames {
+    frames: Vec<Frame>,
+    free: Vec<FrameId>,
+    /// Of those that have any.
+    stamps: Vec<Stamps>,
+}
+
+impl Frames {
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "as many frames do not fit the memory")]
+    pub(crate) fn put(&mut self, frame: Frame, stamps: Stamps) -> FrameId {
+        let id = if let Some(id) = self.free.pop() {
+            self[id] = frame;
+            id
+        } else {
+            self.frames.push(frame);
+            FrameId(self.frames.len() as u32 - 1)
+        };
+        if !stamps.hops().is_empty() {
+            *self.stamps_of(id) = stamps;
+        }
+        id
+    }
+
+    /// The frame is no more.
+    #[inline]
+    pub(crate) fn drop(&mut self, id: FrameId) {
+        self.free.push(id);
+        if self[id].is_stamped() {
+            self.take_stamps(id);
+        }
+    }
+
+    /// What is kept beside a stamped frame.
+    pub(crate) fn stamps_of(&mut self, id: FrameId) -> &mut Stamps {
+        let needed = id.0 as usize + 1;
+        if self.stamps.len() < needed {
+            self.stamps.resize_with(needed.next_power_of_two(), Stamps::default);
+        }
+        &mut self.stamps[id.0 as usize]
+    }
+
+    /// The same, taken out.
+    #[inline]
+    pub(crate) fn take_stamps(&mut self, id: FrameId) -> Stamps {
+        if self[id].is_stamped() { std::mem::take(self.stamps_of(id)) } else { Stamps::NONE }
+    }
+
+    /// Places that have been needed.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.frames.len()
+    }
+}
+
+impl Index<FrameId> for Frames {
+    type Output = Frame;
+
+    #[inline]
+    fn index(&self, id: FrameId) -> &Frame {
+        &self.frames[id.0 as usize]
+    }
+}
+
+impl IndexMut<FrameId> for Frames {
+    #[inline]
+    fn index_mut(&mut self, id: FrameId) -> &mut Frame {
+        &mut self.frames[id.0 as usize]
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn frame_and_time_fill_a_cache_line() {
-        assert!(size_of::<(u64, Frame)>() <= 64, "{} bytes", size_of::<(u64, Frame)>());
+    fn a_frame_fills_a_cache_line() {
+        assert_eq!(size_of::<Frame>(), 64);
+    }
+
+    #[test]
+    fn places_are_taken_again_the_last_one_first_and_have_no_old_stamps() {
+        let mut frames = Frames::default();
+        let [a, b] = [0, 1].map(|class| frames.put(Frame::pfc(class, true), Stamps::NONE));
+        frames[a].stamp();
+        frames.stamps_of(a).push(Hop::default());
+        assert_eq!(frames.take_stamps(a).hops().len(), 1);
+        frames.drop(a);
+        frames.drop(b);
+        assert_eq!(frames.put(Frame::pfc(2, true), Stamps::NONE), b);
+        assert_eq!(frames.put(Frame::pfc(3, true), Stamps::NONE), a);
+        assert_eq!((frames[a].class, frames[b].class, frames.len()), (3, 2, 2));
+        assert!(frames.stamps_of(a).hops().is_empty());
     }
 }

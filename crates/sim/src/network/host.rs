@@ -4,10 +4,10 @@ use incast_cc::{Rate, Span, Time};
 use incast_transport::{Endpoint, Event, Operation, Outgoing, Report, Sender, clock_ns};
 
 use super::application::{Application, Outcome};
+use super::Transit;
 use super::calendar::{Calendar, ComponentId};
 use super::failure::Failures;
-use super::frame::{Frame, Stamps};
-use super::link::Link;
+use super::frame::{Frame, FrameId, Stamps};
 use super::port::Transmitter;
 use super::trace::{PacketEvent, Trace};
 use crate::metrics::Histogram;
@@ -202,20 +202,21 @@ impl Host {
     pub(crate) fn on_arrival(
         &mut self,
         now: Time,
-        frame: &Frame,
-        stamps: &Stamps,
+        id: FrameId,
         truth: Option<Span>,
-        links: &mut [Link],
-        calendar: &mut Calendar,
+        transit: &mut Transit,
     ) {
+        let frame = transit.frames[id];
+        let stamps = transit.frames.take_stamps(id);
+        transit.frames.drop(id);
         if frame.is_pfc() {
-            self.nic.on_pfc(now, frame);
-            return self.work(now, links, calendar);
+            self.nic.on_pfc(now, &frame);
+            return self.work(now, transit);
         }
-        self.count(now, frame);
+        self.count(now, &frame);
         let report = Report { marked: frame.is_marked(), hops: stamps.hops(), truth };
         if self.endpoint.handle(now, &frame.packet, report) {
-            self.work(now, links, calendar);
+            self.work(now, transit);
         }
     }
 
@@ -238,11 +239,12 @@ impl Host {
     }
 
     /// Takes in the quiet frames that have arrived before `now`.
-    pub(crate) fn catch_up(&mut self, now: Time, links: &mut [Link]) {
-        let link = &mut links[self.incoming as usize];
-        while let Some(&(at, ref frame)) = link.arrived_before(now) {
-            self.on_quiet_arrival(at, frame);
-            link.drop_first();
+    pub(crate) fn catch_up(&mut self, now: Time, transit: &mut Transit) {
+        let link = &mut transit.links[self.incoming as usize];
+        while let Some((at, id)) = link.arrived_before(now) {
+            // What is kept beside it is of no use: only what is acknowledged at once is echoed.
+            self.on_quiet_arrival(at, &transit.frames[id]);
+            transit.frames.drop(id);
         }
     }
 
@@ -256,7 +258,7 @@ impl Host {
     /// The timer has come, the NIC is free, or something has happened: posts what is due, sends what
     /// may be sent, and asks to be woken for the rest.
     #[inline]
-    pub(crate) fn work(&mut self, now: Time, links: &mut [Link], calendar: &mut Calendar) {
+    pub(crate) fn work(&mut self, now: Time, transit: &mut Transit) {
         if self.next_post_at <= now {
             self.post_planned(now);
         }
@@ -271,15 +273,16 @@ impl Host {
         {
             self.sent.add(frame.wire);
             self.trace.packet(now, 0, &frame, PacketEvent::Sent);
-            self.nic.transmit(now, &frame, stamps, links, calendar);
+            let frame = transit.frames.put(frame, stamps);
+            self.nic.transmit(now, frame, transit);
         }
         let open = self.nic.open_classes();
         if !self.nic.is_free(now)
             && (self.endpoint.has_data(open) || self.endpoint.has_reply(now, open))
         {
-            self.nic.wait(calendar);
+            self.nic.wait(&mut transit.calendar);
         }
-        self.set_timer(now, calendar);
+        self.set_timer(now, &mut transit.calendar);
     }
 
     /// Posts what was planned and is due.

@@ -5,25 +5,50 @@ use std::collections::VecDeque;
 use incast_cc::{Bytes, Rate, Span, Time};
 
 use super::calendar::{Calendar, ComponentId};
-use super::frame::{Frame, Stamps};
+use super::frame::{FrameId, Frames};
 
 /// One direction of a cable: what is on it, in the order of arrival.
+///
+/// A sender that knows what it will send next may put that on the link ahead of time. Until the
+/// transmission starts such a frame *waits*: it is in the sender's books, which go through it with
+/// [`start_next`](Link::start_next), and can be taken back with [`take_back`](Link::take_back).
 #[derive(Debug)]
 pub(crate) struct Link {
     /// Propagation delay, above zero: what one node does reaches another only after it.
     delay: Span,
     serializer: Serializer,
-    /// When it fails next.
-    fails: Time,
+    ring: Ring,
     /// The far end.
     arrival: ComponentId,
     /// Whether the far end is a host, to which quiet frames need not be announced.
     to_host: bool,
-    flying: VecDeque<(Time, Frame)>,
-    /// Of those of the frames that have them.
-    stamps: VecDeque<Stamps>,
+    /// When it fails next.
+    fails: Time,
     /// When frames that are not quiet arrive at a host.
     announced: VecDeque<Time>,
+}
+
+/// A frame on a link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OnLink {
+    pub(crate) arrives: Time,
+    pub(crate) frame: FrameId,
+    /// Its bytes on the wire.
+    pub(crate) wire: u16,
+    /// The port by which it came to the sender.
+    pub(crate) ingress: u16,
+}
+
+/// Frames in the order of arrival. The far end takes them from the front; from `waiting` on they have not
+/// started by the sender's books, which may be behind: the far end may have taken what they still count.
+/// Positions count frames, modulo 2^32.
+#[derive(Debug)]
+struct Ring {
+    /// A power of two of places.
+    places: Box<[OnLink]>,
+    front: u32,
+    waiting: u32,
+    end: u32,
 }
 
 /// Turns sizes into times at one rate.
@@ -57,83 +82,123 @@ impl Link {
         Self {
             delay,
             serializer: Serializer::new(rate),
-            fails: Time::MAX,
+            ring: Ring::default(),
             arrival,
             to_host,
-            flying: VecDeque::with_capacity(16),
-            stamps: VecDeque::new(),
-            announced: VecDeque::with_capacity(16),
+            fails: Time::MAX,
+            announced: VecDeque::new(),
         }
     }
 
-    /// Puts a frame on the link; returns when its last bit has left the sender.
+    /// Puts a frame on the link whose transmission starts at `start`; returns when its last bit has left
+    /// the sender. It waits until [`start_next`](Self::start_next).
     #[expect(clippy::inline_always, reason = "in the way of every packet")]
     #[inline(always)]
-    pub(crate) fn transmit(
+    pub(crate) fn put(
         &mut self,
-        now: Time,
-        frame: &Frame,
-        stamps: Stamps,
+        start: Time,
+        (frame, ingress): (FrameId, u16),
+        frames: &mut Frames,
         calendar: &mut Calendar,
     ) -> Time {
-        let sent = now + self.serializer.time_for(frame.wire);
+        let wire = frames[frame].wire;
+        let sent = start + self.serializer.time_for(wire);
         let arrives = sent + self.delay;
         if self.to_host {
-            if !frame.is_quiet() {
+            if !frames[frame].is_quiet() {
                 if self.announced.is_empty() {
                     calendar.schedule(self.arrival, arrives);
                 }
                 self.announced.push_back(arrives);
             }
-        } else if self.flying.is_empty() {
+        } else if self.ring.is_empty() {
             calendar.schedule(self.arrival, arrives);
         }
-        self.flying.push_back((arrives, *frame));
-        if arrives >= self.fails
-            && let Some((_, frame)) = self.flying.back_mut()
-        {
-            frame.cut();
+        if arrives >= self.fails {
+            frames[frame].cut();
         }
-        if frame.is_stamped() {
-            self.stamps.push_back(stamps);
-        }
+        self.ring.push(OnLink { arrives, frame, wire, ingress });
         sent
+    }
+
+    /// The same of a frame that starts now; none waits.
+    #[expect(clippy::inline_always, reason = "in the way of every packet")]
+    #[inline(always)]
+    pub(crate) fn send(
+        &mut self,
+        now: Time,
+        frame: FrameId,
+        frames: &mut Frames,
+        calendar: &mut Calendar,
+    ) -> Time {
+        debug_assert!(self.ring.waiting == self.ring.end, "frames overtake those that wait");
+        let sent = self.put(now, (frame, 0), frames, calendar);
+        self.ring.waiting = self.ring.end;
+        sent
+    }
+
+    /// When the first frame that waits starts; [`Time::MAX`] where none does.
+    #[inline]
+    pub(crate) fn next_start(&self) -> Time {
+        self.ring.first_waiting().map_or(Time::MAX, |next| self.start_of(next))
+    }
+
+    #[inline]
+    fn start_of(&self, on_link: &OnLink) -> Time {
+        let took = self.serializer.time_for(on_link.wire) + self.delay;
+        Time::from_ps(on_link.arrives.as_ps() - took.as_ps())
+    }
+
+    /// The first frame that waits starts.
+    #[inline]
+    pub(crate) fn start_next(&mut self) -> Option<OnLink> {
+        let next = *self.ring.first_waiting()?;
+        self.ring.waiting = self.ring.waiting.wrapping_add(1);
+        Some(next)
+    }
+
+    /// Takes back the last frame that waits, and returns it with the time at which it would have started.
+    pub(crate) fn take_back(
+        &mut self,
+        frames: &Frames,
+        calendar: &mut Calendar,
+    ) -> Option<(OnLink, Time)> {
+        let last = self.ring.take_back()?;
+        if self.to_host {
+            if !frames[last.frame].is_quiet() {
+                self.announced.pop_back();
+                if self.announced.is_empty() {
+                    calendar.schedule(self.arrival, Time::MAX);
+                }
+            }
+        } else if self.ring.is_empty() {
+            calendar.schedule(self.arrival, Time::MAX);
+        }
+        Some((last, self.start_of(&last)))
     }
 
     /// The frame whose arrival was announced; at a host the quiet ones before it have been taken in.
     #[inline]
-    pub(crate) fn arrive(&mut self, calendar: &mut Calendar) -> (Frame, Stamps) {
-        let (_, frame) =
-            self.flying.pop_front().unwrap_or_else(|| unreachable!("it was announced"));
+    pub(crate) fn arrive(&mut self, calendar: &mut Calendar) -> FrameId {
+        let frame = self.ring.pop().unwrap_or_else(|| unreachable!("it was announced")).frame;
         let next = if self.to_host {
             self.announced.pop_front();
             self.announced.front().copied()
         } else {
-            self.flying.front().map(|&(arrives, _)| arrives)
+            self.ring.front().map(|next| next.arrives)
         };
         if let Some(arrives) = next {
             calendar.schedule(self.arrival, arrives);
         }
-        (frame, self.stamps_of(&frame))
+        frame
     }
 
+    /// The next frame that has arrived before `now`, and when.
     #[inline]
-    fn stamps_of(&mut self, frame: &Frame) -> Stamps {
-        if frame.is_stamped() { self.stamps.pop_front().unwrap_or_default() } else { Stamps::NONE }
-    }
-
-    /// The next frame that has arrived before `now`; the caller drops it when it has looked at it.
-    #[inline]
-    pub(crate) fn arrived_before(&self, now: Time) -> Option<&(Time, Frame)> {
-        self.flying.front().filter(|&&(arrives, _)| arrives < now)
-    }
-
-    /// Drops the first frame.
-    #[inline]
-    pub(crate) fn drop_first(&mut self) {
-        if let Some((_, frame)) = self.flying.pop_front() {
-            self.stamps_of(&frame); // of no use: only what is acknowledged at once is echoed
-        }
+    pub(crate) fn arrived_before(&mut self, now: Time) -> Option<(Time, FrameId)> {
+        let &OnLink { arrives, frame, .. } = self.ring.front().filter(|next| next.arrives < now)?;
+        self.ring.pop();
+        Some((arrives, frame))
     }
 
     /// The sender says when the link fails next.
@@ -157,8 +222,87 @@ impl Link {
     }
 
     /// What is on the link, for the books.
-    pub(crate) fn flying(&self) -> impl Iterator<Item = &Frame> {
-        self.flying.iter().map(|(_, frame)| frame)
+    pub(crate) fn flying(&self) -> impl Iterator<Item = FrameId> {
+        self.ring.iter().map(|on_link| on_link.frame)
+    }
+}
+
+impl Default for Ring {
+    fn default() -> Self {
+        let nothing =
+            OnLink { arrives: Time::MAX, frame: FrameId::default(), wire: 0, ingress: 0 };
+        Self { places: Box::new([nothing; 8]), front: 0, waiting: 0, end: 0 }
+    }
+}
+
+impl Ring {
+    #[inline]
+    fn place(&self, position: u32) -> usize {
+        position as usize & (self.places.len() - 1)
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.front == self.end
+    }
+
+    #[inline]
+    fn front(&self) -> Option<&OnLink> {
+        if self.is_empty() { None } else { Some(&self.places[self.place(self.front)]) }
+    }
+
+    #[inline]
+    fn first_waiting(&self) -> Option<&OnLink> {
+        if self.waiting == self.end { None } else { Some(&self.places[self.place(self.waiting)]) }
+    }
+
+    /// How many are kept: those that travel, and those that the sender's books have not started.
+    #[inline]
+    fn kept(&self) -> u32 {
+        self.end.wrapping_sub(self.front).max(self.end.wrapping_sub(self.waiting))
+    }
+
+    #[inline]
+    fn push(&mut self, on_link: OnLink) {
+        if self.kept() as usize == self.places.len() {
+            self.grow();
+        }
+        let place = self.place(self.end);
+        self.places[place] = on_link;
+        self.end = self.end.wrapping_add(1);
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let kept = self.kept();
+        let all = (0..kept).map(|i| self.places[self.place(self.end.wrapping_sub(kept - i))]);
+        let mut places: Vec<_> = all.collect();
+        let (empty, old_end) = (places[0], self.end);
+        places.resize(places.len() * 2, empty);
+        self.places = places.into();
+        let moved = |position: u32| kept.wrapping_sub(old_end.wrapping_sub(position));
+        (self.front, self.waiting, self.end) =
+            (moved(self.front), moved(self.waiting), moved(self.end));
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<OnLink> {
+        let front = *self.front()?;
+        self.front = self.front.wrapping_add(1);
+        Some(front)
+    }
+
+    fn take_back(&mut self) -> Option<OnLink> {
+        if self.waiting == self.end {
+            return None;
+        }
+        self.end = self.end.wrapping_sub(1);
+        Some(self.places[self.place(self.end)])
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &OnLink> {
+        let kept = self.end.wrapping_sub(self.front);
+        (0..kept).map(|i| &self.places[self.place(self.front.wrapping_add(i))])
     }
 }
 
@@ -173,5 +317,48 @@ mod tests {
         let third = Serializer::new(Rate::from_gbps(3));
         assert_eq!(third.ps_per_byte, 0);
         assert_eq!(third.time_for(1_500), Rate::from_gbps(3).time_for(Bytes::new(1_500)));
+    }
+
+    fn on_link(ps: u64) -> OnLink {
+        OnLink { arrives: Time::from_ps(ps), frame: FrameId::default(), wire: 0, ingress: 0 }
+    }
+
+    /// Against three plain queues, through positions that wrap around and rings that grow, with the
+    /// sender's books behind and ahead of the far end.
+    #[test]
+    fn a_ring_keeps_what_either_end_still_needs() {
+        let start = u32::MAX - 20;
+        let mut ring = Ring { front: start, waiting: start, end: start, ..Ring::default() };
+        let (mut travelling, mut waiting) = (VecDeque::new(), VecDeque::new());
+        let mut random = 1_u64;
+        for ps in 0..10_000 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            ring.push(on_link(ps));
+            travelling.push_back(ps);
+            waiting.push_back(ps);
+            match random >> 61 {
+                0 | 1 => {
+                    for _ in 0..4 {
+                        let got = ring.pop().map(|front| front.arrives.as_ps());
+                        assert_eq!(got, travelling.pop_front());
+                    }
+                }
+                2 | 3 => {
+                    for _ in 0..3 {
+                        let got = ring.first_waiting().map(|next| next.arrives.as_ps());
+                        assert_eq!(got, waiting.pop_front());
+                        ring.waiting = ring.waiting.wrapping_add(u32::from(got.is_some()));
+                    }
+                }
+                // What has been taken by the far end has started: it is not taken back.
+                4 if travelling.back() == waiting.back() && waiting.len() <= travelling.len() => {
+                    let got = ring.take_back().map(|last| last.arrives.as_ps());
+                    assert_eq!(got, waiting.pop_back());
+                    travelling.pop_back();
+                }
+                _ => {}
+            }
+            assert!(ring.iter().map(|on_link| on_link.arrives.as_ps()).eq(travelling.iter().copied()));
+        }
     }
 }

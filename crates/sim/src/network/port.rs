@@ -6,9 +6,10 @@ use incast_cc::{Bytes, Hop, Rate, Span, Time};
 use incast_transport::Scheduler;
 
 use super::aqm::{Aqm, Verdict};
+use super::Transit;
 use super::calendar::{Calendar, ComponentId};
-use super::frame::{Frame, Stamps};
-use super::link::Link;
+use super::frame::{Frame, FrameId, Frames};
+use super::link::OnLink;
 use crate::metrics::Occupancy;
 use crate::scenario::MOST_CLASSES;
 
@@ -122,26 +123,27 @@ impl Transmitter {
         }
     }
 
+    /// Sends a frame; the link is free.
     #[expect(clippy::inline_always, reason = "in the way of every packet")]
     #[inline(always)]
-    pub(crate) fn transmit(
-        &mut self,
-        now: Time,
-        frame: &Frame,
-        stamps: Stamps,
-        links: &mut [Link],
-        calendar: &mut Calendar,
-    ) {
+    pub(crate) fn transmit(&mut self, now: Time, frame: FrameId, transit: &mut Transit) {
         debug_assert!(self.is_free(now));
-        if !frame.is_pfc() {
-            self.counters.hops += 1;
-            self.counters.hop_bytes += u64::from(frame.wire);
-            if now >= self.start {
-                self.counters.packets += 1;
-                self.counters.bytes += u64::from(frame.wire);
-            }
+        let Transit { links, frames, calendar } = transit;
+        if !frames[frame].is_pfc() {
+            self.count(now, u64::from(frames[frame].wire));
         }
-        self.busy_until = links[self.link as usize].transmit(now, frame, stamps, calendar);
+        self.busy_until = links[self.link as usize].send(now, frame, frames, calendar);
+    }
+
+    /// Counts a packet whose transmission started at `start`.
+    #[inline]
+    fn count(&mut self, start: Time, wire: u64) {
+        self.counters.hops += 1;
+        self.counters.hop_bytes += wire;
+        if start >= self.start {
+            self.counters.packets += 1;
+            self.counters.bytes += wire;
+        }
     }
 
     /// Calls back when the link is free.
@@ -185,10 +187,11 @@ pub(crate) struct Port {
     bytes: u64,
     /// When a packet last left a queue, and its size.
     last_left: (Time, u64),
+    ahead: Ahead,
     /// One bit per class that has packets.
     backlog: u8,
     /// PFC frames go before all else.
-    pfc: VecDeque<Frame>,
+    pfc: VecDeque<FrameId>,
     /// One bit per class that the watchdog has found held in this pause of it.
     overdue: u8,
     /// One bit per class whose packets the watchdog drops until its pause ends.
@@ -197,12 +200,25 @@ pub(crate) struct Port {
     pub(crate) counters: PortCounters,
 }
 
+/// Packets that wait, and are on the link already since it is known when they will start: those of one
+/// class, one after the other. A queue with them needs no event for each packet that leaves it. Whatever
+/// may change the order takes them back: a packet of a higher class, a pause, a frame of PFC.
+#[derive(Clone, Copy, Debug)]
+struct Ahead {
+    /// How many there may be at a time.
+    most: u32,
+    count: u32,
+    class: u8,
+    /// When the first of them starts; [`Time::MAX`] where there is none.
+    next_start: Time,
+}
+
 /// What waits in one class.
 #[derive(Debug, Default)]
 struct Queue {
+    /// Without those that are on the link ahead of time.
     packets: VecDeque<Queued>,
-    /// Of those of the packets that have them.
-    stamps: VecDeque<Stamps>,
+    /// Of all that wait.
     bytes: u64,
     /// Since when it is not empty.
     waiting_since: Time,
@@ -217,10 +233,11 @@ struct Managed {
     enqueued_at: VecDeque<Time>,
 }
 
-/// A packet in a queue, and where it came in.
+/// A packet in a queue, its bytes on the wire, and where it came in.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Queued {
-    pub(crate) frame: Frame,
+    pub(crate) frame: FrameId,
+    pub(crate) wire: u16,
     pub(crate) ingress: u16,
 }
 
@@ -287,6 +304,7 @@ impl Port {
             phantom: None,
             bytes: 0,
             last_left: (Time::ZERO, 0),
+            ahead: Ahead { most: 0, count: 0, class: 0, next_start: Time::MAX },
             backlog: 0,
             pfc: VecDeque::new(),
             overdue: 0,
@@ -378,41 +396,169 @@ impl Port {
         self.bytes
     }
 
-    /// Whether a packet of `class` leaves at once: nothing waits, and nothing stops it.
+    /// Up to so many packets may be on the link before they start: only where nothing needs to know what
+    /// the queue is like when they do.
+    pub(crate) fn look_ahead(&mut self, packets: u32) {
+        self.ahead.most = packets;
+    }
+
+    /// Whether a packet of `class` leaves at once: nothing waits, and nothing stops it. The books are up to
+    /// date, as in what follows.
     #[inline]
     pub(crate) fn is_idle(&self, now: Time, class: u8) -> bool {
         self.backlog == 0
+            && self.ahead.count == 0
             && self.pfc.is_empty()
             && self.transmitter.is_free(now)
             && !self.transmitter.is_paused(class)
     }
 
+    /// Whether it is known when a packet of `class` that comes now will start, while the link is busy:
+    /// after all that waits, and nothing that waits for longer comes first.
     #[inline]
-    pub(crate) fn enqueue(&mut self, now: Time, frame: &Frame, stamps: Stamps, ingress: u16) {
-        let queue = &mut self.queues[frame.class as usize];
-        if frame.is_stamped() {
-            queue.stamps.push_back(stamps);
-        }
+    pub(crate) fn goes_ahead(&self, now: Time, class: u8) -> bool {
+        let Ahead { most, count, class: other, .. } = self.ahead;
+        count < most
+            && (count == 0 || other == class)
+            && self.backlog >> class == 0
+            && self.pfc.is_empty()
+            && !self.transmitter.is_free(now)
+            && !self.transmitter.is_paused(class)
+    }
+
+    /// Whether packets of a lower class are on the link ahead of time.
+    #[inline]
+    pub(crate) fn overtakes(&self, class: u8) -> bool {
+        self.ahead.count > 0 && self.ahead.class < class
+    }
+
+    /// When the next packet starts that is on the link ahead of time; [`Time::MAX`] where none is.
+    #[inline]
+    pub(crate) fn next_start(&self) -> Time {
+        self.ahead.next_start
+    }
+
+    /// A packet comes that waits.
+    #[inline]
+    fn enter(&mut self, now: Time, class: u8, wire: u16) {
+        let queue = &mut self.queues[class as usize];
         if queue.bytes == 0 {
             queue.waiting_since = now;
         }
-        if let Some(managed) = &mut queue.managed {
-            managed.enqueued_at.push_back(now);
-        }
-        queue.packets.push_back(Queued { frame: *frame, ingress });
-        queue.bytes += u64::from(frame.wire);
-        self.bytes += u64::from(frame.wire);
-        self.backlog |= 1 << frame.class;
+        queue.bytes += u64::from(wire);
+        self.bytes += u64::from(wire);
         self.occupancy.set(now, self.bytes);
     }
 
-    pub(crate) fn enqueue_pfc(&mut self, frame: Frame) {
+    /// One that waited starts.
+    #[inline]
+    fn leave(&mut self, start: Time, class: u8, wire: u16) {
+        let wire = u64::from(wire);
+        self.queues[class as usize].bytes -= wire;
+        self.bytes -= wire;
+        self.last_left = (start, wire);
+        self.occupancy.set(start, self.bytes);
+    }
+
+    /// Puts a packet that [`goes_ahead`](Self::goes_ahead) on the link.
+    #[inline]
+    pub(crate) fn enqueue_ahead(&mut self, now: Time, queued: Queued, class: u8, transit: &mut Transit) {
+        self.enter(now, class, queued.wire);
+        self.put_ahead(queued, class, transit);
+    }
+
+    #[inline]
+    fn put_ahead(&mut self, Queued { frame, ingress, .. }: Queued, class: u8, transit: &mut Transit) {
+        let Transit { links, frames, calendar } = transit;
+        let start = self.transmitter.busy_until;
+        let link = &mut links[self.transmitter.link as usize];
+        self.transmitter.busy_until = link.put(start, (frame, ingress), frames, calendar);
+        self.ahead.class = class;
+        self.ahead.count += 1;
+        self.ahead.next_start = self.ahead.next_start.min(start);
+    }
+
+    /// The next packet that started before `until` by the link: brings the books up to date, call until
+    /// [`None`]. Returns the packet and its class.
+    #[inline]
+    pub(crate) fn start_next(&mut self, until: Time, transit: &mut Transit) -> Option<(OnLink, u8)> {
+        let Ahead { next_start: start, class, .. } = self.ahead;
+        if start >= until {
+            return None;
+        }
+        let link = &mut transit.links[self.transmitter.link as usize];
+        let started = link.start_next()?;
+        self.ahead.count -= 1;
+        self.ahead.next_start = link.next_start();
+        self.leave(start, class, started.wire);
+        self.transmitter.count(start, u64::from(started.wire));
+        Some((started, class))
+    }
+
+    /// Takes back from the link what has not started; the books are up to date.
+    #[cold]
+    pub(crate) fn take_back(&mut self, transit: &mut Transit) {
+        let Transit { links, frames, calendar } = transit;
+        let link = &mut links[self.transmitter.link as usize];
+        let Ahead { class, .. } = self.ahead;
+        let queue = &mut self.queues[class as usize];
+        while let Some((OnLink { frame, wire, ingress, .. }, start)) = link.take_back(frames, calendar) {
+            queue.packets.push_front(Queued { frame, wire, ingress });
+            self.backlog |= 1 << class;
+            self.transmitter.busy_until = start;
+        }
+        (self.ahead.count, self.ahead.next_start) = (0, Time::MAX);
+    }
+
+    #[inline]
+    pub(crate) fn enqueue(&mut self, now: Time, queued: Queued, class: u8) {
+        self.enter(now, class, queued.wire);
+        let queue = &mut self.queues[class as usize];
+        if let Some(managed) = &mut queue.managed {
+            managed.enqueued_at.push_back(now);
+        }
+        queue.packets.push_back(queued);
+        self.backlog |= 1 << class;
+    }
+
+    /// Puts what waits in `class`, whose turn it is as long as nothing of a higher one comes, on the link.
+    #[inline]
+    pub(crate) fn send_ahead(&mut self, gaps: bool, transit: &mut Transit) {
+        while self.ahead.count < self.ahead.most && self.pfc.is_empty() {
+            let sendable = self.backlog & self.transmitter.open_classes();
+            if sendable == 0 {
+                return;
+            }
+            #[expect(clippy::cast_possible_truncation, reason = "below 8")]
+            let class = sendable.ilog2() as u8;
+            if self.ahead.count > 0 && self.ahead.class != class {
+                return;
+            }
+            let Some(queued) = self.take_first(class) else { return };
+            if gaps {
+                transit.frames[queued.frame].disquiet();
+            }
+            self.put_ahead(queued, class, transit);
+        }
+    }
+
+    #[inline]
+    fn take_first(&mut self, class: u8) -> Option<Queued> {
+        let queue = &mut self.queues[class as usize];
+        let queued = queue.packets.pop_front()?;
+        if queue.packets.is_empty() {
+            self.backlog &= !(1 << class);
+        }
+        Some(queued)
+    }
+
+    pub(crate) fn enqueue_pfc(&mut self, frame: FrameId) {
         self.pfc.push_back(frame);
     }
 
     /// The next PFC frame to send.
     #[inline]
-    pub(crate) fn next_pfc(&mut self) -> Option<Frame> {
+    pub(crate) fn next_pfc(&mut self) -> Option<FrameId> {
         if self.pfc.is_empty() { None } else { self.pfc.pop_front() }
     }
 
@@ -427,41 +573,24 @@ impl Port {
         Some(self.scheduler.next(sendable, |class| queues[class as usize].head_bytes()))
     }
 
-    /// Takes out the first packet of a class; what is kept beside it must be taken then.
+    /// Takes out the first packet of a class, to be sent; also when it came, where queue management has to
+    /// know.
     #[expect(clippy::inline_always, reason = "in the way of every packet that waits")]
     #[inline(always)]
-    pub(crate) fn pop(&mut self, now: Time, class: u8) -> Option<Queued> {
-        let queue = &mut self.queues[class as usize];
-        let queued = queue.packets.pop_front()?;
-        let wire = u64::from(queued.frame.wire);
-        queue.bytes -= wire;
-        self.bytes -= wire;
-        self.last_left = (now, wire);
-        if queue.packets.is_empty() {
-            self.backlog &= !(1 << class);
-        }
-        self.occupancy.set(now, self.bytes);
-        Some(queued)
-    }
-
-    /// Takes out what is kept beside a packet: its stamps, and when it came where queue management has to
-    /// know.
-    #[inline]
-    pub(crate) fn pop_beside(&mut self, now: Time, class: u8, frame: &Frame) -> (Stamps, Time) {
-        let queue = &mut self.queues[class as usize];
-        let stamps = if frame.is_stamped() { queue.stamps.pop_front() } else { None };
-        let came = match &mut queue.managed {
+    pub(crate) fn pop(&mut self, now: Time, class: u8) -> Option<(Queued, Time)> {
+        let queued = self.take_first(class)?;
+        self.leave(now, class, queued.wire);
+        let came = match &mut self.queues[class as usize].managed {
             Some(managed) => managed.enqueued_at.pop_front().unwrap_or(now),
             None => now,
         };
-        (stamps.unwrap_or_default(), came)
+        Some((queued, came))
     }
 
     /// Takes out the first packet of a class that is not to be sent.
     #[cold]
     pub(crate) fn purge(&mut self, now: Time, class: u8) -> Option<Queued> {
-        let queued = self.pop(now, class)?;
-        self.pop_beside(now, class, &queued.frame);
+        let (queued, _) = self.pop(now, class)?;
         let queue = &mut self.queues[class as usize];
         if let Some(managed) = &mut queue.managed {
             managed.aqm.on_purge(now, queue.bytes);
@@ -470,16 +599,17 @@ impl Port {
     }
 
     /// What the port says of itself as `frame` leaves it (INT).
-    pub(crate) fn stamp(&self, now: Time, frame: &Frame, stamps: &mut Stamps, links: &[Link]) {
-        if frame.packet.payload() == 0 {
+    pub(crate) fn stamp(&self, now: Time, frame: FrameId, transit: &mut Transit) {
+        let Frame { wire, packet, .. } = &transit.frames[frame];
+        if packet.payload() == 0 {
             return; // an ACK brings back what its data was told
         }
         let Transmitter { link, counters, .. } = &self.transmitter;
         let mut hop = Hop::default();
-        (hop.port, hop.at, hop.rate) = (*link, now, links[*link as usize].rate());
+        (hop.port, hop.at, hop.rate) = (*link, now, transit.links[*link as usize].rate());
         hop.queue = Bytes::new(self.backlog_bytes());
-        hop.sent = Bytes::new(counters.hop_bytes + u64::from(frame.wire));
-        stamps.push(hop);
+        hop.sent = Bytes::new(counters.hop_bytes + u64::from(*wire));
+        transit.frames.stamps_of(frame).push(hop);
     }
 
     /// Whether something could be sent if the link were free.
@@ -525,8 +655,8 @@ impl Port {
     }
 
     /// What is in the queues, for the books.
-    pub(crate) fn queued(&self) -> impl Iterator<Item = &Frame> {
-        self.queues.iter().flat_map(|queue| &queue.packets).map(|queued| &queued.frame)
+    pub(crate) fn queued<'a>(&'a self, frames: &'a Frames) -> impl Iterator<Item = &'a Frame> {
+        self.queues.iter().flat_map(|queue| &queue.packets).map(|queued| &frames[queued.frame])
     }
 
     /// What waits in one class.
@@ -537,6 +667,6 @@ impl Port {
 
 impl Queue {
     fn head_bytes(&self) -> u64 {
-        self.packets.front().map_or(0, |queued| u64::from(queued.frame.wire))
+        self.packets.front().map_or(0, |queued| u64::from(queued.wire))
     }
 }

@@ -2,12 +2,11 @@
 
 use incast_cc::{Span, Time};
 
+use super::Transit;
 use super::aqm::Verdict;
 use super::buffer::{Admission, Arrival, SharedBuffer};
-use super::calendar::Calendar;
 use super::failure::Failures;
-use super::frame::{Frame, Stamps};
-use super::link::Link;
+use super::frame::{Frame, FrameId, Stamps};
 use super::port::{DropCause, Port, Queued};
 use super::routes::Routes;
 use super::trace::{PacketEvent, Trace};
@@ -28,6 +27,9 @@ pub(crate) struct Switch {
     /// Whether it has dropped something out of a queue.
     has_gaps: bool,
     start: Time,
+    /// Ports below this number have had their turn at the present instant: what happens to the switch as a
+    /// whole comes first, then ports that become free, then arrivals.
+    pub(super) turn: usize,
     pub(crate) trace: Trace,
     /// Mean and greatest backlog of each port in each interval.
     pub(crate) series: Vec<(f64, u64)>,
@@ -53,6 +55,7 @@ impl Switch {
             has_dropped: false,
             has_gaps: false,
             start,
+            turn: 0,
             trace,
             series: Vec::new(),
         }
@@ -64,141 +67,268 @@ impl Switch {
         &mut self,
         now: Time,
         ingress: u16,
-        frame: &mut Frame,
-        stamps: Stamps,
-        links: &mut [Link],
-        calendar: &mut Calendar,
+        frame: FrameId,
+        transit: &mut Transit,
     ) {
-        if frame.is_pfc() {
-            self.ports[ingress as usize].on_pfc(now, frame);
-            return self.send(now, ingress, links, calendar);
+        self.turn = usize::MAX;
+        if transit.frames[frame].is_pfc() {
+            return self.on_pfc(now, ingress, frame, transit);
         }
-        let Some(egress) = self.routes.port(frame) else {
-            return self.on_stranded(now, ingress, frame);
+        let Some(egress) = self.routes.port(&transit.frames[frame]) else {
+            return self.on_stranded(now, ingress, frame, transit);
         };
+        if self.ports[egress as usize].next_start() <= now {
+            self.catch_up(now, egress, transit);
+        }
+        let Frame { wire, class, .. } = transit.frames[frame];
         let port = &mut self.ports[egress as usize];
         if port.transmitter.is_down() {
-            return self.drop(now, egress, frame, DropCause::Link);
+            return self.drop(now, egress, frame, DropCause::Link, transit);
         }
-        let (wire, class) = (u64::from(frame.wire), frame.class);
         let (queued, leaving) = (port.queued_bytes(class), port.leaving_bytes(now));
         let (queue, all) = (queued + leaving, port.backlog_bytes() + leaving);
         if port.discarded != 0 && port.discarded & 1 << class != 0 {
-            return self.drop(now, egress, frame, DropCause::Watchdog);
+            return self.drop(now, egress, frame, DropCause::Watchdog, transit);
         }
-        match self.buffer.admit(Arrival { ingress, class, wire, queue, port: all }) {
-            Admission::Dropped(cause) => return self.drop(now, egress, frame, cause),
-            Admission::Stored => {}
-            Admission::StoredPause => {
-                let upstream = &mut self.ports[ingress as usize];
-                if now >= self.start {
-                    upstream.counters.pauses += 1;
-                }
-                upstream.enqueue_pfc(Frame::pfc(class, true));
-                self.send(now, ingress, links, calendar);
-            }
+        let wire_bytes = u64::from(wire);
+        let arrival = Arrival { ingress, class, wire: wire_bytes, queue, port: all };
+        if !self.buffer.admit_surely(&arrival)
+            && !self.admit(now, egress, frame, arrival, transit)
+        {
+            return;
         }
+        let frame_in_hand = &mut transit.frames[frame];
         if self.has_dropped {
             // What was dropped left a gap before all of its connection that comes this way later.
             // (Packets of a connection have one path; where they may have several, none is quiet.)
-            frame.disquiet();
+            frame_in_hand.disquiet();
         }
         let port = &mut self.ports[egress as usize];
-        let mut verdict = port.judge_arrival(now, frame);
-        if queued + wire > self.ecn_thresholds[class as usize % MOST_CLASSES]
-            && frame.packet.is_ect()
+        let mut verdict = port.judge_arrival(now, frame_in_hand);
+        if queued + wire_bytes > self.ecn_thresholds[class as usize % MOST_CLASSES]
+            && frame_in_hand.packet.is_ect()
         {
             verdict = Verdict::Mark;
         }
-        if verdict != Verdict::Pass && !self.passes(now, egress, frame, verdict) {
-            return self.give_back(now, frame, ingress, links, calendar);
+        if verdict != Verdict::Pass && !self.passes(now, egress, frame, verdict, transit) {
+            self.release(now, (class, wire), ingress, transit);
+            return transit.frames.drop(frame);
         }
         let port = &mut self.ports[egress as usize];
         if port.is_idle(now, class) {
-            self.forward(now, egress, (frame, ingress), (stamps, now), links, calendar);
+            self.forward(now, egress, (frame, ingress), now, transit);
             return;
         }
-        port.enqueue(now, frame, stamps, ingress);
+        if port.overtakes(class) {
+            port.take_back(transit);
+            self.wait(egress, transit);
+        }
+        let port = &mut self.ports[egress as usize];
+        let queued = Queued { frame, wire, ingress };
+        if port.goes_ahead(now, class) {
+            port.enqueue_ahead(now, queued, class, transit);
+            if self.buffer.has_paused() {
+                self.wait(egress, transit);
+            }
+            return;
+        }
+        port.enqueue(now, queued, class);
         self.trace.queue(now, egress, port.backlog_bytes());
-        self.send(now, egress, links, calendar);
+        self.send(now, egress, transit);
+    }
+
+    /// Decides about a packet that is not sure to have room: what room there is must be known to the byte.
+    /// Returns whether it is stored.
+    #[inline(never)]
+    fn admit(
+        &mut self,
+        now: Time,
+        egress: u16,
+        frame: FrameId,
+        arrival: Arrival,
+        transit: &mut Transit,
+    ) -> bool {
+        self.catch_up_all(now, transit);
+        let Arrival { ingress, class, .. } = arrival;
+        let had_paused = self.buffer.has_paused();
+        match self.buffer.admit(arrival) {
+            Admission::Stored => {}
+            Admission::Dropped(cause) => {
+                self.drop(now, egress, frame, cause, transit);
+                return false;
+            }
+            Admission::StoredPause => {
+                if now >= self.start {
+                    self.ports[ingress as usize].counters.pauses += 1;
+                }
+                self.enqueue_pfc(now, ingress, Frame::pfc(class, true), transit);
+                if !had_paused {
+                    // Every packet that leaves may let the sender go on: each has its event now.
+                    self.wait_all(transit);
+                }
+            }
+        }
+        true
+    }
+
+    /// The far end of a port says stop or go on.
+    fn on_pfc(&mut self, now: Time, port: u16, frame: FrameId, transit: &mut Transit) {
+        self.catch_up(now, port, transit);
+        let own = &mut self.ports[port as usize];
+        own.take_back(transit);
+        own.on_pfc(now, &transit.frames[frame]);
+        transit.frames.drop(frame);
+        self.send(now, port, transit);
+    }
+
+    /// Tells the far end of a port to stop or to go on.
+    #[cold]
+    fn enqueue_pfc(&mut self, now: Time, port: u16, frame: Frame, transit: &mut Transit) {
+        self.catch_up(now, port, transit);
+        let frame = transit.frames.put(frame, Stamps::NONE);
+        let own = &mut self.ports[port as usize];
+        own.take_back(transit);
+        own.enqueue_pfc(frame);
+        self.send(now, port, transit);
+    }
+
+    /// The link of a port is free, or a packet starts that is on it ahead of time.
+    #[inline]
+    pub(crate) fn on_port(&mut self, now: Time, port: u16, transit: &mut Transit) {
+        self.turn = port as usize + 1;
+        self.catch_up(now, port, transit);
+        self.send(now, port, transit);
+    }
+
+    /// Brings the books of a port up to date: what is on the link ahead of time has started or not.
+    #[inline]
+    fn catch_up(&mut self, now: Time, egress: u16, transit: &mut Transit) {
+        let has_had_its_turn = (egress as usize) < self.turn;
+        let until = Time::from_ps(now.as_ps() + u64::from(has_had_its_turn));
+        while let Some((started, class)) =
+            self.ports[egress as usize].start_next(until, transit)
+        {
+            self.release(now, (class, started.wire), started.ingress, transit);
+        }
+    }
+
+    /// The same of all ports.
+    fn catch_up_all(&mut self, now: Time, transit: &mut Transit) {
+        for port in 0..self.ports.len() {
+            if self.ports[port].next_start() <= now {
+                #[expect(clippy::cast_possible_truncation, reason = "ports have 16 bits")]
+                self.catch_up(now, port as u16, transit);
+            }
+        }
+    }
+
+    /// The same, of the time before `now`, or of that and the instant itself.
+    pub(crate) fn catch_up_until(&mut self, now: Time, with_now: bool, transit: &mut Transit) {
+        self.turn = if with_now { usize::MAX } else { 0 };
+        self.catch_up_all(now, transit);
+    }
+
+    /// Takes back what is on links ahead of time: at the end of the run it is in the queues.
+    pub(crate) fn take_back(&mut self, transit: &mut Transit) {
+        self.ports.iter_mut().for_each(|port| port.take_back(transit));
     }
 
     #[cold]
-    fn drop(&mut self, now: Time, egress: u16, frame: &Frame, cause: DropCause) {
+    fn drop(
+        &mut self,
+        now: Time,
+        egress: u16,
+        frame: FrameId,
+        cause: DropCause,
+        transit: &mut Transit,
+    ) {
+        self.count_drop(now, egress, &transit.frames[frame], cause);
+        transit.frames.drop(frame);
+    }
+
+    #[cold]
+    fn count_drop(&mut self, now: Time, egress: u16, frame: &Frame, cause: DropCause) {
         self.has_dropped = true;
         self.ports[egress as usize].counters.dropped(cause, u64::from(frame.wire));
         self.trace.packet(now, egress, frame, PacketEvent::Dropped);
     }
 
-    /// Gives back the room of a packet that was dropped.
-    #[cold]
-    fn give_back(
+    /// Does what queue management says; returns whether the packet is still to be sent.
+    #[inline]
+    fn passes(
         &mut self,
         now: Time,
-        frame: &Frame,
-        ingress: u16,
-        links: &mut [Link],
-        calendar: &mut Calendar,
-    ) {
-        self.release(now, (frame.class, frame.wire), ingress, links, calendar);
-    }
-
-    /// Does what queue management says; returns whether the packet is still there.
-    #[inline]
-    fn passes(&mut self, now: Time, egress: u16, frame: &mut Frame, verdict: Verdict) -> bool {
+        egress: u16,
+        frame: FrameId,
+        verdict: Verdict,
+        transit: &mut Transit,
+    ) -> bool {
         match verdict {
             Verdict::Pass => {}
             Verdict::Mark => {
-                frame.mark();
+                transit.frames[frame].mark();
                 if now >= self.start {
                     self.ports[egress as usize].counters.marks += 1;
                 }
             }
-            Verdict::Drop => self.drop(now, egress, frame, DropCause::Aqm),
+            Verdict::Drop => {
+                self.count_drop(now, egress, &transit.frames[frame], DropCause::Aqm);
+            }
         }
         verdict != Verdict::Drop
     }
 
     /// Sends what may be sent, while the port is free.
     #[inline]
-    pub(crate) fn send(
-        &mut self,
-        now: Time,
-        egress: u16,
-        links: &mut [Link],
-        calendar: &mut Calendar,
-    ) {
+    pub(crate) fn send(&mut self, now: Time, egress: u16, transit: &mut Transit) {
         let port = &self.ports[egress as usize];
         if port.transmitter.is_free(now) {
-            self.send_next(now, egress, links, calendar);
+            self.send_next(now, egress, transit);
+        }
+        self.wait(egress, transit);
+    }
+
+    /// Asks for the event at which the port has something to do, if there is any.
+    #[inline]
+    fn wait(&self, egress: u16, transit: &mut Transit) {
+        let port = &self.ports[egress as usize];
+        if self.buffer.has_paused() && port.next_start() < Time::MAX {
+            transit.calendar.schedule(port.transmitter.component, port.next_start());
         } else if port.has_sendable() {
-            port.transmitter.wait(calendar);
+            port.transmitter.wait(&mut transit.calendar);
+        }
+    }
+
+    #[cold]
+    fn wait_all(&self, transit: &mut Transit) {
+        for port in &self.ports {
+            if port.next_start() < Time::MAX {
+                transit.calendar.schedule(port.transmitter.component, port.next_start());
+            }
         }
     }
 
     /// Sends what may be sent, by a port that is free.
-    fn send_next(&mut self, now: Time, egress: u16, links: &mut [Link], calendar: &mut Calendar) {
+    fn send_next(&mut self, now: Time, egress: u16, transit: &mut Transit) {
         loop {
             let port = &mut self.ports[egress as usize];
             if let Some(frame) = port.next_pfc() {
-                port.transmitter.transmit(now, &frame, Stamps::NONE, links, calendar);
+                port.transmitter.transmit(now, frame, transit);
             } else {
                 let Some(class) = port.next_class() else { return };
-                let Some(Queued { mut frame, ingress }) = port.pop(now, class) else { return };
-                let beside = port.pop_beside(now, class, &frame);
+                let Some((Queued { frame, ingress, .. }, came)) = port.pop(now, class) else {
+                    return;
+                };
                 self.trace.queue(now, egress, port.backlog_bytes());
                 if self.has_gaps {
-                    frame.disquiet();
+                    transit.frames[frame].disquiet();
                 }
-                if !self.forward(now, egress, (&mut frame, ingress), beside, links, calendar) {
+                if !self.forward(now, egress, (frame, ingress), came, transit) {
                     continue;
                 }
             }
-            let port = &self.ports[egress as usize];
-            if port.has_sendable() {
-                port.transmitter.wait(calendar);
-            }
-            return;
+            let gaps = self.has_gaps;
+            return self.ports[egress as usize].send_ahead(gaps, transit);
         }
     }
 
@@ -210,41 +340,42 @@ impl Switch {
         &mut self,
         now: Time,
         egress: u16,
-        (frame, ingress): (&mut Frame, u16),
-        (mut stamps, came): (Stamps, Time),
-        links: &mut [Link],
-        calendar: &mut Calendar,
+        (frame, ingress): (FrameId, u16),
+        came: Time,
+        transit: &mut Transit,
     ) -> bool {
+        let Frame { class, wire, .. } = transit.frames[frame];
         let port = &mut self.ports[egress as usize];
-        let verdict = port.judge_departure(now, frame, came);
-        let passes = verdict == Verdict::Pass || self.passes(now, egress, frame, verdict);
+        let verdict = port.judge_departure(now, &transit.frames[frame], came);
+        let passes =
+            verdict == Verdict::Pass || self.passes(now, egress, frame, verdict, transit);
         if passes {
             let port = &mut self.ports[egress as usize];
-            if frame.is_stamped() {
-                port.stamp(now, frame, &mut stamps, links);
+            if transit.frames[frame].is_stamped() {
+                port.stamp(now, frame, transit);
             }
-            port.transmitter.transmit(now, frame, stamps, links, calendar);
-            self.trace.packet(now, egress, frame, PacketEvent::Sent);
+            port.transmitter.transmit(now, frame, transit);
+            self.trace.packet(now, egress, &transit.frames[frame], PacketEvent::Sent);
         } else {
             self.has_gaps = true; // before those of its connection that are queued behind it
+            transit.frames.drop(frame);
         }
-        self.release(now, (frame.class, frame.wire), ingress, links, calendar);
+        self.release(now, (class, wire), ingress, transit);
         passes
     }
 
+    /// Gives back the room of a packet that has left.
     #[expect(clippy::inline_always, reason = "in the way of every packet, twice")]
     #[inline(always)]
-    pub(super) fn release(
+    fn release(
         &mut self,
         now: Time,
         (class, wire): (u8, u16),
         ingress: u16,
-        links: &mut [Link],
-        calendar: &mut Calendar,
+        transit: &mut Transit,
     ) {
         if self.buffer.release(ingress, class, u64::from(wire)) {
-            self.ports[ingress as usize].enqueue_pfc(Frame::pfc(class, false));
-            self.send(now, ingress, links, calendar);
+            self.enqueue_pfc(now, ingress, Frame::pfc(class, false), transit);
         }
     }
 
@@ -259,12 +390,8 @@ impl Switch {
     }
 
     /// Looks for classes that are held too long; returns when to look again.
-    pub(crate) fn watch(
-        &mut self,
-        now: Time,
-        links: &mut [Link],
-        calendar: &mut Calendar,
-    ) -> Option<Span> {
+    pub(crate) fn watch(&mut self, now: Time, transit: &mut Transit) -> Option<Span> {
+        self.turn = 0;
         for port in 0..u16::try_from(self.ports.len()).unwrap_or(u16::MAX) {
             let held: Vec<_> = self.ports[port as usize].held().collect();
             for (class, since) in held {
@@ -277,7 +404,7 @@ impl Switch {
                 watchdog.reports.push(Held { at: now, port, class, since, bytes, dropped });
                 if dropped {
                     egress.discarded |= 1 << class;
-                    self.purge(now, (port, class), DropCause::Watchdog, links, calendar);
+                    self.purge(now, (port, class), DropCause::Watchdog, transit);
                 }
             }
         }
@@ -290,25 +417,30 @@ impl Switch {
         now: Time,
         (egress, class): (u16, u8),
         cause: DropCause,
-        links: &mut [Link],
-        calendar: &mut Calendar,
+        transit: &mut Transit,
     ) {
-        while let Some(queued) = self.ports[egress as usize].purge(now, class) {
+        self.catch_up(now, egress, transit);
+        self.ports[egress as usize].take_back(transit);
+        while let Some(Queued { frame, wire, ingress }) =
+            self.ports[egress as usize].purge(now, class)
+        {
             self.has_gaps = true;
-            self.drop(now, egress, &queued.frame, cause);
-            self.give_back(now, &queued.frame, queued.ingress, links, calendar);
+            self.drop(now, egress, frame, cause, transit);
+            self.release(now, (class, wire), ingress, transit);
         }
         self.trace.queue(now, egress, self.ports[egress as usize].backlog_bytes());
     }
 
     /// Ends an interval of the time series.
-    pub(crate) fn sample(&mut self, from: Time, now: Time) {
+    pub(crate) fn sample(&mut self, from: Time, now: Time, transit: &mut Transit) {
+        self.catch_up_until(now, false, transit);
         for port in &mut self.ports {
             self.series.push(port.occupancy.end_interval(from, now));
         }
     }
 
-    pub(crate) fn finish(&mut self, now: Time) {
+    pub(crate) fn finish(&mut self, now: Time, transit: &mut Transit) {
+        self.catch_up_until(now, false, transit);
         self.ports.iter_mut().for_each(|port| port.transmitter.finish(now));
     }
 }

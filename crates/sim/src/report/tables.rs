@@ -195,7 +195,7 @@ fn link_table<'a>(built: &'a Built, measured: Span) -> Table {
     let ports = topology.ports();
     let mut rows = Vec::new();
     let row = |from: Node, (cable, end): (usize, usize), transmitter: &'a Transmitter| {
-        let rate = built.net.links[transmitter.link as usize].rate();
+        let rate = built.net.transit.links[transmitter.link as usize].rate();
         let (cable, to) = (&topology.cables[cable], topology.cables[cable].ends[1 - end]);
         LinkRow {
             name: format!("{}->{}", topology.name(from), topology.name(to)),
