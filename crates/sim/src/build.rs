@@ -9,6 +9,7 @@ mod switches;
 mod ways;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use incast_cc::line_rate::LineRate;
 use incast_cc::param::Need;
@@ -23,6 +24,7 @@ use crate::network::frame::{Frames, PFC_FRAME_BYTES};
 use crate::network::host::{Host, WireFormat};
 use crate::network::link::Link;
 use crate::network::port::Transmitter;
+use crate::network::routes::Paths;
 use crate::network::switch::Switch;
 use crate::network::trace::{Trace, TraceConfig};
 use crate::network::{Component, ComponentKind, Network as Net, Transit};
@@ -83,12 +85,34 @@ pub(crate) fn build(scenario: &Scenario, scheme: Scheme, seed: u64, traces: Trac
     let ways = Ways::new(scenario, &topology, &ports, &routing, scheme.transport);
     connect(&mut net, &mut plan, scheme, &ways);
     pin(&mut net, &routing);
+    give_paths(&mut net);
     choose_series(scenario, &mut net, &plan);
     choose_traces(scenario, &mut net, &topology);
     net.start(Time::ZERO + scenario.run.warmup);
     let cut = cut(scenario, scheme);
     let size_bins = scenario.measure.size_bins.clone();
     Built { net, topology, plan, cut, size_bins }
+}
+
+/// Tells hosts the paths of connections, unless they change.
+fn give_paths(net: &mut Net) {
+    let far_end = |link: u32| {
+        let arrival = net.transit.links[link as usize].arrival();
+        let Component { kind, node, .. } = net.components[arrival as usize];
+        (kind == ComponentKind::SwitchArrival).then_some(node)
+    };
+    let changes = net.components.iter().any(|component| component.kind == ComponentKind::SwitchChange);
+    if changes || !net.switches.iter().all(|switch| switch.routes.is_fixed()) {
+        return;
+    }
+    let of_host = net.hosts.iter().filter_map(|host| far_end(host.nic.link)).collect();
+    let neighbours = |switch: &Switch| {
+        switch.ports.iter().map(|port| far_end(port.transmitter.link)).collect()
+    };
+    let neighbours = net.switches.iter().map(neighbours).collect();
+    let routes = net.switches.iter().map(|switch| switch.routes.clone()).collect();
+    let paths = Arc::new(Paths::new(routes, of_host, neighbours));
+    net.hosts.iter_mut().for_each(|host| host.paths = Some(Arc::clone(&paths)));
 }
 
 /// Time series of everything are more than all else in a large network.
@@ -214,7 +238,7 @@ fn assemble(
         let mut host = Host::new(
             endpoint,
             nic,
-            timer,
+            (host as u32, timer),
             incoming(cable) as u32,
             wire_format(scenario, scheme),
             start,
@@ -271,7 +295,7 @@ fn assemble(
         })
         .collect();
     events.first_failures().for_each(|(link, at)| links[link].fail_at(at));
-    let calendar = Calendar::new(numbers.components.len());
+    let calendar = Calendar::new(numbers.components.len(), packets_per_us(topology));
     Net {
         hosts,
         switches,
@@ -301,6 +325,12 @@ fn look_ahead(scenario: &Scenario, scheme: Scheme) -> u32 {
     } else {
         u32::MAX
     }
+}
+
+/// Full packets that all links together carry in a microsecond.
+fn packets_per_us(topology: &Topology) -> f64 {
+    let bps: f64 = topology.cables.iter().map(|cable| 2.0 * cable.rate.as_bps() as f64).sum();
+    bps / (1_500.0 * 8.0) / 1e6
 }
 
 /// Whether packets of one connection may take several paths.

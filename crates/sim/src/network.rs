@@ -17,6 +17,7 @@ pub(crate) mod failure;
 pub(crate) mod frame;
 pub(crate) mod host;
 pub(crate) mod link;
+mod look_ahead;
 pub(crate) mod oracle;
 pub(crate) mod port;
 pub(crate) mod routes;
@@ -125,7 +126,12 @@ impl Network {
 
     /// Handles up to `events` events before `end`; returns whether there are more.
     pub(crate) fn run(&mut self, end: Time, events: u64) -> bool {
+        let mut looked_at = 0_usize;
         for _ in 0..events {
+            if looked_at == 0 && self.transit.calendar.has_before(end) {
+                looked_at = self.look_ahead();
+            }
+            looked_at = looked_at.saturating_sub(1);
             let Some((now, id)) = self.transit.calendar.pop_before(end) else {
                 self.now = end;
                 return false;

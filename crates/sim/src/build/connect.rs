@@ -187,6 +187,7 @@ impl Opener<'_> {
                 data,
                 lasting: data && flow.lasting,
                 application: application.filter(|_| data),
+                path: None,
             });
         };
         add(a, role_a, (b, at_b), path);

@@ -31,6 +31,12 @@ impl Occupancy {
         }
     }
 
+    /// Brings it into the caches.
+    #[inline]
+    pub(crate) const fn touch(&self) -> u64 {
+        self.interval_max
+    }
+
     /// The queue has `bytes` from now on.
     #[inline]
     pub fn set(&mut self, now: Time, bytes: u64) {

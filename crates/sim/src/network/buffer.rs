@@ -7,6 +7,8 @@
 //! egress queue, and all queues of an egress port, may hold up to a threshold, then they drop. The threshold
 //! is fixed, or dynamic: `alpha` times what is free (Choudhury and Hahne, 1998).
 
+use std::hint::black_box;
+
 use incast_cc::Fraction;
 
 use super::port::DropCause;
@@ -123,6 +125,12 @@ impl SharedBuffer {
     #[inline]
     fn pfc_threshold(&self, pfc: &PfcConfig) -> u64 {
         pfc.xoff.unwrap_or_else(|| self.dynamic_threshold(pfc.alpha))
+    }
+
+    /// Brings what is counted of a class at an ingress port into the caches.
+    #[inline]
+    pub(crate) fn touch(&self, ingress: u16, class: u8) {
+        black_box(self.ingress[self.ingress_index(ingress, class)].protected);
     }
 
     /// Stores a packet if there is room for it whatever else may have left the switch in the meantime: the

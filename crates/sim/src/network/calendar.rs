@@ -6,9 +6,12 @@
 //! which follow from the topology alone: never from the order of insertion, nor from anything that
 //! depends on how a run is split.
 //!
-//! Time is cut into slots of 2^15 ps. The next 4,096 slots (134 us) are lists of components found
-//! through a bitmap; what lies beyond waits in a heap until its slot comes. The slot that is being
-//! worked on is sorted.
+//! Time is cut into slots. The next 4,096 slots are lists of what is due, found through a bitmap; what lies
+//! beyond waits in a heap until its slot comes. The slot that is being worked on is sorted, so that whoever
+//! handles events can see which ones come next and have their data brought closer in time.
+//!
+//! What a list says is only a hint: a component is due when `due` says so, and an entry that
+//! disagrees is stale. Nothing needs to be found and taken out.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,65 +21,56 @@ use incast_cc::Time;
 /// Number of a component.
 pub(crate) type ComponentId = u32;
 
-const SLOT_SHIFT: u32 = 15;
 const SLOTS: usize = 4_096;
 const WORDS: usize = SLOTS / 64;
-/// Not scheduled; and the end of a list.
+/// A slot may be so long, in powers of two of picoseconds: 1 us, the slots together 4.3 ms.
+const LONGEST_SLOT: u32 = 20;
+/// And so short: 2 ns, and 8 us.
+const SHORTEST_SLOT: u32 = 11;
+/// Not scheduled.
 const NEVER: u64 = u64::MAX;
-const NONE: u32 = u32::MAX;
-
-/// Where a component's event is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    Nowhere,
-    Current,
-    Slot,
-    Far,
-}
-
-/// The next event of one component.
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    due: u64,
-    /// The next component in the list of the same slot.
-    next: u32,
-    place: Place,
-}
 
 /// The next event of every component.
 #[derive(Debug)]
 pub(crate) struct Calendar {
-    entries: Vec<Entry>,
-    heads: Box<[u32; SLOTS]>,
+    /// When each component is due.
+    due: Vec<u64>,
+    /// Slots have 2^`shift` ps.
+    shift: u32,
+    /// What is due in each of the next slots, in no order: see [`Calendar::key`].
+    slots: Box<[Vec<u64>]>,
+    /// One bit per slot that has any.
     bitmap: [u64; WORDS],
-    /// Slots that have a list.
-    linked: u32,
     /// The last event that was taken out.
     now: u64,
     /// The slot that is being worked on, counted from 1: before the first event it is none, and what
     /// is scheduled for time zero waits in a list like all else.
     slot: u64,
     /// What is left of it, the last one first.
-    current: Vec<(u64, u32)>,
-    /// Beyond the calendar. An entry is stale unless its component is still due then and kept here:
-    /// both must be asked, since one that left may have come back for the same instant.
+    current: Vec<u64>,
+    /// Beyond the calendar.
     far: BinaryHeap<Reverse<(u64, u32)>>,
     /// No entry beyond the calendar is in an earlier slot.
     far_slot: u64,
 }
 
 impl Calendar {
-    /// A calendar of `components`, none of them scheduled.
-    pub(crate) fn new(components: usize) -> Self {
+    /// A calendar of `components`, none of them scheduled, of which so many are due in a microsecond.
+    pub(crate) fn new(components: usize, per_us: f64) -> Self {
+        // Some eight at once: few enough to sort, enough to be worth a list.
+        let slot_ps = (8.0 * 1e6 / per_us.max(1.0)).max(1.0);
+        #[expect(clippy::cast_possible_truncation, reason = "a small number")]
+        #[expect(clippy::cast_sign_loss, reason = "at least 1")]
+        let shift = (slot_ps.log2() as u32).clamp(SHORTEST_SLOT, LONGEST_SLOT);
         Self {
-            entries: vec![Entry { due: NEVER, next: NONE, place: Place::Nowhere }; components],
-            heads: Box::new([NONE; SLOTS]),
+            due: vec![NEVER; components],
+            shift,
+            slots: vec![Vec::new(); SLOTS].into(),
             bitmap: [0; WORDS],
-            linked: 0,
             now: 0,
             slot: 0,
             current: Vec::with_capacity(64),
-            far: BinaryHeap::with_capacity(components),
+            far: BinaryHeap::new(),
             far_slot: NEVER,
         }
     }
@@ -87,15 +81,33 @@ impl Calendar {
     pub(crate) fn schedule(&mut self, id: ComponentId, at: Time) {
         let at = at.as_ps();
         debug_assert!(at >= self.now, "component {id} scheduled for {at}, before {}", self.now);
-        let entry = self.entries[id as usize];
-        if entry.due == at {
+        let due = &mut self.due[id as usize];
+        if *due == at {
             return;
         }
-        if entry.due != NEVER {
-            self.unlink(id, entry);
+        *due = at;
+        let slot = self.slot_of(at);
+        if slot.wrapping_sub(self.slot + 1) < SLOTS as u64 - 1 {
+            let (place, key) = (place_of(slot), self.key(id, at));
+            self.slots[place].push(key);
+            self.bitmap[place / 64 % WORDS] |= 1 << (place % 64);
+        } else {
+            self.schedule_elsewhere(id, at, slot);
         }
-        if at != NEVER {
-            self.insert(id, at);
+    }
+
+    /// The same in the slot that is being worked on, or beyond the calendar.
+    #[inline(never)]
+    fn schedule_elsewhere(&mut self, id: ComponentId, at: u64, slot: u64) {
+        if at == NEVER {
+        } else if slot <= self.slot {
+            // Sorted with the last one first, so what comes soon moves little.
+            let key = self.key(id, at);
+            let after = self.current.iter().rposition(|&other| other > key);
+            self.current.insert(after.map_or(0, |after| after + 1), key);
+        } else {
+            self.far.push(Reverse((at, id)));
+            self.far_slot = self.far_slot.min(slot);
         }
     }
 
@@ -103,144 +115,69 @@ impl Calendar {
     #[inline]
     pub(crate) fn pop_before(&mut self, end: Time) -> Option<(Time, ComponentId)> {
         let end = end.as_ps();
-        if self.current.is_empty() {
-            let slot = self.next_linked_slot();
-            if slot >= self.far_slot {
-                self.turn_to_far_slot(slot, end);
-            } else if start_of(slot) >= end {
-                return None;
-            } else {
-                let id = self.heads[place_of(slot)];
-                let Entry { due, next, .. } = self.entries[id as usize];
-                // A slot with one event, as most are, needs no sorting.
-                if next == NONE && due < end {
-                    self.slot = slot;
-                    self.clear(place_of(slot));
-                    return Some(self.take(due, id));
+        loop {
+            let Some(&key) = self.current.last() else {
+                if !self.turn_to_next_slot(end) {
+                    return None;
                 }
-                self.collect(slot);
-                self.current.sort_unstable_by(|a, b| b.cmp(a));
+                continue;
+            };
+            let (at, id) = self.event_of(key);
+            if at >= end {
+                return None;
+            }
+            self.current.pop();
+            let due = &mut self.due[id as usize];
+            if *due == at {
+                *due = NEVER;
+                self.now = at;
+                return Some((Time::from_ps(at), id));
             }
         }
-        let &(at, id) = self.current.last()?;
-        if at >= end {
-            return None;
-        }
-        self.current.pop();
-        Some(self.take(at, id))
     }
 
+    /// Whether an event may be due before `end`; if so [`next`](Self::next) has it.
     #[inline]
-    fn take(&mut self, at: u64, id: ComponentId) -> (Time, ComponentId) {
-        self.now = at;
-        let entry = &mut self.entries[id as usize];
-        (entry.due, entry.place) = (NEVER, Place::Nowhere);
-        (Time::from_ps(at), id)
+    pub(crate) fn has_before(&mut self, end: Time) -> bool {
+        !self.current.is_empty() || self.turn_to_next_slot(end.as_ps())
     }
 
+    /// Components that are probably due next, the next one last.
     #[inline]
-    fn insert(&mut self, id: ComponentId, at: u64) {
-        let slot = slot_of(at);
-        let (place, next);
-        if slot <= self.slot {
-            // Sorted with the last one first, so what comes soon moves little.
-            let after = self.current.iter().rposition(|&other| other > (at, id));
-            self.current.insert(after.map_or(0, |after| after + 1), (at, id));
-            (place, next) = (Place::Current, NONE);
-        } else if slot - self.slot < SLOTS as u64 {
-            let at = place_of(slot);
-            (place, next) = (Place::Slot, std::mem::replace(&mut self.heads[at], id));
-            if next == NONE {
-                self.bitmap[at / 64] |= 1 << (at % 64);
-                self.linked += 1;
-            }
-        } else {
-            self.far.push(Reverse((at, id)));
-            self.far_slot = self.far_slot.min(slot);
-            (place, next) = (Place::Far, NONE);
-        }
-        self.entries[id as usize] = Entry { due: at, next, place };
+    pub(crate) fn next(&self) -> impl DoubleEndedIterator<Item = ComponentId> + ExactSizeIterator {
+        #[expect(clippy::cast_possible_truncation, reason = "the lower half of a key")]
+        self.current.iter().map(|&key| key as u32)
     }
 
-    fn unlink(&mut self, id: ComponentId, entry: Entry) {
-        match entry.place {
-            // An entry beyond the calendar stays, and is stale.
-            Place::Nowhere | Place::Far => {}
-            Place::Current => self.current.retain(|&(_, other)| other != id),
-            Place::Slot => self.unlink_from_slot(id, entry),
+    /// Makes the next slot that has anything the one that is being worked on, unless it starts at `end` or
+    /// later.
+    fn turn_to_next_slot(&mut self, end: u64) -> bool {
+        let mut slot = self.next_occupied_slot();
+        if slot >= self.far_slot {
+            self.far_slot = self.next_far().map_or(NEVER, |(at, _)| self.slot_of(at));
+            slot = slot.min(self.far_slot);
         }
-        self.entries[id as usize] = Entry { due: NEVER, next: NONE, place: Place::Nowhere };
-    }
-
-    fn unlink_from_slot(&mut self, id: ComponentId, entry: Entry) {
-        let place = place_of(slot_of(entry.due));
-        let mut at = self.heads[place];
-        if at == id {
-            self.heads[place] = entry.next;
-            if entry.next == NONE {
-                self.clear(place);
-            }
-            return;
+        if slot == NEVER || self.start_of(slot) >= end {
+            return false;
         }
-        while self.entries[at as usize].next != id {
-            at = self.entries[at as usize].next;
-        }
-        self.entries[at as usize].next = entry.next;
-    }
-
-    /// Empties a slot's list.
-    #[inline]
-    fn clear(&mut self, place: usize) {
-        self.heads[place % SLOTS] = NONE;
-        self.bitmap[place / 64 % WORDS] &= !(1 << (place % 64));
-        self.linked -= 1;
-    }
-
-    /// Makes a slot the one that is being worked on.
-    fn collect(&mut self, slot: u64) {
         self.slot = slot;
-        let mut id = self.heads[place_of(slot)];
-        if id == NONE {
-            return;
-        }
-        self.clear(place_of(slot));
-        while id != NONE {
-            let entry = &mut self.entries[id as usize];
-            entry.place = Place::Current;
-            self.current.push((entry.due, id));
-            id = entry.next;
-        }
-    }
-
-    /// Turns to the next slot when it may hold entries from beyond the calendar; `near` is the next
-    /// one that has a list. Does nothing when it starts at `end` or later.
-    #[cold]
-    fn turn_to_far_slot(&mut self, near: u64, end: u64) {
-        let far = self.next_far().map_or(NEVER, |(at, _)| slot_of(at));
-        let slot = near.min(far);
-        self.far_slot = far;
-        if slot == NEVER || start_of(slot) >= end {
-            return;
-        }
-        if slot == near {
-            self.collect(slot);
-        } else {
-            self.slot = slot;
-        }
-        while let Some((at, id)) = self.next_far().filter(|&(at, _)| slot_of(at) == slot) {
+        let place = place_of(slot);
+        self.bitmap[place / 64] &= !(1 << (place % 64));
+        // The lists change places, and so keep their room.
+        std::mem::swap(&mut self.current, &mut self.slots[place]);
+        while let Some((at, id)) = self.next_far().filter(|&(at, _)| self.slot_of(at) == slot) {
             self.far.pop();
-            self.current.push((at, id));
-            self.entries[id as usize].place = Place::Current;
+            self.current.push(self.key(id, at));
         }
-        self.far_slot = self.next_far().map_or(NEVER, |(at, _)| slot_of(at));
+        self.far_slot = self.next_far().map_or(NEVER, |(at, _)| self.slot_of(at));
         self.current.sort_unstable_by(|a, b| b.cmp(a));
+        true
     }
 
     /// The next entry beyond the calendar; stale ones are dropped on the way.
     fn next_far(&mut self) -> Option<(u64, ComponentId)> {
         while let Some(&Reverse((at, id))) = self.far.peek() {
-            let entry = &self.entries[id as usize];
-            if entry.due == at && entry.place == Place::Far {
+            if self.due[id as usize] == at {
                 return Some((at, id));
             }
             self.far.pop();
@@ -250,10 +187,7 @@ impl Calendar {
 
     /// The first slot after the current one that has a list.
     #[inline]
-    fn next_linked_slot(&self) -> u64 {
-        if self.linked == 0 {
-            return NEVER;
-        }
+    fn next_occupied_slot(&self) -> u64 {
         let start = place_of(self.slot + 1);
         let ahead = self.bitmap[start / 64] >> (start % 64);
         if ahead != 0 {
@@ -261,25 +195,39 @@ impl Calendar {
         }
         // The following words, around the end, this one last.
         let mut slot = self.slot + 1 + (64 - start as u64 % 64);
-        loop {
+        for _ in 0..WORDS {
             let word = self.bitmap[place_of(slot) / 64];
             if word != 0 {
                 return slot + u64::from(word.trailing_zeros());
             }
             slot += 64;
         }
+        NEVER
     }
-}
 
-/// The slot that an instant falls into, and when a slot starts.
-#[inline]
-const fn slot_of(at: u64) -> u64 {
-    (at >> SLOT_SHIFT) + 1
-}
+    /// The slot that an instant falls into, and when a slot starts.
+    #[inline]
+    const fn slot_of(&self, at: u64) -> u64 {
+        (at >> self.shift) + 1
+    }
 
-#[inline]
-const fn start_of(slot: u64) -> u64 {
-    (slot - 1) << SLOT_SHIFT
+    #[inline]
+    const fn start_of(&self, slot: u64) -> u64 {
+        (slot - 1) << self.shift
+    }
+
+    /// What is due in a slot, as one number that sorts as it comes: when, from the start of the slot, and who.
+    #[inline]
+    const fn key(&self, id: ComponentId, at: u64) -> u64 {
+        (at & ((1 << self.shift) - 1)) << 32 | id as u64
+    }
+
+    /// The same backwards, of the slot that is being worked on.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "the two halves of a key")]
+    const fn event_of(&self, key: u64) -> (u64, ComponentId) {
+        (self.start_of(self.slot) + (key >> 32), key as u32)
+    }
 }
 
 /// Where a slot's list is.
@@ -300,7 +248,7 @@ mod tests {
 
     #[test]
     fn simultaneous_events_come_in_the_order_of_their_numbers() {
-        let mut calendar = Calendar::new(4);
+        let mut calendar = Calendar::new(4, 1.0);
         for id in [2, 0, 3, 1] {
             calendar.schedule(id, at(1_000_000));
         }
@@ -310,7 +258,7 @@ mod tests {
 
     #[test]
     fn nothing_comes_at_the_end_or_after() {
-        let mut calendar = Calendar::new(1);
+        let mut calendar = Calendar::new(1, 1.0);
         calendar.schedule(0, at(100));
         assert_eq!(calendar.pop_before(at(100)), None);
         assert_eq!(calendar.pop_before(at(101)), Some((at(100), 0)));
@@ -321,8 +269,12 @@ mod tests {
     /// and taken out.
     #[test]
     fn agrees_with_an_ordered_map() {
+        [1.0, 200.0, 1e9].into_iter().for_each(agrees_when_so_many_are_due);
+    }
+
+    fn agrees_when_so_many_are_due(per_us: f64) {
         let components = 50_u32;
-        let mut calendar = Calendar::new(components as usize);
+        let mut calendar = Calendar::new(components as usize, per_us);
         let (mut model, mut when) = (BTreeSet::new(), vec![None; components as usize]);
         let (mut now, mut random) = (0_u64, 0x9E37_79B9_7F4A_7C15_u64);
         let mut next_random = || {

@@ -5,6 +5,8 @@ use std::ops::{Index, IndexMut};
 use incast_cc::Hop;
 use incast_transport::{Body, Packet};
 
+use super::routes::Path;
+
 /// Size of a PFC frame on the wire.
 pub(crate) const PFC_FRAME_BYTES: u16 = 64;
 
@@ -44,6 +46,7 @@ pub(crate) struct Frame {
     /// Its traffic class, from 0 for the lowest.
     pub(crate) class: u8,
     flags: u8,
+    pub(crate) path: Path,
     pub(crate) packet: Packet,
 }
 
@@ -64,13 +67,15 @@ impl Frame {
     pub(crate) fn new(destination: u32, wire: u16, class: u8, packet: Packet) -> Self {
         let quiet =
             matches!(&packet.body, Body::Data(data) if data.attempt == 0 && !data.ack_request);
-        Self { destination, wire, class, flags: if quiet { QUIET } else { 0 }, packet }
+        let flags = if quiet { QUIET } else { 0 };
+        Self { destination, wire, class, flags, path: Path::UNKNOWN, packet }
     }
 
     pub(crate) fn pfc(class: u8, pause: bool) -> Self {
         let packet = Packet { connection: 0, sent_ns: 0, body: Body::Notification };
         let flags = if pause { PAUSE } else { RESUME };
-        Self { destination: 0, wire: PFC_FRAME_BYTES, class, flags, packet }
+        let path = Path::UNKNOWN;
+        Self { destination: 0, wire: PFC_FRAME_BYTES, class, flags, path, packet }
     }
 
     #[inline]

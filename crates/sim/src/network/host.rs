@@ -1,7 +1,12 @@
 //! A host: an endpoint of the transport, a NIC, and the applications that post.
 
+use std::hint::black_box;
+use std::sync::Arc;
+
 use incast_cc::{Rate, Span, Time};
-use incast_transport::{Endpoint, Event, Operation, Outgoing, Report, Sender, clock_ns};
+use incast_transport::{
+    Endpoint, Event, Operation, Outgoing, Packet, Report, Sender, clock_ns,
+};
 
 use super::application::{Application, Outcome};
 use super::Transit;
@@ -9,6 +14,7 @@ use super::calendar::{Calendar, ComponentId};
 use super::failure::Failures;
 use super::frame::{Frame, FrameId, Stamps};
 use super::port::Transmitter;
+use super::routes::{Path, Paths};
 use super::trace::{PacketEvent, Trace};
 use crate::metrics::Histogram;
 
@@ -27,6 +33,8 @@ pub(crate) struct Socket {
     pub(crate) lasting: bool,
     /// The application that wants to hear of it, and the slot that it knows it by.
     pub(crate) application: Option<(u16, u32)>,
+    /// The way to the peer, once it has been looked up.
+    pub(crate) path: Option<Path>,
 }
 
 /// What an application posts, and when.
@@ -88,6 +96,10 @@ pub(crate) struct Host {
     pub(crate) nic: Transmitter,
     pub(crate) failures: Failures,
     timer: ComponentId,
+    /// Its number among the hosts.
+    number: u32,
+    /// The paths of all connections, where they do not change.
+    pub(crate) paths: Option<Arc<Paths>>,
     /// The link that leads here.
     incoming: u32,
     wire: WireFormat,
@@ -134,7 +146,7 @@ impl Host {
     pub(crate) fn new(
         endpoint: Endpoint,
         nic: Transmitter,
-        timer: ComponentId,
+        (number, timer): (u32, ComponentId),
         incoming: u32,
         wire: WireFormat,
         start: Time,
@@ -145,6 +157,8 @@ impl Host {
             nic,
             failures: Failures::default(),
             timer,
+            number,
+            paths: None,
             incoming,
             wire,
             sockets: Vec::new(),
@@ -165,6 +179,12 @@ impl Host {
             trace,
             series: Vec::new(),
         }
+    }
+
+    /// Brings it into the caches.
+    #[inline]
+    pub(crate) fn touch(&self) {
+        black_box((self.next_post_at, self.timer));
     }
 
     /// Makes room for so many sockets more, and for no others.
@@ -324,11 +344,12 @@ impl Host {
 
     #[inline]
     fn next_frame(&mut self, now: Time) -> Option<(Frame, Stamps)> {
-        let (wire, open) = (&self.wire, self.nic.open_classes());
+        let (wire, open) = (self.wire, self.nic.open_classes());
         if let Some(reply) = self.endpoint.poll_reply(now, open) {
             let Outgoing { connection, class, packet, hops, .. } = reply;
             let destination = self.sockets[connection as usize].peer;
             let mut frame = Frame::new(destination, wire.ack, class, packet);
+            frame.path = self.path(connection, &packet);
             if !hops.is_empty() {
                 frame.stamp();
             }
@@ -343,10 +364,25 @@ impl Host {
         #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the MTU")]
         let bytes = wire.header + packet.payload() as u16;
         let mut frame = Frame::new(destination, bytes, class, packet);
+        frame.path = self.path(connection, &packet);
         if wire.telemetry {
             frame.stamp();
         }
         Some((frame, Stamps::NONE))
+    }
+
+    /// The way of a packet that leaves by a connection.
+    #[inline]
+    fn path(&mut self, connection: u32, packet: &Packet) -> Path {
+        let socket = &mut self.sockets[connection as usize];
+        match (socket.path, &self.paths) {
+            (Some(path), _) => path,
+            (None, None) => Path::UNKNOWN,
+            (None, Some(paths)) => {
+                let path = paths.path(self.number, socket.peer, packet.connection);
+                *socket.path.insert(path)
+            }
+        }
     }
 
     #[inline]

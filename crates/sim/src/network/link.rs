@@ -1,6 +1,7 @@
 //! Links: the only way from one node to another.
 
 use std::collections::VecDeque;
+use std::hint::black_box;
 
 use incast_cc::{Bytes, Rate, Span, Time};
 
@@ -13,11 +14,12 @@ use super::frame::{FrameId, Frames};
 /// transmission starts such a frame *waits*: it is in the sender's books, which go through it with
 /// [`start_next`](Link::start_next), and can be taken back with [`take_back`](Link::take_back).
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Link {
+    ring: Ring,
     /// Propagation delay, above zero: what one node does reaches another only after it.
     delay: Span,
     serializer: Serializer,
-    ring: Ring,
     /// The far end.
     arrival: ComponentId,
     /// Whether the far end is a host, to which quiet frames need not be announced.
@@ -43,6 +45,7 @@ pub(crate) struct OnLink {
 /// started by the sender's books, which may be behind: the far end may have taken what they still count.
 /// Positions count frames, modulo 2^32.
 #[derive(Debug)]
+#[repr(C)]
 struct Ring {
     /// A power of two of places.
     places: Box<[OnLink]>,
@@ -199,6 +202,18 @@ impl Link {
         let &OnLink { arrives, frame, .. } = self.ring.front().filter(|next| next.arrives < now)?;
         self.ring.pop();
         Some((arrives, frame))
+    }
+
+    /// Brings it into the caches, and what its far end needs.
+    #[inline]
+    pub(crate) fn touch(&self) {
+        black_box(self.ring.front);
+    }
+
+    /// The next frame that arrives.
+    #[inline]
+    pub(crate) fn front(&self) -> Option<FrameId> {
+        self.ring.front().map(|next| next.frame)
     }
 
     /// The sender says when the link fails next.

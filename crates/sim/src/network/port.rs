@@ -1,6 +1,7 @@
 //! Sending: what a NIC and the egress port of a switch have in common, and the latter's queues.
 
 use std::collections::VecDeque;
+use std::hint::black_box;
 
 use incast_cc::{Bytes, Hop, Rate, Span, Time};
 use incast_transport::Scheduler;
@@ -13,29 +14,32 @@ use super::link::OnLink;
 use crate::metrics::Occupancy;
 use crate::scenario::MOST_CLASSES;
 
-/// Puts frames on one link, one after the other, and obeys PFC.
+/// Puts frames on one link, one after the other, and obeys PFC. What every packet needs is in its first cache
+/// line.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Transmitter {
+    /// [`Time::MAX`] while the link is down.
+    busy_until: Time,
+    /// When measurement starts.
+    start: Time,
     /// The link, by its number.
     pub(crate) link: u32,
     /// Scheduled for when the link is free, while something waits for that.
     pub(crate) component: ComponentId,
-    /// [`Time::MAX`] while the link is down.
-    busy_until: Time,
-    /// When it would have been free had the link not failed.
-    busy_until_if_up: Time,
     /// One bit per class that the far end has paused.
     paused: u8,
+    pub(crate) counters: LinkCounters,
+    /// When it would have been free had the link not failed.
+    busy_until_if_up: Time,
     paused_since: Time,
     /// By class.
     class_paused_since: [Time; MOST_CLASSES],
-    /// When measurement starts.
-    start: Time,
-    pub(crate) counters: LinkCounters,
 }
 
 /// What left by one link.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
 pub(crate) struct LinkCounters {
     /// Packets over the whole run.
     pub(crate) hops: u64,
@@ -56,15 +60,15 @@ pub(crate) struct LinkCounters {
 impl Transmitter {
     pub(crate) fn new(link: u32, component: ComponentId, start: Time) -> Self {
         Self {
+            busy_until: Time::ZERO,
+            start,
             link,
             component,
-            busy_until: Time::ZERO,
-            busy_until_if_up: Time::ZERO,
             paused: 0,
+            counters: LinkCounters::default(),
+            busy_until_if_up: Time::ZERO,
             paused_since: Time::ZERO,
             class_paused_since: [Time::ZERO; MOST_CLASSES],
-            start,
-            counters: LinkCounters::default(),
         }
     }
 
@@ -174,29 +178,39 @@ impl Transmitter {
 }
 
 /// The egress port of a switch: one queue per class.
+///
+/// Laid out by how often things are needed: every packet touches the first two cache lines, one that waits
+/// the next three.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Port {
-    pub(crate) transmitter: Transmitter,
-    queues: Box<[Queue]>,
-    scheduler: Scheduler,
-    /// Whether a class has queue management.
-    managed: bool,
-    /// A phantom queue sees all packets of the port, and marks those of the classes in the mask.
-    phantom: Option<Box<(Aqm, u8)>>,
+    ahead: Ahead,
     /// Bytes that wait in all classes; what is being sent does not wait.
     bytes: u64,
     /// When a packet last left a queue, and its size.
     last_left: (Time, u64),
-    ahead: Ahead,
-    /// One bit per class that has packets.
+    /// How many classes there are.
+    classes: u8,
+    /// One bit per class that has packets in its queue.
     backlog: u8,
-    /// PFC frames go before all else.
-    pfc: VecDeque<FrameId>,
-    /// One bit per class that the watchdog has found held in this pause of it.
-    overdue: u8,
+    /// Whether there are frames of PFC to send.
+    has_pfc: bool,
+    /// Whether a class has queue management.
+    managed: bool,
     /// One bit per class whose packets the watchdog drops until its pause ends.
     pub(crate) discarded: u8,
+    /// One bit per class that the watchdog has found held in this pause of it.
+    overdue: u8,
+    pub(crate) transmitter: Transmitter,
+    /// Bytes that wait, by class.
+    class_bytes: [u32; MOST_CLASSES],
     pub(crate) occupancy: Occupancy,
+    queues: Box<[Queue]>,
+    scheduler: Scheduler,
+    /// A phantom queue sees all packets of the port, and marks those of the classes in the mask.
+    phantom: Option<Box<(Aqm, u8)>>,
+    /// PFC frames go before all else.
+    pfc: VecDeque<FrameId>,
     pub(crate) counters: PortCounters,
 }
 
@@ -204,13 +218,16 @@ pub(crate) struct Port {
 /// class, one after the other. A queue with them needs no event for each packet that leaves it. Whatever
 /// may change the order takes them back: a packet of a higher class, a pause, a frame of PFC.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 struct Ahead {
+    /// When the first of them starts; [`Time::MAX`] where there is none.
+    next_start: Time,
+    /// Since when packets of the class wait.
+    since: Time,
     /// How many there may be at a time.
     most: u32,
     count: u32,
     class: u8,
-    /// When the first of them starts; [`Time::MAX`] where there is none.
-    next_start: Time,
 }
 
 /// What waits in one class.
@@ -218,9 +235,7 @@ struct Ahead {
 struct Queue {
     /// Without those that are on the link ahead of time.
     packets: VecDeque<Queued>,
-    /// Of all that wait.
-    bytes: u64,
-    /// Since when it is not empty.
+    /// Since when packets of the class wait.
     waiting_since: Time,
     managed: Option<Box<Managed>>,
 }
@@ -296,28 +311,33 @@ impl Port {
         scheduler: Scheduler,
         start: Time,
     ) -> Self {
+        #[expect(clippy::cast_possible_truncation, reason = "at most eight")]
+        let number = classes as u8;
+        let (next_start, since) = (Time::MAX, Time::ZERO);
         Self {
-            transmitter,
-            queues: (0..classes).map(|_| Queue::default()).collect(),
-            scheduler,
-            managed: false,
-            phantom: None,
+            ahead: Ahead { next_start, since, most: 0, count: 0, class: 0 },
             bytes: 0,
             last_left: (Time::ZERO, 0),
-            ahead: Ahead { most: 0, count: 0, class: 0, next_start: Time::MAX },
+            classes: number,
             backlog: 0,
-            pfc: VecDeque::new(),
-            overdue: 0,
+            has_pfc: false,
+            managed: false,
             discarded: 0,
+            overdue: 0,
+            transmitter,
+            class_bytes: [0; MOST_CLASSES],
             occupancy: Occupancy::new(start),
+            queues: (0..classes).map(|_| Queue::default()).collect(),
+            scheduler,
+            phantom: None,
+            pfc: VecDeque::new(),
             counters: PortCounters::default(),
         }
     }
 
     /// How many classes it has.
-    #[expect(clippy::cast_possible_truncation, reason = "at most eight")]
-    pub(crate) fn classes(&self) -> u8 {
-        self.queues.len() as u8
+    pub(crate) const fn classes(&self) -> u8 {
+        self.classes
     }
 
     /// Gives a class queue management.
@@ -346,10 +366,11 @@ impl Port {
         if !self.managed {
             return Verdict::Pass;
         }
+        let bytes = self.queued_bytes(frame.class);
         let queue = &mut self.queues[frame.class as usize];
         let Some(managed) = &mut queue.managed else { return Verdict::Pass };
         let (wire, ect) = (u64::from(frame.wire), frame.packet.is_ect());
-        managed.aqm.on_enqueue(now, queue.bytes, wire, ect)
+        managed.aqm.on_enqueue(now, bytes, wire, ect)
     }
 
     /// What it says of one that leaves, and came at `enqueued_at`.
@@ -363,10 +384,11 @@ impl Port {
         if !self.managed {
             return Verdict::Pass;
         }
+        let bytes = self.queued_bytes(frame.class);
         let queue = &mut self.queues[frame.class as usize];
         let (wire, ect) = (u64::from(frame.wire), frame.packet.is_ect());
         let own = queue.managed.as_mut().map_or(Verdict::Pass, |managed| {
-            managed.aqm.on_dequeue(now, queue.bytes, enqueued_at, wire, ect)
+            managed.aqm.on_dequeue(now, bytes, enqueued_at, wire, ect)
         });
         let Some(phantom) = self.phantom.as_mut().filter(|_| own != Verdict::Drop) else {
             return own;
@@ -378,7 +400,7 @@ impl Port {
     /// Bytes that wait in one class.
     #[inline]
     pub(crate) fn queued_bytes(&self, class: u8) -> u64 {
-        self.queues[class as usize].bytes
+        if self.classes == 1 { self.bytes } else { u64::from(self.class_bytes[class as usize]) }
     }
 
     /// Room that becomes free at this instant is free only after it. Otherwise a sender whose packets
@@ -396,6 +418,15 @@ impl Port {
         self.bytes
     }
 
+    /// Brings it into the caches.
+    #[inline]
+    pub(crate) fn touch(&self) {
+        black_box(self.ahead.next_start);
+        black_box(self.transmitter.busy_until);
+        black_box(self.class_bytes[0]);
+        black_box(self.occupancy.touch());
+    }
+
     /// Up to so many packets may be on the link before they start: only where nothing needs to know what
     /// the queue is like when they do.
     pub(crate) fn look_ahead(&mut self, packets: u32) {
@@ -408,7 +439,7 @@ impl Port {
     pub(crate) fn is_idle(&self, now: Time, class: u8) -> bool {
         self.backlog == 0
             && self.ahead.count == 0
-            && self.pfc.is_empty()
+            && !self.has_pfc
             && self.transmitter.is_free(now)
             && !self.transmitter.is_paused(class)
     }
@@ -421,7 +452,7 @@ impl Port {
         count < most
             && (count == 0 || other == class)
             && self.backlog >> class == 0
-            && self.pfc.is_empty()
+            && !self.has_pfc
             && !self.transmitter.is_free(now)
             && !self.transmitter.is_paused(class)
     }
@@ -441,11 +472,7 @@ impl Port {
     /// A packet comes that waits.
     #[inline]
     fn enter(&mut self, now: Time, class: u8, wire: u16) {
-        let queue = &mut self.queues[class as usize];
-        if queue.bytes == 0 {
-            queue.waiting_since = now;
-        }
-        queue.bytes += u64::from(wire);
+        self.class_bytes[class as usize] += u32::from(wire);
         self.bytes += u64::from(wire);
         self.occupancy.set(now, self.bytes);
     }
@@ -453,16 +480,24 @@ impl Port {
     /// One that waited starts.
     #[inline]
     fn leave(&mut self, start: Time, class: u8, wire: u16) {
-        let wire = u64::from(wire);
-        self.queues[class as usize].bytes -= wire;
-        self.bytes -= wire;
-        self.last_left = (start, wire);
+        self.class_bytes[class as usize] -= u32::from(wire);
+        self.bytes -= u64::from(wire);
+        self.last_left = (start, u64::from(wire));
         self.occupancy.set(start, self.bytes);
     }
 
     /// Puts a packet that [`goes_ahead`](Self::goes_ahead) on the link.
     #[inline]
-    pub(crate) fn enqueue_ahead(&mut self, now: Time, queued: Queued, class: u8, transit: &mut Transit) {
+    pub(crate) fn enqueue_ahead(
+        &mut self,
+        now: Time,
+        queued: Queued,
+        class: u8,
+        transit: &mut Transit,
+    ) {
+        if self.ahead.count == 0 {
+            self.ahead.since = now;
+        }
         self.enter(now, class, queued.wire);
         self.put_ahead(queued, class, transit);
     }
@@ -500,8 +535,12 @@ impl Port {
     pub(crate) fn take_back(&mut self, transit: &mut Transit) {
         let Transit { links, frames, calendar } = transit;
         let link = &mut links[self.transmitter.link as usize];
-        let Ahead { class, .. } = self.ahead;
+        let Ahead { class, since, count, .. } = self.ahead;
+        if count == 0 {
+            return;
+        }
         let queue = &mut self.queues[class as usize];
+        queue.waiting_since = since;
         while let Some((OnLink { frame, wire, ingress, .. }, start)) = link.take_back(frames, calendar) {
             queue.packets.push_front(Queued { frame, wire, ingress });
             self.backlog |= 1 << class;
@@ -512,19 +551,23 @@ impl Port {
 
     #[inline]
     pub(crate) fn enqueue(&mut self, now: Time, queued: Queued, class: u8) {
-        self.enter(now, class, queued.wire);
         let queue = &mut self.queues[class as usize];
+        if queue.packets.is_empty() {
+            let others = self.ahead.count > 0 && self.ahead.class == class;
+            queue.waiting_since = if others { self.ahead.since } else { now };
+        }
         if let Some(managed) = &mut queue.managed {
             managed.enqueued_at.push_back(now);
         }
         queue.packets.push_back(queued);
         self.backlog |= 1 << class;
+        self.enter(now, class, queued.wire);
     }
 
     /// Puts what waits in `class`, whose turn it is as long as nothing of a higher one comes, on the link.
     #[inline]
     pub(crate) fn send_ahead(&mut self, gaps: bool, transit: &mut Transit) {
-        while self.ahead.count < self.ahead.most && self.pfc.is_empty() {
+        while self.ahead.count < self.ahead.most && !self.has_pfc {
             let sendable = self.backlog & self.transmitter.open_classes();
             if sendable == 0 {
                 return;
@@ -534,6 +577,7 @@ impl Port {
             if self.ahead.count > 0 && self.ahead.class != class {
                 return;
             }
+            self.ahead.since = self.queues[class as usize].waiting_since;
             let Some(queued) = self.take_first(class) else { return };
             if gaps {
                 transit.frames[queued.frame].disquiet();
@@ -554,12 +598,18 @@ impl Port {
 
     pub(crate) fn enqueue_pfc(&mut self, frame: FrameId) {
         self.pfc.push_back(frame);
+        self.has_pfc = true;
     }
 
     /// The next PFC frame to send.
     #[inline]
     pub(crate) fn next_pfc(&mut self) -> Option<FrameId> {
-        if self.pfc.is_empty() { None } else { self.pfc.pop_front() }
+        if !self.has_pfc {
+            return None;
+        }
+        let frame = self.pfc.pop_front();
+        self.has_pfc = !self.pfc.is_empty();
+        frame
     }
 
     /// The class whose turn it is to send.
@@ -591,9 +641,9 @@ impl Port {
     #[cold]
     pub(crate) fn purge(&mut self, now: Time, class: u8) -> Option<Queued> {
         let (queued, _) = self.pop(now, class)?;
-        let queue = &mut self.queues[class as usize];
-        if let Some(managed) = &mut queue.managed {
-            managed.aqm.on_purge(now, queue.bytes);
+        let bytes = self.queued_bytes(class);
+        if let Some(managed) = &mut self.queues[class as usize].managed {
+            managed.aqm.on_purge(now, bytes);
         }
         Some(queued)
     }
@@ -615,7 +665,7 @@ impl Port {
     /// Whether something could be sent if the link were free.
     #[inline]
     pub(crate) fn has_sendable(&self) -> bool {
-        self.backlog & self.transmitter.open_classes() != 0 || !self.pfc.is_empty()
+        self.backlog & self.transmitter.open_classes() != 0 || self.has_pfc
     }
 
     /// The far end says stop or go on.

@@ -7,6 +7,7 @@
 //! port of the next as well, and leave the others empty (polarisation).
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use incast_cc::parts::random::Random;
@@ -18,6 +19,81 @@ use super::frame::Frame;
 pub(crate) struct Place {
     pub(crate) edge: u16,
     pub(crate) port: u16,
+}
+
+/// The ports of switches that a packet leaves by, where its host knows them: a byte each with the port's number
+/// and one, from the next port on; all bits at the end. What switches would find in their tables anyway, but
+/// tables of many switches are not in the processor's caches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Path(NonZeroU64);
+
+const END: u64 = 0xff;
+
+impl Path {
+    /// Switches are to look into their tables.
+    pub(crate) const UNKNOWN: Self = Self(NonZeroU64::MAX);
+
+    /// By these ports; unknown where it cannot be written down.
+    fn of(ports: &[u16]) -> Self {
+        let known = ports.len() <= 8 && ports.iter().all(|&port| u64::from(port) + 1 < END);
+        let before = |rest: u64, &port: &u16| rest << 8 | (u64::from(port) + 1);
+        let bits = ports.iter().rfold(u64::MAX, before);
+        NonZeroU64::new(bits).filter(|_| known).map_or(Self::UNKNOWN, Self)
+    }
+
+    /// The next port, if it is known.
+    #[inline]
+    pub(crate) const fn peek(self) -> Option<u16> {
+        let byte = self.0.get() & 0xff;
+        if byte == END { None } else { Some(byte as u16 - 1) }
+    }
+
+    /// The same, which is then behind.
+    #[inline]
+    pub(crate) const fn next(&mut self) -> Option<u16> {
+        let port = self.peek();
+        if let Some(rest) = NonZeroU64::new(self.0.get() >> 8 | END << 56) {
+            self.0 = rest;
+        }
+        port
+    }
+}
+
+/// The paths of all connections of a network in which they do not change.
+#[derive(Debug)]
+pub(crate) struct Paths {
+    switches: Vec<Routes>,
+    /// The switch that each host is on.
+    of_host: Vec<u32>,
+    /// The switch at the far end of each port of each switch.
+    neighbours: Vec<Box<[Option<u32>]>>,
+}
+
+impl Paths {
+    pub(crate) fn new(
+        switches: Vec<Routes>,
+        of_host: Vec<u32>,
+        neighbours: Vec<Box<[Option<u32>]>>,
+    ) -> Self {
+        Self { switches, of_host, neighbours }
+    }
+
+    /// The path from a host to a connection of another one.
+    pub(crate) fn path(&self, from: u32, destination: u32, connection: u32) -> Path {
+        let mut ports = Vec::with_capacity(8);
+        let mut at = Some(self.of_host[from as usize]);
+        while let Some(switch) = at {
+            let Some(port) = self.switches[switch as usize].port_of(destination, connection) else {
+                return Path::UNKNOWN;
+            };
+            if ports.len() == 8 {
+                return Path::UNKNOWN;
+            }
+            ports.push(port);
+            at = self.neighbours[switch as usize][port as usize];
+        }
+        Path::of(&ports)
+    }
 }
 
 /// No edge: of switches without hosts.
@@ -102,7 +178,10 @@ impl Routes {
 
     /// The port by which a frame leaves; [`None`] where no way leads to its destination.
     #[inline]
-    pub(crate) fn port(&mut self, frame: &Frame) -> Option<u16> {
+    pub(crate) fn port(&mut self, frame: &mut Frame) -> Option<u16> {
+        if let Some(port) = frame.path.next() {
+            return Some(port);
+        }
         let place = self.places[frame.destination as usize];
         if place.edge == self.edge { Some(place.port) } else { self.towards(place.edge, frame) }
     }
@@ -117,6 +196,11 @@ impl Routes {
             None => self.flow_hash(destination, connection, count),
         };
         self.member(first, count, member)
+    }
+
+    /// Whether the packets of a connection always take the same way.
+    pub(crate) const fn is_fixed(&self) -> bool {
+        self.spray.is_none()
     }
 
     /// The port by which a connection's packets leave; where they are sprayed, one of the ports.
@@ -176,5 +260,24 @@ impl Routes {
     /// The ways have changed.
     pub(crate) fn replace(&mut self, table: Table) {
         self.table = table;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_walked_port_by_port() {
+        let ports = [0, 253, 7, 0, 0, 0, 0, 12];
+        for length in 0..=8 {
+            let mut path = Path::of(&ports[..length]);
+            for &port in &ports[..length] {
+                assert_eq!((path.peek(), path.next()), (Some(port), Some(port)));
+            }
+            assert_eq!((path.next(), path), (None, Path::UNKNOWN));
+        }
+        assert_eq!(Path::of(&[1, 254]), Path::UNKNOWN);
+        assert_eq!(Path::of(&[1; 9]), Path::UNKNOWN);
     }
 }

@@ -74,7 +74,7 @@ impl Switch {
         if transit.frames[frame].is_pfc() {
             return self.on_pfc(now, ingress, frame, transit);
         }
-        let Some(egress) = self.routes.port(&transit.frames[frame]) else {
+        let Some(egress) = self.routes.port(&mut transit.frames[frame]) else {
             return self.on_stranded(now, ingress, frame, transit);
         };
         if self.ports[egress as usize].next_start() <= now {
@@ -135,6 +135,23 @@ impl Switch {
         port.enqueue(now, queued, class);
         self.trace.queue(now, egress, port.backlog_bytes());
         self.send(now, egress, transit);
+    }
+
+    /// Brings into the caches what a frame needs that comes in at `ingress`.
+    #[inline]
+    pub(crate) fn touch(&self, ingress: u16, frame: &Frame) {
+        self.buffer.touch(ingress, frame.class);
+        let known = frame.path.peek();
+        let port = || self.routes.port_of(frame.destination, frame.packet.connection);
+        if let Some(egress) = known.or_else(port) {
+            self.touch_port(egress);
+        }
+    }
+
+    /// The same for a port.
+    #[inline]
+    pub(crate) fn touch_port(&self, port: u16) {
+        self.ports[port as usize].touch();
     }
 
     /// Decides about a packet that is not sure to have room: what room there is must be known to the byte.
