@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::hint::black_box;
 
 use incast_cc::{AnyControl, CongestionControl, Flow, Hop, Span, Time};
 
@@ -535,6 +536,26 @@ impl<C: CongestionControl> Endpoint<C> {
         {
             connection.alarm = Some(at);
             self.alarms.push(Reverse((at, index)));
+        }
+    }
+
+    /// Brings the endpoint into the processor's caches: for a carrier with many hosts that knows which one it
+    /// will call soon.
+    #[inline]
+    pub fn touch(&self) {
+        black_box(self.pacing.next_release());
+        black_box(self.replies.len());
+        black_box(self.alarms.len());
+        black_box(self.events.len());
+    }
+
+    /// The same for the connection that will probably send next.
+    #[inline]
+    pub fn touch_connection(&self) {
+        if let Some(connection) = self.connections.get(self.pacing.probably_next() as usize)
+            && let Some(sender) = &connection.sender
+        {
+            black_box(sender.rate().in_flight());
         }
     }
 

@@ -124,6 +124,15 @@ impl PacingEngine {
         self.occupied & open != 0
     }
 
+    /// The connection that will be served next unless something happens before; some connection where none
+    /// will.
+    #[inline]
+    pub(crate) fn probably_next(&self) -> u32 {
+        let highest = self.occupied.checked_ilog2();
+        let ready = highest.and_then(|class| self.ready[class as usize].front());
+        ready.copied().unwrap_or_else(|| self.waiting.first())
+    }
+
     /// When the next send time comes; [`Time::MAX`] when none does.
     #[inline]
     pub fn next_release(&self) -> Time {

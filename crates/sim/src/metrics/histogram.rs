@@ -47,6 +47,24 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
+    /// Like [`add`](Self::add), but whoever weighs values knows their [sum](Self::set_sum), weighted.
+    #[inline]
+    pub(super) fn weigh(&mut self, value: u64, weight: u64) {
+        self.count(bucket(value), weight);
+        self.max = self.max.max(value);
+    }
+
+    /// The sum of all that was weighed.
+    pub(super) const fn set_sum(&mut self, sum: u128) {
+        self.sum = sum;
+    }
+
+    /// Brings the count of `value` into the processor's caches.
+    #[inline]
+    pub(super) fn touch(&self, value: u64) {
+        std::hint::black_box(self.weights.get(bucket(value).wrapping_sub(self.base)).copied());
+    }
+
     /// Counts `value` once.
     #[inline]
     pub fn add_one(&mut self, value: u64) {

@@ -1,5 +1,7 @@
 //! The length of a queue over time, exact: weighted by how long each length lasted.
 
+use std::hint::black_box;
+
 use incast_cc::Time;
 
 use super::Histogram;
@@ -11,11 +13,15 @@ pub struct Occupancy {
     bytes: u64,
     since: Time,
     start: Time,
+    /// Sum of length times duration, since the run began; and what it was when measurement and the interval
+    /// did.
+    area: u128,
+    area_at_start: u128,
+    area_at_interval: u128,
+    /// The greatest length since the last interval.
+    interval_max: u64,
     /// Picoseconds at each length, from `start` on.
     lengths: Histogram,
-    /// Sum of length times duration since the last interval, and the greatest length in it.
-    interval_area: u128,
-    interval_max: u64,
 }
 
 impl Occupancy {
@@ -25,16 +31,25 @@ impl Occupancy {
             bytes: 0,
             since: Time::ZERO,
             start,
-            lengths: Histogram::default(),
-            interval_area: 0,
+            area: 0,
+            area_at_start: 0,
+            area_at_interval: 0,
             interval_max: 0,
+            lengths: Histogram::default(),
         }
     }
 
-    /// Brings it into the caches.
+    /// Brings it into the processor's caches.
     #[inline]
-    pub(crate) const fn touch(&self) -> u64 {
-        self.interval_max
+    pub(crate) fn touch(&self) {
+        black_box(self.interval_max);
+        black_box(self.since);
+    }
+
+    /// The same for the count of the present length.
+    #[inline]
+    pub(crate) fn touch_bucket(&self) {
+        self.lengths.touch(self.bytes);
     }
 
     /// The queue has `bytes` from now on.
@@ -48,25 +63,40 @@ impl Occupancy {
     #[inline]
     fn pass(&mut self, now: Time) {
         let lasted = now.since(self.since).as_ps();
-        self.interval_area += u128::from(self.bytes) * u128::from(lasted);
-        let measured = now.since(self.since.max(self.start)).as_ps();
-        if measured > 0 {
-            self.lengths.add(self.bytes, measured);
+        self.area += u128::from(self.bytes) * u128::from(lasted);
+        if self.since >= self.start {
+            if lasted > 0 {
+                self.lengths.weigh(self.bytes, lasted);
+            }
+        } else if now > self.start {
+            self.pass_start(now);
+        } else {
+            self.area_at_start = self.area;
         }
         self.since = now;
+    }
+
+    /// Measurement has started in the meantime.
+    #[cold]
+    fn pass_start(&mut self, now: Time) {
+        let measured = now.since(self.start).as_ps();
+        self.area_at_start = self.area - u128::from(self.bytes) * u128::from(measured);
+        self.lengths.weigh(self.bytes, measured);
     }
 
     /// Ends an interval that began at `from`: mean and greatest length in it, in bytes.
     pub fn end_interval(&mut self, from: Time, now: Time) -> (f64, u64) {
         self.pass(now);
-        let mean = self.interval_area as f64 / now.since(from).as_ps().max(1) as f64;
-        self.interval_area = 0;
+        let area = self.area - self.area_at_interval;
+        self.area_at_interval = self.area;
+        let mean = area as f64 / now.since(from).as_ps().max(1) as f64;
         (mean, std::mem::replace(&mut self.interval_max, self.bytes))
     }
 
     /// Ends the measurement: the lengths, weighted by picoseconds.
     pub fn finish(&mut self, now: Time) -> &Histogram {
         self.pass(now);
+        self.lengths.set_sum(self.area - self.area_at_start);
         &self.lengths
     }
 }

@@ -133,25 +133,35 @@ impl SharedBuffer {
         black_box(self.ingress[self.ingress_index(ingress, class)].protected);
     }
 
-    /// Stores a packet if there is room for it whatever else may have left the switch in the meantime: the
-    /// books of other ports may be behind, and what leaves only makes room. Returns whether it is stored.
+    /// Whether there is room for a packet whatever else may have left the switch in the meantime: the books of
+    /// other ports may be behind, and what leaves only makes room.
+    #[inline]
+    pub(crate) fn has_room(&self, arrival: &Arrival) -> bool {
+        let &Arrival { wire, ingress, class, queue, port } = arrival;
+        if self.used + wire > self.capacity {
+            return false;
+        }
+        let ingress = &self.ingress[self.ingress_index(ingress, class)];
+        if ingress.protected {
+            let threshold = self.config.pfc.map_or(0, |pfc| self.pfc_threshold(&pfc));
+            ingress.headroom == 0 && ingress.shared + wire <= threshold
+        } else {
+            self.limit(class) >= queue + wire
+                && self.config.port_limit.is_none_or(|limit| port + wire <= limit)
+        }
+    }
+
+    /// Stores a packet if [there is room](Self::has_room); returns whether it is stored.
     #[inline]
     pub(crate) fn admit_surely(&mut self, arrival: &Arrival) -> bool {
-        let &Arrival { wire, ingress, class, queue, port } = arrival;
-        let fits = self.used + wire <= self.capacity;
-        let index = self.ingress_index(ingress, class);
-        let stored = if self.ingress[index].protected {
-            let threshold = self.config.pfc.map_or(0, |pfc| self.pfc_threshold(&pfc));
+        let has_room = self.has_room(arrival);
+        if has_room {
+            let index = self.ingress_index(arrival.ingress, arrival.class);
             let ingress = &mut self.ingress[index];
-            let stored = fits && ingress.headroom == 0 && ingress.shared + wire <= threshold;
-            ingress.shared += if stored { wire } else { 0 };
-            stored
-        } else {
-            fits && self.limit(class) >= queue + wire
-                && self.config.port_limit.is_none_or(|limit| port + wire <= limit)
-        };
-        self.used += if stored { wire } else { 0 };
-        stored
+            ingress.shared += if ingress.protected { arrival.wire } else { 0 };
+            self.used += arrival.wire;
+        }
+        has_room
     }
 
     /// Most bytes of an egress queue of a class that PFC does not protect.

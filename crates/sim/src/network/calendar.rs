@@ -25,8 +25,8 @@ const SLOTS: usize = 4_096;
 const WORDS: usize = SLOTS / 64;
 /// A slot may be so long, in powers of two of picoseconds: 1 us, the slots together 4.3 ms.
 const LONGEST_SLOT: u32 = 20;
-/// And so short: 2 ns, and 8 us.
-const SHORTEST_SLOT: u32 = 11;
+/// And so short: 4 ns, and 17 us.
+const SHORTEST_SLOT: u32 = 12;
 /// Not scheduled.
 const NEVER: u64 = u64::MAX;
 
@@ -55,10 +55,11 @@ pub(crate) struct Calendar {
 }
 
 impl Calendar {
-    /// A calendar of `components`, none of them scheduled, of which so many are due in a microsecond.
+    /// A calendar of `components`, none of them scheduled, of which up to `per_us` are due in a microsecond.
     pub(crate) fn new(components: usize, per_us: f64) -> Self {
-        // Some eight at once: few enough to sort, enough to be worth a list.
-        let slot_ps = (8.0 * 1e6 / per_us.max(1.0)).max(1.0);
+        // Few enough to sort; in a large network, enough to look ahead.
+        let wanted = if components > 2_000 { 64.0 } else { 12.0 };
+        let slot_ps = (wanted * 1e6 / per_us.max(1.0)).max(1.0);
         #[expect(clippy::cast_possible_truncation, reason = "a small number")]
         #[expect(clippy::cast_sign_loss, reason = "at least 1")]
         let shift = (slot_ps.log2() as u32).clamp(SHORTEST_SLOT, LONGEST_SLOT);

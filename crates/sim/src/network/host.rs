@@ -184,7 +184,17 @@ impl Host {
     /// Brings it into the caches.
     #[inline]
     pub(crate) fn touch(&self) {
-        black_box((self.next_post_at, self.timer));
+        black_box(self.next_post_at);
+        black_box(self.timer);
+        black_box(self.applications.len());
+        black_box(self.nic.is_down());
+        self.endpoint.touch();
+    }
+
+    /// The same for the connection that probably sends next.
+    #[inline]
+    pub(crate) fn touch_connection(&self) {
+        self.endpoint.touch_connection();
     }
 
     /// Makes room for so many sockets more, and for no others.

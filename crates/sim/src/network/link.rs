@@ -204,10 +204,16 @@ impl Link {
         Some((arrives, frame))
     }
 
-    /// Brings it into the caches, and what its far end needs.
+    /// Brings it into the caches.
     #[inline]
     pub(crate) fn touch(&self) {
         black_box(self.ring.front);
+    }
+
+    /// The same for the place of the next frame that is put on it.
+    #[inline]
+    pub(crate) fn touch_end(&self) {
+        black_box(self.ring.places[self.ring.place(self.ring.end)].wire);
     }
 
     /// The next frame that arrives.

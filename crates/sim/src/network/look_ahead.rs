@@ -8,21 +8,20 @@
 use std::hint::black_box;
 
 use super::frame::FrameId;
-use super::{ComponentKind, Network, Transit};
+use super::{Component, ComponentKind, Network, Transit};
 
-/// So many at once: about as many as a processor waits for at the same time.
-const BATCH: usize = 12;
+/// So many at once: some more than a processor waits for at the same time.
+const BATCH: usize = 24;
 /// With fewer links all is in the caches anyway.
 const LARGE: usize = 400;
 
 /// An event whose data is on its way.
 #[derive(Clone, Copy)]
 struct Coming {
-    kind: ComponentKind,
-    node: u32,
-    link: u32,
-    port: u16,
-    frame: Option<FrameId>,
+    component: Component,
+    frame: FrameId,
+    /// The port that the frame leaves by, or the port whose event it is.
+    egress: Option<u16>,
 }
 
 impl Network {
@@ -39,43 +38,64 @@ impl Network {
     fn touch_next(&self) -> usize {
         let Transit { links, frames, calendar } = &self.transit;
         let nothing =
-            Coming { kind: ComponentKind::HostStart, node: 0, link: 0, port: 0, frame: None };
+            Coming { component: self.components[0], frame: FrameId::default(), egress: None };
         let mut batch = [nothing; BATCH];
         let mut count = 0;
         for (coming, id) in batch.iter_mut().zip(calendar.next().rev()) {
-            let component = &self.components[id as usize];
-            let (kind, node, port) = (component.kind, component.node, component.port);
-            *coming = Coming { kind, node, link: component.link, port, frame: None };
+            coming.component = self.components[id as usize];
+            let Component { kind, node, link, port } = coming.component;
+            match kind {
+                ComponentKind::SwitchArrival | ComponentKind::HostArrival => {
+                    links[link as usize].touch();
+                }
+                ComponentKind::SwitchPort => {
+                    self.switches[node as usize].ports[port as usize].touch();
+                    coming.egress = Some(port);
+                }
+                ComponentKind::HostPort | ComponentKind::HostTimer => {
+                    self.hosts[node as usize].touch();
+                }
+                _ => {}
+            }
             count += 1;
         }
         let batch = &mut batch[..count];
-        for coming in batch.iter() {
-            match coming.kind {
+        for coming in batch.iter_mut() {
+            let Component { kind, node, link, .. } = coming.component;
+            match kind {
                 ComponentKind::SwitchArrival | ComponentKind::HostArrival => {
-                    links[coming.link as usize].touch();
-                }
-                ComponentKind::SwitchPort => {
-                    self.switches[coming.node as usize].touch_port(coming.port);
+                    if let Some(frame) = links[link as usize].front() {
+                        coming.frame = frame;
+                    }
                 }
                 ComponentKind::HostPort | ComponentKind::HostTimer => {
-                    self.hosts[coming.node as usize].touch();
+                    self.hosts[node as usize].touch_connection();
                 }
                 _ => {}
             }
         }
+        for coming in batch.iter() {
+            if coming.component.kind == ComponentKind::SwitchArrival {
+                black_box(frames[coming.frame].destination);
+            }
+        }
         for coming in batch.iter_mut() {
-            if coming.kind == ComponentKind::SwitchArrival {
-                coming.frame = links[coming.link as usize].front();
+            let Component { kind, node, port, .. } = coming.component;
+            if kind == ComponentKind::SwitchArrival {
+                coming.egress = self.switches[node as usize].touch(port, &frames[coming.frame]);
             }
         }
         for coming in batch.iter() {
-            if let Some(frame) = coming.frame {
-                black_box(frames[frame].destination);
+            if let Some(egress) = coming.egress {
+                let port = &self.switches[coming.component.node as usize].ports[egress as usize];
+                port.touch_beside();
+                links[port.transmitter.link as usize].touch();
             }
         }
         for coming in batch.iter() {
-            if let Some(frame) = coming.frame {
-                self.switches[coming.node as usize].touch(coming.port, &frames[frame]);
+            if let Some(egress) = coming.egress {
+                let port = &self.switches[coming.component.node as usize].ports[egress as usize];
+                links[port.transmitter.link as usize].touch_end();
             }
         }
         count

@@ -92,7 +92,11 @@ impl Switch {
         }
         let wire_bytes = u64::from(wire);
         let arrival = Arrival { ingress, class, wire: wire_bytes, queue, port: all };
-        if !self.buffer.admit_surely(&arrival)
+        // What leaves at once is not stored; it may let its sender go on all the same, if that is paused.
+        let idle = port.is_idle(now, class);
+        let passing = idle && !self.buffer.has_paused() && self.buffer.has_room(&arrival);
+        if !passing
+            && !self.buffer.admit_surely(&arrival)
             && !self.admit(now, egress, frame, arrival, transit)
         {
             return;
@@ -111,13 +115,19 @@ impl Switch {
             verdict = Verdict::Mark;
         }
         if verdict != Verdict::Pass && !self.passes(now, egress, frame, verdict, transit) {
-            self.release(now, (class, wire), ingress, transit);
+            if !passing {
+                self.release(now, (class, wire), ingress, transit);
+            }
             return transit.frames.drop(frame);
+        }
+        if passing {
+            self.forward(now, egress, frame, now, transit);
+            return;
         }
         let port = &mut self.ports[egress as usize];
         if port.is_idle(now, class) {
-            self.forward(now, egress, (frame, ingress), now, transit);
-            return;
+            self.forward(now, egress, frame, now, transit);
+            return self.release(now, (class, wire), ingress, transit);
         }
         if port.overtakes(class) {
             port.take_back(transit);
@@ -137,21 +147,17 @@ impl Switch {
         self.send(now, egress, transit);
     }
 
-    /// Brings into the caches what a frame needs that comes in at `ingress`.
+    /// Brings into the caches what a frame needs that comes in at `ingress`; returns the port that it leaves
+    /// by, unless that is drawn by lot.
     #[inline]
-    pub(crate) fn touch(&self, ingress: u16, frame: &Frame) {
+    pub(crate) fn touch(&self, ingress: u16, frame: &Frame) -> Option<u16> {
         self.buffer.touch(ingress, frame.class);
         let known = frame.path.peek();
-        let port = || self.routes.port_of(frame.destination, frame.packet.connection);
-        if let Some(egress) = known.or_else(port) {
-            self.touch_port(egress);
-        }
-    }
-
-    /// The same for a port.
-    #[inline]
-    pub(crate) fn touch_port(&self, port: u16) {
-        self.ports[port as usize].touch();
+        let egress = known
+            .or_else(|| self.routes.port_of(frame.destination, frame.packet.connection))
+            .filter(|_| !frame.is_pfc())?;
+        self.ports[egress as usize].touch();
+        Some(egress)
     }
 
     /// Decides about a packet that is not sure to have room: what room there is must be known to the byte.
@@ -340,7 +346,10 @@ impl Switch {
                 if self.has_gaps {
                     transit.frames[frame].disquiet();
                 }
-                if !self.forward(now, egress, (frame, ingress), came, transit) {
+                let Frame { class, wire, .. } = transit.frames[frame];
+                let sent = self.forward(now, egress, frame, came, transit);
+                self.release(now, (class, wire), ingress, transit);
+                if !sent {
                     continue;
                 }
             }
@@ -349,19 +358,18 @@ impl Switch {
         }
     }
 
-    /// Puts a packet that came in at `ingress` at the time `came` on the link, unless queue management
-    /// drops it; returns whether it is on the link.
+    /// Puts a packet that came at the time `came` on the link, unless queue management drops it; returns
+    /// whether it is on the link.
     #[expect(clippy::inline_always, reason = "in the way of every packet, twice")]
     #[inline(always)]
     fn forward(
         &mut self,
         now: Time,
         egress: u16,
-        (frame, ingress): (FrameId, u16),
+        frame: FrameId,
         came: Time,
         transit: &mut Transit,
     ) -> bool {
-        let Frame { class, wire, .. } = transit.frames[frame];
         let port = &mut self.ports[egress as usize];
         let verdict = port.judge_departure(now, &transit.frames[frame], came);
         let passes =
@@ -377,7 +385,6 @@ impl Switch {
             self.has_gaps = true; // before those of its connection that are queued behind it
             transit.frames.drop(frame);
         }
-        self.release(now, (class, wire), ingress, transit);
         passes
     }
 
