@@ -47,10 +47,9 @@ test-rust: setup  ## the Rust tests
 test-python: setup  ## the Python tests
 	$(BIN)/pytest
 
-bench: setup  ## benchmarks of the parts, packet-hops per second of a whole run, and a fabric of 1,024 hosts
+bench: setup  ## packet-hops per second, instructions and memory of whole runs, and benchmarks of the parts
+	cargo run --release --locked -p incast-sim --example speed
 	cargo bench -p incast-cc -p incast-sim --bench '*' --locked
-	cargo run --release --locked -p incast-sim --example throughput
-	cargo run --release --locked -p incast-sim --example scale
 
 fmt: $(TOOLS)  ## format Rust and Python in place
 	cargo fmt --all
