@@ -43,6 +43,8 @@ test-rust: setup  ## the Rust tests
 	cargo test --workspace --locked
 	@# The same bytes in a release build: the golden tables again.
 	cargo test --release -p incast-sim --test determinism --test golden --locked
+	@# And how many instructions they take, or a sentence on what that needs.
+	cargo test --release -p incast-sim --test instructions --locked -- --nocapture
 
 test-python: setup  ## the Python tests
 	$(BIN)/pytest
