@@ -15,11 +15,11 @@ RUST      := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Car
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check test-rust test-python bench fmt lock clean
+.PHONY: help setup demo test check test-rust test-python bench bench-ns3 fmt lock clean
 
 help:  ## this list
 	@echo 'make TARGET, where TARGET is one of'
-	@sed -n 's/^\([a-z-]*\):.*  ## /  \1 /p' $(MAKEFILE_LIST) | awk '{ n = $$1; $$1 = ""; printf "  %-12s%s\n", n, $$0 }'
+	@sed -n 's/^\([a-z0-9-]*\):.*  ## /  \1 /p' $(MAKEFILE_LIST) | awk '{ n = $$1; $$1 = ""; printf "  %-12s%s\n", n, $$0 }'
 
 setup: $(EXTENSION)  ## set everything up in .venv, or nothing when nothing has changed
 	@echo 'Ready: $(BIN)/incast'
@@ -43,14 +43,18 @@ test-rust: setup  ## the Rust tests
 	cargo test --workspace --locked
 	@# The same bytes in a release build: the golden tables again.
 	cargo test --release -p incast-sim --test determinism --test golden --locked
+	@# And how many instructions they take, or a sentence on what that needs.
+	cargo test --release -p incast-sim --test instructions --locked -- --nocapture
 
 test-python: setup  ## the Python tests
 	$(BIN)/pytest
 
-bench: setup  ## benchmarks of the parts, packet-hops per second of a whole run, and a fabric of 1,024 hosts
+bench: setup  ## packet-hops per second, instructions and memory of whole runs, and benchmarks of the parts
+	cargo run --release --locked -p incast-sim --example speed
 	cargo bench -p incast-cc -p incast-sim --bench '*' --locked
-	cargo run --release --locked -p incast-sim --example throughput
-	cargo run --release --locked -p incast-sim --example scale
+
+bench-ns3: setup  ## the same star and leaf-spine in ns-3 and here, pair by pair: downloads ns-3, takes two minutes
+	$(BIN)/python bench/ns3/compare.py --into target/ns3
 
 fmt: $(TOOLS)  ## format Rust and Python in place
 	cargo fmt --all
