@@ -284,6 +284,9 @@ fn assemble(
         let mut switch =
             Switch::new(out, routes.clone(), buffer, thresholds, watchdog, start, trace);
         switch.has_dropped = several;
+        if ahead > 0 && !several {
+            switch.set_plain();
+        }
         switch.failures = failures.unwrap_or_default();
         switches.push(switch);
     }
@@ -308,6 +311,7 @@ fn assemble(
         queue_series: true,
         events: 0,
         now: Time::ZERO,
+        coming: Vec::new(),
     }
 }
 

@@ -33,6 +33,7 @@ use failure::Failures;
 use frame::{Frame, Frames};
 use host::Host;
 use link::Link;
+use look_ahead::Coming;
 use oracle::Oracle;
 use switch::Switch;
 
@@ -85,6 +86,8 @@ pub(crate) struct Network {
     pub(crate) queue_series: bool,
     pub(crate) events: u64,
     pub(crate) now: Time,
+    /// The next events, as far as their data has been looked at.
+    pub(crate) coming: Vec<Coming>,
 }
 
 impl Network {

@@ -155,7 +155,7 @@ fn finish_summary(summary: &mut Summary, built: &Built, work: &Work) {
         + lost.map(|count| count.packets).sum::<u64>();
     summary.retransmissions =
         built.plan.flows.iter().map(|flow| retransmissions(built, flow)).sum();
-    summary.packet_hops = transmitters(built).map(|t| t.counters.hops).sum();
+    summary.packet_hops = transmitters(built).map(|t| t.hops().packets).sum();
     summary.events = net.events;
     summary.simulated_s = net.now.as_secs_f64();
 }
@@ -296,7 +296,7 @@ fn summary(
         pfc_pauses: queues.iter().map(|queue| queue.pauses).sum(),
         pfc_watchdog_reports: 0,
         deadlocks: 0,
-        pfc_paused_us: transmitters(built).map(|t| t.counters.paused).sum::<Span>().as_us_f64(),
+        pfc_paused_us: transmitters(built).map(Transmitter::paused).sum::<Span>().as_us_f64(),
         drops: 0,
         ecn_marks: queues.iter().map(|queue| queue.marks).sum(),
         retransmissions: 0,

@@ -69,15 +69,15 @@ pub(crate) enum Admission {
     Dropped(DropCause),
 }
 
-/// What PFC counts of one class at one ingress port.
+/// What PFC counts of one class at one ingress port, in bytes. Small: several fit a cache line.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ingress {
+    shared: u32,
+    headroom: u32,
+    /// Bytes that `headroom` may reach.
+    reserved: u32,
     /// Whether PFC protects the class; beside what is counted, so that one place is looked up.
     protected: bool,
-    shared: u64,
-    headroom: u64,
-    /// Bytes that `headroom` may reach.
-    reserved: u64,
     paused: bool,
 }
 
@@ -98,12 +98,12 @@ impl SharedBuffer {
     pub(crate) fn new(config: BufferConfig, headroom: &[u64]) -> Self {
         let by_class = |&bytes: &u64| {
             config.classes.iter().map(move |&ClassLimits { protected, .. }| {
-                let reserved = if protected { bytes } else { 0 };
+                let reserved = if protected { u32::try_from(bytes).unwrap_or(u32::MAX) } else { 0 };
                 Ingress { protected, reserved, ..Ingress::default() }
             })
         };
         let ingress: Box<[_]> = headroom.iter().flat_map(by_class).collect();
-        let reserved: u64 = ingress.iter().map(|ingress| ingress.reserved).sum();
+        let reserved: u64 = ingress.iter().map(|ingress| u64::from(ingress.reserved)).sum();
         let capacity = config.total.saturating_sub(reserved);
         Self { config, capacity, used: 0, paused: 0, ingress }
     }
@@ -144,11 +144,18 @@ impl SharedBuffer {
         let ingress = &self.ingress[self.ingress_index(ingress, class)];
         if ingress.protected {
             let threshold = self.config.pfc.map_or(0, |pfc| self.pfc_threshold(&pfc));
-            ingress.headroom == 0 && ingress.shared + wire <= threshold
+            ingress.headroom == 0 && u64::from(ingress.shared) + wire <= threshold
         } else {
             self.limit(class) >= queue + wire
                 && self.config.port_limit.is_none_or(|limit| port + wire <= limit)
         }
+    }
+
+    /// Whether a packet that leaves as it comes finds room, and leaves nothing behind: it may let its sender go
+    /// on if that is paused.
+    #[inline]
+    pub(crate) fn lets_pass(&self, arrival: Arrival) -> bool {
+        self.paused == 0 && self.has_room(&arrival)
     }
 
     /// Stores a packet if [there is room](Self::has_room); returns whether it is stored.
@@ -158,7 +165,7 @@ impl SharedBuffer {
         if has_room {
             let index = self.ingress_index(arrival.ingress, arrival.class);
             let ingress = &mut self.ingress[index];
-            ingress.shared += if ingress.protected { arrival.wire } else { 0 };
+            ingress.shared += if ingress.protected { bytes(arrival.wire) } else { 0 };
             self.used += arrival.wire;
         }
         has_room
@@ -197,16 +204,16 @@ impl SharedBuffer {
         let Arrival { wire, .. } = arrival;
         let threshold = self.config.pfc.map_or(0, |pfc| self.pfc_threshold(&pfc));
         let ingress = &mut self.ingress[index];
-        let below = ingress.headroom == 0 && ingress.shared + wire <= threshold;
+        let below = ingress.headroom == 0 && u64::from(ingress.shared) + wire <= threshold;
         if below && fits {
-            ingress.shared += wire;
+            ingress.shared += bytes(wire);
             self.used += wire;
             return Admission::Stored;
         }
-        if ingress.headroom + wire > ingress.reserved {
+        if u64::from(ingress.headroom) + wire > u64::from(ingress.reserved) {
             return Admission::Dropped(DropCause::Headroom);
         }
-        ingress.headroom += wire;
+        ingress.headroom += bytes(wire);
         if std::mem::replace(&mut ingress.paused, true) {
             return Admission::Stored;
         }
@@ -223,10 +230,10 @@ impl SharedBuffer {
             self.used -= wire;
             return false;
         }
-        let from_headroom = ingress.headroom.min(wire);
+        let from_headroom = ingress.headroom.min(bytes(wire));
         ingress.headroom -= from_headroom;
-        ingress.shared -= wire - from_headroom;
-        self.used -= wire - from_headroom;
+        ingress.shared -= bytes(wire) - from_headroom;
+        self.used -= wire - u64::from(from_headroom);
         ingress.paused && self.may_resume(index)
     }
 
@@ -250,10 +257,10 @@ impl SharedBuffer {
     pub(crate) fn stays_paused(&self, port: u16, class: u8, stuck: &[u64]) -> bool {
         let index = self.ingress_index(port, class);
         let (Some(pfc), true) = (self.config.pfc, self.ingress[index].paused) else { return false };
-        let shared = self.ingress.iter().zip(stuck).map(|(own, &stuck)| own.shared.min(stuck));
+        let shared = self.ingress.iter().zip(stuck).map(|(own, &stuck)| u64::from(own.shared).min(stuck));
         let threshold = pfc.xoff.unwrap_or_else(|| self.threshold_with(pfc.alpha, shared.sum()));
         let held = stuck[index];
-        let below = held <= self.ingress[index].shared && held + pfc.xon_offset <= threshold;
+        let below = held <= u64::from(self.ingress[index].shared) && held + pfc.xon_offset <= threshold;
         held > 0 && !below
     }
 
@@ -272,7 +279,7 @@ impl SharedBuffer {
         let Some(pfc) = self.config.pfc else { return false };
         let threshold = self.pfc_threshold(&pfc);
         let ingress = &mut self.ingress[index];
-        let held = ingress.shared + ingress.headroom;
+        let held = u64::from(ingress.shared) + u64::from(ingress.headroom);
         // An empty port goes on whatever the threshold: nothing else would ever wake it.
         let resume = held == 0 || (ingress.headroom == 0 && held + pfc.xon_offset <= threshold);
         if resume {
@@ -281,6 +288,12 @@ impl SharedBuffer {
         }
         resume
     }
+}
+
+/// The bytes of a packet as they are counted at an ingress port.
+#[expect(clippy::cast_possible_truncation, reason = "a packet has at most 9,216 bytes")]
+const fn bytes(wire: u64) -> u32 {
+    wire as u32
 }
 
 #[cfg(test)]

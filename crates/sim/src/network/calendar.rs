@@ -38,7 +38,10 @@ pub(crate) struct Calendar {
     /// Slots have 2^`shift` ps.
     shift: u32,
     /// What is due in each of the next slots, in no order: see [`Calendar::key`].
-    slots: Box<[Vec<u64>]>,
+    slots: Box<[Vec<u64>; SLOTS]>,
+    /// Lists of slots that are over. The next slot that needs one takes the last: its memory is in the
+    /// processor's caches.
+    spare: Vec<Vec<u64>>,
     /// One bit per slot that has any.
     bitmap: [u64; WORDS],
     /// The last event that was taken out.
@@ -66,7 +69,8 @@ impl Calendar {
         Self {
             due: vec![NEVER; components],
             shift,
-            slots: vec![Vec::new(); SLOTS].into(),
+            slots: Box::new([const { Vec::new() }; SLOTS]),
+            spare: Vec::new(),
             bitmap: [0; WORDS],
             now: 0,
             slot: 0,
@@ -90,8 +94,12 @@ impl Calendar {
         let slot = self.slot_of(at);
         if slot.wrapping_sub(self.slot + 1) < SLOTS as u64 - 1 {
             let (place, key) = (place_of(slot), self.key(id, at));
+            let word = &mut self.bitmap[place / 64 % WORDS];
+            if *word & 1 << (place % 64) == 0 {
+                *word |= 1 << (place % 64);
+                self.slots[place] = self.spare.pop().unwrap_or_default();
+            }
             self.slots[place].push(key);
-            self.bitmap[place / 64 % WORDS] |= 1 << (place % 64);
         } else {
             self.schedule_elsewhere(id, at, slot);
         }
@@ -164,8 +172,8 @@ impl Calendar {
         self.slot = slot;
         let place = place_of(slot);
         self.bitmap[place / 64] &= !(1 << (place % 64));
-        // The lists change places, and so keep their room.
-        std::mem::swap(&mut self.current, &mut self.slots[place]);
+        let over = std::mem::replace(&mut self.current, std::mem::take(&mut self.slots[place]));
+        self.spare.push(over);
         while let Some((at, id)) = self.next_far().filter(|&(at, _)| self.slot_of(at) == slot) {
             self.far.pop();
             self.current.push(self.key(id, at));

@@ -13,19 +13,21 @@ use super::frame::{FrameId, Frames};
 /// A sender that knows what it will send next may put that on the link ahead of time. Until the
 /// transmission starts such a frame *waits*: it is in the sender's books, which go through it with
 /// [`start_next`](Link::start_next), and can be taken back with [`take_back`](Link::take_back).
+///
+/// What every frame needs is in its first cache line.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Link {
     ring: Ring,
-    /// Propagation delay, above zero: what one node does reaches another only after it.
-    delay: Span,
-    serializer: Serializer,
     /// The far end.
     arrival: ComponentId,
-    /// Whether the far end is a host, to which quiet frames need not be announced.
-    to_host: bool,
+    /// Propagation delay, above zero: what one node does reaches another only after it.
+    delay: Span,
     /// When it fails next.
     fails: Time,
+    /// Whether the far end is a host, to which quiet frames need not be announced.
+    to_host: bool,
+    serializer: Serializer,
     /// When frames that are not quiet arrive at a host.
     announced: VecDeque<Time>,
 }
@@ -56,24 +58,26 @@ struct Ring {
 
 /// Turns sizes into times at one rate.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub(crate) struct Serializer {
-    rate: Rate,
     /// Picoseconds per byte where that is whole, as at all common rates: spares a division per
     /// packet. Zero elsewhere.
-    ps_per_byte: u64,
+    ps_per_byte: u32,
+    rate: Rate,
 }
 
 impl Serializer {
     pub(crate) fn new(rate: Rate) -> Self {
         let byte = rate.time_for(Bytes::new(1)).as_ps();
         let exact = rate.time_for(Bytes::new(1 << 20)).as_ps() == byte << 20;
-        Self { rate, ps_per_byte: if exact { byte } else { 0 } }
+        let ps_per_byte = if exact { u32::try_from(byte).unwrap_or(0) } else { 0 };
+        Self { ps_per_byte, rate }
     }
 
     #[inline]
     pub(crate) fn time_for(self, wire: u16) -> Span {
         if self.ps_per_byte > 0 {
-            Span::from_ps(self.ps_per_byte * u64::from(wire))
+            Span::from_ps(u64::from(self.ps_per_byte) * u64::from(wire))
         } else {
             self.rate.time_for(Bytes::new(u64::from(wire)))
         }

@@ -13,11 +13,11 @@ use super::{Component, ComponentKind, Network, Transit};
 /// So many at once: some more than a processor waits for at the same time.
 const BATCH: usize = 24;
 /// With fewer links all is in the caches anyway.
-const LARGE: usize = 400;
+const LARGE: usize = 600;
 
 /// An event whose data is on its way.
-#[derive(Clone, Copy)]
-struct Coming {
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Coming {
     component: Component,
     frame: FrameId,
     /// The port that the frame leaves by, or the port whose event it is.
@@ -27,7 +27,7 @@ struct Coming {
 impl Network {
     /// Looks at the data of the next events; returns of how many.
     #[inline]
-    pub(super) fn look_ahead(&self) -> usize {
+    pub(super) fn look_ahead(&mut self) -> usize {
         if self.transit.links.len() < LARGE {
             return usize::MAX;
         }
@@ -35,15 +35,14 @@ impl Network {
     }
 
     #[inline(never)]
-    fn touch_next(&self) -> usize {
+    fn touch_next(&mut self) -> usize {
         let Transit { links, frames, calendar } = &self.transit;
-        let nothing =
-            Coming { component: self.components[0], frame: FrameId::default(), egress: None };
-        let mut batch = [nothing; BATCH];
-        let mut count = 0;
-        for (coming, id) in batch.iter_mut().zip(calendar.next().rev()) {
-            coming.component = self.components[id as usize];
-            let Component { kind, node, link, port } = coming.component;
+        let batch = &mut self.coming;
+        batch.clear();
+        for id in calendar.next().rev().take(BATCH) {
+            let component = self.components[id as usize];
+            let Component { kind, node, link, port } = component;
+            let mut coming = Coming { component, frame: FrameId::default(), egress: None };
             match kind {
                 ComponentKind::SwitchArrival | ComponentKind::HostArrival => {
                     links[link as usize].touch();
@@ -57,9 +56,8 @@ impl Network {
                 }
                 _ => {}
             }
-            count += 1;
+            batch.push(coming);
         }
-        let batch = &mut batch[..count];
         for coming in batch.iter_mut() {
             let Component { kind, node, link, .. } = coming.component;
             match kind {
@@ -85,19 +83,23 @@ impl Network {
                 coming.egress = self.switches[node as usize].touch(port, &frames[coming.frame]);
             }
         }
-        for coming in batch.iter() {
-            if let Some(egress) = coming.egress {
-                let port = &self.switches[coming.component.node as usize].ports[egress as usize];
-                port.touch_beside();
-                links[port.transmitter.link as usize].touch();
+        let now = self.now;
+        for coming in batch.iter_mut() {
+            let Some(egress) = coming.egress else { continue };
+            let port = &self.switches[coming.component.node as usize].ports[egress as usize];
+            links[port.transmitter.link as usize].touch();
+            if port.is_busy(now) {
+                port.touch_queue();
             }
         }
         for coming in batch.iter() {
-            if let Some(egress) = coming.egress {
-                let port = &self.switches[coming.component.node as usize].ports[egress as usize];
-                links[port.transmitter.link as usize].touch_end();
+            let Some(egress) = coming.egress else { continue };
+            let port = &self.switches[coming.component.node as usize].ports[egress as usize];
+            links[port.transmitter.link as usize].touch_end();
+            if port.is_busy(now) {
+                port.occupancy.touch_bucket();
             }
         }
-        count
+        batch.len()
     }
 }

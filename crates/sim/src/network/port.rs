@@ -10,47 +10,44 @@ use super::aqm::{Aqm, Verdict};
 use super::Transit;
 use super::calendar::{Calendar, ComponentId};
 use super::frame::{Frame, FrameId, Frames};
+use super::host::Count;
 use super::link::OnLink;
 use crate::metrics::Occupancy;
 use crate::scenario::MOST_CLASSES;
 
-/// Puts frames on one link, one after the other, and obeys PFC. What every packet needs is in its first cache
-/// line.
+/// Puts frames on one link, one after the other, and obeys PFC.
 #[derive(Debug)]
-#[repr(C, align(64))]
+#[repr(C)]
 pub(crate) struct Transmitter {
     /// [`Time::MAX`] while the link is down.
     busy_until: Time,
-    /// When measurement starts.
-    start: Time,
+    /// What left over the whole run.
+    count: Count,
     /// The link, by its number.
     pub(crate) link: u32,
     /// Scheduled for when the link is free, while something waits for that.
     pub(crate) component: ComponentId,
     /// One bit per class that the far end has paused.
     paused: u8,
-    pub(crate) counters: LinkCounters,
+    /// Whether measurement has started.
+    measures: bool,
+    rare: Box<Rare>,
+}
+
+/// What few packets need.
+#[derive(Debug)]
+struct Rare {
+    /// When measurement starts.
+    start: Time,
+    /// What had left before.
+    before: Count,
     /// When it would have been free had the link not failed.
     busy_until_if_up: Time,
     paused_since: Time,
     /// By class.
     class_paused_since: [Time; MOST_CLASSES],
-}
-
-/// What left by one link.
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(C)]
-pub(crate) struct LinkCounters {
-    /// Packets over the whole run.
-    pub(crate) hops: u64,
-    /// Their bytes on the wire.
-    pub(crate) hop_bytes: u64,
-    /// Packets since measurement started.
-    pub(crate) packets: u64,
-    /// Bytes on the wire since measurement started.
-    pub(crate) bytes: u64,
     /// How long one class or more was paused since measurement started.
-    pub(crate) paused: Span,
+    paused: Span,
     /// What the link could have carried since then at rates that it no longer has, in bits.
     capacity: f64,
     /// Since when it has its rate.
@@ -59,17 +56,45 @@ pub(crate) struct LinkCounters {
 
 impl Transmitter {
     pub(crate) fn new(link: u32, component: ComponentId, start: Time) -> Self {
-        Self {
-            busy_until: Time::ZERO,
+        let rare = Rare {
             start,
-            link,
-            component,
-            paused: 0,
-            counters: LinkCounters::default(),
+            before: Count::default(),
             busy_until_if_up: Time::ZERO,
             paused_since: Time::ZERO,
             class_paused_since: [Time::ZERO; MOST_CLASSES],
+            paused: Span::ZERO,
+            capacity: 0.0,
+            rate_since: Time::ZERO,
+        };
+        Self {
+            busy_until: Time::ZERO,
+            count: Count::default(),
+            link,
+            component,
+            paused: 0,
+            measures: start == Time::ZERO,
+            rare: Box::new(rare),
         }
+    }
+
+    /// Packets that left over the whole run, and their bytes on the wire.
+    pub(crate) const fn hops(&self) -> Count {
+        self.count
+    }
+
+    /// The same since measurement started.
+    pub(crate) fn measured(&self) -> Count {
+        let Count { packets, bytes } = self.rare.before;
+        if self.measures {
+            Count { packets: self.count.packets - packets, bytes: self.count.bytes - bytes }
+        } else {
+            Count::default()
+        }
+    }
+
+    /// How long one class or more was paused since measurement started.
+    pub(crate) fn paused(&self) -> Span {
+        self.rare.paused
     }
 
     #[inline]
@@ -85,16 +110,16 @@ impl Transmitter {
     /// The link has failed: nothing can be sent, and the far end no longer asks for a pause.
     pub(crate) fn on_link_down(&mut self, now: Time) {
         if self.paused != 0 {
-            self.counters.paused += now.since(self.paused_since.max(self.start));
+            self.rare.paused += now.since(self.rare.paused_since.max(self.rare.start));
             self.paused = 0;
         }
-        self.busy_until_if_up = std::mem::replace(&mut self.busy_until, Time::MAX);
+        self.rare.busy_until_if_up = std::mem::replace(&mut self.busy_until, Time::MAX);
     }
 
     /// The link is back. The port waits for the end of the packet that was cut off, so that packets
     /// arrive in the order in which they are sent.
     pub(crate) fn on_link_up(&mut self) {
-        self.busy_until = self.busy_until_if_up;
+        self.busy_until = self.rare.busy_until_if_up;
     }
 
     #[inline]
@@ -113,16 +138,16 @@ impl Transmitter {
         let bit = 1 << frame.class;
         if frame.is_pause() {
             if self.paused == 0 {
-                self.paused_since = now;
+                self.rare.paused_since = now;
             }
             if self.paused & bit == 0 {
-                self.class_paused_since[frame.class as usize] = now;
+                self.rare.class_paused_since[frame.class as usize] = now;
             }
             self.paused |= bit;
         } else if self.paused & bit != 0 {
             self.paused &= !bit;
             if self.paused == 0 {
-                self.counters.paused += now.since(self.paused_since.max(self.start));
+                self.rare.paused += now.since(self.rare.paused_since.max(self.rare.start));
             }
         }
     }
@@ -142,12 +167,11 @@ impl Transmitter {
     /// Counts a packet whose transmission started at `start`.
     #[inline]
     fn count(&mut self, start: Time, wire: u64) {
-        self.counters.hops += 1;
-        self.counters.hop_bytes += wire;
-        if start >= self.start {
-            self.counters.packets += 1;
-            self.counters.bytes += wire;
+        if !self.measures && start >= self.rare.start {
+            (self.measures, self.rare.before) = (true, self.count);
         }
+        self.count.packets += 1;
+        self.count.bytes += wire;
     }
 
     /// Calls back when the link is free.
@@ -158,50 +182,51 @@ impl Transmitter {
 
     /// What the link, of `rate` now, could have carried since measurement started, in bits.
     pub(crate) fn capacity(&self, now: Time, rate: Rate) -> f64 {
-        let since = self.counters.rate_since.max(self.start);
-        self.counters.capacity + rate.as_bps() as f64 * now.since(since).as_secs_f64()
+        let since = self.rare.rate_since.max(self.rare.start);
+        self.rare.capacity + rate.as_bps() as f64 * now.since(since).as_secs_f64()
     }
 
     /// The link no longer has `rate`.
     pub(crate) fn on_rate_change(&mut self, now: Time, rate: Rate) {
-        self.counters.capacity = self.capacity(now, rate);
-        self.counters.rate_since = now;
+        self.rare.capacity = self.capacity(now, rate);
+        self.rare.rate_since = now;
     }
 
     /// Ends the measurement.
     pub(crate) fn finish(&mut self, now: Time) {
         if self.paused != 0 {
-            self.counters.paused += now.since(self.paused_since.max(self.start));
-            self.paused_since = now;
+            self.rare.paused += now.since(self.rare.paused_since.max(self.rare.start));
+            self.rare.paused_since = now;
         }
     }
 }
 
 /// The egress port of a switch: one queue per class.
 ///
-/// Laid out by how often things are needed: every packet touches the first two cache lines, one that waits
-/// the next three.
+/// Laid out by how often things are needed: a packet that passes touches the first cache line alone.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Port {
-    ahead: Ahead,
+    pub(crate) transmitter: Transmitter,
+    /// When the first packet starts that is on the link ahead of time; [`Time::MAX`] where there is none.
+    next_start: Time,
     /// Bytes that wait in all classes; what is being sent does not wait.
-    bytes: u64,
-    /// When a packet last left a queue, and its size.
-    last_left: (Time, u64),
-    /// How many classes there are.
-    classes: u8,
+    bytes: u32,
     /// One bit per class that has packets in its queue.
     backlog: u8,
     /// Whether there are frames of PFC to send.
     has_pfc: bool,
-    /// Whether a class has queue management.
-    managed: bool,
     /// One bit per class whose packets the watchdog drops until its pause ends.
     pub(crate) discarded: u8,
+    /// How many classes there are.
+    classes: u8,
+    ahead: Ahead,
+    /// When a packet last left a queue, and its size.
+    last_left: (Time, u64),
+    /// Whether a class has queue management.
+    managed: bool,
     /// One bit per class that the watchdog has found held in this pause of it.
     overdue: u8,
-    pub(crate) transmitter: Transmitter,
     /// Bytes that wait, by class.
     class_bytes: [u32; MOST_CLASSES],
     pub(crate) occupancy: Occupancy,
@@ -218,10 +243,7 @@ pub(crate) struct Port {
 /// class, one after the other. A queue with them needs no event for each packet that leaves it. Whatever
 /// may change the order takes them back: a packet of a higher class, a pause, a frame of PFC.
 #[derive(Clone, Copy, Debug)]
-#[repr(C)]
 struct Ahead {
-    /// When the first of them starts; [`Time::MAX`] where there is none.
-    next_start: Time,
     /// Since when packets of the class wait.
     since: Time,
     /// How many there may be at a time.
@@ -313,18 +335,18 @@ impl Port {
     ) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "at most eight")]
         let number = classes as u8;
-        let (next_start, since) = (Time::MAX, Time::ZERO);
         Self {
-            ahead: Ahead { next_start, since, most: 0, count: 0, class: 0 },
+            transmitter,
+            next_start: Time::MAX,
             bytes: 0,
-            last_left: (Time::ZERO, 0),
-            classes: number,
             backlog: 0,
             has_pfc: false,
-            managed: false,
             discarded: 0,
+            classes: number,
+            ahead: Ahead { since: Time::ZERO, most: 0, count: 0, class: 0 },
+            last_left: (Time::ZERO, 0),
+            managed: false,
             overdue: 0,
-            transmitter,
             class_bytes: [0; MOST_CLASSES],
             occupancy: Occupancy::new(start),
             queues: (0..classes).map(|_| Queue::default()).collect(),
@@ -393,14 +415,15 @@ impl Port {
         let Some(phantom) = self.phantom.as_mut().filter(|_| own != Verdict::Drop) else {
             return own;
         };
-        let verdict = phantom.0.on_dequeue(now, self.bytes, enqueued_at, wire, ect);
+        let verdict = phantom.0.on_dequeue(now, u64::from(self.bytes), enqueued_at, wire, ect);
         if phantom.1 & 1 << frame.class != 0 { verdict } else { own }
     }
 
     /// Bytes that wait in one class.
     #[inline]
     pub(crate) fn queued_bytes(&self, class: u8) -> u64 {
-        if self.classes == 1 { self.bytes } else { u64::from(self.class_bytes[class as usize]) }
+        let alone = self.classes == 1 || self.bytes == 0;
+        u64::from(if alone { self.bytes } else { self.class_bytes[class as usize] })
     }
 
     /// Room that becomes free at this instant is free only after it. Otherwise a sender whose packets
@@ -415,22 +438,20 @@ impl Port {
     /// Bytes that wait in all classes; what is being sent does not wait.
     #[inline]
     pub(crate) fn backlog_bytes(&self) -> u64 {
-        self.bytes
+        u64::from(self.bytes)
     }
 
     /// Brings it into the caches.
     #[inline]
     pub(crate) fn touch(&self) {
-        black_box(self.ahead.next_start);
-        black_box(self.transmitter.busy_until);
-        black_box(self.class_bytes[0]);
-        self.occupancy.touch();
+        black_box(self.next_start);
     }
 
-    /// The same for what is not in it, but is needed by a packet that waits.
+    /// The same for what a packet needs that waits.
     #[inline]
-    pub(crate) fn touch_beside(&self) {
-        self.occupancy.touch_bucket();
+    pub(crate) fn touch_queue(&self) {
+        black_box(self.ahead.count);
+        self.occupancy.touch();
     }
 
     /// Up to so many packets may be on the link before they start: only where nothing needs to know what
@@ -443,8 +464,8 @@ impl Port {
     /// date, as in what follows.
     #[inline]
     pub(crate) fn is_idle(&self, now: Time, class: u8) -> bool {
-        self.backlog == 0
-            && self.ahead.count == 0
+        self.next_start == Time::MAX
+            && self.backlog == 0
             && !self.has_pfc
             && self.transmitter.is_free(now)
             && !self.transmitter.is_paused(class)
@@ -472,24 +493,24 @@ impl Port {
     /// When the next packet starts that is on the link ahead of time; [`Time::MAX`] where none is.
     #[inline]
     pub(crate) fn next_start(&self) -> Time {
-        self.ahead.next_start
+        self.next_start
     }
 
     /// A packet comes that waits.
     #[inline]
     fn enter(&mut self, now: Time, class: u8, wire: u16) {
         self.class_bytes[class as usize] += u32::from(wire);
-        self.bytes += u64::from(wire);
-        self.occupancy.set(now, self.bytes);
+        self.bytes += u32::from(wire);
+        self.occupancy.set(now, u64::from(self.bytes));
     }
 
     /// One that waited starts.
     #[inline]
     fn leave(&mut self, start: Time, class: u8, wire: u16) {
         self.class_bytes[class as usize] -= u32::from(wire);
-        self.bytes -= u64::from(wire);
+        self.bytes -= u32::from(wire);
         self.last_left = (start, u64::from(wire));
-        self.occupancy.set(start, self.bytes);
+        self.occupancy.set(start, u64::from(self.bytes));
     }
 
     /// Puts a packet that [`goes_ahead`](Self::goes_ahead) on the link.
@@ -516,21 +537,21 @@ impl Port {
         self.transmitter.busy_until = link.put(start, (frame, ingress), frames, calendar);
         self.ahead.class = class;
         self.ahead.count += 1;
-        self.ahead.next_start = self.ahead.next_start.min(start);
+        self.next_start = self.next_start.min(start);
     }
 
     /// The next packet that started before `until` by the link: brings the books up to date, call until
     /// [`None`]. Returns the packet and its class.
     #[inline]
     pub(crate) fn start_next(&mut self, until: Time, transit: &mut Transit) -> Option<(OnLink, u8)> {
-        let Ahead { next_start: start, class, .. } = self.ahead;
+        let (start, class) = (self.next_start, self.ahead.class);
         if start >= until {
             return None;
         }
         let link = &mut transit.links[self.transmitter.link as usize];
         let started = link.start_next()?;
         self.ahead.count -= 1;
-        self.ahead.next_start = link.next_start();
+        self.next_start = link.next_start();
         self.leave(start, class, started.wire);
         self.transmitter.count(start, u64::from(started.wire));
         Some((started, class))
@@ -552,7 +573,7 @@ impl Port {
             self.backlog |= 1 << class;
             self.transmitter.busy_until = start;
         }
-        (self.ahead.count, self.ahead.next_start) = (0, Time::MAX);
+        (self.ahead.count, self.next_start) = (0, Time::MAX);
     }
 
     #[inline]
@@ -660,12 +681,18 @@ impl Port {
         if packet.payload() == 0 {
             return; // an ACK brings back what its data was told
         }
-        let Transmitter { link, counters, .. } = &self.transmitter;
+        let Transmitter { link, count, .. } = &self.transmitter;
         let mut hop = Hop::default();
         (hop.port, hop.at, hop.rate) = (*link, now, transit.links[*link as usize].rate());
         hop.queue = Bytes::new(self.backlog_bytes());
-        hop.sent = Bytes::new(counters.hop_bytes + u64::from(*wire));
+        hop.sent = Bytes::new(count.bytes + u64::from(*wire));
         transit.frames.stamps_of(frame).push(hop);
+    }
+
+    /// Whether a packet may have to wait.
+    #[inline]
+    pub(crate) fn is_busy(&self, now: Time) -> bool {
+        !self.transmitter.is_free(now)
     }
 
     /// Whether something could be sent if the link were free.
@@ -690,7 +717,7 @@ impl Port {
     /// The classes that have packets and are paused, and since when both holds.
     pub(crate) fn held(&self) -> impl Iterator<Item = (u8, Time)> {
         let held = self.backlog & self.transmitter.paused;
-        let since = &self.transmitter.class_paused_since;
+        let since = &self.transmitter.rare.class_paused_since;
         (0..)
             .zip(&self.queues)
             .zip(since)

@@ -27,6 +27,8 @@ pub(crate) struct Switch {
     /// Whether it has dropped something out of a queue.
     has_gaps: bool,
     start: Time,
+    /// Nothing happens to a packet that finds its port idle: it is not judged, stamped, traced or looked at.
+    is_plain: bool,
     /// Ports below this number have had their turn at the present instant: what happens to the switch as a
     /// whole comes first, then ports that become free, then arrivals.
     pub(super) turn: usize,
@@ -55,10 +57,16 @@ impl Switch {
             has_dropped: false,
             has_gaps: false,
             start,
+            is_plain: false,
             turn: 0,
             trace,
             series: Vec::new(),
         }
+    }
+
+    /// Nothing is to happen to a packet that finds its port idle, unless something has been dropped.
+    pub(crate) const fn set_plain(&mut self) {
+        self.is_plain = true;
     }
 
     /// A frame has come in at `ingress`.
@@ -82,6 +90,32 @@ impl Switch {
         }
         let Frame { wire, class, .. } = transit.frames[frame];
         let port = &mut self.ports[egress as usize];
+        let bytes = u64::from(wire);
+        if self.is_plain
+            && bytes <= self.ecn_thresholds[class as usize % MOST_CLASSES]
+            && port.is_idle(now, class)
+            && port.discarded == 0
+            && self.buffer.lets_pass(Arrival { ingress, class, wire: bytes, queue: 0, port: 0 })
+        {
+            if self.has_dropped {
+                transit.frames[frame].disquiet();
+            }
+            return port.transmitter.transmit(now, frame, transit);
+        }
+        self.on_arrival_at(now, (ingress, egress), frame, transit);
+    }
+
+    /// A frame has come in that cannot just pass.
+    #[inline]
+    fn on_arrival_at(
+        &mut self,
+        now: Time,
+        (ingress, egress): (u16, u16),
+        frame: FrameId,
+        transit: &mut Transit,
+    ) {
+        let Frame { wire, class, .. } = transit.frames[frame];
+        let port = &mut self.ports[egress as usize];
         if port.transmitter.is_down() {
             return self.drop(now, egress, frame, DropCause::Link, transit);
         }
@@ -92,11 +126,7 @@ impl Switch {
         }
         let wire_bytes = u64::from(wire);
         let arrival = Arrival { ingress, class, wire: wire_bytes, queue, port: all };
-        // What leaves at once is not stored; it may let its sender go on all the same, if that is paused.
-        let idle = port.is_idle(now, class);
-        let passing = idle && !self.buffer.has_paused() && self.buffer.has_room(&arrival);
-        if !passing
-            && !self.buffer.admit_surely(&arrival)
+        if !self.buffer.admit_surely(&arrival)
             && !self.admit(now, egress, frame, arrival, transit)
         {
             return;
@@ -115,14 +145,8 @@ impl Switch {
             verdict = Verdict::Mark;
         }
         if verdict != Verdict::Pass && !self.passes(now, egress, frame, verdict, transit) {
-            if !passing {
-                self.release(now, (class, wire), ingress, transit);
-            }
+            self.release(now, (class, wire), ingress, transit);
             return transit.frames.drop(frame);
-        }
-        if passing {
-            self.forward(now, egress, frame, now, transit);
-            return;
         }
         let port = &mut self.ports[egress as usize];
         if port.is_idle(now, class) {
@@ -448,7 +472,7 @@ impl Switch {
         while let Some(Queued { frame, wire, ingress }) =
             self.ports[egress as usize].purge(now, class)
         {
-            self.has_gaps = true;
+            (self.has_gaps, self.is_plain) = (true, false);
             self.drop(now, egress, frame, cause, transit);
             self.release(now, (class, wire), ingress, transit);
         }

@@ -228,18 +228,18 @@ fn link_table<'a>(built: &'a Built, measured: Span) -> Table {
                 "bytes sent, over what it carries in measured time at the rates that it has then, failed or not",
             ),
             &rows,
-            |r| r.transmitter.counters.bytes as f64 * 8.0 / r.capacity,
+            |r| r.transmitter.measured().bytes as f64 * 8.0 / r.capacity,
         )
         .column(("bytes", "B", "sent, headers included, PFC frames not"), &rows, |r| {
-            r.transmitter.counters.bytes
+            r.transmitter.measured().bytes
         })
         .column(("packets", "packets", "sent, PFC frames not counted"), &rows, |r| {
-            r.transmitter.counters.packets
+            r.transmitter.measured().packets
         })
         .column(("paused_us", "us", "time that PFC paused one traffic class or more"), &rows, |r| {
-            r.transmitter.counters.paused.as_us_f64()
+            r.transmitter.paused().as_us_f64()
         })
         .column(("paused_share", "", "that as a share of measured time"), &rows, |r| {
-            r.transmitter.counters.paused.as_secs_f64() / measured.as_secs_f64()
+            r.transmitter.paused().as_secs_f64() / measured.as_secs_f64()
         })
 }

@@ -43,6 +43,10 @@ pub(super) fn check_switch(scenario: &Scenario, net: &Topology) -> Result<(), Fa
         );
         return Err(Fault::at([&"switch", &"buffer"], message));
     }
+    if switch.buffer.get() > u64::from(u32::MAX) {
+        let message = format!("a buffer of {} is more than 4.29GB; make it smaller", switch.buffer);
+        return Err(Fault::at([&"switch", &"buffer"], message));
+    }
     if switch.pfc.enabled {
         let protected = protected_classes(scenario);
         for (number, ports) in net.ports().switches.iter().enumerate() {
