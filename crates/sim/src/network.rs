@@ -14,6 +14,7 @@ pub(crate) mod buffer;
 pub(crate) mod calendar;
 pub(crate) mod dead_lock;
 pub(crate) mod failure;
+pub(crate) mod flows;
 pub(crate) mod frame;
 pub(crate) mod host;
 pub(crate) mod link;

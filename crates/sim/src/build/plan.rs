@@ -22,40 +22,22 @@ use rand_core::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
 use crate::network::application::{Pace, Trigger, Workload};
+use crate::network::flows::{Flows, Life, Treatment};
 use crate::scenario::{Kind, Operation, Scenario, Traffic};
 use crate::topology::Topology;
 pub(crate) use demand::{Crossing, Demand, demand, offered_bps};
 use places::Places;
 pub(crate) use places::fewest_farthest;
 
-/// One connection of the scenario's traffic.
-#[derive(Clone, Debug)]
-pub(crate) struct Flow {
-    /// Number of the traffic that it belongs to.
-    pub(crate) traffic: u16,
-    /// The traffic class of its payload.
-    pub(crate) class: u8,
-    pub(crate) weight: u32,
-    pub(crate) deadline: Option<Span>,
-    /// The host that starts it.
-    pub(crate) source: u32,
-    /// The host at the other end.
-    pub(crate) destination: u32,
-    pub(crate) operation: Operation,
-    /// When its first message is posted at the earliest.
-    pub(crate) start: Time,
-    /// It carries messages all the time: it has time series and a histogram of its own.
-    pub(crate) lasting: bool,
-    /// The applications at both ends that follow it, and the slots that they know it by.
-    pub(crate) at_source: Option<(u16, u32)>,
-    pub(crate) at_destination: Option<(u16, u32)>,
-    /// Where payload leaves and where it arrives: host and connection.
-    pub(crate) sender: (u32, u32),
-    pub(crate) receiver: (u32, u32),
-    /// The source's connection on which messages are posted.
-    pub(crate) posting: u32,
-    /// The cables that payload travels, from the sender on.
-    pub(crate) cables: Box<[u32]>,
+/// A flow that is to be added to those of the plan.
+#[derive(Clone, Copy, Debug)]
+struct NewFlow {
+    traffic: u16,
+    treatment: Treatment,
+    source: u32,
+    destination: u32,
+    operation: Operation,
+    life: Life,
 }
 
 /// What results say of one traffic of the scenario.
@@ -87,14 +69,13 @@ pub(crate) struct Gathering {
     pub(crate) bytes: Bytes,
 }
 
-/// A client before its connections are open.
+/// A client before it knows its connections.
 #[derive(Debug)]
 pub(super) struct PlannedClient {
     pub(super) host: u32,
     pub(super) workload: Arc<Workload>,
     /// For each server, the flows of reads and of writes, common and urgent.
     pub(super) servers: Vec<[Range<u32>; 4]>,
-    pub(super) slots: u32,
     pub(super) start: Time,
     pub(super) pace: Pace,
     pub(super) random: Pcg64Mcg,
@@ -112,7 +93,7 @@ pub(super) struct PlannedMember {
     pub(super) start: Time,
 }
 
-/// The flows of one host that wait for others, before their connections are open.
+/// The flows of one host that wait for others, before it knows their connections.
 #[derive(Debug)]
 pub(super) struct PlannedChain {
     pub(super) host: u32,
@@ -121,7 +102,7 @@ pub(super) struct PlannedChain {
     pub(super) dependents: Vec<(u32, Bytes, u32)>,
 }
 
-/// An application before its connections are open.
+/// An application before it knows its connections.
 #[derive(Debug)]
 pub(super) enum PlannedApplication {
     Client(PlannedClient),
@@ -132,7 +113,7 @@ pub(super) enum PlannedApplication {
 /// Everything that the traffic of a scenario asks for.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
-    pub(crate) flows: Vec<Flow>,
+    pub(crate) flows: Flows,
     pub(super) posts: Vec<Planned>,
     pub(crate) gatherings: Vec<Gathering>,
     pub(super) applications: Vec<PlannedApplication>,
@@ -161,6 +142,7 @@ pub(super) fn plan(scenario: &Scenario, topology: &Topology, seed: u64) -> Plan 
     let mut plan = Plan {
         owners: vec![Vec::new(); topology.hosts.len()],
         classes: scenario.classes().into_iter().map(|class| class.name).collect(),
+        flows: Flows::between(topology.hosts.len()),
         ..Plan::default()
     };
     let mut starts = Pcg64Mcg::seed_from_u64(seed);
@@ -189,6 +171,8 @@ pub(super) fn plan(scenario: &Scenario, topology: &Topology, seed: u64) -> Plan 
         });
         places = context.places;
     }
+    plan.flows.post_once(plan.posts.iter().map(|post| post.flow));
+    plan.flows.finish();
     plan
 }
 
@@ -223,26 +207,21 @@ impl<'a> Context<'a> {
     }
 
     /// A flow of messages of up to `bytes`.
-    fn flow(&self, source: u32, destination: u32, start: Time, bytes: Option<Bytes>) -> Flow {
+    fn flow(&self, source: u32, destination: u32, bytes: Option<Bytes>) -> NewFlow {
         let urgent = self.traffic.urgent.as_ref();
         let urgent = urgent.filter(|urgent| bytes.is_some_and(|bytes| bytes < urgent.below));
         let class = urgent.and_then(|urgent| urgent.class.as_ref()).or(self.traffic.class.as_ref());
-        Flow {
+        NewFlow {
             traffic: self.number,
-            class: class.map_or(0, |name| self.scenario.class_number(name).unwrap_or(0)),
-            weight: urgent.and_then(|urgent| urgent.weight).unwrap_or(self.traffic.weight),
-            deadline: self.traffic.deadline,
+            treatment: Treatment {
+                class: class.map_or(0, |name| self.scenario.class_number(name).unwrap_or(0)),
+                weight: urgent.and_then(|urgent| urgent.weight).unwrap_or(self.traffic.weight),
+                deadline: self.traffic.deadline,
+            },
             source,
             destination,
             operation: self.traffic.operation,
-            start,
-            lasting: false,
-            at_source: None,
-            at_destination: None,
-            sender: (0, 0),
-            receiver: (0, 0),
-            posting: 0,
-            cables: Box::default(),
+            life: Life::OnDemand,
         }
     }
 
@@ -268,10 +247,9 @@ impl<'a> Context<'a> {
 }
 
 impl Plan {
-    #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the connections")]
-    fn add(&mut self, flow: Flow) -> u32 {
-        self.flows.push(flow);
-        self.flows.len() as u32 - 1
+    fn add(&mut self, flow: NewFlow) -> u32 {
+        let NewFlow { traffic, treatment, source, destination, operation, life } = flow;
+        self.flows.add((source, destination), (traffic, operation), treatment, life)
     }
 
     /// The number that one more application on `host` will have: they are numbered host by host, in the
