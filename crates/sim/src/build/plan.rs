@@ -128,7 +128,7 @@ pub(crate) struct Plan {
 struct Context<'a> {
     scenario: &'a Scenario,
     topology: &'a Topology,
-    places: Places<'a>,
+    places: &'a Places<'a>,
     seed: u64,
     /// The hosts of the traffic in hand, and its number.
     number: u16,
@@ -146,9 +146,9 @@ pub(super) fn plan(scenario: &Scenario, topology: &Topology, seed: u64) -> Plan 
         ..Plan::default()
     };
     let mut starts = Pcg64Mcg::seed_from_u64(seed);
-    let mut places = Places::new(topology);
+    let places = Places::new(topology);
     for (number, traffic) in (0..).zip(&scenario.traffic) {
-        let context = Context::new(scenario, (topology, places), seed, number);
+        let context = Context::new(scenario, (topology, &places), seed, number);
         let offered = match traffic.kind() {
             Kind::Poisson(poisson) => Some(arriving::poisson(&context, &mut plan, poisson)),
             Kind::Incast(incast) => Some(arriving::incast(&context, &mut plan, incast)),
@@ -169,7 +169,6 @@ pub(super) fn plan(scenario: &Scenario, topology: &Topology, seed: u64) -> Plan 
             offered_bps: offered,
             lasts: (context.start(), context.stop()),
         });
-        places = context.places;
     }
     plan.flows.post_once(plan.posts.iter().map(|post| post.flow));
     plan.flows.finish();
@@ -178,17 +177,16 @@ pub(super) fn plan(scenario: &Scenario, topology: &Topology, seed: u64) -> Plan 
 
 /// How many flows of a scenario will be lasting ones.
 pub(crate) fn lasting_flows(scenario: &Scenario, topology: &Topology) -> usize {
-    let mut places = Places::new(topology);
+    let places = Places::new(topology);
     let mut count = 0;
     for (number, traffic) in (0..).zip(&scenario.traffic) {
-        let context = Context::new(scenario, (topology, places), scenario.run.seed, number);
+        let context = Context::new(scenario, (topology, &places), scenario.run.seed, number);
         count += match traffic.kind() {
             Kind::Lasting => lasting::count(&context),
             Kind::Collective(_) => context.sources.len(),
             Kind::Flows(list) => list.list.iter().filter(|flow| flow.size.is_none()).count(),
             Kind::Poisson(_) | Kind::Incast(_) | Kind::Requests(_) => 0,
         };
-        places = context.places;
     }
     count
 }
@@ -196,7 +194,7 @@ pub(crate) fn lasting_flows(scenario: &Scenario, topology: &Topology) -> usize {
 impl<'a> Context<'a> {
     fn new(
         scenario: &'a Scenario,
-        (topology, places): (&'a Topology, Places<'a>),
+        (topology, places): (&'a Topology, &'a Places<'a>),
         seed: u64,
         number: u16,
     ) -> Self {

@@ -28,10 +28,10 @@ pub(crate) enum Crossing {
 /// What each traffic that has a load asks for.
 pub(crate) fn demand(scenario: &Scenario, topology: &Topology) -> Vec<Demand> {
     let mut all = Vec::new();
-    let mut places = Places::new(topology);
+    let places = Places::new(topology);
     for number in 0..scenario.traffic.len() {
         #[expect(clippy::cast_possible_truncation, reason = "one section of a file each")]
-        let context = Context::new(scenario, (topology, places), scenario.run.seed, number as u16);
+        let context = Context::new(scenario, (topology, &places), scenario.run.seed, number as u16);
         let none = || vec![0.0; topology.hosts.len()];
         let mut demand = Demand { traffic: number, sends: none(), receives: none(), core: 0.0 };
         let has_load = match context.traffic.kind() {
@@ -43,7 +43,6 @@ pub(crate) fn demand(scenario: &Scenario, topology: &Topology) -> Vec<Demand> {
         if has_load {
             all.push(demand);
         }
-        places = context.places;
     }
     all
 }
@@ -58,7 +57,7 @@ pub(crate) fn offered_bps(
     #[expect(clippy::cast_possible_truncation, reason = "one section of a file each")]
     let number = number as u16;
     let places = Places::new(topology);
-    let context = Context::new(scenario, (topology, places), scenario.run.seed, number);
+    let context = Context::new(scenario, (topology, &places), scenario.run.seed, number);
     let peers = Peers::new(&context, poisson);
     if peers.senders().any(|source| peers.crossing(source) > 0.0) {
         Crossing::Offered(peers.offered_bps(poisson))
