@@ -23,7 +23,7 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::network::application::{Pace, Trigger, Workload};
 use crate::network::flows::{Flows, Life, Treatment};
-use crate::scenario::{Kind, Operation, Scenario, Traffic};
+use crate::scenario::{Destinations, Kind, Operation, Requests, Scenario, Traffic};
 use crate::topology::Topology;
 pub(crate) use demand::{Crossing, Demand, demand, offered_bps};
 use places::Places;
@@ -231,6 +231,16 @@ impl<'a> Context<'a> {
     fn stop(&self) -> Time {
         let end = self.scenario.run.duration;
         Time::ZERO + self.traffic.stop.map_or(end, |stop| stop.min(end))
+    }
+
+    /// The servers of a client.
+    fn servers(&self, client: u32, requests: &Requests) -> Vec<u32> {
+        match requests.destinations {
+            Destinations::Farthest => self.places.farthest(client, &self.destinations),
+            Destinations::Uniform | Destinations::Permutation => {
+                self.destinations.iter().copied().filter(|&host| host != client).collect()
+            }
+        }
     }
 
     /// The rate of a host's link in bits per second.

@@ -9,7 +9,7 @@ use super::{Context, NewFlow, Plan, PlannedApplication, PlannedClient, PlannedMe
 use crate::network::application::{Member, Pace, Workload};
 use crate::network::flows::Life;
 use crate::random::{generator, mean_gap};
-use crate::scenario::{Collective, Destinations, Operation, Requests};
+use crate::scenario::{Collective, Operation, Requests};
 
 /// Clients; returns the offered load in bits per second, if it is asked for.
 pub(super) fn requests(context: &Context<'_>, plan: &mut Plan, requests: &Requests) -> Option<f64> {
@@ -33,11 +33,7 @@ pub(super) fn requests(context: &Context<'_>, plan: &mut Plan, requests: &Reques
     });
     let mut offered = requests.load.map(|_| 0.0);
     for &host in &context.sources {
-        let others = || context.destinations.iter().copied().filter(|&other| other != host);
-        let servers: Vec<_> = match requests.destinations {
-            Destinations::Farthest => context.places.farthest(host, &context.destinations),
-            Destinations::Uniform | Destinations::Permutation => others().collect(),
-        };
+        let servers = context.servers(host, requests);
         if servers.is_empty() {
             continue;
         }

@@ -2,7 +2,7 @@
 
 use super::peers::Peers;
 use super::{Context, Places};
-use crate::scenario::{Destinations, Incast, Kind, LoadOf, Operation, Poisson, Requests, Scenario};
+use crate::scenario::{Incast, Kind, LoadOf, Operation, Poisson, Requests, Scenario};
 use crate::topology::Topology;
 
 /// What one traffic asks of links on average, in bits of payload per second.
@@ -110,12 +110,7 @@ impl Demand {
         for &client in &context.sources {
             let bps = load * context.line_bps(client);
             let (read, written) = (bps * reads / (reads + writes), bps * writes / (reads + writes));
-            let servers: Vec<_> = match requests.destinations {
-                Destinations::Farthest => context.places.farthest(client, &context.destinations),
-                Destinations::Uniform | Destinations::Permutation => {
-                    context.destinations.iter().copied().filter(|&host| host != client).collect()
-                }
-            };
+            let servers = context.servers(client, requests);
             if servers.is_empty() {
                 continue;
             }
