@@ -37,9 +37,7 @@ use connect::connect;
 use events::{Events, pin};
 pub(crate) use hosts::{Named, part_of_group};
 use plan::plan;
-pub(crate) use plan::{
-    Crossing, Demand, Plan, PlannedTraffic, demand, fewest_farthest, offered_bps,
-};
+pub(crate) use plan::{Demand, Plan, PlannedTraffic, demand, fewest_farthest, offered_bps};
 use switches::{buffer_config, egress, watchdog};
 pub(crate) use ways::Ways;
 

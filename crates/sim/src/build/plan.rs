@@ -25,7 +25,7 @@ use crate::network::application::{Pace, Trigger, Workload};
 use crate::network::flows::{Flows, Life, Treatment};
 use crate::scenario::{Destinations, Kind, Operation, Requests, Scenario, Traffic};
 use crate::topology::Topology;
-pub(crate) use demand::{Crossing, Demand, demand, offered_bps};
+pub(crate) use demand::{Demand, demand, offered_bps};
 use places::Places;
 pub(crate) use places::fewest_farthest;
 

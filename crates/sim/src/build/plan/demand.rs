@@ -17,14 +17,6 @@ pub(crate) struct Demand {
     pub(crate) core: f64,
 }
 
-/// What random arrivals whose load is one of the core offer, if any of them crosses it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Crossing {
-    Nothing,
-    /// All flows together offer so many bits per second.
-    Offered(f64),
-}
-
 /// What each traffic that has a load asks for.
 pub(crate) fn demand(scenario: &Scenario, topology: &Topology) -> Vec<Demand> {
     let mut all = Vec::new();
@@ -47,23 +39,20 @@ pub(crate) fn demand(scenario: &Scenario, topology: &Topology) -> Vec<Demand> {
     all
 }
 
-/// What all flows of a load of the core offer.
+/// What all flows of a load of the core offer, in bits per second; none where no flow crosses it.
 pub(crate) fn offered_bps(
     scenario: &Scenario,
     topology: &Topology,
     number: usize,
     poisson: &Poisson,
-) -> Crossing {
+) -> Option<f64> {
     #[expect(clippy::cast_possible_truncation, reason = "one section of a file each")]
     let number = number as u16;
     let places = Places::new(topology);
     let context = Context::new(scenario, (topology, &places), scenario.run.seed, number);
     let peers = Peers::new(&context, poisson);
-    if peers.senders().any(|source| peers.crossing(source) > 0.0) {
-        Crossing::Offered(peers.offered_bps(poisson))
-    } else {
-        Crossing::Nothing
-    }
+    let crosses = peers.senders().any(|source| peers.crossing(source) > 0.0);
+    crosses.then(|| peers.offered_bps(poisson))
 }
 
 impl Demand {
