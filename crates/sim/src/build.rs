@@ -20,11 +20,11 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::network::buffer::SharedBuffer;
 use crate::network::calendar::Calendar;
+use crate::network::flows::Flows;
 use crate::network::frame::{Frames, PFC_FRAME_BYTES};
 use crate::network::host::{Host, WireFormat};
 use crate::network::link::Link;
 use crate::network::port::Transmitter;
-use crate::network::routes::Paths;
 use crate::network::switch::Switch;
 use crate::network::trace::{Trace, TraceConfig};
 use crate::network::{Component, ComponentKind, Network as Net, Transit};
@@ -37,11 +37,9 @@ use connect::connect;
 use events::{Events, pin};
 pub(crate) use hosts::{Named, part_of_group};
 use plan::plan;
-pub(crate) use plan::{
-    Crossing, Demand, Flow, Plan, PlannedTraffic, demand, fewest_farthest, offered_bps,
-};
+pub(crate) use plan::{Demand, Plan, PlannedTraffic, demand, fewest_farthest, offered_bps};
 use switches::{buffer_config, egress, watchdog};
-use ways::Ways;
+pub(crate) use ways::Ways;
 
 /// What of one class can still arrive when a port has said stop: the pause waits for a packet that is
 /// being sent and for the pauses of other classes, and travels there; at the far end a packet may just
@@ -67,7 +65,9 @@ const MOST_SERIES_ROWS: u64 = 2_000_000;
 /// Everything of a run before its first event.
 pub(crate) struct Built {
     pub(crate) net: Net,
-    pub(crate) topology: Topology,
+    pub(crate) topology: Arc<Topology>,
+    pub(crate) ways: Arc<Ways>,
+    pub(crate) flows: Arc<Flows>,
     pub(crate) plan: Plan,
     /// How messages are cut into packets.
     pub(crate) cut: Cut,
@@ -77,48 +77,26 @@ pub(crate) struct Built {
 
 /// Builds the network and what its applications will post.
 pub(crate) fn build(scenario: &Scenario, scheme: Scheme, seed: u64, traces: TraceConfig) -> Built {
-    let topology = topology(scenario);
+    let topology = Arc::new(topology(scenario));
     let ports = topology.ports();
     let routing = Routing::new(scenario, &topology, &ports, seed);
     let mut net = assemble(scenario, (&topology, &ports), &routing, scheme, seed, traces);
     let mut plan = plan(scenario, &topology, seed);
-    let ways = Ways::new(scenario, &topology, &ports, &routing, scheme.transport);
-    connect(&mut net, &mut plan, scheme, &ways);
-    pin(&mut net, &routing);
-    give_paths(&mut net);
-    choose_series(scenario, &mut net, &plan);
+    let ways = Arc::new(Ways::new(scenario, &topology, ports, routing, scheme.transport));
+    let flows = connect(&mut net, &mut plan, scheme, &ways);
+    pin(&mut net, &flows, &ways.routing);
+    choose_series(scenario, &mut net, &flows);
     choose_traces(scenario, &mut net, &topology);
     net.start(Time::ZERO + scenario.run.warmup);
     let cut = cut(scenario, scheme);
     let size_bins = scenario.measure.size_bins.clone();
-    Built { net, topology, plan, cut, size_bins }
-}
-
-/// Tells hosts the paths of connections, unless they change.
-fn give_paths(net: &mut Net) {
-    let far_end = |link: u32| {
-        let arrival = net.transit.links[link as usize].arrival();
-        let Component { kind, node, .. } = net.components[arrival as usize];
-        (kind == ComponentKind::SwitchArrival).then_some(node)
-    };
-    let changes = net.components.iter().any(|component| component.kind == ComponentKind::SwitchChange);
-    if changes || !net.switches.iter().all(|switch| switch.routes.is_fixed()) {
-        return;
-    }
-    let of_host = net.hosts.iter().filter_map(|host| far_end(host.nic.link)).collect();
-    let neighbours = |switch: &Switch| {
-        switch.ports.iter().map(|port| far_end(port.transmitter.link)).collect()
-    };
-    let neighbours = net.switches.iter().map(neighbours).collect();
-    let routes = net.switches.iter().map(|switch| switch.routes.clone()).collect();
-    let paths = Arc::new(Paths::new(routes, of_host, neighbours));
-    net.hosts.iter_mut().for_each(|host| host.paths = Some(Arc::clone(&paths)));
+    Built { net, topology, ways, flows, plan, cut, size_bins }
 }
 
 /// Time series of everything are more than all else in a large network.
-fn choose_series(scenario: &Scenario, net: &mut Net, plan: &Plan) {
+fn choose_series(scenario: &Scenario, net: &mut Net, flows: &Flows) {
     let few = |things: usize| series_rows(scenario, things) <= MOST_SERIES_ROWS;
-    let lasting = plan.flows.iter().filter(|flow| flow.lasting).count();
+    let lasting = flows.iter().filter(|flow| flow.is_lasting()).count();
     let ports = net.switches.iter().map(|switch| switch.ports.len()).sum();
     net.flow_series = lasting > 0 && scenario.measure.series.unwrap_or(few(lasting));
     net.queue_series = scenario.measure.series.unwrap_or(few(ports));

@@ -14,6 +14,7 @@ pub(crate) mod buffer;
 pub(crate) mod calendar;
 pub(crate) mod dead_lock;
 pub(crate) mod failure;
+pub(crate) mod flows;
 pub(crate) mod frame;
 pub(crate) mod host;
 pub(crate) mod link;
@@ -102,7 +103,9 @@ impl Network {
                     self.transit.calendar.schedule(id, Time::ZERO + self.interval);
                 }
                 ComponentKind::HostChange => {
-                    self.transit.calendar.schedule(id, self.hosts[component.node as usize].failures.next());
+                    self.transit
+                        .calendar
+                        .schedule(id, self.hosts[component.node as usize].failures.next());
                 }
                 ComponentKind::SwitchChange => {
                     let switch = &self.switches[component.node as usize];

@@ -14,9 +14,10 @@ use incast_cc::{Span, Time};
 
 pub(crate) use ideal::Cut;
 
-use crate::build::{Built, Flow};
+use crate::build::Built;
 use crate::metrics::Histogram;
 use crate::network::failure::Failures;
+use crate::network::flows::Flow;
 use crate::network::frame::Frame;
 use crate::network::host::Count;
 use crate::network::port::{Port, Transmitter};
@@ -102,12 +103,12 @@ pub(crate) fn measure(built: &mut Built, info: &RunInfo) -> Measured {
     let until = built.net.now;
     let measured = until.since(info.measured_from);
     let flows: Vec<_> =
-        built.plan.flows.iter().map(|flow| FlowResult::of(flow, built, measured)).collect();
+        built.flows.iter().map(|flow| FlowResult::of(flow, built, measured)).collect();
     let rtt = all_rtts(built);
     let summary = summary(built, &flows, &rtt, &queues);
     let tables = tables::measured(built, &rtt, measured);
     let mut carried_bps = vec![0.0; built.plan.traffic.len()];
-    for (flow, result) in built.plan.flows.iter().zip(&flows) {
+    for (flow, result) in built.flows.iter().zip(&flows) {
         carried_bps[flow.traffic as usize] += result.goodput_bps;
     }
     Measured { summary, flows, queues, tables, carried_bps, until }
@@ -153,22 +154,21 @@ fn finish_summary(summary: &mut Summary, built: &Built, work: &Work) {
     let lost = net.failures().flat_map(Failures::lost);
     summary.drops = ports().map(|port| port.counters.all_drops()).sum::<u64>()
         + lost.map(|count| count.packets).sum::<u64>();
-    summary.retransmissions =
-        built.plan.flows.iter().map(|flow| retransmissions(built, flow)).sum();
+    summary.retransmissions = built.flows.iter().map(|flow| retransmissions(built, flow)).sum();
     summary.packet_hops = transmitters(built).map(|t| t.hops().packets).sum();
     summary.events = net.events;
     summary.simulated_s = net.now.as_secs_f64();
 }
 
 fn retransmissions(built: &Built, flow: &Flow) -> u64 {
-    let (host, connection) = flow.sender;
+    let (host, connection) = flow.sender();
     built.net.hosts[host as usize].endpoint.retransmissions(connection)
 }
 
 /// Payload that has arrived, since the run began.
 fn delivered(built: &Built, flow: &Flow) -> u64 {
-    let (host, connection) = flow.receiver;
-    built.net.hosts[host as usize].endpoint.receiver(connection).delivered_bytes()
+    let (host, connection) = flow.receiver();
+    built.net.hosts[host as usize].endpoint.delivered_bytes(connection)
 }
 
 fn transmitters(built: &Built) -> impl Iterator<Item = &Transmitter> {
@@ -212,21 +212,19 @@ pub(crate) struct FlowResult {
 
 impl FlowResult {
     fn of(flow: &Flow, built: &Built, measured: Span) -> Self {
-        let metrics = |(host, connection): (u32, u32)| {
-            &built.net.hosts[host as usize].metrics[connection as usize]
-        };
-        let rtt = metrics(flow.sender);
-        let arrived = delivered(built, flow) - metrics(flow.receiver).delivered_before;
+        let hosts = &built.net.hosts;
+        let ((sender, from), (receiver, to)) = (flow.sender(), flow.receiver());
+        let tally = hosts[sender as usize].tally(from);
+        let arrived = delivered(built, flow) - hosts[receiver as usize].delivered_before(to);
         Self {
             goodput_bps: if measured.is_zero() {
                 f64::NAN
             } else {
                 arrived as f64 * 8.0 / measured.as_secs_f64()
             },
-            rtt_mean_ns: (rtt.rtt_samples > 0)
-                .then(|| rtt.rtt_sum_ns as f64 / rtt.rtt_samples as f64),
-            rtt_p99_ns: rtt.rtt.as_ref().and_then(|rtt| rtt.quantile(0.99)),
-            rtt_samples: rtt.rtt_samples,
+            rtt_mean_ns: tally.map(|tally| tally.sum_ns as f64 / tally.samples as f64),
+            rtt_p99_ns: tally.and_then(|tally| tally.rtt.as_ref()?.quantile(0.99)),
+            rtt_samples: tally.map_or(0, |tally| tally.samples),
         }
     }
 }
@@ -262,10 +260,7 @@ fn all_rtts(built: &Built) -> Histogram {
     let mut all = Histogram::default();
     for host in &built.net.hosts {
         all.merge(&host.rtt);
-        host.metrics
-            .iter()
-            .filter_map(|metrics| metrics.rtt.as_ref())
-            .for_each(|rtt| all.merge(rtt));
+        host.tallies().iter().filter_map(|tally| tally.rtt.as_ref()).for_each(|rtt| all.merge(rtt));
     }
     all
 }

@@ -65,6 +65,11 @@ impl Routing {
         path
     }
 
+    /// Whether a connection's packets always take the same way.
+    pub(crate) fn is_fixed(&self) -> bool {
+        self.changes.is_empty() && self.switches.iter().all(Routes::is_fixed)
+    }
+
     /// Switch and port of each hop that is given between two hosts.
     pub(crate) fn pinned(&self, from: u32, to: u32) -> &[(u32, u16)] {
         self.pinned.get(&(from, to)).map_or(&[], |path| path)

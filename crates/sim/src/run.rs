@@ -98,8 +98,8 @@ impl Simulation {
     }
 
     /// Connections of the traffic, those that are yet to start included.
-    pub const fn flows(&self) -> usize {
-        self.built.plan.flows.len()
+    pub fn flows(&self) -> usize {
+        self.built.flows.len()
     }
 
     /// Events handled so far.

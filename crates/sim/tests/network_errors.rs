@@ -1,37 +1,25 @@
 //! Bad networks, paths and events get one clear line: the place, the value, and what would be right.
 
+#[path = "common/mistakes.rs"]
+mod mistakes;
+
 use incast_sim::scenario::Document;
+use mistakes::Case;
 
 /// The rest of a scenario with hosts h0 and h1; a network starts in line 4.
-fn parse(network: &str) -> Result<Document, String> {
-    let text = format!(
+fn whole(network: &str) -> String {
+    format!(
         "title = \"a network\"\nrun = {{ duration = \"10ms\", schemes = [\"timely\"] }}\n\n{network}\n\
          [[traffic]]\nfrom = \"h0\"\nto = \"h1\"\n"
-    );
-    Document::parse(text, "bad.toml").map_err(|error| error.to_string())
+    )
 }
 
-/// What to write instead of what; line and column of the error; what it must say.
-type Case = (&'static str, &'static str, (usize, usize), &'static [&'static str]);
+fn parse(network: &str) -> Result<Document, String> {
+    Document::parse(whole(network), "bad.toml").map_err(|error| error.to_string())
+}
 
 fn check(good: &str, cases: &[Case]) {
-    parse(good).unwrap_or_else(|error| panic!("{error}\n{good}"));
-    let mut wrong = Vec::new();
-    for (from, to, (line, column), says) in cases {
-        assert_eq!(good.matches(from).count(), 1, "{from:?} must be there once");
-        let case = format!("{from:?} -> {to:?}");
-        match parse(&good.replace(from, to)) {
-            Ok(_) => wrong.push(format!("{case}: accepted")),
-            Err(text) => {
-                let place = format!("bad.toml:{line}:{column}: ");
-                let says_all = says.iter().all(|word| text.contains(word));
-                if !text.starts_with(&place) || !says_all || text.contains('\n') {
-                    wrong.push(format!("{case}: {text}\n    want {place}and {says:?}"));
-                }
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
+    mistakes::check(good, whole, cases);
 }
 
 const FAT_TREE: &str = r#"[network.fat-tree]

@@ -1,9 +1,13 @@
 //! Bad input gets one clear line: the place, the value, and what would be right.
 
+#[path = "common/mistakes.rs"]
+mod mistakes;
+
 use std::path::Path;
 
 use incast_cc::Span;
 use incast_sim::scenario::{Document, ScenarioError};
+use mistakes::{Case, is_one_line};
 
 /// A scenario in which all is right. Line 1 is the title.
 const GOOD: &str = r#"title = "two groups"
@@ -53,33 +57,8 @@ preset = "zhu"
 beta = 0.5
 "#;
 
-/// What to write instead of what; line and column of the error; what it must say.
-type Case = (&'static str, &'static str, (usize, usize), &'static [&'static str]);
-
 fn check(cases: &[Case]) {
-    Document::parse(GOOD.to_owned(), "good.toml").unwrap_or_else(|error| panic!("{error}"));
-    let wrong: Vec<_> = cases.iter().filter_map(complaint).collect();
-    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
-}
-
-/// What is wrong with the error that a case gives.
-fn complaint(&(from, to, (line, column), says): &Case) -> Option<String> {
-    assert_eq!(GOOD.matches(from).count(), 1, "{from:?} must be there once");
-    let case = format!("{from:?} -> {to:?}");
-    match Document::parse(GOOD.replace(from, to), "dir/bad.toml") {
-        Ok(_) => Some(format!("{case}: accepted")),
-        Err(error) => {
-            let text = error.to_string();
-            let place = format!("dir/bad.toml:{line}:{column}: ");
-            let missing: Vec<_> = says.iter().filter(|word| !text.contains(**word)).collect();
-            let good = text.starts_with(&place) && missing.is_empty() && is_one_line(&text);
-            (!good).then(|| format!("{case}: {text}\n    want {place}and {says:?}"))
-        }
-    }
-}
-
-fn is_one_line(text: &str) -> bool {
-    !text.contains(['\n', '\r']) && !text.trim().is_empty()
+    mistakes::check(GOOD, str::to_owned, cases);
 }
 
 #[test]

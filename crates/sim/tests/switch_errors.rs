@@ -1,6 +1,10 @@
 //! What can be wrong with the switches and the traffic classes of a scenario: the place and the remedy.
 
+#[path = "common/mistakes.rs"]
+mod mistakes;
+
 use incast_sim::scenario::Document;
+use mistakes::Case;
 
 /// Two classes besides that of ACKs, PFC off.
 const GOOD: &str = r#"title = "classes"
@@ -30,21 +34,8 @@ from = "host"
 to = "host0"
 "#;
 
-/// What to write instead of what; line and column of the error; what it must say.
-type Case = (&'static str, &'static str, (usize, usize), &'static [&'static str]);
-
 fn check(cases: &[Case]) {
-    Document::parse(GOOD.to_owned(), "good.toml").unwrap_or_else(|error| panic!("{error}"));
-    for &(from, to, (line, column), says) in cases {
-        assert_eq!(GOOD.matches(from).count(), 1, "{from:?} must be there once");
-        let text = GOOD.replace(from, to);
-        let Err(error) = Document::parse(text, "bad.toml") else { panic!("accepted {to:?}") };
-        let error = error.to_string();
-        let place = format!("bad.toml:{line}:{column}: ");
-        assert!(error.starts_with(&place), "{to:?}: {error}\n    want {place}");
-        let missing: Vec<_> = says.iter().filter(|word| !error.contains(**word)).collect();
-        assert!(missing.is_empty() && !error.contains('\n'), "{to:?}: {error}: no {missing:?}");
-    }
+    mistakes::check(GOOD, str::to_owned, cases);
 }
 
 #[test]

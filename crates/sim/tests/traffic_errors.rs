@@ -1,8 +1,12 @@
 //! Bad traffic gets one clear line: the place, the value, and what would be right.
 
+#[path = "common/mistakes.rs"]
+mod mistakes;
+
 use std::path::PathBuf;
 
 use incast_sim::scenario::Document;
+use mistakes::Case;
 
 /// A rack network in which all is right, and one traffic of each kind. Line 1 is the title.
 const GOOD: &str = r#"title = "traffic"
@@ -78,29 +82,8 @@ message = "3MB"
 count = 4
 "#;
 
-/// What to write instead of what; line and column of the error; what it must say.
-type Case = (&'static str, &'static str, (usize, usize), &'static [&'static str]);
-
 fn check(cases: &[Case]) {
-    Document::parse(GOOD.to_owned(), "good.toml").unwrap_or_else(|error| panic!("{error}"));
-    let wrong: Vec<_> = cases.iter().filter_map(complaint).collect();
-    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
-}
-
-/// What is wrong with the error that a case gives.
-fn complaint(&(from, to, (line, column), says): &Case) -> Option<String> {
-    assert_eq!(GOOD.matches(from).count(), 1, "{from:?} must be there once");
-    let case = format!("{from:?} -> {to:?}");
-    match Document::parse(GOOD.replace(from, to), "bad.toml") {
-        Ok(_) => Some(format!("{case}: accepted")),
-        Err(error) => {
-            let text = error.to_string();
-            let place = format!("bad.toml:{line}:{column}: ");
-            let says_all = says.iter().all(|word| text.contains(word));
-            let good = text.starts_with(&place) && says_all && !text.contains('\n');
-            (!good).then(|| format!("{case}: {text}\n    want {place}and {says:?}"))
-        }
-    }
+    mistakes::check(GOOD, str::to_owned, cases);
 }
 
 #[test]
@@ -326,7 +309,7 @@ fn sizes_are_known() {
         ("\"web-search\"", "\"homa-w9\"", (26, 9), &["\"homa-w9\"", "mean \"homa-w"]),
         ("\"web-search\"", "\"xyzzy\"", (26, 9), &["\"xyzzy\"", "expected one of web-search,"]),
         ("\"web-search\"", "{ fixed = \"0B\" }", (26, 19), &["\"0B\" is out of range"]),
-        ("\"web-search\"", "{ file = \"missing.cdf\" }", (26, 9), &["cannot read missing.cdf"]),
+        ("\"web-search\"", "{ file = \"missing.cdf\" }", (26, 9), &["cannot read dir/missing.cdf"]),
         ("size = \"20KB\"", "size = \"20\"", (48, 8), &["\"20\"", "unit"]),
     ]);
 }

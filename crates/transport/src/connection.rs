@@ -34,8 +34,9 @@ pub struct Terms {
     pub weight: u32,
     /// Messages should be complete so long after they were posted.
     pub deadline: Option<Span>,
-    /// Each end posts one message at most: when it has been acknowledged, what was needed to send it is
-    /// given back.
+    /// Each end posts one message at most. When it has been acknowledged, what was needed to send it is
+    /// given back; when it has been delivered, what was needed to receive it, where an [`Opener`] can say
+    /// how to open the connection again for what comes late.
     pub once: bool,
 }
 
@@ -71,6 +72,32 @@ pub enum Role {
         answers: u32,
     },
 }
+
+/// How a connection is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opening {
+    /// What both ends agree on, and the way from here.
+    pub terms: Terms,
+    /// What is done here.
+    pub role: Role,
+    /// The index that the peer has it by.
+    pub peer: u32,
+    /// Where the peer is.
+    pub address: Address,
+}
+
+/// What a carrier wants to be told with every packet: where it goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Address {
+    /// The peer's host.
+    pub host: u32,
+    /// The way there, if the carrier cares; in words of its own.
+    pub route: u64,
+}
+
+/// Says how the connection of an index is to be opened. It may be asked more than once, and says the same
+/// each time.
+pub type Opener = Box<dyn Fn(u32) -> Opening + Send + Sync>;
 
 /// What an algorithm is started for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,7 @@
 //! All connections of one host behind one NIC.
 
+mod places;
+
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::hint::black_box;
@@ -11,8 +13,10 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::config::Config;
 use crate::connection::{
-    Delivered, ENDLESS, Event, Operation, Purpose, Role, Starter, Terms, Transport,
+    Address, Delivered, ENDLESS, Event, Opener, Opening, Operation, Purpose, Role, Starter,
+    Transport,
 };
+use crate::directory::{Directory, Standing};
 use crate::halves::{Next, Receiver, Sender};
 use crate::pacing::PacingEngine;
 use crate::packet::{Body, Packet, clock_ns};
@@ -25,9 +29,11 @@ pub const REQUEST_BYTES: u64 = 32;
 
 #[derive(Clone, Debug)]
 struct Connection<C> {
-    peer: u32,
-    role: Role,
-    terms: Terms,
+    index: u32,
+    opening: Opening,
+    /// Whether it can be opened again, and the number of what was left of it then.
+    expected: bool,
+    left: Option<u32>,
     /// Made at the first message; many connections never have any, and those of one message have none
     /// after it.
     sender: Option<Box<Sender<C>>>,
@@ -46,8 +52,10 @@ struct Connection<C> {
 /// A packet to send.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outgoing {
-    /// The connection's index here; the carrier knows where its peer is.
+    /// The connection's index here.
     pub connection: u32,
+    /// Where its peer is: [`Opening::address`].
+    pub address: Address,
     /// Its traffic class.
     pub class: u8,
     /// It is the first of a message that was posted then.
@@ -57,6 +65,17 @@ pub struct Outgoing {
     /// What switches stamped into the data that an ACK answers; goes back to its sender. Empty, which
     /// takes no memory, where there is no telemetry.
     pub hops: Box<[Hop]>,
+}
+
+/// An ACK or a report, and when the hardware has made it.
+#[derive(Clone, Debug)]
+struct Reply {
+    ready_at: Time,
+    connection: u32,
+    address: Address,
+    class: u8,
+    packet: Packet,
+    hops: Box<[Hop]>,
 }
 
 /// Does something with a sender, and keeps count of what waits in the NIC because of it.
@@ -75,12 +94,22 @@ fn counted<C: CongestionControl, T>(
 pub struct Endpoint<C = AnyControl> {
     config: Config,
     start: Starter<C>,
+    /// Opens those that are expected.
+    opener: Option<Opener>,
+    /// By the index of a connection.
+    directory: Directory,
+    /// By place, which the directory tells.
     connections: Vec<Connection<C>>,
     /// Apart from the connections: a host that only receives touches nothing else per packet.
     receivers: Vec<Receiver>,
+    /// Places to use again, the last first.
+    vacant: Vec<u32>,
+    /// Connections that could go once time has passed, which notifications must remember till then.
+    leaving: VecDeque<u32>,
+    /// By place.
     pacing: PacingEngine,
-    /// ACKs and reports, with the time at which the hardware has made them and their connection here.
-    replies: VecDeque<(Time, Outgoing)>,
+    /// ACKs and reports.
+    replies: VecDeque<Reply>,
     /// When to look at a connection: it may have been silent too long, or its algorithm asked for a
     /// timer. An entry may come early, never late.
     alarms: BinaryHeap<Reverse<(Time, u32)>>,
@@ -110,8 +139,12 @@ impl<C: CongestionControl> Endpoint<C> {
             random: Pcg64Mcg::seed_from_u64(config.seed),
             config,
             start,
+            opener: None,
+            directory: Directory::default(),
             connections: Vec::new(),
             receivers: Vec::new(),
+            vacant: Vec::new(),
+            leaving: VecDeque::new(),
             pacing: PacingEngine::sharing(&weights, config.largest_packet().get()),
             replies: VecDeque::with_capacity(64),
             alarms: BinaryHeap::new(),
@@ -123,47 +156,10 @@ impl<C: CongestionControl> Endpoint<C> {
         }
     }
 
-    /// Makes room for so many connections more, and for no others.
-    pub fn reserve(&mut self, connections: usize) {
-        self.connections.reserve_exact(connections);
-        self.receivers.reserve_exact(connections);
-        self.pacing.reserve(connections);
-    }
-
-    /// Opens a connection of messages, which the peer has as `peer`, and returns its index, which the
-    /// peer must be told.
-    pub fn open(&mut self, role: Role, peer: u32) -> u32 {
-        self.open_on(Terms::default(), role, peer)
-    }
-
-    /// Opens a connection on `terms`, which must be the same at both ends but for the path.
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "as many connections do not fit the memory"
-    )]
-    pub fn open_on(&mut self, terms: Terms, role: Role, peer: u32) -> u32 {
-        let index = self.connections.len() as u32;
-        self.connections.push(Connection {
-            peer,
-            role,
-            terms,
-            sender: None,
-            retransmissions: 0,
-            delivered: 0,
-            completed: 0,
-            alarm: None,
-            notify_from: Time::ZERO,
-            hops: Box::default(),
-        });
-        self.receivers.push(Receiver::new(terms.transport));
-        self.pacing.add(terms.class);
-        index
-    }
-
     /// The application asks for something.
     ///
     /// # Panics
-    /// When the connection's role does not allow it.
+    /// When the connection's role does not allow it, or its only message has been sent.
     pub fn post(&mut self, now: Time, connection: u32, operation: Operation) {
         let (role, bytes, read) = match operation {
             Operation::Write { bytes } => (Role::Sender, bytes.clamp(1, ENDLESS - 1), 0),
@@ -173,29 +169,32 @@ impl<C: CongestionControl> Endpoint<C> {
             }
             Operation::ReadStream => (Role::Requester, REQUEST_BYTES, ENDLESS),
         };
-        let is = self.connections[connection as usize].role;
+        let place = self.opened(connection);
+        let place = place.unwrap_or_else(|| panic!("connection {connection} posts again"));
+        let is = self.connections[place as usize].opening.role;
         assert!(is == role, "connection {connection} is {is:?}, {operation:?} takes {role:?}");
-        self.post_message(now, connection, bytes, read);
+        self.post_message(now, place, bytes, read);
     }
 
-    fn post_message(&mut self, now: Time, connection: u32, bytes: u64, read: u64) {
-        if self.connections[connection as usize].sender.is_none() {
-            let Connection { terms, completed, .. } = &self.connections[connection as usize];
-            debug_assert!(!terms.once || *completed == 0, "connection {connection} posts again");
-            self.start_sender(now, connection);
+    fn post_message(&mut self, now: Time, place: u32, bytes: u64, read: u64) {
+        if self.connections[place as usize].sender.is_none() {
+            let Connection { index, opening, completed, .. } = &self.connections[place as usize];
+            debug_assert!(!opening.terms.once || *completed == 0, "connection {index} posts again");
+            self.start_sender(now, place);
         }
-        let Connection { role, sender, .. } = &mut self.connections[connection as usize];
+        let Connection { opening, sender, .. } = &mut self.connections[place as usize];
         if let Some(sender) = sender {
-            self.active += u32::from(*role == Role::Sender && sender.is_idle());
+            self.active += u32::from(opening.role == Role::Sender && sender.is_idle());
             let config = &self.config;
             counted(&mut self.nic_backlog, sender, |sender| sender.post(now, bytes, read, config));
         }
-        self.reschedule(now, connection);
+        self.reschedule(now, place);
     }
 
-    fn start_sender(&mut self, now: Time, connection: u32) {
+    fn start_sender(&mut self, now: Time, place: u32) {
         let Self { config, start, .. } = self;
-        let Connection { role, terms, .. } = self.connections[connection as usize];
+        let Connection { index, opening: Opening { role, terms, .. }, .. } =
+            self.connections[place as usize];
         let requests = role == Role::Requester;
         let purpose = if requests { Purpose::Requests } else { Purpose::Data };
         let (stream, messages) = (&config.stream, terms.transport == Transport::Message);
@@ -213,12 +212,11 @@ impl<C: CongestionControl> Endpoint<C> {
             flow.max_window = stream.send_buffer.min(stream.receive_buffer);
         }
         // Different on one host; who starts algorithms mixes in which host it is.
-        flow.seed = u64::from(connection);
-        let signal =
-            if requests { None } else { Replaced::new(config.signal, config.seed, connection) };
+        flow.seed = u64::from(index);
+        let signal = if requests { None } else { Replaced::new(config.signal, config.seed, index) };
         let control = start(&flow, purpose);
         let rate = RateComputation::new(control, now, signal, &terms);
-        self.connections[connection as usize].sender = Some(Box::new(match terms.transport {
+        self.connections[place as usize].sender = Some(Box::new(match terms.transport {
             Transport::Message => Sender::Message(message::Sender::new(rate, config, now)),
             Transport::Stream => Sender::Stream(stream::Sender::new(rate, config, now)),
         }));
@@ -228,12 +226,14 @@ impl<C: CongestionControl> Endpoint<C> {
     /// anything to do now: a reply to send, an event to read, a sender to serve.
     #[inline]
     pub fn handle(&mut self, now: Time, packet: &Packet, report: Report<'_>) -> bool {
-        let index = packet.connection;
+        let place = self.directory.place(packet.connection);
         let (answers, messages) = (&mut self.answers, &mut self.messages);
         match &packet.body {
             Body::Data(data) => {
-                let Receiver::Message(receiver) = &mut self.receivers[index as usize] else {
-                    return false;
+                let receiver = match self.receivers.get_mut(place as usize) {
+                    Some(Receiver::Message(receiver)) => receiver,
+                    Some(Receiver::Stream(_)) => return false,
+                    None => return self.handle_closed(now, packet, report),
                 };
                 receiver.handle(
                     data,
@@ -241,11 +241,13 @@ impl<C: CongestionControl> Endpoint<C> {
                     |body| answers.push(body),
                     |message| messages.push(message),
                 );
-                self.settle(now, index, report)
+                self.settle(now, place, report)
             }
             Body::Segment(segment) => {
-                let Receiver::Stream(receiver) = &mut self.receivers[index as usize] else {
-                    return false;
+                let receiver = match self.receivers.get_mut(place as usize) {
+                    Some(Receiver::Stream(receiver)) => receiver,
+                    Some(Receiver::Message(_)) => return false,
+                    None => return self.handle_closed(now, packet, report),
                 };
                 receiver.handle(
                     now,
@@ -256,35 +258,49 @@ impl<C: CongestionControl> Endpoint<C> {
                     |message| messages.push(message),
                 );
                 if self.answers.is_empty() && !report.hops.is_empty() {
-                    self.connections[index as usize].hops = report.hops.into();
+                    self.connections[place as usize].hops = report.hops.into();
                 }
-                self.settle(now, index, report);
-                self.reschedule(now, index);
+                self.settle(now, place, report);
+                self.reschedule(now, place);
+                if self.connections[place as usize].has_received() {
+                    self.leave(now, place);
+                }
                 true
             }
             body => {
-                self.on_answer(now, index, body, report);
+                self.on_answer(now, place, body, report);
                 true
             }
         }
+    }
+
+    /// A packet has arrived for a connection that has no place yet, or no longer.
+    #[cold]
+    fn handle_closed(&mut self, now: Time, packet: &Packet, report: Report<'_>) -> bool {
+        let Some(place) = self.opened(packet.connection) else { return false };
+        let news = self.handle(now, packet, report);
+        if matches!(self.directory.standing(packet.connection), Standing::Open(_)) {
+            self.leave(now, place);
+        }
+        news
     }
 
     /// Passes on what the receiver has said about a packet; returns whether it has said anything.
     #[inline]
-    fn settle(&mut self, now: Time, index: u32, report: Report<'_>) -> bool {
+    fn settle(&mut self, now: Time, place: u32, report: Report<'_>) -> bool {
         if report.marked && self.config.notification_interval.is_some() {
-            self.notify(now, index);
+            self.notify(now, place);
         }
         if self.answers.is_empty() && self.messages.is_empty() {
             return false;
         }
-        self.reply(now, index, report);
+        self.reply(now, place, report);
         true
     }
 
     /// Answers marked payload with a notification, unless there was one a moment ago.
-    fn notify(&mut self, now: Time, index: u32) {
-        let connection = &mut self.connections[index as usize];
+    fn notify(&mut self, now: Time, place: u32) {
+        let connection = &mut self.connections[place as usize];
         if let Some(interval) = self.config.notification_interval
             && now >= connection.notify_from
         {
@@ -293,41 +309,54 @@ impl<C: CongestionControl> Endpoint<C> {
         }
     }
 
-    fn reply(&mut self, now: Time, index: u32, report: Report<'_>) {
-        let Connection { peer, role, terms, .. } = self.connections[index as usize];
+    fn reply(&mut self, now: Time, place: u32, report: Report<'_>) {
+        let Connection { index, opening, .. } = self.connections[place as usize];
+        let Opening { peer, address, role, terms } = opening;
         let class = self.config.ack_class.unwrap_or(terms.class);
         let mut ready_at = now + self.config.ack_turnaround;
         if !self.config.ack_jitter.is_zero() {
             let late = self.random.next_u64() % (self.config.ack_jitter.as_ps() + 1);
-            let last = self.replies.back().map_or(Time::ZERO, |&(at, _)| at);
+            let last = self.replies.back().map_or(Time::ZERO, |reply| reply.ready_at);
             ready_at = (ready_at + Span::from_ps(late)).max(last); // ACKs do not overtake each other
         }
         for body in self.answers.drain(..) {
             let echoes = matches!(body, Body::Ack(_) | Body::SegmentAck(_));
             let hops = if echoes { report.hops.into() } else { Box::default() };
             let packet = Packet { connection: peer, sent_ns: clock_ns(ready_at), body };
-            let reply = Outgoing { connection: index, class, begins: None, packet, hops };
-            self.replies.push_back((ready_at, reply));
+            self.replies.push_back(Reply {
+                ready_at,
+                connection: index,
+                address,
+                class,
+                packet,
+                hops,
+            });
         }
-        for place in 0..self.messages.len() {
-            let Delivered { read } = self.messages[place];
+        for number in 0..self.messages.len() {
+            let Delivered { read } = self.messages[number];
+            let message = self.connections[place as usize].delivered;
+            self.connections[place as usize].delivered += 1;
             if let Role::Responder { answers } = role {
                 // The answer is a message of its own, paced here.
-                self.post_message(now, answers, read, 0);
+                if let Some(answers) = self.opened(answers) {
+                    self.post_message(now, answers, read, 0);
+                }
             } else {
-                let connection = &mut self.connections[index as usize];
-                let message = connection.delivered;
-                connection.delivered += 1;
                 self.events.push_back(Event::Delivered { connection: index, message });
             }
         }
         self.messages.clear();
+        if terms.transport == Transport::Message && self.connections[place as usize].has_received()
+        {
+            self.leave(now, place);
+        }
     }
 
     /// The peer says what has become of data.
-    fn on_answer(&mut self, now: Time, index: u32, body: &Body, report: Report<'_>) {
-        let connection = &mut self.connections[index as usize];
+    fn on_answer(&mut self, now: Time, place: u32, body: &Body, report: Report<'_>) {
+        let Some(connection) = self.connections.get_mut(place as usize) else { return };
         let Some(sender) = &mut connection.sender else { return };
+        let index = connection.index;
         let was_idle = sender.is_idle();
         let (config, backlog) = (&self.config, self.nic_backlog);
         let answer = |sender: &mut Sender<C>| match (sender, body) {
@@ -350,7 +379,7 @@ impl<C: CongestionControl> Endpoint<C> {
             _ => (None, 0), // of the other transport: not for this connection
         };
         let (sample, messages) = counted(&mut self.nic_backlog, sender, answer);
-        let rests = !was_idle && sender.is_idle() && connection.role == Role::Sender;
+        let rests = !was_idle && sender.is_idle() && connection.opening.role == Role::Sender;
         self.active -= u32::from(rests);
         if let Some(sample) = sample {
             self.events.push_back(Event::Sampled { connection: index, sample });
@@ -360,12 +389,13 @@ impl<C: CongestionControl> Endpoint<C> {
             connection.completed += 1;
             self.events.push_back(Event::Completed { connection: index, message });
         }
-        if connection.terms.once && connection.completed > 0 && sender.is_done() {
+        if connection.opening.terms.once && connection.completed > 0 && sender.is_done() {
             connection.retransmissions = sender.retransmissions();
             connection.sender = None;
-            self.pacing.schedule(index, None);
+            self.pacing.schedule(place, None);
+            return self.sent_all(place);
         }
-        self.reschedule(now, index);
+        self.reschedule(now, place);
     }
 
     /// An ACK or report that the hardware has ready, of a class in the mask `open`; these go before data,
@@ -376,18 +406,21 @@ impl<C: CongestionControl> Endpoint<C> {
             0 => self.replies.pop_front(),
             place => self.replies.remove(place),
         };
-        reply.map(|(_, reply)| reply)
+        let Reply { connection, address, class, packet, hops, .. } = reply?;
+        Some(Outgoing { connection, address, class, begins: None, packet, hops })
     }
 
     /// The next data packet that may leave now, of a class in the mask `open`. The NIC calls it when it
     /// is free.
     #[inline]
     pub fn poll_data(&mut self, now: Time, open: u8) -> Option<Outgoing> {
-        while let Some(index) = self.pacing.serve(open) {
-            let Connection { peer, terms, sender, alarm, .. } =
-                &mut self.connections[index as usize];
+        while let Some(place) = self.pacing.serve(open) {
+            let Connection { index, opening, sender, alarm, .. } =
+                &mut self.connections[place as usize];
+            let Opening { peer, address, terms, .. } = opening;
             let Some(sender) = sender else {
                 self.pacing.sent(terms.class, 0);
+                self.sent_all(place);
                 continue;
             };
             let config = &self.config;
@@ -396,24 +429,24 @@ impl<C: CongestionControl> Endpoint<C> {
             let Some(Next { body, queued_at, begins, then }) = next else {
                 // Acknowledged while it was being sent again.
                 self.pacing.sent(terms.class, 0);
-                self.reschedule(now, index);
+                self.reschedule(now, place);
                 continue;
             };
             // The first segment that leaves starts the clock of a stream.
             let unalarmed = alarm.is_none() && matches!(**sender, Sender::Stream(_));
             let packet = Packet { connection: *peer, sent_ns: clock_ns(queued_at), body };
-            let class = terms.class;
+            let (connection, address, class) = (*index, *address, terms.class);
             self.pacing.sent(class, u64::from(packet.payload()) + self.config.header.get());
             match then {
-                None => self.reschedule(now, index),
-                Some(at) if at <= now => self.pacing.put_back(index),
-                at => self.pacing.schedule(index, at),
+                None => self.reschedule(now, place),
+                Some(at) if at <= now => self.pacing.put_back(place),
+                at => self.pacing.schedule(place, at),
             }
             if unalarmed {
-                self.set_alarm(now, index);
+                self.set_alarm(now, place);
             }
             let hops = Box::default();
-            return Some(Outgoing { connection: index, class, begins, packet, hops });
+            return Some(Outgoing { connection, address, class, begins, packet, hops });
         }
         None
     }
@@ -441,8 +474,8 @@ impl<C: CongestionControl> Endpoint<C> {
     /// back.
     #[inline]
     fn next_reply(&self, now: Time, open: u8) -> Option<usize> {
-        let (ready_at, first) = self.replies.front()?;
-        if *ready_at > now {
+        let first = self.replies.front()?;
+        if first.ready_at > now {
             return None;
         }
         if open & 1 << first.class != 0 { Some(0) } else { self.next_open_reply(now, open) }
@@ -450,8 +483,8 @@ impl<C: CongestionControl> Endpoint<C> {
 
     #[cold]
     fn next_open_reply(&self, now: Time, open: u8) -> Option<usize> {
-        let mut ready = self.replies.iter().take_while(|(ready_at, _)| *ready_at <= now);
-        ready.position(|(_, reply)| open & 1 << reply.class != 0)
+        let mut ready = self.replies.iter().take_while(|reply| reply.ready_at <= now);
+        ready.position(|reply| open & 1 << reply.class != 0)
     }
 
     /// What has happened since the last call.
@@ -465,10 +498,10 @@ impl<C: CongestionControl> Endpoint<C> {
     #[inline]
     pub fn next_timer(&self, now: Time) -> Option<Time> {
         let mut next = self.pacing.next_release();
-        if let Some((ready_at, _)) = self.replies.front()
-            && *ready_at > now
+        if let Some(&Reply { ready_at, .. }) = self.replies.front()
+            && ready_at > now
         {
-            next = next.min(*ready_at);
+            next = next.min(ready_at);
         }
         if let Some(&Reverse((at, _))) = self.alarms.peek() {
             next = next.min(at);
@@ -479,8 +512,8 @@ impl<C: CongestionControl> Endpoint<C> {
     /// Releases the connections whose send time has come, and looks at silent ones.
     #[inline]
     pub fn on_timer(&mut self, now: Time) {
-        while let Some(index) = self.pacing.release(now) {
-            if let Some(sender) = &mut self.connections[index as usize].sender {
+        while let Some(place) = self.pacing.release(now) {
+            if let Some(sender) = &mut self.connections[place as usize].sender {
                 let config = &self.config;
                 counted(&mut self.nic_backlog, sender, |sender| sender.start_burst(now, config));
             }
@@ -497,7 +530,8 @@ impl<C: CongestionControl> Endpoint<C> {
                 return;
             }
             self.alarms.pop();
-            let connection = &mut self.connections[index as usize];
+            let place = self.directory.place(index);
+            let Some(connection) = self.connections.get_mut(place as usize) else { continue };
             if connection.alarm != Some(at) {
                 continue;
             }
@@ -506,36 +540,39 @@ impl<C: CongestionControl> Endpoint<C> {
                 let config = &self.config;
                 counted(&mut self.nic_backlog, sender, |sender| sender.on_alarm(now, config));
             }
-            if let Receiver::Stream(receiver) = &mut self.receivers[index as usize]
+            if let Receiver::Stream(receiver) = &mut self.receivers[place as usize]
                 && let Some(ack) = receiver.on_timer(now, &self.config.stream)
             {
                 let hops = std::mem::take(&mut connection.hops);
                 self.answers.push(Body::SegmentAck(ack));
-                self.reply(now, index, Report { hops: &hops, ..Report::default() });
+                self.reply(now, place, Report { hops: &hops, ..Report::default() });
             }
-            self.reschedule(now, index);
+            self.reschedule(now, place);
+            if self.connections[place as usize].has_received() {
+                self.leave(now, place);
+            }
         }
     }
 
     /// Asks a sender when it may send next and when it wants to be woken.
-    fn reschedule(&mut self, now: Time, index: u32) {
-        if let Some(sender) = &self.connections[index as usize].sender {
+    fn reschedule(&mut self, now: Time, place: u32) {
+        if let Some(sender) = &self.connections[place as usize].sender {
             // A send time that has passed while the NIC was busy is now: time does not go back.
             let send_time = sender.send_time(&self.config).map(|at| at.max(now));
-            self.pacing.schedule(index, send_time);
+            self.pacing.schedule(place, send_time);
         }
-        self.set_alarm(now, index);
+        self.set_alarm(now, place);
     }
 
-    fn set_alarm(&mut self, now: Time, index: u32) {
-        let connection = &mut self.connections[index as usize];
+    fn set_alarm(&mut self, now: Time, place: u32) {
+        let connection = &mut self.connections[place as usize];
         let sender = connection.sender.as_ref().and_then(|sender| sender.alarm(&self.config));
-        let alarm = self.receivers[index as usize].alarm().into_iter().chain(sender).min();
+        let alarm = self.receivers[place as usize].alarm().into_iter().chain(sender).min();
         if let Some(at) = alarm.map(|at| at.max(now))
             && connection.alarm.is_none_or(|armed| at < armed)
         {
             connection.alarm = Some(at);
-            self.alarms.push(Reverse((at, index)));
+            self.alarms.push(Reverse((at, connection.index)));
         }
     }
 
@@ -558,22 +595,12 @@ impl<C: CongestionControl> Endpoint<C> {
             black_box(sender.rate().in_flight());
         }
     }
+}
 
-    /// The sending half of a connection, from its first message on; one of [`Terms::once`] has none when
-    /// that was acknowledged.
-    pub fn sender(&self, connection: u32) -> Option<&Sender<C>> {
-        self.connections[connection as usize].sender.as_deref()
-    }
-
-    /// Packets of a connection that were sent again.
-    pub fn retransmissions(&self, connection: u32) -> u64 {
-        let Connection { sender, retransmissions, .. } = &self.connections[connection as usize];
-        sender.as_deref().map_or(*retransmissions, Sender::retransmissions)
-    }
-
-    /// The receiving half of a connection.
-    pub fn receiver(&self, connection: u32) -> &Receiver {
-        &self.receivers[connection as usize]
+impl<C> Connection<C> {
+    /// Whether it has received the only message that it gets.
+    const fn has_received(&self) -> bool {
+        self.opening.terms.once && self.delivered > 0
     }
 }
 
@@ -583,9 +610,9 @@ mod tests {
 
     #[test]
     fn what_a_connection_takes_stays_small() {
-        // In a large network there are hundreds of thousands, at both ends, nearly all of them silent.
+        // Of those that are open. In a large network there are thousands at each host, nearly all of them silent.
         let silent = [size_of::<Connection<AnyControl>>(), size_of::<Receiver>()];
-        assert!(silent[0] <= 144 && silent[1] <= 112, "{silent:?}");
+        assert!(silent[0] <= 152 && silent[1] <= 112, "{silent:?}");
         let sending = size_of::<Sender<AnyControl>>();
         assert!(sending <= 1_536, "{sending}");
     }

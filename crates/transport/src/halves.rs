@@ -27,6 +27,18 @@ pub enum Receiver {
     Stream(stream::Receiver),
 }
 
+/// What is left of a receiver when its only message has been delivered: all that what comes late is answered by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Remains {
+    pub(crate) delivered_bytes: u64,
+    /// Of messages: marked payload that the next ACK tells of. Of a stream: when the newest segment arrived.
+    pub(crate) noted: u32,
+    /// Of a stream: whether that was marked, and whether a mark is being echoed.
+    pub(crate) ce: bool,
+    pub(crate) ece: bool,
+    pub(crate) duplicates: u16,
+}
+
 /// What leaves next.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Next {
@@ -123,6 +135,19 @@ impl Receiver {
             Transport::Message => Self::Message(message::Receiver::default()),
             Transport::Stream => Self::Stream(stream::Receiver::default()),
         }
+    }
+
+    /// The receiver that has left this.
+    pub(crate) fn revived(transport: Transport, remains: &Remains) -> Self {
+        match transport {
+            Transport::Message => Self::Message(message::Receiver::revived(remains)),
+            Transport::Stream => Self::Stream(stream::Receiver::revived(remains)),
+        }
+    }
+
+    /// What is left of it when no more messages come, if it has nothing to say any more unless it is asked.
+    pub(crate) fn remains(&self) -> Option<Remains> {
+        either!(self, receiver => receiver.remains())
     }
 
     /// Payload that has arrived, each byte counted once.

@@ -12,6 +12,7 @@
 mod backlog;
 mod config;
 mod connection;
+mod directory;
 mod endpoint;
 mod halves;
 pub mod message;
@@ -27,7 +28,8 @@ pub mod stream;
 
 pub use config::{Config, ConfigError};
 pub use connection::{
-    CLASSES, Event, Operation, Path, Purpose, Role, Sample, Starter, Terms, Transport,
+    Address, CLASSES, Event, Opener, Opening, Operation, Path, Purpose, Role, Sample, Starter,
+    Terms, Transport,
 };
 pub use endpoint::{Endpoint, Outgoing, REQUEST_BYTES};
 pub use halves::{Receiver, Sender};

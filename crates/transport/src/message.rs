@@ -32,7 +32,7 @@
 //!     server.handle(Time::ZERO, &out.packet, Report::default()); // a wire without delay
 //! }
 //! // TIMELY paces whole segments: the first has arrived, the second is not due yet.
-//! assert_eq!(server.receiver(0).delivered_bytes(), 64_000);
+//! assert_eq!(server.delivered_bytes(0), 64_000);
 //! assert!(client.next_timer(Time::ZERO).unwrap() > Time::ZERO);
 //! ```
 

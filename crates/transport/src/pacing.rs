@@ -2,7 +2,8 @@
 //!
 //! Connections whose send time has come are served round robin, packet by packet, within the traffic
 //! class whose turn it is ([`Scheduler`]): the highest, but for those that share by weight. The others
-//! wait, ordered by send time.
+//! wait, ordered by send time, equal ones by the number that the host gives the connection: a place is used
+//! again when its connection has finished.
 
 use std::collections::VecDeque;
 
@@ -12,11 +13,10 @@ use crate::connection::CLASSES;
 use crate::scheduler::Scheduler;
 use crate::send_times::SendTimes;
 
-/// The scheduler. Connections are named by their index.
+/// The scheduler. Connections are named by their place.
 #[derive(Clone, Debug, Default)]
 pub struct PacingEngine {
-    /// Where each connection is, and its traffic class.
-    places: Vec<(Place, u8)>,
+    places: Vec<Entry>,
     /// Send time has come, in the order of service, by class.
     ready: [VecDeque<u32>; CLASSES as usize],
     /// One bit per class that has any of them.
@@ -28,8 +28,16 @@ pub struct PacingEngine {
     waiting: SendTimes,
 }
 
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry {
+    state: State,
+    /// Traffic class.
+    class: u8,
+    rank: u32,
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Place {
+enum State {
     /// Nothing to send.
     #[default]
     Idle,
@@ -43,32 +51,40 @@ impl PacingEngine {
         Self { scheduler: Scheduler::new(weights, largest), largest, ..Self::default() }
     }
 
-    /// Makes room for one more connection, of traffic class `class`.
-    #[expect(clippy::cast_possible_truncation, reason = "connections are numbered in 32 bits")]
-    pub fn add(&mut self, class: u8) {
-        self.waiting.reserve(self.places.len() as u32);
-        self.places.push((Place::Idle, class));
+    /// The connection at `place`, where none is, is of traffic class `class`; of equal send times that of the
+    /// lowest `rank` comes first.
+    ///
+    /// # Panics
+    /// When what was there still has something to send, or places before it have not been used.
+    pub fn put(&mut self, place: u32, rank: u32, class: u8) {
+        assert!(place as usize <= self.places.len(), "places are filled one after the other");
+        if place as usize == self.places.len() {
+            self.waiting.reserve(place);
+            self.places.push(Entry::default());
+        }
+        assert!(self.is_idle(place), "place {place} is taken");
+        self.places[place as usize] = Entry { state: State::Idle, class, rank };
     }
 
-    /// Makes room for so many connections more, and for no others.
-    pub fn reserve(&mut self, connections: usize) {
-        self.places.reserve_exact(connections);
+    /// Whether a connection has nothing to send, and nothing of it is left here.
+    pub fn is_idle(&self, connection: u32) -> bool {
+        self.places[connection as usize].state == State::Idle
     }
 
     /// `connection` may send at `send_time`; [`None`] takes it out. A connection that is being
     /// served stays where it is.
     #[inline]
     pub fn schedule(&mut self, connection: u32, send_time: Option<Time>) {
-        let (place, _) = &mut self.places[connection as usize];
-        match (*place, send_time) {
-            (Place::Ready, _) | (Place::Idle, None) => {}
-            (Place::Waiting, None) => {
-                *place = Place::Idle;
-                self.waiting.set(connection, Time::MAX);
+        let Entry { state, rank, .. } = &mut self.places[connection as usize];
+        match (*state, send_time) {
+            (State::Ready, _) | (State::Idle, None) => {}
+            (State::Waiting, None) => {
+                *state = State::Idle;
+                self.waiting.clear(connection);
             }
             (_, Some(time)) => {
-                *place = Place::Waiting;
-                self.waiting.set(connection, time);
+                *state = State::Waiting;
+                self.waiting.set(connection, *rank, time);
             }
         }
     }
@@ -80,7 +96,7 @@ impl PacingEngine {
             return None;
         }
         let connection = self.waiting.first();
-        self.waiting.set(connection, Time::MAX);
+        self.waiting.clear(connection);
         self.put_back(connection);
         Some(connection)
     }
@@ -99,7 +115,7 @@ impl PacingEngine {
         if ready.is_empty() {
             self.occupied &= !(1 << class);
         }
-        self.places[connection as usize].0 = Place::Idle;
+        self.places[connection as usize].state = State::Idle;
         Some(connection)
     }
 
@@ -112,8 +128,8 @@ impl PacingEngine {
     /// Puts a connection that was served, and may send on, behind all others.
     #[inline]
     pub fn put_back(&mut self, connection: u32) {
-        let (place, class) = &mut self.places[connection as usize];
-        *place = Place::Ready;
+        let Entry { state, class, .. } = &mut self.places[connection as usize];
+        *state = State::Ready;
         self.occupied |= 1 << *class;
         self.ready[*class as usize % CLASSES as usize].push_back(connection);
     }
@@ -153,7 +169,7 @@ mod tests {
 
     fn engine(connections: u32) -> PacingEngine {
         let mut engine = PacingEngine::default();
-        (0..connections).for_each(|_| engine.add(0));
+        (0..connections).for_each(|place| engine.put(place, place, 0));
         engine
     }
 
@@ -177,10 +193,26 @@ mod tests {
     }
 
     #[test]
+    fn equal_send_times_are_served_in_the_order_of_ranks_and_places_are_used_again() {
+        let mut engine = PacingEngine::default();
+        for (place, rank) in [(0, 30), (1, 20), (2, 10)] {
+            engine.put(place, rank, 0);
+        }
+        (0..3).for_each(|place| engine.schedule(place, Some(at(5))));
+        assert_eq!([(); 3].map(|()| engine.release(at(5))), [Some(2), Some(1), Some(0)]);
+        assert!(!engine.is_idle(1));
+        while engine.serve(ALL).is_some() {}
+        assert!(engine.is_idle(1));
+        engine.put(1, 40, 0);
+        (0..2).for_each(|place| engine.schedule(place, Some(at(7))));
+        assert_eq!([engine.release(at(7)), engine.release(at(7))], [Some(0), Some(1)]);
+    }
+
+    #[test]
     fn higher_classes_come_first_unless_they_are_held_back() {
         let mut engine = PacingEngine::default();
-        for class in [0, 2, 1, 2] {
-            engine.add(class);
+        for (place, class) in (0..).zip([0, 2, 1, 2]) {
+            engine.put(place, place, class);
         }
         (0..4).for_each(|connection| engine.put_back(connection));
         assert_eq!(engine.serve(0b011), Some(2), "class 2 is held back");
@@ -193,8 +225,8 @@ mod tests {
     fn classes_with_weights_share_by_bytes() {
         // Class 0 has a quarter with one connection, class 1 the rest with two; its packets are shorter.
         let mut engine = PacingEngine::sharing(&[Some(1), Some(3)], 1_500);
-        for class in [0, 1, 1] {
-            engine.add(class);
+        for (place, class) in (0..).zip([0, 1, 1]) {
+            engine.put(place, place, class);
         }
         (0..3).for_each(|connection| engine.put_back(connection));
         let mut bytes = [0_u64; 3];

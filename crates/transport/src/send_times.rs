@@ -4,24 +4,33 @@ use incast_cc::Time;
 
 /// The send times of all connections as the leaves of a tree, whose inner nodes have the least time
 /// below them. Changing one time goes up as far as it makes a difference; nothing is allocated and
-/// nothing goes stale.
+/// nothing goes stale. Of equal times that of the lowest rank comes first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SendTimes {
-    /// The root is node 1, the children of node n are 2n and 2n + 1, and connection i is leaf
-    /// `leaves + i`. Places that are not taken have [`Time::MAX`].
-    tree: Vec<Time>,
+    /// The root is node 1, the children of node n are 2n and 2n + 1, and place i is leaf `leaves + i`.
+    tree: Vec<Leaf>,
     /// A power of two.
     leaves: usize,
 }
 
+/// From the highest bit: a time, whose it is, and where it is: compared at once.
+type Leaf = u128;
+
+const NEVER: Leaf = Leaf::MAX;
+
+#[inline]
+fn leaf(time: Time, rank: u32, place: u32) -> Leaf {
+    u128::from(time.as_ps()) << 64 | u128::from(rank) << 32 | u128::from(place)
+}
+
 impl SendTimes {
-    /// Makes room for connection `index`.
-    pub(super) fn reserve(&mut self, index: u32) {
-        if (index as usize) < self.leaves {
+    /// Makes room for `place`.
+    pub(super) fn reserve(&mut self, place: u32) {
+        if (place as usize) < self.leaves {
             return;
         }
-        let leaves = (index as usize + 1).next_power_of_two().max(2);
-        let mut tree = vec![Time::MAX; leaves * 2];
+        let leaves = (place as usize + 1).next_power_of_two().max(2);
+        let mut tree = vec![NEVER; leaves * 2];
         tree[leaves..leaves + self.leaves].copy_from_slice(&self.tree[self.leaves..]);
         for node in (1..leaves).rev() {
             tree[node] = tree[node * 2].min(tree[node * 2 + 1]);
@@ -29,12 +38,23 @@ impl SendTimes {
         (self.tree, self.leaves) = (tree, leaves);
     }
 
-    /// The send time of `index` is `time`; [`Time::MAX`] is none.
+    /// The send time of what is at `place` and has this rank, which no other has.
     #[inline]
-    pub(super) fn set(&mut self, index: u32, time: Time) {
+    pub(super) fn set(&mut self, place: u32, rank: u32, time: Time) {
+        self.put(place, leaf(time, rank, place));
+    }
+
+    /// What is at `place` has no send time.
+    #[inline]
+    pub(super) fn clear(&mut self, place: u32) {
+        self.put(place, NEVER);
+    }
+
+    #[inline]
+    fn put(&mut self, place: u32, leaf: Leaf) {
         let tree = &mut self.tree[..self.leaves * 2];
-        let mut node = self.leaves + index as usize;
-        tree[node] = time;
+        let mut node = self.leaves + place as usize;
+        tree[node] = leaf;
         while node > 1 {
             let least = tree[node].min(tree[node ^ 1]);
             node /= 2;
@@ -48,19 +68,15 @@ impl SendTimes {
     /// The earliest send time, [`Time::MAX`] when there is none.
     #[inline]
     pub(super) fn earliest(&self) -> Time {
-        self.tree.get(1).copied().unwrap_or(Time::MAX)
+        self.tree.get(1).map_or(Time::MAX, |first| Time::from_ps((first >> 64) as u64))
     }
 
-    /// The connection with the earliest send time, the lowest of several; some connection when there
+    /// The place of the earliest send time, that of the lowest rank of several; some number when there
     /// is none.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "connections are numbered in 32 bits")]
+    #[expect(clippy::cast_possible_truncation, reason = "the lowest quarter")]
     pub(super) fn first(&self) -> u32 {
-        let (earliest, mut node) = (self.earliest(), 1);
-        while node < self.leaves {
-            node = node * 2 + usize::from(self.tree[node * 2] != earliest);
-        }
-        (node - self.leaves) as u32
+        self.tree.get(1).map_or(0, |&first| first as u32)
     }
 }
 
@@ -76,22 +92,28 @@ mod tests {
         assert_eq!(times.earliest(), Time::MAX);
         times.reserve(0);
         assert_eq!(times.earliest(), Time::MAX);
-        times.set(0, Time::ZERO);
+        times.set(0, 7, Time::ZERO);
         assert_eq!((times.earliest(), times.first()), (Time::ZERO, 0));
     }
 
     proptest! {
         #[test]
-        fn first_is_the_least_time_and_then_the_least_index(
+        fn first_is_the_least_time_and_then_the_least_rank(
             changes in prop::collection::vec((0_u32..40, prop::option::of(0_u64..20)), 1..200),
         ) {
+            // Ranks that run against the places.
+            let rank = |place: u32| 1_000 - place * 3;
             let (mut times, mut plain) = (SendTimes::default(), vec![Time::MAX; 40]);
-            for (index, at) in changes {
-                let at = at.map_or(Time::MAX, |at| Time::ZERO + Span::from_ns(at));
-                times.reserve(index);
-                times.set(index, at);
-                plain[index as usize] = at;
-                let (at, first) = (0_u32..).zip(&plain).map(|(i, &at)| (at, i)).min().unwrap();
+            for (place, at) in changes {
+                let at = at.map(|at| Time::ZERO + Span::from_ns(at));
+                times.reserve(place);
+                match at {
+                    Some(at) => times.set(place, rank(place), at),
+                    None => times.clear(place),
+                }
+                plain[place as usize] = at.unwrap_or(Time::MAX);
+                let all = (0_u32..).zip(&plain).map(|(place, &at)| (at, rank(place), place));
+                let (at, _, first) = all.min().unwrap();
                 prop_assert_eq!(times.earliest(), at);
                 prop_assert!(at == Time::MAX || times.first() == first);
             }

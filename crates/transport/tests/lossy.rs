@@ -296,7 +296,7 @@ fn check(case: &Case) {
     assert_eq!(b.completed[ANSWER as usize], numbered(&case.reads));
     assert_eq!(a.completed[REQUEST as usize], numbered(&case.reads));
     assert!(b.delivered[REQUEST as usize].is_empty(), "a request is not for the application");
-    let received = |host: &Host, connection| host.endpoint.receiver(connection).delivered_bytes();
+    let received = |host: &Host, connection| host.endpoint.delivered_bytes(connection);
     assert_eq!(received(b, WRITE), case.writes.iter().sum::<u64>());
     assert_eq!(received(a, ANSWER), case.reads.iter().sum::<u64>());
     for (host, connection) in [(a, WRITE), (a, REQUEST), (b, ANSWER)] {

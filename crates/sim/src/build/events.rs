@@ -6,6 +6,7 @@ use incast_cc::Time;
 
 use crate::network::Network as Net;
 use crate::network::failure::{Change, Failures};
+use crate::network::flows::Flows;
 use crate::routing::Routing;
 use crate::scenario::{LinkState, Scenario};
 use crate::topology::{Node, Ports, Topology};
@@ -84,15 +85,19 @@ impl<'a> Events<'a> {
 }
 
 /// Tells switches the ports of connections whose path is given.
-#[expect(clippy::cast_possible_truncation, reason = "the scenario bounds hosts and connections")]
-pub(super) fn pin(net: &mut Net, routing: &Routing) {
+pub(super) fn pin(net: &mut Net, flows: &Flows, routing: &Routing) {
     if !routing.pins() {
         return;
     }
-    for (host, node) in (0..).zip(&net.hosts) {
-        for (connection, socket) in node.sockets.iter().enumerate() {
-            for &(switch, port) in routing.pinned(socket.peer, host) {
-                net.switches[switch as usize].routes.pin(host, connection as u32, port);
+    for flow in flows.iter() {
+        for connection in flow.at_source() {
+            for &(switch, port) in routing.pinned(flow.destination, flow.source) {
+                net.switches[switch as usize].routes.pin(flow.source, connection, port);
+            }
+        }
+        for connection in flow.at_destination() {
+            for &(switch, port) in routing.pinned(flow.source, flow.destination) {
+                net.switches[switch as usize].routes.pin(flow.destination, connection, port);
             }
         }
     }

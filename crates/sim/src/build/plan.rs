@@ -22,40 +22,22 @@ use rand_core::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
 use crate::network::application::{Pace, Trigger, Workload};
-use crate::scenario::{Kind, Operation, Scenario, Traffic};
+use crate::network::flows::{Flows, Life, Treatment};
+use crate::scenario::{Destinations, Kind, Operation, Requests, Scenario, Traffic};
 use crate::topology::Topology;
-pub(crate) use demand::{Crossing, Demand, demand, offered_bps};
+pub(crate) use demand::{Demand, demand, offered_bps};
 use places::Places;
 pub(crate) use places::fewest_farthest;
 
-/// One connection of the scenario's traffic.
-#[derive(Clone, Debug)]
-pub(crate) struct Flow {
-    /// Number of the traffic that it belongs to.
-    pub(crate) traffic: u16,
-    /// The traffic class of its payload.
-    pub(crate) class: u8,
-    pub(crate) weight: u32,
-    pub(crate) deadline: Option<Span>,
-    /// The host that starts it.
-    pub(crate) source: u32,
-    /// The host at the other end.
-    pub(crate) destination: u32,
-    pub(crate) operation: Operation,
-    /// When its first message is posted at the earliest.
-    pub(crate) start: Time,
-    /// It carries messages all the time: it has time series and a histogram of its own.
-    pub(crate) lasting: bool,
-    /// The applications at both ends that follow it, and the slots that they know it by.
-    pub(crate) at_source: Option<(u16, u32)>,
-    pub(crate) at_destination: Option<(u16, u32)>,
-    /// Where payload leaves and where it arrives: host and connection.
-    pub(crate) sender: (u32, u32),
-    pub(crate) receiver: (u32, u32),
-    /// The source's connection on which messages are posted.
-    pub(crate) posting: u32,
-    /// The cables that payload travels, from the sender on.
-    pub(crate) cables: Box<[u32]>,
+/// A flow that is to be added to those of the plan.
+#[derive(Clone, Copy, Debug)]
+struct NewFlow {
+    traffic: u16,
+    treatment: Treatment,
+    source: u32,
+    destination: u32,
+    operation: Operation,
+    life: Life,
 }
 
 /// What results say of one traffic of the scenario.
@@ -87,14 +69,13 @@ pub(crate) struct Gathering {
     pub(crate) bytes: Bytes,
 }
 
-/// A client before its connections are open.
+/// A client before it knows its connections.
 #[derive(Debug)]
 pub(super) struct PlannedClient {
     pub(super) host: u32,
     pub(super) workload: Arc<Workload>,
     /// For each server, the flows of reads and of writes, common and urgent.
     pub(super) servers: Vec<[Range<u32>; 4]>,
-    pub(super) slots: u32,
     pub(super) start: Time,
     pub(super) pace: Pace,
     pub(super) random: Pcg64Mcg,
@@ -112,7 +93,7 @@ pub(super) struct PlannedMember {
     pub(super) start: Time,
 }
 
-/// The flows of one host that wait for others, before their connections are open.
+/// The flows of one host that wait for others, before it knows their connections.
 #[derive(Debug)]
 pub(super) struct PlannedChain {
     pub(super) host: u32,
@@ -121,7 +102,7 @@ pub(super) struct PlannedChain {
     pub(super) dependents: Vec<(u32, Bytes, u32)>,
 }
 
-/// An application before its connections are open.
+/// An application before it knows its connections.
 #[derive(Debug)]
 pub(super) enum PlannedApplication {
     Client(PlannedClient),
@@ -132,7 +113,7 @@ pub(super) enum PlannedApplication {
 /// Everything that the traffic of a scenario asks for.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
-    pub(crate) flows: Vec<Flow>,
+    pub(crate) flows: Flows,
     pub(super) posts: Vec<Planned>,
     pub(crate) gatherings: Vec<Gathering>,
     pub(super) applications: Vec<PlannedApplication>,
@@ -147,7 +128,7 @@ pub(crate) struct Plan {
 struct Context<'a> {
     scenario: &'a Scenario,
     topology: &'a Topology,
-    places: Places<'a>,
+    places: &'a Places<'a>,
     seed: u64,
     /// The hosts of the traffic in hand, and its number.
     number: u16,
@@ -161,12 +142,13 @@ pub(super) fn plan(scenario: &Scenario, topology: &Topology, seed: u64) -> Plan 
     let mut plan = Plan {
         owners: vec![Vec::new(); topology.hosts.len()],
         classes: scenario.classes().into_iter().map(|class| class.name).collect(),
+        flows: Flows::between(topology.hosts.len()),
         ..Plan::default()
     };
     let mut starts = Pcg64Mcg::seed_from_u64(seed);
-    let mut places = Places::new(topology);
+    let places = Places::new(topology);
     for (number, traffic) in (0..).zip(&scenario.traffic) {
-        let context = Context::new(scenario, (topology, places), seed, number);
+        let context = Context::new(scenario, (topology, &places), seed, number);
         let offered = match traffic.kind() {
             Kind::Poisson(poisson) => Some(arriving::poisson(&context, &mut plan, poisson)),
             Kind::Incast(incast) => Some(arriving::incast(&context, &mut plan, incast)),
@@ -187,24 +169,24 @@ pub(super) fn plan(scenario: &Scenario, topology: &Topology, seed: u64) -> Plan 
             offered_bps: offered,
             lasts: (context.start(), context.stop()),
         });
-        places = context.places;
     }
+    plan.flows.post_once(plan.posts.iter().map(|post| post.flow));
+    plan.flows.finish();
     plan
 }
 
 /// How many flows of a scenario will be lasting ones.
 pub(crate) fn lasting_flows(scenario: &Scenario, topology: &Topology) -> usize {
-    let mut places = Places::new(topology);
+    let places = Places::new(topology);
     let mut count = 0;
     for (number, traffic) in (0..).zip(&scenario.traffic) {
-        let context = Context::new(scenario, (topology, places), scenario.run.seed, number);
+        let context = Context::new(scenario, (topology, &places), scenario.run.seed, number);
         count += match traffic.kind() {
             Kind::Lasting => lasting::count(&context),
             Kind::Collective(_) => context.sources.len(),
             Kind::Flows(list) => list.list.iter().filter(|flow| flow.size.is_none()).count(),
             Kind::Poisson(_) | Kind::Incast(_) | Kind::Requests(_) => 0,
         };
-        places = context.places;
     }
     count
 }
@@ -212,7 +194,7 @@ pub(crate) fn lasting_flows(scenario: &Scenario, topology: &Topology) -> usize {
 impl<'a> Context<'a> {
     fn new(
         scenario: &'a Scenario,
-        (topology, places): (&'a Topology, Places<'a>),
+        (topology, places): (&'a Topology, &'a Places<'a>),
         seed: u64,
         number: u16,
     ) -> Self {
@@ -223,26 +205,21 @@ impl<'a> Context<'a> {
     }
 
     /// A flow of messages of up to `bytes`.
-    fn flow(&self, source: u32, destination: u32, start: Time, bytes: Option<Bytes>) -> Flow {
+    fn flow(&self, source: u32, destination: u32, bytes: Option<Bytes>) -> NewFlow {
         let urgent = self.traffic.urgent.as_ref();
         let urgent = urgent.filter(|urgent| bytes.is_some_and(|bytes| bytes < urgent.below));
         let class = urgent.and_then(|urgent| urgent.class.as_ref()).or(self.traffic.class.as_ref());
-        Flow {
+        NewFlow {
             traffic: self.number,
-            class: class.map_or(0, |name| self.scenario.class_number(name).unwrap_or(0)),
-            weight: urgent.and_then(|urgent| urgent.weight).unwrap_or(self.traffic.weight),
-            deadline: self.traffic.deadline,
+            treatment: Treatment {
+                class: class.map_or(0, |name| self.scenario.class_number(name).unwrap_or(0)),
+                weight: urgent.and_then(|urgent| urgent.weight).unwrap_or(self.traffic.weight),
+                deadline: self.traffic.deadline,
+            },
             source,
             destination,
             operation: self.traffic.operation,
-            start,
-            lasting: false,
-            at_source: None,
-            at_destination: None,
-            sender: (0, 0),
-            receiver: (0, 0),
-            posting: 0,
-            cables: Box::default(),
+            life: Life::OnDemand,
         }
     }
 
@@ -254,6 +231,16 @@ impl<'a> Context<'a> {
     fn stop(&self) -> Time {
         let end = self.scenario.run.duration;
         Time::ZERO + self.traffic.stop.map_or(end, |stop| stop.min(end))
+    }
+
+    /// The servers of a client.
+    fn servers(&self, client: u32, requests: &Requests) -> Vec<u32> {
+        match requests.destinations {
+            Destinations::Farthest => self.places.farthest(client, &self.destinations),
+            Destinations::Uniform | Destinations::Permutation => {
+                self.destinations.iter().copied().filter(|&host| host != client).collect()
+            }
+        }
     }
 
     /// The rate of a host's link in bits per second.
@@ -268,10 +255,9 @@ impl<'a> Context<'a> {
 }
 
 impl Plan {
-    #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the connections")]
-    fn add(&mut self, flow: Flow) -> u32 {
-        self.flows.push(flow);
-        self.flows.len() as u32 - 1
+    fn add(&mut self, flow: NewFlow) -> u32 {
+        let NewFlow { traffic, treatment, source, destination, operation, life } = flow;
+        self.flows.add((source, destination), (traffic, operation), treatment, life)
     }
 
     /// The number that one more application on `host` will have: they are numbered host by host, in the

@@ -1,30 +1,33 @@
 //! How packets get from host to host, and how long it takes them without queues.
 
+use std::sync::Arc;
+
 use incast_cc::{Bytes, Span};
 use incast_transport::Path;
 
 use crate::network::oracle::Way;
+use crate::network::routes;
 use crate::routing::Routing;
 use crate::scenario::{Scenario, TransportKind};
 use crate::topology::{Node, Ports, Topology};
 
-/// The ways between hosts.
-pub(super) struct Ways<'a> {
-    topology: &'a Topology,
-    ports: &'a Ports,
-    routing: &'a Routing,
+/// The ways between hosts, by the first routes.
+pub(crate) struct Ways {
+    topology: Arc<Topology>,
+    ports: Ports,
+    pub(super) routing: Routing,
     /// A data packet and an ACK on the wire, and how long the receiver takes to answer.
     packet: Bytes,
     ack: Bytes,
     turnaround: Span,
 }
 
-impl<'a> Ways<'a> {
+impl Ways {
     pub(super) fn new(
         scenario: &Scenario,
-        topology: &'a Topology,
-        ports: &'a Ports,
-        routing: &'a Routing,
+        topology: &Arc<Topology>,
+        ports: Ports,
+        routing: Routing,
         kind: TransportKind,
     ) -> Self {
         let transport = &scenario.transport;
@@ -33,7 +36,7 @@ impl<'a> Ways<'a> {
             TransportKind::Stream => transport.mss() + transport.header,
         };
         Self {
-            topology,
+            topology: Arc::clone(topology),
             ports,
             routing,
             packet,
@@ -43,8 +46,23 @@ impl<'a> Ways<'a> {
     }
 
     /// The links from one host to another, for packets of the connection that the latter numbers so.
-    pub(super) fn links(&self, from: u32, (to, connection): (u32, u32)) -> Vec<(usize, usize)> {
-        self.routing.path(self.topology, self.ports, (from, to), connection)
+    pub(crate) fn links(&self, from: u32, (to, connection): (u32, u32)) -> Vec<(usize, usize)> {
+        self.routing.path(&self.topology, &self.ports, (from, to), connection)
+    }
+
+    /// The ports of switches on the way, unless that may change, or packets take several.
+    #[expect(clippy::cast_possible_truncation, reason = "a switch's ports fit 16 bits")]
+    pub(super) fn route(&self, from: u32, to: (u32, u32)) -> routes::Path {
+        if !self.routing.is_fixed() {
+            return routes::Path::UNKNOWN;
+        }
+        let port = |link @ &(cable, end): &(usize, usize)| {
+            let Node::Switch(switch) = self.topology.cables[cable].ends[end] else { return None };
+            let own = &self.ports.switches[switch as usize];
+            own.iter().position(|own| own == link).map(|port| port as u16)
+        };
+        let ports: Vec<_> = self.links(from, to).iter().filter_map(port).collect();
+        routes::Path::of(&ports)
     }
 
     /// The time of `bytes` over links without queues, stored and forwarded by each switch.
@@ -53,15 +71,17 @@ impl<'a> Ways<'a> {
         cables.map(|cable| cable.delay + cable.rate.time_for(bytes)).sum()
     }
 
-    /// The way between the ends of a connection over links there and back.
-    pub(super) fn path(&self, there: &[(usize, usize)], back: &[(usize, usize)]) -> Path {
-        let rtt = self.delay(there, self.packet) + self.turnaround + self.delay(back, self.ack);
+    /// The way from one end of a connection, a host and its number there, to the other.
+    pub(super) fn path(&self, from: (u32, u32), to: (u32, u32)) -> Path {
+        let (there, back) = (self.links(from.0, to), self.links(to.0, from));
+        let rtt = self.delay(&there, self.packet) + self.turnaround + self.delay(&back, self.ack);
         Path { base_rtt: Some(rtt), hop_count: u8::try_from(there.len()).unwrap_or(u8::MAX) }
     }
 
-    /// What the oracle knows of a connection whose data takes `links`.
+    /// What the oracle knows of a connection whose data goes from one end to the other.
     #[expect(clippy::cast_possible_truncation, reason = "a switch's ports fit 16 bits")]
-    pub(super) fn way(&self, links: &[(usize, usize)], rtt: Option<Span>) -> Way {
+    pub(super) fn way(&self, from: (u32, u32), to: (u32, u32)) -> Way {
+        let (links, rtt) = (self.links(from.0, to), self.path(from, to).base_rtt);
         let sender = self.topology.cables[links[0].0].rate.time_for(self.packet);
         let rtt = rtt.unwrap_or(Span::ZERO);
         let queues = links.iter().filter_map(|link @ &(cable, end)| {

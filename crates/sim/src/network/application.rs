@@ -9,7 +9,7 @@ mod ring;
 use incast_cc::{Bytes, Time};
 
 pub(crate) use chain::{Awaited, Chain, Dependent, Trigger};
-pub(crate) use client::{Client, Pace, Server, Slot, Workload};
+pub(crate) use client::{Client, Pace, Server, Slots, Workload};
 pub(crate) use ring::Member;
 
 use super::host::Post;

@@ -257,10 +257,12 @@ impl SharedBuffer {
     pub(crate) fn stays_paused(&self, port: u16, class: u8, stuck: &[u64]) -> bool {
         let index = self.ingress_index(port, class);
         let (Some(pfc), true) = (self.config.pfc, self.ingress[index].paused) else { return false };
-        let shared = self.ingress.iter().zip(stuck).map(|(own, &stuck)| u64::from(own.shared).min(stuck));
+        let shared =
+            self.ingress.iter().zip(stuck).map(|(own, &stuck)| u64::from(own.shared).min(stuck));
         let threshold = pfc.xoff.unwrap_or_else(|| self.threshold_with(pfc.alpha, shared.sum()));
         let held = stuck[index];
-        let below = held <= u64::from(self.ingress[index].shared) && held + pfc.xon_offset <= threshold;
+        let below =
+            held <= u64::from(self.ingress[index].shared) && held + pfc.xon_offset <= threshold;
         held > 0 && !below
     }
 

@@ -3,7 +3,7 @@
 use std::ops::{Index, IndexMut};
 
 use incast_cc::Hop;
-use incast_transport::{Body, Packet};
+use incast_transport::{Address, Body, Packet};
 
 use super::routes::Path;
 
@@ -64,11 +64,12 @@ const STAMPED: u8 = 16;
 const CUT: u8 = 32;
 
 impl Frame {
-    pub(crate) fn new(destination: u32, wire: u16, class: u8, packet: Packet) -> Self {
+    pub(crate) fn new(address: Address, wire: u16, class: u8, packet: Packet) -> Self {
+        let Address { host: destination, route } = address;
         let quiet =
             matches!(&packet.body, Body::Data(data) if data.attempt == 0 && !data.ack_request);
         let flags = if quiet { QUIET } else { 0 };
-        Self { destination, wire, class, flags, path: Path::UNKNOWN, packet }
+        Self { destination, wire, class, flags, path: Path::from_bits(route), packet }
     }
 
     pub(crate) fn pfc(class: u8, pause: bool) -> Self {

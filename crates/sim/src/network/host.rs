@@ -4,56 +4,77 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use incast_cc::{Rate, Span, Time};
-use incast_transport::{
-    Endpoint, Event, Operation, Outgoing, Packet, Report, Sender, clock_ns,
-};
+use incast_transport::{Endpoint, Event, Operation, Outgoing, Report, Sender, clock_ns};
 
-use super::application::{Application, Outcome};
 use super::Transit;
+use super::application::{Application, Outcome};
 use super::calendar::{Calendar, ComponentId};
 use super::failure::Failures;
+use super::flows::Flows;
 use super::frame::{Frame, FrameId, Stamps};
 use super::port::Transmitter;
-use super::routes::{Path, Paths};
 use super::trace::{PacketEvent, Trace};
 use crate::metrics::Histogram;
-
-/// One end of one connection, as the host's applications know it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Socket {
-    /// The flow that it belongs to.
-    pub(crate) flow: u32,
-    /// The host at the other end.
-    pub(crate) peer: u32,
-    /// The traffic that this belongs to.
-    pub(crate) traffic: u16,
-    /// Whether it carries the flow's payload rather than requests for it.
-    pub(crate) data: bool,
-    /// Whether it has time series and a histogram of its own.
-    pub(crate) lasting: bool,
-    /// The application that wants to hear of it, and the slot that it knows it by.
-    pub(crate) application: Option<(u16, u32)>,
-    /// The way to the peer, once it has been looked up.
-    pub(crate) path: Option<Path>,
-}
+use crate::scenario;
 
 /// What an application posts, and when.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Post {
     pub(crate) at: Time,
+    /// Payload, or [`ENDLESS`].
+    pub(crate) bytes: u64,
     pub(crate) connection: u32,
-    pub(crate) operation: Operation,
 }
 
-/// What was measured of one socket.
+/// The size of a message that lasts until the end of time.
+pub(crate) const ENDLESS: u64 = u64::MAX;
+
+/// What was measured of the payload that one connection sends.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct SocketMetrics {
+pub(crate) struct Tally {
+    pub(crate) samples: u64,
+    pub(crate) sum_ns: u64,
     /// RTT samples in nanoseconds since measurement started; of short flows the host keeps them.
     pub(crate) rtt: Option<Box<Histogram>>,
-    pub(crate) rtt_samples: u64,
-    pub(crate) rtt_sum_ns: u64,
-    /// Payload that had arrived when measurement started.
-    pub(crate) delivered_before: u64,
+}
+
+/// The tallies of connections that have samples.
+#[derive(Clone, Debug, Default)]
+struct Tallies {
+    /// For each connection: its number among the tallies, from 1; 0 has none.
+    numbers: Box<[u32]>,
+    all: Vec<Tally>,
+}
+
+impl Tallies {
+    fn get(&self, connection: u32) -> Option<&Tally> {
+        self.all.get((self.numbers[connection as usize] as usize).wrapping_sub(1))
+    }
+
+    /// The tally of a connection, a new one when it has none.
+    #[inline]
+    fn of(&mut self, connection: u32, new: impl FnOnce() -> Tally) -> &mut Tally {
+        let number = &mut self.numbers[connection as usize];
+        if *number == 0 {
+            self.all.push(new());
+            #[expect(clippy::cast_possible_truncation, reason = "no more than connections")]
+            let last = self.all.len() as u32;
+            *number = last;
+        }
+        &mut self.all[*number as usize - 1]
+    }
+}
+
+/// The traffic of one host: the flows that it has connections of, and what it posts on its own.
+pub(crate) struct Duties {
+    /// All flows of the network.
+    pub(crate) flows: Arc<Flows>,
+    /// For each of the host's connections, its flow.
+    pub(crate) connections: Arc<[u32]>,
+    /// What will be posted, in any order.
+    pub(crate) posts: Vec<Post>,
+    /// Who posts more.
+    pub(crate) applications: Vec<Application>,
 }
 
 /// An application has posted a message. Those of a flow are numbered in the order of time.
@@ -61,7 +82,8 @@ pub(crate) struct SocketMetrics {
 pub(crate) struct Posted {
     pub(crate) flow: u32,
     pub(crate) at: Time,
-    pub(crate) operation: Operation,
+    /// Payload, or [`ENDLESS`].
+    pub(crate) bytes: u64,
 }
 
 /// The first packet of a message has left, or that of the request for it.
@@ -77,9 +99,10 @@ pub(crate) struct Begun {
 /// A message has arrived.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivery {
-    pub(crate) flow: u32,
-    pub(crate) message: u64,
     pub(crate) at: Time,
+    pub(crate) flow: u32,
+    /// Within the flow, from 0.
+    pub(crate) message: u32,
 }
 
 /// How the host puts packets on the wire.
@@ -92,22 +115,24 @@ pub(crate) struct WireFormat {
 }
 
 pub(crate) struct Host {
+    number: u32,
     pub(crate) endpoint: Endpoint,
     pub(crate) nic: Transmitter,
     pub(crate) failures: Failures,
     timer: ComponentId,
-    /// Its number among the hosts.
-    number: u32,
-    /// The paths of all connections, where they do not change.
-    pub(crate) paths: Option<Arc<Paths>>,
     /// The link that leads here.
     incoming: u32,
     wire: WireFormat,
-    pub(crate) sockets: Vec<Socket>,
-    pub(crate) metrics: Vec<SocketMetrics>,
-    /// In the order of time.
+    flows: Arc<Flows>,
+    /// The flow of each connection.
+    connections: Arc<[u32]>,
+    /// Connections that carry the payload of flows that last.
+    pub(crate) lasting: Vec<u32>,
+    tallies: Tallies,
+    /// Payload that had arrived when measurement started, of connections that had any.
+    delivered_before: Vec<(u32, u64)>,
+    /// The last is the next.
     posts: Vec<Post>,
-    next_post: usize,
     next_post_at: Time,
     pub(crate) applications: Vec<Application>,
     /// What applications post now.
@@ -143,6 +168,7 @@ impl Count {
 }
 
 impl Host {
+    #[expect(clippy::too_many_arguments, reason = "what a host is made of")]
     pub(crate) fn new(
         endpoint: Endpoint,
         nic: Transmitter,
@@ -153,18 +179,19 @@ impl Host {
         trace: Trace,
     ) -> Self {
         Self {
+            number,
             endpoint,
             nic,
             failures: Failures::default(),
             timer,
-            number,
-            paths: None,
             incoming,
             wire,
-            sockets: Vec::new(),
-            metrics: Vec::new(),
+            flows: Arc::default(),
+            connections: Arc::default(),
+            lasting: Vec::new(),
+            tallies: Tallies::default(),
+            delivered_before: Vec::new(),
             posts: Vec::new(),
-            next_post: 0,
             next_post_at: Time::MAX,
             applications: Vec::new(),
             due: Vec::new(),
@@ -197,34 +224,38 @@ impl Host {
         self.endpoint.touch_connection();
     }
 
-    /// Makes room for so many sockets more, and for no others.
-    pub(crate) fn reserve(&mut self, sockets: usize) {
-        self.endpoint.reserve(sockets);
-        self.sockets.reserve_exact(sockets);
-        self.metrics.reserve_exact(sockets);
-    }
-
-    pub(crate) fn add_socket(&mut self, socket: Socket) {
-        self.sockets.push(socket);
-        let rtt = (socket.data && socket.lasting).then(Box::default);
-        self.metrics.push(SocketMetrics { rtt, ..SocketMetrics::default() });
-        if self.delays.len() <= socket.traffic as usize {
-            self.delays.resize_with(socket.traffic as usize + 1, Histogram::default);
+    /// Tells the host what it has to do. Its endpoint expects the connections.
+    pub(crate) fn set_duties(&mut self, duties: Duties, calendar: &mut Calendar) {
+        let Duties { flows, connections, mut posts, applications } = duties;
+        (self.flows, self.connections) = (flows, connections);
+        for (connection, &flow) in (0..).zip(&*self.connections) {
+            let flow = &self.flows[flow as usize];
+            if flow.is_lasting() && flow.is_data(self.number, connection) {
+                self.lasting.push(connection);
+            }
+            if self.delays.len() <= flow.traffic as usize {
+                self.delays.resize_with(flow.traffic as usize + 1, Histogram::default);
+            }
         }
-    }
-
-    /// What will be posted, in any order, and who posts more.
-    pub(crate) fn set_applications(
-        &mut self,
-        mut posts: Vec<Post>,
-        applications: Vec<Application>,
-        calendar: &mut Calendar,
-    ) {
+        self.tallies.numbers = vec![0; self.connections.len()].into();
         posts.sort_by_key(|post| (post.at, post.connection));
-        self.next_post_at = posts.first().map_or(Time::MAX, |post| post.at);
+        posts.reverse();
+        self.next_post_at = posts.last().map_or(Time::MAX, |post| post.at);
         self.posts = posts;
         self.applications = applications;
         self.set_timer(Time::ZERO, calendar);
+    }
+
+    /// The number of a connection's flow.
+    #[inline]
+    fn flow(&self, connection: u32) -> u32 {
+        self.connections[connection as usize]
+    }
+
+    /// Whether a connection carries payload rather than requests for it.
+    #[inline]
+    fn is_data(&self, connection: u32) -> bool {
+        self.flows[self.flow(connection) as usize].is_data(self.number, connection)
     }
 
     /// A frame has arrived; `truth` is the oracle's RTT of its connection.
@@ -260,8 +291,8 @@ impl Host {
             let delays = match &mut self.delays[..] {
                 [of_all] => of_all, // one traffic, as a rule: the connection need not be looked up
                 by_traffic => {
-                    let socket = &self.sockets[packet.connection as usize];
-                    &mut by_traffic[socket.traffic as usize]
+                    let flow = self.connections[packet.connection as usize];
+                    &mut by_traffic[self.flows[flow as usize].traffic as usize]
                 }
             };
             delays.add_one(u64::from(delay_ns));
@@ -319,9 +350,11 @@ impl Host {
     #[cold]
     fn post_planned(&mut self, now: Time) {
         while self.next_post_at <= now {
-            let post = self.posts[self.next_post];
-            self.next_post += 1;
-            self.next_post_at = self.posts.get(self.next_post).map_or(Time::MAX, |post| post.at);
+            let Some(post) = self.posts.pop() else { break };
+            self.next_post_at = self.posts.last().map_or(Time::MAX, |post| post.at);
+            if self.posts.len() < self.posts.capacity() / 2 {
+                self.posts.shrink_to_fit(); // each is moved once, all in all
+            }
             self.post(now, post);
         }
     }
@@ -336,9 +369,16 @@ impl Host {
     }
 
     fn post(&mut self, now: Time, post: Post) {
-        let flow = self.sockets[post.connection as usize].flow;
-        self.posted.push(Posted { flow, at: now, operation: post.operation });
-        self.endpoint.post(now, post.connection, post.operation);
+        let Post { bytes, connection, .. } = post;
+        let flow = self.flow(connection);
+        self.posted.push(Posted { flow, at: now, bytes });
+        let operation = match (self.flows[flow as usize].operation, bytes) {
+            (scenario::Operation::Write, ENDLESS) => Operation::Stream,
+            (scenario::Operation::Write, bytes) => Operation::Write { bytes },
+            (scenario::Operation::Read, ENDLESS) => Operation::ReadStream,
+            (scenario::Operation::Read, bytes) => Operation::Read { bytes },
+        };
+        self.endpoint.post(now, connection, operation);
     }
 
     /// Posts what applications have just decided to.
@@ -356,43 +396,26 @@ impl Host {
     fn next_frame(&mut self, now: Time) -> Option<(Frame, Stamps)> {
         let (wire, open) = (self.wire, self.nic.open_classes());
         if let Some(reply) = self.endpoint.poll_reply(now, open) {
-            let Outgoing { connection, class, packet, hops, .. } = reply;
-            let destination = self.sockets[connection as usize].peer;
-            let mut frame = Frame::new(destination, wire.ack, class, packet);
-            frame.path = self.path(connection, &packet);
+            let Outgoing { address, class, packet, hops, .. } = reply;
+            let mut frame = Frame::new(address, wire.ack, class, packet);
             if !hops.is_empty() {
                 frame.stamp();
             }
             return Some((frame, hops.into()));
         }
         let data = self.endpoint.poll_data(now, open)?;
-        let Outgoing { connection, class, packet, begins, .. } = data;
-        let Socket { peer: destination, flow, data, .. } = self.sockets[connection as usize];
+        let Outgoing { connection, address, class, packet, begins, .. } = data;
         if let Some(posted) = begins {
+            let (flow, data) = (self.flow(connection), self.is_data(connection));
             self.begun.push(Begun { flow, data, at: now, waited: now.since(posted) });
         }
         #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the MTU")]
         let bytes = wire.header + packet.payload() as u16;
-        let mut frame = Frame::new(destination, bytes, class, packet);
-        frame.path = self.path(connection, &packet);
+        let mut frame = Frame::new(address, bytes, class, packet);
         if wire.telemetry {
             frame.stamp();
         }
         Some((frame, Stamps::NONE))
-    }
-
-    /// The way of a packet that leaves by a connection.
-    #[inline]
-    fn path(&mut self, connection: u32, packet: &Packet) -> Path {
-        let socket = &mut self.sockets[connection as usize];
-        match (socket.path, &self.paths) {
-            (Some(path), _) => path,
-            (None, None) => Path::UNKNOWN,
-            (None, Some(paths)) => {
-                let path = paths.path(self.number, socket.peer, packet.connection);
-                *socket.path.insert(path)
-            }
-        }
     }
 
     #[inline]
@@ -400,33 +423,39 @@ impl Host {
         while let Some(event) = self.endpoint.poll_event() {
             match event {
                 Event::Sampled { connection, sample } => {
-                    let socket = self.sockets[connection as usize];
-                    if socket.data {
-                        let rtt = sample.measured;
+                    if self.is_data(connection) {
+                        let (flow, rtt) = (self.flow(connection), sample.measured);
                         if now >= self.start {
-                            let metrics = &mut self.metrics[connection as usize];
-                            metrics.rtt_samples += 1;
-                            metrics.rtt_sum_ns += rtt.as_ns();
-                            metrics.rtt.as_deref_mut().unwrap_or(&mut self.rtt).add(rtt.as_ns(), 1);
+                            let lasts = self.flows[flow as usize].is_lasting();
+                            let new =
+                                || Tally { rtt: lasts.then(Box::default), ..Tally::default() };
+                            let tally = self.tallies.of(connection, new);
+                            tally.samples += 1;
+                            tally.sum_ns += rtt.as_ns();
+                            tally.rtt.as_deref_mut().unwrap_or(&mut self.rtt).add(rtt.as_ns(), 1);
                         }
-                        self.trace.flow(now, socket.flow, rtt, sample.rate);
+                        self.trace.flow(now, flow, rtt, sample.rate);
                     }
                 }
                 Event::Delivered { connection, message } => {
-                    let Socket { flow, application, .. } = self.sockets[connection as usize];
-                    self.deliveries.push(Delivery { flow, message, at: now });
-                    self.tell(now, application, Outcome::Received);
+                    let flow = self.flow(connection);
+                    let message = u32::try_from(message).unwrap_or(u32::MAX);
+                    self.deliveries.push(Delivery { at: now, flow, message });
+                    self.tell(now, connection, Outcome::Received);
                 }
                 Event::Completed { connection, .. } => {
-                    let Socket { application, .. } = self.sockets[connection as usize];
-                    self.tell(now, application, Outcome::Sent);
+                    self.tell(now, connection, Outcome::Sent);
                 }
             }
         }
     }
 
-    fn tell(&mut self, now: Time, application: Option<(u16, u32)>, outcome: Outcome) {
-        if let Some((number, slot)) = application {
+    fn tell(&mut self, now: Time, connection: u32, outcome: Outcome) {
+        let flow = self.flow(connection);
+        let at_source = self.flows[flow as usize].source == self.number;
+        if let Some((number, slot)) = self.flows.follower(flow, at_source)
+            && self.is_data(connection)
+        {
             let application = &mut self.applications[number as usize];
             application.on_outcome(now, slot, outcome, &mut self.due);
         }
@@ -445,19 +474,33 @@ impl Host {
 
     /// Measurement starts: what has arrived so far does not count.
     pub(crate) fn start_measurement(&mut self) {
-        for (connection, metrics) in (0..).zip(&mut self.metrics) {
-            metrics.delivered_before = self.endpoint.receiver(connection).delivered_bytes();
-        }
+        let connections = 0..u32::try_from(self.connections.len()).unwrap_or(u32::MAX);
+        let delivered = connections.map(|own| (own, self.endpoint.delivered_bytes(own)));
+        self.delivered_before = delivered.filter(|&(_, bytes)| bytes > 0).collect();
+    }
+
+    /// What was measured of the payload that a connection has sent, if it has samples.
+    pub(crate) fn tally(&self, connection: u32) -> Option<&Tally> {
+        self.tallies.get(connection)
+    }
+
+    /// All that was measured of payload that was sent.
+    pub(crate) fn tallies(&self) -> &[Tally] {
+        &self.tallies.all
+    }
+
+    /// Payload of a connection that had arrived when measurement started.
+    pub(crate) fn delivered_before(&self, connection: u32) -> u64 {
+        let place = self.delivered_before.binary_search_by_key(&connection, |&(own, _)| own);
+        place.map_or(0, |place| self.delivered_before[place].1)
     }
 
     /// Ends an interval of the time series.
     pub(crate) fn sample(&mut self) {
-        for (connection, socket) in (0..).zip(&self.sockets) {
-            if socket.lasting {
-                let delivered = self.endpoint.receiver(connection).delivered_bytes();
-                let rate = self.endpoint.sender(connection).map_or(Rate::ZERO, Sender::pacing_rate);
-                self.series.push((delivered, rate));
-            }
+        for &connection in &self.lasting {
+            let delivered = self.endpoint.delivered_bytes(connection);
+            let rate = self.endpoint.sender(connection).map_or(Rate::ZERO, Sender::pacing_rate);
+            self.series.push((delivered, rate));
         }
     }
 }

@@ -254,8 +254,7 @@ impl Link {
 
 impl Default for Ring {
     fn default() -> Self {
-        let nothing =
-            OnLink { arrives: Time::MAX, frame: FrameId::default(), wire: 0, ingress: 0 };
+        let nothing = OnLink { arrives: Time::MAX, frame: FrameId::default(), wire: 0, ingress: 0 };
         Self { places: Box::new([nothing; 8]), front: 0, waiting: 0, end: 0 }
     }
 }
@@ -383,7 +382,9 @@ mod tests {
                 }
                 _ => {}
             }
-            assert!(ring.iter().map(|on_link| on_link.arrives.as_ps()).eq(travelling.iter().copied()));
+            assert!(
+                ring.iter().map(|on_link| on_link.arrives.as_ps()).eq(travelling.iter().copied())
+            );
         }
     }
 }

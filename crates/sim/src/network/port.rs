@@ -6,8 +6,8 @@ use std::hint::black_box;
 use incast_cc::{Bytes, Hop, Rate, Span, Time};
 use incast_transport::Scheduler;
 
-use super::aqm::{Aqm, Verdict};
 use super::Transit;
+use super::aqm::{Aqm, Verdict};
 use super::calendar::{Calendar, ComponentId};
 use super::frame::{Frame, FrameId, Frames};
 use super::host::Count;
@@ -530,7 +530,12 @@ impl Port {
     }
 
     #[inline]
-    fn put_ahead(&mut self, Queued { frame, ingress, .. }: Queued, class: u8, transit: &mut Transit) {
+    fn put_ahead(
+        &mut self,
+        Queued { frame, ingress, .. }: Queued,
+        class: u8,
+        transit: &mut Transit,
+    ) {
         let Transit { links, frames, calendar } = transit;
         let start = self.transmitter.busy_until;
         let link = &mut links[self.transmitter.link as usize];
@@ -543,7 +548,11 @@ impl Port {
     /// The next packet that started before `until` by the link: brings the books up to date, call until
     /// [`None`]. Returns the packet and its class.
     #[inline]
-    pub(crate) fn start_next(&mut self, until: Time, transit: &mut Transit) -> Option<(OnLink, u8)> {
+    pub(crate) fn start_next(
+        &mut self,
+        until: Time,
+        transit: &mut Transit,
+    ) -> Option<(OnLink, u8)> {
         let (start, class) = (self.next_start, self.ahead.class);
         if start >= until {
             return None;
@@ -568,7 +577,9 @@ impl Port {
         }
         let queue = &mut self.queues[class as usize];
         queue.waiting_since = since;
-        while let Some((OnLink { frame, wire, ingress, .. }, start)) = link.take_back(frames, calendar) {
+        while let Some((OnLink { frame, wire, ingress, .. }, start)) =
+            link.take_back(frames, calendar)
+        {
             queue.packets.push_front(Queued { frame, wire, ingress });
             self.backlog |= 1 << class;
             self.transmitter.busy_until = start;

@@ -33,12 +33,23 @@ impl Path {
     /// Switches are to look into their tables.
     pub(crate) const UNKNOWN: Self = Self(NonZeroU64::MAX);
 
+    /// What [`bits`](Self::bits) has made.
+    #[inline]
+    pub(crate) fn from_bits(bits: u64) -> Self {
+        NonZeroU64::new(bits).map_or(Self::UNKNOWN, Self)
+    }
+
+    /// A number, not zero.
+    pub(crate) const fn bits(self) -> u64 {
+        self.0.get()
+    }
+
     /// By these ports; unknown where it cannot be written down.
-    fn of(ports: &[u16]) -> Self {
+    pub(crate) fn of(ports: &[u16]) -> Self {
         let known = ports.len() <= 8 && ports.iter().all(|&port| u64::from(port) + 1 < END);
         let before = |rest: u64, &port: &u16| rest << 8 | (u64::from(port) + 1);
         let bits = ports.iter().rfold(u64::MAX, before);
-        NonZeroU64::new(bits).filter(|_| known).map_or(Self::UNKNOWN, Self)
+        if known { Self::from_bits(bits) } else { Self::UNKNOWN }
     }
 
     /// The next port, if it is known.
@@ -56,43 +67,6 @@ impl Path {
             self.0 = rest;
         }
         port
-    }
-}
-
-/// The paths of all connections of a network in which they do not change.
-#[derive(Debug)]
-pub(crate) struct Paths {
-    switches: Vec<Routes>,
-    /// The switch that each host is on.
-    of_host: Vec<u32>,
-    /// The switch at the far end of each port of each switch.
-    neighbours: Vec<Box<[Option<u32>]>>,
-}
-
-impl Paths {
-    pub(crate) fn new(
-        switches: Vec<Routes>,
-        of_host: Vec<u32>,
-        neighbours: Vec<Box<[Option<u32>]>>,
-    ) -> Self {
-        Self { switches, of_host, neighbours }
-    }
-
-    /// The path from a host to a connection of another one.
-    pub(crate) fn path(&self, from: u32, destination: u32, connection: u32) -> Path {
-        let mut ports = Vec::with_capacity(8);
-        let mut at = Some(self.of_host[from as usize]);
-        while let Some(switch) = at {
-            let Some(port) = self.switches[switch as usize].port_of(destination, connection) else {
-                return Path::UNKNOWN;
-            };
-            if ports.len() == 8 {
-                return Path::UNKNOWN;
-            }
-            ports.push(port);
-            at = self.neighbours[switch as usize][port as usize];
-        }
-        Path::of(&ports)
     }
 }
 

@@ -126,8 +126,7 @@ impl Switch {
         }
         let wire_bytes = u64::from(wire);
         let arrival = Arrival { ingress, class, wire: wire_bytes, queue, port: all };
-        if !self.buffer.admit_surely(&arrival)
-            && !self.admit(now, egress, frame, arrival, transit)
+        if !self.buffer.admit_surely(&arrival) && !self.admit(now, egress, frame, arrival, transit)
         {
             return;
         }
@@ -252,9 +251,7 @@ impl Switch {
     fn catch_up(&mut self, now: Time, egress: u16, transit: &mut Transit) {
         let has_had_its_turn = (egress as usize) < self.turn;
         let until = Time::from_ps(now.as_ps() + u64::from(has_had_its_turn));
-        while let Some((started, class)) =
-            self.ports[egress as usize].start_next(until, transit)
-        {
+        while let Some((started, class)) = self.ports[egress as usize].start_next(until, transit) {
             self.release(now, (class, started.wire), started.ingress, transit);
         }
     }
@@ -396,8 +393,7 @@ impl Switch {
     ) -> bool {
         let port = &mut self.ports[egress as usize];
         let verdict = port.judge_departure(now, &transit.frames[frame], came);
-        let passes =
-            verdict == Verdict::Pass || self.passes(now, egress, frame, verdict, transit);
+        let passes = verdict == Verdict::Pass || self.passes(now, egress, frame, verdict, transit);
         if passes {
             let port = &mut self.ports[egress as usize];
             if transit.frames[frame].is_stamped() {

@@ -1,11 +1,11 @@
 //! Messages: what was posted, when it left, when it arrived, and how long that took beside the ideal.
 
-use incast_cc::{Bytes, Span, Time};
-use incast_transport::Operation;
+use incast_cc::{Bytes, Rate, Span, Time};
 
-use crate::build::{Built, Flow};
-use crate::network::host::{Begun, Delivery, Posted};
-use crate::scenario;
+use crate::build::Built;
+use crate::network::flows::Flow;
+use crate::network::host::{Begun, Delivery, ENDLESS, Posted};
+use crate::scenario::Operation;
 
 /// One message of known size that was delivered.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +54,7 @@ impl Carried {
 }
 /// All messages, in the order of flows, and what became of each traffic's in the measured `window`.
 pub(super) fn messages(built: &Built, window: (Time, Time)) -> (Vec<Message>, Vec<Carried>) {
-    let flows = &built.plan.flows;
+    let flows = &built.flows;
     let hosts = || built.net.hosts.iter();
     let mut posted: Vec<&Posted> = hosts().flat_map(|host| &host.posted).collect();
     posted.sort_by_key(|posted| posted.flow); // stable: a flow's come in the order of time
@@ -69,18 +69,19 @@ pub(super) fn messages(built: &Built, window: (Time, Time)) -> (Vec<Message>, Ve
         let number = of_flow[0].flow;
         let flow = &flows[number as usize];
         let (requests, data) = take_flow(&mut begun, number);
+        let (deadline, mut links) = (flows.treatment(flow).deadline, None);
         for (message, posted) in (0_u32..).zip(of_flow) {
-            let delivery = deliveries
-                .next_if(|next| next.flow == number && next.message == u64::from(message));
-            let bytes = match posted.operation {
-                Operation::Write { bytes } | Operation::Read { bytes } => Bytes::new(bytes),
-                Operation::Stream | Operation::ReadStream => continue,
-            };
+            let delivery =
+                deliveries.next_if(|next| next.flow == number && next.message == message);
+            if posted.bytes == ENDLESS {
+                continue;
+            }
+            let bytes = Bytes::new(posted.bytes);
             let carried = &mut carried[flow.traffic as usize];
             let counts = posted.at >= window.0 && posted.at < window.1;
             carried.posted += u64::from(counts);
             carried.posted_bytes += if counts { bytes.get() } else { 0 };
-            if let Some(deadline) = flow.deadline.filter(|_| counts) {
+            if let Some(deadline) = deadline.filter(|_| counts) {
                 let completed = delivery.map(|delivery| delivery.at);
                 carried.judge(posted.at, deadline, completed, built.net.now);
             }
@@ -96,7 +97,12 @@ pub(super) fn messages(built: &Built, window: (Time, Time)) -> (Vec<Message>, Ve
                 first_sent: data.get(message as usize).map_or(posted.at, |begun| begun.at),
                 completed: delivery.at,
                 host: waited(requests) + waited(data),
-                ideal: ideal(built, flow, bytes),
+                ideal: ideal(
+                    built,
+                    flow,
+                    links.get_or_insert_with(|| links_of(built, flow)),
+                    bytes,
+                ),
             });
         }
     }
@@ -113,11 +119,16 @@ fn take_flow<'a, 'b>(begun: &mut &'a [&'b Begun], flow: u32) -> (&'a [&'b Begun]
     (&own[..requests], &own[requests..end])
 }
 
-fn ideal(built: &Built, flow: &Flow, bytes: Bytes) -> Span {
-    let cables = flow.cables.iter().map(|&cable| &built.topology.cables[cable as usize]);
-    let links: Vec<_> = cables.map(|cable| (cable.rate, cable.delay)).collect();
+/// The links that payload travels, from the sender on.
+fn links_of(built: &Built, flow: &Flow) -> Vec<(Rate, Span)> {
+    let links = built.ways.links(flow.sender().0, flow.receiver());
+    let cables = links.into_iter().map(|(cable, _)| &built.topology.cables[cable]);
+    cables.map(|cable| (cable.rate, cable.delay)).collect()
+}
+
+fn ideal(built: &Built, flow: &Flow, links: &[(Rate, Span)], bytes: Bytes) -> Span {
     match flow.operation {
-        scenario::Operation::Write => built.cut.ideal(bytes, &links),
-        scenario::Operation::Read => built.cut.ideal_read(bytes, &links),
+        Operation::Write => built.cut.ideal(bytes, links),
+        Operation::Read => built.cut.ideal_read(bytes, links),
     }
 }

@@ -7,7 +7,7 @@ use incast_cc::{Rate, Time};
 use super::tables::port_names;
 use super::{RunInfo, jain_index};
 use crate::build::Built;
-use crate::network::host::{Delivery, Host, Posted};
+use crate::network::host::{Delivery, Posted};
 use crate::table::{Name, Table};
 
 pub(super) fn tables(built: &Built, info: &RunInfo) -> Vec<Table> {
@@ -42,11 +42,6 @@ fn interval_end(info: &RunInfo, interval: usize) -> f64 {
     (info.interval * (interval as u64 + 1)).as_us_f64()
 }
 
-/// For each lasting socket of a host, in the order of its series.
-fn lasting_sockets(host: &Host) -> Vec<u32> {
-    (0..).zip(&host.sockets).filter(|(_, socket)| socket.lasting).map(|(index, _)| index).collect()
-}
-
 /// One lasting flow in one interval.
 struct FlowRow {
     interval: usize,
@@ -58,26 +53,26 @@ struct FlowRow {
 /// In the order of time.
 fn flow_rows(built: &Built, info: &RunInfo) -> Vec<FlowRow> {
     let hosts = &built.net.hosts;
-    let sockets: Vec<_> = hosts.iter().map(lasting_sockets).collect();
-    let place = |(host, socket): (u32, u32)| sockets[host as usize].binary_search(&socket).ok();
+    let lasting: Vec<_> = hosts.iter().map(|host| &host.lasting[..]).collect();
+    let place = |(host, own): (u32, u32)| lasting[host as usize].binary_search(&own).ok();
     let at = |(host, _): (u32, u32), place: Option<usize>, interval: usize| {
-        let width = sockets[host as usize].len();
+        let width = lasting[host as usize].len();
         hosts[host as usize].series.get(interval * width + place?).copied()
     };
     let intervals = hosts
         .iter()
-        .zip(&sockets)
+        .zip(&lasting)
         .filter(|(_, own)| !own.is_empty())
         .map(|(host, own)| host.series.len() / own.len())
         .min()
         .unwrap_or(0);
     let mut rows = Vec::new();
-    for (number, flow) in (0_u64..).zip(&built.plan.flows) {
+    for (number, flow) in (0_u64..).zip(&built.flows[..]) {
         let mut before = 0;
-        let (to, from) = (place(flow.receiver), place(flow.sender));
+        let (to, from) = (place(flow.receiver()), place(flow.sender()));
         for interval in 0..intervals {
             let (Some((delivered, _)), Some((_, rate))) =
-                (at(flow.receiver, to, interval), at(flow.sender, from, interval))
+                (at(flow.receiver(), to, interval), at(flow.sender(), from, interval))
             else {
                 break;
             };
@@ -150,7 +145,7 @@ fn jain_series(built: &Built, info: &RunInfo, rows: &[FlowRow]) -> Table {
 /// When each lasting flow had something to deliver: from the posting of a message to its arrival, in the
 /// order of time.
 fn busy_times(built: &Built) -> BTreeMap<u64, Vec<(Time, Time)>> {
-    let lasts = |flow: u32| built.plan.flows[flow as usize].lasting;
+    let lasts = |flow: u32| built.flows[flow as usize].is_lasting();
     let hosts = || built.net.hosts.iter();
     let posted = hosts().flat_map(|host| &host.posted);
     let mut posted: Vec<&Posted> = posted.filter(|posted| lasts(posted.flow)).collect();

@@ -57,40 +57,6 @@ pub struct Summary {
     pub simulated_s: f64,
 }
 
-impl Summary {
-    /// All figures by name, which ends in the unit, in the order of their declaration.
-    pub fn entries(&self) -> [(&'static str, Figure); 25] {
-        use Figure::{Count, Number};
-        [
-            ("throughput_gbps", Number(self.throughput_gbps)),
-            ("rtt_mean_us", Number(self.rtt_mean_us)),
-            ("rtt_p50_us", Number(self.rtt_p50_us)),
-            ("rtt_p99_us", Number(self.rtt_p99_us)),
-            ("rtt_samples", Count(self.rtt_samples)),
-            ("queue_mean_kb", Number(self.queue_mean_kb)),
-            ("queue_p95_kb", Number(self.queue_p95_kb)),
-            ("queue_p99_kb", Number(self.queue_p99_kb)),
-            ("queue_max_kb", Number(self.queue_max_kb)),
-            ("pfc_pauses", Count(self.pfc_pauses)),
-            ("pfc_paused_us", Number(self.pfc_paused_us)),
-            ("pfc_watchdog_reports", Count(self.pfc_watchdog_reports)),
-            ("deadlocks", Count(self.deadlocks)),
-            ("drops", Count(self.drops)),
-            ("ecn_marks", Count(self.ecn_marks)),
-            ("retransmissions", Count(self.retransmissions)),
-            ("jain_index", Number(self.jain_index)),
-            ("delay_mean_us", Number(self.delay_mean_us)),
-            ("delay_p99_us", Number(self.delay_p99_us)),
-            ("messages", Count(self.messages)),
-            ("slowdown_mean", Number(self.slowdown_mean)),
-            ("slowdown_p99", Number(self.slowdown_p99)),
-            ("packet_hops", Count(self.packet_hops)),
-            ("events", Count(self.events)),
-            ("simulated_s", Number(self.simulated_s)),
-        ]
-    }
-}
-
 /// One figure of a summary.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Figure {
@@ -100,71 +66,55 @@ pub enum Figure {
     Count(u64),
 }
 
-/// Name, unit and meaning of each figure, in the order of [`Summary::entries`].
-pub const FIGURES: [(&str, &str, &str); 25] = [
-    (
-        "throughput_gbps",
-        "Gb/s",
-        "payload that arrived at all receivers, each byte counted once, per second, measured",
-    ),
-    ("rtt_mean_us", "us", "mean of the RTT samples of all flows, measured"),
-    ("rtt_p50_us", "us", "their median"),
-    ("rtt_p99_us", "us", "their 99th percentile"),
-    ("rtt_samples", "", "their number"),
-    (
-        "queue_mean_kb",
-        "KB",
-        "mean backlog over measured time, of the switch port with the longest queue",
-    ),
-    ("queue_p95_kb", "KB", "backlog that it did not exceed for 95 % of measured time"),
-    ("queue_p99_kb", "KB", "backlog that it did not exceed for 99 % of measured time"),
-    ("queue_max_kb", "KB", "its greatest backlog in measured time"),
-    ("pfc_pauses", "", "PFC pauses that switches sent, measured"),
-    (
-        "pfc_paused_us",
-        "us",
-        "time that PFC paused one traffic class or more, added up over all links, measured",
-    ),
-    (
-        "pfc_watchdog_reports",
-        "",
-        "classes of switch ports that PFC held too long, over the whole run",
-    ),
-    (
-        "deadlocks",
-        "",
+/// Says of each figure its name, which ends in the unit, what it is, unit and meaning.
+macro_rules! figures {
+    ($($name:ident: $kind:ident, $unit:literal, $doc:literal;)*) => {
+        /// Name, unit and meaning of each figure, in the order of [`Summary::entries`].
+        pub const FIGURES: [(&str, &str, &str); 25] = [$((stringify!($name), $unit, $doc)),*];
+
+        impl Summary {
+            /// All figures by name, which ends in the unit, in the order of their declaration.
+            pub fn entries(&self) -> [(&'static str, Figure); FIGURES.len()] {
+                [$((stringify!($name), Figure::$kind(self.$name))),*]
+            }
+        }
+    };
+}
+
+figures! {
+    throughput_gbps: Number, "Gb/s",
+        "payload that arrived at all receivers, each byte counted once, per second, measured";
+    rtt_mean_us: Number, "us", "mean of the RTT samples of all flows, measured";
+    rtt_p50_us: Number, "us", "their median";
+    rtt_p99_us: Number, "us", "their 99th percentile";
+    rtt_samples: Count, "", "their number";
+    queue_mean_kb: Number, "KB",
+        "mean backlog over measured time, of the switch port with the longest queue";
+    queue_p95_kb: Number, "KB", "backlog that it did not exceed for 95 % of measured time";
+    queue_p99_kb: Number, "KB", "backlog that it did not exceed for 99 % of measured time";
+    queue_max_kb: Number, "KB", "its greatest backlog in measured time";
+    pfc_pauses: Count, "", "PFC pauses that switches sent, measured";
+    pfc_paused_us: Number, "us",
+        "time that PFC paused one traffic class or more, added up over all links, measured";
+    pfc_watchdog_reports: Count, "", "classes of switch ports that PFC held too long, over the whole run";
+    deadlocks: Count, "",
         "cycles of paused ports that wait for each other, found when a watchdog reported or at the end of the \
-         run; those that a watchdog freed count",
-    ),
-    (
-        "drops",
-        "packets",
-        "packets dropped, those that failures of links cost included, over the whole run",
-    ),
-    ("ecn_marks", "packets", "packets marked, measured"),
-    ("retransmissions", "packets", "packets sent again, over the whole run"),
-    ("jain_index", "", "(sum x)^2 / (n sum x^2) of the measured goodput of all flows; 1 is equal"),
-    (
-        "delay_mean_us",
-        "us",
-        "mean one-way delay of data packets, from the sender's NIC taking them to their arrival, measured",
-    ),
-    ("delay_p99_us", "us", "its 99th percentile"),
-    (
-        "messages",
-        "",
-        "messages that were posted while measured and delivered by the end of the run",
-    ),
-    ("slowdown_mean", "", "their mean completion time over the ideal one"),
-    ("slowdown_p99", "", "its 99th percentile, nearest rank"),
-    (
-        "packet_hops",
-        "packets",
-        "packets that left a link, PFC frames not counted, over the whole run",
-    ),
-    ("events", "", "events handled"),
-    ("simulated_s", "s", "simulated time, warm-up and cool-down included"),
-];
+         run; those that a watchdog freed count";
+    drops: Count, "packets",
+        "packets dropped, those that failures of links cost included, over the whole run";
+    ecn_marks: Count, "packets", "packets marked, measured";
+    retransmissions: Count, "packets", "packets sent again, over the whole run";
+    jain_index: Number, "", "(sum x)^2 / (n sum x^2) of the measured goodput of all flows; 1 is equal";
+    delay_mean_us: Number, "us",
+        "mean one-way delay of data packets, from the sender's NIC taking them to their arrival, measured";
+    delay_p99_us: Number, "us", "its 99th percentile";
+    messages: Count, "", "messages that were posted while measured and delivered by the end of the run";
+    slowdown_mean: Number, "", "their mean completion time over the ideal one";
+    slowdown_p99: Number, "", "its 99th percentile, nearest rank";
+    packet_hops: Count, "packets", "packets that left a link, PFC frames not counted, over the whole run";
+    events: Count, "", "events handled";
+    simulated_s: Number, "s", "simulated time, warm-up and cool-down included";
+}
 
 #[cfg(test)]
 mod tests {
@@ -199,8 +149,12 @@ mod tests {
             events: 0,
             simulated_s: 0.0,
         };
-        for ((name, _), (described, unit, doc)) in zeros.entries().into_iter().zip(FIGURES) {
-            assert_eq!(name, described);
+        let fields = format!("{zeros:?}");
+        let fields = fields.trim_start_matches("Summary { ").split(", ");
+        let fields: Vec<_> = fields.filter_map(|field| field.split_once(": ")).collect();
+        assert_eq!(fields.len(), FIGURES.len());
+        for ((field, _), (name, unit, doc)) in fields.into_iter().zip(FIGURES) {
+            assert_eq!(name, field);
             assert!(!doc.is_empty(), "{name}");
             let suffix = name.rsplit('_').next().unwrap_or_default();
             let expected = match suffix {

@@ -49,7 +49,7 @@ fn us_of_ns(ns: Option<f64>) -> f64 {
 /// Those of connections, at the end of the run.
 pub(super) fn flows(built: &Built, results: &[FlowResult]) -> Table {
     let hosts = &built.topology.hosts;
-    let flows = &built.plan.flows;
+    let flows = &built.flows[..];
     let numbered: Vec<_> = (0_u64..).zip(flows).collect();
     let starts = first_posted(built);
     Table::new("flows", "one connection of the traffic")
@@ -92,7 +92,7 @@ pub(super) fn flows(built: &Built, results: &[FlowResult]) -> Table {
 
 /// When the first message of each connection was posted.
 fn first_posted(built: &Built) -> Vec<Option<Time>> {
-    let mut first: Vec<Option<Time>> = vec![None; built.plan.flows.len()];
+    let mut first: Vec<Option<Time>> = vec![None; built.flows.len()];
     for posted in built.net.hosts.iter().flat_map(|host| &host.posted) {
         let first = &mut first[posted.flow as usize];
         *first = Some(first.map_or(posted.at, |at| at.min(posted.at)));

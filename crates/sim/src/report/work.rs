@@ -67,7 +67,7 @@ fn requests(built: &Built, messages: &[Message]) -> Vec<Request> {
         }
     }
     // Incasts have no application: their flows are known in advance.
-    let mut completed = vec![None; built.plan.flows.len()];
+    let mut completed = vec![None; built.flows.len()];
     for message in messages {
         completed[message.flow as usize] = Some(message.completed);
     }
@@ -93,9 +93,10 @@ fn requests(built: &Built, messages: &[Message]) -> Vec<Request> {
 
 fn message_table(built: &Built, messages: &[Message]) -> Table {
     let (plan, hosts) = (&built.plan, &built.topology.hosts);
-    let flow = |message: &Message| &plan.flows[message.flow as usize];
+    let flow = |message: &Message| &built.flows[message.flow as usize];
+    let treatment = |message: &Message| built.flows.treatment(flow(message));
     let traffic = |message: &Message| &plan.traffic[flow(message).traffic as usize];
-    let deadline = |message: &Message| flow(message).deadline;
+    let deadline = |message: &Message| treatment(message).deadline;
     Table::new("messages", "one message that was delivered, over the whole run")
         .column(("traffic", "", "the traffic's name"), messages, |m| traffic(m).name.clone())
         .column(("flow", "", "number of its flow"), messages, |m| u64::from(m.flow))
@@ -107,7 +108,7 @@ fn message_table(built: &Built, messages: &[Message]) -> Table {
             hosts[flow(m).destination as usize].clone()
         })
         .column(("class", "", "traffic class of its payload"), messages, |m| {
-            plan.classes[flow(m).class as usize].clone()
+            plan.classes[treatment(m).class as usize].clone()
         })
         .column(("bytes", "B", "payload"), messages, |m| m.bytes.get())
         .column(("posted_us", "us", "asked for by the application"), messages, |m| us(m.posted))
@@ -229,7 +230,7 @@ struct Bin {
 fn completion_table(built: &Built, work: &Work) -> Table {
     let edges = &built.size_bins;
     let place = |bytes: Bytes| edges.partition_point(|&edge| edge <= bytes);
-    let traffic = |message: &Message| built.plan.flows[message.flow as usize].traffic as usize;
+    let traffic = |message: &Message| built.flows[message.flow as usize].traffic as usize;
     let mut sorted: Vec<_> =
         work.measured().map(|message| (traffic(message), place(message.bytes), message)).collect();
     sorted.sort_by_key(|&(traffic, place, _)| (traffic, place));

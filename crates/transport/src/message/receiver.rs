@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::packet::{Ack, Data, MAX_SEGMENT_PACKETS, Nack, PacketSet};
 use crate::connection::Delivered;
+use crate::halves::Remains;
 use crate::packet::Body;
 
 /// What has arrived of one connection.
@@ -74,6 +75,28 @@ impl Receiver {
     /// Packets that had arrived before.
     pub const fn duplicates(&self) -> u64 {
         self.duplicates
+    }
+
+    /// One whose only message has been delivered: whatever comes has arrived before.
+    pub(crate) fn revived(remains: &Remains) -> Self {
+        Self {
+            next: u64::MAX,
+            ce_bytes: remains.noted,
+            delivered_bytes: remains.delivered_bytes,
+            duplicates: u64::from(remains.duplicates),
+            ..Self::default()
+        }
+    }
+
+    /// What [`revived`](Self::revived) takes; none while there is more to remember than that.
+    pub(crate) fn remains(&self) -> Option<Remains> {
+        let duplicates = self.duplicates.try_into().ok()?;
+        self.ahead.is_empty().then_some(Remains {
+            delivered_bytes: self.delivered_bytes,
+            noted: self.ce_bytes,
+            duplicates,
+            ..Remains::default()
+        })
     }
 
     /// Takes in a packet; `reply` gets what goes back, `deliver` the messages that are now complete.

@@ -8,6 +8,7 @@ use super::config::{Config, EcnEcho};
 use super::packet::{Ack, Block, SACK_BLOCKS, Segment};
 use super::ranges::Ranges;
 use crate::connection::Delivered;
+use crate::halves::Remains;
 use crate::packet::clock_ns;
 
 /// What has arrived of one stream.
@@ -45,6 +46,33 @@ impl Receiver {
     /// Segments that had arrived before.
     pub const fn duplicates(&self) -> u64 {
         self.duplicates
+    }
+
+    /// One whose only message has been delivered, and acknowledged.
+    pub(crate) fn revived(remains: &Remains) -> Self {
+        Self {
+            next: remains.delivered_bytes,
+            ce: remains.ce,
+            ece: remains.ece,
+            arrived_ns: remains.noted,
+            duplicates: u64::from(remains.duplicates),
+            ..Self::default()
+        }
+    }
+
+    /// What [`revived`](Self::revived) takes; none while there is more to remember than that.
+    pub(crate) fn remains(&self) -> Option<Remains> {
+        let acknowledged = self.unacknowledged == 0 && self.ack_at.is_none() && self.ce_bytes == 0;
+        let rests =
+            acknowledged && !self.duplicate && self.ahead.is_empty() && self.ends.is_empty();
+        let duplicates = self.duplicates.try_into().ok()?;
+        rests.then_some(Remains {
+            delivered_bytes: self.next,
+            noted: self.arrived_ns,
+            ce: self.ce,
+            ece: self.ece,
+            duplicates,
+        })
     }
 
     /// When [`on_timer`](Self::on_timer) has an ACK to send.

@@ -263,7 +263,7 @@ fn reads_are_answered_in_order_over_losses() {
     });
     let messages: Vec<_> = net.delivered[0].iter().map(|&(_, message, _)| message).collect();
     assert_eq!(messages, [0, 1, 2, 3, 4]);
-    assert_eq!(net.ends[0].receiver(ANSWER).delivered_bytes(), 15 * MSS);
+    assert_eq!(net.ends[0].delivered_bytes(ANSWER), 15 * MSS);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use incast_cc::{Bytes, Time};
 
 use super::peers::{Peers, one_of, skip};
-use super::{Context, Flow, Gathering, Plan, Planned};
+use super::{Context, Gathering, NewFlow, Plan, Planned};
 use crate::random::{distinct, exponential, generator, mean_gap};
 use crate::scenario::{Incast, Poisson};
 
@@ -26,15 +26,14 @@ pub(super) fn poisson(context: &Context<'_>, plan: &mut Plan, poisson: &Poisson)
             }
             let bytes = sizes.sample(&mut random);
             let destination = peers.draw(source, &mut random);
-            single(plan, context.flow(source, destination, at, Some(bytes)), bytes);
+            single(plan, context.flow(source, destination, Some(bytes)), at, bytes);
         }
     }
     offered
 }
 
 /// A flow of one message.
-fn single(plan: &mut Plan, flow: Flow, bytes: Bytes) -> u32 {
-    let at = flow.start;
+fn single(plan: &mut Plan, flow: NewFlow, at: Time, bytes: Bytes) -> u32 {
     let flow = plan.add(flow);
     plan.posts.push(Planned { flow, at, bytes: Some(bytes) });
     flow
@@ -85,8 +84,8 @@ pub(super) fn incast(context: &Context<'_>, plan: &mut Plan, incast: &Incast) ->
         let mut flows = 0..0;
         for place in distinct(&mut random, incast.senders, others) {
             let sender = context.sources[skip(place as usize, own)];
-            let flow = context.flow(sender, receiver, at, Some(incast.size));
-            let flow = single(plan, flow, incast.size);
+            let flow = context.flow(sender, receiver, Some(incast.size));
+            let flow = single(plan, flow, at, incast.size);
             flows = if flows.is_empty() { flow..flow + 1 } else { flows.start..flow + 1 };
         }
         let traffic = context.number;

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use incast_cc::{Bytes, Time};
 
-use super::{Context, Plan, PlannedApplication, PlannedClient, PlannedMember};
+use super::{Context, NewFlow, Plan, PlannedApplication, PlannedClient, PlannedMember};
 use crate::network::application::{Member, Pace, Workload};
+use crate::network::flows::Life;
 use crate::random::{generator, mean_gap};
-use crate::scenario::{Collective, Destinations, Operation, Requests};
+use crate::scenario::{Collective, Operation, Requests};
 
 /// Clients; returns the offered load in bits per second, if it is asked for.
 pub(super) fn requests(context: &Context<'_>, plan: &mut Plan, requests: &Requests) -> Option<f64> {
@@ -32,11 +33,7 @@ pub(super) fn requests(context: &Context<'_>, plan: &mut Plan, requests: &Reques
     });
     let mut offered = requests.load.map(|_| 0.0);
     for &host in &context.sources {
-        let others = || context.destinations.iter().copied().filter(|&other| other != host);
-        let servers: Vec<_> = match requests.destinations {
-            Destinations::Farthest => context.places.farthest(host, &context.destinations),
-            Destinations::Uniform | Destinations::Permutation => others().collect(),
-        };
+        let servers = context.servers(host, requests);
         if servers.is_empty() {
             continue;
         }
@@ -48,11 +45,10 @@ pub(super) fn requests(context: &Context<'_>, plan: &mut Plan, requests: &Reques
             let count = if wanted { context.traffic.connections_per_pair() } else { 0 };
             for _ in 0..count {
                 let size = if urgent { Bytes::ZERO } else { Bytes::MAX };
-                let mut flow = context.flow(host, server, context.start(), Some(size));
-                flow.operation = operation;
-                flow.at_source = Some((application, slots));
+                let flow = NewFlow { operation, ..context.flow(host, server, Some(size)) };
+                let flow = plan.add(flow);
+                plan.flows.follow(flow, true, (application, slots));
                 slots += 1;
-                plan.add(flow);
             }
             first..end(plan)
         };
@@ -80,7 +76,6 @@ pub(super) fn requests(context: &Context<'_>, plan: &mut Plan, requests: &Reques
             host,
             workload: Arc::clone(&workload),
             servers,
-            slots,
             start: context.start(),
             pace,
             random: generator(context.seed, context.stream(), u64::from(host)),
@@ -107,10 +102,9 @@ pub(super) fn collective(context: &Context<'_>, plan: &mut Plan, collective: &Co
         hosts.iter().map(|&host| plan.next_application(host, context.number)).collect();
     for (place, &host) in hosts.iter().enumerate() {
         let start = context.start();
-        let mut flow = context.flow(host, next(place), start, Some(collective.size));
-        flow.lasting = true;
-        flow.at_destination = Some((applications[(place + 1) % hosts.len()], 0));
-        let flow = plan.add(flow);
+        let flow = context.flow(host, next(place), Some(collective.size));
+        let flow = plan.add(NewFlow { life: Life::Lasting, ..flow });
+        plan.flows.follow(flow, false, (applications[(place + 1) % hosts.len()], 0));
         plan.applications.push(PlannedApplication::Member(PlannedMember {
             host,
             flow,
@@ -124,7 +118,7 @@ pub(super) fn collective(context: &Context<'_>, plan: &mut Plan, collective: &Co
 }
 
 impl PlannedMember {
-    /// The member, once the connection to its successor is open.
+    /// The member, with the connection to its successor.
     pub(in crate::build) fn member(&self, connection: u32) -> Member {
         let start: Time = self.start;
         Member::new(connection, self.members, self.bytes, self.rounds, self.compute, start)

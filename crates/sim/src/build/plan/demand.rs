@@ -2,7 +2,7 @@
 
 use super::peers::Peers;
 use super::{Context, Places};
-use crate::scenario::{Destinations, Incast, Kind, LoadOf, Operation, Poisson, Requests, Scenario};
+use crate::scenario::{Incast, Kind, LoadOf, Operation, Poisson, Requests, Scenario};
 use crate::topology::Topology;
 
 /// What one traffic asks of links on average, in bits of payload per second.
@@ -17,21 +17,13 @@ pub(crate) struct Demand {
     pub(crate) core: f64,
 }
 
-/// What random arrivals whose load is one of the core offer, if any of them crosses it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Crossing {
-    Nothing,
-    /// All flows together offer so many bits per second.
-    Offered(f64),
-}
-
 /// What each traffic that has a load asks for.
 pub(crate) fn demand(scenario: &Scenario, topology: &Topology) -> Vec<Demand> {
     let mut all = Vec::new();
-    let mut places = Places::new(topology);
+    let places = Places::new(topology);
     for number in 0..scenario.traffic.len() {
         #[expect(clippy::cast_possible_truncation, reason = "one section of a file each")]
-        let context = Context::new(scenario, (topology, places), scenario.run.seed, number as u16);
+        let context = Context::new(scenario, (topology, &places), scenario.run.seed, number as u16);
         let none = || vec![0.0; topology.hosts.len()];
         let mut demand = Demand { traffic: number, sends: none(), receives: none(), core: 0.0 };
         let has_load = match context.traffic.kind() {
@@ -43,28 +35,24 @@ pub(crate) fn demand(scenario: &Scenario, topology: &Topology) -> Vec<Demand> {
         if has_load {
             all.push(demand);
         }
-        places = context.places;
     }
     all
 }
 
-/// What all flows of a load of the core offer.
+/// What all flows of a load of the core offer, in bits per second; none where no flow crosses it.
 pub(crate) fn offered_bps(
     scenario: &Scenario,
     topology: &Topology,
     number: usize,
     poisson: &Poisson,
-) -> Crossing {
+) -> Option<f64> {
     #[expect(clippy::cast_possible_truncation, reason = "one section of a file each")]
     let number = number as u16;
     let places = Places::new(topology);
-    let context = Context::new(scenario, (topology, places), scenario.run.seed, number);
+    let context = Context::new(scenario, (topology, &places), scenario.run.seed, number);
     let peers = Peers::new(&context, poisson);
-    if peers.senders().any(|source| peers.crossing(source) > 0.0) {
-        Crossing::Offered(peers.offered_bps(poisson))
-    } else {
-        Crossing::Nothing
-    }
+    let crosses = peers.senders().any(|source| peers.crossing(source) > 0.0);
+    crosses.then(|| peers.offered_bps(poisson))
 }
 
 impl Demand {
@@ -111,12 +99,7 @@ impl Demand {
         for &client in &context.sources {
             let bps = load * context.line_bps(client);
             let (read, written) = (bps * reads / (reads + writes), bps * writes / (reads + writes));
-            let servers: Vec<_> = match requests.destinations {
-                Destinations::Farthest => context.places.farthest(client, &context.destinations),
-                Destinations::Uniform | Destinations::Permutation => {
-                    context.destinations.iter().copied().filter(|&host| host != client).collect()
-                }
-            };
+            let servers = context.servers(client, requests);
             if servers.is_empty() {
                 continue;
             }

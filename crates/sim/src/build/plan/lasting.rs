@@ -4,7 +4,8 @@ use incast_cc::{Span, Time};
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 
-use super::{Context, Plan, Planned};
+use super::{Context, NewFlow, Plan, Planned};
+use crate::network::flows::Life;
 use crate::scenario::Traffic;
 
 /// In the order of sources and destinations.
@@ -19,9 +20,8 @@ pub(super) fn plan(context: &Context<'_>, plan: &mut Plan, random: &mut Pcg64Mcg
         for destination in picked {
             for _ in 0..traffic.connections_per_pair() {
                 let start = start(traffic, random);
-                let mut flow = context.flow(source, destination, start, traffic.message);
-                flow.lasting = true;
-                let flow = plan.add(flow);
+                let flow = context.flow(source, destination, traffic.message);
+                let flow = plan.add(NewFlow { life: Life::Lasting, ..flow });
                 plan.posts.extend((0..u64::from(traffic.messages())).map(|message| Planned {
                     flow,
                     at: start + traffic.every * message,

@@ -6,6 +6,7 @@ use incast_cc::{Bytes, Time};
 
 use super::{Context, Plan, Planned, PlannedApplication, PlannedChain};
 use crate::network::application::{Outcome, Trigger};
+use crate::network::flows::Life;
 use crate::scenario::{After, AfterEvent, FlowList};
 
 /// In the order of the list.
@@ -19,13 +20,16 @@ pub(super) fn plan(context: &Context<'_>, plan: &mut Plan, list: &FlowList) {
     let mut waiting = Vec::new();
     for listed in &list.list {
         let start = Time::ZERO + listed.start.unwrap_or(context.traffic.start);
-        let mut flow = context.flow(host(&listed.from), host(&listed.to), start, listed.size);
+        let mut flow = context.flow(host(&listed.from), host(&listed.to), listed.size);
+        let treatment = &mut flow.treatment;
         if let Some(class) = &listed.class {
-            flow.class = context.scenario.class_number(class).unwrap_or(flow.class);
+            treatment.class = context.scenario.class_number(class).unwrap_or(treatment.class);
         }
-        flow.weight = listed.weight.unwrap_or(flow.weight);
-        flow.deadline = listed.deadline.or(flow.deadline);
-        flow.lasting = listed.size.is_none();
+        treatment.weight = listed.weight.unwrap_or(treatment.weight);
+        treatment.deadline = listed.deadline.or(treatment.deadline);
+        if listed.size.is_none() {
+            flow.life = Life::Lasting;
+        }
         let flow = plan.add(flow);
         if let Some(id) = listed.id {
             by_id.insert(id, flow);
@@ -63,17 +67,20 @@ fn wait(
     let (dependent, needs) = (chain.dependents.len() as u32, needs as u32);
     chain.dependents.push((flow, bytes, needs));
     for awaited in ids.iter().filter_map(|id| by_id.get(id)) {
-        let awaited = &mut plan.flows[*awaited as usize];
-        let (end, outcome) = match after.event {
-            AfterEvent::Sent => (&mut awaited.at_source, Outcome::Sent),
-            AfterEvent::Received => (&mut awaited.at_destination, Outcome::Received),
+        let (at_source, outcome) = match after.event {
+            AfterEvent::Sent => (true, Outcome::Sent),
+            AfterEvent::Received => (false, Outcome::Received),
         };
         #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the connections")]
-        let next = chain.triggers.len() as u32;
-        let (_, slot) = *end.get_or_insert((number, next));
-        if slot == next {
-            chain.triggers.push(Vec::new());
-        }
+        let slot = plan.flows.follower(*awaited, at_source).map_or_else(
+            || {
+                let next = chain.triggers.len() as u32;
+                chain.triggers.push(Vec::new());
+                plan.flows.follow(*awaited, at_source, (number, next));
+                next
+            },
+            |(_, slot)| slot,
+        );
         chain.triggers[slot as usize].push(Trigger { outcome, dependent });
     }
 }

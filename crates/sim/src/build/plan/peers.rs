@@ -41,7 +41,7 @@ pub(super) enum Far {
 impl<'a> Peers<'a> {
     #[expect(clippy::cast_possible_truncation, reason = "bounded by the hosts")]
     pub(super) fn new(context: &'a Context<'a>, poisson: &Poisson) -> Self {
-        let (destinations, places) = (&context.destinations, &context.places);
+        let (destinations, places) = (&context.destinations, context.places);
         let mut racks = BTreeMap::<u32, Vec<u32>>::new();
         for (place, &host) in destinations.iter().enumerate() {
             racks.entry(places.rack(host)).or_default().push(place as u32);

@@ -95,7 +95,8 @@ fn class_and_weight_go_by_size() {
     for post in &plan.posts {
         let flow = &plan.flows[post.flow as usize];
         let small = post.bytes.is_some_and(|bytes| bytes < Bytes::from_kb(30));
-        assert_eq!((flow.class, flow.weight), if small { (1, 7) } else { (0, 2) });
+        let Treatment { class, weight, .. } = plan.flows.treatment(flow);
+        assert_eq!((class, weight), if small { (1, 7) } else { (0, 2) });
         seen.insert(small);
     }
     assert_eq!(seen.len(), 2, "both kinds");
@@ -107,8 +108,9 @@ fn a_flow_of_a_list_has_a_class_and_a_weight_of_its_own() {
         "weight = 3\nflows.list = [{ from = \"a0\", to = \"b0\", size = \"1KB\" },\n\
          { from = \"a1\", to = \"b0\", size = \"1KB\", class = \"urgent\", weight = 9 }]",
     );
-    let terms: Vec<_> = plan.flows.iter().map(|flow| (flow.class, flow.weight)).collect();
-    assert_eq!(terms, [(0, 3), (1, 9)]);
+    let treatments = plan.flows.iter().map(|flow| plan.flows.treatment(flow));
+    let treatments: Vec<_> = treatments.map(|of| (of.class, of.weight)).collect();
+    assert_eq!(treatments, [(0, 3), (1, 9)]);
 }
 
 #[test]
@@ -119,7 +121,7 @@ fn connections_of_clients_are_apart_by_direction_and_urgency() {
     );
     // Two for each of four servers, reads and writes, common and urgent ones.
     assert_eq!(plan.flows.len(), 2 * 4 * 2 * 2);
-    let urgent = plan.flows.iter().filter(|flow| flow.weight == 7).count();
+    let urgent = plan.flows.iter().filter(|flow| plan.flows.treatment(flow).weight == 7).count();
     let reads = plan.flows.iter().filter(|flow| flow.operation == Operation::Read).count();
     assert_eq!((urgent, reads), (16, 16));
 }

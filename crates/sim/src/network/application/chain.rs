@@ -1,7 +1,6 @@
 //! Flows that start when others have arrived, or have been acknowledged, at their own host.
 
 use incast_cc::Time;
-use incast_transport::Operation;
 
 use super::Outcome;
 use crate::network::host::Post;
@@ -52,11 +51,8 @@ impl Chain {
                 Awaited::More(more) if more > 1 => dependent.awaited = Awaited::More(more - 1),
                 Awaited::More(_) => {
                     dependent.awaited = Awaited::Nothing;
-                    posts.push(Post {
-                        at: now,
-                        connection: dependent.connection,
-                        operation: Operation::Write { bytes: dependent.bytes },
-                    });
+                    let Dependent { connection, bytes, .. } = *dependent;
+                    posts.push(Post { at: now, connection, bytes });
                 }
                 Awaited::Nothing => {}
             }
@@ -83,6 +79,6 @@ mod tests {
         chain.on_outcome(now, 1, Outcome::Sent, &mut posts);
         chain.on_outcome(now, 1, Outcome::Sent, &mut posts);
         let [post] = posts[..] else { panic!("{posts:?}") };
-        assert_eq!((post.connection, post.operation), (7, Operation::Write { bytes: 9 }));
+        assert_eq!((post.connection, post.bytes), (7, 9));
     }
 }

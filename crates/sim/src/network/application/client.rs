@@ -2,11 +2,11 @@
 //! complete when all of them are.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::sync::Arc;
 
 use incast_cc::{Bytes, Span, Time};
-use incast_transport::Operation;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -40,15 +40,28 @@ pub(crate) struct Workload {
 /// The connections to one server: slots of the client, for reads and writes, common and urgent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Server {
-    pub(crate) reads: [Vec<Slot>; 2],
-    pub(crate) writes: [Vec<Slot>; 2],
+    pub(crate) reads: [Slots; 2],
+    pub(crate) writes: [Slots; 2],
 }
 
-/// A slot of the client, and the connection that it posts on.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Slot {
-    pub(crate) number: u32,
+/// Slots of the client, one after the other, and the connections that they post on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Slots {
+    /// The number of the first, and its connection.
+    pub(crate) first: u32,
     pub(crate) connection: u32,
+    pub(crate) count: u32,
+    /// From the connection of one to that of the next.
+    pub(crate) step: u32,
+}
+
+impl Slots {
+    /// Number and connection of each.
+    fn iter(self) -> impl Iterator<Item = (u32, u32)> {
+        let Self { first, connection, count, step } = self;
+        let slots = 0..count;
+        slots.map(move |slot| (first + slot, connection + slot * step))
+    }
 }
 
 #[derive(Debug)]
@@ -66,8 +79,8 @@ pub(crate) struct Client {
     /// Those that are under way, in places that are used again.
     requests: Vec<Request>,
     vacant: Vec<u32>,
-    /// For each slot, whose message is next: they come in order.
-    waiting: Vec<VecDeque<u32>>,
+    /// For each slot that waits for any, whose message is next: they come in order.
+    waiting: BTreeMap<u32, VecDeque<u32>>,
     begun: u64,
     finished: Vec<Finished>,
 }
@@ -82,12 +95,11 @@ struct Request {
 }
 
 impl Client {
-    /// A client with its slots; its requests come one by one at random with the mean `gap`, or so many
+    /// A client of these servers; its requests come one by one at random with the mean `gap`, or so many
     /// at a time as `outstanding`, each followed by the next.
     pub(crate) fn new(
         workload: Arc<Workload>,
         servers: Vec<Server>,
-        slots: u32,
         mut random: Pcg64Mcg,
         start: Time,
         pace: Pace,
@@ -117,7 +129,7 @@ impl Client {
             due,
             requests: Vec::new(),
             vacant: Vec::new(),
-            waiting: vec![VecDeque::new(); slots as usize],
+            waiting: BTreeMap::new(),
             begun: 0,
             finished: Vec::new(),
         }
@@ -158,14 +170,12 @@ impl Client {
         let urgent = usize::from(each < workload.urgent_below);
         for server in servers {
             let server = &self.servers[server as usize];
-            let slots = if read { &server.reads[urgent] } else { &server.writes[urgent] };
-            let least = slots.iter().min_by_key(|slot| self.waiting[slot.number as usize].len());
-            let Some(&Slot { number, connection }) = least else { continue };
-            self.waiting[number as usize].push_back(place);
-            let bytes = each.get();
-            let operation =
-                if read { Operation::Read { bytes } } else { Operation::Write { bytes } };
-            posts.push(Post { at: now, connection, operation });
+            let slots = if read { server.reads[urgent] } else { server.writes[urgent] };
+            let waiting = |slot: u32| self.waiting.get(&slot).map_or(0, VecDeque::len);
+            let least = slots.iter().min_by_key(|&(slot, _)| waiting(slot));
+            let Some((slot, connection)) = least else { continue };
+            self.waiting.entry(slot).or_default().push_back(place);
+            posts.push(Post { at: now, connection, bytes: each.get() });
         }
     }
 
@@ -198,7 +208,11 @@ impl Client {
 
     /// What was read has arrived, or what was written has been acknowledged.
     pub(super) fn on_outcome(&mut self, now: Time, slot: u32, _: Outcome) {
-        let Some(place) = self.waiting[slot as usize].pop_front() else { return };
+        let Entry::Occupied(mut waiting) = self.waiting.entry(slot) else { return };
+        let Some(place) = waiting.get_mut().pop_front() else { return };
+        if waiting.get().is_empty() {
+            waiting.remove();
+        }
         let request = &mut self.requests[place as usize];
         request.missing -= 1;
         if request.missing > 0 {
@@ -254,11 +268,14 @@ mod tests {
             until: Time::ZERO + Span::from_secs(1),
         };
         let server = |number| Server {
-            reads: [vec![Slot { number, connection: number + 100 }], vec![]],
+            reads: [
+                Slots { first: number, connection: number + 100, count: 1, step: 1 },
+                Slots::default(),
+            ],
             ..Server::default()
         };
         let servers = (0..8).map(server).collect();
-        Client::new(workload.into(), servers, 8, generator(1, 0, 0), Time::ZERO, pace)
+        Client::new(workload.into(), servers, generator(1, 0, 0), Time::ZERO, pace)
     }
 
     #[test]

@@ -4,7 +4,6 @@
 //! workstations", 2009.)
 
 use incast_cc::{Bytes, Span, Time};
-use incast_transport::Operation;
 
 use super::{Finished, FinishedKind};
 use crate::network::host::Post;
@@ -79,8 +78,8 @@ impl Member {
         // The first chunk of a round leaves unasked, each other one when that of the step before is here.
         while self.sent < end && (self.sent == first || self.sent <= self.received) {
             self.sent += 1;
-            let operation = Operation::Write { bytes: self.chunk.get() };
-            posts.push(Post { at: now, connection: self.connection, operation });
+            let (connection, bytes) = (self.connection, self.chunk.get());
+            posts.push(Post { at: now, connection, bytes });
         }
         if self.started > self.finished.len() as u64 && self.received >= end {
             #[expect(clippy::cast_possible_truncation, reason = "twice the hosts")]
@@ -119,7 +118,7 @@ mod tests {
         let mut posts = Vec::new();
         member.on_timer(at(1), &mut posts);
         assert_eq!(posts.len(), 1, "the first chunk");
-        assert_eq!(posts[0].operation, Operation::Write { bytes: 4 }, "a third, rounded up");
+        assert_eq!(posts[0].bytes, 4, "a third, rounded up");
         for received in 1..4 {
             member.on_received(at(10), &mut posts);
             assert_eq!(posts.len(), received + 1);

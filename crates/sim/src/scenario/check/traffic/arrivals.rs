@@ -1,7 +1,7 @@
 //! Traffic that arrives.
 
 use super::{Checked, Counts};
-use crate::build::{Crossing, fewest_farthest, offered_bps};
+use crate::build::{fewest_farthest, offered_bps};
 use crate::scenario::error::Fault;
 use crate::scenario::{Collective, Destinations, FanOut, Incast, LoadOf, Poisson, Requests};
 
@@ -42,14 +42,15 @@ impl Checked<'_> {
         let bytes = poisson.sizes.known().mean();
         let flows = match poisson.of {
             LoadOf::Hosts => self.arrivals(poisson.load, bytes, &self.from),
-            LoadOf::Core => match offered_bps(self.scenario, self.net, self.number, poisson) {
-                Crossing::Offered(bps) => self.messages(bps, bytes),
-                Crossing::Nothing => {
+            LoadOf::Core => {
+                let offered = offered_bps(self.scenario, self.net, self.number, poisson);
+                let Some(bps) = offered else {
                     let message = "none of these flows crosses the core; expected \"hosts\", or other \
                                    destinations";
                     return Err(self.within("poisson", "of", message.into()));
-                }
-            },
+                };
+                self.messages(bps, bytes)
+            }
         };
         Ok(Counts { connections: flows, messages: flows })
     }

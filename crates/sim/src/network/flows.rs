@@ -1,0 +1,310 @@
+//! The flows of a run: who sends to whom, on which connections, and how. Known before the run starts, and shared by
+//! all hosts, none of which writes it.
+
+use std::collections::BTreeMap;
+use std::ops::{Deref, Range};
+
+use incast_cc::Span;
+use incast_transport::Role;
+
+use crate::scenario::Operation;
+
+/// One connection of the scenario's traffic; a read has another one for its requests. There may be millions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flow {
+    /// The host that starts it, and the host at the other end.
+    pub(crate) source: u32,
+    pub(crate) destination: u32,
+    /// What both number the connection that carries payload; that of requests has the number after it.
+    at_source: u32,
+    at_destination: u32,
+    treatment: u32,
+    /// Number of the traffic that it belongs to.
+    pub(crate) traffic: u16,
+    pub(crate) operation: Operation,
+    pub(crate) life: Life,
+}
+
+/// How many messages a flow carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Life {
+    /// One, which is posted whatever happens.
+    Once,
+    /// Those that an application asks for.
+    OnDemand,
+    /// Messages all the time: it has time series and a histogram of its own.
+    Lasting,
+}
+
+/// How the payload of a flow is to be treated; few flows differ in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Treatment {
+    /// Its traffic class.
+    pub(crate) class: u8,
+    pub(crate) weight: u32,
+    pub(crate) deadline: Option<Span>,
+}
+
+/// One end of one connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct End {
+    pub(crate) role: Role,
+    /// The host at the other end, and what that numbers the connection.
+    pub(crate) peer: u32,
+    pub(crate) peer_connection: u32,
+}
+
+/// The application at one end of flows that lie one after the other, and the slots that it knows them by.
+#[derive(Clone, Copy, Debug)]
+struct Following {
+    end: u32,
+    application: u16,
+    slot: u32,
+}
+
+/// All of them, by number.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Flows {
+    rows: Vec<Flow>,
+    treatments: Vec<Treatment>,
+    numbers: BTreeMap<Treatment, u32>,
+    /// By the first flow that is followed, at sources and at destinations.
+    followed: [BTreeMap<u32, Following>; 2],
+    /// For each host: how many connections it has.
+    connections: Vec<u32>,
+}
+
+impl Deref for Flows {
+    type Target = [Flow];
+
+    fn deref(&self) -> &[Flow] {
+        &self.rows
+    }
+}
+
+impl Flow {
+    /// The host and the connection that payload leaves from.
+    pub(crate) const fn sender(&self) -> (u32, u32) {
+        match self.operation {
+            Operation::Write => (self.source, self.at_source),
+            Operation::Read => (self.destination, self.at_destination),
+        }
+    }
+
+    /// The host and the connection where payload arrives.
+    pub(crate) const fn receiver(&self) -> (u32, u32) {
+        match self.operation {
+            Operation::Write => (self.destination, self.at_destination),
+            Operation::Read => (self.source, self.at_source),
+        }
+    }
+
+    /// The source's connection on which messages are posted.
+    pub(crate) const fn posting(&self) -> u32 {
+        self.at_source + self.connections() - 1
+    }
+
+    /// Its connections at the source, and at the destination.
+    pub(crate) const fn at_source(&self) -> Range<u32> {
+        self.at_source..self.at_source + self.connections()
+    }
+
+    pub(crate) const fn at_destination(&self) -> Range<u32> {
+        self.at_destination..self.at_destination + self.connections()
+    }
+
+    /// How many it has at each end.
+    pub(crate) const fn connections(&self) -> u32 {
+        match self.operation {
+            Operation::Write => 1,
+            Operation::Read => 2,
+        }
+    }
+
+    /// Whether a connection of one of its hosts carries payload rather than requests for it.
+    pub(crate) const fn is_data(&self, host: u32, connection: u32) -> bool {
+        connection == if host == self.source { self.at_source } else { self.at_destination }
+    }
+
+    pub(crate) fn is_lasting(&self) -> bool {
+        self.life == Life::Lasting
+    }
+
+    /// What one of its hosts has to do with a connection, and what is at the other end.
+    pub(crate) fn end(&self, host: u32, connection: u32) -> End {
+        let (data, answers) = (self.is_data(host, connection), self.at_destination);
+        let is_source = host == self.source;
+        let (peer, base) = if is_source {
+            (self.destination, self.at_destination)
+        } else {
+            (self.source, self.at_source)
+        };
+        let role = match (data, is_source) {
+            (true, _) if self.sender() == (host, connection) => Role::Sender,
+            (true, _) => Role::Receiver,
+            (false, true) => Role::Requester,
+            (false, false) => Role::Responder { answers },
+        };
+        End { role, peer, peer_connection: base + u32::from(!data) }
+    }
+}
+
+impl Flows {
+    /// None yet, between so many hosts.
+    pub(crate) fn between(hosts: usize) -> Self {
+        Self { connections: vec![0; hosts], ..Self::default() }
+    }
+
+    /// Adds a flow from a host to another, and returns its number. Hosts number connections in the order of flows.
+    #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the connections")]
+    pub(crate) fn add(
+        &mut self,
+        (source, destination): (u32, u32),
+        (traffic, operation): (u16, Operation),
+        treatment: Treatment,
+        life: Life,
+    ) -> u32 {
+        let Self { treatments, numbers, connections, .. } = self;
+        let treatment = *numbers.entry(treatment).or_insert_with(|| {
+            treatments.push(treatment);
+            treatments.len() as u32 - 1
+        });
+        let [at_source, at_destination] =
+            [source, destination].map(|host| connections[host as usize]);
+        let flow = Flow {
+            source,
+            destination,
+            at_source,
+            at_destination,
+            treatment,
+            traffic,
+            operation,
+            life,
+        };
+        for host in [source, destination] {
+            connections[host as usize] += flow.connections();
+        }
+        self.rows.push(flow);
+        self.rows.len() as u32 - 1
+    }
+
+    /// An application follows a flow at its source, or at its destination.
+    pub(crate) fn follow(&mut self, flow: u32, at_source: bool, (application, slot): (u16, u32)) {
+        let followed = &mut self.followed[usize::from(!at_source)];
+        if let Some((first, last)) = followed.range_mut(..=flow).next_back()
+            && (last.end, last.application, last.slot + (flow - first)) == (flow, application, slot)
+        {
+            last.end = flow + 1;
+            return;
+        }
+        followed.insert(flow, Following { end: flow + 1, application, slot });
+    }
+
+    /// The application that follows a flow at its source, or at its destination, and the slot that it knows it by.
+    pub(crate) fn follower(&self, flow: u32, at_source: bool) -> Option<(u16, u32)> {
+        let followed = &self.followed[usize::from(!at_source)];
+        if followed.is_empty() {
+            return None;
+        }
+        let (first, following) = followed.range(..=flow).next_back()?;
+        (flow < following.end).then(|| (following.application, following.slot + (flow - first)))
+    }
+
+    /// Flows of one message each, which are so from now on unless somebody follows them or they last.
+    pub(crate) fn post_once(&mut self, flows: impl Iterator<Item = u32>) {
+        for flow in flows {
+            let followed = [true, false].map(|at_source| self.follower(flow, at_source).is_some());
+            let life = &mut self.rows[flow as usize].life;
+            if *life == Life::OnDemand && followed == [false; 2] {
+                *life = Life::Once;
+            }
+        }
+    }
+
+    /// No more flows come.
+    pub(crate) fn finish(&mut self) {
+        self.rows.shrink_to_fit();
+    }
+
+    pub(crate) fn treatment(&self, flow: &Flow) -> Treatment {
+        self.treatments[flow.treatment as usize]
+    }
+
+    /// For each host and connection, its flow.
+    pub(crate) fn by_connection(&self) -> Vec<Vec<u32>> {
+        let mut hosts: Vec<_> =
+            self.connections.iter().map(|&count| Vec::with_capacity(count as usize)).collect();
+        for (number, flow) in (0..).zip(&self.rows) {
+            for host in [flow.source, flow.destination] {
+                let more = flow.connections() as usize;
+                hosts[host as usize].extend(std::iter::repeat_n(number, more));
+            }
+        }
+        hosts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TREATMENT: Treatment = Treatment { class: 0, weight: 1, deadline: None };
+
+    #[test]
+    fn a_flow_takes_few_bytes() {
+        assert!(size_of::<Flow>() <= 24, "{}", size_of::<Flow>());
+    }
+
+    #[test]
+    fn both_ends_know_each_other() {
+        let mut flows = Flows::between(3);
+        for (ends, operation) in [
+            ((0, 1), Operation::Write),
+            ((0, 1), Operation::Read),
+            ((1, 0), Operation::Write),
+            ((2, 1), Operation::Read),
+            ((1, 2), Operation::Write),
+        ] {
+            flows.add(ends, (0, operation), TREATMENT, Life::OnDemand);
+        }
+        let connections = flows.by_connection();
+        assert_eq!(connections, [vec![0, 1, 1, 2], vec![0, 1, 1, 2, 3, 3, 4], vec![3, 3, 4]]);
+        for (host, own) in (0..).zip(&connections) {
+            for (connection, &flow) in (0..).zip(own) {
+                let End { peer, peer_connection, role } =
+                    flows[flow as usize].end(host, connection);
+                let back = flows[flow as usize].end(peer, peer_connection);
+                assert_eq!((back.peer, back.peer_connection), (host, connection));
+                let answers = flows[flow as usize].sender().1;
+                let other = match role {
+                    Role::Sender => Role::Receiver,
+                    Role::Receiver => Role::Sender,
+                    Role::Requester => Role::Responder { answers },
+                    Role::Responder { .. } => Role::Requester,
+                };
+                assert_eq!(back.role, other, "flow {flow}");
+            }
+        }
+        assert_eq!(flows[1].sender(), (1, 1));
+        assert_eq!((flows[1].receiver(), flows[1].posting()), ((0, 1), 2));
+        assert_eq!((flows[2].sender(), flows[2].posting()), ((1, 3), 3));
+    }
+
+    #[test]
+    fn applications_follow_one_end() {
+        let mut flows = Flows::between(2);
+        for _ in 0..6 {
+            flows.add((0, 1), (0, Operation::Write), TREATMENT, Life::OnDemand);
+        }
+        for (flow, slot) in [(1, 0), (2, 1), (4, 7), (5, 2)] {
+            flows.follow(flow, true, (3, slot));
+        }
+        let followers: Vec<_> = (0..6).map(|flow| flows.follower(flow, true)).collect();
+        let slots = [None, Some(0), Some(1), None, Some(7), Some(2)];
+        assert_eq!(followers, slots.map(|slot| slot.map(|slot| (3, slot))));
+        assert!((0..6).all(|flow| flows.follower(flow, false).is_none()));
+        flows.post_once(0..3);
+        let once: Vec<_> = flows.iter().map(|flow| flow.life == Life::Once).collect();
+        assert_eq!(once, [true, false, false, false, false, false]);
+    }
+}

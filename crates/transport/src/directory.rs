@@ -1,0 +1,118 @@
+//! Where each connection of an endpoint stands: not opened yet, open in a place that others have had before and
+//! will have after it, or finished, which leaves a few bytes.
+
+use crate::halves::Remains;
+
+/// For each connection four bytes, and sixteen for one that has received its only message.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Directory {
+    entries: Vec<u32>,
+    received: Vec<Remains>,
+}
+
+/// Where a connection stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// It is opened when it is first used.
+    Expected,
+    /// It has this place.
+    Open(u32),
+    /// It has sent its only message, so many packets of it again.
+    Sent(u32),
+    /// It has received its only message, and this number among those.
+    Received(u32),
+}
+
+/// The two highest bits tell the rest apart from places.
+const KIND: u32 = 3 << 30;
+const SENT: u32 = 1 << 30;
+const RECEIVED: u32 = 2 << 30;
+const EXPECTED: u32 = u32::MAX;
+
+/// The end of what an entry can hold beside its kind.
+pub(crate) const END: u32 = SENT;
+
+impl Directory {
+    /// One more connection.
+    #[expect(clippy::cast_possible_truncation, reason = "as many do not fit the memory")]
+    pub(crate) fn add(&mut self) -> u32 {
+        self.entries.push(EXPECTED);
+        self.entries.len() as u32 - 1
+    }
+
+    /// So many connections more, and room for no others.
+    pub(crate) fn expect(&mut self, connections: usize) {
+        self.entries.reserve_exact(connections);
+        self.entries.resize(self.entries.len() + connections, EXPECTED);
+    }
+
+    /// The place of an open connection; of another, a number above all places.
+    #[inline]
+    pub(crate) fn place(&self, connection: u32) -> u32 {
+        self.entries[connection as usize]
+    }
+
+    pub(crate) fn standing(&self, connection: u32) -> Standing {
+        let entry = self.entries[connection as usize];
+        match entry & KIND {
+            0 => Standing::Open(entry),
+            SENT => Standing::Sent(entry & !KIND),
+            RECEIVED => Standing::Received(entry & !KIND),
+            _ => Standing::Expected,
+        }
+    }
+
+    /// A connection has a place from now on.
+    pub(crate) fn open(&mut self, connection: u32, place: u32) {
+        assert!(place < END, "as many open connections do not fit the memory");
+        self.entries[connection as usize] = place;
+    }
+
+    /// It has sent its only message, and not as many packets again as [`END`].
+    pub(crate) fn sent(&mut self, connection: u32, retransmissions: u32) {
+        debug_assert!(retransmissions < END);
+        self.entries[connection as usize] = SENT | retransmissions;
+    }
+
+    /// It has received its only message, and had `number` if it had before.
+    #[expect(clippy::cast_possible_truncation, reason = "as many do not fit the memory")]
+    pub(crate) fn received(&mut self, connection: u32, remains: Remains, number: Option<u32>) {
+        let number = number.unwrap_or_else(|| {
+            self.received.push(remains);
+            self.received.len() as u32 - 1
+        });
+        self.received[number as usize] = remains;
+        self.entries[connection as usize] = RECEIVED | number;
+    }
+
+    /// What is left of one that has received its only message.
+    pub(crate) fn remains(&self, number: u32) -> Remains {
+        self.received[number as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_of_a_connection_stays_small() {
+        assert!(size_of::<Remains>() <= 16, "{}", size_of::<Remains>());
+    }
+
+    #[test]
+    fn standings_are_told_apart() {
+        let mut directory = Directory::default();
+        directory.expect(4);
+        directory.open(1, END - 1);
+        directory.sent(2, END - 1);
+        let remains = Remains { delivered_bytes: 7, ..Remains::default() };
+        directory.received(3, remains, None);
+        let standings = [0, 1, 2, 3].map(|connection| directory.standing(connection));
+        let open = Standing::Open(END - 1);
+        let expected = [Standing::Expected, open, Standing::Sent(END - 1), Standing::Received(0)];
+        assert_eq!(standings, expected);
+        assert_eq!(directory.remains(0), remains);
+        assert!([0, 2, 3].iter().all(|&connection| directory.place(connection) >= END));
+    }
+}

@@ -1,0 +1,181 @@
+//! The places of connections: who has one, who gets it, and what is left of those that had one.
+
+use incast_cc::{CongestionControl, Time};
+
+use super::{Connection, Endpoint};
+use crate::connection::{Address, Opener, Opening, Role, Terms, Transport};
+use crate::directory::{END, Standing};
+use crate::halves::{Receiver, Sender};
+
+impl<C: CongestionControl> Endpoint<C> {
+    /// There are so many connections more, each of which is opened as `opener` says when something is posted on
+    /// it or a packet arrives for it, and takes four bytes until then. Of those on [`Terms::once`] not much
+    /// more is left when they have finished.
+    ///
+    /// # Panics
+    /// When it was called before: there is one opener.
+    pub fn expect(&mut self, connections: usize, opener: Opener) {
+        assert!(self.opener.is_none(), "connections are expected already");
+        self.opener = Some(opener);
+        self.directory.expect(connections);
+    }
+
+    /// Opens a connection of messages, which the peer has as `peer`, and returns its index, which the
+    /// peer must be told.
+    pub fn open(&mut self, role: Role, peer: u32) -> u32 {
+        self.open_on(Terms::default(), role, peer)
+    }
+
+    /// Opens a connection on `terms`, which must be the same at both ends but for the path.
+    pub fn open_on(&mut self, terms: Terms, role: Role, peer: u32) -> u32 {
+        let index = self.directory.add();
+        let opening = Opening { terms, role, peer, address: Address::default() };
+        self.settle_in(index, opening, Receiver::new(terms.transport), (false, None));
+        index
+    }
+
+    /// Gives a connection a place.
+    #[expect(clippy::cast_possible_truncation, reason = "the directory bounds places")]
+    fn settle_in(
+        &mut self,
+        index: u32,
+        opening: Opening,
+        receiver: Receiver,
+        (expected, left): (bool, Option<u32>),
+    ) -> u32 {
+        let connection = Connection {
+            index,
+            opening,
+            expected,
+            left,
+            sender: None,
+            retransmissions: 0,
+            delivered: u64::from(left.is_some()),
+            completed: 0,
+            alarm: None,
+            notify_from: Time::ZERO,
+            hops: Box::default(),
+        };
+        let place = self.vacant.pop().unwrap_or(self.connections.len() as u32);
+        self.directory.open(index, place);
+        self.pacing.put(place, index, opening.terms.class);
+        if place as usize == self.connections.len() {
+            self.connections.push(connection);
+            self.receivers.push(receiver);
+        } else {
+            self.connections[place as usize] = connection;
+            self.receivers[place as usize] = receiver;
+        }
+        place
+    }
+
+    /// The place of a connection that is open, or is expected and opened now, or is opened again because
+    /// something has come late for what it had received; none of one that has finished sending.
+    #[cold]
+    pub(super) fn opened(&mut self, index: u32) -> Option<u32> {
+        let left = match self.directory.standing(index) {
+            Standing::Open(place) => return Some(place),
+            Standing::Sent(_) => return None,
+            Standing::Expected => None,
+            Standing::Received(number) => Some(number),
+        };
+        let opening = self.opener.as_ref().map(|opener| opener(index));
+        let opening = opening.unwrap_or_else(|| unreachable!("{index} is expected to be opened"));
+        let transport = opening.terms.transport;
+        let receiver = match left {
+            None => Receiver::new(transport),
+            Some(number) => Receiver::revived(transport, &self.directory.remains(number)),
+        };
+        Some(self.settle_in(index, opening, receiver, (true, left)))
+    }
+
+    /// Lets a connection go that has received its only message and has nothing left to do.
+    #[cold]
+    pub(super) fn leave(&mut self, now: Time, place: u32) {
+        while let Some(&index) = self.leaving.front() {
+            let waits = self.connections.get(self.directory.place(index) as usize);
+            if waits.is_some_and(|connection| connection.notify_from > now) {
+                break;
+            }
+            self.leaving.pop_front();
+            if let Standing::Open(place) = self.directory.standing(index) {
+                self.try_to_leave(now, place);
+            }
+        }
+        self.try_to_leave(now, place);
+    }
+
+    fn try_to_leave(&mut self, now: Time, place: u32) {
+        let Connection { index, left, expected, delivered, notify_from, ref opening, .. } =
+            self.connections[place as usize];
+        let is_open = self.directory.place(index) == place;
+        if !is_open || !expected || delivered == 0 || !opening.terms.once {
+            return;
+        }
+        let Some(remains) = self.receivers[place as usize].remains() else { return };
+        if notify_from > now {
+            self.leaving.push_back(index);
+            return;
+        }
+        self.directory.received(index, remains, left);
+        self.vacate(place);
+    }
+
+    /// Lets a connection go that has sent its only message.
+    pub(super) fn sent_all(&mut self, place: u32) {
+        let Connection { index, retransmissions, .. } = self.connections[place as usize];
+        if let Some(retransmissions) = u32::try_from(retransmissions).ok().filter(|&n| n < END)
+            && self.pacing.is_idle(place)
+        {
+            self.directory.sent(index, retransmissions);
+            self.vacate(place);
+        }
+    }
+
+    fn vacate(&mut self, place: u32) {
+        self.connections[place as usize].hops = Box::default();
+        self.receivers[place as usize] = Receiver::new(Transport::Message);
+        self.vacant.push(place);
+    }
+
+    /// The sending half of a connection, from its first message on; one of [`Terms::once`] has none when
+    /// that was acknowledged.
+    pub fn sender(&self, connection: u32) -> Option<&Sender<C>> {
+        self.connections.get(self.directory.place(connection) as usize)?.sender.as_deref()
+    }
+
+    /// Packets of a connection that were sent again.
+    pub fn retransmissions(&self, connection: u32) -> u64 {
+        match self.directory.standing(connection) {
+            Standing::Open(place) => {
+                let Connection { sender, retransmissions, .. } = &self.connections[place as usize];
+                sender.as_deref().map_or(*retransmissions, Sender::retransmissions)
+            }
+            Standing::Sent(retransmissions) => u64::from(retransmissions),
+            Standing::Expected | Standing::Received(_) => 0,
+        }
+    }
+
+    /// Payload of a connection that has arrived here, each byte counted once.
+    pub fn delivered_bytes(&self, connection: u32) -> u64 {
+        match self.directory.standing(connection) {
+            Standing::Open(place) => self.receivers[place as usize].delivered_bytes(),
+            Standing::Received(number) => self.directory.remains(number).delivered_bytes,
+            Standing::Expected | Standing::Sent(_) => 0,
+        }
+    }
+
+    /// Packets of a connection that had arrived here before.
+    pub fn duplicates(&self, connection: u32) -> u64 {
+        match self.directory.standing(connection) {
+            Standing::Open(place) => self.receivers[place as usize].duplicates(),
+            Standing::Received(number) => u64::from(self.directory.remains(number).duplicates),
+            Standing::Expected | Standing::Sent(_) => 0,
+        }
+    }
+
+    /// Connections that have a place: opened, and not finished.
+    pub fn open_connections(&self) -> usize {
+        self.connections.len() - self.vacant.len()
+    }
+}
