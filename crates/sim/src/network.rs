@@ -13,16 +13,19 @@ pub(crate) mod aqm;
 pub(crate) mod buffer;
 pub(crate) mod calendar;
 pub(crate) mod dead_lock;
+pub(crate) mod domain;
 pub(crate) mod failure;
 pub(crate) mod frame;
 pub(crate) mod host;
 pub(crate) mod link;
 pub(crate) mod oracle;
+pub(crate) mod partition;
 pub(crate) mod port;
 pub(crate) mod routes;
 pub(crate) mod switch;
 pub(crate) mod trace;
 pub(crate) mod watchdog;
+pub(crate) mod windows;
 
 use incast_cc::{Span, Time};
 
@@ -33,6 +36,7 @@ use host::Host;
 use link::Link;
 use oracle::Oracle;
 use switch::Switch;
+use watchdog::Watchdog;
 
 /// Something that has events.
 #[derive(Clone, Copy, Debug)]
@@ -108,6 +112,11 @@ impl Network {
                 _ => {}
             }
         }
+    }
+
+    /// From one look of the PFC watchdogs to the next, from the beginning on; all look at the same instants.
+    pub(crate) fn watch_period(&self) -> Option<Span> {
+        self.switches.iter().find_map(|switch| switch.watchdog.as_ref()).map(Watchdog::period)
     }
 
     /// What failures of links have cost at each node.

@@ -68,13 +68,19 @@ pub(crate) struct Calendar {
 impl Calendar {
     /// A calendar of `components`, none of them scheduled.
     pub(crate) fn new(components: usize) -> Self {
+        Self::starting_at(components, Time::ZERO)
+    }
+
+    /// The same, for events from `now` on.
+    pub(crate) fn starting_at(components: usize, now: Time) -> Self {
+        let now = now.as_ps();
         Self {
             entries: vec![Entry { due: NEVER, next: NONE, place: Place::Nowhere }; components],
             heads: Box::new([NONE; SLOTS]),
             bitmap: [0; WORDS],
             linked: 0,
-            now: 0,
-            slot: 0,
+            now,
+            slot: slot_of(now) - 1,
             current: Vec::with_capacity(64),
             far: BinaryHeap::with_capacity(components),
             far_slot: NEVER,
@@ -97,6 +103,29 @@ impl Calendar {
         if at != NEVER {
             self.insert(id, at);
         }
+    }
+
+    /// When a component's event is due; [`Time::MAX`] if it has none.
+    pub(crate) fn due(&self, id: ComponentId) -> Time {
+        Time::from_ps(self.entries[id as usize].due)
+    }
+
+    /// When the next event is due; [`Time::MAX`] if there is none.
+    pub(crate) fn next_due(&mut self) -> Time {
+        if let Some(&(at, _)) = self.current.last() {
+            return Time::from_ps(at);
+        }
+        let far = self.next_far().map_or(NEVER, |(at, _)| at);
+        let slot = self.next_linked_slot();
+        if slot > slot_of(far) {
+            return Time::from_ps(far);
+        }
+        let (mut first, mut id) = (far, self.heads[place_of(slot)]);
+        while id != NONE {
+            let Entry { due, next, .. } = self.entries[id as usize];
+            (first, id) = (first.min(due), next);
+        }
+        Time::from_ps(first)
     }
 
     /// The next event that is due before `end`, taken out.

@@ -167,6 +167,14 @@ impl Host {
         }
     }
 
+    /// Links and components have other numbers from now on.
+    pub(crate) fn renumber(&mut self, links: &[u32], components: &[ComponentId]) {
+        self.nic.link = links[self.nic.link as usize];
+        self.incoming = links[self.incoming as usize];
+        self.nic.component = components[self.nic.component as usize];
+        self.timer = components[self.timer as usize];
+    }
+
     /// Makes room for so many sockets more, and for no others.
     pub(crate) fn reserve(&mut self, sockets: usize) {
         self.endpoint.reserve(sockets);

@@ -7,9 +7,14 @@ use incast_cc::{Bytes, Rate, Span, Time};
 use super::calendar::{Calendar, ComponentId};
 use super::frame::{Frame, Stamps};
 
+/// The far end of a link that leads to another part of the network ([`domain`](super::domain)).
+const ELSEWHERE: ComponentId = ComponentId::MAX;
+
 /// One direction of a cable: what is on it, in the order of arrival.
 #[derive(Debug)]
 pub(crate) struct Link {
+    /// What stamps of switches call it: its number in the whole network.
+    number: u32,
     /// Propagation delay, above zero: what one node does reaches another only after it.
     delay: Span,
     serializer: Serializer,
@@ -53,8 +58,14 @@ impl Serializer {
 }
 
 impl Link {
-    pub(crate) fn new(rate: Rate, delay: Span, arrival: ComponentId, to_host: bool) -> Self {
+    pub(crate) fn new(
+        number: u32,
+        (rate, delay): (Rate, Span),
+        arrival: ComponentId,
+        to_host: bool,
+    ) -> Self {
         Self {
+            number,
             delay,
             serializer: Serializer::new(rate),
             fails: Time::MAX,
@@ -85,7 +96,7 @@ impl Link {
                 }
                 self.announced.push_back(arrives);
             }
-        } else if self.flying.is_empty() {
+        } else if self.flying.is_empty() && self.arrival != ELSEWHERE {
             calendar.schedule(self.arrival, arrives);
         }
         self.flying.push_back((arrives, *frame));
@@ -151,9 +162,76 @@ impl Link {
         self.serializer.rate
     }
 
+    /// Its number in the whole network.
+    pub(crate) const fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Its propagation delay.
+    pub(crate) const fn delay(&self) -> Span {
+        self.delay
+    }
+
     /// What has its arrivals, at the far end.
     pub(crate) const fn arrival(&self) -> ComponentId {
         self.arrival
+    }
+
+    /// Whether its far end is in this part of the network.
+    pub(crate) fn leads_here(&self) -> bool {
+        self.arrival != ELSEWHERE
+    }
+
+    /// The far end has another number from now on.
+    pub(crate) const fn set_arrival(&mut self, arrival: ComponentId) {
+        self.arrival = arrival;
+    }
+
+    /// Parts the link where its ends are in different parts of the network: keeps the sender's half, and
+    /// returns the receiver's, which has what is on the way. It leads to a switch.
+    pub(crate) fn part(&mut self) -> Self {
+        let mut half = Self::new(self.number, (self.rate(), self.delay), self.arrival, false);
+        (half.flying, half.stamps) =
+            (std::mem::take(&mut self.flying), std::mem::take(&mut self.stamps));
+        self.arrival = ELSEWHERE;
+        half
+    }
+
+    /// Puts the two halves together again; all that was sent has been handed over.
+    pub(crate) fn join(&mut self, receiver: Self) {
+        debug_assert!(self.flying.is_empty(), "not handed over");
+        (self.arrival, self.flying, self.stamps) =
+            (receiver.arrival, receiver.flying, receiver.stamps);
+    }
+
+    /// When the first frame that is to be handed over arrives.
+    pub(crate) fn first_arrival(&self) -> Option<Time> {
+        self.flying.front().map(|&(arrives, _)| arrives)
+    }
+
+    /// Gives what the sender's half has sent to whoever hands it over.
+    pub(crate) fn hand_over(&mut self, mut put: impl FnMut(Time, &Frame, Stamps)) {
+        while let Some((arrives, frame)) = self.flying.pop_front() {
+            let stamps = self.stamps_of(&frame);
+            put(arrives, &frame, stamps);
+        }
+    }
+
+    /// Takes a frame that was handed over into the receiver's half; they come in the order of sending.
+    pub(crate) fn take_in(
+        &mut self,
+        arrives: Time,
+        frame: &Frame,
+        stamps: Stamps,
+        calendar: &mut Calendar,
+    ) {
+        if self.flying.is_empty() {
+            calendar.schedule(self.arrival, arrives);
+        }
+        self.flying.push_back((arrives, *frame));
+        if frame.is_stamped() {
+            self.stamps.push_back(stamps);
+        }
     }
 
     /// What is on the link, for the books.

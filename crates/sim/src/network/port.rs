@@ -476,7 +476,8 @@ impl Port {
         }
         let Transmitter { link, counters, .. } = &self.transmitter;
         let mut hop = Hop::default();
-        (hop.port, hop.at, hop.rate) = (*link, now, links[*link as usize].rate());
+        let link = &links[*link as usize];
+        (hop.port, hop.at, hop.rate) = (link.number(), now, link.rate());
         hop.queue = Bytes::new(self.backlog_bytes());
         hop.sent = Bytes::new(counters.hop_bytes + u64::from(frame.wire));
         stamps.push(hop);

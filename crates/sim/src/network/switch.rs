@@ -4,7 +4,7 @@ use incast_cc::{Span, Time};
 
 use super::aqm::Verdict;
 use super::buffer::{Admission, Arrival, SharedBuffer};
-use super::calendar::Calendar;
+use super::calendar::{Calendar, ComponentId};
 use super::failure::Failures;
 use super::frame::{Frame, Stamps};
 use super::link::Link;
@@ -55,6 +55,14 @@ impl Switch {
             start,
             trace,
             series: Vec::new(),
+        }
+    }
+
+    /// Links and components have other numbers from now on.
+    pub(crate) fn renumber(&mut self, links: &[u32], components: &[ComponentId]) {
+        for Port { transmitter, .. } in &mut self.ports {
+            transmitter.link = links[transmitter.link as usize];
+            transmitter.component = components[transmitter.component as usize];
         }
     }
 
