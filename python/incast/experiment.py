@@ -49,6 +49,7 @@ def run(
     *,
     seed: int | None = None,
     traces: Sequence[str] = (),
+    threads: int | str | None = None,
     progress: bool = False,
 ) -> Result:
     """Simulates a scenario once per scheme.
@@ -61,11 +62,14 @@ def run(
         cc: The schemes, `algorithm` or `algorithm:preset`; those that the scenario names if None.
         seed: The seed; that of the scenario if None.
         traces: What to record event by event, of `TRACES`.
+        threads: How many threads each run has, a number or `auto`; what the scenario says if None.
+            Results are the same.
         progress: Shows simulated time, events per second and time left on the terminal.
 
     Raises:
         ScenarioError: The scenario cannot be read or run.
-        ParameterError: A scheme or a trace is unknown, or a scheme is named twice.
+        ParameterError: A scheme or a trace is unknown, a scheme is named twice, or there cannot be
+            so many threads.
     """
     if not isinstance(scenario, Scenario):
         scenario = load(scenario)
@@ -76,7 +80,12 @@ def run(
         for scheme in schemes:
             try:
                 runs[scheme] = _core.run(
-                    scenario, scheme, seed=seed, traces=traces, progress=start_bar(scheme)
+                    scenario,
+                    scheme,
+                    seed=seed,
+                    traces=traces,
+                    threads=None if threads is None else str(threads),
+                    progress=start_bar(scheme),
                 )
             except KeyboardInterrupt:  # between two runs; within one, the core ends it by itself
                 break

@@ -2,13 +2,13 @@
 
 mod common;
 
-use common::{ALL_TRACES, document, repository, shipped};
+use common::{repository, shipped};
 use incast_sim::scenario::{Document, Threads};
 use incast_sim::{Report, Simulation, TraceConfig};
 
 /// Runs in so many threads; domains are chosen for them.
-fn run(document: &Document, scheme: &str, threads: u16, traces: TraceConfig) -> (String, usize) {
-    let run = Simulation::new(document.scenario(), scheme, 1, traces);
+fn run(document: &Document, scheme: &str, threads: u16) -> (String, usize) {
+    let run = Simulation::new(document.scenario(), scheme, 1, TraceConfig::default());
     let mut run = run.unwrap_or_else(|error| panic!("{error}")).in_threads(Threads::Count(threads));
     while run.advance(1 << 16) {}
     let domains = run.windows().map_or(1, |windows| windows.domains);
@@ -16,8 +16,8 @@ fn run(document: &Document, scheme: &str, threads: u16, traces: TraceConfig) -> 
 }
 
 /// In one piece, as a network that is not large runs in one thread.
-fn run_whole(document: &Document, scheme: &str, traces: TraceConfig) -> Report {
-    let run = Simulation::new(document.scenario(), scheme, 1, traces);
+fn run_whole(document: &Document, scheme: &str) -> Report {
+    let run = Simulation::new(document.scenario(), scheme, 1, TraceConfig::default());
     let mut run = run.unwrap_or_else(|error| panic!("{error}")).in_domains(1, 1);
     assert_eq!(run.windows(), None);
     while run.advance(u64::MAX) {}
@@ -30,21 +30,22 @@ fn whole(report: &Report) -> String {
     format!("{report:?}")
 }
 
-/// How each scenario is shortened, and how many events a run of it must have then, or it shows nothing.
-fn shortened(name: &str) -> Vec<&'static str> {
-    match name {
-        "fat-tree-1024" => vec!["network.fat-tree.k=8", "run.duration=150us", "run.warmup=20us"],
-        "incast" => vec!["run.duration=12ms", "run.warmup=2ms"],
-        "rtcp-fetch" | "rtcp-incast-fan-out" => vec!["run.duration=30ms", "run.warmup=5ms"],
-        "rtcp-over-subscription" => vec!["run.duration=8ms", "run.warmup=1ms"],
-        "timely-clos-rpc" | "timely-network-imbalance" => {
-            vec!["run.duration=1ms", "run.warmup=200us"]
-        }
-        "all-reduce" | "fat-tree-web-search" | "timely-storage" => {
-            vec!["run.duration=2ms", "run.warmup=300us"]
-        }
-        _ => vec!["run.duration=6ms", "run.warmup=1ms"],
+/// Duration and warm-up, long enough for something to happen in each.
+fn shortened(name: &str) -> Document {
+    let (duration, warmup) = match name {
+        "fat-tree-1024" => (80, 10),
+        "timely-clos-rpc" | "timely-network-imbalance" => (400, 100),
+        "all-reduce" | "fat-tree-web-search" | "timely-storage" => (800, 100),
+        "rtcp-fetch" | "rtcp-incast-fan-out" => (20_000, 2_000),
+        _ => (4_000, 500),
+    };
+    let (duration, warmup) =
+        (format!("run.duration={duration}us"), format!("run.warmup={warmup}us"));
+    let mut assignments = vec![duration.as_str(), &warmup, "run.cooldown=0us"];
+    if name == "fat-tree-1024" {
+        assignments.push("network.fat-tree.k=8");
     }
+    shipped(name, &assignments)
 }
 
 fn names() -> Vec<String> {
@@ -61,13 +62,13 @@ fn names() -> Vec<String> {
 fn every_scenario_gives_the_same_bytes_in_any_number_of_threads() {
     let mut parted = Vec::new();
     for name in names() {
-        let document = shipped(&name, &shortened(&name));
+        let document = shortened(&name);
         for scheme in &document.scenario().run.schemes {
-            let alone = run_whole(&document, scheme, TraceConfig::default());
+            let alone = run_whole(&document, scheme);
             assert!(alone.summary.events > 3_000, "{name}: {} events", alone.summary.events);
             let alone = whole(&alone);
             for threads in [1, 2, 3] {
-                let (report, domains) = run(&document, scheme, threads, TraceConfig::default());
+                let (report, domains) = run(&document, scheme, threads);
                 assert!(alone == report, "{name}, {scheme}, {threads} threads, {domains} domains");
                 if threads > 1 && domains > 1 && parted.last() != Some(&name) {
                     parted.push(name.clone());

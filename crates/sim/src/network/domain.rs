@@ -58,11 +58,8 @@ pub(crate) type Ends = (usize, usize);
 impl Network {
     /// The domains of the ends of each link.
     pub(crate) fn ends(&self, partition: &Partition) -> Vec<Ends> {
-        let mut ends: Vec<Ends> = self
-            .links
-            .iter()
-            .map(|link| (0, self.domain_of(link.arrival(), partition)))
-            .collect();
+        let mut ends: Vec<Ends> =
+            self.links.iter().map(|link| (0, self.domain_of(link.arrival(), partition))).collect();
         for (host, &domain) in self.hosts.iter().zip(&partition.hosts) {
             ends[host.nic.link as usize].0 = domain;
         }
@@ -104,7 +101,8 @@ impl Network {
             let arrivals = domain.net.links.iter_mut().filter(|link| link.leads_here());
             arrivals.for_each(|link| link.set_arrival(arrival(link)));
         }
-        for (mut host, &domain) in std::mem::take(&mut self.hosts).into_iter().zip(&partition.hosts) {
+        for (mut host, &domain) in std::mem::take(&mut self.hosts).into_iter().zip(&partition.hosts)
+        {
             host.renumber(&here, &components);
             domains[domain].net.hosts.push(host);
         }
@@ -148,7 +146,9 @@ impl Network {
                 domains[from].outgoing.push(Outgoing { domain: to, here, there });
             }
         }
-        domains.iter_mut().for_each(|domain| domain.outgoing.sort_by_key(|link| link.domain));
+        for domain in domains {
+            domain.outgoing.sort_by_key(|link| link.domain);
+        }
         (here, there)
     }
 
@@ -281,9 +281,6 @@ impl ComponentKind {
         use ComponentKind::{
             HostArrival, HostChange, HostInterval, HostPort, HostStart, HostTimer,
         };
-        matches!(
-            self,
-            HostChange | HostStart | HostInterval | HostPort | HostArrival | HostTimer
-        )
+        matches!(self, HostChange | HostStart | HostInterval | HostPort | HostArrival | HostTimer)
     }
 }

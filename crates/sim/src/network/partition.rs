@@ -1,8 +1,8 @@
 //! Which part of a network each node is in, where it runs in several threads.
 //!
 //! A host goes with its switch. Switches are grown into domains of about equal work, each from the first one
-//! that is left, by the neighbour that has most of its links there; then those move that have more of their
-//! links elsewhere. Links that are shorter than others are not cut as long as that costs little balance: the
+//! that is left, by the neighbour that has most of its links there; those of the highest layer are spread over
+//! them; then those move that have more of their links elsewhere. Links that are shorter than others are not cut as long as that costs little balance: the
 //! least delay that is cut is how long domains can run without each other.
 
 use std::cmp::Reverse;
@@ -44,6 +44,10 @@ const MOST_DELAYS: usize = 8;
 
 /// How often all switches are asked whether they would rather be elsewhere.
 const ROUNDS: usize = 8;
+
+/// Of an atom that has no domain yet: it may be taken, or is one of the tops.
+const FREE: usize = usize::MAX;
+const LATER: usize = usize::MAX - 1;
 
 /// What a host works for each bit, where a switch works one for each that it sends.
 const HOST_WORK: u64 = 2;
@@ -176,14 +180,39 @@ impl Atoms {
 
     /// The domain of each atom.
     fn part(&self, domains: usize) -> Vec<usize> {
-        let mut owners = self.grow(domains);
+        let tops = self.tops();
+        let mut owners = self.grow(domains, &tops);
+        self.spread(&mut owners, domains, &tops);
         self.exchange(&mut owners, domains);
         dense(&owners)
     }
 
-    fn grow(&self, domains: usize) -> Vec<usize> {
-        let mut owners = vec![usize::MAX; self.weights.len()];
-        let mut left: u64 = self.weights.iter().sum();
+    /// Those that are farthest from hosts, such as spines and the core, unless all have hosts: they have links
+    /// everywhere, and would draw parts of other pods to the first that they are in.
+    fn tops(&self) -> Vec<usize> {
+        let mut far = vec![usize::MAX; self.weights.len()];
+        let mut level: Vec<_> = (0..far.len()).filter(|&atom| self.hosts[atom]).collect();
+        let mut tops = Vec::new();
+        for distance in 0.. {
+            level.retain(|&atom| far[atom] == usize::MAX);
+            level.sort_unstable();
+            level.dedup();
+            if level.is_empty() {
+                break;
+            }
+            level.iter().for_each(|&atom| far[atom] = distance);
+            let next = level.iter().flat_map(|&atom| self.near[atom].keys().copied()).collect();
+            tops = std::mem::replace(&mut level, next);
+        }
+        if tops.iter().all(|&atom| far[atom] == 0) { Vec::new() } else { tops }
+    }
+
+    /// Grows domains over all but the tops.
+    fn grow(&self, domains: usize, tops: &[usize]) -> Vec<usize> {
+        let mut owners = vec![FREE; self.weights.len()];
+        tops.iter().for_each(|&top| owners[top] = LATER);
+        let placed = (0..owners.len()).filter(|&atom| owners[atom] == FREE);
+        let mut left: u64 = placed.map(|atom| self.weights[atom]).sum();
         for domain in 0..domains {
             let parts = (domains - domain) as u64;
             let target = left / parts;
@@ -199,7 +228,7 @@ impl Atoms {
                 weight += own;
                 pull.remove(&atom);
                 for (&other, &mbps) in &self.near[atom] {
-                    if owners[other] == usize::MAX {
+                    if owners[other] == FREE {
                         *pull.entry(other).or_default() += mbps;
                     }
                 }
@@ -207,6 +236,33 @@ impl Atoms {
             left -= weight;
         }
         owners
+    }
+
+    /// Gives each of the tops to the domain that has most of its links, if that has room, and of equals to the
+    /// lightest.
+    fn spread(&self, owners: &mut [usize], domains: usize, tops: &[usize]) {
+        let mut weights = vec![0; domains];
+        for (&owner, weight) in
+            owners.iter().zip(&self.weights).filter(|(owner, _)| **owner != LATER)
+        {
+            weights[owner] += weight;
+        }
+        let mean = self.weights.iter().sum::<u64>() / domains as u64;
+        for &top in tops {
+            let weight = self.weights[top];
+            let mut links = vec![0; domains];
+            for (&other, mbps) in
+                self.near[top].iter().filter(|(other, _)| owners[**other] != LATER)
+            {
+                links[owners[other]] += mbps;
+            }
+            let best = (0..domains).max_by_key(|&to| {
+                let room = weights[to] + weight <= mean + mean / SLACK;
+                (room, if room { links[to] } else { 0 }, Reverse(weights[to]), Reverse(to))
+            });
+            owners[top] = best.unwrap_or(0);
+            weights[owners[top]] += weight;
+        }
     }
 
     /// The one that has the greatest part of its links in the domain.
@@ -224,7 +280,7 @@ impl Atoms {
 
     /// The first that is free, one with hosts if there is one.
     fn seed(&self, owners: &[usize]) -> Option<usize> {
-        let mut free = (0..owners.len()).filter(|&atom| owners[atom] == usize::MAX);
+        let mut free = (0..owners.len()).filter(|&atom| owners[atom] == FREE);
         free.clone().find(|&atom| self.hosts[atom]).or_else(|| free.next())
     }
 
@@ -298,4 +354,122 @@ fn dense(groups: &[usize]) -> Vec<usize> {
         numbers.entry(group).or_insert(next);
     }
     groups.iter().map(|group| numbers[group]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build::topology;
+    use crate::scenario::Document;
+
+    fn network(network: &str) -> Topology {
+        let text = format!(
+            "title = \"a network\"\nrun = {{ duration = \"1ms\", schemes = [\"timely\"] }}\n\
+             traffic = [{{ from = \"host0\", to = \"host1\" }}]\n[network.{network}"
+        );
+        let document = Document::parse(text, "network.toml").unwrap_or_else(|e| panic!("{e}"));
+        topology(document.scenario())
+    }
+
+    fn fat_tree(k: u32) -> Topology {
+        network(&format!(
+            "fat-tree]\nk = {k}\nhosts = {{ name = \"host\", rate = \"100Gbps\", delay = \"1us\" }}\n\
+             link = {{ rate = \"100Gbps\", delay = \"1us\" }}"
+        ))
+    }
+
+    fn star() -> Topology {
+        network(
+            "star]\nhosts = [{ name = \"host\", count = 99, rate = \"10Gbps\", delay = \"1us\" }]",
+        )
+    }
+
+    /// The heaviest domain over the mean, and the share of cables between switches that are cut.
+    fn quality(topology: &Topology, partition: &Partition) -> (f64, f64) {
+        let cables = switch_cables(topology);
+        let atoms = Atoms::new(topology, &cables, Span::ZERO);
+        let mean = atoms.weights.iter().sum::<u64>() as f64 / partition.domains as f64;
+        let cut = cables.iter().filter(|cable| {
+            let [a, b] = cable.ends.map(|end| partition.switches[end]);
+            a != b
+        });
+        let heaviest = atoms.heaviest(&partition.switches) as f64;
+        (heaviest / mean, cut.count() as f64 / cables.len() as f64)
+    }
+
+    #[test]
+    fn pods_of_a_fat_tree_stay_together() {
+        let tree = fat_tree(8);
+        let partition = Partition::new(&tree, 8);
+        assert_eq!(partition.domains, 8);
+        let pod = |switch: &String| -> usize {
+            let number = switch.trim_start_matches(char::is_alphabetic);
+            number.parse::<usize>().unwrap() / 4
+        };
+        for (switch, &domain) in tree.switches.iter().zip(&partition.switches) {
+            assert!(switch.starts_with("core") || pod(switch) == domain, "{switch} in {domain}");
+        }
+        let (heaviest, cut) = quality(&tree, &partition);
+        assert!(heaviest < 1.01 && cut <= 0.5, "{heaviest} {cut}");
+    }
+
+    #[test]
+    fn domains_are_about_equal_and_hosts_are_with_their_switch() {
+        for (tree, domains) in [(fat_tree(4), 2), (fat_tree(8), 3), (fat_tree(8), 16)] {
+            let partition = Partition::new(&tree, domains);
+            assert_eq!(partition.domains, domains);
+            let (heaviest, _) = quality(&tree, &partition);
+            assert!(heaviest < 1.3, "{heaviest} of {domains}");
+            for host in 0..tree.hosts.len() {
+                let edge = tree.edge(u32::try_from(host).unwrap()) as usize;
+                assert_eq!(partition.hosts[host], partition.switches[edge]);
+            }
+        }
+    }
+
+    #[test]
+    fn short_links_are_not_cut_where_long_ones_do() {
+        // Two sites of two switches each, 1 us inside, 50 us between them.
+        let link = |ends: [&str; 2], delay: &str| {
+            format!(
+                "{{ ends = [\"{}\", \"{}\"], rate = \"10Gbps\", delay = \"{delay}\" }},",
+                ends[0], ends[1]
+            )
+        };
+        let links = [
+            link(["host0", "s0"], "1us"),
+            link(["host1", "s1"], "1us"),
+            link(["host2", "s2"], "1us"),
+            link(["host3", "s3"], "1us"),
+            link(["s0", "s2"], "1us"),
+            link(["s1", "s3"], "1us"),
+            link(["s0", "s1"], "50us"),
+            link(["s2", "s3"], "50us"),
+        ];
+        let sites = network(&format!(
+            "graph]\nhosts = [{{ name = \"host\", count = 4 }}]\n\
+             switches = [{{ name = \"s\", count = 4 }}]\nlinks = [{}]",
+            links.concat()
+        ));
+        assert_eq!(Partition::new(&sites, 2).switches, [0, 1, 0, 1]);
+        // Four cannot be had without.
+        assert_eq!(Partition::new(&sites, 4).domains, 4);
+    }
+
+    #[test]
+    fn one_switch_is_one_domain_however_many_are_asked_for() {
+        for threads in [Threads::Count(1), Threads::Count(2), Threads::Count(256), Threads::Auto] {
+            let (partition, _) = Partition::for_threads(&star(), threads);
+            assert_eq!(partition.domains, 1);
+        }
+    }
+
+    #[test]
+    fn large_networks_have_domains_in_one_thread_and_small_ones_do_not() {
+        let domains = |k, threads| Partition::for_threads(&fat_tree(k), Threads::Count(threads));
+        assert_eq!(domains(4, 1).0.domains, 1);
+        assert_eq!((domains(16, 1).0.domains, domains(16, 1).1), (16, 1));
+        let (partition, threads) = domains(4, 2);
+        assert_eq!((partition.domains, threads), (8, 2));
+    }
 }

@@ -58,7 +58,7 @@ impl FromStr for Threads {
     fn from_str(text: &str) -> Result<Self, String> {
         let count = || text.parse().ok().and_then(Self::counted);
         if text == "auto" { Some(Self::Auto) } else { count() }
-            .ok_or_else(|| format!("{text:?} is no number of threads; expected {EXPECTED}"))
+            .ok_or_else(|| format!("threads {text:?}: expected {EXPECTED}"))
     }
 }
 
@@ -76,17 +76,17 @@ impl<'de> Deserialize<'de> for Threads {
                 if text == "auto" {
                     return Ok(Threads::Auto);
                 }
-                Err(E::custom(format!("{text:?} is no number of threads; expected {EXPECTED}")))
+                Err(E::custom(format!("threads {text:?}: expected {EXPECTED}")))
             }
 
             fn visit_i64<E: Error>(self, count: i64) -> Result<Threads, E> {
                 Threads::counted(count.into())
-                    .ok_or_else(|| E::custom(format!("{count} threads; expected {EXPECTED}")))
+                    .ok_or_else(|| E::custom(format!("threads {count}: expected {EXPECTED}")))
             }
 
             fn visit_u64<E: Error>(self, count: u64) -> Result<Threads, E> {
                 Threads::counted(count.into())
-                    .ok_or_else(|| E::custom(format!("{count} threads; expected {EXPECTED}")))
+                    .ok_or_else(|| E::custom(format!("threads {count}: expected {EXPECTED}")))
             }
         }
         input.deserialize_any(Written)
