@@ -178,7 +178,8 @@ pub(crate) fn run(
     let document = &scenario.document;
     let seed = seed.unwrap_or(document.scenario().run.seed);
     let traces = trace_config(&traces)?;
-    let threads = threads.map(str::parse::<Threads>).transpose().map_err(ParameterError::new_err)?;
+    let threads =
+        threads.map(str::parse::<Threads>).transpose().map_err(ParameterError::new_err)?;
     let mut simulation =
         Simulation::new(document.scenario(), scheme, seed, traces).map_err(raise)?;
     if let Some(threads) = threads {

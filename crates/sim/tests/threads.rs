@@ -36,7 +36,7 @@ fn shortened(name: &str) -> Document {
         "fat-tree-1024" => (80, 10),
         "timely-clos-rpc" | "timely-network-imbalance" => (400, 100),
         "all-reduce" | "fat-tree-web-search" | "timely-storage" => (800, 100),
-        "rtcp-fetch" | "rtcp-incast-fan-out" => (20_000, 2_000),
+        "rtcp-fetch" | "rtcp-incast-fan-out" => (200_000, 20_000),
         _ => (4_000, 500),
     };
     let (duration, warmup) =

@@ -269,7 +269,7 @@ struct Barrier {
 }
 
 /// How often a thread looks before it lets others run.
-const SPINS: u32 = 2_000;
+const SPINS: u32 = 500;
 
 impl Barrier {
     /// The last that arrives does `last` before any goes on; returns whether all are still there.
