@@ -14,6 +14,9 @@ from incast.words import nearest
 TRACES = ("queues", "flows", "packets")
 """What can be recorded event by event, besides the tables that every run gives."""
 
+MOST_THREADS = 256
+"""Of one run."""
+
 _SHIPPED = Path(__file__).parent / "scenarios"
 
 
@@ -75,6 +78,7 @@ def run(
         scenario = load(scenario)
     schemes = check_schemes(scenario, cc)
     traces = check_traces(traces)
+    threads = check_threads(threads)
     runs: dict[str, Run] = {}
     with bar_per_scheme(scenario.duration_s, visible=progress) as start_bar:
         for scheme in schemes:
@@ -84,7 +88,7 @@ def run(
                     scheme,
                     seed=seed,
                     traces=traces,
-                    threads=None if threads is None else str(threads),
+                    threads=threads,
                     progress=start_bar(scheme),
                 )
             except KeyboardInterrupt:  # between two runs; within one, the core ends it by itself
@@ -121,3 +125,21 @@ def check_traces(traces: Sequence[str]) -> tuple[str, ...]:
         if trace not in TRACES:
             raise ParameterError(f"{trace}: no such trace; {nearest(trace, TRACES)}")
     return tuple(dict.fromkeys(traces))
+
+
+def check_threads(threads: int | str | None) -> str | None:
+    """How many threads each run has, as the core wants it; None is what the scenario says.
+
+    Raises:
+        ParameterError: There cannot be so many.
+    """
+    if threads is None:
+        return None
+    text = str(threads)
+    if text != "auto" and not (
+        text.isascii() and text.isdigit() and 1 <= int(text) <= MOST_THREADS
+    ):
+        raise ParameterError(
+            f'threads "{text}": expected "auto" or a number from 1 to {MOST_THREADS}'
+        )
+    return text

@@ -218,7 +218,7 @@ def saturate(
 
     Raises:
         ScenarioError: The scenario cannot be read or run.
-        ParameterError: A scheme, a load or the traffic does not fit.
+        ParameterError: A scheme, a load, the traffic or the threads do not fit.
         OutputError: The directory cannot be written or holds something else.
     """
     chosen = scenario if not isinstance(scenario, (str, os.PathLike)) else experiment.load(scenario)
@@ -235,7 +235,7 @@ def saturate(
         chosen.seed if seed is None else seed,
         Path(directory),
         progress,
-        None if threads is None else str(threads),
+        experiment.check_threads(threads),
     )
     search.claim()
     points: list[Point] = []

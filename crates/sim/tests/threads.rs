@@ -65,7 +65,7 @@ fn every_scenario_gives_the_same_bytes_in_any_number_of_threads() {
         let document = shortened(&name);
         for scheme in &document.scenario().run.schemes {
             let alone = run_whole(&document, scheme);
-            assert!(alone.summary.events > 3_000, "{name}: {} events", alone.summary.events);
+            assert!(alone.summary.events > 1_000, "{name}: {} events", alone.summary.events);
             let alone = whole(&alone);
             for threads in [1, 2, 3] {
                 let (report, domains) = run(&document, scheme, threads);

@@ -51,6 +51,7 @@ def run(
     schemes = experiment.check_schemes(chosen, cc or None)
     options.warn(chosen, schemes)
     traces = experiment.check_traces(trace or ())
+    experiment.check_threads(threads)
     out = Path("results") / chosen.name if out is None else out
     done: list[tuple[Result, Written]] = []
     stopped = False
