@@ -200,7 +200,9 @@ impl Atoms {
             if level.is_empty() {
                 break;
             }
-            level.iter().for_each(|&atom| far[atom] = distance);
+            for &atom in &level {
+                far[atom] = distance;
+            }
             let next = level.iter().flat_map(|&atom| self.near[atom].keys().copied()).collect();
             tops = std::mem::replace(&mut level, next);
         }
@@ -210,7 +212,9 @@ impl Atoms {
     /// Grows domains over all but the tops.
     fn grow(&self, domains: usize, tops: &[usize]) -> Vec<usize> {
         let mut owners = vec![FREE; self.weights.len()];
-        tops.iter().for_each(|&top| owners[top] = LATER);
+        for &top in tops {
+            owners[top] = LATER;
+        }
         let placed = (0..owners.len()).filter(|&atom| owners[atom] == FREE);
         let mut left: u64 = placed.map(|atom| self.weights[atom]).sum();
         for domain in 0..domains {
