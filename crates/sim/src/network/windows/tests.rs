@@ -237,3 +237,21 @@ fn thread_that_panics_lets_the_others_go() {
     });
     assert!(!left, "it goes on as if all were there");
 }
+
+#[test]
+fn stamps_name_links_by_their_number_in_the_whole_network() {
+    let document = leaf_spine("[switch]\ntelemetry = true");
+    let mut run = parted(&document, "hpcc", &[0, 1, 1, 0], 2);
+    assert!(run.advance(5_000));
+    run = run.in_domains(2, 1);
+    let mut seen = 0;
+    for (number, link) in (0..).zip(&mut run.built.net.links) {
+        link.hand_over(|_, frame, stamps| {
+            if let Some(last) = stamps.hops().last().filter(|_| frame.packet.payload() > 0) {
+                assert_eq!(last.port, number, "by the switch that has just sent it");
+                seen += 1;
+            }
+        });
+    }
+    assert!(seen > 20, "{seen}");
+}
