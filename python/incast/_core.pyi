@@ -199,9 +199,12 @@ def run(
     *,
     seed: int | None = None,
     traces: Sequence[str] = ...,
+    threads: str | None = None,
     progress: Callable[[float, int], bool] | None = None,
 ) -> Run:
     """Simulates one scheme.
+
+    `threads` is `auto` or a number, in place of what the scenario says; results are the same.
 
     `progress(simulated_seconds, events)` is called some 20 to 50 times a second; when it returns
     False, or at Ctrl-C, the run stops with what there is and says `complete` False. The GIL is

@@ -14,6 +14,9 @@ from incast.words import nearest
 TRACES = ("queues", "flows", "packets")
 """What can be recorded event by event, besides the tables that every run gives."""
 
+MOST_THREADS = 256
+"""Of one run."""
+
 _SHIPPED = Path(__file__).parent / "scenarios"
 
 
@@ -49,6 +52,7 @@ def run(
     *,
     seed: int | None = None,
     traces: Sequence[str] = (),
+    threads: int | str | None = None,
     progress: bool = False,
 ) -> Result:
     """Simulates a scenario once per scheme.
@@ -61,22 +65,31 @@ def run(
         cc: The schemes, `algorithm` or `algorithm:preset`; those that the scenario names if None.
         seed: The seed; that of the scenario if None.
         traces: What to record event by event, of `TRACES`.
+        threads: How many threads each run has, a number or `auto`; what the scenario says if None.
+            Results are the same.
         progress: Shows simulated time, events per second and time left on the terminal.
 
     Raises:
         ScenarioError: The scenario cannot be read or run.
-        ParameterError: A scheme or a trace is unknown, or a scheme is named twice.
+        ParameterError: A scheme or a trace is unknown, a scheme is named twice, or there cannot be
+            so many threads.
     """
     if not isinstance(scenario, Scenario):
         scenario = load(scenario)
     schemes = check_schemes(scenario, cc)
     traces = check_traces(traces)
+    threads = check_threads(threads)
     runs: dict[str, Run] = {}
     with bar_per_scheme(scenario.duration_s, visible=progress) as start_bar:
         for scheme in schemes:
             try:
                 runs[scheme] = _core.run(
-                    scenario, scheme, seed=seed, traces=traces, progress=start_bar(scheme)
+                    scenario,
+                    scheme,
+                    seed=seed,
+                    traces=traces,
+                    threads=threads,
+                    progress=start_bar(scheme),
                 )
             except KeyboardInterrupt:  # between two runs; within one, the core ends it by itself
                 break
@@ -112,3 +125,21 @@ def check_traces(traces: Sequence[str]) -> tuple[str, ...]:
         if trace not in TRACES:
             raise ParameterError(f"{trace}: no such trace; {nearest(trace, TRACES)}")
     return tuple(dict.fromkeys(traces))
+
+
+def check_threads(threads: int | str | None) -> str | None:
+    """How many threads each run has, as the core wants it; None is what the scenario says.
+
+    Raises:
+        ParameterError: There cannot be so many.
+    """
+    if threads is None:
+        return None
+    text = str(threads)
+    if text != "auto" and not (
+        text.isascii() and text.isdigit() and 1 <= int(text) <= MOST_THREADS
+    ):
+        raise ParameterError(
+            f'threads "{text}": expected "auto" or a number from 1 to {MOST_THREADS}'
+        )
+    return text

@@ -194,6 +194,7 @@ def saturate(
     threshold: float = 0.95,
     traffic: str | None = None,
     seed: int | None = None,
+    threads: int | str | None = None,
     progress: bool = False,
 ) -> Saturation:
     """Finds the load up to which each scheme carries what is offered.
@@ -211,11 +212,13 @@ def saturate(
         threshold: The least part of the offered load that counts as carrying it.
         traffic: Name or number of the traffic whose load is raised, where there are several.
         seed: The seed; that of the scenario if None.
+        threads: How many threads each run has, a number or `auto`; what the scenario says if None.
+            Results are the same.
         progress: Shows simulated time and time left of each run on the terminal.
 
     Raises:
         ScenarioError: The scenario cannot be read or run.
-        ParameterError: A scheme, a load or the traffic does not fit.
+        ParameterError: A scheme, a load, the traffic or the threads do not fit.
         OutputError: The directory cannot be written or holds something else.
     """
     chosen = scenario if not isinstance(scenario, (str, os.PathLike)) else experiment.load(scenario)
@@ -227,7 +230,12 @@ def saturate(
     for load in asked:  # what cannot be run is refused before anything is
         chosen.with_set(raised.at(load))
     search = _Search(
-        chosen, raised, chosen.seed if seed is None else seed, Path(directory), progress
+        chosen,
+        raised,
+        chosen.seed if seed is None else seed,
+        Path(directory),
+        progress,
+        experiment.check_threads(threads),
     )
     search.claim()
     points: list[Point] = []
@@ -275,6 +283,7 @@ class _Search:
     seed: int
     directory: Path
     progress: bool
+    threads: str | None
 
     def claim(self) -> None:
         """Makes the directory ours, or refuses one that holds something else."""
@@ -315,7 +324,9 @@ class _Search:
         with bar_per_scheme(scenario.duration_s, visible=self.progress) as start_bar:
             try:
                 bar = start_bar(f"{scheme}, load {load:g}")
-                run = _core.run(scenario, scheme, seed=self.seed, progress=bar)
+                run = _core.run(
+                    scenario, scheme, seed=self.seed, threads=self.threads, progress=bar
+                )
             except KeyboardInterrupt:  # before or after the simulation: it ends by itself
                 return None
         return Result(scenario, (scheme,), self.seed, {scheme: run}) if run.complete else None

@@ -82,6 +82,26 @@ def test_one_seed_gives_one_result(short: incast.Scenario) -> None:
         assert first.table(name).equals(second.table(name))
 
 
+@pytest.mark.parametrize("threads", [1, 2, "3", "auto"])
+def test_threads_change_nothing(threads: int | str) -> None:
+    fabric = incast.load("fat-tree-web-search").with_set(
+        "run.duration=100us", "run.warmup=0s", "run.cooldown=0s", "measure.series=false"
+    )
+    alone, result = (incast.run(fabric, "dctcp", threads=given) for given in (None, threads))
+    assert alone.to_dict() == result.to_dict()
+    for name in alone.tables:
+        assert alone.table(name).equals(result.table(name))
+    assert incast.run(fabric.with_set(f"run.threads={threads}"), "dctcp").summary.equals(
+        alone.summary
+    )
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1000, "many", True])
+def test_threads_that_cannot_be(short: incast.Scenario, threads: int | str) -> None:
+    with pytest.raises(incast.ParameterError, match="or a number from 1 to 256"):
+        incast.run(short, "timely", threads=threads)
+
+
 @pytest.mark.parametrize(
     ("schemes", "said"),
     [

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use incast_sim::scenario::Threads;
 use incast_sim::{Figure, Report, Simulation, TraceConfig, Values};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -10,7 +11,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use crate::errors::{ParameterError, raise};
 use crate::scenario::Scenario;
 
-/// Events between two looks at the caller: some 30 a second.
+/// Events between two looks at the caller: some 30 a second, more in several threads.
 const EVENTS_PER_CALL: u64 = 1 << 19;
 
 /// What one scheme did in one scenario.
@@ -164,20 +165,26 @@ impl Column {
 
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts a list by value")]
-#[pyo3(signature = (scenario, scheme, *, seed = None, traces = Vec::new(), progress = None))]
+#[pyo3(signature = (scenario, scheme, *, seed = None, traces = Vec::new(), threads = None, progress = None))]
 pub(crate) fn run(
     py: Python<'_>,
     scenario: &Scenario,
     scheme: &str,
     seed: Option<u64>,
     traces: Vec<String>,
+    threads: Option<&str>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Run> {
     let document = &scenario.document;
     let seed = seed.unwrap_or(document.scenario().run.seed);
     let traces = trace_config(&traces)?;
+    let threads =
+        threads.map(str::parse::<Threads>).transpose().map_err(ParameterError::new_err)?;
     let mut simulation =
         Simulation::new(document.scenario(), scheme, seed, traces).map_err(raise)?;
+    if let Some(threads) = threads {
+        simulation = simulation.in_threads(threads);
+    }
     while py.detach(|| simulation.advance(EVENTS_PER_CALL)) {
         let call = |progress: &Bound<'_, PyAny>| {
             let simulated = simulation.simulated().as_secs_f64();

@@ -272,7 +272,7 @@ fn assemble(
         .map(|link| {
             let cable = &topology.cables[link / 2];
             let to_host = matches!(cable.ends[1 - link % 2], Node::Host(_));
-            Link::new(cable.rate, cable.delay, arrivals[link], to_host)
+            Link::new(link as u32, (cable.rate, cable.delay), arrivals[link], to_host)
         })
         .collect();
     events.first_failures().for_each(|(link, at)| links[link].fail_at(at));

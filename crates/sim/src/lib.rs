@@ -32,6 +32,7 @@ pub mod topology;
 pub mod workload;
 
 pub use network::trace::TraceConfig;
+pub use network::windows::WindowCounts;
 pub use report::{Books, FIGURES, Figure, Report, Summary};
 pub use run::Simulation;
 pub use table::{Column, Name, Table, Values};

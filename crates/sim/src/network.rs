@@ -13,6 +13,7 @@ pub(crate) mod aqm;
 pub(crate) mod buffer;
 pub(crate) mod calendar;
 pub(crate) mod dead_lock;
+pub(crate) mod domain;
 pub(crate) mod failure;
 pub(crate) mod flows;
 pub(crate) mod frame;
@@ -20,11 +21,13 @@ pub(crate) mod host;
 pub(crate) mod link;
 mod look_ahead;
 pub(crate) mod oracle;
+pub(crate) mod partition;
 pub(crate) mod port;
 pub(crate) mod routes;
 pub(crate) mod switch;
 pub(crate) mod trace;
 pub(crate) mod watchdog;
+pub(crate) mod windows;
 
 use incast_cc::{Span, Time};
 
@@ -37,6 +40,7 @@ use link::Link;
 use look_ahead::Coming;
 use oracle::Oracle;
 use switch::Switch;
+use watchdog::Watchdog;
 
 /// Something that has events.
 #[derive(Clone, Copy, Debug)]
@@ -122,6 +126,11 @@ impl Network {
                 _ => {}
             }
         }
+    }
+
+    /// From one look of the PFC watchdogs to the next, from the beginning on; all look at the same instants.
+    pub(crate) fn watch_period(&self) -> Option<Span> {
+        self.switches.iter().find_map(|switch| switch.watchdog.as_ref()).map(Watchdog::period)
     }
 
     /// What failures of links have cost at each node.

@@ -3,9 +3,11 @@
 use incast_cc::{Span, Time};
 
 use crate::build::{Built, build};
+use crate::network::partition::Partition;
 use crate::network::trace::TraceConfig;
+use crate::network::windows::{WindowCounts, Windows};
 use crate::report::{Measured, Report, RunInfo, measure, report};
-use crate::scenario::{Scenario, ScenarioError};
+use crate::scenario::{Scenario, ScenarioError, Threads};
 
 /// A run in progress. It reads no clock: whoever drives it decides how long to go on and what to
 /// show meanwhile.
@@ -36,6 +38,9 @@ use crate::scenario::{Scenario, ScenarioError};
 /// ```
 pub struct Simulation {
     pub(crate) built: Built,
+    /// Of a run in several threads.
+    windows: Option<Windows>,
+    hosts: usize,
     end: Time,
     /// Where the cool-down begins, and what was measured until then.
     measured_until: Time,
@@ -66,20 +71,67 @@ impl Simulation {
         let measured_until =
             Time::ZERO + scenario.run.duration.saturating_sub(scenario.run.cooldown);
         let built = build(scenario, resolved, seed, traces);
-        Ok(Self { built, end, measured_until, measured: None, info })
+        let hosts = built.net.hosts.len();
+        let run = Self { built, windows: None, hosts, end, measured_until, measured: None, info };
+        Ok(run.in_threads(scenario.run.threads))
     }
 
-    /// Handles up to `events` more events; returns whether there are any left.
+    /// Has so many threads from now on, in place of what the scenario says. Results are the same.
+    #[must_use]
+    pub fn in_threads(self, threads: Threads) -> Self {
+        let (partition, threads) = Partition::for_threads(&self.built.topology, threads);
+        self.parted(partition, threads)
+    }
+
+    /// Has so many threads, and the network in so many domains, or as many as it can be parted into.
+    /// Results are the same. This is for measuring: [`in_threads`](Self::in_threads) chooses well.
+    #[must_use]
+    pub fn in_domains(self, threads: usize, domains: usize) -> Self {
+        let partition = Partition::new(&self.built.topology, domains);
+        self.parted(partition, threads)
+    }
+
+    /// One domain runs in one thread, and so does a network with an oracle, which sees all queues at once.
+    pub(crate) fn parted(mut self, partition: Partition, threads: usize) -> Self {
+        self.join();
+        let net = &self.built.net;
+        self.windows = (partition.domains > 1 && net.oracle.is_none())
+            .then(|| Windows::new(net, partition, threads));
+        self
+    }
+
+    /// Handles `events` more events, a few more in several threads, or those that are left; returns
+    /// whether there are any left then.
     pub fn advance(&mut self, events: u64) -> bool {
         if self.measured.is_none() && self.measured_until < self.end {
-            if !self.built.net.run(self.measured_until, events) {
+            if !self.run(self.measured_until, events) {
                 self.measured = Some(measure(&mut self.built, &self.info));
             }
             return true;
         }
-        let more = self.built.net.run(self.end, events);
+        let more = self.run(self.end, events);
         self.info.complete = !more;
         more
+    }
+
+    fn run(&mut self, end: Time, events: u64) -> bool {
+        let net = &mut self.built.net;
+        match &mut self.windows {
+            Some(windows) => windows.run(net, end, events),
+            None => net.run(end, events),
+        }
+    }
+
+    /// Makes the network whole, to be looked at.
+    fn join(&mut self) {
+        if let Some(windows) = &mut self.windows {
+            windows.join(&mut self.built.net);
+        }
+    }
+
+    /// How the work was spread, if the run has several domains.
+    pub fn windows(&self) -> Option<WindowCounts> {
+        self.windows.as_ref().map(Windows::counts)
     }
 
     /// How much has been simulated.
@@ -94,7 +146,7 @@ impl Simulation {
 
     /// Hosts of the network.
     pub const fn hosts(&self) -> usize {
-        self.built.net.hosts.len()
+        self.hosts
     }
 
     /// Connections of the traffic, those that are yet to start included.
@@ -110,6 +162,7 @@ impl Simulation {
     /// Ends the run where it is and reports what was measured. A run that was not driven to its end
     /// is reported as incomplete.
     pub fn finish(mut self) -> Report {
+        self.join();
         self.built.net.finish(self.info.complete);
         let measured = self.measured.unwrap_or_else(|| measure(&mut self.built, &self.info));
         report(&self.built, self.info, measured)

@@ -18,6 +18,7 @@ mod routing;
 mod scheme;
 mod sizes;
 mod switch;
+mod threads;
 mod traffic;
 mod transport;
 
@@ -41,6 +42,7 @@ pub use routing::{LinkEvent, LinkState, Routing, RoutingKind, RoutingPath};
 pub use scheme::Scheme;
 pub use sizes::FlowSizes;
 pub use switch::{Pfc, Switch, Watchdog, WatchdogAction};
+pub use threads::Threads;
 pub use traffic::{
     After, AfterEvent, Collective, CollectiveKind, Destinations, FanOut, FlowList, Incast, Kind,
     ListedFlow, LoadOf, Operation, Poisson, Requests, Traffic, Urgent,
@@ -118,6 +120,10 @@ pub struct Run {
     #[serde(default, deserialize_with = "quantity::optional_duration")]
     #[schemars(with = "Option<String>")]
     pub interval: Option<Span>,
+    /// How many threads one run has, a number or "auto": as many as there are cores, and as the network has work
+    /// for. Results do not depend on it.
+    #[serde(default)]
+    pub threads: Threads,
     /// Schemes that are compared when the command line names none.
     pub schemes: Vec<String>,
 }

@@ -31,6 +31,13 @@ Directories = Annotated[
     list[Path],
     typer.Argument(metavar="DIR...", help="Results: seeds of a scenario, or different ones."),
 ]
+Threads = Annotated[
+    str | None,
+    typer.Option(
+        metavar="N|auto",
+        help="Threads of each run, if not the scenario's; results are the same.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON in place of the table.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress, and no table.")]
 

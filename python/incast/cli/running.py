@@ -42,6 +42,7 @@ def run(
             help="Record every event of these; may be repeated.",
         ),
     ] = None,
+    threads: options.Threads = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -50,6 +51,7 @@ def run(
     schemes = experiment.check_schemes(chosen, cc or None)
     options.warn(chosen, schemes)
     traces = experiment.check_traces(trace or ())
+    experiment.check_threads(threads)
     out = Path("results") / chosen.name if out is None else out
     done: list[tuple[Result, Written]] = []
     stopped = False
@@ -57,7 +59,9 @@ def run(
     for directory in places.values():
         store.check(directory)
     for number, directory in places.items():
-        result = experiment.run(chosen, schemes, seed=number, traces=traces, progress=not quiet)
+        result = experiment.run(
+            chosen, schemes, seed=number, traces=traces, threads=threads, progress=not quiet
+        )
         # Written at once: what Ctrl-C stops later is not lost.
         written, whole = _write(result, directory)
         done.append((result, written))
@@ -96,6 +100,7 @@ def saturate(
             metavar="DIR", help="Where to keep it; results/<scenario>-saturation if not given."
         ),
     ] = None,
+    threads: options.Threads = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -111,6 +116,7 @@ def saturate(
         threshold=threshold,
         traffic=traffic,
         seed=seed,
+        threads=threads,
         progress=not quiet,
     )
     if as_json:

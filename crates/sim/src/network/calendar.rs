@@ -35,6 +35,8 @@ const NEVER: u64 = u64::MAX;
 pub(crate) struct Calendar {
     /// When each component is due.
     due: Vec<u64>,
+    /// How many are due in a microsecond at most.
+    per_us: f64,
     /// Slots have 2^`shift` ps.
     shift: u32,
     /// What is due in each of the next slots, in no order: see [`Calendar::key`].
@@ -60,20 +62,27 @@ pub(crate) struct Calendar {
 impl Calendar {
     /// A calendar of `components`, none of them scheduled, of which up to `per_us` are due in a microsecond.
     pub(crate) fn new(components: usize, per_us: f64) -> Self {
+        Self::starting_at(components, per_us, Time::ZERO)
+    }
+
+    /// The same, for events from `now` on.
+    pub(crate) fn starting_at(components: usize, per_us: f64, now: Time) -> Self {
         // Few enough to sort; in a large network, enough to look ahead.
         let wanted = if components > 2_000 { 64.0 } else { 12.0 };
         let slot_ps = (wanted * 1e6 / per_us.max(1.0)).max(1.0);
         #[expect(clippy::cast_possible_truncation, reason = "a small number")]
         #[expect(clippy::cast_sign_loss, reason = "at least 1")]
         let shift = (slot_ps.log2() as u32).clamp(SHORTEST_SLOT, LONGEST_SLOT);
+        let now = now.as_ps();
         Self {
             due: vec![NEVER; components],
             shift,
             slots: Box::new([const { Vec::new() }; SLOTS]),
             spare: Vec::new(),
             bitmap: [0; WORDS],
-            now: 0,
-            slot: 0,
+            now,
+            slot: now >> shift,
+            per_us,
             current: Vec::with_capacity(64),
             far: BinaryHeap::new(),
             far_slot: NEVER,
@@ -117,6 +126,48 @@ impl Calendar {
         } else {
             self.far.push(Reverse((at, id)));
             self.far_slot = self.far_slot.min(slot);
+        }
+    }
+
+    /// An empty calendar for so many components of the same network, or of part of it, from `now` on.
+    pub(crate) fn of_part(&self, components: usize, now: Time) -> Self {
+        let share = components as f64 / self.due.len().max(1) as f64;
+        Self::starting_at(components, self.per_us * share, now)
+    }
+
+    /// When a component's event is due; [`Time::MAX`] if it has none.
+    pub(crate) fn due(&self, id: ComponentId) -> Time {
+        Time::from_ps(self.due[id as usize])
+    }
+
+    /// When the next event is due; [`Time::MAX`] if there is none.
+    pub(crate) fn next_due(&mut self) -> Time {
+        while let Some(&key) = self.current.last() {
+            let (at, id) = self.event_of(key);
+            if self.due[id as usize] == at {
+                return Time::from_ps(at);
+            }
+            self.current.pop();
+        }
+        let far = self.next_far().map_or(NEVER, |(at, _)| at);
+        loop {
+            let slot = self.next_occupied_slot();
+            if slot > self.slot_of(far) || slot == NEVER {
+                return Time::from_ps(far);
+            }
+            let start = self.start_of(slot);
+            let event = |&key: &u64| (start + (key >> 32), key as u32);
+            let events = self.slots[place_of(slot)].iter().map(event);
+            let first = events.filter(|&(at, id)| self.due[id as usize] == at).min();
+            if let Some((at, _)) = first {
+                return Time::from_ps(at.min(far));
+            }
+            // All of it is stale.
+            let place = place_of(slot);
+            self.bitmap[place / 64 % WORDS] &= !(1 << (place % 64));
+            let mut over = std::mem::take(&mut self.slots[place]);
+            over.clear();
+            self.spare.push(over);
         }
     }
 

@@ -174,6 +174,13 @@ impl Frames {
         }
     }
 
+    /// Takes a frame out, with what is kept beside it.
+    pub(crate) fn remove(&mut self, id: FrameId) -> (Frame, Stamps) {
+        let (frame, stamps) = (self[id], self.take_stamps(id));
+        self.drop(id);
+        (frame, stamps)
+    }
+
     /// What is kept beside a stamped frame.
     pub(crate) fn stamps_of(&mut self, id: FrameId) -> &mut Stamps {
         let needed = id.0 as usize + 1;

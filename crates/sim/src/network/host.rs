@@ -208,6 +208,14 @@ impl Host {
         }
     }
 
+    /// Links and components have other numbers from now on.
+    pub(crate) fn renumber(&mut self, links: &[u32], components: &[ComponentId]) {
+        self.nic.link = links[self.nic.link as usize];
+        self.incoming = links[self.incoming as usize];
+        self.nic.component = components[self.nic.component as usize];
+        self.timer = components[self.timer as usize];
+    }
+
     /// Brings it into the caches.
     #[inline]
     pub(crate) fn touch(&self) {

@@ -8,6 +8,9 @@ use incast_cc::{Bytes, Rate, Span, Time};
 use super::calendar::{Calendar, ComponentId};
 use super::frame::{FrameId, Frames};
 
+/// The far end of a link that leads to another part of the network ([`domain`](super::domain)).
+const ELSEWHERE: ComponentId = ComponentId::MAX;
+
 /// One direction of a cable: what is on it, in the order of arrival.
 ///
 /// A sender that knows what it will send next may put that on the link ahead of time. Until the
@@ -28,6 +31,8 @@ pub(crate) struct Link {
     /// Whether the far end is a host, to which quiet frames need not be announced.
     to_host: bool,
     serializer: Serializer,
+    /// What stamps of switches call it: its number in the whole network.
+    number: u32,
     /// When frames that are not quiet arrive at a host.
     announced: VecDeque<Time>,
 }
@@ -85,8 +90,14 @@ impl Serializer {
 }
 
 impl Link {
-    pub(crate) fn new(rate: Rate, delay: Span, arrival: ComponentId, to_host: bool) -> Self {
+    pub(crate) fn new(
+        number: u32,
+        (rate, delay): (Rate, Span),
+        arrival: ComponentId,
+        to_host: bool,
+    ) -> Self {
         Self {
+            number,
             delay,
             serializer: Serializer::new(rate),
             ring: Ring::default(),
@@ -118,7 +129,7 @@ impl Link {
                 }
                 self.announced.push_back(arrives);
             }
-        } else if self.ring.is_empty() {
+        } else if self.ring.is_empty() && self.leads_here() {
             calendar.schedule(self.arrival, arrives);
         }
         if arrives >= self.fails {
@@ -178,7 +189,7 @@ impl Link {
                     calendar.schedule(self.arrival, Time::MAX);
                 }
             }
-        } else if self.ring.is_empty() {
+        } else if self.ring.is_empty() && self.leads_here() {
             calendar.schedule(self.arrival, Time::MAX);
         }
         Some((last, self.start_of(&last)))
@@ -241,9 +252,83 @@ impl Link {
         self.serializer.rate
     }
 
+    /// Its number in the whole network.
+    pub(crate) const fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Its propagation delay.
+    pub(crate) const fn delay(&self) -> Span {
+        self.delay
+    }
+
     /// What has its arrivals, at the far end.
     pub(crate) const fn arrival(&self) -> ComponentId {
         self.arrival
+    }
+
+    /// Whether its far end is in this part of the network.
+    pub(crate) fn leads_here(&self) -> bool {
+        self.arrival != ELSEWHERE
+    }
+
+    /// The far end has another number from now on.
+    pub(crate) const fn set_arrival(&mut self, arrival: ComponentId) {
+        self.arrival = arrival;
+    }
+
+    /// Parts the link where its ends are in different parts of the network: keeps the sender's half, with what
+    /// waits, and returns the receiver's, which has what is on the way. It leads to a switch, and the sender's
+    /// books are up to date.
+    pub(crate) fn part(&mut self) -> Self {
+        let mut half = Self::new(self.number, (self.rate(), self.delay), self.arrival, false);
+        while self.ring.front != self.ring.waiting {
+            self.ring.pop().into_iter().for_each(|on_link| half.ring.receive(on_link));
+        }
+        self.arrival = ELSEWHERE;
+        half
+    }
+
+    /// Puts the two halves together again; all that has started has been handed over, and the sender's books
+    /// are up to date.
+    pub(crate) fn join(&mut self, receiver: Self) {
+        debug_assert!(self.ring.front == self.ring.waiting, "not handed over");
+        let waiting = std::mem::replace(&mut self.ring, receiver.ring);
+        waiting.iter().for_each(|&on_link| self.ring.push(on_link));
+        self.arrival = receiver.arrival;
+    }
+
+    /// Frames are kept elsewhere from now on.
+    pub(crate) fn move_frames(&mut self, mut moved: impl FnMut(FrameId) -> FrameId) {
+        let (mut position, end) = (self.ring.front, self.ring.end);
+        while position != end {
+            let place = self.ring.place(position);
+            self.ring.places[place].frame = moved(self.ring.places[place].frame);
+            position = position.wrapping_add(1);
+        }
+    }
+
+    /// Takes the next frame out of the sender's half that has started before `until`, with its arrival; if
+    /// there is none, returns when the next one starts.
+    #[inline]
+    pub(crate) fn hand_over(&mut self, until: Time) -> Result<(Time, FrameId), Time> {
+        let Some(&next) = self.ring.front() else { return Err(Time::MAX) };
+        if self.ring.is_waiting(self.ring.front) {
+            let start = self.start_of(&next);
+            if start >= until {
+                return Err(start);
+            }
+        }
+        self.ring.pop();
+        Ok((next.arrives, next.frame))
+    }
+
+    /// Takes a frame that was handed over into the receiver's half; they come in the order of sending.
+    pub(crate) fn take_in(&mut self, arrives: Time, frame: FrameId, calendar: &mut Calendar) {
+        if self.ring.is_empty() {
+            calendar.schedule(self.arrival, arrives);
+        }
+        self.ring.receive(OnLink { arrives, frame, wire: 0, ingress: 0 });
     }
 
     /// What is on the link, for the books.
@@ -294,6 +379,19 @@ impl Ring {
         let place = self.place(self.end);
         self.places[place] = on_link;
         self.end = self.end.wrapping_add(1);
+    }
+
+    /// Like [`push`](Self::push), of what has started.
+    #[inline]
+    fn receive(&mut self, on_link: OnLink) {
+        self.push(on_link);
+        self.waiting = self.end;
+    }
+
+    /// Whether what is at a position, before the end, has not started.
+    #[inline]
+    fn is_waiting(&self, position: u32) -> bool {
+        self.end.wrapping_sub(position) <= self.end.wrapping_sub(self.waiting)
     }
 
     #[cold]

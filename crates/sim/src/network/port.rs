@@ -694,7 +694,8 @@ impl Port {
         }
         let Transmitter { link, count, .. } = &self.transmitter;
         let mut hop = Hop::default();
-        (hop.port, hop.at, hop.rate) = (*link, now, transit.links[*link as usize].rate());
+        let link = &transit.links[*link as usize];
+        (hop.port, hop.at, hop.rate) = (link.number(), now, link.rate());
         hop.queue = Bytes::new(self.backlog_bytes());
         hop.sent = Bytes::new(count.bytes + u64::from(*wire));
         transit.frames.stamps_of(frame).push(hop);
@@ -746,6 +747,13 @@ impl Port {
         let news = !self.is_noted(class);
         self.overdue |= 1 << class;
         news
+    }
+
+    /// Frames are kept elsewhere from now on.
+    pub(crate) fn move_frames(&mut self, mut moved: impl FnMut(FrameId) -> FrameId) {
+        let queued = self.queues.iter_mut().flat_map(|queue| &mut queue.packets);
+        queued.for_each(|queued| queued.frame = moved(queued.frame));
+        self.pfc.iter_mut().for_each(|frame| *frame = moved(*frame));
     }
 
     /// What is in the queues, for the books.

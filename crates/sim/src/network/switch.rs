@@ -5,6 +5,7 @@ use incast_cc::{Span, Time};
 use super::Transit;
 use super::aqm::Verdict;
 use super::buffer::{Admission, Arrival, SharedBuffer};
+use super::calendar::ComponentId;
 use super::failure::Failures;
 use super::frame::{Frame, FrameId, Stamps};
 use super::port::{DropCause, Port, Queued};
@@ -67,6 +68,14 @@ impl Switch {
     /// Nothing is to happen to a packet that finds its port idle, unless something has been dropped.
     pub(crate) const fn set_plain(&mut self) {
         self.is_plain = true;
+    }
+
+    /// Links and components have other numbers from now on.
+    pub(crate) fn renumber(&mut self, links: &[u32], components: &[ComponentId]) {
+        for Port { transmitter, .. } in &mut self.ports {
+            transmitter.link = links[transmitter.link as usize];
+            transmitter.component = components[transmitter.component as usize];
+        }
     }
 
     /// A frame has come in at `ingress`.

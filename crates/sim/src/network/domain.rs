@@ -1,0 +1,339 @@
+//! A network in several parts, each a network itself, that can run apart.
+//!
+//! Nodes act on each other only through links, so a part needs no more of the others than what they put on
+//! the links that lead to it. Such a link exists in both parts: the sender's half, which is filled, and the
+//! receiver's, which is emptied; what is in the first is handed over to the second before it can arrive
+//! ([`windows`](super::windows)). Inside a part hosts, switches, links and components have numbers of their
+//! own, in the order of those in the whole: so simultaneous events at a node come in the same order, and
+//! results are the same bytes however a network is parted.
+
+use std::ops::DerefMut;
+use std::vec::IntoIter;
+
+use incast_cc::{Span, Time};
+
+use super::calendar::{Calendar, ComponentId};
+use super::frame::{Frame, Frames, Stamps};
+use super::host::Host;
+use super::link::Link;
+use super::partition::Partition;
+use super::switch::Switch;
+use super::{Component, ComponentKind, Network, Transit};
+
+/// One part of a network.
+pub(crate) struct Domain {
+    pub(crate) net: Network,
+    /// By the domain that they lead to.
+    outgoing: Vec<Outgoing>,
+    /// The numbers of its links and components in the whole.
+    links: Vec<u32>,
+    components: Vec<ComponentId>,
+}
+
+/// A link to another domain, by its numbers here and there.
+struct Outgoing {
+    domain: usize,
+    here: u32,
+    there: u32,
+}
+
+/// What is handed over to a domain.
+#[derive(Default)]
+pub(crate) struct Mail {
+    letters: Vec<Letter>,
+    /// Of those of the frames that have them.
+    stamps: Vec<Stamps>,
+}
+
+struct Letter {
+    arrives: Time,
+    frame: Frame,
+    /// The receiver's number of it.
+    link: u32,
+}
+
+/// The domains of the two ends of a link: that of the sender, and that of the receiver.
+pub(crate) type Ends = (usize, usize);
+
+impl Network {
+    /// The domains of the ends of each link.
+    pub(crate) fn ends(&self, partition: &Partition) -> Vec<Ends> {
+        let mut ends: Vec<Ends> = self
+            .transit
+            .links
+            .iter()
+            .map(|link| (0, self.domain_of(link.arrival(), partition)))
+            .collect();
+        for (host, &domain) in self.hosts.iter().zip(&partition.hosts) {
+            ends[host.nic.link as usize].0 = domain;
+        }
+        for (switch, &domain) in self.switches.iter().zip(&partition.switches) {
+            for port in &switch.ports {
+                ends[port.transmitter.link as usize].0 = domain;
+            }
+        }
+        ends
+    }
+
+    /// The least delay of the links between domains: what one domain does reaches another only after it.
+    pub(crate) fn lookahead(&self, ends: &[Ends]) -> Span {
+        let crossing = self.transit.links.iter().zip(ends).filter(|(_, (from, to))| from != to);
+        crossing.map(|(link, _)| link.delay()).min().unwrap_or(Span::MAX)
+    }
+
+    fn domain_of(&self, id: ComponentId, partition: &Partition) -> usize {
+        let component = self.components[id as usize];
+        let node = component.node as usize;
+        if component.kind.is_of_host() { partition.hosts[node] } else { partition.switches[node] }
+    }
+
+    /// Takes the network apart. Nodes, links and events are in the domains until they are
+    /// [joined](Self::join).
+    pub(crate) fn part(&mut self, partition: &Partition, ends: &[Ends]) -> Vec<Domain> {
+        self.catch_up();
+        let mut domains = self.part_components(partition);
+        let (here, there) = self.part_links(ends, &mut domains);
+        let mut components = vec![0; self.components.len()];
+        for domain in &mut domains {
+            for (own, &number) in (0..).zip(&domain.components) {
+                components[number as usize] = own;
+                domain.net.transit.calendar.schedule(own, self.transit.calendar.due(number));
+            }
+            for Component { link, .. } in &mut domain.net.components {
+                *link = there[*link as usize];
+            }
+            let arrival = |link: &Link| components[link.arrival() as usize];
+            let arrivals = domain.net.transit.links.iter_mut().filter(|link| link.leads_here());
+            arrivals.for_each(|link| link.set_arrival(arrival(link)));
+        }
+        for (mut host, &domain) in std::mem::take(&mut self.hosts).into_iter().zip(&partition.hosts)
+        {
+            host.renumber(&here, &components);
+            domains[domain].net.hosts.push(host);
+        }
+        let switches = std::mem::take(&mut self.switches).into_iter();
+        for (mut switch, &domain) in switches.zip(&partition.switches) {
+            switch.renumber(&here, &components);
+            domains[domain].net.switches.push(switch);
+        }
+        for domain in &mut domains {
+            domain.net.move_frames(&mut self.transit.frames, true);
+        }
+        domains
+    }
+
+    /// Brings the books of all ports up to date.
+    fn catch_up(&mut self) {
+        for switch in &mut self.switches {
+            switch.catch_up_until(self.now, false, &mut self.transit);
+        }
+    }
+
+    /// Moves the frames that are on the network's links and in its queues to where it keeps frames, from
+    /// `others`, or to there.
+    fn move_frames(&mut self, others: &mut Frames, here: bool) {
+        let Transit { links, frames, .. } = &mut self.transit;
+        let (from, to) = if here { (others, frames) } else { (frames, others) };
+        let mut moved = |id| {
+            let (frame, stamps) = from.remove(id);
+            to.put(frame, stamps)
+        };
+        links.iter_mut().for_each(|link| link.move_frames(&mut moved));
+        let ports = self.switches.iter_mut().flat_map(|switch| &mut switch.ports);
+        ports.for_each(|port| port.move_frames(&mut moved));
+    }
+
+    /// Gives every domain its components and an empty calendar; links have their old numbers.
+    fn part_components(&self, partition: &Partition) -> Vec<Domain> {
+        let (mut hosts, mut switches) = (vec![0; self.hosts.len()], vec![0; self.switches.len()]);
+        number(&mut hosts, &partition.hosts);
+        number(&mut switches, &partition.switches);
+        let mut domains: Vec<_> = (0..partition.domains).map(|_| self.empty_domain()).collect();
+        for (id, component) in (0..).zip(&self.components) {
+            let nodes = if component.kind.is_of_host() { &hosts } else { &switches };
+            let node = nodes[component.node as usize];
+            let domain = &mut domains[self.domain_of(id, partition)];
+            domain.net.components.push(Component { node, ..*component });
+            domain.components.push(id);
+        }
+        let whole = &self.transit.calendar;
+        for Domain { net, .. } in &mut domains {
+            net.transit.calendar = whole.of_part(net.components.len(), self.now);
+        }
+        domains
+    }
+
+    /// Gives every domain its links; returns the number of each at its sender and at its receiver.
+    fn part_links(&mut self, ends: &[Ends], domains: &mut [Domain]) -> (Vec<u32>, Vec<u32>) {
+        let (mut here, mut there) = (Vec::new(), Vec::new());
+        for (mut link, &(from, to)) in std::mem::take(&mut self.transit.links).into_iter().zip(ends)
+        {
+            let half = (from != to).then(|| link.part());
+            here.push(domains[from].add_link(link));
+            there.push(half.map_or(here[here.len() - 1], |half| domains[to].add_link(half)));
+        }
+        for ((&(from, to), &here), &there) in ends.iter().zip(&here).zip(&there) {
+            if from != to {
+                domains[from].outgoing.push(Outgoing { domain: to, here, there });
+            }
+        }
+        for domain in domains {
+            domain.outgoing.sort_by_key(|link| link.domain);
+        }
+        (here, there)
+    }
+
+    fn empty_domain(&self) -> Domain {
+        let net = Self {
+            hosts: Vec::new(),
+            switches: Vec::new(),
+            components: Vec::new(),
+            transit: Transit {
+                links: Vec::new(),
+                frames: Frames::default(),
+                calendar: Calendar::new(0, 0.0),
+            },
+            oracle: None,
+            dead_locks: Vec::new(),
+            events: 0,
+            coming: Vec::new(),
+            ..*self
+        };
+        Domain { net, outgoing: Vec::new(), links: Vec::new(), components: Vec::new() }
+    }
+
+    /// Puts the domains together again, with all that was handed over taken in.
+    pub(crate) fn join(&mut self, domains: Vec<Domain>, partition: &Partition, ends: &[Ends]) {
+        self.transit.calendar = self.transit.calendar.of_part(self.components.len(), self.now);
+        let mut parts: Vec<_> = domains.into_iter().map(|domain| self.take_back(domain)).collect();
+        let owners = partition.hosts.iter();
+        self.hosts = owners.map(|&domain| next(&mut parts[domain].hosts)).collect();
+        let owners = partition.switches.iter();
+        self.switches = owners.map(|&domain| next(&mut parts[domain].switches)).collect();
+        for &(from, to) in ends {
+            let mut link = next(&mut parts[from].links);
+            if from != to {
+                link.join(next(&mut parts[to].links));
+            }
+            self.transit.links.push(link);
+        }
+    }
+
+    /// Gives what a domain has its old numbers, and its events their old places.
+    fn take_back(&mut self, domain: Domain) -> Parts {
+        let Domain { mut net, links, components, .. } = domain;
+        net.now = self.now;
+        net.catch_up();
+        net.move_frames(&mut self.transit.frames, false);
+        for (own, &number) in (0..).zip(&components) {
+            self.transit.calendar.schedule(number, net.transit.calendar.due(own));
+        }
+        net.hosts.iter_mut().for_each(|host| host.renumber(&links, &components));
+        net.switches.iter_mut().for_each(|switch| switch.renumber(&links, &components));
+        for link in net.transit.links.iter_mut().filter(|link| link.leads_here()) {
+            link.set_arrival(components[link.arrival() as usize]);
+        }
+        Parts {
+            hosts: net.hosts.into_iter(),
+            switches: net.switches.into_iter(),
+            links: net.transit.links.into_iter(),
+        }
+    }
+}
+
+/// What comes out of a domain, in the order of the whole.
+struct Parts {
+    hosts: IntoIter<Host>,
+    switches: IntoIter<Switch>,
+    links: IntoIter<Link>,
+}
+
+fn next<T>(parts: &mut IntoIter<T>) -> T {
+    parts.next().unwrap_or_else(|| unreachable!("it was put in"))
+}
+
+/// Numbers the nodes of each domain from 0.
+fn number(nodes: &mut [u32], domains: &[usize]) {
+    let mut counts = vec![0; domains.iter().max().map_or(0, |last| last + 1)];
+    for (node, &domain) in nodes.iter_mut().zip(domains) {
+        *node = counts[domain];
+        counts[domain] += 1;
+    }
+}
+
+impl Domain {
+    #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the cables")]
+    fn add_link(&mut self, link: Link) -> u32 {
+        self.links.push(link.number());
+        self.net.transit.links.push(link);
+        self.net.transit.links.len() as u32 - 1
+    }
+
+    /// Handles all events before `end`; returns how many there were.
+    pub(crate) fn run(&mut self, end: Time) -> u64 {
+        let before = self.net.events;
+        self.net.run(end, u64::MAX);
+        self.net.events - before
+    }
+
+    /// When it has its next event, or something starts that is to be handed over; all that has started is.
+    pub(crate) fn next(&mut self) -> Time {
+        let Transit { links, calendar, .. } = &mut self.net.transit;
+        let starts =
+            self.outgoing.iter().map(|outgoing| links[outgoing.here as usize].next_start());
+        starts.fold(calendar.next_due(), Time::min)
+    }
+
+    /// Takes in what was handed over.
+    pub(crate) fn take_in(&mut self, mail: &mut Mail) {
+        let Transit { links, frames, calendar } = &mut self.net.transit;
+        let mut stamps = mail.stamps.drain(..);
+        for Letter { arrives, frame, link } in mail.letters.drain(..) {
+            let stamps =
+                if frame.is_stamped() { stamps.next().unwrap_or_default() } else { Stamps::NONE };
+            links[link as usize].take_in(arrives, frames.put(frame, stamps), calendar);
+        }
+    }
+
+    /// Hands over what has been sent to other domains before `until`, with `mail_to` for a domain's mail;
+    /// returns when the first of it arrives, or something starts that is to be handed over later.
+    pub(crate) fn hand_over<M: DerefMut<Target = Mail>>(
+        &mut self,
+        until: Time,
+        mail_to: impl Fn(usize) -> M,
+    ) -> Time {
+        let Transit { links, frames, .. } = &mut self.net.transit;
+        let mut first = Time::MAX;
+        for outgoing in self.outgoing.chunk_by(|a, b| a.domain == b.domain) {
+            let mut mail = None;
+            for &Outgoing { domain, here, there } in outgoing {
+                let link = &mut links[here as usize];
+                let later = loop {
+                    let (arrives, id) = match link.hand_over(until) {
+                        Ok(next) => next,
+                        Err(later) => break later,
+                    };
+                    first = first.min(arrives);
+                    let (frame, own) = frames.remove(id);
+                    let Mail { letters, stamps } =
+                        &mut **mail.get_or_insert_with(|| mail_to(domain));
+                    letters.push(Letter { arrives, frame, link: there });
+                    if frame.is_stamped() {
+                        stamps.push(own);
+                    }
+                };
+                first = first.min(later);
+            }
+        }
+        first
+    }
+}
+
+impl ComponentKind {
+    const fn is_of_host(self) -> bool {
+        use ComponentKind::{
+            HostArrival, HostChange, HostInterval, HostPort, HostStart, HostTimer,
+        };
+        matches!(self, HostChange | HostStart | HostInterval | HostPort | HostArrival | HostTimer)
+    }
+}

@@ -1,0 +1,479 @@
+//! Which part of a network each node is in, where it runs in several threads.
+//!
+//! A host goes with its switch. Switches are grown into domains of about equal work, each from the first one
+//! that is left, by the neighbour that has most of its links there; those of the highest layer are spread over
+//! them; then those move that have more of their links elsewhere. Links that are shorter than others are not cut as long as that costs little balance: the
+//! least delay that is cut is how long domains can run without each other.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use incast_cc::Span;
+
+use crate::scenario::Threads;
+use crate::topology::{Cable, Node, Topology};
+
+/// Ends of links in one domain: what it touches in a window then stays in the caches of a core, which is worth
+/// more than what it costs to hand packets over, even in one thread (docs/performance.md).
+const PORTS: usize = 384;
+
+/// Packets of 1,500 B that all links together can carry in a window, for each domain. With fewer, windows cost
+/// more than they bring.
+const PACKETS_PER_DOMAIN: u64 = 100;
+
+/// The same for each thread, which others wait for.
+const PACKETS_PER_THREAD: u64 = 400;
+
+/// Domains of each thread, at least: the more, the more even.
+const DOMAINS_PER_THREAD: usize = 4;
+
+/// The domain of every node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Partition {
+    pub(crate) domains: usize,
+    pub(crate) hosts: Vec<usize>,
+    pub(crate) switches: Vec<usize>,
+}
+
+/// One in so many: what a domain may weigh more than the mean after moves, and what the heaviest may weigh
+/// more than in the best balance, for longer windows.
+const SLACK: u64 = 10;
+
+/// How many delays are tried as the least that is cut, the longest ones.
+const MOST_DELAYS: usize = 8;
+
+/// How often all switches are asked whether they would rather be elsewhere.
+const ROUNDS: usize = 8;
+
+/// Of an atom that has no domain yet: it may be taken, or is one of the tops.
+const FREE: usize = usize::MAX;
+const LATER: usize = usize::MAX - 1;
+
+/// What a host works for each bit, where a switch works one for each that it sends.
+const HOST_WORK: u64 = 2;
+
+impl Partition {
+    /// For so many threads, and with how many of them it is to run.
+    pub(crate) fn for_threads(topology: &Topology, threads: Threads) -> (Self, usize) {
+        let ports = topology.cables.len() * 2;
+        let local = (ports + PORTS / 2) / PORTS;
+        let domains = |threads: usize| local.max(threads * DOMAINS_PER_THREAD);
+        let most = threads.most();
+        if most > 1 {
+            let partition = Self::new(topology, domains(most));
+            let useful = partition.packets_per_window(topology) / PACKETS_PER_THREAD;
+            let useful = usize::try_from(useful).unwrap_or(usize::MAX);
+            match threads {
+                Threads::Auto if useful < 2 => {}
+                Threads::Auto if useful < most => {
+                    return (Self::new(topology, domains(useful)), useful);
+                }
+                _ => return (partition, most),
+            }
+        }
+        let partition = Self::new(topology, local);
+        let packets = partition.packets_per_window(topology);
+        if packets >= PACKETS_PER_DOMAIN * partition.domains as u64 {
+            return (partition, 1);
+        }
+        (Self::new(topology, 1), 1)
+    }
+
+    /// Packets of 1,500 B that all links together can carry in the least delay between two domains.
+    fn packets_per_window(&self, topology: &Topology) -> u64 {
+        let domain = |end: Node| match end {
+            Node::Host(host) => self.hosts[host as usize],
+            Node::Switch(switch) => self.switches[switch as usize],
+        };
+        let crossing = |cable: &&Cable| domain(cable.ends[0]) != domain(cable.ends[1]);
+        let delays = topology.cables.iter().filter(crossing).map(|cable| cable.delay);
+        let Some(window) = delays.min() else { return 0 };
+        let bytes = topology.cables.iter().map(|cable| cable.rate.bytes_in(window).get() * 2);
+        bytes.sum::<u64>() / 1_500
+    }
+
+    /// At most so many domains, about equal.
+    pub(crate) fn new(topology: &Topology, domains: usize) -> Self {
+        let cables = switch_cables(topology);
+        let delays: BTreeSet<_> = cables.iter().map(|cable| cable.delay).collect();
+        let mut tried: Vec<_> = (delays.iter().rev().take(MOST_DELAYS))
+            .chain(delays.first())
+            .map(|&shortest| {
+                let atoms = Atoms::new(topology, &cables, shortest);
+                let domains = atoms.part(domains.max(1));
+                (atoms.heaviest(&domains), Reverse(shortest), atoms.of_switches(&domains))
+            })
+            .collect();
+        let best = tried.iter().map(|&(heaviest, ..)| heaviest).min().unwrap_or(0);
+        tried.retain(|&(heaviest, ..)| heaviest <= best + best / SLACK);
+        let longest = tried.into_iter().min_by_key(|&(_, shortest, _)| shortest);
+        let switches =
+            longest.map_or_else(|| vec![0; topology.switches.len()], |(.., switches)| switches);
+        Self::of_switches(topology, switches)
+    }
+
+    /// Hosts follow their switches.
+    pub(super) fn of_switches(topology: &Topology, switches: Vec<usize>) -> Self {
+        let edges = (0..).zip(&topology.hosts).map(|(host, _)| topology.edge(host) as usize);
+        let hosts = edges.map(|edge| switches[edge]).collect();
+        let domains = switches.iter().max().map_or(0, |last| last + 1);
+        Self { domains, hosts, switches }
+    }
+}
+
+/// A cable between switches.
+struct Trunk {
+    ends: [usize; 2],
+    mbps: u64,
+    delay: Span,
+}
+
+fn switch_cables(topology: &Topology) -> Vec<Trunk> {
+    let cables = topology.cables.iter().filter_map(|cable| {
+        let [Node::Switch(a), Node::Switch(b)] = cable.ends else { return None };
+        let ends = [a as usize, b as usize];
+        Some(Trunk { ends, mbps: cable.rate.as_bps() / 1_000_000 + 1, delay: cable.delay })
+    });
+    cables.collect()
+}
+
+/// Switches that stay together, and what is between them.
+struct Atoms {
+    /// The atom of each switch.
+    of_switch: Vec<usize>,
+    /// Expected work, as the rates of all ports.
+    weights: Vec<u64>,
+    /// For each atom others that it has links to, with the rates of these.
+    near: Vec<BTreeMap<usize, u64>>,
+    hosts: Vec<bool>,
+}
+
+impl Atoms {
+    /// Switches with cables shorter than `shortest` between them are one.
+    fn new(topology: &Topology, cables: &[Trunk], shortest: Span) -> Self {
+        let of_switch = joined(topology.switches.len(), cables, shortest);
+        let count = of_switch.iter().max().map_or(0, |last| last + 1);
+        let mut weights = vec![0; count];
+        let (mut near, mut hosts) = (vec![BTreeMap::new(); count], vec![false; count]);
+        for cable in &topology.cables {
+            let mbps = cable.rate.as_bps() / 1_000_000 + 1;
+            for end in cable.ends {
+                match end {
+                    Node::Switch(switch) => weights[of_switch[switch as usize]] += mbps,
+                    Node::Host(host) => {
+                        let atom = of_switch[topology.edge(host) as usize];
+                        weights[atom] += mbps * HOST_WORK;
+                        hosts[atom] = true;
+                    }
+                }
+            }
+        }
+        for &Trunk { ends, mbps, .. } in cables {
+            let [a, b] = ends.map(|switch| of_switch[switch]);
+            if a != b {
+                *near[a].entry(b).or_default() += mbps;
+                *near[b].entry(a).or_default() += mbps;
+            }
+        }
+        Self { of_switch, weights, near, hosts }
+    }
+
+    /// The domain of each atom.
+    fn part(&self, domains: usize) -> Vec<usize> {
+        let tops = self.tops();
+        let mut owners = self.grow(domains, &tops);
+        self.spread(&mut owners, domains, &tops);
+        self.exchange(&mut owners, domains);
+        dense(&owners)
+    }
+
+    /// Those that are farthest from hosts, such as spines and the core, unless all have hosts: they have links
+    /// everywhere, and would draw parts of other pods to the first that they are in.
+    fn tops(&self) -> Vec<usize> {
+        let mut far = vec![usize::MAX; self.weights.len()];
+        let mut level: Vec<_> = (0..far.len()).filter(|&atom| self.hosts[atom]).collect();
+        let mut tops = Vec::new();
+        for distance in 0.. {
+            level.retain(|&atom| far[atom] == usize::MAX);
+            level.sort_unstable();
+            level.dedup();
+            if level.is_empty() {
+                break;
+            }
+            for &atom in &level {
+                far[atom] = distance;
+            }
+            let next = level.iter().flat_map(|&atom| self.near[atom].keys().copied()).collect();
+            tops = std::mem::replace(&mut level, next);
+        }
+        if tops.iter().all(|&atom| far[atom] == 0) { Vec::new() } else { tops }
+    }
+
+    /// Grows domains over all but the tops.
+    fn grow(&self, domains: usize, tops: &[usize]) -> Vec<usize> {
+        let mut owners = vec![FREE; self.weights.len()];
+        for &top in tops {
+            owners[top] = LATER;
+        }
+        let placed = (0..owners.len()).filter(|&atom| owners[atom] == FREE);
+        let mut left: u64 = placed.map(|atom| self.weights[atom]).sum();
+        for domain in 0..domains {
+            let parts = (domains - domain) as u64;
+            let target = left / parts;
+            let mut weight = 0;
+            // By atom that is free, the rates of its links to the domain.
+            let mut pull: BTreeMap<usize, u64> = BTreeMap::new();
+            while let Some(atom) = self.pulled(&pull).or_else(|| self.seed(&owners)) {
+                let own = self.weights[atom];
+                if weight > 0 && parts > 1 && weight + own / 2 > target {
+                    break;
+                }
+                owners[atom] = domain;
+                weight += own;
+                pull.remove(&atom);
+                for (&other, &mbps) in &self.near[atom] {
+                    if owners[other] == FREE {
+                        *pull.entry(other).or_default() += mbps;
+                    }
+                }
+            }
+            left -= weight;
+        }
+        owners
+    }
+
+    /// Gives each of the tops to the domain that has most of its links, if that has room, and of equals to the
+    /// lightest.
+    fn spread(&self, owners: &mut [usize], domains: usize, tops: &[usize]) {
+        let mut weights = vec![0; domains];
+        for (&owner, weight) in
+            owners.iter().zip(&self.weights).filter(|(owner, _)| **owner != LATER)
+        {
+            weights[owner] += weight;
+        }
+        let mean = self.weights.iter().sum::<u64>() / domains as u64;
+        for &top in tops {
+            let weight = self.weights[top];
+            let mut links = vec![0; domains];
+            for (&other, mbps) in
+                self.near[top].iter().filter(|(other, _)| owners[**other] != LATER)
+            {
+                links[owners[other]] += mbps;
+            }
+            let best = (0..domains).max_by_key(|&to| {
+                let room = weights[to] + weight <= mean + mean / SLACK;
+                (room, if room { links[to] } else { 0 }, Reverse(weights[to]), Reverse(to))
+            });
+            owners[top] = best.unwrap_or(0);
+            weights[owners[top]] += weight;
+        }
+    }
+
+    /// The one that has the greatest part of its links in the domain.
+    fn pulled(&self, pull: &BTreeMap<usize, u64>) -> Option<usize> {
+        let all = |atom: usize| self.near[atom].values().sum::<u64>();
+        let mut best: Option<(usize, u128, u128)> = None;
+        for (&atom, &mbps) in pull {
+            let (mbps, all) = (u128::from(mbps), u128::from(all(atom)));
+            if best.is_none_or(|(_, best, of)| mbps * of > best * all) {
+                best = Some((atom, mbps, all));
+            }
+        }
+        best.map(|(atom, ..)| atom)
+    }
+
+    /// The first that is free, one with hosts if there is one.
+    fn seed(&self, owners: &[usize]) -> Option<usize> {
+        let mut free = (0..owners.len()).filter(|&atom| owners[atom] == FREE);
+        free.clone().find(|&atom| self.hosts[atom]).or_else(|| free.next())
+    }
+
+    /// Lets each move to where it has more links, if there is room.
+    fn exchange(&self, owners: &mut [usize], domains: usize) {
+        let mut weights = vec![0; domains];
+        owners.iter().zip(&self.weights).for_each(|(&owner, weight)| weights[owner] += weight);
+        let mean = self.weights.iter().sum::<u64>() / domains as u64;
+        for _ in 0..ROUNDS {
+            let mut moved = false;
+            for (atom, &weight) in self.weights.iter().enumerate() {
+                let own = owners[atom];
+                let mut links: BTreeMap<usize, u64> = BTreeMap::new();
+                for (&other, &mbps) in &self.near[atom] {
+                    *links.entry(owners[other]).or_default() += mbps;
+                }
+                let here = links.get(&own).copied().unwrap_or(0);
+                let most = mean + mean / SLACK;
+                let room = links.iter().filter(|&(&to, _)| weights[to] + weight <= most);
+                let best = room.max_by_key(|&(&to, &mbps)| (mbps, Reverse(to)));
+                if let Some((&to, &mbps)) = best
+                    && mbps > here
+                {
+                    weights[own] -= weight;
+                    weights[to] += weight;
+                    owners[atom] = to;
+                    moved = true;
+                }
+            }
+            if !moved {
+                break;
+            }
+        }
+    }
+
+    fn heaviest(&self, owners: &[usize]) -> u64 {
+        let mut weights: BTreeMap<usize, u64> = BTreeMap::new();
+        for (&owner, weight) in owners.iter().zip(&self.weights) {
+            *weights.entry(owner).or_default() += weight;
+        }
+        weights.into_values().max().unwrap_or(0)
+    }
+
+    fn of_switches(&self, owners: &[usize]) -> Vec<usize> {
+        self.of_switch.iter().map(|&atom| owners[atom]).collect()
+    }
+}
+
+/// Numbers what is joined by cables shorter than `shortest`, in the order of the first of each.
+fn joined(switches: usize, cables: &[Trunk], shortest: Span) -> Vec<usize> {
+    let mut first: Vec<_> = (0..switches).collect();
+    let root = |first: &[usize], mut at: usize| {
+        while first[at] != at {
+            at = first[at];
+        }
+        at
+    };
+    for cable in cables.iter().filter(|cable| cable.delay < shortest) {
+        let [a, b] = cable.ends.map(|end| root(&first, end));
+        first[a.max(b)] = a.min(b);
+    }
+    let roots: Vec<_> = (0..switches).map(|switch| root(&first, switch)).collect();
+    dense(&roots)
+}
+
+/// The same groups, numbered from 0 without gaps, in the order of the first of each.
+fn dense(groups: &[usize]) -> Vec<usize> {
+    let mut numbers = BTreeMap::new();
+    for &group in groups {
+        let next = numbers.len();
+        numbers.entry(group).or_insert(next);
+    }
+    groups.iter().map(|group| numbers[group]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build::topology;
+    use crate::scenario::Document;
+
+    fn network(network: &str) -> Topology {
+        let text = format!(
+            "title = \"a network\"\nrun = {{ duration = \"1ms\", schemes = [\"timely\"] }}\n\
+             traffic = [{{ from = \"host0\", to = \"host1\" }}]\n[network.{network}"
+        );
+        let document = Document::parse(text, "network.toml").unwrap_or_else(|e| panic!("{e}"));
+        topology(document.scenario())
+    }
+
+    fn fat_tree(k: u32) -> Topology {
+        network(&format!(
+            "fat-tree]\nk = {k}\nhosts = {{ name = \"host\", rate = \"100Gbps\", delay = \"1us\" }}\n\
+             link = {{ rate = \"100Gbps\", delay = \"1us\" }}"
+        ))
+    }
+
+    fn star() -> Topology {
+        network(
+            "star]\nhosts = [{ name = \"host\", count = 99, rate = \"10Gbps\", delay = \"1us\" }]",
+        )
+    }
+
+    /// The heaviest domain over the mean, and the share of cables between switches that are cut.
+    fn quality(topology: &Topology, partition: &Partition) -> (f64, f64) {
+        let cables = switch_cables(topology);
+        let atoms = Atoms::new(topology, &cables, Span::ZERO);
+        let mean = atoms.weights.iter().sum::<u64>() as f64 / partition.domains as f64;
+        let cut = cables.iter().filter(|cable| {
+            let [a, b] = cable.ends.map(|end| partition.switches[end]);
+            a != b
+        });
+        let heaviest = atoms.heaviest(&partition.switches) as f64;
+        (heaviest / mean, cut.count() as f64 / cables.len() as f64)
+    }
+
+    #[test]
+    fn pods_of_a_fat_tree_stay_together() {
+        let tree = fat_tree(8);
+        let partition = Partition::new(&tree, 8);
+        assert_eq!(partition.domains, 8);
+        let pod = |switch: &String| -> usize {
+            let number = switch.trim_start_matches(char::is_alphabetic);
+            number.parse::<usize>().unwrap() / 4
+        };
+        for (switch, &domain) in tree.switches.iter().zip(&partition.switches) {
+            assert!(switch.starts_with("core") || pod(switch) == domain, "{switch} in {domain}");
+        }
+        let (heaviest, cut) = quality(&tree, &partition);
+        assert!(heaviest < 1.01 && cut <= 0.5, "{heaviest} {cut}");
+    }
+
+    #[test]
+    fn domains_are_about_equal_and_hosts_are_with_their_switch() {
+        for (tree, domains) in [(fat_tree(4), 2), (fat_tree(8), 3), (fat_tree(8), 16)] {
+            let partition = Partition::new(&tree, domains);
+            assert_eq!(partition.domains, domains);
+            let (heaviest, _) = quality(&tree, &partition);
+            assert!(heaviest < 1.3, "{heaviest} of {domains}");
+            for host in 0..tree.hosts.len() {
+                let edge = tree.edge(u32::try_from(host).unwrap()) as usize;
+                assert_eq!(partition.hosts[host], partition.switches[edge]);
+            }
+        }
+    }
+
+    #[test]
+    fn short_links_are_not_cut_where_long_ones_do() {
+        // Two sites of two switches each, 1 us inside, 50 us between them.
+        let link = |ends: [&str; 2], delay: &str| {
+            format!(
+                "{{ ends = [\"{}\", \"{}\"], rate = \"10Gbps\", delay = \"{delay}\" }},",
+                ends[0], ends[1]
+            )
+        };
+        let links = [
+            link(["host0", "s0"], "1us"),
+            link(["host1", "s1"], "1us"),
+            link(["host2", "s2"], "1us"),
+            link(["host3", "s3"], "1us"),
+            link(["s0", "s2"], "1us"),
+            link(["s1", "s3"], "1us"),
+            link(["s0", "s1"], "50us"),
+            link(["s2", "s3"], "50us"),
+        ];
+        let sites = network(&format!(
+            "graph]\nhosts = [{{ name = \"host\", count = 4 }}]\n\
+             switches = [{{ name = \"s\", count = 4 }}]\nlinks = [{}]",
+            links.concat()
+        ));
+        assert_eq!(Partition::new(&sites, 2).switches, [0, 1, 0, 1]);
+        // Four cannot be had without.
+        assert_eq!(Partition::new(&sites, 4).domains, 4);
+    }
+
+    #[test]
+    fn one_switch_is_one_domain_however_many_are_asked_for() {
+        for threads in [Threads::Count(1), Threads::Count(2), Threads::Count(256), Threads::Auto] {
+            let (partition, _) = Partition::for_threads(&star(), threads);
+            assert_eq!(partition.domains, 1);
+        }
+    }
+
+    #[test]
+    fn large_networks_have_domains_in_one_thread_and_small_ones_do_not() {
+        let domains = |k, threads| Partition::for_threads(&fat_tree(k), Threads::Count(threads));
+        assert_eq!(domains(4, 1).0.domains, 1);
+        assert_eq!((domains(16, 1).0.domains, domains(16, 1).1), (16, 1));
+        let (partition, threads) = domains(4, 2);
+        assert_eq!((partition.domains, threads), (8, 2));
+    }
+}

@@ -1,0 +1,320 @@
+//! Domains that run side by side, window by window.
+//!
+//! A window starts with the earliest event of all domains and is as long as the least delay of the links
+//! between them, so that nothing that is sent in it arrives in it: every domain goes through it alone. What
+//! it has put on links to others is then in their mailboxes, of which there are two in turn, one that is
+//! being filled and one that is being emptied.
+//!
+//! There are more domains than threads. A thread goes through its own, then through those that others have
+//! not begun, so that one that is held up, by a full domain or by the operating system, holds up the others
+//! less. Which thread runs a domain has no influence on results.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use incast_cc::{Span, Time};
+
+use super::Network;
+use super::domain::{Domain, Ends, Mail};
+use super::partition::Partition;
+
+/// A network that runs in several threads. Between its calls the network is whole, or in parts here.
+pub(crate) struct Windows {
+    partition: Partition,
+    ends: Vec<Ends>,
+    lookahead: Span,
+    threads: usize,
+    /// When the PFC watchdogs look next.
+    watch: Time,
+    watch_period: Span,
+    /// Empty while the network is whole.
+    desks: Vec<Desk>,
+    counts: WindowCounts,
+}
+
+/// How the work of a run was spread over windows and domains.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WindowCounts {
+    /// Domains of the network.
+    pub domains: usize,
+    /// Windows.
+    pub windows: u64,
+    /// Events that were handled in them.
+    pub events: u64,
+    /// Events of the domain that had most, summed over the windows: what a thread for each domain would
+    /// have to wait for.
+    pub of_fullest: u64,
+}
+
+/// A domain, and what others reach of it. Aligned so that no two share a cache line.
+#[repr(align(128))]
+struct Desk {
+    domain: Mutex<Domain>,
+    /// Filled in odd windows and in even ones, emptied in the next.
+    mail: [Mutex<Mail>; 2],
+    /// The last window that a thread has taken it for.
+    taken: AtomicU64,
+    /// When it has its next event, or what it has sent arrives.
+    next: AtomicU64,
+    /// Events that it had in the last window.
+    events: AtomicU64,
+}
+
+impl Windows {
+    /// For a network that can run apart.
+    pub(crate) fn new(net: &Network, partition: Partition, threads: usize) -> Self {
+        let ends = net.ends(&partition);
+        let lookahead = net.lookahead(&ends);
+        let counts = WindowCounts { domains: partition.domains, ..WindowCounts::default() };
+        let watch_period = net.watch_period().unwrap_or(Span::MAX);
+        let watch = Time::ZERO + watch_period;
+        let desks = Vec::new();
+        Self { partition, ends, lookahead, threads, watch, watch_period, desks, counts }
+    }
+
+    pub(crate) const fn counts(&self) -> WindowCounts {
+        self.counts
+    }
+
+    /// Handles all events before `end`, or stops when it has handled `events` or some more, at the end of a
+    /// window; returns whether there are more. The network is whole afterwards if there are none.
+    pub(crate) fn run(&mut self, net: &mut Network, end: Time, events: u64) -> bool {
+        let before = net.events;
+        loop {
+            self.part(net);
+            let left = events.saturating_sub(net.events - before);
+            let until = end.min(self.watch);
+            if self.run_parts(net, until, left) {
+                return true;
+            }
+            if until == end {
+                self.join(net);
+                return false;
+            }
+            self.look(net);
+        }
+    }
+
+    /// Lets the watchdogs look. Where one finds something it searches all switches for dead-locks, so all
+    /// that happens at that instant happens in the whole network. (What one finds was already so before the
+    /// instant: a hold that begins now is not too long.)
+    fn look(&mut self, net: &mut Network) {
+        let now = self.watch;
+        let finds = |desk: &mut Desk| {
+            let switches = &exclusive(&mut desk.domain).net.switches;
+            switches.iter().any(|switch| switch.has_overdue(now))
+        };
+        if self.desks.iter_mut().any(finds) {
+            self.join(net);
+            net.run(now + Span::from_ps(1), u64::MAX);
+        }
+        self.watch = now + self.watch_period;
+    }
+
+    fn part(&mut self, net: &mut Network) {
+        if !self.desks.is_empty() {
+            return;
+        }
+        let desk = |mut domain: Domain| {
+            let next = domain.next().as_ps().into();
+            let (taken, events) = (self.counts.windows.into(), 0.into());
+            Desk { domain: domain.into(), mail: Default::default(), taken, next, events }
+        };
+        self.desks = net.part(&self.partition, &self.ends).into_iter().map(desk).collect();
+    }
+
+    /// Makes the network whole, to be looked at.
+    pub(crate) fn join(&mut self, net: &mut Network) {
+        if self.desks.is_empty() {
+            return;
+        }
+        let domain = |desk: Desk| {
+            let mut domain = desk.domain.into_inner().unwrap_or_else(PoisonError::into_inner);
+            for mail in desk.mail {
+                domain.take_in(&mut mail.into_inner().unwrap_or_else(PoisonError::into_inner));
+            }
+            domain
+        };
+        let domains = self.desks.drain(..).map(domain).collect();
+        net.join(domains, &self.partition, &self.ends);
+    }
+
+    fn run_parts(&mut self, net: &mut Network, end: Time, events: u64) -> bool {
+        let run = Run {
+            desks: &self.desks,
+            lookahead: self.lookahead,
+            end,
+            events,
+            threads: self.threads.min(self.desks.len()),
+            counts: Mutex::new(WindowCounts::default()),
+            number: self.counts.windows.into(),
+            until: net.now.as_ps().into(),
+            going: AtomicBool::new(true),
+            barrier: Barrier::default(),
+        };
+        let more = run.go();
+        let counts = *lock(&run.counts);
+        net.events += counts.events;
+        net.now = if more { Time::from_ps(run.until.load(Ordering::Relaxed)) } else { end };
+        self.counts.windows += counts.windows;
+        self.counts.events += counts.events;
+        self.counts.of_fullest += counts.of_fullest;
+        more
+    }
+}
+
+/// One call: what its threads share.
+struct Run<'a> {
+    desks: &'a [Desk],
+    lookahead: Span,
+    end: Time,
+    events: u64,
+    threads: usize,
+    counts: Mutex<WindowCounts>,
+    /// The window, from 1, and when it ends.
+    number: AtomicU64,
+    until: AtomicU64,
+    going: AtomicBool,
+    barrier: Barrier,
+}
+
+impl Run<'_> {
+    /// Returns whether there are more events before the end.
+    fn go(&self) -> bool {
+        self.open();
+        std::thread::scope(|scope| {
+            for thread in 1..self.threads {
+                scope.spawn(move || self.work(thread));
+            }
+            self.work(0);
+        });
+        self.next() < self.end.as_ps()
+    }
+
+    fn work(&self, thread: usize) {
+        let _leave = Leave(&self.barrier);
+        while self.going.load(Ordering::Acquire) {
+            let (number, until) =
+                (self.number.load(Ordering::Acquire), self.until.load(Ordering::Acquire));
+            for turn in 0..self.threads {
+                self.run_desks((thread + turn) % self.threads, turn > 0, number, until);
+            }
+            if !self.barrier.wait(self.threads, || self.close()) {
+                return;
+            }
+        }
+    }
+
+    /// Goes through the domains of a thread, those of another from the last.
+    fn run_desks(&self, thread: usize, of_another: bool, number: u64, until: u64) {
+        let (all, threads) = (self.desks.len(), self.threads);
+        let own = all * thread / threads..all * (thread + 1) / threads;
+        for place in own.clone() {
+            let place = if of_another { own.start + own.end - 1 - place } else { place };
+            let desk = &self.desks[place];
+            if desk.taken.fetch_max(number, Ordering::AcqRel) < number {
+                self.run_desk(desk, number, Time::from_ps(until));
+            }
+        }
+    }
+
+    fn run_desk(&self, desk: &Desk, number: u64, until: Time) {
+        let (emptied, filled) = if number.is_multiple_of(2) { (1, 0) } else { (0, 1) };
+        let mut domain = lock(&desk.domain);
+        domain.take_in(&mut lock(&desk.mail[emptied]));
+        let events = domain.run(until);
+        let sent = domain.hand_over(until, |to| lock(&self.desks[to].mail[filled]));
+        let next = domain.net.transit.calendar.next_due().min(sent);
+        desk.events.store(events, Ordering::Release);
+        desk.next.store(next.as_ps(), Ordering::Release);
+    }
+
+    fn next(&self) -> u64 {
+        let next = self.desks.iter().map(|desk| desk.next.load(Ordering::Acquire));
+        next.min().unwrap_or(u64::MAX)
+    }
+
+    /// All have gone through the window: counts it, and opens the next.
+    fn close(&self) {
+        {
+            let mut counts = lock(&self.counts);
+            counts.windows += 1;
+            let mut fullest = 0;
+            for desk in self.desks {
+                let events = desk.events.load(Ordering::Acquire);
+                counts.events += events;
+                fullest = fullest.max(events);
+            }
+            counts.of_fullest += fullest;
+        }
+        self.open();
+    }
+
+    fn open(&self) {
+        let next = Time::from_ps(self.next());
+        if next >= self.end || lock(&self.counts).events >= self.events {
+            return self.going.store(false, Ordering::Release);
+        }
+        self.number.fetch_add(1, Ordering::AcqRel);
+        self.until.store((next + self.lookahead).min(self.end).as_ps(), Ordering::Release);
+    }
+}
+
+/// Where threads wait for each other. They spin for a moment, then let others run.
+#[derive(Default)]
+struct Barrier {
+    arrived: AtomicUsize,
+    round: AtomicUsize,
+    broken: AtomicBool,
+}
+
+/// How often a thread looks before it lets others run.
+const SPINS: u32 = 500;
+
+impl Barrier {
+    /// The last that arrives does `last` before any goes on; returns whether all are still there.
+    fn wait(&self, threads: usize, last: impl FnOnce()) -> bool {
+        let round = self.round.load(Ordering::Acquire);
+        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == threads {
+            last();
+            self.arrived.store(0, Ordering::Release);
+            self.round.store(round.wrapping_add(1), Ordering::Release);
+        }
+        let mut spins = 0;
+        while self.round.load(Ordering::Acquire) == round {
+            if self.broken.load(Ordering::Acquire) {
+                return false;
+            }
+            if spins < SPINS {
+                spins += 1;
+                std::hint::spin_loop();
+            } else {
+                std::thread::yield_now();
+            }
+        }
+        !self.broken.load(Ordering::Acquire)
+    }
+}
+
+/// Lets the others go when a thread panics: they would wait for it for ever.
+struct Leave<'a>(&'a Barrier);
+
+impl Drop for Leave<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.broken.store(true, Ordering::Release);
+        }
+    }
+}
+
+/// A thread that panicked ends the run; what it leaves is not looked at.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn exclusive<T>(mutex: &mut Mutex<T>) -> &mut T {
+    mutex.get_mut().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,261 @@
+//! Random networks, parted at random: the same bytes.
+
+use std::fmt::Write as _;
+
+use incast_cc::Time;
+use incast_cc::parts::random::Random;
+
+use super::Partition;
+use crate::network::Transit;
+use crate::scenario::Document;
+use crate::{Report, Simulation, TraceConfig};
+
+const ALL_TRACES: TraceConfig = TraceConfig { queues: true, flows: true, packets: true };
+
+fn started(document: &Document, scheme: &str) -> Simulation {
+    let run = Simulation::new(document.scenario(), scheme, 3, ALL_TRACES);
+    run.unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// In one piece.
+fn whole(document: &Document, scheme: &str) -> Report {
+    finish(started(document, scheme).in_domains(1, 1), u64::MAX)
+}
+
+/// With every switch in the domain that `owners` says.
+fn parted(document: &Document, scheme: &str, owners: &[usize], threads: usize) -> Simulation {
+    let run = started(document, scheme);
+    let partition = Partition::of_switches(&run.built.topology, owners.to_vec());
+    run.parted(partition, threads)
+}
+
+fn finish(mut run: Simulation, events: u64) -> Report {
+    while run.advance(events) {}
+    let report = run.finish();
+    assert!(report.complete && report.books.balance(), "{:?}", report.books);
+    report
+}
+
+/// Everything; Debug, because "not a number" equals nothing.
+fn same(a: &Report, b: &Report) -> bool {
+    format!("{a:?}") == format!("{b:?}")
+}
+
+/// A connected graph of switches with one host or more each, all links of another kind, and a link of
+/// switches that is in a circle.
+fn random_graph(random: &mut Random) -> (String, usize, [usize; 2]) {
+    let switches = 3 + random.below(6) as usize;
+    let mut links = String::new();
+    let mut link = |random: &mut Random, ends: [String; 2]| {
+        let rate = [10, 25, 40][random.below(3) as usize];
+        let delay = 300 + 100 * random.below(30);
+        let ends = format!("[\"{}\", \"{}\"]", ends[0], ends[1]);
+        let _ =
+            writeln!(links, "{{ ends = {ends}, rate = \"{rate}Gbps\", delay = \"{delay}ns\" }},");
+    };
+    let mut hosts = 0;
+    for switch in 0..switches {
+        for _ in 0..=random.below(3) {
+            link(random, [format!("h{hosts}"), format!("s{switch}")]);
+            hosts += 1;
+        }
+    }
+    for switch in 0..switches {
+        link(random, [format!("s{switch}"), format!("s{}", (switch + 1) % switches)]);
+    }
+    for a in 0..switches {
+        for b in a + 2..switches {
+            if random.below(4) == 0 && (a, b) != (0, switches - 1) {
+                link(random, [format!("s{a}"), format!("s{b}")]);
+            }
+        }
+    }
+    let graph = format!(
+        "[network.graph]\nhosts = [{{ name = \"h\", count = {hosts} }}]\n\
+         switches = [{{ name = \"s\", count = {switches} }}]\nlinks = [\n{links}]\n"
+    );
+    let broken = random.below(u32::try_from(switches).unwrap()) as usize;
+    (graph, switches, [broken, (broken + 1) % switches])
+}
+
+/// Settings, and the schemes to run with them.
+const SWITCHES: [(&str, &[&str]); 5] = [
+    ("buffer = \"300KB\"\npfc = { enabled = true, xoff = \"15KB\" }", &["line-rate", "timely"]),
+    ("queue_limit = \"30KB\"\necn_threshold = \"9KB\"", &["dcqcn", "newreno"]),
+    ("telemetry = true\nqueue_limit = \"200KB\"", &["hpcc"]),
+    ("aqm = { kind = \"red\", min = \"8KB\", max = \"24KB\" }\nbuffer = \"200KB\"", &["dctcp"]),
+    (
+        "buffer = \"150KB\"\npfc = { enabled = true, xoff = \"9KB\", watchdog = { after = \"20us\", \
+         action = \"drop\" } }",
+        &["line-rate"],
+    ),
+];
+
+const TRAFFIC: &str = r#"
+    [[traffic]]
+    from = "h"
+    to = "h"
+    poisson = { load = 0.7, sizes = { fixed = "20KB" } }
+    [[traffic]]
+    from = "h[1-2]"
+    to = "h0"
+    operation = "read"
+    message = "30KB"
+    count = 20
+    every = "20us"
+    start_spread = "50us"
+"#;
+
+#[test]
+fn random_networks_parted_at_random_give_the_same_bytes() {
+    let mut random = Random::new(29);
+    let (mut pauses, mut drops, mut cut, mut reports) = (0, 0, 0, 0);
+    for case in 0..20 {
+        let (graph, switches, [a, b]) = random_graph(&mut random);
+        let (switch, schemes) = SWITCHES[case % SWITCHES.len()];
+        let routing = ["ecmp", "spray"][random.below(2) as usize];
+        let mut text = format!(
+            "title = \"at random\"\n[run]\nduration = \"400us\"\nwarmup = \"50us\"\ncooldown = \"30us\"\n\
+             schemes = [\"timely\"]\n{graph}\n[switch]\n{switch}\n\
+             [routing]\nkind = \"{routing}\"\nconvergence = \"20us\"\n{TRAFFIC}"
+        );
+        if random.below(2) == 0 {
+            for (at, change) in
+                [(120, "state = \"down\""), (200, "state = \"up\""), (250, "rate = \"5Gbps\"")]
+            {
+                let _ = write!(
+                    text,
+                    "[[event]]\nat = \"{at}us\"\nlink = [\"s{a}\", \"s{b}\"]\n{change}\n"
+                );
+            }
+        }
+        let document = Document::parse(text, "random.toml").unwrap_or_else(|e| panic!("{e}"));
+        for scheme in schemes {
+            let alone = whole(&document, scheme);
+            assert!(alone.summary.events > 1_000, "case {case}: {}", alone.summary.events);
+            pauses += alone.summary.pfc_pauses;
+            drops += alone.summary.drops;
+            reports += alone.summary.pfc_watchdog_reports;
+            for threads in 1..=3 {
+                let domains = 2 + random.below(3);
+                let mut owners: Vec<_> =
+                    (0..switches).map(|_| random.below(domains) as usize).collect();
+                owners[0] = 1; // there are two at least
+                owners[1] = 0;
+                cut += usize::from(owners[a] != owners[b]);
+                let run = parted(&document, scheme, &owners, threads);
+                assert!(run.windows().is_some());
+                let report = finish(run, [u64::MAX, 1_000, 40][threads - 1]);
+                assert!(
+                    same(&alone, &report),
+                    "case {case}, {scheme}, {owners:?}, {threads} threads"
+                );
+            }
+        }
+    }
+    let seen = [pauses, drops, reports, cut as u64];
+    assert!(!seen.contains(&0), "or it shows nothing: {seen:?}");
+}
+
+/// Two leaves and a spine, ten hosts each.
+fn leaf_spine(more: &str) -> Document {
+    let text = format!(
+        r#"
+        title = "two leaves"
+        [run]
+        duration = "300us"
+        schemes = ["timely"]
+        [network.leaf-spine]
+        leaves = 2
+        spines = 2
+        [network.leaf-spine.hosts]
+        name = "host"
+        count = 10
+        rate = "10Gbps"
+        delay = "1us"
+        [network.leaf-spine.uplink]
+        rate = "10Gbps"
+        delay = "1us"
+        {more}
+        [[traffic]]
+        from = "host[0-9]"
+        to = "host[10-19]"
+        [[traffic]]
+        from = "host[10-19]"
+        to = "host[0-9]"
+        message = "10KB"
+        count = 10
+        every = "20us"
+        "#
+    );
+    Document::parse(text, "two-leaves.toml").unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn run_that_is_stopped_in_several_threads_is_incomplete_and_balances() {
+    let document = leaf_spine("");
+    let mut run = parted(&document, "timely", &[0, 1, 0, 1], 2);
+    assert!(run.advance(2_000));
+    let (simulated, events) = (run.simulated(), run.events());
+    assert!(!simulated.is_zero() && simulated < run.duration() && events >= 2_000);
+    assert_eq!(run.hosts(), 20);
+    let report = run.finish();
+    assert!(!report.complete && report.books.balance(), "{:?}", report.books);
+    assert_eq!(report.summary.events, events);
+    assert!(report.books.in_flight_packets > 0 && report.books.delivered_packets > 0);
+}
+
+#[test]
+fn run_goes_on_in_another_number_of_threads() {
+    let document = leaf_spine("");
+    let alone = whole(&document, "timely");
+    let mut run = parted(&document, "timely", &[0, 1, 0, 1], 2);
+    for domains in [3, 1, 4, 2] {
+        assert!(run.advance(300));
+        run = run.in_domains(2, domains);
+    }
+    assert!(same(&alone, &finish(run, 1_000)));
+}
+
+#[test]
+fn oracle_sees_all_queues_and_keeps_the_network_whole() {
+    let document = leaf_spine("[signal]\nkind = \"oracle\"");
+    let run = started(&document, "timely").in_domains(2, 2);
+    assert_eq!(run.windows(), None);
+    assert!(same(&whole(&document, "timely"), &finish(run, u64::MAX)));
+}
+
+#[test]
+fn thread_that_panics_lets_the_others_go() {
+    let barrier = super::Barrier::default();
+    let left = std::thread::scope(|scope| {
+        let waits = scope.spawn(|| barrier.wait(2, || unreachable!("the other never comes")));
+        let panics = scope.spawn(|| {
+            let _leave = super::Leave(&barrier);
+            panic!("as is meant");
+        });
+        assert!(panics.join().is_err());
+        waits.join().unwrap()
+    });
+    assert!(!left, "it goes on as if all were there");
+}
+
+#[test]
+fn stamps_name_links_by_their_number_in_the_whole_network() {
+    let document = leaf_spine("[switch]\ntelemetry = true");
+    let mut run = parted(&document, "hpcc", &[0, 1, 1, 0], 2);
+    assert!(run.advance(5_000));
+    run = run.in_domains(2, 1);
+    let mut seen = 0;
+    let Transit { links, frames, .. } = &mut run.built.net.transit;
+    for (number, link) in (0..).zip(links) {
+        while let Ok((_, id)) = link.hand_over(Time::MAX) {
+            let (frame, stamps) = frames.remove(id);
+            if let Some(last) = stamps.hops().last().filter(|_| frame.packet.payload() > 0) {
+                assert_eq!(last.port, number, "by the switch that has just sent it");
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 20, "{seen}");
+}
