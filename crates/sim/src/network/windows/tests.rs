@@ -10,21 +10,26 @@ use crate::network::Transit;
 use crate::scenario::Document;
 use crate::{Report, Simulation, TraceConfig};
 
+/// Ports whose queues or packets are traced have an event for each packet; the others look ahead.
 const ALL_TRACES: TraceConfig = TraceConfig { queues: true, flows: true, packets: true };
+const FLOWS: TraceConfig = TraceConfig { queues: false, flows: true, packets: false };
 
-fn started(document: &Document, scheme: &str) -> Simulation {
-    let run = Simulation::new(document.scenario(), scheme, 3, ALL_TRACES);
+/// A scheme, and what is traced.
+type How<'a> = (&'a str, TraceConfig);
+
+fn started(document: &Document, (scheme, traces): How<'_>) -> Simulation {
+    let run = Simulation::new(document.scenario(), scheme, 3, traces);
     run.unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// In one piece.
-fn whole(document: &Document, scheme: &str) -> Report {
-    finish(started(document, scheme).in_domains(1, 1), u64::MAX)
+fn whole(document: &Document, how: How<'_>) -> Report {
+    finish(started(document, how).in_domains(1, 1), u64::MAX)
 }
 
 /// With every switch in the domain that `owners` says.
-fn parted(document: &Document, scheme: &str, owners: &[usize], threads: usize) -> Simulation {
-    let run = started(document, scheme);
+fn parted(document: &Document, how: How<'_>, owners: &[usize], threads: usize) -> Simulation {
+    let run = started(document, how);
     let partition = Partition::of_switches(&run.built.topology, owners.to_vec());
     run.parted(partition, threads)
 }
@@ -130,8 +135,9 @@ fn random_networks_parted_at_random_give_the_same_bytes() {
             }
         }
         let document = Document::parse(text, "random.toml").unwrap_or_else(|e| panic!("{e}"));
-        for scheme in schemes {
-            let alone = whole(&document, scheme);
+        let hows = schemes.iter().flat_map(|&scheme| [(scheme, ALL_TRACES), (scheme, FLOWS)]);
+        for how in hows {
+            let alone = whole(&document, how);
             assert!(alone.summary.events > 1_000, "case {case}: {}", alone.summary.events);
             pauses += alone.summary.pfc_pauses;
             drops += alone.summary.drops;
@@ -143,18 +149,49 @@ fn random_networks_parted_at_random_give_the_same_bytes() {
                 owners[0] = 1; // there are two at least
                 owners[1] = 0;
                 cut += usize::from(owners[a] != owners[b]);
-                let run = parted(&document, scheme, &owners, threads);
+                let run = parted(&document, how, &owners, threads);
                 assert!(run.windows().is_some());
                 let report = finish(run, [u64::MAX, 1_000, 40][threads - 1]);
                 assert!(
                     same(&alone, &report),
-                    "case {case}, {scheme}, {owners:?}, {threads} threads"
+                    "case {case}, {how:?}, {owners:?}, {threads} threads"
                 );
             }
         }
     }
     let seen = [pauses, drops, reports, cut as u64];
     assert!(!seen.contains(&0), "or it shows nothing: {seen:?}");
+}
+
+/// Without the tables of traces and the number of events.
+fn results(mut report: Report) -> String {
+    report.summary.events = 0;
+    report.tables.retain(|table| !table.name.starts_with("trace"));
+    format!("{:?} {:?} {:?}", report.summary, report.books, report.tables)
+}
+
+#[test]
+fn packets_that_are_on_their_link_before_they_start_change_nothing() {
+    let mut random = Random::new(31);
+    let (mut pauses, mut drops, mut fewer) = (0, 0, 0);
+    for case in 0..30 {
+        let (graph, ..) = random_graph(&mut random);
+        let (switch, schemes) = SWITCHES[case % SWITCHES.len()];
+        let text = format!(
+            "title = \"at random\"\n[run]\nduration = \"400us\"\nwarmup = \"50us\"\ncooldown = \"30us\"\n\
+             schemes = [\"timely\"]\n{graph}\n[switch]\n{switch}\n{TRAFFIC}"
+        );
+        let document = Document::parse(text, "random.toml").unwrap_or_else(|e| panic!("{e}"));
+        for scheme in schemes {
+            let each = whole(&document, (scheme, ALL_TRACES));
+            let ahead = whole(&document, (scheme, FLOWS));
+            pauses += each.summary.pfc_pauses;
+            drops += each.summary.drops;
+            fewer += each.summary.events - ahead.summary.events;
+            assert!(results(each) == results(ahead), "case {case}, {scheme}");
+        }
+    }
+    assert!(pauses > 0 && drops > 0 && fewer > 10_000, "{pauses} {drops} {fewer}");
 }
 
 /// Two leaves and a spine, ten hosts each.
@@ -194,7 +231,7 @@ fn leaf_spine(more: &str) -> Document {
 #[test]
 fn run_that_is_stopped_in_several_threads_is_incomplete_and_balances() {
     let document = leaf_spine("");
-    let mut run = parted(&document, "timely", &[0, 1, 0, 1], 2);
+    let mut run = parted(&document, ("timely", FLOWS), &[0, 1, 0, 1], 2);
     assert!(run.advance(2_000));
     let (simulated, events) = (run.simulated(), run.events());
     assert!(!simulated.is_zero() && simulated < run.duration() && events >= 2_000);
@@ -208,8 +245,8 @@ fn run_that_is_stopped_in_several_threads_is_incomplete_and_balances() {
 #[test]
 fn run_goes_on_in_another_number_of_threads() {
     let document = leaf_spine("");
-    let alone = whole(&document, "timely");
-    let mut run = parted(&document, "timely", &[0, 1, 0, 1], 2);
+    let alone = whole(&document, ("timely", FLOWS));
+    let mut run = parted(&document, ("timely", FLOWS), &[0, 1, 0, 1], 2);
     for domains in [3, 1, 4, 2] {
         assert!(run.advance(300));
         run = run.in_domains(2, domains);
@@ -220,9 +257,9 @@ fn run_goes_on_in_another_number_of_threads() {
 #[test]
 fn oracle_sees_all_queues_and_keeps_the_network_whole() {
     let document = leaf_spine("[signal]\nkind = \"oracle\"");
-    let run = started(&document, "timely").in_domains(2, 2);
+    let run = started(&document, ("timely", FLOWS)).in_domains(2, 2);
     assert_eq!(run.windows(), None);
-    assert!(same(&whole(&document, "timely"), &finish(run, u64::MAX)));
+    assert!(same(&whole(&document, ("timely", FLOWS)), &finish(run, u64::MAX)));
 }
 
 #[test]
@@ -243,7 +280,7 @@ fn thread_that_panics_lets_the_others_go() {
 #[test]
 fn stamps_name_links_by_their_number_in_the_whole_network() {
     let document = leaf_spine("[switch]\ntelemetry = true");
-    let mut run = parted(&document, "hpcc", &[0, 1, 1, 0], 2);
+    let mut run = parted(&document, ("hpcc", FLOWS), &[0, 1, 1, 0], 2);
     assert!(run.advance(5_000));
     run = run.in_domains(2, 1);
     let mut seen = 0;
