@@ -38,7 +38,7 @@ use events::{Events, pin};
 pub(crate) use hosts::{Named, part_of_group};
 use plan::plan;
 pub(crate) use plan::{Demand, Plan, PlannedTraffic, demand, fewest_farthest, offered_bps};
-use switches::{buffer_config, egress, watchdog};
+use switches::{buffer_config, ecn_thresholds, egress, watchdog};
 pub(crate) use ways::Ways;
 
 /// What of one class can still arrive when a port has said stop: the pause waits for a packet that is
@@ -254,10 +254,7 @@ fn assemble(
             .map(|&(cable, _)| headroom(scenario, &topology.cables[cable]).get())
             .collect();
         let buffer = SharedBuffer::new(buffer_config(scenario, &classes), &reserved);
-        let mut thresholds = [u64::MAX; MOST_CLASSES];
-        for (threshold, class) in thresholds.iter_mut().zip(&classes) {
-            *threshold = class.ecn_threshold.map_or(u64::MAX, Bytes::get);
-        }
+        let thresholds = ecn_thresholds(&classes);
         let (watchdog, trace) = (watchdog(scenario), Trace::new(traces));
         let mut switch =
             Switch::new(out, routes.clone(), buffer, thresholds, watchdog, start, trace);

@@ -7,7 +7,7 @@ use crate::network::aqm::{self, Aqm};
 use crate::network::buffer::{BufferConfig, ClassLimits, PfcConfig};
 use crate::network::port::{Port, Transmitter};
 use crate::network::watchdog::Watchdog;
-use crate::scenario::{ResolvedClass, Scenario, WatchdogAction};
+use crate::scenario::{MOST_CLASSES, ResolvedClass, Scenario, WatchdogAction};
 
 /// The egress port of a switch, both by their numbers, onto a link of `rate`; `seed` is the run's.
 pub(super) fn egress(
@@ -41,6 +41,15 @@ pub(super) fn buffer_config(scenario: &Scenario, classes: &[ResolvedClass]) -> B
     });
     let port_limit = switch.port_limit.map(Bytes::get);
     BufferConfig { total: switch.buffer.get(), classes: limits.collect(), port_limit, pfc }
+}
+
+/// By class; none is never reached.
+pub(super) fn ecn_thresholds(classes: &[ResolvedClass]) -> [u64; MOST_CLASSES] {
+    let mut thresholds = [u64::MAX; MOST_CLASSES];
+    for (threshold, class) in thresholds.iter_mut().zip(classes) {
+        *threshold = class.ecn_threshold.map_or(u64::MAX, Bytes::get);
+    }
+    thresholds
 }
 
 pub(super) fn watchdog(scenario: &Scenario) -> Option<Watchdog> {

@@ -99,7 +99,7 @@ impl SharedBuffer {
         let by_class = |&bytes: &u64| {
             config.classes.iter().map(move |&ClassLimits { protected, .. }| {
                 let reserved = if protected { u32::try_from(bytes).unwrap_or(u32::MAX) } else { 0 };
-                Ingress { protected, reserved, ..Ingress::default() }
+                Ingress { reserved, protected, ..Ingress::default() }
             })
         };
         let ingress: Box<[_]> = headroom.iter().flat_map(by_class).collect();

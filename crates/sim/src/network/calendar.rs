@@ -6,7 +6,7 @@
 //! which follow from the topology alone: never from the order of insertion, nor from anything that
 //! depends on how a run is split.
 //!
-//! Time is cut into slots. The next 4,096 slots are lists of what is due, found through a bitmap; what lies
+//! Time is cut into slots. The next 1,024 slots are lists of what is due, found through a bitmap; what lies
 //! beyond waits in a heap until its slot comes. The slot that is being worked on is sorted, so that whoever
 //! handles events can see which ones come next and have their data brought closer in time.
 //!
@@ -21,11 +21,11 @@ use incast_cc::Time;
 /// Number of a component.
 pub(crate) type ComponentId = u32;
 
-const SLOTS: usize = 4_096;
+const SLOTS: usize = 1_024;
 const WORDS: usize = SLOTS / 64;
-/// A slot may be so long, in powers of two of picoseconds: 1 us, the slots together 4.3 ms.
+/// A slot may be so long, in powers of two of picoseconds: 1 us, the slots together 1.1 ms.
 const LONGEST_SLOT: u32 = 20;
-/// And so short: 4 ns, and 17 us.
+/// And so short: 4 ns, and 4 us.
 const SHORTEST_SLOT: u32 = 12;
 /// Not scheduled.
 const NEVER: u64 = u64::MAX;
@@ -40,7 +40,7 @@ pub(crate) struct Calendar {
     /// Slots have 2^`shift` ps.
     shift: u32,
     /// What is due in each of the next slots, in no order: see [`Calendar::key`].
-    slots: Box<[Vec<u64>; SLOTS]>,
+    slots: Box<[Vec<u64>]>,
     /// Lists of slots that are over. The next slot that needs one takes the last: its memory is in the
     /// processor's caches.
     spare: Vec<Vec<u64>>,
@@ -77,7 +77,7 @@ impl Calendar {
         Self {
             due: vec![NEVER; components],
             shift,
-            slots: Box::new([const { Vec::new() }; SLOTS]),
+            slots: vec![Vec::new(); SLOTS].into(),
             spare: Vec::new(),
             bitmap: [0; WORDS],
             now,
@@ -156,7 +156,7 @@ impl Calendar {
                 return Time::from_ps(far);
             }
             let start = self.start_of(slot);
-            let event = |&key: &u64| (start + (key >> 32), key as u32);
+            let event = |&key: &u64| (start + (key >> 32), id_of(key));
             let events = self.slots[place_of(slot)].iter().map(event);
             let first = events.filter(|&(at, id)| self.due[id as usize] == at).min();
             if let Some((at, _)) = first {
@@ -205,8 +205,7 @@ impl Calendar {
     /// Components that are probably due next, the next one last.
     #[inline]
     pub(crate) fn next(&self) -> impl DoubleEndedIterator<Item = ComponentId> + ExactSizeIterator {
-        #[expect(clippy::cast_possible_truncation, reason = "the lower half of a key")]
-        self.current.iter().map(|&key| key as u32)
+        self.current.iter().map(|&key| id_of(key))
     }
 
     /// Makes the next slot that has anything the one that is being worked on, unless it starts at `end` or
@@ -284,10 +283,16 @@ impl Calendar {
 
     /// The same backwards, of the slot that is being worked on.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "the two halves of a key")]
     const fn event_of(&self, key: u64) -> (u64, ComponentId) {
-        (self.start_of(self.slot) + (key >> 32), key as u32)
+        (self.start_of(self.slot) + (key >> 32), id_of(key))
     }
+}
+
+/// Who is due.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "the lower half of a key")]
+const fn id_of(key: u64) -> ComponentId {
+    key as u32
 }
 
 /// Where a slot's list is.

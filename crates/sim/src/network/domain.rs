@@ -138,9 +138,13 @@ impl Network {
             let (frame, stamps) = from.remove(id);
             to.put(frame, stamps)
         };
-        links.iter_mut().for_each(|link| link.move_frames(&mut moved));
+        for link in links {
+            link.move_frames(&mut moved);
+        }
         let ports = self.switches.iter_mut().flat_map(|switch| &mut switch.ports);
-        ports.for_each(|port| port.move_frames(&mut moved));
+        for port in ports {
+            port.move_frames(&mut moved);
+        }
     }
 
     /// Gives every domain its components and an empty calendar; links have their old numbers.

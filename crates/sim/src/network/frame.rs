@@ -142,7 +142,7 @@ pub(crate) struct FrameId(u32);
 /// in use and those are in the processor's caches.
 #[derive(Debug, Default)]
 pub(crate) struct Frames {
-    frames: Vec<Frame>,
+    places: Vec<Frame>,
     free: Vec<FrameId>,
     /// Of those that have any.
     stamps: Vec<Stamps>,
@@ -156,8 +156,8 @@ impl Frames {
             self[id] = frame;
             id
         } else {
-            self.frames.push(frame);
-            FrameId(self.frames.len() as u32 - 1)
+            self.places.push(frame);
+            FrameId(self.places.len() as u32 - 1)
         };
         if !stamps.hops().is_empty() {
             *self.stamps_of(id) = stamps;
@@ -199,7 +199,7 @@ impl Frames {
     /// Places that have been needed.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
-        self.frames.len()
+        self.places.len()
     }
 }
 
@@ -208,14 +208,14 @@ impl Index<FrameId> for Frames {
 
     #[inline]
     fn index(&self, id: FrameId) -> &Frame {
-        &self.frames[id.0 as usize]
+        &self.places[id.0 as usize]
     }
 }
 
 impl IndexMut<FrameId> for Frames {
     #[inline]
     fn index_mut(&mut self, id: FrameId) -> &mut Frame {
-        &mut self.frames[id.0 as usize]
+        &mut self.places[id.0 as usize]
     }
 }
 

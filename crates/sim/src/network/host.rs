@@ -168,7 +168,6 @@ impl Count {
 }
 
 impl Host {
-    #[expect(clippy::too_many_arguments, reason = "what a host is made of")]
     pub(crate) fn new(
         endpoint: Endpoint,
         nic: Transmitter,

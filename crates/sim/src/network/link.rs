@@ -7,6 +7,7 @@ use incast_cc::{Bytes, Rate, Span, Time};
 
 use super::calendar::{Calendar, ComponentId};
 use super::frame::{FrameId, Frames};
+use super::port::Queued;
 
 /// The far end of a link that leads to another part of the network ([`domain`](super::domain)).
 const ELSEWHERE: ComponentId = ComponentId::MAX;
@@ -115,11 +116,10 @@ impl Link {
     pub(crate) fn put(
         &mut self,
         start: Time,
-        (frame, ingress): (FrameId, u16),
+        Queued { frame, wire, ingress }: Queued,
         frames: &mut Frames,
         calendar: &mut Calendar,
     ) -> Time {
-        let wire = frames[frame].wire;
         let sent = start + self.serializer.time_for(wire);
         let arrives = sent + self.delay;
         if self.to_host {
@@ -150,7 +150,8 @@ impl Link {
         calendar: &mut Calendar,
     ) -> Time {
         debug_assert!(self.ring.waiting == self.ring.end, "frames overtake those that wait");
-        let sent = self.put(now, (frame, 0), frames, calendar);
+        let queued = Queued { frame, wire: frames[frame].wire, ingress: 0 };
+        let sent = self.put(now, queued, frames, calendar);
         self.ring.waiting = self.ring.end;
         sent
     }

@@ -530,16 +530,11 @@ impl Port {
     }
 
     #[inline]
-    fn put_ahead(
-        &mut self,
-        Queued { frame, ingress, .. }: Queued,
-        class: u8,
-        transit: &mut Transit,
-    ) {
+    fn put_ahead(&mut self, queued: Queued, class: u8, transit: &mut Transit) {
         let Transit { links, frames, calendar } = transit;
         let start = self.transmitter.busy_until;
         let link = &mut links[self.transmitter.link as usize];
-        self.transmitter.busy_until = link.put(start, (frame, ingress), frames, calendar);
+        self.transmitter.busy_until = link.put(start, queued, frames, calendar);
         self.ahead.class = class;
         self.ahead.count += 1;
         self.next_start = self.next_start.min(start);
