@@ -51,8 +51,10 @@ pub(crate) struct Calendar {
     /// The slot that is being worked on, counted from 1: before the first event it is none, and what
     /// is scheduled for time zero waits in a list like all else.
     slot: u64,
-    /// What is left of it, the last one first.
+    /// Its list, in order; what comes into it comes in order as a rule, so there is little to sort.
     current: Vec<u64>,
+    /// How many of it have been taken out.
+    taken: usize,
     /// Beyond the calendar.
     far: BinaryHeap<Reverse<(u64, u32)>>,
     /// No entry beyond the calendar is in an earlier slot.
@@ -84,6 +86,7 @@ impl Calendar {
             slot: now >> shift,
             per_us,
             current: Vec::with_capacity(64),
+            taken: 0,
             far: BinaryHeap::new(),
             far_slot: NEVER,
         }
@@ -119,10 +122,10 @@ impl Calendar {
     fn schedule_elsewhere(&mut self, id: ComponentId, at: u64, slot: u64) {
         if at == NEVER {
         } else if slot <= self.slot {
-            // Sorted with the last one first, so what comes soon moves little.
             let key = self.key(id, at);
-            let after = self.current.iter().rposition(|&other| other > key);
-            self.current.insert(after.map_or(0, |after| after + 1), key);
+            let left = &self.current[self.taken..];
+            let before = left.iter().rposition(|&other| other < key);
+            self.current.insert(self.taken + before.map_or(0, |before| before + 1), key);
         } else {
             self.far.push(Reverse((at, id)));
             self.far_slot = self.far_slot.min(slot);
@@ -142,12 +145,11 @@ impl Calendar {
 
     /// When the next event is due; [`Time::MAX`] if there is none.
     pub(crate) fn next_due(&mut self) -> Time {
-        while let Some(&key) = self.current.last() {
+        for &key in &self.current[self.taken..] {
             let (at, id) = self.event_of(key);
             if self.due[id as usize] == at {
                 return Time::from_ps(at);
             }
-            self.current.pop();
         }
         let far = self.next_far().map_or(NEVER, |(at, _)| at);
         loop {
@@ -176,7 +178,7 @@ impl Calendar {
     pub(crate) fn pop_before(&mut self, end: Time) -> Option<(Time, ComponentId)> {
         let end = end.as_ps();
         loop {
-            let Some(&key) = self.current.last() else {
+            let Some(&key) = self.current.get(self.taken) else {
                 if !self.turn_to_next_slot(end) {
                     return None;
                 }
@@ -186,7 +188,7 @@ impl Calendar {
             if at >= end {
                 return None;
             }
-            self.current.pop();
+            self.taken += 1;
             let due = &mut self.due[id as usize];
             if *due == at {
                 *due = NEVER;
@@ -199,13 +201,13 @@ impl Calendar {
     /// Whether an event may be due before `end`; if so [`next`](Self::next) has it.
     #[inline]
     pub(crate) fn has_before(&mut self, end: Time) -> bool {
-        !self.current.is_empty() || self.turn_to_next_slot(end.as_ps())
+        self.taken < self.current.len() || self.turn_to_next_slot(end.as_ps())
     }
 
-    /// Components that are probably due next, the next one last.
+    /// Components that are probably due next, in order.
     #[inline]
-    pub(crate) fn next(&self) -> impl DoubleEndedIterator<Item = ComponentId> + ExactSizeIterator {
-        self.current.iter().map(|&key| id_of(key))
+    pub(crate) fn next(&self) -> impl Iterator<Item = ComponentId> {
+        self.current[self.taken..].iter().map(|&key| id_of(key))
     }
 
     /// Makes the next slot that has anything the one that is being worked on, unless it starts at `end` or
@@ -222,15 +224,27 @@ impl Calendar {
         self.slot = slot;
         let place = place_of(slot);
         self.bitmap[place / 64] &= !(1 << (place % 64));
-        let over = std::mem::replace(&mut self.current, std::mem::take(&mut self.slots[place]));
+        let mut over = std::mem::replace(&mut self.current, std::mem::take(&mut self.slots[place]));
+        over.clear();
         self.spare.push(over);
+        self.taken = 0;
+        if slot == self.far_slot {
+            self.take_far(slot);
+        }
+        if !self.current.is_sorted() {
+            self.current.sort_unstable();
+        }
+        true
+    }
+
+    /// Takes into the slot that is being worked on what lay beyond the calendar.
+    #[cold]
+    fn take_far(&mut self, slot: u64) {
         while let Some((at, id)) = self.next_far().filter(|&(at, _)| self.slot_of(at) == slot) {
             self.far.pop();
             self.current.push(self.key(id, at));
         }
         self.far_slot = self.next_far().map_or(NEVER, |(at, _)| self.slot_of(at));
-        self.current.sort_unstable_by(|a, b| b.cmp(a));
-        true
     }
 
     /// The next entry beyond the calendar; stale ones are dropped on the way.

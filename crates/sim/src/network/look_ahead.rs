@@ -39,7 +39,7 @@ impl Network {
         let Transit { links, frames, calendar } = &self.transit;
         let batch = &mut self.coming;
         batch.clear();
-        for id in calendar.next().rev().take(BATCH) {
+        for id in calendar.next().take(BATCH) {
             let component = self.components[id as usize];
             let Component { kind, node, link, port } = component;
             let mut coming = Coming { component, frame: FrameId::default(), egress: None };
