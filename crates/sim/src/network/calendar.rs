@@ -104,16 +104,22 @@ impl Calendar {
         }
         *due = at;
         let slot = self.slot_of(at);
-        if slot.wrapping_sub(self.slot + 1) < SLOTS as u64 - 1 {
-            let (place, key) = (place_of(slot), self.key(id, at));
-            let word = &mut self.bitmap[place / 64 % WORDS];
-            if *word & 1 << (place % 64) == 0 {
-                *word |= 1 << (place % 64);
-                self.slots[place] = self.spare.pop().unwrap_or_default();
-            }
-            self.slots[place].push(key);
-        } else {
-            self.schedule_elsewhere(id, at, slot);
+        if slot.wrapping_sub(self.slot + 1) >= SLOTS as u64 - 1 {
+            return self.schedule_elsewhere(id, at, slot);
+        }
+        let (place, key) = (place_of(slot), self.key(id, at));
+        if self.bitmap[place / 64 % WORDS] & 1 << (place % 64) == 0 {
+            self.open(place);
+        }
+        self.slots[place].push(key);
+    }
+
+    /// Gives a slot a list.
+    #[inline(never)]
+    fn open(&mut self, place: usize) {
+        self.bitmap[place / 64 % WORDS] |= 1 << (place % 64);
+        if let Some(list) = self.spare.pop() {
+            self.slots[place] = list;
         }
     }
 
