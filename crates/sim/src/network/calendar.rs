@@ -330,6 +330,44 @@ mod tests {
         assert_eq!(calendar.pop_before(at(u64::MAX)), None);
     }
 
+    #[test]
+    fn what_was_moved_away_and_back_comes_once() {
+        let mut calendar = Calendar::new(2, 1.0);
+        for ps in [100, 5_000_000, 100, 50_000_000_000, 5_000_000, 100] {
+            calendar.schedule(0, at(ps));
+        }
+        assert_eq!((calendar.next_due(), calendar.due(0)), (at(100), at(100)));
+        assert_eq!(calendar.pop_before(at(u64::MAX)), Some((at(100), 0)));
+        assert_eq!((calendar.next_due(), calendar.due(0)), (at(u64::MAX), at(u64::MAX)));
+        // Once more at the very instant, where entries of before are still there.
+        calendar.schedule(0, at(100));
+        assert_eq!(calendar.pop_before(at(u64::MAX)), Some((at(100), 0)));
+        assert_eq!(calendar.pop_before(at(u64::MAX)), None);
+    }
+
+    /// Against all that is due, near and far, with stale entries in the slot that is worked on, in
+    /// lists and beyond.
+    #[test]
+    fn next_due_is_the_first_of_all() {
+        let mut calendar = Calendar::new(8, 1.0);
+        let (mut due, mut now, mut random) = ([u64::MAX; 8], 0, 1_u64);
+        for step in 0..50_000 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let id = usize::from((random >> 61) as u8);
+            let gaps = [0, 300, 70_000, 9_000_000, 4_000_000_000, 90_000_000_000];
+            let gap = gaps[usize::from((random >> 40) as u8) % gaps.len()];
+            due[id] = if random >> 30 & 7 == 0 { u64::MAX } else { now + gap };
+            calendar.schedule([0, 1, 2, 3, 4, 5, 6, 7][id], at(due[id]));
+            let first = *due.iter().min().unwrap_or(&u64::MAX);
+            assert_eq!(calendar.next_due(), at(first), "at step {step}");
+            if random >> 50 & 3 == 0 && first < u64::MAX {
+                let (when, id) = calendar.pop_before(at(u64::MAX)).unwrap();
+                assert_eq!(when, at(first));
+                (now, due[id as usize]) = (first, u64::MAX);
+            }
+        }
+    }
+
     /// Against an ordered map, over gaps from nothing to far beyond the calendar, with events moved
     /// and taken out.
     #[test]
