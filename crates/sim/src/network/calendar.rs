@@ -305,6 +305,7 @@ const fn place_of(slot: u64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use incast_cc::parts::random::Random;
     use std::collections::BTreeSet;
 
     fn at(ps: u64) -> Time {
@@ -350,17 +351,16 @@ mod tests {
     #[test]
     fn next_due_is_the_first_of_all() {
         let mut calendar = Calendar::new(8, 1.0);
-        let (mut due, mut now, mut random) = ([u64::MAX; 8], 0, 1_u64);
+        let (mut due, mut now, mut random) = ([u64::MAX; 8], 0, Random::new(5));
         for step in 0..50_000 {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            let id = usize::from((random >> 61) as u8);
+            let id = random.below(8);
             let gaps = [0, 300, 70_000, 9_000_000, 4_000_000_000, 90_000_000_000];
-            let gap = gaps[usize::from((random >> 40) as u8) % gaps.len()];
-            due[id] = if random >> 30 & 7 == 0 { u64::MAX } else { now + gap };
-            calendar.schedule([0, 1, 2, 3, 4, 5, 6, 7][id], at(due[id]));
+            let gap = gaps[random.below(6) as usize];
+            due[id as usize] = if random.below(8) == 0 { u64::MAX } else { now + gap };
+            calendar.schedule(id, at(due[id as usize]));
             let first = *due.iter().min().unwrap_or(&u64::MAX);
             assert_eq!(calendar.next_due(), at(first), "at step {step}");
-            if random >> 50 & 3 == 0 && first < u64::MAX {
+            if random.below(4) == 0 && first < u64::MAX {
                 let (when, id) = calendar.pop_before(at(u64::MAX)).unwrap();
                 assert_eq!(when, at(first));
                 (now, due[id as usize]) = (first, u64::MAX);
