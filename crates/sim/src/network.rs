@@ -26,6 +26,7 @@ pub(crate) mod port;
 pub(crate) mod routes;
 pub(crate) mod switch;
 pub(crate) mod trace;
+pub(crate) mod transmitter;
 pub(crate) mod watchdog;
 pub(crate) mod windows;
 

@@ -52,6 +52,13 @@ fn classes_have_names_of_their_own() {
 }
 
 #[test]
+fn a_buffer_is_not_larger_than_its_books_can_count() {
+    check(&[("\"1MB\"", "\"4294967296B\"", (21, 10), &["4.29GB", "make it smaller"])]);
+    let largest = GOOD.replace("\"1MB\"", "\"4294967295B\"");
+    assert!(Document::parse(largest, "good.toml").is_ok());
+}
+
+#[test]
 fn there_are_eight_classes_at_most() {
     let more = |count: usize, rest: &str| {
         let classes: Vec<_> = (0..count).map(|i| format!("[[class]]\nname = \"c{i}\"\n")).collect();

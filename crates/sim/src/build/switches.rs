@@ -5,7 +5,8 @@ use incast_transport::Scheduler;
 
 use crate::network::aqm::{self, Aqm};
 use crate::network::buffer::{BufferConfig, ClassLimits, PfcConfig};
-use crate::network::port::{Port, Transmitter};
+use crate::network::port::Port;
+use crate::network::transmitter::Transmitter;
 use crate::network::watchdog::Watchdog;
 use crate::scenario::{MOST_CLASSES, ResolvedClass, Scenario, WatchdogAction};
 

@@ -325,6 +325,7 @@ const fn place_of(slot: u64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use incast_cc::parts::random::Random;
     use std::collections::BTreeSet;
 
     fn at(ps: u64) -> Time {
@@ -348,6 +349,43 @@ mod tests {
         assert_eq!(calendar.pop_before(at(100)), None);
         assert_eq!(calendar.pop_before(at(101)), Some((at(100), 0)));
         assert_eq!(calendar.pop_before(at(u64::MAX)), None);
+    }
+
+    #[test]
+    fn what_was_moved_away_and_back_comes_once() {
+        let mut calendar = Calendar::new(2, 1.0);
+        for ps in [100, 5_000_000, 100, 50_000_000_000, 5_000_000, 100] {
+            calendar.schedule(0, at(ps));
+        }
+        assert_eq!((calendar.next_due(), calendar.due(0)), (at(100), at(100)));
+        assert_eq!(calendar.pop_before(at(u64::MAX)), Some((at(100), 0)));
+        assert_eq!((calendar.next_due(), calendar.due(0)), (at(u64::MAX), at(u64::MAX)));
+        // Once more at the very instant, where entries of before are still there.
+        calendar.schedule(0, at(100));
+        assert_eq!(calendar.pop_before(at(u64::MAX)), Some((at(100), 0)));
+        assert_eq!(calendar.pop_before(at(u64::MAX)), None);
+    }
+
+    /// Against all that is due, near and far, with stale entries in the slot that is worked on, in
+    /// lists and beyond.
+    #[test]
+    fn next_due_is_the_first_of_all() {
+        let mut calendar = Calendar::new(8, 1.0);
+        let (mut due, mut now, mut random) = ([u64::MAX; 8], 0, Random::new(5));
+        for step in 0..50_000 {
+            let id = random.below(8);
+            let gaps = [0, 300, 70_000, 9_000_000, 4_000_000_000, 90_000_000_000];
+            let gap = gaps[random.below(6) as usize];
+            due[id as usize] = if random.below(8) == 0 { u64::MAX } else { now + gap };
+            calendar.schedule(id, at(due[id as usize]));
+            let first = *due.iter().min().unwrap_or(&u64::MAX);
+            assert_eq!(calendar.next_due(), at(first), "at step {step}");
+            if random.below(4) == 0 && first < u64::MAX {
+                let (when, id) = calendar.pop_before(at(u64::MAX)).unwrap();
+                assert_eq!(when, at(first));
+                (now, due[id as usize]) = (first, u64::MAX);
+            }
+        }
     }
 
     /// Against an ordered map, over gaps from nothing to far beyond the calendar, with events moved

@@ -12,10 +12,11 @@ use super::Transit;
 use super::frame::FrameId;
 use super::host::{Count, Host};
 use super::link::Link;
-use super::port::{DropCause, Transmitter};
+use super::port::DropCause;
 use super::routes::Table;
 use super::switch::Switch;
 use super::trace::PacketEvent;
+use super::transmitter::Transmitter;
 
 /// What happens at a node.
 #[derive(Clone, Debug)]

@@ -12,8 +12,8 @@ use super::calendar::{Calendar, ComponentId};
 use super::failure::Failures;
 use super::flows::Flows;
 use super::frame::{Frame, FrameId, Stamps};
-use super::port::Transmitter;
 use super::trace::{PacketEvent, Trace};
+use super::transmitter::Transmitter;
 use crate::metrics::Histogram;
 use crate::scenario;
 

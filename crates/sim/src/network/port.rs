@@ -1,205 +1,20 @@
-//! Sending: what a NIC and the egress port of a switch have in common, and the latter's queues.
+//! The egress port of a switch, and its queues.
+
+mod ahead;
 
 use std::collections::VecDeque;
 use std::hint::black_box;
 
-use incast_cc::{Bytes, Hop, Rate, Span, Time};
+use incast_cc::{Bytes, Hop, Rate, Time};
 use incast_transport::Scheduler;
 
 use super::Transit;
 use super::aqm::{Aqm, Verdict};
-use super::calendar::{Calendar, ComponentId};
 use super::frame::{Frame, FrameId, Frames};
-use super::host::Count;
-use super::link::OnLink;
+use super::transmitter::Transmitter;
 use crate::metrics::Occupancy;
 use crate::scenario::MOST_CLASSES;
-
-/// Puts frames on one link, one after the other, and obeys PFC.
-#[derive(Debug)]
-#[repr(C)]
-pub(crate) struct Transmitter {
-    /// [`Time::MAX`] while the link is down.
-    busy_until: Time,
-    /// What left over the whole run.
-    count: Count,
-    /// The link, by its number.
-    pub(crate) link: u32,
-    /// Scheduled for when the link is free, while something waits for that.
-    pub(crate) component: ComponentId,
-    /// One bit per class that the far end has paused.
-    paused: u8,
-    /// Whether measurement has started.
-    measures: bool,
-    rare: Box<Rare>,
-}
-
-/// What few packets need.
-#[derive(Debug)]
-struct Rare {
-    /// When measurement starts.
-    start: Time,
-    /// What had left before.
-    before: Count,
-    /// When it would have been free had the link not failed.
-    busy_until_if_up: Time,
-    paused_since: Time,
-    /// By class.
-    class_paused_since: [Time; MOST_CLASSES],
-    /// How long one class or more was paused since measurement started.
-    paused: Span,
-    /// What the link could have carried since then at rates that it no longer has, in bits.
-    capacity: f64,
-    /// Since when it has its rate.
-    rate_since: Time,
-}
-
-impl Transmitter {
-    pub(crate) fn new(link: u32, component: ComponentId, start: Time) -> Self {
-        let rare = Rare {
-            start,
-            before: Count::default(),
-            busy_until_if_up: Time::ZERO,
-            paused_since: Time::ZERO,
-            class_paused_since: [Time::ZERO; MOST_CLASSES],
-            paused: Span::ZERO,
-            capacity: 0.0,
-            rate_since: Time::ZERO,
-        };
-        Self {
-            busy_until: Time::ZERO,
-            count: Count::default(),
-            link,
-            component,
-            paused: 0,
-            measures: start == Time::ZERO,
-            rare: Box::new(rare),
-        }
-    }
-
-    /// Packets that left over the whole run, and their bytes on the wire.
-    pub(crate) const fn hops(&self) -> Count {
-        self.count
-    }
-
-    /// The same since measurement started.
-    pub(crate) fn measured(&self) -> Count {
-        let Count { packets, bytes } = self.rare.before;
-        if self.measures {
-            Count { packets: self.count.packets - packets, bytes: self.count.bytes - bytes }
-        } else {
-            Count::default()
-        }
-    }
-
-    /// How long one class or more was paused since measurement started.
-    pub(crate) fn paused(&self) -> Span {
-        self.rare.paused
-    }
-
-    #[inline]
-    pub(crate) fn is_free(&self, now: Time) -> bool {
-        self.busy_until <= now
-    }
-
-    #[inline]
-    pub(crate) fn is_down(&self) -> bool {
-        self.busy_until == Time::MAX
-    }
-
-    /// The link has failed: nothing can be sent, and the far end no longer asks for a pause.
-    pub(crate) fn on_link_down(&mut self, now: Time) {
-        if self.paused != 0 {
-            self.rare.paused += now.since(self.rare.paused_since.max(self.rare.start));
-            self.paused = 0;
-        }
-        self.rare.busy_until_if_up = std::mem::replace(&mut self.busy_until, Time::MAX);
-    }
-
-    /// The link is back. The port waits for the end of the packet that was cut off, so that packets
-    /// arrive in the order in which they are sent.
-    pub(crate) fn on_link_up(&mut self) {
-        self.busy_until = self.rare.busy_until_if_up;
-    }
-
-    #[inline]
-    pub(crate) fn is_paused(&self, class: u8) -> bool {
-        self.paused & 1 << class != 0
-    }
-
-    /// The classes that may send.
-    #[inline]
-    pub(crate) fn open_classes(&self) -> u8 {
-        !self.paused
-    }
-
-    /// The far end says stop or go on.
-    pub(crate) fn on_pfc(&mut self, now: Time, frame: &Frame) {
-        let bit = 1 << frame.class;
-        if frame.is_pause() {
-            if self.paused == 0 {
-                self.rare.paused_since = now;
-            }
-            if self.paused & bit == 0 {
-                self.rare.class_paused_since[frame.class as usize] = now;
-            }
-            self.paused |= bit;
-        } else if self.paused & bit != 0 {
-            self.paused &= !bit;
-            if self.paused == 0 {
-                self.rare.paused += now.since(self.rare.paused_since.max(self.rare.start));
-            }
-        }
-    }
-
-    /// Sends a frame; the link is free.
-    #[expect(clippy::inline_always, reason = "in the way of every packet")]
-    #[inline(always)]
-    pub(crate) fn transmit(&mut self, now: Time, frame: FrameId, transit: &mut Transit) {
-        debug_assert!(self.is_free(now));
-        let Transit { links, frames, calendar } = transit;
-        if !frames[frame].is_pfc() {
-            self.count(now, u64::from(frames[frame].wire));
-        }
-        self.busy_until = links[self.link as usize].send(now, frame, frames, calendar);
-    }
-
-    /// Counts a packet whose transmission started at `start`.
-    #[inline]
-    fn count(&mut self, start: Time, wire: u64) {
-        if !self.measures && start >= self.rare.start {
-            (self.measures, self.rare.before) = (true, self.count);
-        }
-        self.count.packets += 1;
-        self.count.bytes += wire;
-    }
-
-    /// Calls back when the link is free.
-    #[inline]
-    pub(crate) fn wait(&self, calendar: &mut Calendar) {
-        calendar.schedule(self.component, self.busy_until);
-    }
-
-    /// What the link, of `rate` now, could have carried since measurement started, in bits.
-    pub(crate) fn capacity(&self, now: Time, rate: Rate) -> f64 {
-        let since = self.rare.rate_since.max(self.rare.start);
-        self.rare.capacity + rate.as_bps() as f64 * now.since(since).as_secs_f64()
-    }
-
-    /// The link no longer has `rate`.
-    pub(crate) fn on_rate_change(&mut self, now: Time, rate: Rate) {
-        self.rare.capacity = self.capacity(now, rate);
-        self.rare.rate_since = now;
-    }
-
-    /// Ends the measurement.
-    pub(crate) fn finish(&mut self, now: Time) {
-        if self.paused != 0 {
-            self.rare.paused += now.since(self.rare.paused_since.max(self.rare.start));
-            self.rare.paused_since = now;
-        }
-    }
-}
+use ahead::Ahead;
 
 /// The egress port of a switch: one queue per class.
 ///
@@ -237,19 +52,6 @@ pub(crate) struct Port {
     /// PFC frames go before all else.
     pfc: VecDeque<FrameId>,
     pub(crate) counters: PortCounters,
-}
-
-/// Packets that wait, and are on the link already since it is known when they will start: those of one
-/// class, one after the other. A queue with them needs no event for each packet that leaves it. Whatever
-/// may change the order takes them back: a packet of a higher class, a pause, a frame of PFC.
-#[derive(Clone, Copy, Debug)]
-struct Ahead {
-    /// Since when packets of the class wait.
-    since: Time,
-    /// How many there may be at a time.
-    most: u32,
-    count: u32,
-    class: u8,
 }
 
 /// What waits in one class.
@@ -454,12 +256,6 @@ impl Port {
         self.occupancy.touch();
     }
 
-    /// Up to so many packets may be on the link before they start: only where nothing needs to know what
-    /// the queue is like when they do.
-    pub(crate) fn look_ahead(&mut self, packets: u32) {
-        self.ahead.most = packets;
-    }
-
     /// Whether a packet of `class` leaves at once: nothing waits, and nothing stops it. The books are up to
     /// date, as in what follows.
     #[inline]
@@ -469,31 +265,6 @@ impl Port {
             && !self.has_pfc
             && self.transmitter.is_free(now)
             && !self.transmitter.is_paused(class)
-    }
-
-    /// Whether it is known when a packet of `class` that comes now will start, while the link is busy:
-    /// after all that waits, and nothing that waits for longer comes first.
-    #[inline]
-    pub(crate) fn goes_ahead(&self, now: Time, class: u8) -> bool {
-        let Ahead { most, count, class: other, .. } = self.ahead;
-        count < most
-            && (count == 0 || other == class)
-            && self.backlog >> class == 0
-            && !self.has_pfc
-            && !self.transmitter.is_free(now)
-            && !self.transmitter.is_paused(class)
-    }
-
-    /// Whether packets of a lower class are on the link ahead of time.
-    #[inline]
-    pub(crate) fn overtakes(&self, class: u8) -> bool {
-        self.ahead.count > 0 && self.ahead.class < class
-    }
-
-    /// When the next packet starts that is on the link ahead of time; [`Time::MAX`] where none is.
-    #[inline]
-    pub(crate) fn next_start(&self) -> Time {
-        self.next_start
     }
 
     /// A packet comes that waits.
@@ -513,75 +284,6 @@ impl Port {
         self.occupancy.set(start, u64::from(self.bytes));
     }
 
-    /// Puts a packet that [`goes_ahead`](Self::goes_ahead) on the link.
-    #[inline]
-    pub(crate) fn enqueue_ahead(
-        &mut self,
-        now: Time,
-        queued: Queued,
-        class: u8,
-        transit: &mut Transit,
-    ) {
-        if self.ahead.count == 0 {
-            self.ahead.since = now;
-        }
-        self.enter(now, class, queued.wire);
-        self.put_ahead(queued, class, transit);
-    }
-
-    #[inline]
-    fn put_ahead(&mut self, queued: Queued, class: u8, transit: &mut Transit) {
-        let Transit { links, frames, calendar } = transit;
-        let start = self.transmitter.busy_until;
-        let link = &mut links[self.transmitter.link as usize];
-        self.transmitter.busy_until = link.put(start, queued, frames, calendar);
-        self.ahead.class = class;
-        self.ahead.count += 1;
-        self.next_start = self.next_start.min(start);
-    }
-
-    /// The next packet that started before `until` by the link: brings the books up to date, call until
-    /// [`None`]. Returns the packet and its class.
-    #[inline]
-    pub(crate) fn start_next(
-        &mut self,
-        until: Time,
-        transit: &mut Transit,
-    ) -> Option<(OnLink, u8)> {
-        let (start, class) = (self.next_start, self.ahead.class);
-        if start >= until {
-            return None;
-        }
-        let link = &mut transit.links[self.transmitter.link as usize];
-        let started = link.start_next()?;
-        self.ahead.count -= 1;
-        self.next_start = link.next_start();
-        self.leave(start, class, started.wire);
-        self.transmitter.count(start, u64::from(started.wire));
-        Some((started, class))
-    }
-
-    /// Takes back from the link what has not started; the books are up to date.
-    #[cold]
-    pub(crate) fn take_back(&mut self, transit: &mut Transit) {
-        let Transit { links, frames, calendar } = transit;
-        let link = &mut links[self.transmitter.link as usize];
-        let Ahead { class, since, count, .. } = self.ahead;
-        if count == 0 {
-            return;
-        }
-        let queue = &mut self.queues[class as usize];
-        queue.waiting_since = since;
-        while let Some((OnLink { frame, wire, ingress, .. }, start)) =
-            link.take_back(frames, calendar)
-        {
-            queue.packets.push_front(Queued { frame, wire, ingress });
-            self.backlog |= 1 << class;
-            self.transmitter.busy_until = start;
-        }
-        (self.ahead.count, self.next_start) = (0, Time::MAX);
-    }
-
     #[inline]
     pub(crate) fn enqueue(&mut self, now: Time, queued: Queued, class: u8) {
         let queue = &mut self.queues[class as usize];
@@ -595,28 +297,6 @@ impl Port {
         queue.packets.push_back(queued);
         self.backlog |= 1 << class;
         self.enter(now, class, queued.wire);
-    }
-
-    /// Puts what waits in `class`, whose turn it is as long as nothing of a higher one comes, on the link.
-    #[inline]
-    pub(crate) fn send_ahead(&mut self, gaps: bool, transit: &mut Transit) {
-        while self.ahead.count < self.ahead.most && !self.has_pfc {
-            let sendable = self.backlog & self.transmitter.open_classes();
-            if sendable == 0 {
-                return;
-            }
-            #[expect(clippy::cast_possible_truncation, reason = "below 8")]
-            let class = sendable.ilog2() as u8;
-            if self.ahead.count > 0 && self.ahead.class != class {
-                return;
-            }
-            self.ahead.since = self.queues[class as usize].waiting_since;
-            let Some(queued) = self.take_first(class) else { return };
-            if gaps {
-                transit.frames[queued.frame].disquiet();
-            }
-            self.put_ahead(queued, class, transit);
-        }
     }
 
     #[inline]
@@ -687,12 +367,12 @@ impl Port {
         if packet.payload() == 0 {
             return; // an ACK brings back what its data was told
         }
-        let Transmitter { link, count, .. } = &self.transmitter;
+        let Transmitter { link, .. } = &self.transmitter;
         let mut hop = Hop::default();
         let link = &transit.links[*link as usize];
         (hop.port, hop.at, hop.rate) = (link.number(), now, link.rate());
         hop.queue = Bytes::new(self.backlog_bytes());
-        hop.sent = Bytes::new(count.bytes + u64::from(*wire));
+        hop.sent = Bytes::new(self.transmitter.hops().bytes + u64::from(*wire));
         transit.frames.stamps_of(frame).push(hop);
     }
 
@@ -723,8 +403,8 @@ impl Port {
 
     /// The classes that have packets and are paused, and since when both holds.
     pub(crate) fn held(&self) -> impl Iterator<Item = (u8, Time)> {
-        let held = self.backlog & self.transmitter.paused;
-        let since = &self.transmitter.rare.class_paused_since;
+        let held = self.backlog & !self.transmitter.open_classes();
+        let since = self.transmitter.paused_since();
         (0..)
             .zip(&self.queues)
             .zip(since)

@@ -458,6 +458,8 @@ impl Switch {
                 if dropped {
                     egress.discarded |= 1 << class;
                     self.purge(now, (port, class), DropCause::Watchdog, transit);
+                    // What was on the link ahead of time, of another class, has had no event so far.
+                    self.wait(port, transit);
                 }
             }
         }

@@ -5,7 +5,8 @@ use incast_cc::{Span, Time};
 use super::{FlowResult, QueueResult, delivered, retransmissions};
 use crate::build::Built;
 use crate::metrics::Histogram;
-use crate::network::port::{DropCause, Transmitter};
+use crate::network::port::DropCause;
+use crate::network::transmitter::Transmitter;
 use crate::table::Table;
 use crate::topology::{Node, Topology};
 

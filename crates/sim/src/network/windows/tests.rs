@@ -170,28 +170,110 @@ fn results(mut report: Report) -> String {
     format!("{:?} {:?} {:?}", report.summary, report.books, report.tables)
 }
 
+/// Settings of switches with several classes, from none to three besides that of ACKs, where the order of
+/// classes, pauses, limits and the room that is free decide.
+fn random_switch(random: &mut Random) -> (String, usize) {
+    let mut pick = |choices: &[&'static str]| {
+        choices[random.below(u32::try_from(choices.len()).unwrap()) as usize]
+    };
+    let limits = pick(&[
+        "",
+        "alpha = 0.05\n",
+        "alpha = 4\nqueue_limit = \"30KB\"\n",
+        "port_limit = \"20KB\"\n",
+        "ecn_threshold = \"6KB\"\n",
+        "pfc = { enabled = true, xoff = \"9KB\" }\n",
+        "pfc = { enabled = true, alpha = 0.02, xon_offset = \"3KB\" }\n",
+        "pfc = { enabled = true, xoff = \"6KB\", watchdog = { after = \"10us\", action = \"drop\" } }\n",
+        "pfc = { enabled = true, alpha = 0.05, watchdog = { after = \"8us\", action = \"drop\" } }\n",
+    ]);
+    let buffer = pick(if limits.starts_with("pfc") { &["4MB", "9MB"] } else { &["40KB", "100KB"] });
+    let names = pick(&["", "a", "ab", "abc"]);
+    let mut switch = format!("[switch]\nbuffer = \"{buffer}\"\n{limits}");
+    for name in names.chars() {
+        let _ = writeln!(switch, "[[class]]\nname = \"{name}\"");
+    }
+    (switch, names.len())
+}
+
+/// Networks where nothing is equal, or all is: rates, delays, packets and times of start, so that many events
+/// are simultaneous, among them the ends of the warm-up, the measurement and the run.
+fn random_case(random: &mut Random) -> String {
+    let (mut graph, ..) = random_graph(random);
+    let lockstep = random.below(2) == 0;
+    if lockstep {
+        let links = graph.lines().map(|line| match line.split_once(", rate") {
+            Some((ends, _)) => format!("{ends}, rate = \"10Gbps\", delay = \"1200ns\" }},\n"),
+            None => format!("{line}\n"),
+        });
+        graph = links.collect();
+    }
+    let (switch, classes) = random_switch(random);
+    let mut traffic = String::new();
+    for number in 0..=random.below(3).max(u32::try_from(classes).unwrap()) {
+        // 1.2 us is what a full packet takes at 10 Gb/s.
+        let what = match random.below(if lockstep { 2 } else { 3 }) {
+            0 => "message = \"12KB\"\ncount = 12\nevery = \"24us\"",
+            1 => "message = \"30KB\"\ncount = 5\nevery = \"48us\"",
+            _ => "poisson = { load = 0.4, sizes = { fixed = \"15KB\" } }",
+        };
+        let to =
+            if what.starts_with("poisson") { "h" } else { ["h0", "h1"][random.below(2) as usize] };
+        let class = match classes {
+            0 => String::new(),
+            classes => {
+                format!("class = \"{}\"\n", ["a", "b", "c"][number as usize % classes])
+            }
+        };
+        let _ = write!(traffic, "[[traffic]]\nfrom = \"h\"\nto = \"{to}\"\n{class}{what}\n");
+    }
+    let transport = match random.below(3) {
+        0 => "[transport]\nack_priority = false\n",
+        1 => "[transport]\nmtu = \"1500B\"\nheader = \"64B\"\nack = \"64B\"\n",
+        _ => "",
+    };
+    format!(
+        "title = \"at random\"\n[run]\nduration = \"240us\"\nwarmup = \"48us\"\ncooldown = \"24us\"\n\
+         interval = \"12us\"\nschemes = [\"timely\"]\n{graph}\n{switch}{transport}{traffic}"
+    )
+}
+
+/// In one domain and in several, with ports that look ahead and with an event for each packet.
 #[test]
 fn packets_that_are_on_their_link_before_they_start_change_nothing() {
-    let mut random = Random::new(31);
-    let (mut pauses, mut drops, mut fewer) = (0, 0, 0);
-    for case in 0..30 {
+    let mut random = Random::new(101);
+    let (mut pauses, mut drops, mut reports, mut fewer) = (0, 0, 0, 0);
+    for case in 0..60 {
         let (graph, ..) = random_graph(&mut random);
         let (switch, schemes) = SWITCHES[case % SWITCHES.len()];
-        let text = format!(
-            "title = \"at random\"\n[run]\nduration = \"400us\"\nwarmup = \"50us\"\ncooldown = \"30us\"\n\
-             schemes = [\"timely\"]\n{graph}\n[switch]\n{switch}\n{TRAFFIC}"
-        );
+        let (text, schemes) = if case % 4 == 0 {
+            let text = format!(
+                "title = \"at random\"\n[run]\nduration = \"400us\"\nwarmup = \"50us\"\ncooldown = \"30us\"\n\
+                 schemes = [\"timely\"]\n{graph}\n[switch]\n{switch}\n{TRAFFIC}"
+            );
+            (text, schemes)
+        } else {
+            (
+                random_case(&mut random),
+                &["line-rate", "timely", "dctcp", "newreno"][case % 4..=case % 4],
+            )
+        };
         let document = Document::parse(text, "random.toml").unwrap_or_else(|e| panic!("{e}"));
         for scheme in schemes {
             let each = whole(&document, (scheme, ALL_TRACES));
             let ahead = whole(&document, (scheme, FLOWS));
             pauses += each.summary.pfc_pauses;
             drops += each.summary.drops;
-            fewer += each.summary.events - ahead.summary.events;
+            reports += each.summary.pfc_watchdog_reports;
+            fewer += each.summary.events.saturating_sub(ahead.summary.events);
+            let parts =
+                finish(started(&document, (scheme, FLOWS)).in_domains(1, 2 + case % 2), 500);
+            assert!(same(&ahead, &parts), "case {case}, {scheme}, in domains");
             assert!(results(each) == results(ahead), "case {case}, {scheme}");
         }
     }
-    assert!(pauses > 0 && drops > 0 && fewer > 10_000, "{pauses} {drops} {fewer}");
+    let seen = [pauses, drops, reports];
+    assert!(!seen.contains(&0) && fewer > 10_000, "or it shows nothing: {seen:?} {fewer}");
 }
 
 /// Two leaves and a spine, ten hosts each.

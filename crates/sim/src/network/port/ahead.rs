@@ -1,0 +1,144 @@
+//! Packets that are on the link before they start.
+
+use incast_cc::Time;
+
+use super::{Port, Queued};
+use crate::network::Transit;
+use crate::network::link::OnLink;
+
+/// Packets that wait, and are on the link already since it is known when they will start: those of one
+/// class, one after the other. A queue with them needs no event for each packet that leaves it. Whatever
+/// may change the order takes them back: a packet of a higher class, a pause, a frame of PFC.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ahead {
+    /// Since when packets of the class wait.
+    pub(super) since: Time,
+    /// How many there may be at a time.
+    pub(super) most: u32,
+    pub(super) count: u32,
+    pub(super) class: u8,
+}
+
+impl Port {
+    /// Up to so many packets may be on the link before they start: only where nothing needs to know what
+    /// the queue is like when they do.
+    pub(crate) fn look_ahead(&mut self, packets: u32) {
+        self.ahead.most = packets;
+    }
+
+    /// Whether it is known when a packet of `class` that comes now will start, while the link is busy:
+    /// after all that waits, and nothing that waits for longer comes first.
+    #[inline]
+    pub(crate) fn goes_ahead(&self, now: Time, class: u8) -> bool {
+        let Ahead { most, count, class: other, .. } = self.ahead;
+        count < most
+            && (count == 0 || other == class)
+            && self.backlog >> class == 0
+            && !self.has_pfc
+            && !self.transmitter.is_free(now)
+            && !self.transmitter.is_paused(class)
+    }
+
+    /// Whether packets of a lower class are on the link ahead of time.
+    #[inline]
+    pub(crate) fn overtakes(&self, class: u8) -> bool {
+        self.ahead.count > 0 && self.ahead.class < class
+    }
+
+    /// When the next packet starts that is on the link ahead of time; [`Time::MAX`] where none is.
+    #[inline]
+    pub(crate) fn next_start(&self) -> Time {
+        self.next_start
+    }
+
+    /// Puts a packet that [`goes_ahead`](Self::goes_ahead) on the link.
+    #[inline]
+    pub(crate) fn enqueue_ahead(
+        &mut self,
+        now: Time,
+        queued: Queued,
+        class: u8,
+        transit: &mut Transit,
+    ) {
+        if self.ahead.count == 0 {
+            self.ahead.since = now;
+        }
+        self.enter(now, class, queued.wire);
+        self.put_ahead(queued, class, transit);
+    }
+
+    #[inline]
+    fn put_ahead(&mut self, queued: Queued, class: u8, transit: &mut Transit) {
+        let Transit { links, frames, calendar } = transit;
+        let start = self.transmitter.busy_until;
+        let link = &mut links[self.transmitter.link as usize];
+        self.transmitter.busy_until = link.put(start, queued, frames, calendar);
+        self.ahead.class = class;
+        self.ahead.count += 1;
+        self.next_start = self.next_start.min(start);
+    }
+
+    /// The next packet that started before `until` by the link: brings the books up to date, call until
+    /// [`None`]. Returns the packet and its class.
+    #[inline]
+    pub(crate) fn start_next(
+        &mut self,
+        until: Time,
+        transit: &mut Transit,
+    ) -> Option<(OnLink, u8)> {
+        let (start, class) = (self.next_start, self.ahead.class);
+        if start >= until {
+            return None;
+        }
+        let link = &mut transit.links[self.transmitter.link as usize];
+        let started = link.start_next()?;
+        self.ahead.count -= 1;
+        self.next_start = link.next_start();
+        self.leave(start, class, started.wire);
+        self.transmitter.count(start, u64::from(started.wire));
+        Some((started, class))
+    }
+
+    /// Takes back from the link what has not started; the books are up to date.
+    #[cold]
+    pub(crate) fn take_back(&mut self, transit: &mut Transit) {
+        let Transit { links, frames, calendar } = transit;
+        let link = &mut links[self.transmitter.link as usize];
+        let Ahead { class, since, count, .. } = self.ahead;
+        if count == 0 {
+            return;
+        }
+        let queue = &mut self.queues[class as usize];
+        queue.waiting_since = since;
+        while let Some((OnLink { frame, wire, ingress, .. }, start)) =
+            link.take_back(frames, calendar)
+        {
+            queue.packets.push_front(Queued { frame, wire, ingress });
+            self.backlog |= 1 << class;
+            self.transmitter.busy_until = start;
+        }
+        (self.ahead.count, self.next_start) = (0, Time::MAX);
+    }
+
+    /// Puts what waits in `class`, whose turn it is as long as nothing of a higher one comes, on the link.
+    #[inline]
+    pub(crate) fn send_ahead(&mut self, gaps: bool, transit: &mut Transit) {
+        while self.ahead.count < self.ahead.most && !self.has_pfc {
+            let sendable = self.backlog & self.transmitter.open_classes();
+            if sendable == 0 {
+                return;
+            }
+            #[expect(clippy::cast_possible_truncation, reason = "below 8")]
+            let class = sendable.ilog2() as u8;
+            if self.ahead.count > 0 && self.ahead.class != class {
+                return;
+            }
+            self.ahead.since = self.queues[class as usize].waiting_since;
+            let Some(queued) = self.take_first(class) else { return };
+            if gaps {
+                transit.frames[queued.frame].disquiet();
+            }
+            self.put_ahead(queued, class, transit);
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Sending: what a NIC and the egress port of a switch have in common.
+
+use incast_cc::{Rate, Span, Time};
+
+use super::Transit;
+use super::calendar::{Calendar, ComponentId};
+use super::frame::{Frame, FrameId};
+use super::host::Count;
+use crate::scenario::MOST_CLASSES;
+
+/// Puts frames on one link, one after the other, and obeys PFC.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Transmitter {
+    /// [`Time::MAX`] while the link is down.
+    pub(super) busy_until: Time,
+    /// What left over the whole run.
+    count: Count,
+    /// The link, by its number.
+    pub(crate) link: u32,
+    /// Scheduled for when the link is free, while something waits for that.
+    pub(crate) component: ComponentId,
+    /// One bit per class that the far end has paused.
+    paused: u8,
+    /// Whether measurement has started.
+    measures: bool,
+    rare: Box<Rare>,
+}
+
+/// What few packets need.
+#[derive(Debug)]
+struct Rare {
+    /// When measurement starts.
+    start: Time,
+    /// What had left before.
+    before: Count,
+    /// When it would have been free had the link not failed.
+    busy_until_if_up: Time,
+    paused_since: Time,
+    /// By class.
+    class_paused_since: [Time; MOST_CLASSES],
+    /// How long one class or more was paused since measurement started.
+    paused: Span,
+    /// What the link could have carried since then at rates that it no longer has, in bits.
+    capacity: f64,
+    /// Since when it has its rate.
+    rate_since: Time,
+}
+
+impl Transmitter {
+    pub(crate) fn new(link: u32, component: ComponentId, start: Time) -> Self {
+        let rare = Rare {
+            start,
+            before: Count::default(),
+            busy_until_if_up: Time::ZERO,
+            paused_since: Time::ZERO,
+            class_paused_since: [Time::ZERO; MOST_CLASSES],
+            paused: Span::ZERO,
+            capacity: 0.0,
+            rate_since: Time::ZERO,
+        };
+        Self {
+            busy_until: Time::ZERO,
+            count: Count::default(),
+            link,
+            component,
+            paused: 0,
+            measures: start == Time::ZERO,
+            rare: Box::new(rare),
+        }
+    }
+
+    /// Packets that left over the whole run, and their bytes on the wire.
+    pub(crate) const fn hops(&self) -> Count {
+        self.count
+    }
+
+    /// The same since measurement started.
+    pub(crate) fn measured(&self) -> Count {
+        let Count { packets, bytes } = self.rare.before;
+        if self.measures {
+            Count { packets: self.count.packets - packets, bytes: self.count.bytes - bytes }
+        } else {
+            Count::default()
+        }
+    }
+
+    /// How long one class or more was paused since measurement started.
+    pub(crate) fn paused(&self) -> Span {
+        self.rare.paused
+    }
+
+    #[inline]
+    pub(crate) fn is_free(&self, now: Time) -> bool {
+        self.busy_until <= now
+    }
+
+    #[inline]
+    pub(crate) fn is_down(&self) -> bool {
+        self.busy_until == Time::MAX
+    }
+
+    /// The link has failed: nothing can be sent, and the far end no longer asks for a pause.
+    pub(crate) fn on_link_down(&mut self, now: Time) {
+        if self.paused != 0 {
+            self.rare.paused += now.since(self.rare.paused_since.max(self.rare.start));
+            self.paused = 0;
+        }
+        self.rare.busy_until_if_up = std::mem::replace(&mut self.busy_until, Time::MAX);
+    }
+
+    /// The link is back. The port waits for the end of the packet that was cut off, so that packets
+    /// arrive in the order in which they are sent.
+    pub(crate) fn on_link_up(&mut self) {
+        self.busy_until = self.rare.busy_until_if_up;
+    }
+
+    #[inline]
+    pub(crate) fn is_paused(&self, class: u8) -> bool {
+        self.paused & 1 << class != 0
+    }
+
+    /// The classes that may send.
+    #[inline]
+    pub(crate) fn open_classes(&self) -> u8 {
+        !self.paused
+    }
+
+    /// Since when each class that is paused has been.
+    pub(super) fn paused_since(&self) -> &[Time; MOST_CLASSES] {
+        &self.rare.class_paused_since
+    }
+
+    /// The far end says stop or go on.
+    pub(crate) fn on_pfc(&mut self, now: Time, frame: &Frame) {
+        let bit = 1 << frame.class;
+        if frame.is_pause() {
+            if self.paused == 0 {
+                self.rare.paused_since = now;
+            }
+            if self.paused & bit == 0 {
+                self.rare.class_paused_since[frame.class as usize] = now;
+            }
+            self.paused |= bit;
+        } else if self.paused & bit != 0 {
+            self.paused &= !bit;
+            if self.paused == 0 {
+                self.rare.paused += now.since(self.rare.paused_since.max(self.rare.start));
+            }
+        }
+    }
+
+    /// Sends a frame; the link is free.
+    #[expect(clippy::inline_always, reason = "in the way of every packet")]
+    #[inline(always)]
+    pub(crate) fn transmit(&mut self, now: Time, frame: FrameId, transit: &mut Transit) {
+        debug_assert!(self.is_free(now));
+        let Transit { links, frames, calendar } = transit;
+        if !frames[frame].is_pfc() {
+            self.count(now, u64::from(frames[frame].wire));
+        }
+        self.busy_until = links[self.link as usize].send(now, frame, frames, calendar);
+    }
+
+    /// Counts a packet whose transmission started at `start`.
+    #[inline]
+    pub(super) fn count(&mut self, start: Time, wire: u64) {
+        if !self.measures && start >= self.rare.start {
+            (self.measures, self.rare.before) = (true, self.count);
+        }
+        self.count.packets += 1;
+        self.count.bytes += wire;
+    }
+
+    /// Calls back when the link is free.
+    #[inline]
+    pub(crate) fn wait(&self, calendar: &mut Calendar) {
+        calendar.schedule(self.component, self.busy_until);
+    }
+
+    /// What the link, of `rate` now, could have carried since measurement started, in bits.
+    pub(crate) fn capacity(&self, now: Time, rate: Rate) -> f64 {
+        let since = self.rare.rate_since.max(self.rare.start);
+        self.rare.capacity + rate.as_bps() as f64 * now.since(since).as_secs_f64()
+    }
+
+    /// The link no longer has `rate`.
+    pub(crate) fn on_rate_change(&mut self, now: Time, rate: Rate) {
+        self.rare.capacity = self.capacity(now, rate);
+        self.rare.rate_since = now;
+    }
+
+    /// Ends the measurement.
+    pub(crate) fn finish(&mut self, now: Time) {
+        if self.paused != 0 {
+            self.rare.paused += now.since(self.rare.paused_since.max(self.rare.start));
+            self.rare.paused_since = now;
+        }
+    }
+}
