@@ -88,6 +88,7 @@ impl Scoreboard {
         self.records.front()
     }
 
+    #[inline]
     fn get(&self, number: u64) -> Option<&Record> {
         self.records.get(usize::try_from(number.checked_sub(self.base)?).ok()?)
     }
@@ -97,6 +98,7 @@ impl Scoreboard {
     }
 
     /// A new segment has been sent.
+    #[inline]
     pub(super) fn push(&mut self, record: Record) {
         self.order.push_back((self.base + self.records.len() as u64, record.sent.end));
         self.flying_bytes += u64::from(record.payload);
@@ -104,6 +106,8 @@ impl Scoreboard {
     }
 
     /// Takes out the first segment if it ends at `sequence` or before.
+    #[expect(clippy::inline_always, reason = "a record is long, and little of it is looked at")]
+    #[inline(always)]
     pub(super) fn pop_below(&mut self, sequence: u64) -> Option<Record> {
         let record = *self.records.front().filter(|record| record.end() <= sequence)?;
         self.records.pop_front();
@@ -158,11 +162,13 @@ impl Scoreboard {
     }
 
     /// The flying segment that was sent first, and how.
-    pub(super) fn oldest_flying(&self) -> Option<(u64, Transmission)> {
+    #[inline]
+    pub(super) fn oldest_flying(&self) -> Option<(u64, &Transmission)> {
         let &(number, _) = self.order.front()?;
-        self.get(number).map(|record| (number, record.sent))
+        self.get(number).map(|record| (number, &record.sent))
     }
 
+    #[inline]
     fn drop_stale(&mut self) {
         while let Some(&(number, end)) = self.order.front()
             && !self
