@@ -332,7 +332,8 @@ impl<C: CongestionControl> Endpoint<C> {
         }
         for &body in &self.answers {
             let echoes = matches!(body, Body::Ack(_) | Body::SegmentAck(_));
-            let hops = if echoes { report.hops.into() } else { Box::default() };
+            let stamped = echoes && !report.hops.is_empty();
+            let hops = if stamped { report.hops.into() } else { Box::default() };
             let packet = Packet { connection: peer, sent_ns: clock_ns(ready_at), body };
             self.replies.push_back(Reply {
                 ready_at,

@@ -228,6 +228,8 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// The payload of the burst that may be given to the NIC now, or at its time if it is paced.
+    #[expect(clippy::inline_always, reason = "asked once more than there are bursts")]
+    #[inline(always)]
     fn next_burst(&self, config: &Config) -> Option<Bytes> {
         let full = self.queued > 0 && self.queued >= config.stream.small_queue.get();
         if full || self.opening != Opening::Done {
@@ -309,7 +311,8 @@ impl<C: CongestionControl> Sender<C> {
         true
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a record is long, and is made where it stays")]
+    #[inline(always)]
     #[expect(clippy::cast_possible_truncation, reason = "at most an MSS")]
     fn send_new(&mut self, now: Time, most: u64, config: &Config) -> u64 {
         let Some(piece) = self.messages.cut(most as u32) else { return most };

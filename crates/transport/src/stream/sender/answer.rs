@@ -297,11 +297,16 @@ impl<C: CongestionControl> Sender<C> {
             }
             EcnEcho::Classic => 0,
         };
-        let marked_alone = self.newest.filter(|_| ce_bytes > 0).map(|sent| sent.of(0));
-        let Some(sent) = news.sent.or(marked_alone) else { return };
-        if self.newest.is_none_or(|newest| newest.end < sent.end) {
-            self.newest = Some(sent);
-        }
+        let sent = match (&news.sent, &self.newest) {
+            (&Some(sent), newest) => {
+                if newest.as_ref().is_none_or(|newest| newest.end < sent.end) {
+                    self.newest = Some(sent);
+                }
+                sent
+            }
+            (None, Some(newest)) if ce_bytes > 0 => newest.of(0),
+            (None, _) => return,
+        };
         let one_way_ns = ack.arrived_ns.wrapping_sub(clock_ns(sent.sent_at));
         let completion = Completion {
             sent,
