@@ -236,7 +236,10 @@ impl Network {
                 self.switches.iter_mut().for_each(|switch| switch.sample(from, now, transit));
             }
         }
-        self.switches.iter_mut().for_each(|switch| switch.take_back(&mut self.transit));
+        for switch in &mut self.switches {
+            switch.catch_up_until(now, false, &mut self.transit); // what has started is not taken back
+            switch.take_back(&mut self.transit);
+        }
     }
 
     /// What has been going on until now counts, what goes on afterwards does not.

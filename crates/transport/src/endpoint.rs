@@ -78,7 +78,19 @@ struct Reply {
     hops: Box<[Hop]>,
 }
 
+/// What a carrier has to do after a packet has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News {
+    /// Nothing: it only counts.
+    None,
+    /// Nothing now, but [`Endpoint::next_timer`] may have changed.
+    Later,
+    /// There may be a reply to send, an event to read or a sender to serve.
+    Now,
+}
+
 /// Does something with a sender, and keeps count of what waits in the NIC because of it.
+#[inline]
 fn counted<C: CongestionControl, T>(
     nic_backlog: &mut u64,
     sender: &mut Sender<C>,
@@ -222,17 +234,16 @@ impl<C: CongestionControl> Endpoint<C> {
         }));
     }
 
-    /// A packet has arrived; `report` is what the network tells along with it. Returns whether there is
-    /// anything to do now: a reply to send, an event to read, a sender to serve.
+    /// A packet has arrived; `report` is what the network tells along with it.
     #[inline]
-    pub fn handle(&mut self, now: Time, packet: &Packet, report: Report<'_>) -> bool {
+    pub fn handle(&mut self, now: Time, packet: &Packet, report: Report<'_>) -> News {
         let place = self.directory.place(packet.connection);
         let (answers, messages) = (&mut self.answers, &mut self.messages);
         match &packet.body {
             Body::Data(data) => {
                 let receiver = match self.receivers.get_mut(place as usize) {
                     Some(Receiver::Message(receiver)) => receiver,
-                    Some(Receiver::Stream(_)) => return false,
+                    Some(Receiver::Stream(_)) => return News::None,
                     None => return self.handle_closed(now, packet, report),
                 };
                 receiver.handle(
@@ -246,7 +257,7 @@ impl<C: CongestionControl> Endpoint<C> {
             Body::Segment(segment) => {
                 let receiver = match self.receivers.get_mut(place as usize) {
                     Some(Receiver::Stream(receiver)) => receiver,
-                    Some(Receiver::Message(_)) => return false,
+                    Some(Receiver::Message(_)) => return News::None,
                     None => return self.handle_closed(now, packet, report),
                 };
                 receiver.handle(
@@ -260,24 +271,24 @@ impl<C: CongestionControl> Endpoint<C> {
                 if self.answers.is_empty() && !report.hops.is_empty() {
                     self.connections[place as usize].hops = report.hops.into();
                 }
-                self.settle(now, place, report);
-                self.reschedule(now, place);
+                let news = self.settle(now, place, report);
+                self.set_alarm(now, place);
                 if self.connections[place as usize].has_received() {
                     self.leave(now, place);
                 }
-                true
+                if news == News::None { News::Later } else { news }
             }
             body => {
                 self.on_answer(now, place, body, report);
-                true
+                News::Now
             }
         }
     }
 
     /// A packet has arrived for a connection that has no place yet, or no longer.
     #[cold]
-    fn handle_closed(&mut self, now: Time, packet: &Packet, report: Report<'_>) -> bool {
-        let Some(place) = self.opened(packet.connection) else { return false };
+    fn handle_closed(&mut self, now: Time, packet: &Packet, report: Report<'_>) -> News {
+        let Some(place) = self.opened(packet.connection) else { return News::None };
         let news = self.handle(now, packet, report);
         if matches!(self.directory.standing(packet.connection), Standing::Open(_)) {
             self.leave(now, place);
@@ -285,17 +296,17 @@ impl<C: CongestionControl> Endpoint<C> {
         news
     }
 
-    /// Passes on what the receiver has said about a packet; returns whether it has said anything.
+    /// Passes on what the receiver has said about a packet, if it has said anything.
     #[inline]
-    fn settle(&mut self, now: Time, place: u32, report: Report<'_>) -> bool {
+    fn settle(&mut self, now: Time, place: u32, report: Report<'_>) -> News {
         if report.marked && self.config.notification_interval.is_some() {
             self.notify(now, place);
         }
         if self.answers.is_empty() && self.messages.is_empty() {
-            return false;
+            return News::None;
         }
         self.reply(now, place, report);
-        true
+        News::Now
     }
 
     /// Answers marked payload with a notification, unless there was one a moment ago.
@@ -310,8 +321,8 @@ impl<C: CongestionControl> Endpoint<C> {
     }
 
     fn reply(&mut self, now: Time, place: u32, report: Report<'_>) {
-        let Connection { index, opening, .. } = self.connections[place as usize];
-        let Opening { peer, address, role, terms } = opening;
+        let Connection { index, opening, .. } = &self.connections[place as usize];
+        let (index, &Opening { peer, address, role, terms }) = (*index, opening);
         let class = self.config.ack_class.unwrap_or(terms.class);
         let mut ready_at = now + self.config.ack_turnaround;
         if !self.config.ack_jitter.is_zero() {
@@ -319,9 +330,10 @@ impl<C: CongestionControl> Endpoint<C> {
             let last = self.replies.back().map_or(Time::ZERO, |reply| reply.ready_at);
             ready_at = (ready_at + Span::from_ps(late)).max(last); // ACKs do not overtake each other
         }
-        for body in self.answers.drain(..) {
+        for &body in &self.answers {
             let echoes = matches!(body, Body::Ack(_) | Body::SegmentAck(_));
-            let hops = if echoes { report.hops.into() } else { Box::default() };
+            let stamped = echoes && !report.hops.is_empty();
+            let hops = if stamped { report.hops.into() } else { Box::default() };
             let packet = Packet { connection: peer, sent_ns: clock_ns(ready_at), body };
             self.replies.push_back(Reply {
                 ready_at,
@@ -332,6 +344,7 @@ impl<C: CongestionControl> Endpoint<C> {
                 hops,
             });
         }
+        self.answers.clear();
         for number in 0..self.messages.len() {
             let Delivered { read } = self.messages[number];
             let message = self.connections[place as usize].delivered;
@@ -564,13 +577,20 @@ impl<C: CongestionControl> Endpoint<C> {
         self.set_alarm(now, place);
     }
 
+    /// Makes sure that a connection is looked at in time. An alarm that is too early asks again when it
+    /// comes, so one that is later than what is armed is of no interest.
+    #[inline]
     fn set_alarm(&mut self, now: Time, place: u32) {
         let connection = &mut self.connections[place as usize];
-        let sender = connection.sender.as_ref().and_then(|sender| sender.alarm(&self.config));
-        let alarm = self.receivers[place as usize].alarm().into_iter().chain(sender).min();
-        if let Some(at) = alarm.map(|at| at.max(now))
-            && connection.alarm.is_none_or(|armed| at < armed)
+        let armed = connection.alarm.unwrap_or(Time::MAX);
+        let mut at = self.receivers[place as usize].alarm().unwrap_or(Time::MAX);
+        if let Some(sender) = &connection.sender
+            && let Some(alarm) = sender.alarm_before(armed, &self.config)
         {
+            at = at.min(alarm);
+        }
+        let at = at.max(now);
+        if at < armed {
             connection.alarm = Some(at);
             self.alarms.push(Reverse((at, connection.index)));
         }

@@ -106,10 +106,12 @@ impl<C: CongestionControl> Sender<C> {
         either!(self, sender => sender.next_packet(now, config))
     }
 
-    pub(crate) fn alarm(&self, config: &Config) -> Option<Time> {
+    /// When the endpoint should look after it; may be [`None`] where that is not before `armed`.
+    #[inline]
+    pub(crate) fn alarm_before(&self, armed: Time, config: &Config) -> Option<Time> {
         match self {
             Self::Message(sender) => sender.alarm(),
-            Self::Stream(sender) => sender.alarm(config),
+            Self::Stream(sender) => sender.alarm_before(armed, config),
         }
     }
 
@@ -121,6 +123,7 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// Payload that waits in the NIC.
+    #[inline]
     pub(crate) fn queued(&self) -> u64 {
         match self {
             Self::Message(_) => 0,

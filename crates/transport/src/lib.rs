@@ -31,7 +31,7 @@ pub use connection::{
     Address, CLASSES, Event, Opener, Opening, Operation, Path, Purpose, Role, Sample, Starter,
     Terms, Transport,
 };
-pub use endpoint::{Endpoint, Outgoing, REQUEST_BYTES};
+pub use endpoint::{Endpoint, News, Outgoing, REQUEST_BYTES};
 pub use halves::{Receiver, Sender};
 pub use packet::{Body, Packet, clock_ns};
 pub use rate::Report;

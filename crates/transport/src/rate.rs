@@ -88,10 +88,14 @@ impl Transmission {
         self
     }
 
-    /// Both together: one ACK may cover many packets.
-    pub(crate) fn join(self, other: Self) -> Self {
-        let (older, newer) = if self.end > other.end { (other, self) } else { (self, other) };
-        Self { bytes: self.bytes + other.bytes, first: older.first.min(newer.first), ..newer }
+    /// Makes it both together: one ACK may cover many packets.
+    #[inline]
+    pub(crate) fn join(&mut self, other: Self) {
+        let (bytes, first) = (self.bytes + other.bytes, self.first.min(other.first));
+        if self.end <= other.end {
+            *self = other;
+        }
+        (self.bytes, self.first) = (bytes, first);
     }
 }
 
@@ -368,6 +372,7 @@ impl Sampler {
 
 /// The rate that bursts are spaced by: as fast as can be before the RTT is known. [`None`] where ACKs
 /// clock them, unless `unpaced_percent` of window over RTT paces them all the same.
+#[inline]
 pub(super) fn spacing(limits: &Limits, srtt: Span, unpaced_percent: Option<u32>) -> Option<Rate> {
     let gain_percent = match limits.pacing {
         Pacing::Rate(rate) => return Some(rate),
@@ -379,6 +384,7 @@ pub(super) fn spacing(limits: &Limits, srtt: Span, unpaced_percent: Option<u32>)
 }
 
 /// How far apart the algorithm wants the packets of a burst to start, after one of `payload`.
+#[inline]
 pub(super) fn gap(limits: &Limits, payload: Bytes, line_rate: Rate) -> Span {
     let rate = limits.burst.rate;
     if rate < line_rate { rate.time_for(payload) } else { Span::ZERO }

@@ -4,14 +4,14 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use incast_cc::{Rate, Span, Time};
-use incast_transport::{Endpoint, Event, Operation, Outgoing, Report, Sender, clock_ns};
+use incast_transport::{Endpoint, Event, News, Operation, Outgoing, Report, Sender, clock_ns};
 
 use super::Transit;
 use super::application::{Application, Outcome};
 use super::calendar::{Calendar, ComponentId};
 use super::failure::Failures;
 use super::flows::Flows;
-use super::frame::{Frame, FrameId, Stamps};
+use super::frame::{Frame, FrameId, Frames, Stamps};
 use super::trace::{PacketEvent, Trace};
 use super::transmitter::Transmitter;
 use crate::metrics::Histogram;
@@ -120,6 +120,8 @@ pub(crate) struct Host {
     pub(crate) nic: Transmitter,
     pub(crate) failures: Failures,
     timer: ComponentId,
+    /// When the timer was last asked for.
+    timer_at: Time,
     /// The link that leads here.
     incoming: u32,
     wire: WireFormat,
@@ -183,6 +185,7 @@ impl Host {
             nic,
             failures: Failures::default(),
             timer,
+            timer_at: Time::MAX,
             incoming,
             wire,
             flows: Arc::default(),
@@ -274,18 +277,36 @@ impl Host {
         truth: Option<Span>,
         transit: &mut Transit,
     ) {
-        let frame = transit.frames[id];
         let stamps = transit.frames.take_stamps(id);
+        let frame = &transit.frames[id];
+        let news = if frame.is_pfc() {
+            self.nic.on_pfc(now, frame);
+            News::Now
+        } else {
+            self.count(now, frame);
+            let report = Report { marked: frame.is_marked(), hops: stamps.hops(), truth };
+            self.endpoint.handle(now, &frame.packet, report)
+        };
         transit.frames.drop(id);
-        if frame.is_pfc() {
-            self.nic.on_pfc(now, &frame);
-            return self.work(now, transit);
+        match news {
+            News::None => {}
+            // What else is due at this instant must not wait for its own event.
+            News::Later if !self.has_work(now) => self.set_timer(now, &mut transit.calendar),
+            News::Later | News::Now => self.work(now, transit),
         }
-        self.count(now, &frame);
-        let report = Report { marked: frame.is_marked(), hops: stamps.hops(), truth };
-        if self.endpoint.handle(now, &frame.packet, report) {
-            self.work(now, transit);
-        }
+    }
+
+    /// Whether [`work`](Self::work) would do more than set the timer.
+    #[inline]
+    fn has_work(&self, now: Time) -> bool {
+        self.timer_at <= now || self.nic.is_free(now) && self.has_packet(now)
+    }
+
+    /// Whether the NIC could send something if it were free.
+    #[inline]
+    fn has_packet(&self, now: Time) -> bool {
+        let open = self.nic.open_classes();
+        self.endpoint.has_data(open) || self.endpoint.has_reply(now, open)
     }
 
     #[expect(clippy::inline_always, reason = "in the way of every packet that arrives")]
@@ -320,7 +341,7 @@ impl Host {
     fn on_quiet_arrival(&mut self, at: Time, frame: &Frame) {
         self.count(at, frame);
         let news = self.endpoint.handle(at, &frame.packet, Report::default());
-        debug_assert!(!news && frame.is_quiet(), "{frame:?} is not quiet");
+        debug_assert!(news == News::None && frame.is_quiet(), "{frame:?} is not quiet");
     }
 
     /// The timer has come, the NIC is free, or something has happened: posts what is due, sends what
@@ -337,17 +358,14 @@ impl Host {
         self.read_events(now);
         self.post_due(now);
         if self.nic.is_free(now)
-            && let Some((frame, stamps)) = self.next_frame(now)
+            && let Some(id) = self.next_frame(now, &mut transit.frames)
         {
+            let frame = &transit.frames[id];
             self.sent.add(frame.wire);
-            self.trace.packet(now, 0, &frame, PacketEvent::Sent);
-            let frame = transit.frames.put(frame, stamps);
-            self.nic.transmit(now, frame, transit);
+            self.trace.packet(now, 0, frame, PacketEvent::Sent);
+            self.nic.transmit(now, id, transit);
         }
-        let open = self.nic.open_classes();
-        if !self.nic.is_free(now)
-            && (self.endpoint.has_data(open) || self.endpoint.has_reply(now, open))
-        {
+        if !self.nic.is_free(now) && self.has_packet(now) {
             self.nic.wait(&mut transit.calendar);
         }
         self.set_timer(now, &mut transit.calendar);
@@ -391,38 +409,50 @@ impl Host {
     /// Posts what applications have just decided to.
     #[inline]
     fn post_due(&mut self, now: Time) {
-        if self.due.is_empty() {
-            return;
+        if !self.due.is_empty() {
+            self.post_all_due(now);
         }
+    }
+
+    #[cold]
+    fn post_all_due(&mut self, now: Time) {
         let mut due = std::mem::take(&mut self.due);
         due.drain(..).for_each(|post| self.post(now, post));
         self.due = due;
     }
 
+    /// What leaves next, made where it is kept: frames are long enough for a copy to show.
     #[inline]
-    fn next_frame(&mut self, now: Time) -> Option<(Frame, Stamps)> {
+    fn next_frame(&mut self, now: Time, frames: &mut Frames) -> Option<FrameId> {
         let (wire, open) = (self.wire, self.nic.open_classes());
         if let Some(reply) = self.endpoint.poll_reply(now, open) {
             let Outgoing { address, class, packet, hops, .. } = reply;
-            let mut frame = Frame::new(address, wire.ack, class, packet);
-            if !hops.is_empty() {
-                frame.stamp();
+            let stamped = !hops.is_empty();
+            let id = frames.put(Frame::new(address, wire.ack, class, packet), hops.into());
+            if stamped {
+                frames[id].stamp();
             }
-            return Some((frame, hops.into()));
+            return Some(id);
         }
         let data = self.endpoint.poll_data(now, open)?;
         let Outgoing { connection, address, class, packet, begins, .. } = data;
         if let Some(posted) = begins {
-            let (flow, data) = (self.flow(connection), self.is_data(connection));
-            self.begun.push(Begun { flow, data, at: now, waited: now.since(posted) });
+            self.begin(now, connection, posted);
         }
         #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the MTU")]
         let bytes = wire.header + packet.payload() as u16;
-        let mut frame = Frame::new(address, bytes, class, packet);
+        let id = frames.put(Frame::new(address, bytes, class, packet), Stamps::NONE);
         if wire.telemetry {
-            frame.stamp();
+            frames[id].stamp();
         }
-        Some((frame, Stamps::NONE))
+        Some(id)
+    }
+
+    /// The first packet of what was posted then leaves.
+    #[cold]
+    fn begin(&mut self, now: Time, connection: u32, posted: Time) {
+        let (flow, data) = (self.flow(connection), self.is_data(connection));
+        self.begun.push(Begun { flow, data, at: now, waited: now.since(posted) });
     }
 
     #[inline]
@@ -430,10 +460,11 @@ impl Host {
         while let Some(event) = self.endpoint.poll_event() {
             match event {
                 Event::Sampled { connection, sample } => {
-                    if self.is_data(connection) {
-                        let (flow, rtt) = (self.flow(connection), sample.measured);
+                    let (number, rtt) = (self.flow(connection), sample.measured);
+                    let flow = &self.flows[number as usize];
+                    if flow.is_data(self.number, connection) {
                         if now >= self.start {
-                            let lasts = self.flows[flow as usize].is_lasting();
+                            let lasts = flow.is_lasting();
                             let new =
                                 || Tally { rtt: lasts.then(Box::default), ..Tally::default() };
                             let tally = self.tallies.of(connection, new);
@@ -441,7 +472,7 @@ impl Host {
                             tally.sum_ns += rtt.as_ns();
                             tally.rtt.as_deref_mut().unwrap_or(&mut self.rtt).add(rtt.as_ns(), 1);
                         }
-                        self.trace.flow(now, flow, rtt, sample.rate);
+                        self.trace.flow(now, number, rtt, sample.rate);
                     }
                 }
                 Event::Delivered { connection, message } => {
@@ -475,8 +506,12 @@ impl Host {
         let endpoint = self.endpoint.next_timer(now).unwrap_or(Time::MAX);
         let applications = self.applications.iter().map(Application::next_timer);
         let first = applications.fold(self.next_post_at.min(endpoint), Time::min);
-        // What an application wants at this very instant, it has been given or will be told.
-        calendar.schedule(self.timer, first);
+        // What an application wants at this very instant, it has been given or will be told. Mostly the
+        // calendar knows: what was asked for and has not come is still in it.
+        if first != self.timer_at || first <= now {
+            self.timer_at = first;
+            calendar.schedule(self.timer, first);
+        }
     }
 
     /// Measurement starts: what has arrived so far does not count.

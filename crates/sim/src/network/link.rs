@@ -433,6 +433,12 @@ impl Ring {
 mod tests {
     use super::*;
 
+    /// Beside its frame, which fills a cache line: what a packet on its way takes, and one that waits.
+    #[test]
+    fn places_of_packets_are_small() {
+        assert_eq!((size_of::<OnLink>(), size_of::<Queued>()), (16, 8));
+    }
+
     #[test]
     fn whole_picoseconds_per_byte_spare_the_division() {
         assert_eq!(Serializer::new(Rate::from_gbps(10)).ps_per_byte, 800);

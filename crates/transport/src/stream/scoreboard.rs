@@ -47,8 +47,11 @@ pub(super) struct Scoreboard {
     /// The number of the first.
     base: u64,
     /// Numbers in transmission order, with where the transmission ends: an entry whose record was sent
-    /// again, arrived or was lost since is stale. The first one never is.
+    /// again, arrived or was lost since is stale. The first one never is. Empty while that is the order of
+    /// the stream.
     order: VecDeque<(u64, Bytes)>,
+    /// Of records from this number on none has been sent again, arrived or was lost.
+    in_order_from: u64,
     arrived: Ranges,
     /// Segments that are [`Fate::Sacked`].
     sacked: u32,
@@ -88,6 +91,28 @@ impl Scoreboard {
         self.records.front()
     }
 
+    /// The number of the next one.
+    #[inline]
+    fn end(&self) -> u64 {
+        self.base + self.records.len() as u64
+    }
+
+    /// Whether all fly and were sent in the order of the stream.
+    #[inline]
+    const fn is_in_order(&self) -> bool {
+        self.in_order_from <= self.base
+    }
+
+    /// That will not be true of those that are out.
+    fn disorder(&mut self) {
+        if self.is_in_order() {
+            let ends = self.records.iter().map(|record| record.sent.end);
+            self.order.extend((self.base..).zip(ends));
+        }
+        self.in_order_from = self.end();
+    }
+
+    #[inline]
     fn get(&self, number: u64) -> Option<&Record> {
         self.records.get(usize::try_from(number.checked_sub(self.base)?).ok()?)
     }
@@ -97,13 +122,18 @@ impl Scoreboard {
     }
 
     /// A new segment has been sent.
+    #[inline]
     pub(super) fn push(&mut self, record: Record) {
-        self.order.push_back((self.base + self.records.len() as u64, record.sent.end));
+        if !self.is_in_order() {
+            self.order.push_back((self.end(), record.sent.end));
+        }
         self.flying_bytes += u64::from(record.payload);
         self.records.push_back(record);
     }
 
     /// Takes out the first segment if it ends at `sequence` or before.
+    #[expect(clippy::inline_always, reason = "a record is long, and little of it is looked at")]
+    #[inline(always)]
     pub(super) fn pop_below(&mut self, sequence: u64) -> Option<Record> {
         let record = *self.records.front().filter(|record| record.end() <= sequence)?;
         self.records.pop_front();
@@ -118,10 +148,11 @@ impl Scoreboard {
             self.arrived.remove_below(record.end());
         }
         if self.records.is_empty() {
-            self.order.clear();
             self.arrived.clear();
         }
-        self.drop_stale();
+        if !self.order.is_empty() {
+            self.drop_stale();
+        }
         Some(record)
     }
 
@@ -145,7 +176,9 @@ impl Scoreboard {
 
     /// A segment has arrived beyond a gap; returns it as it was, if that is news.
     pub(super) fn mark_sacked(&mut self, number: u64) -> Option<Record> {
-        let record = self.get_mut(number).filter(|record| record.fate != Fate::Sacked)?;
+        self.get(number).filter(|record| record.fate != Fate::Sacked)?;
+        self.disorder();
+        let record = self.get_mut(number)?;
         let before = *record;
         record.fate = Fate::Sacked;
         self.sacked += 1;
@@ -158,12 +191,20 @@ impl Scoreboard {
     }
 
     /// The flying segment that was sent first, and how.
-    pub(super) fn oldest_flying(&self) -> Option<(u64, Transmission)> {
+    #[inline]
+    pub(super) fn oldest_flying(&self) -> Option<(u64, &Transmission)> {
+        if self.is_in_order() {
+            return self.records.front().map(|record| (self.base, &record.sent));
+        }
         let &(number, _) = self.order.front()?;
-        self.get(number).map(|record| (number, record.sent))
+        self.get(number).map(|record| (number, &record.sent))
     }
 
+    #[cold]
     fn drop_stale(&mut self) {
+        if self.is_in_order() {
+            self.order.clear();
+        }
         while let Some(&(number, end)) = self.order.front()
             && !self
                 .get(number)
@@ -181,7 +222,9 @@ impl Scoreboard {
 
     /// A flying segment is declared lost; returns it as it is then.
     pub(super) fn lose(&mut self, number: u64) -> Option<&mut Record> {
-        let record = self.get_mut(number).filter(|record| record.fate == Fate::Flying)?;
+        self.get(number).filter(|record| record.fate == Fate::Flying)?;
+        self.disorder();
+        let record = self.get_mut(number)?;
         record.fate = Fate::Lost;
         self.flying_bytes -= u64::from(record.payload);
         self.lost += 1;
@@ -191,10 +234,13 @@ impl Scoreboard {
     }
 
     /// The lost segment that is first in the stream.
+    #[inline]
     pub(super) fn first_lost(&self) -> Option<&Record> {
-        if self.lost == 0 {
-            return None;
-        }
+        if self.lost == 0 { None } else { self.find_lost() }
+    }
+
+    #[cold]
+    fn find_lost(&self) -> Option<&Record> {
         let from = usize::try_from(self.lost_from - self.base).ok()?;
         self.records.range(from..).find(|record| record.fate == Fate::Lost)
     }
@@ -207,6 +253,7 @@ impl Scoreboard {
         }
         self.lost_from = number + 1;
         self.lost -= 1;
+        self.disorder();
         self.order.push_back((number, sent.end));
         let record = self.get_mut(number).unwrap_or_else(|| unreachable!("a segment is lost"));
         (record.fate, record.sent, record.sent_again) = (Fate::Flying, sent, true);
@@ -280,8 +327,27 @@ mod tests {
             sending.send(number + 3);
             assert!(sending.0.pop_below((number + 1) * PAYLOAD).is_some());
         }
-        assert_eq!((sending.0.records.len(), sending.0.order.len()), (3, 3));
+        assert_eq!((sending.0.records.len(), sending.0.order.len()), (3, 0));
         assert_eq!(sending.0.flying_bytes(), 3 * PAYLOAD);
+    }
+
+    #[test]
+    fn the_order_is_kept_until_what_was_out_at_a_loss_has_arrived() {
+        let mut sending = Sending::of(3);
+        sending.0.lose(1);
+        let again = sending.transmit();
+        sending.0.send_again(again);
+        sending.send(3);
+        assert_eq!(sending.0.order.len(), 5, "0, 1 as it was, 2, 1, 3");
+        sending.0.pop_below(PAYLOAD);
+        assert_eq!(sending.oldest(), Some(2));
+        sending.0.pop_below(2 * PAYLOAD);
+        assert_eq!((sending.oldest(), sending.0.order.is_empty()), (Some(2), false));
+        sending.0.pop_below(3 * PAYLOAD);
+        assert_eq!((sending.oldest(), sending.0.order.is_empty()), (Some(3), true));
+        sending.send(4);
+        sending.0.pop_below(4 * PAYLOAD);
+        assert_eq!((sending.oldest(), sending.0.order.is_empty()), (Some(4), true));
     }
 
     #[test]

@@ -228,6 +228,8 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// The payload of the burst that may be given to the NIC now, or at its time if it is paced.
+    #[expect(clippy::inline_always, reason = "asked once more than there are bursts")]
+    #[inline(always)]
     fn next_burst(&self, config: &Config) -> Option<Bytes> {
         let full = self.queued > 0 && self.queued >= config.stream.small_queue.get();
         if full || self.opening != Opening::Done {
@@ -246,6 +248,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The payload of the next burst, were it for the congestion window alone: what is lost goes before
     /// what is new.
+    #[inline]
     fn waiting(&self, config: &Config) -> Bytes {
         if let Some(record) = self.board.first_lost() {
             return Bytes::new(u64::from(record.payload));
@@ -254,9 +257,14 @@ impl<C: CongestionControl> Sender<C> {
             return Bytes::ZERO;
         }
         let segment = config.stream.largest_segment();
-        let limits = self.rate.limits();
-        let burst = config.stream.tso.min(limits.burst.bytes).min(limits.cwnd / BURSTS_PER_WINDOW);
-        let bytes = self.messages.remaining().min(whole(burst.get(), segment).max(segment));
+        let burst = if config.stream.tso.get() <= segment {
+            segment // whatever the algorithm says
+        } else {
+            let limits = self.rate.limits();
+            let most = config.stream.tso.min(limits.burst.bytes);
+            whole(most.min(limits.cwnd / BURSTS_PER_WINDOW).get(), segment).max(segment)
+        };
+        let bytes = self.messages.remaining().min(burst);
         let room = self.room(config);
         // A segment is not cut to fit: that would be the silly window syndrome.
         Bytes::new(if bytes <= room { bytes } else { whole(room, segment) })
@@ -303,6 +311,8 @@ impl<C: CongestionControl> Sender<C> {
         true
     }
 
+    #[expect(clippy::inline_always, reason = "a record is long, and is made where it stays")]
+    #[inline(always)]
     #[expect(clippy::cast_possible_truncation, reason = "at most an MSS")]
     fn send_new(&mut self, now: Time, most: u64, config: &Config) -> u64 {
         let Some(piece) = self.messages.cut(most as u32) else { return most };
@@ -431,8 +441,21 @@ impl<C: CongestionControl> Sender<C> {
 
     // Timers.
 
-    /// When the sender wants to be woken, sent segments and ACKs apart.
-    pub(crate) fn alarm(&self, config: &Config) -> Option<Time> {
+    /// When the sender wants to be woken, sent segments and ACKs apart, if that is before `armed`.
+    #[inline]
+    pub(crate) fn alarm_before(&self, armed: Time, config: &Config) -> Option<Time> {
+        // Asked after every ACK, and the answer is nearly always that nothing can come before it.
+        let timers = [self.rack.alarm, self.rate.next_timer()].into_iter().flatten();
+        let timeout = self.timer_from + self.rtt.rto(self.backoff);
+        let soonest = timers.fold(timeout.min(self.probe_from + self.probe_wait()), Time::min);
+        if soonest >= armed && self.opening == Opening::Done {
+            return None;
+        }
+        self.alarm(config)
+    }
+
+    #[cold]
+    fn alarm(&self, config: &Config) -> Option<Time> {
         let timeout = self.timeout_at();
         [timeout, self.probe_at(config), self.rack.alarm, self.rate.next_timer()]
             .into_iter()
@@ -462,13 +485,19 @@ impl<C: CongestionControl> Sender<C> {
         {
             return None;
         }
-        let (srtt, delayed) = (self.rtt.srtt(), self.board.len() < stream.delayed_ack as usize);
-        let wait = match srtt * 2 {
-            Span::ZERO => FIRST_PROBE,
-            wait if delayed => wait + stream.delayed_ack_timeout,
-            wait => wait,
-        };
+        let delayed = self.board.len() < stream.delayed_ack as usize && !self.rtt.srtt().is_zero();
+        let more = if delayed { stream.delayed_ack_timeout } else { Span::ZERO };
+        let wait = self.probe_wait() + more;
         Some((self.probe_from + wait).min(self.timer_from + self.rtt.rto(self.backoff)))
+    }
+
+    /// How long a tail-loss probe waits at least.
+    #[inline]
+    fn probe_wait(&self) -> Span {
+        match self.rtt.srtt() * 2 {
+            Span::ZERO => FIRST_PROBE,
+            wait => wait,
+        }
     }
 
     /// An alarm has come, or a moment that was one: does what is due.

@@ -1,5 +1,7 @@
 //! What an ACK says: what has arrived, what is lost, and what the algorithm is told of it.
 
+use std::ops::Range;
+
 use incast_cc::{Bytes, CongestionControl, LossCause, RttSample, Span, Time};
 
 use super::{DUPLICATE_THRESHOLD, Probe, Sender};
@@ -126,15 +128,22 @@ impl<C: CongestionControl> Sender<C> {
     fn take_blocks(&mut self, now: Time, ack: &Ack, news: &mut News) {
         for block in ack.blocks.iter().filter(|block| block.length > 0) {
             let start = ack.sequence + u64::from(block.start);
-            for number in self.board.sack(start..start + u64::from(block.length)) {
-                if let Some(record) = self.board.mark_sacked(number) {
-                    self.arrived(now, record, news);
-                }
+            self.take_block(now, start..start + u64::from(block.length), news);
+        }
+    }
+
+    #[cold]
+    fn take_block(&mut self, now: Time, range: Range<u64>, news: &mut News) {
+        for number in self.board.sack(range) {
+            if let Some(record) = self.board.mark_sacked(number) {
+                self.arrived(now, record, news);
             }
         }
     }
 
     /// The books of one segment of which it is now known that it has arrived; `record` is as it was.
+    #[expect(clippy::inline_always, reason = "a record is long, and little of it is looked at")]
+    #[inline(always)]
     fn arrived(&mut self, now: Time, record: Record, news: &mut News) {
         let Record { payload, sent, fate, sent_again, episode, .. } = record;
         if fate == Fate::Sacked {
@@ -149,17 +158,14 @@ impl<C: CongestionControl> Sender<C> {
         let sooner = least != Span::MAX && now.since(sent_at) < least / 4 * 3;
         let too_soon = sent_again && (sooner || sent.end > self.left);
         if episode > 0 {
-            let refuted = self.episode.arrive(episode, sent, fate == Fate::Lost || too_soon);
-            if !refuted.is_empty() {
-                (self.repair, self.urgent) = (Repair::None, false); // nothing was to be repaired
-            }
-            for sent in refuted {
-                self.rate.on_spurious_loss(now, sent);
-            }
+            self.arrived_after_loss(now, episode, sent, fate == Fate::Lost || too_soon);
         }
         let flying = if fate == Fate::Flying { payload } else { 0 };
         let left = sent.of(u64::from(flying));
-        news.sent = Some(news.sent.map_or(left, |all| all.join(left)));
+        match &mut news.sent {
+            None => news.sent = Some(left),
+            Some(all) => all.join(left),
+        }
         if sent.end > news.newest_end {
             (news.newest_end, news.payload) = (sent.end, payload);
             news.sent_at = (!sent_again).then_some(sent.sent_at); // Karn
@@ -169,6 +175,18 @@ impl<C: CongestionControl> Sender<C> {
             Some(_) if too_soon => self.rack.deliver(now, sent.sent_at, sent.end),
             _ if too_soon => {}
             _ => self.rack.deliver(now, sent_at, sent.end),
+        }
+    }
+
+    /// What has arrived was declared lost before, perhaps falsely.
+    #[cold]
+    fn arrived_after_loss(&mut self, now: Time, episode: u32, sent: Transmission, falsely: bool) {
+        let refuted = self.episode.arrive(episode, sent, falsely);
+        if !refuted.is_empty() {
+            (self.repair, self.urgent) = (Repair::None, false); // nothing was to be repaired
+        }
+        for sent in refuted {
+            self.rate.on_spurious_loss(now, sent);
         }
     }
 
@@ -279,11 +297,16 @@ impl<C: CongestionControl> Sender<C> {
             }
             EcnEcho::Classic => 0,
         };
-        let marked_alone = self.newest.filter(|_| ce_bytes > 0).map(|sent| sent.of(0));
-        let Some(sent) = news.sent.or(marked_alone) else { return };
-        if self.newest.is_none_or(|newest| newest.end < sent.end) {
-            self.newest = Some(sent);
-        }
+        let sent = match (&news.sent, &self.newest) {
+            (&Some(sent), newest) => {
+                if newest.as_ref().is_none_or(|newest| newest.end < sent.end) {
+                    self.newest = Some(sent);
+                }
+                sent
+            }
+            (None, Some(newest)) if ce_bytes > 0 => newest.of(0),
+            (None, _) => return,
+        };
         let one_way_ns = ack.arrived_ns.wrapping_sub(clock_ns(sent.sent_at));
         let completion = Completion {
             sent,
