@@ -123,11 +123,27 @@ impl Calendar {
         }
     }
 
-    /// The same in the slot that is being worked on, or beyond the calendar.
+    /// Takes the list of a slot.
+    #[inline]
+    fn close(&mut self, place: usize) -> Vec<u64> {
+        self.bitmap[place / 64 % WORDS] &= !(1 << (place % 64));
+        std::mem::take(&mut self.slots[place])
+    }
+
+    /// Keeps a list that is over for the next slot that needs one.
+    #[inline]
+    fn keep(&mut self, mut over: Vec<u64>) {
+        over.clear();
+        self.spare.push(over);
+    }
+
+    /// Schedules what is not among the next slots: in the one that is being worked on, or beyond the calendar.
     #[inline(never)]
     fn schedule_elsewhere(&mut self, id: ComponentId, at: u64, slot: u64) {
         if at == NEVER {
-        } else if slot <= self.slot {
+            return;
+        }
+        if slot <= self.slot {
             let key = self.key(id, at);
             let left = &self.current[self.taken..];
             let before = left.iter().rposition(|&other| other < key);
@@ -171,11 +187,8 @@ impl Calendar {
                 return Time::from_ps(at.min(far));
             }
             // All of it is stale.
-            let place = place_of(slot);
-            self.bitmap[place / 64 % WORDS] &= !(1 << (place % 64));
-            let mut over = std::mem::take(&mut self.slots[place]);
-            over.clear();
-            self.spare.push(over);
+            let stale = self.close(place_of(slot));
+            self.keep(stale);
         }
     }
 
@@ -228,11 +241,9 @@ impl Calendar {
             return false;
         }
         self.slot = slot;
-        let place = place_of(slot);
-        self.bitmap[place / 64] &= !(1 << (place % 64));
-        let mut over = std::mem::replace(&mut self.current, std::mem::take(&mut self.slots[place]));
-        over.clear();
-        self.spare.push(over);
+        let list = self.close(place_of(slot));
+        let over = std::mem::replace(&mut self.current, list);
+        self.keep(over);
         self.taken = 0;
         if slot == self.far_slot {
             self.take_far(slot);

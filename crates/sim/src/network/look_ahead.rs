@@ -88,7 +88,7 @@ impl Network {
             let Some(egress) = coming.egress else { continue };
             let port = &self.switches[coming.component.node as usize].ports[egress as usize];
             links[port.transmitter.link as usize].touch();
-            if port.is_busy(now) {
+            if !port.transmitter.is_free(now) {
                 port.touch_queue();
             }
         }
@@ -96,7 +96,7 @@ impl Network {
             let Some(egress) = coming.egress else { continue };
             let port = &self.switches[coming.component.node as usize].ports[egress as usize];
             links[port.transmitter.link as usize].touch_end();
-            if port.is_busy(now) {
+            if !port.transmitter.is_free(now) {
                 port.occupancy.touch_bucket();
             }
         }

@@ -376,12 +376,6 @@ impl Port {
         transit.frames.stamps_of(frame).push(hop);
     }
 
-    /// Whether a packet may have to wait.
-    #[inline]
-    pub(crate) fn is_busy(&self, now: Time) -> bool {
-        !self.transmitter.is_free(now)
-    }
-
     /// Whether something could be sent if the link were free.
     #[inline]
     pub(crate) fn has_sendable(&self) -> bool {
