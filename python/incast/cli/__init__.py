@@ -9,7 +9,7 @@ import typer
 
 from incast import _core
 from incast._core import IncastError
-from incast.cli import importing, knowing, reading, running
+from incast.cli import importing, knowing, reading, reproducing, running
 from incast.cli.exits import INTERRUPTED, USAGE
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app = typer.Typer(
 for command in (
     running.run,
     running.saturate,
+    reproducing.reproduce,
     reading.show,
     reading.plot,
     reading.tables,

@@ -1,0 +1,123 @@
+"""The papers' tables and figures."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich import progress as bars
+from rich.console import Console
+
+from incast import terminal
+from incast.cli.exits import INTERRUPTED
+
+if TYPE_CHECKING:  # half a second that no other command needs
+    from incast.reproduce import driver
+
+
+def reproduce(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME...]",
+            help="Experiments such as timely/table-1, a source such as timely, or files of yours.",
+        ),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All experiments.")] = False,
+    list_them: Annotated[bool, typer.Option("--list", help="Say which there are.")] = False,
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="Shorter runs and fewer seeds; alone, of all experiments."),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Where to write, results/reproduce (or -quick) if not given; finished runs that "
+            "are there are not run again.",
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, max=1024, metavar="N", help="Runs side by side; a core each if not."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, not tables.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Show no progress, and no table.")
+    ] = False,
+) -> None:
+    """Run the papers' tables and figures again, and judge them beside what was published."""
+    from incast.reproduce import driver, load, say  # noqa: PLC0415
+
+    chosen = [load(name) for name in _chosen(names or [], everything or quick or list_them)]
+    console = terminal.console()
+    if list_them:
+        if as_json:
+            print(json.dumps([{"name": one.name, "title": one.title} for one in chosen]))
+        else:
+            say.print_experiments(console, chosen)
+        return
+    target = out or Path("results") / ("reproduce-quick" if quick else "reproduce")
+    done = []
+    try:
+        with _progress(visible=not (quiet or as_json)) as progress:
+            for of in driver.reproduce(chosen, target, quick=quick, jobs=jobs, progress=progress):
+                done.append(of)
+                if not (quiet or as_json):
+                    say.print_outcome(console, of, target / of.experiment.name)
+    except KeyboardInterrupt:
+        typer.echo(
+            f"stopped: {len(done)} of {len(chosen)} experiments are done; the runs that ended are "
+            f"kept in {target}{os.sep}, and the same command goes on from there",
+            err=True,
+        )
+        raise typer.Exit(INTERRUPTED) from None
+    if as_json:
+        print(json.dumps([of.to_dict() for of in done], allow_nan=False))
+    elif not quiet:
+        say.print_summary(console, done, target)
+
+
+def _chosen(names: list[str], everything: bool) -> list[str]:
+    """The experiments that were named: a source stands for all of it."""
+    from incast.reproduce import SpecError, known  # noqa: PLC0415
+
+    there = list(known())
+    if not names:
+        if not everything:
+            raise typer.BadParameter("expected the name of an experiment, --all, or --list")
+        return there
+    found: list[str] = []
+    for name in names:
+        of_source = [one for one in there if one.startswith(f"{name.rstrip('/')}/")]
+        found += of_source if of_source and name not in there else [name]
+    for index, name in enumerate(found):
+        if name in found[:index]:
+            raise SpecError(f"{name}: named twice; an experiment is run once")
+    return found
+
+
+@contextmanager
+def _progress(*, visible: bool) -> Iterator["driver.Progress"]:
+    """A bar on stderr, for all runs together; nothing where that is no terminal."""
+    from incast.reproduce import driver  # noqa: PLC0415
+
+    console = Console(stderr=True)
+    if not (visible and console.is_terminal):
+        yield driver.Progress()
+        return
+    columns = (
+        bars.TextColumn("{task.description}"),
+        bars.BarColumn(),
+        bars.TextColumn("{task.completed:.0f} of {task.total:.0f} runs"),
+        bars.TimeRemainingColumn(compact=True),
+    )
+    with bars.Progress(*columns, console=console, transient=True) as display:
+        task = display.add_task("runs", total=None)
+        yield driver.Progress(
+            total=lambda count: display.update(task, total=count),
+            run=lambda name, _: display.update(task, advance=1, description=name),
+        )

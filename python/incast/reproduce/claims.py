@@ -1,0 +1,193 @@
+"""What must hold, and whether it does: an expression for each seed, and a verdict over all."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import simpleeval
+
+from incast.reproduce.runs import Value
+from incast.reproduce.spec import Claim, SpecError
+from incast.seeds import Spread, spread
+from incast.words import nearest
+
+Floats = npt.NDArray[np.float64]
+Word = Literal["holds", "one seed only", "falls short", "not comparable"]
+
+# A claim that fails by the last digit of a double does not fail.
+_SLACK = 1e-9
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim, judged."""
+
+    claim: Claim
+    word: Word
+    why: str = ""
+    """By how much it falls short, or why it cannot be judged."""
+    measured: Spread | None = None
+    seeds: int = 0
+    held: int = 0
+    """By how many of the seeds."""
+
+    @property
+    def bound(self) -> str:
+        """What was asked of the value: `≤ 0.15`."""
+        parts = []
+        if self.claim.at_least is not None:
+            parts.append(f"≥ {self.claim.at_least:g}")
+        if self.claim.at_most is not None:
+            parts.append(f"≤ {self.claim.at_most:g}")
+        return ", ".join(parts)
+
+    @property
+    def text(self) -> str:
+        """The verdict with its reason, as people read it."""
+        some = f" ({self.held} of {self.seeds} seeds)" if self.seeds > 1 else ""
+        return f"{self.word}{f', {self.why}' if self.why else ''}{some}"
+
+
+class Missing(Exception):
+    """A value that an expression needs and no run has."""
+
+
+@dataclass(frozen=True)
+class View:
+    """The columns of a case, with one seed: a number each, or an array along the axis."""
+
+    case: str
+    columns: Mapping[str, Value | Floats]
+
+    def __getattr__(self, name: str) -> Any:
+        """A column by its name."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name not in self.columns:
+            raise SpecError(f"{self.case}.{name}: no such column; {nearest(name, self.columns)}")
+        value = self.columns[name]
+        if value is None or (isinstance(value, np.ndarray) and np.isnan(value).all()):
+            raise Missing(f"{self.case} has no {name}")
+        return value
+
+
+def judge(claim: Claim, names: Sequence[Mapping[str, Any]]) -> Verdict:
+    """Judges a claim; `names` are those that expressions know, for each seed.
+
+    It holds if the mean over the seeds keeps the bounds.
+
+    Raises:
+        SpecError: Its expression names what there is not, or is none.
+    """
+    if claim.not_comparable:
+        return Verdict(claim, "not comparable", claim.not_comparable)
+    try:
+        values = [_evaluate(claim, known) for known in names]
+    except Missing as missing:
+        return Verdict(claim, "not comparable", str(missing))
+    measured = spread(values)
+    if measured is None:
+        return Verdict(claim, "not comparable", "the expression has no finite value")
+    held = sum(_excess(claim, value) <= 0 for value in values)
+    excess = _excess(claim, measured.mean)
+    said = {"measured": measured, "seeds": len(values), "held": held}
+    if excess > 0:
+        return Verdict(claim, "falls short", _how_far(claim, measured.mean), **said)  # type: ignore[arg-type]
+    word: Word = "one seed only" if held == 1 < len(values) else "holds"
+    return Verdict(claim, word, **said)  # type: ignore[arg-type]
+
+
+def _excess(claim: Claim, value: float) -> float:
+    """How far a value is outside the bounds, below zero inside."""
+    if math.isnan(value):
+        return math.inf
+    above = -math.inf if claim.at_most is None else value - claim.at_most
+    below = -math.inf if claim.at_least is None else claim.at_least - value
+    return max(above, below) - _SLACK * max(1.0, abs(value))
+
+
+def _how_far(claim: Claim, value: float) -> str:
+    most, least = claim.at_most, claim.at_least
+    bound = most if most is not None and value > most else least
+    assert bound is not None
+    if bound and not math.isnan(value) and value / bound > 0:
+        off = abs(value / bound - 1)
+        return (
+            f"by a factor of {max(value / bound, bound / value):.2g}"
+            if off >= 1
+            else f"by {off:.1%}"
+        )
+    return f"by {abs(value - bound):.3g}"
+
+
+def _evaluate(claim: Claim, names: Mapping[str, Any]) -> float:
+    evaluator = simpleeval.SimpleEval(functions=_FUNCTIONS, names=dict(names))
+    try:
+        with np.errstate(all="ignore"):
+            value = evaluator.eval(claim.value)
+        return float(value)
+    except (Missing, SpecError):
+        raise
+    except ZeroDivisionError:
+        return math.nan
+    except simpleeval.NameNotDefined as error:
+        raise SpecError(
+            f'claim "{claim.says}": no such name as {error.name}; {nearest(error.name, names)}'
+        ) from None
+    except (simpleeval.InvalidExpression, SyntaxError, TypeError, ValueError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise SpecError(f'claim "{claim.says}": {claim.value}: {reason}') from None
+
+
+def _trend(x: Floats, y: Floats) -> float:
+    """Spearman's rank correlation: 1 where y rises with every step of x, -1 where it falls."""
+    there = ~np.isnan(y)
+    if there.sum() < 2:
+        raise Missing("a trend needs two values")
+    ranks = [_ranks(values[there]) for values in (np.asarray(x, float), y)]
+    if any(np.ptp(rank) == 0 for rank in ranks):
+        return 0.0
+    return float(np.corrcoef(*ranks)[0, 1])
+
+
+def _ranks(values: Floats) -> Floats:
+    """Places in the order of size; equal values share the mean of theirs."""
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    return ((2 * last - counts - 1) / 2.0)[inverse]
+
+
+def _last_where(x: Floats, holds: npt.NDArray[np.bool_]) -> float:
+    """The highest x up to which it holds without a gap; below the first, zero."""
+    order = np.argsort(x)
+    kept = np.cumprod(np.asarray(holds)[order].astype(int)).astype(bool)
+    return float(np.asarray(x)[order][kept].max()) if kept.any() else 0.0
+
+
+def _at(x: Floats, wanted: float | str, y: Floats) -> float:
+    """The value of y where x is the one that is asked for."""
+    found = np.flatnonzero(np.asarray(x) == wanted)
+    if not found.size or np.isnan(y[found[0]]):
+        raise Missing(f"no value at {wanted}")
+    return float(y[found[0]])
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "abs": np.abs,
+    "at": _at,
+    "first": lambda y: y[0],
+    "last": lambda y: y[-1],
+    "last_where": _last_where,
+    "least": lambda *values: float(np.nanmin(np.hstack(values))),
+    "log": np.log,
+    "mean": lambda *values: float(np.nanmean(np.hstack(values))),
+    "most": lambda *values: float(np.nanmax(np.hstack(values))),
+    "sqrt": np.sqrt,
+    "trend": _trend,
+    "where_least": lambda x, y: x[np.nanargmin(y)],
+    "where_most": lambda x, y: x[np.nanargmax(y)],
+}
+"""What expressions may call; docs/adding-an-experiment.md says what each gives."""

@@ -1,0 +1,64 @@
+"""From names of experiments to their outcomes and one report."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from incast.reproduce import page, shelf
+from incast.reproduce.outcome import Outcome, outcome
+from incast.reproduce.pool import Kept, make
+from incast.reproduce.runs import Done, plans
+from incast.reproduce.spec import Experiment
+
+_RUNS = ".runs"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What is shown while runs are made."""
+
+    total: Callable[[int], None] = lambda _: None
+    """Told once how many runs there are."""
+    run: Callable[[str, Done], None] = lambda _name, _done: None
+    """Told of each run that is done, or was already, with the name of its experiment."""
+
+
+def reproduce(
+    experiments: Sequence[Experiment],
+    out: str | os.PathLike[str],
+    *,
+    quick: bool = False,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Iterator[Outcome]:
+    """Runs experiments side by side; yields each as it is done and written, then writes the report.
+
+    Runs are kept in `out`: the same call goes on where it was stopped.
+
+    Raises:
+        SpecError: An experiment names what there is not; found before anything is run, but for
+            columns, which are known when the first run has them.
+        OutputError: `out` cannot be written.
+        KeyboardInterrupt: Ctrl-C; runs that are done are kept.
+    """
+    target = Path(out)
+    progress = progress or Progress()
+    planned = {of.name: plans(of, quick=quick) for of in experiments}
+    owners = {id(plan): name for name, own in planned.items() for plan in own}
+    wanted = [plan for own in planned.values() for plan in own]
+    progress.total(len(wanted))
+    found: dict[str, dict[int, Done]] = {name: {} for name in planned}
+    by_name = {of.name: of for of in experiments}
+    outcomes: dict[str, shelf.Written] = {}
+    for plan, done in make(wanted, Kept(target / _RUNS), jobs=jobs or os.cpu_count() or 1):
+        name = owners[id(plan)]
+        found[name][id(plan)] = done
+        progress.run(name, done)
+        own = planned[name]
+        if len(found[name]) == len(own):
+            runs = [(one, found[name][id(one)]) for one in own]
+            whole = outcome(by_name[name], runs, quick=quick)
+            outcomes[name] = shelf.write(whole, target)
+            yield whole
+    page.write([outcomes[name] for name in planned], target)

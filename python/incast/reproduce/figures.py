@@ -1,0 +1,279 @@
+"""The figures of an experiment, as its file says, and the rows that each was drawn from."""
+
+import textwrap
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import matplotlib as mpl
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from incast.plots import style
+from incast.reproduce.outcome import At, Outcome
+from incast.reproduce.spec import Case
+from incast.reproduce.spec import Figure as Wanted
+from incast.reproduce.words import case_label, heading, number
+
+_PANEL = 2.7  # inches
+_PER_CASE = 0.3
+
+
+@dataclass
+class Drawn:
+    """A figure, and what is in it."""
+
+    name: str
+    title: str
+    figure: Figure
+    rows: list[pl.DataFrame] = field(default_factory=list)
+
+    @property
+    def data(self) -> pl.DataFrame:
+        """What was drawn, a row for each point."""
+        return pl.concat(self.rows, how="diagonal_relaxed") if self.rows else pl.DataFrame()
+
+
+def draw(of: Outcome) -> list[Drawn]:
+    """All figures of an experiment, in the order of its file."""
+    with mpl.rc_context(style.RC):
+        return [_draw(of, wanted) for wanted in of.experiment.figure]
+
+
+def _draw(of: Outcome, wanted: Wanted) -> Drawn:
+    panels = list(_panels(of, wanted))
+    cases = _cases(of, wanted)
+    tall = 0.9 + _PER_CASE * len(cases) if wanted.kind == "bars" else _PANEL
+    figure = Figure(figsize=(style.WIDTH, 1.3 + tall * len(panels)))
+    FigureCanvasAgg(figure)
+    drawn = Drawn(wanted.name, wanted.title or of.experiment.title, figure)
+    grid = figure.subplots(len(panels), 1, squeeze=False)[:, 0]
+    for axes, (title, panel) in zip(grid, panels, strict=True):
+        panel(axes, drawn)
+        if title:
+            axes.set_title(title)
+        if not axes.has_data():
+            style.nothing(figure, axes, "nothing was measured")
+    _headline(of, wanted, drawn)
+    _legend(figure)
+    return drawn
+
+
+def _headline(of: Outcome, wanted: Wanted, drawn: Drawn) -> None:
+    note = []
+    if of.quick:
+        note.append("quick: shorter runs and fewer seeds")
+    if of.seeds > 1 and wanted.kind in ("lines", "bars"):
+        note.append(f"means over {of.seeds} seeds, 95 % confidence intervals")
+    text = textwrap.fill(drawn.title, 80)
+    drawn.figure.suptitle(
+        "\n".join([text, textwrap.fill("; ".join(note), 100)]) if note else text, fontsize="medium"
+    )
+
+
+def _legend(figure: Figure) -> None:
+    found = {}
+    for axes in figure.axes:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    if found:
+        widest = max(map(len, found))
+        columns = max(1, min(4, int(style.WIDTH / (0.6 + 0.062 * widest))))
+        figure.legend(
+            list(found.values()), list(found), loc="outside lower center", ncols=columns,
+            fontsize="small",
+        )  # fmt: skip
+
+
+Panel = Callable[[Axes, Drawn], None]
+
+
+def _panels(of: Outcome, wanted: Wanted) -> Iterator[tuple[str, Panel]]:
+    """Title and painter of each panel."""
+    if wanted.kind in ("lines", "bars"):
+        painter = _lines if wanted.kind == "lines" else _bars
+        for column in wanted.columns:
+
+            def paint(axes: Axes, drawn: Drawn, column: str = column) -> None:
+                painter(of, wanted, column, axes, drawn)
+
+            yield "", paint
+        return
+    varied = [case for case in _cases(of, wanted) if case.axis and of.axis]
+    places: list[At] = [*(at for at in of.axis if not wanted.at or at in wanted.at)]
+    for at in places if varied else [None]:
+
+        def show(axes: Axes, drawn: Drawn, at: At = at) -> None:
+            _curves(of, wanted, at, axes, drawn)
+
+        axis = of.experiment.axis
+        yield (f"{axis.label or axis.name}: {at}" if axis and at is not None else ""), show
+
+
+def _cases(of: Outcome, wanted: Wanted) -> list[Case]:
+    return [case for case in of.experiment.case if not wanted.cases or case.name in wanted.cases]
+
+
+def _index(of: Outcome, case: Case) -> int:
+    """A case has the same colour in all figures of an experiment."""
+    return of.experiment.case.index(case)
+
+
+def _lines(of: Outcome, wanted: Wanted, column: str, axes: Axes, drawn: Drawn) -> None:
+    axis = of.experiment.axis
+    assert axis is not None
+    numeric = all(isinstance(value, (int, float)) for value in of.axis)
+    place = {value: value if numeric else index for index, value in enumerate(of.axis)}
+    for case in _cases(of, wanted):
+        index = _index(of, case)
+        label = case_label(of, case.name)
+        level = not case.axis
+        points = [
+            (at, found) for at in of.places(case) if (found := of.spread(case.name, at, column))
+        ]
+        if not points:
+            continue
+        if level:
+            axes.axhline(points[0][1].mean, label=label, **style.line(index))
+        else:
+            x = [place[at] for at, _ in points]  # type: ignore[index]
+            axes.errorbar(
+                x, [found.mean for _, found in points],
+                yerr=[found.half_width or 0 for _, found in points],
+                label=label, marker=style.marker(index), markersize=5, capsize=3,
+                **style.line(index),
+            )  # fmt: skip
+        drawn.rows.append(
+            pl.DataFrame(
+                {
+                    "case": case.name,
+                    "column": column,
+                    axis.name: [str(at) for at, _ in points],
+                    "mean": [found.mean for _, found in points],
+                    "half_width": [found.half_width for _, found in points],
+                }
+            )
+        )
+        said = [(at, of.published(case.name, at, column)) for at in of.axis]
+        known = [(place[at], value) for at, value in said if value is not None]
+        if known:
+            axes.plot(
+                *zip(*known, strict=True), linestyle="none", marker="*", markersize=11,
+                color=style.line(index)["color"], markeredgecolor="black",
+                label=f"{label}, published",
+            )  # fmt: skip
+    if not numeric:
+        axes.set_xticks(range(len(of.axis)), [str(value) for value in of.axis])
+    axes.set_xlabel(wanted.x or axis.label or axis.name)
+    axes.set_ylabel(wanted.y or heading(of, column))
+    _scales(axes, wanted, numeric and axis.scale == "log")
+
+
+def _bars(of: Outcome, wanted: Wanted, column: str, axes: Axes, drawn: Drawn) -> None:
+    names, place = [], 0
+    for case in _cases(of, wanted):
+        for at in of.places(case):
+            label = case_label(of, case.name)
+            names.append(label if at is None else f"{label}, {at}")
+            found = of.spread(case.name, at, column)
+            said = of.published(case.name, at, column)
+            if found is not None:
+                axes.barh(place, found.mean, height=0.6, **style.bar(_index(of, case)))
+                if found.half_width:
+                    axes.errorbar(
+                        found.mean, place, xerr=found.half_width, color="black", capsize=3,
+                        linewidth=1.2,
+                    )  # fmt: skip
+                axes.annotate(
+                    number(found.mean), (max(found.mean, said or 0), place), (9, 0),
+                    textcoords="offset points", va="center", fontsize="small",
+                )  # fmt: skip
+            else:
+                axes.annotate(
+                    "none", (0, place), (3, 0), textcoords="offset points", va="center",
+                    color=style.MUTED,
+                )  # fmt: skip
+            if said is not None:
+                axes.plot(
+                    [said], [place], marker="*", linestyle="none", markersize=11, color="white",
+                    markeredgecolor="black", label="published", zorder=5,
+                )  # fmt: skip
+            drawn.rows.append(
+                pl.DataFrame(
+                    {
+                        "case": [names[-1]],
+                        "column": [column],
+                        "mean": [found.mean if found else None],
+                        "half_width": [found.half_width if found else None],
+                        "published": [said],
+                    }
+                )
+            )
+            place += 1
+    axes.set_yticks(range(len(names)), names)
+    axes.invert_yaxis()
+    axes.margins(x=0.12)
+    axes.grid(visible=False, axis="y")
+    axes.set_xlabel(wanted.x or heading(of, column))
+    if "x" in wanted.log:
+        axes.set_xscale("log")
+    else:
+        axes.set_xlim(left=min(0.0, axes.get_xlim()[0]))
+
+
+def _curves(of: Outcome, wanted: Wanted, at: At, axes: Axes, drawn: Drawn) -> None:
+    for case in _cases(of, wanted):
+        here = at if case.axis and of.axis else None
+        rows = of.curve(wanted.curve, case.name, here)
+        if rows.is_empty():
+            continue
+        label, index = case_label(of, case.name), _index(of, case)
+        apart = rows.partition_by("line", maintain_order=True) if "line" in rows.columns else [rows]
+        for number_of, own in enumerate(apart):
+            if wanted.kind in ("cdf", "ccdf"):
+                own = _distribution(own, ccdf=wanted.kind == "ccdf")  # noqa: PLW2901
+            x, y = own["x"].to_numpy(), own["y"].to_numpy()
+            name = label if number_of == 0 else None
+            if wanted.kind == "points":
+                axes.plot(
+                    x, y, linestyle="none", marker=style.marker(index), markersize=3, alpha=0.5,
+                    color=style.line(index)["color"], label=name, rasterized=True,
+                )  # fmt: skip
+            else:
+                step = {"drawstyle": "steps-post"} if wanted.kind != "curves" else {}
+                axes.plot(x, y, label=name, **step, **style.line(index))
+            drawn.rows.append(own.select(pl.lit(case.name).alias("case"), pl.all()))
+    axes.set_xlabel(wanted.x or "x")
+    axes.set_ylabel(
+        wanted.y
+        or {"cdf": "share of all", "ccdf": "share above", "curves": "y", "points": "y"}[wanted.kind]
+    )
+    _scales(axes, wanted, False)
+    if wanted.kind == "ccdf":
+        axes.set_yscale("log")
+        axes.set_ylim(bottom=max(axes.get_ylim()[0], 1e-4))
+
+
+def _distribution(rows: pl.DataFrame, *, ccdf: bool) -> pl.DataFrame:
+    """Values and weights, of all seeds together, as a distribution."""
+    found = rows.group_by("x").agg(pl.col("y").sum()).sort("x")
+    share = found["y"].cum_sum() / max(float(found["y"].sum()), 1e-300)
+    return found.with_columns(y=1 - share if ccdf else share)
+
+
+def _scales(axes: Axes, wanted: Wanted, axis_log: bool) -> None:
+    low, high = axes.get_xlim()
+    if "x" in wanted.log or axis_log:
+        found = np.array(
+            [x for one in axes.get_lines() for x in np.asarray(one.get_xdata(), float) if x > 0]
+        )
+        if found.size:
+            style.logarithmic(axes, "x", float(found.min()), float(found.max()))
+    if "y" in wanted.log:
+        axes.set_yscale("log")
+    elif wanted.kind == "lines" and axes.get_ylim()[0] > 0:
+        axes.set_ylim(bottom=0)
+    if low < 0 <= high and "x" not in wanted.log and wanted.kind in ("cdf", "ccdf"):
+        axes.set_xlim(left=0)

@@ -1,0 +1,199 @@
+"""What came of an experiment: rows, curves, verdicts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from incast import _core
+from incast.reproduce.claims import Verdict, View, judge
+from incast.reproduce.runs import Done, Plan, Value, values_of
+from incast.reproduce.spec import Case, Experiment, SpecError
+from incast.seeds import Spread, spread
+from incast.words import nearest
+
+At = int | float | str | None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """An experiment, run and judged."""
+
+    experiment: Experiment
+    quick: bool
+    runs: Mapping[tuple[str, At, int], Done]
+    """By case, value of the axis and seed."""
+
+    @property
+    def seeds(self) -> int:
+        """How many each case was run with; a fluid model once."""
+        return max((seed for _, _, seed in self.runs), default=0)
+
+    @property
+    def seconds(self) -> float:
+        """What all runs took, added up."""
+        return sum(done.seconds for done in self.runs.values())
+
+    @cached_property
+    def axis(self) -> list[int | float | str]:
+        """The values of the axis that were run."""
+        return values_of(self.experiment, quick=self.quick)
+
+    @cached_property
+    def columns(self) -> list[str]:
+        """All that there are."""
+        return list(dict.fromkeys(key for done in self.runs.values() for key in done.values))
+
+    @cached_property
+    def verdicts(self) -> list[Verdict]:
+        """Each claim, judged.
+
+        Raises:
+            SpecError: A claim names a case or a column that there is not.
+        """
+        known = [self._names(seed) for seed in range(1, self.seeds + 1)]
+        try:
+            return [judge(claim, known) for claim in self.experiment.claim]
+        except SpecError as error:
+            raise SpecError(f"{self.experiment.name}: {error}") from None
+
+    def places(self, case: Case) -> list[At]:
+        """The values of the axis at which a case was run; None where it has none."""
+        return list(dict.fromkeys(at for name, at, _ in self.runs if name == case.name))
+
+    def values(self, case: str, at: At, column: str) -> list[Value]:
+        """A value for each seed."""
+        return [
+            done.values.get(column)
+            for (name, place, _), done in self.runs.items()
+            if name == case and place == at
+        ]
+
+    def spread(self, case: str, at: At, column: str) -> Spread | None:
+        """Their mean, and how far it can be off."""
+        return spread(self.values(case, at, column))
+
+    def curve(self, name: str, case: str, at: At) -> pl.DataFrame:
+        """The rows of a curve, of all seeds that have it."""
+        found = [
+            done.curves[name]
+            for (own, place, _), done in self.runs.items()
+            if own == case and place == at and name in done.curves
+        ]
+        found = [rows for rows in found if not rows.is_empty()]
+        return pl.concat(found, how="vertical_relaxed") if found else pl.DataFrame()
+
+    def published(self, case: str, at: At, column: str) -> float | None:
+        """What the source says there."""
+        for one in self.experiment.published:
+            if (one.case, one.at, one.column) == (case, at, column):
+                return one.value
+        return None
+
+    def check_columns(self) -> None:
+        """Finds out whether the columns that are shown exist.
+
+        Raises:
+            SpecError: One does not.
+        """
+        shown = [
+            *((column, "columns") for column in self.experiment.columns),
+            *((one.column, "published") for one in self.experiment.published),
+            *(
+                (column, f"figure {figure.name}")
+                for figure in self.experiment.figure
+                for column in figure.columns
+            ),
+        ]
+        for column, place in shown:
+            if column not in self.columns:
+                raise SpecError(
+                    f"{self.experiment.name}: {place}: no such column as {column}; "
+                    f"{nearest(column, self.columns)}"
+                )
+
+    @cached_property
+    def rows(self) -> pl.DataFrame:
+        """A row for each run: case, value of the axis, seed, all columns, seconds."""
+        front = self.experiment.axis.name if self.experiment.axis else None
+        return pl.DataFrame(
+            [
+                {
+                    "case": case,
+                    **({front: at} if front else {}),
+                    "seed": seed,
+                    **{column: done.values.get(column) for column in self.columns},
+                    "seconds": round(done.seconds, 2),
+                }
+                for (case, at, seed), done in self.runs.items()
+            ],
+            infer_schema_length=None,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Verdicts and rows, ready for JSON."""
+        return {
+            "incast": _core.__version__,
+            "experiment": self.experiment.name,
+            "title": self.experiment.title,
+            "place": self.experiment.place,
+            "quick": self.quick,
+            "seeds": self.seeds,
+            "seconds": round(self.seconds, 1),
+            "claims": [
+                {
+                    "says": verdict.claim.says,
+                    "verdict": verdict.word,
+                    "why": verdict.why,
+                    "value": verdict.claim.value,
+                    "published": verdict.claim.published,
+                    "at_least": verdict.claim.at_least,
+                    "at_most": verdict.claim.at_most,
+                    "measured": verdict.measured and verdict.measured.mean,
+                    "half_width": verdict.measured and verdict.measured.half_width,
+                    "seeds": verdict.seeds,
+                    "seeds_held": verdict.held,
+                }
+                for verdict in self.verdicts
+            ],
+            "rows": self.rows.to_dicts(),
+        }
+
+    def _names(self, seed: int) -> dict[str, Any]:
+        """What expressions know, for one seed: cases, and the values of the axis."""
+        names: dict[str, Any] = {
+            case.name: View(
+                case.name, {column: self._column(case, seed, column) for column in self.columns}
+            )
+            for case in self.experiment.case
+        }
+        if self.experiment.axis is not None:
+            names[self.experiment.axis.name] = np.array(self.axis)
+        return names
+
+    def _column(self, case: Case, seed: int, column: str) -> Any:
+        """A number or, where the axis applies, an array along it, NaN where there is none."""
+        one = 1 if case.fluid else seed
+
+        def value(at: At) -> Value:
+            done = self.runs.get((case.name, at, one))
+            return done.values.get(column) if done else None
+
+        if not (case.axis and self.axis):
+            return value(None)
+        return np.array([value(at) for at in self.axis], float)
+
+
+def outcome(of: Experiment, runs: Sequence[tuple[Plan, Done]], *, quick: bool) -> Outcome:
+    """What came of all runs of an experiment, its columns checked and its claims judged.
+
+    Raises:
+        SpecError: A claim, a figure or the table names what there is not.
+    """
+    found = Outcome(of, quick, {(plan.case, plan.at, plan.seed): done for plan, done in runs})
+    found.check_columns()
+    _ = found.verdicts
+    return found

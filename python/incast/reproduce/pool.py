@@ -1,0 +1,129 @@
+"""Runs side by side, each kept as soon as it is done, so that the next call goes on from there."""
+
+import contextlib
+import json
+import os
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+
+import polars as pl
+
+from incast._core import IncastError
+from incast.reproduce.runs import Done, Plan, execute
+from incast.store import unwritable
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The folder of finished runs: a JSON file for each, named by the key of its inputs."""
+
+    folder: Path
+
+    def get(self, plan: Plan) -> Done | None:
+        """What an earlier call found, if it did and it can be read."""
+        try:
+            said = json.loads(self._path(plan.key).read_text(encoding="utf-8"))
+            curves = {name: pl.DataFrame(columns) for name, columns in said["curves"].items()}
+            return Done(said["values"], curves, said["seconds"])
+        except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError):
+            return None
+
+    def put(self, plan: Plan, done: Done) -> None:
+        """Keeps it, whole or not at all.
+
+        Raises:
+            OutputError: It cannot be written: no right to, or no room.
+        """
+        path = self._path(plan.key)
+        said = {
+            "run": plan.label,
+            "values": done.values,
+            "seconds": done.seconds,
+            "curves": {name: rows.to_dict(as_series=False) for name, rows in done.curves.items()},
+        }
+        staging = path.with_suffix(f".{os.getpid()}.tmp")
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            staging.write_text(json.dumps(said, allow_nan=False), encoding="utf-8")
+            staging.replace(path)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                staging.unlink(missing_ok=True)
+            raise unwritable(self.folder, error) from None
+
+    def _path(self, key: str) -> Path:
+        return self.folder / f"{key}.json"
+
+
+def make(wanted: Sequence[Plan], kept: Kept, *, jobs: int) -> Iterator[tuple[Plan, Done]]:
+    """Makes those that are not kept yet, `jobs` at a time, and yields each plan when it is done.
+
+    Plans of the same key, of two experiments say, are one run.
+
+    Raises:
+        OutputError: One cannot be kept.
+        SpecError: A measure asks for what its run does not have.
+        KeyboardInterrupt: Ctrl-C; what was done is kept.
+    """
+    missing: dict[str, list[Plan]] = {}
+    for plan in wanted:
+        done = None if plan.key in missing else kept.get(plan)
+        if done is None:
+            missing.setdefault(plan.key, []).append(plan)
+        else:
+            yield plan, done
+    for plan, done in _executed([plans[0] for plans in missing.values()], jobs):
+        kept.put(plan, done)
+        for one in missing[plan.key]:
+            yield one, done
+
+
+def _executed(missing: Sequence[Plan], jobs: int) -> Iterator[tuple[Plan, Done]]:
+    """Each with what it gave, in the order in which they end."""
+    if jobs == 1 or len(missing) < 2:
+        for plan in missing:
+            yield plan, execute(plan)
+        return
+    with _workers(min(jobs, len(missing))) as workers:
+        queue = iter(missing)
+        under_way: dict[Future[Done], Plan] = {}
+        while True:
+            # Two waiting for each worker are enough: what is asked for cannot be taken back.
+            while len(under_way) < 2 * jobs and (plan := next(queue, None)) is not None:
+                under_way[workers.submit(execute, plan)] = plan
+            if not under_way:
+                return
+            for future in wait(under_way, return_when=FIRST_COMPLETED).done:
+                plan = under_way.pop(future)
+                try:
+                    yield plan, future.result()
+                except BrokenProcessPool:
+                    raise IncastError(
+                        f"{plan.label}, or a run beside it, was killed by the system, often for "
+                        "want of memory: try --jobs 1"
+                    ) from None
+
+
+@contextlib.contextmanager
+def _workers(count: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes that leave Ctrl-C to this one, and end with it."""
+    workers = ProcessPoolExecutor(count, get_context("spawn"), _leave_interrupts)
+    try:
+        yield workers
+    except BaseException:
+        workers.shutdown(wait=False, cancel_futures=True)
+        processes: Mapping[int, object] = getattr(workers, "_processes", None) or {}
+        for process in list(processes):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGTERM)
+        raise
+    workers.shutdown()
+
+
+def _leave_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

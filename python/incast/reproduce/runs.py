@@ -1,0 +1,223 @@
+"""The runs of an experiment, and what one of them gives: a row of numbers, and curves."""
+
+import hashlib
+import json
+import re
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from incast import _core, experiment
+from incast._core import IncastError, Scenario
+from incast.reproduce.spec import Case, Experiment, SpecError
+from incast.tables import frame
+
+Value = int | float | None
+# A curve is for the eye: of a longer one, so many points are kept, evenly.
+_POINTS = 4000
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One run: a case, at one value of the axis, with one seed."""
+
+    case: str
+    at: int | float | str | None
+    seed: int
+    scheme: str
+    source: str
+    """The scenario's name or file; empty for a fluid model."""
+    changes: tuple[str, ...]
+    """Of the scenario."""
+    fluid: Mapping[str, Any]
+    traces: tuple[str, ...]
+    measures: Mapping[str, str]
+    curves: Mapping[str, str]
+    """Empty but for the first seed: one run is enough for a picture, unless it is pooled."""
+
+    @cached_property
+    def key(self) -> str:
+        """The same for the same inputs, and the same program."""
+        scenario = self.scenario
+        inputs = {
+            "core": _core_digest(),
+            "scenario": scenario and [scenario.toml(), scenario.inputs],
+            "fluid": dict(self.fluid) and [dict(self.fluid), _fluid_digest()],
+            "scheme": self.scheme,
+            "seed": self.seed,
+            "traces": self.traces,
+            "measures": dict(self.measures),
+            "curves": dict(self.curves),
+        }
+        return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:32]
+
+    @property
+    def scenario(self) -> Scenario | None:
+        """What is simulated; built when it is asked for, since it cannot go to another process."""
+        return _changed(self.source, self.changes) if self.source else None
+
+    @property
+    def label(self) -> str:
+        """What an error calls it."""
+        at = "" if self.at is None else f" at {self.at}"
+        return f"{self.case}{at}, seed {self.seed}"
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a run gave."""
+
+    values: Mapping[str, Value]
+    curves: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    seconds: float = 0.0
+    """How long it took."""
+
+
+def plans(of: Experiment, *, quick: bool) -> list[Plan]:
+    """All runs, in the order of cases, axis and seeds.
+
+    Raises:
+        SpecError: A case cannot be run as it stands.
+    """
+    return list(_plans(of, quick=quick))
+
+
+def values_of(of: Experiment, *, quick: bool) -> list[int | float | str]:
+    """The values of the axis, none without an axis."""
+    if of.axis is None:
+        return []
+    return of.quick.values if quick and of.quick.values else of.axis.values
+
+
+def _plans(of: Experiment, *, quick: bool) -> Iterator[Plan]:
+    curves = {name: curve.sql for name, curve in of.curve.items()}
+    pooled = {figure.curve for figure in of.figure if figure.kind in ("cdf", "ccdf")}
+    measures = {name: measure.sql for name, measure in of.measure.items()}
+    axis = values_of(of, quick=quick)
+    for case in of.case:
+        if case.axis and axis:
+            here = [value for value in axis if not case.values or value in case.values]
+        else:
+            here = [None]  # type: ignore[list-item]
+        for at in here:
+            source, changes = _scenario(of, case, at, quick=quick) if case.scheme else ("", ())
+            # A fluid model has no chance in it.
+            seeds = 1 if case.fluid else of.quick.seeds if quick else of.seeds
+            for seed in range(1, seeds + 1):
+                yield Plan(
+                    case=case.name,
+                    at=at,
+                    seed=seed,
+                    scheme=case.scheme,
+                    source=source,
+                    changes=changes,
+                    fluid=_fluid(of, case, at),
+                    traces=tuple(of.traces),
+                    measures=measures,
+                    curves={k: v for k, v in curves.items() if seed == 1 or k in pooled},
+                )
+
+
+def _scenario(
+    of: Experiment, case: Case, at: int | float | str | None, *, quick: bool
+) -> tuple[str, tuple[str, ...]]:
+    """The name or the file of a case's scenario, and what is changed in it; found fit to run."""
+    name = case.scenario or of.scenario
+    source = str(Path(of.folder) / name) if name.endswith(".toml") else name
+    changes = [*of.set, *case.set, *(of.quick.set if quick else [])]
+    if at is not None and of.axis is not None:
+        changes += [text.replace("{}", str(at)) for text in of.axis.set]
+    try:
+        _changed(source, tuple(changes)).check(case.scheme)
+    except IncastError as error:
+        raise SpecError(f"{of.name}: case {case.name}: {error}") from None
+    return source, tuple(changes)
+
+
+@lru_cache
+def _changed(source: str, changes: tuple[str, ...]) -> Scenario:
+    found = experiment.load(Path(source) if source.endswith(".toml") else source)
+    return found.with_set(*changes) if changes else found
+
+
+def _fluid(of: Experiment, case: Case, at: int | float | str | None) -> dict[str, Any]:
+    if not case.fluid or at is None or of.axis is None or not of.axis.fluid:
+        return dict(case.fluid)
+    return {**case.fluid, of.axis.fluid: at}
+
+
+def execute(plan: Plan) -> Done:
+    """Runs it, and works out its row and curves.
+
+    Raises:
+        SpecError: A measure or a curve asks for what the run does not have.
+    """
+    began = time.monotonic()
+    scenario = plan.scenario
+    if scenario is None:
+        from incast import fluid  # noqa: PLC0415
+
+        summary: Mapping[str, Value] = {}
+        tables = fluid.solve(plan.fluid)
+    else:
+        run = _core.run(scenario, plan.scheme, seed=plan.seed, traces=plan.traces)
+        if not run.complete:
+            raise KeyboardInterrupt
+        summary = run.summary
+        wanted = " ".join([*plan.measures.values(), *plan.curves.values()])
+        tables = {
+            table.name: frame(table)
+            for table in run.tables
+            if re.search(rf"\b{table.name}\b", wanted)
+        }
+    values = {key: _number(value) for key, value in summary.items()}
+    with pl.SQLContext(tables) as context:
+        for name, sql in plan.measures.items():
+            values[name] = _number(_ask(context, plan, f"measure {name}", sql).item(0, 0))
+        curves = {
+            name: _thinned(_ask(context, plan, f"curve {name}", sql), plan, name)
+            for name, sql in plan.curves.items()
+        }
+    return Done(values, curves, time.monotonic() - began)
+
+
+def _ask(context: "pl.SQLContext[Any]", plan: Plan, what: str, sql: str) -> pl.DataFrame:
+    try:
+        found: pl.DataFrame = context.execute(sql, eager=True)
+    except pl.exceptions.PolarsError as error:
+        reason = str(error).splitlines()[0]
+        there = ", ".join(sorted(context.tables())) or "none of the tables that it names"
+        raise SpecError(f"{plan.label}: {what}: {reason}; its tables: {there}") from None
+    return found if len(found) else pl.DataFrame({name: [None] for name in found.columns})
+
+
+def _thinned(rows: pl.DataFrame, plan: Plan, name: str) -> pl.DataFrame:
+    rows = rows.drop_nulls()
+    lacking = {"x", "y"} - set(rows.columns)
+    if lacking:
+        raise SpecError(f"{plan.label}: curve {name}: expected columns x and y, and may have line")
+    return rows.gather_every(-(-len(rows) // _POINTS)) if len(rows) > _POINTS else rows
+
+
+def _number(value: object) -> Value:
+    """A finite number, or None."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return value if abs(value) < float("inf") else None  # false for NaN, too
+
+
+@cache
+def _core_digest() -> str:
+    return hashlib.sha256(Path(str(_core.__file__)).read_bytes()).hexdigest()
+
+
+@cache
+def _fluid_digest() -> str:
+    from incast import fluid  # noqa: PLC0415
+
+    return hashlib.sha256(Path(fluid.__file__).read_bytes()).hexdigest()

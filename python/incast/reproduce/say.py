@@ -1,0 +1,85 @@
+"""What the command prints of experiments: a list of them, and what came of each."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from incast.reproduce.claims import Verdict
+from incast.reproduce.outcome import At, Outcome
+from incast.reproduce.spec import Experiment
+from incast.reproduce.words import case_label, heading, measured, number
+from incast.terminal import grid_of, print_columns, say, wrapped
+
+
+def print_experiments(out: Console, experiments: Sequence[Experiment]) -> None:
+    """A row for each: its name, and what it is."""
+    grid = grid_of(out, wrap=True)
+    for title in ("experiment", "title", "claims"):
+        grid.add_column(title, no_wrap=title == "experiment")
+    for one in experiments:
+        grid.add_row(one.name, one.title, str(len(one.claim)))
+    out.print(grid)
+
+
+def print_outcome(out: Console, of: Outcome, folder: Path) -> None:
+    """Measured beside published, then each claim with its verdict."""
+    experiment = of.experiment
+    say(out, f"{experiment.name}: {experiment.title}", style="bold")
+    quick = ", quick: shorter runs and fewer seeds" if of.quick else ""
+    wrapped(out, "", f"{experiment.place}; {of.seeds} seed{'s' * (of.seeds > 1)}{quick}")
+    front, columns = table(of)
+    print_columns(out, front, columns)
+    if experiment.published:
+        wrapped(out, "", "In parentheses: published.")
+    out.print()
+    for verdict in of.verdicts:
+        wrapped(out, f"  {verdict.word:<14} ", _said(verdict))
+    if experiment.differs:
+        wrapped(out, "  why it differs ", experiment.differs)
+    say(out, f"Wrote {folder}/")
+    out.print()
+
+
+def print_summary(out: Console, found: Sequence[Outcome], folder: Path) -> None:
+    """How many claims hold, and those that do not."""
+    words = [verdict.word for of in found for verdict in of.verdicts]
+    counts = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))
+    say(out, f"{len(found)} experiments, {len(words)} claims: {counts}", style="bold")
+    say(out, f"Wrote {folder / 'index.html'}")
+
+
+def table(of: Outcome) -> tuple[list[tuple[str, list[str]]], list[tuple[str, list[str]]]]:
+    """The table of results: its first columns, then one for each value, published in brackets."""
+    places: list[tuple[str, At]] = [
+        (case.name, at) for case in of.experiment.case for at in of.places(case)
+    ]
+    front = [("case", [case_label(of, case) for case, _ in places])]
+    if of.experiment.axis is not None:
+        front.append(
+            (of.experiment.axis.name, ["-" if at is None else str(at) for _, at in places])
+        )
+    return front, [
+        (heading(of, column), [cell(of, case, at, column) for case, at in places])
+        for column in of.experiment.columns
+    ]
+
+
+def cell(of: Outcome, case: str, at: At, column: str) -> str:
+    """The mean over the seeds, how far it can be off, and what was published."""
+    found = of.spread(case, at, column)
+    text = "-" if found is None else measured(found.mean, found.half_width)
+    said = of.published(case, at, column)
+    return text if said is None else f"{text} ({number(said)})"
+
+
+def _said(verdict: Verdict) -> str:
+    parts = [verdict.claim.says]
+    if verdict.measured is not None:
+        value = measured(verdict.measured.mean, verdict.measured.half_width)
+        parts.append(f"measured {value}, asked {verdict.bound}")
+    if verdict.claim.published is not None:
+        parts.append(f"published {verdict.claim.published}")
+    text = "; ".join(parts)
+    some = f" ({verdict.held} of {verdict.seeds} seeds)" if verdict.seeds > 1 else ""
+    return f"{text}: {verdict.why}{some}" if verdict.why else f"{text}{some}"

@@ -1,0 +1,55 @@
+"""Where an experiment's outcome is written: figures, their rows, all numbers."""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from incast import plots
+from incast.reproduce import figures
+from incast.reproduce.outcome import Outcome
+from incast.store import unwritable
+
+
+@dataclass(frozen=True)
+class Written:
+    """An outcome, and where its figures are."""
+
+    outcome: Outcome
+    folder: Path
+    figures: list[figures.Drawn]
+
+
+def write(of: Outcome, out: Path) -> Written:
+    """Writes figures (PNG, SVG, CSV), `rows.csv` and, last, `result.json`.
+
+    Raises:
+        OutputError: It cannot be written; what was there before may be in part replaced.
+    """
+    folder = out / of.experiment.name
+    drawn = figures.draw(of)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for one in drawn:
+            for suffix in ("png", "svg"):
+                path = folder / f"{one.name}.{suffix}"
+                staging = path.with_name(f".{os.getpid()}.{path.name}")
+                plots.save(one.figure, staging)
+                staging.replace(path)
+            _put(folder / f"{one.name}.csv", one.data.write_csv())
+        _put(folder / "rows.csv", of.rows.write_csv())
+        text = json.dumps(of.to_dict(), indent=2, allow_nan=False)
+        _put(folder / "result.json", text + "\n")
+    except OSError as error:
+        raise unwritable(folder, error) from None
+    return Written(of, folder, drawn)
+
+
+def _put(path: Path, text: str) -> None:
+    """Writes a file whole or not at all."""
+    staging = path.with_name(f".{os.getpid()}.{path.name}")
+    try:
+        staging.write_text(text, encoding="utf-8")
+        staging.replace(path)
+    finally:
+        staging.unlink(missing_ok=True)

@@ -1,0 +1,247 @@
+"""What an experiment's file says. docs/adding-an-experiment.md is the page for its writers."""
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from incast._core import IncastError
+from incast.words import nearest
+
+_SHIPPED = Path(__file__).parent.parent / "papers"
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+Number = int | float
+Count = Annotated[int, msgspec.Meta(ge=1)]
+
+
+class SpecError(IncastError):
+    """An experiment that does not exist, or a file that is none."""
+
+
+class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A table of the file; a key that it does not know is refused."""
+
+
+class Axis(_Table):
+    """What varies."""
+
+    name: str
+    """What expressions call it."""
+    values: list[Number | str]
+    set: list[str] = []
+    """What a value changes in the scenario, with `{}` for it."""
+    fluid: str = ""
+    """The parameter of a fluid model that it changes."""
+    label: str = ""
+    """What an axis of a figure says, unit included; the name if absent."""
+    scale: Literal["linear", "log"] = "linear"
+
+
+class Quick(_Table):
+    """What a quick run does otherwise."""
+
+    seeds: Count = 1
+    set: list[str] = []
+    values: list[Number | str] = []
+    """Of the axis; all if absent."""
+
+
+class Case(_Table):
+    """One curve or one row: a scheme in a scenario, or a fluid model."""
+
+    name: str
+    """What expressions call it."""
+    label: str = ""
+    scheme: str = ""
+    scenario: str = ""
+    """If not the experiment's: the name of one that ships, or a file beside this one."""
+    set: list[str] = []
+    axis: bool = True
+    """Whether the axis applies; if not, it is run once, and is a level line in figures."""
+    fluid: dict[str, Number | str] = {}
+    """Instead of a scheme: parameters of a fluid model, `model` among them (incast.fluid)."""
+    values: list[Number | str] = []
+    """Values of the axis at which it is run; all if absent. Elsewhere it has no value."""
+
+
+class Measure(_Table):
+    """A column that a run's tables give: one value, by SQL over these tables."""
+
+    sql: str
+    label: str = ""
+
+
+class Curve(_Table):
+    """Rows that a figure is drawn from: columns `x` and `y`, and `line` where there are several."""
+
+    sql: str
+
+
+class Published(_Table):
+    """A number that the source gives."""
+
+    case: str
+    column: str
+    value: Number
+    at: Number | str | None = None
+    """The value of the axis."""
+    note: str = ""
+
+
+class Claim(_Table):
+    """What must hold."""
+
+    says: str
+    value: str = ""
+    """An expression over cases, columns and the axis: `timely.rtt_mean_us / pfc.rtt_mean_us`."""
+    published: Number | str | None = None
+    at_most: Number | None = None
+    at_least: Number | None = None
+    not_comparable: str = ""
+    """Instead of a value: why it cannot be judged here."""
+
+
+class Figure(_Table):
+    """How it is drawn."""
+
+    name: str
+    kind: Literal["lines", "bars", "cdf", "ccdf", "curves", "points"]
+    title: str = ""
+    columns: list[str] = []
+    """Of `lines` and `bars`: a panel for each."""
+    curve: str = ""
+    """Of the others: what is drawn. `cdf` and `ccdf` take `x` as a value and `y` as its weight."""
+    cases: list[str] = []
+    """Those to draw; all if absent."""
+    at: list[Number | str] = []
+    """Values of the axis, a panel for each; all if absent."""
+    x: str = ""
+    """What the horizontal axis says."""
+    y: str = ""
+    log: Literal["", "x", "y", "xy"] = ""
+
+
+class Experiment(_Table):
+    """One table or figure of a publication."""
+
+    title: str
+    place: str
+    """Where it stands in the source."""
+    about: str
+    """What was done and found there, and what is run here."""
+    case: list[Case]
+    claim: list[Claim]
+    figure: list[Figure]
+    scenario: str = ""
+    set: list[str] = []
+    """Changes of the scenario for all cases."""
+    assumed: list[str] = []
+    """What the source does not give."""
+    differs: str = ""
+    """What is known of the reason where results differ."""
+    seeds: Count = 1
+    traces: list[str] = []
+    columns: list[str] = []
+    """Of the table of results: figures of the summary, and measures."""
+    axis: Axis | None = None
+    quick: Quick = Quick()
+    measure: dict[str, Measure] = {}
+    curve: dict[str, Curve] = {}
+    published: list[Published] = []
+    name: str = ""
+    """`<source>/<name>`, from where the file stands."""
+    folder: str = ""
+
+    def case_of(self, name: str) -> Case:
+        """The case of that name."""
+        return next(case for case in self.case if case.name == name)
+
+    @property
+    def source(self) -> str:
+        """The folder of the publication."""
+        return self.name.partition("/")[0]
+
+    @property
+    def slug(self) -> str:
+        """The name within its source."""
+        return self.name.partition("/")[2]
+
+
+def known() -> dict[str, Path]:
+    """The experiments that ship, by name."""
+    return {
+        f"{path.parent.name}/{path.stem}": path
+        for path in sorted(_SHIPPED.glob("*/*.toml"), key=lambda path: (path.parent, path.stem))
+    }
+
+
+def load(name: str | os.PathLike[str]) -> Experiment:
+    """Reads the experiment of that name, or that file.
+
+    Raises:
+        SpecError: There is none, or it is not one.
+    """
+    there = known()
+    path = there.get(str(name)) or Path(name)
+    if not path.suffix and not path.is_file():
+        raise SpecError(f"{name}: no such experiment; {nearest(str(name), there)}")
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise SpecError(f"{path}: cannot be read: {error.strerror or error}") from None
+    try:
+        found = msgspec.toml.decode(text, type=Experiment)
+    except msgspec.DecodeError as error:
+        raise SpecError(f"{path}: is no experiment: {error}") from None
+    home = path.resolve().parent
+    found = msgspec.structs.replace(found, name=f"{home.name}/{path.stem}", folder=str(home))
+    _check(found, path)
+    return found
+
+
+def _check(found: Experiment, path: Path) -> None:
+    """Refuses names that do not go together, before anything is run."""
+
+    def refuse(what: str) -> None:
+        raise SpecError(f"{path}: {what}")
+
+    names = [case.name for case in found.case]
+    if not names:
+        refuse("has no [[case]]")
+    axis = [found.axis.name] if found.axis else []
+    for name in (*names, *axis, *found.measure):
+        if not _NAME.fullmatch(name):
+            refuse(f'name "{name}": expected small letters, digits and _, a letter first')
+    if len(set(names + axis)) != len(names + axis):
+        refuse("two cases, or a case and the axis, have the same name")
+    for case in found.case:
+        if not case.fluid and not (case.scheme and (case.scenario or found.scenario)):
+            refuse(f'case "{case.name}": expected a scheme and a scenario, or fluid')
+    for one in found.published:
+        _among(f"published.case of {path}", one.case, names)
+    for claim in found.claim:
+        bounds = [claim.at_most, claim.at_least]
+        if not claim.not_comparable and (not claim.value or bounds == [None, None]):
+            refuse(f'claim "{claim.says}": expected value, and at_most or at_least')
+    for figure in found.figure:
+        for name in figure.cases:
+            _among(f"figure {figure.name} of {path}", name, names)
+        if figure.kind in ("lines", "bars"):
+            if not figure.columns:
+                refuse(f'figure "{figure.name}": expected columns')
+            if figure.kind == "lines" and not found.axis:
+                refuse(f'figure "{figure.name}": lines are drawn over an [axis]')
+        else:
+            _among(f"figure {figure.name} of {path}, curve", figure.curve, found.curve)
+    for value in found.quick.values:
+        if not found.axis or value not in found.axis.values:
+            refuse(f"quick.values: {value} is none of the axis's values")
+
+
+def _among(place: str, name: str, there: "Mapping[str, Any] | list[str]") -> None:
+    if name not in there:
+        raise SpecError(f"{place}: no such name as {name}; {nearest(name, there)}")
