@@ -51,7 +51,7 @@ class Verdict:
         return f"{self.word}{f', {self.why}' if self.why else ''}{some}"
 
 
-class Missing(Exception):
+class MissingValueError(Exception):
     """A value that an expression needs and no run has."""
 
 
@@ -62,15 +62,13 @@ class View:
     case: str
     columns: Mapping[str, Value | Floats]
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Value | Floats:
         """A column by its name."""
         if name.startswith("__"):
             raise AttributeError(name)
-        if name not in self.columns:
-            raise SpecError(f"{self.case}.{name}: no such column; {nearest(name, self.columns)}")
-        value = self.columns[name]
+        value = self.columns.get(name)
         if value is None or (isinstance(value, np.ndarray) and np.isnan(value).all()):
-            raise Missing(f"{self.case} has no {name}")
+            raise MissingValueError(f"{self.case} has no {name}")
         return value
 
 
@@ -86,18 +84,18 @@ def judge(claim: Claim, names: Sequence[Mapping[str, Any]]) -> Verdict:
         return Verdict(claim, "not comparable", claim.not_comparable)
     try:
         values = [_evaluate(claim, known) for known in names]
-    except Missing as missing:
+    except MissingValueError as missing:
         return Verdict(claim, "not comparable", str(missing))
     measured = spread(values)
     if measured is None:
         return Verdict(claim, "not comparable", "the expression has no finite value")
     held = sum(_excess(claim, value) <= 0 for value in values)
     excess = _excess(claim, measured.mean)
-    said = {"measured": measured, "seeds": len(values), "held": held}
-    if excess > 0:
-        return Verdict(claim, "falls short", _how_far(claim, measured.mean), **said)  # type: ignore[arg-type]
     word: Word = "one seed only" if held == 1 < len(values) else "holds"
-    return Verdict(claim, word, **said)  # type: ignore[arg-type]
+    why = ""
+    if excess > 0:
+        word, why = "falls short", _how_far(claim, measured.mean)
+    return Verdict(claim, word, why, measured, len(values), held)
 
 
 def _excess(claim: Claim, value: float) -> float:
@@ -111,15 +109,10 @@ def _excess(claim: Claim, value: float) -> float:
 
 def _how_far(claim: Claim, value: float) -> str:
     most, least = claim.at_most, claim.at_least
-    bound = most if most is not None and value > most else least
-    assert bound is not None
-    if bound and not math.isnan(value) and value / bound > 0:
-        off = abs(value / bound - 1)
-        return (
-            f"by a factor of {max(value / bound, bound / value):.2g}"
-            if off >= 1
-            else f"by {off:.1%}"
-        )
+    bound = (most if most is not None and value > most else least) or 0.0
+    if bound and value / bound > 0:
+        factor = max(value / bound, bound / value)
+        return f"by a factor of {factor:.2g}" if factor >= 2 else f"by {abs(value / bound - 1):.1%}"
     return f"by {abs(value - bound):.3g}"
 
 
@@ -129,7 +122,7 @@ def _evaluate(claim: Claim, names: Mapping[str, Any]) -> float:
         with np.errstate(all="ignore"):
             value = evaluator.eval(claim.value)
         return float(value)
-    except (Missing, SpecError):
+    except (MissingValueError, SpecError):
         raise
     except ZeroDivisionError:
         return math.nan
@@ -146,11 +139,11 @@ def _trend(x: Floats, y: Floats) -> float:
     """Spearman's rank correlation: 1 where y rises with every step of x, -1 where it falls."""
     there = ~np.isnan(y)
     if there.sum() < 2:
-        raise Missing("a trend needs two values")
+        raise MissingValueError("a trend needs two values")
     ranks = [_ranks(values[there]) for values in (np.asarray(x, float), y)]
     if any(np.ptp(rank) == 0 for rank in ranks):
         return 0.0
-    return float(np.corrcoef(*ranks)[0, 1])
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
 
 
 def _ranks(values: Floats) -> Floats:
@@ -171,7 +164,7 @@ def _at(x: Floats, wanted: float | str, y: Floats) -> float:
     """The value of y where x is the one that is asked for."""
     found = np.flatnonzero(np.asarray(x) == wanted)
     if not found.size or np.isnan(y[found[0]]):
-        raise Missing(f"no value at {wanted}")
+        raise MissingValueError(f"no value at {wanted}")
     return float(y[found[0]])
 
 

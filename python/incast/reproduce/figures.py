@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import matplotlib as mpl
 import numpy as np
 import polars as pl
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -74,7 +75,7 @@ def _headline(of: Outcome, wanted: Wanted, drawn: Drawn) -> None:
 
 
 def _legend(figure: Figure) -> None:
-    found = {}
+    found: dict[str, Artist] = {}
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
@@ -123,7 +124,8 @@ def _index(of: Outcome, case: Case) -> int:
 
 def _lines(of: Outcome, wanted: Wanted, column: str, axes: Axes, drawn: Drawn) -> None:
     axis = of.experiment.axis
-    assert axis is not None
+    if axis is None:  # the file was refused already
+        return
     numeric = all(isinstance(value, (int, float)) for value in of.axis)
     place = {value: value if numeric else index for index, value in enumerate(of.axis)}
     for case in _cases(of, wanted):
@@ -242,8 +244,8 @@ def _curves(of: Outcome, wanted: Wanted, at: At, axes: Axes, drawn: Drawn) -> No
                     color=style.line(index)["color"], label=name, rasterized=True,
                 )  # fmt: skip
             else:
-                step = {"drawstyle": "steps-post"} if wanted.kind != "curves" else {}
-                axes.plot(x, y, label=name, **step, **style.line(index))
+                drawstyle = "default" if wanted.kind == "curves" else "steps-post"
+                axes.plot(x, y, label=name, drawstyle=drawstyle, **style.line(index))
             drawn.rows.append(own.select(pl.lit(case.name).alias("case"), pl.all()))
     axes.set_xlabel(wanted.x or "x")
     axes.set_ylabel(

@@ -9,11 +9,10 @@ import numpy as np
 import polars as pl
 
 from incast import _core
-from incast.reproduce.claims import Verdict, View, judge
+from incast.reproduce.claims import Floats, Verdict, View, judge
 from incast.reproduce.runs import Done, Plan, Value, values_of
 from incast.reproduce.spec import Case, Experiment, SpecError
 from incast.seeds import Spread, spread
-from incast.words import nearest
 
 At = int | float | str | None
 
@@ -52,7 +51,7 @@ class Outcome:
         """Each claim, judged.
 
         Raises:
-            SpecError: A claim names a case or a column that there is not.
+            SpecError: The expression of a claim is none.
         """
         known = [self._names(seed) for seed in range(1, self.seeds + 1)]
         try:
@@ -92,28 +91,6 @@ class Outcome:
             if (one.case, one.at, one.column) == (case, at, column):
                 return one.value
         return None
-
-    def check_columns(self) -> None:
-        """Finds out whether the columns that are shown exist.
-
-        Raises:
-            SpecError: One does not.
-        """
-        shown = [
-            *((column, "columns") for column in self.experiment.columns),
-            *((one.column, "published") for one in self.experiment.published),
-            *(
-                (column, f"figure {figure.name}")
-                for figure in self.experiment.figure
-                for column in figure.columns
-            ),
-        ]
-        for column, place in shown:
-            if column not in self.columns:
-                raise SpecError(
-                    f"{self.experiment.name}: {place}: no such column as {column}; "
-                    f"{nearest(column, self.columns)}"
-                )
 
     @cached_property
     def rows(self) -> pl.DataFrame:
@@ -174,7 +151,7 @@ class Outcome:
             names[self.experiment.axis.name] = np.array(self.axis)
         return names
 
-    def _column(self, case: Case, seed: int, column: str) -> Any:
+    def _column(self, case: Case, seed: int, column: str) -> Value | Floats:
         """A number or, where the axis applies, an array along it, NaN where there is none."""
         one = 1 if case.fluid else seed
 
@@ -188,12 +165,11 @@ class Outcome:
 
 
 def outcome(of: Experiment, runs: Sequence[tuple[Plan, Done]], *, quick: bool) -> Outcome:
-    """What came of all runs of an experiment, its columns checked and its claims judged.
+    """What came of all runs of an experiment, its claims judged.
 
     Raises:
-        SpecError: A claim, a figure or the table names what there is not.
+        SpecError: The expression of a claim is none.
     """
     found = Outcome(of, quick, {(plan.case, plan.at, plan.seed): done for plan, done in runs})
-    found.check_columns()
     _ = found.verdicts
     return found

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -94,7 +95,7 @@ def _executed(missing: Sequence[Plan], jobs: int) -> Iterator[tuple[Plan, Done]]
         under_way: dict[Future[Done], Plan] = {}
         while True:
             # Two waiting for each worker are enough: what is asked for cannot be taken back.
-            while len(under_way) < 2 * jobs and (plan := next(queue, None)) is not None:
+            for plan in islice(queue, 2 * jobs - len(under_way)):
                 under_way[workers.submit(execute, plan)] = plan
             if not under_way:
                 return

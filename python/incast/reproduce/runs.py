@@ -124,7 +124,7 @@ def _plans(of: Experiment, *, quick: bool) -> Iterator[Plan]:
 
 
 def _scenario(
-    of: Experiment, case: Case, at: int | float | str | None, *, quick: bool
+    of: Experiment, case: Case, at: float | str | None, *, quick: bool
 ) -> tuple[str, tuple[str, ...]]:
     """The name or the file of a case's scenario, and what is changed in it; found fit to run."""
     name = case.scenario or of.scenario
@@ -145,7 +145,7 @@ def _changed(source: str, changes: tuple[str, ...]) -> Scenario:
     return found.with_set(*changes) if changes else found
 
 
-def _fluid(of: Experiment, case: Case, at: int | float | str | None) -> dict[str, Any]:
+def _fluid(of: Experiment, case: Case, at: float | str | None) -> dict[str, Any]:
     if not case.fluid or at is None or of.axis is None or not of.axis.fluid:
         return dict(case.fluid)
     return {**case.fluid, of.axis.fluid: at}

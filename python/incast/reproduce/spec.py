@@ -1,13 +1,15 @@
 """What an experiment's file says. docs/adding-an-experiment.md is the page for its writers."""
 
+import ast
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 
+from incast import _core
 from incast._core import IncastError
 from incast.words import nearest
 
@@ -26,7 +28,7 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A table of the file; a key that it does not know is refused."""
 
 
-class Axis(_Table):
+class Axis(_Table, frozen=True):
     """What varies."""
 
     name: str
@@ -41,7 +43,7 @@ class Axis(_Table):
     scale: Literal["linear", "log"] = "linear"
 
 
-class Quick(_Table):
+class Quick(_Table, frozen=True):
     """What a quick run does otherwise."""
 
     seeds: Count = 1
@@ -50,7 +52,7 @@ class Quick(_Table):
     """Of the axis; all if absent."""
 
 
-class Case(_Table):
+class Case(_Table, frozen=True):
     """One curve or one row: a scheme in a scenario, or a fluid model."""
 
     name: str
@@ -68,20 +70,20 @@ class Case(_Table):
     """Values of the axis at which it is run; all if absent. Elsewhere it has no value."""
 
 
-class Measure(_Table):
+class Measure(_Table, frozen=True):
     """A column that a run's tables give: one value, by SQL over these tables."""
 
     sql: str
     label: str = ""
 
 
-class Curve(_Table):
+class Curve(_Table, frozen=True):
     """Rows that a figure is drawn from: columns `x` and `y`, and `line` where there are several."""
 
     sql: str
 
 
-class Published(_Table):
+class Published(_Table, frozen=True):
     """A number that the source gives."""
 
     case: str
@@ -92,7 +94,7 @@ class Published(_Table):
     note: str = ""
 
 
-class Claim(_Table):
+class Claim(_Table, frozen=True):
     """What must hold."""
 
     says: str
@@ -105,7 +107,7 @@ class Claim(_Table):
     """Instead of a value: why it cannot be judged here."""
 
 
-class Figure(_Table):
+class Figure(_Table, frozen=True):
     """How it is drawn."""
 
     name: str
@@ -125,7 +127,7 @@ class Figure(_Table):
     log: Literal["", "x", "y", "xy"] = ""
 
 
-class Experiment(_Table):
+class Experiment(_Table, frozen=True):
     """One table or figure of a publication."""
 
     title: str
@@ -205,43 +207,77 @@ def load(name: str | os.PathLike[str]) -> Experiment:
 
 def _check(found: Experiment, path: Path) -> None:
     """Refuses names that do not go together, before anything is run."""
+    for what in (_names, _cases, _claims, _figures, _columns):
+        for fault in what(found):
+            raise SpecError(f"{path}: {fault}")
 
-    def refuse(what: str) -> None:
-        raise SpecError(f"{path}: {what}")
 
-    names = [case.name for case in found.case]
-    if not names:
-        refuse("has no [[case]]")
+def _names(found: Experiment) -> Iterator[str]:
+    cases = [case.name for case in found.case]
     axis = [found.axis.name] if found.axis else []
-    for name in (*names, *axis, *found.measure):
+    for name in (*cases, *axis, *found.measure):
         if not _NAME.fullmatch(name):
-            refuse(f'name "{name}": expected small letters, digits and _, a letter first')
-    if len(set(names + axis)) != len(names + axis):
-        refuse("two cases, or a case and the axis, have the same name")
-    for case in found.case:
-        if not case.fluid and not (case.scheme and (case.scenario or found.scenario)):
-            refuse(f'case "{case.name}": expected a scheme and a scenario, or fluid')
-    for one in found.published:
-        _among(f"published.case of {path}", one.case, names)
-    for claim in found.claim:
-        bounds = [claim.at_most, claim.at_least]
-        if not claim.not_comparable and (not claim.value or bounds == [None, None]):
-            refuse(f'claim "{claim.says}": expected value, and at_most or at_least')
-    for figure in found.figure:
-        for name in figure.cases:
-            _among(f"figure {figure.name} of {path}", name, names)
-        if figure.kind in ("lines", "bars"):
-            if not figure.columns:
-                refuse(f'figure "{figure.name}": expected columns')
-            if figure.kind == "lines" and not found.axis:
-                refuse(f'figure "{figure.name}": lines are drawn over an [axis]')
-        else:
-            _among(f"figure {figure.name} of {path}, curve", figure.curve, found.curve)
+            yield f'name "{name}": expected small letters, digits and _, a letter first'
+    if len({*cases, *axis}) != len(cases + axis):
+        yield "two cases, or a case and the axis, have the same name"
     for value in found.quick.values:
         if not found.axis or value not in found.axis.values:
-            refuse(f"quick.values: {value} is none of the axis's values")
+            yield f"quick.values: {value} is none of the axis's values"
 
 
-def _among(place: str, name: str, there: "Mapping[str, Any] | list[str]") -> None:
+def _cases(found: Experiment) -> Iterator[str]:
+    if not found.case:
+        yield "has no [[case]]"
+    for case in found.case:
+        if not case.fluid and not (case.scheme and (case.scenario or found.scenario)):
+            yield f'case "{case.name}": expected a scheme and a scenario, or fluid'
+    for one in found.published:
+        yield from _unknown("[[published]]", one.case, [case.name for case in found.case])
+
+
+def _claims(found: Experiment) -> Iterator[str]:
+    for claim in found.claim:
+        bounded = claim.at_most is not None or claim.at_least is not None
+        if not claim.not_comparable and not (claim.value and bounded):
+            yield f'claim "{claim.says}": expected value, and at_most or at_least'
+
+
+def _figures(found: Experiment) -> Iterator[str]:
+    for figure in found.figure:
+        place = f'figure "{figure.name}"'
+        for name in figure.cases:
+            yield from _unknown(place, name, [case.name for case in found.case])
+        if figure.kind not in ("lines", "bars"):
+            yield from _unknown(f"{place}, curve", figure.curve, list(found.curve))
+        elif not figure.columns:
+            yield f"{place}: expected columns"
+        elif figure.kind == "lines" and not found.axis:
+            yield f"{place}: lines are drawn over an [axis]"
+
+
+def _columns(found: Experiment) -> Iterator[str]:
+    there = [*(name for name, _, _ in _core.summary_figures()), *found.measure]
+    for column in found.columns:
+        yield from _unknown("columns", column, there)
+    for one in found.published:
+        yield from _unknown("[[published]]", one.column, there)
+    for figure in found.figure:
+        for column in figure.columns:
+            yield from _unknown(f'figure "{figure.name}"', column, there)
+    cases = [case.name for case in found.case]
+    for claim in found.claim:
+        place = f'claim "{claim.says}"'
+        try:
+            tree = ast.walk(ast.parse(claim.value or "0", mode="eval"))
+        except SyntaxError as error:
+            yield f"{place}: {claim.value}: {error.msg}"
+            continue
+        for node in tree:
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                yield from _unknown(place, node.value.id, cases)
+                yield from _unknown(f"{place}, {node.value.id}", node.attr, there)
+
+
+def _unknown(place: str, name: str, there: list[str]) -> Iterator[str]:
     if name not in there:
-        raise SpecError(f"{place}: no such name as {name}; {nearest(name, there)}")
+        yield f'{place}: there is no "{name}"; {nearest(name, there)}'
