@@ -1,15 +1,195 @@
-"""The report: one HTML file that needs nothing beside it."""
+"""The report: one HTML file that needs nothing beside it, and its summary as Markdown."""
 
+import base64
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from incast.reproduce.shelf import Written
+import jinja2
+
+from incast import _core
+from incast.reproduce.claims import Verdict
+from incast.reproduce.say import table
+from incast.reproduce.shelf import Written, put
+from incast.reproduce.words import measured, number
+from incast.store import unwritable
+
+# How each verdict is told apart without colour.
+_SIGNS = {"holds": "✓", "one seed only": "◐", "falls short": "✗", "not comparable": "○"}
+
+SOURCES = {
+    "timely": "TIMELY (Mittal et al., SIGCOMM 2015)",
+    "cs244": "TIMELY in ns-3 (Fang and Orbay, CS244, 2016)",
+    "rtcp": "Regulated TCP (Huang, Li and Walrand, IFIP 2020)",
+    "zhu": "ECN or Delay: fixed points, bursts, stability of TIMELY (Zhu et al., CoNEXT 2016)",
+}
+"""The publications, by their folder under `papers`."""
 
 
-def write(found: Sequence[Written], out: Path) -> Path:
-    """Writes `index.html`.
+def write(found: Sequence[Written], out: Path) -> None:
+    """Writes `index.html` and `summary.md`.
 
     Raises:
-        OutputError: It cannot be written.
+        OutputError: They cannot be written.
     """
-    return out
+    try:
+        put(out / "index.html", html(found))
+        put(out / "summary.md", markdown(found))
+    except OSError as error:
+        raise unwritable(out, error) from None
+
+
+def html(found: Sequence[Written]) -> str:
+    """The report: verdicts of all claims, then a section for each experiment."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("incast.reproduce"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters["inline"] = _inline
+    return environment.get_template("report.html.j2").render(**_content(found))
+
+
+def markdown(found: Sequence[Written]) -> str:
+    """The summary: a table of verdicts for each source."""
+    lines = []
+    content = _content(found)
+    lines += [f"{content['totals']}. incast {content['version']}{_quick(found)}.", ""]
+    for source in content["sources"]:
+        lines += [
+            f"## {source['title']}",
+            "",
+            "| experiment | claim | published | measured | verdict |",
+        ]
+        lines += ["|---|---|---|---|---|"]
+        for section in source["sections"]:
+            for claim in section["claims"]:
+                cells = (
+                    f"`{section['name']}`", claim["says"], claim["published"], claim["measured"],
+                    f"{claim['sign']} {claim['verdict']}",
+                )  # fmt: skip
+                lines.append(f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _quick(found: Sequence[Written]) -> str:
+    return ", quick form" if any(one.outcome.quick for one in found) else ""
+
+
+def _content(found: Sequence[Written]) -> dict[str, Any]:
+    verdicts = [verdict for one in found for verdict in one.outcome.verdicts]
+    words = [verdict.word for verdict in verdicts]
+    counts = ", ".join(f"{words.count(word)} {word}" for word in _SIGNS if word in words)
+    by_source: dict[str, list[Written]] = {}
+    for one in found:
+        by_source.setdefault(one.outcome.experiment.source, []).append(one)
+    return {
+        "version": _core.__version__,
+        "quick": any(one.outcome.quick for one in found),
+        "totals": f"{_count(len(found), 'experiment')}, {_count(len(verdicts), 'claim')}: {counts}",
+        "hours": sum(one.outcome.seconds for one in found) / 3600,
+        "signs": _SIGNS,
+        "sources": [
+            {
+                "name": source,
+                "title": SOURCES.get(source, source),
+                "sections": [_section(one) for one in own],
+            }
+            for source, own in by_source.items()
+        ],
+    }
+
+
+def _count(number_of: int, what: str) -> str:
+    return f"{number_of} {what}{'' if number_of == 1 else 's'}"
+
+
+def _section(one: Written) -> dict[str, Any]:
+    of = one.outcome
+    experiment = of.experiment
+    front, columns = table(of)
+    cells = [values for _, values in [*front, *columns]]
+    return {
+        "name": experiment.name,
+        "anchor": experiment.name.replace("/", "-"),
+        "title": experiment.title,
+        "place": experiment.place,
+        "about": _paragraphs(experiment.about),
+        "assumed": experiment.assumed,
+        "differs": _paragraphs(experiment.differs),
+        "claims": [_claim(verdict) for verdict in of.verdicts],
+        "headings": [heading for heading, _ in [*front, *columns]],
+        "fronts": len(front),
+        "rows": list(zip(*cells, strict=True)),
+        "published": bool(experiment.published),
+        "figures": [
+            {
+                "name": drawn.name,
+                "title": drawn.title,
+                "pictures": [one.folder / f"{drawn.name}.{suffix}" for suffix in ("svg", "png")],
+                "folder": experiment.name,
+            }
+            for drawn in one.figures
+        ],
+        "parameters": _parameters(one),
+        "seeds": of.seeds,
+        "runs": len(of.runs),
+        "seconds": number(of.seconds),
+        "command": f"incast reproduce {experiment.name}{' --quick' if of.quick else ''}",
+    }
+
+
+def _parameters(one: Written) -> list[tuple[str, str]]:
+    """What each case runs: its scheme and scenario, and what is changed there."""
+    of = one.outcome
+    experiment = of.experiment
+    everywhere = [*experiment.set, *(experiment.quick.set if of.quick else [])]
+    found = []
+    for case in experiment.case:
+        if case.fluid:
+            what = "fluid model: " + ", ".join(
+                f"{key} = {value}" for key, value in case.fluid.items()
+            )
+        else:
+            what = " ".join(
+                [
+                    f"{case.scheme} in {case.scenario or experiment.scenario}",
+                    *(f"--set {change}" for change in [*case.set, *everywhere]),
+                ]
+            )
+        found.append((case.label or case.name, what))
+    if experiment.axis is not None:
+        values = ", ".join(str(value) for value in of.axis)
+        what = " ".join(f"--set {change}" for change in experiment.axis.set)
+        found.append((experiment.axis.label or experiment.axis.name, f"{values} {what}".strip()))
+    return found
+
+
+def _claim(verdict: Verdict) -> dict[str, str]:
+    found = verdict.measured
+    said = verdict.claim.published
+    return {
+        "says": verdict.claim.says,
+        "word": verdict.word,
+        "sign": _SIGNS[verdict.word],
+        "slug": verdict.word.replace(" ", "-"),
+        "verdict": verdict.text,
+        "measured": "" if found is None else measured(found.mean, found.half_width),
+        "bound": verdict.bound,
+        "published": "" if said is None else said if isinstance(said, str) else f"{said:g}",
+        "expression": verdict.claim.value,
+    }
+
+
+def _paragraphs(text: str) -> list[str]:
+    return [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
+
+
+def _inline(paths: Sequence[Path]) -> str:
+    """The smallest of several forms of a picture, as part of the page."""
+    path = min(paths, key=lambda path: path.stat().st_size)
+    kind = "svg+xml" if path.suffix == ".svg" else "png"
+    return f"data:image/{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"

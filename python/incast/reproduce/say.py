@@ -45,7 +45,7 @@ def print_summary(out: Console, found: Sequence[Outcome], folder: Path) -> None:
     """How many claims hold, and those that do not."""
     words = [verdict.word for of in found for verdict in of.verdicts]
     counts = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))
-    say(out, f"{len(found)} experiments, {len(words)} claims: {counts}", style="bold")
+    say(out, f"Experiments: {len(found)}; claims: {counts}", style="bold")
     say(out, f"Wrote {folder / 'index.html'}")
 
 

@@ -36,16 +36,16 @@ def write(of: Outcome, out: Path) -> Written:
                 staging = path.with_name(f".{os.getpid()}.{path.name}")
                 plots.save(one.figure, staging)
                 staging.replace(path)
-            _put(folder / f"{one.name}.csv", one.data.write_csv())
-        _put(folder / "rows.csv", of.rows.write_csv())
+            put(folder / f"{one.name}.csv", one.data.write_csv())
+        put(folder / "rows.csv", of.rows.write_csv())
         text = json.dumps(of.to_dict(), indent=2, allow_nan=False)
-        _put(folder / "result.json", text + "\n")
+        put(folder / "result.json", text + "\n")
     except OSError as error:
         raise unwritable(folder, error) from None
     return Written(of, folder, drawn)
 
 
-def _put(path: Path, text: str) -> None:
+def put(path: Path, text: str) -> None:
     """Writes a file whole or not at all."""
     staging = path.with_name(f".{os.getpid()}.{path.name}")
     try:

@@ -1,0 +1,396 @@
+"""Experiments: reading their files, judging, keeping runs, and what bad input gets."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from conftest import Finished
+from incast.reproduce import SpecError, driver, known, load
+from incast.reproduce.claims import View, judge
+from incast.reproduce.outcome import Outcome
+from incast.reproduce.spec import Claim
+
+EXPERIMENT = """
+title = "Two schemes in five milliseconds"
+place = "nowhere"
+about = "What the tests run."
+assumed = ["everything"]
+differs = "It has nothing to differ from."
+scenario = "incast"
+set = ["run.duration=5ms", "run.warmup=1ms", "traffic.0.connections=1"]
+seeds = 2
+columns = ["throughput_gbps", "flows_with_rtt"]
+
+[quick]
+seeds = 1
+
+[[case]]
+name = "timely"
+label = "TIMELY"
+scheme = "timely"
+
+[[case]]
+name = "pfc"
+scheme = "line-rate"
+axis = false
+
+[axis]
+name = "delay"
+label = "delay of the clients' links (us)"
+values = [2, 5]
+set = ["network.star.hosts.0.delay={}us"]
+
+[measure.flows_with_rtt]
+sql = "SELECT count(*) FROM flows WHERE rtt_samples > 0"
+
+[curve.rtt]
+sql = "SELECT high_us AS x, count AS y FROM rtt_histogram"
+
+[curve.queue]
+sql = "SELECT time_us AS x, queue_mean_kb AS y FROM series_queues WHERE port LIKE '%server%'"
+
+[[published]]
+case = "timely"
+column = "throughput_gbps"
+at = 5
+value = 19.4
+
+[[claim]]
+says = "All flows have RTTs"
+value = "least(timely.flows_with_rtt, pfc.flows_with_rtt)"
+at_least = 10
+at_most = 10
+
+[[claim]]
+says = "Further away, longer RTTs"
+value = "at(delay, 5, timely.rtt_mean_us) - at(delay, 2, timely.rtt_mean_us)"
+at_least = 0
+
+[[claim]]
+says = "PFC carries ten times as much"
+value = "pfc.throughput_gbps / first(timely.throughput_gbps)"
+at_least = 10
+
+[[claim]]
+says = "It is warm"
+not_comparable = "a simulation has no temperature"
+
+[[figure]]
+name = "bars"
+kind = "bars"
+columns = ["throughput_gbps"]
+
+[[figure]]
+name = "lines"
+kind = "lines"
+columns = ["rtt_mean_us"]
+
+[[figure]]
+name = "rtt"
+kind = "cdf"
+curve = "rtt"
+
+[[figure]]
+name = "queue"
+kind = "curves"
+curve = "queue"
+at = [5]
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.toml"
+    path.write_text(EXPERIMENT)
+    return path
+
+
+def _outcome(file: Path, out: Path, *, quick: bool = False) -> Outcome:
+    (found,) = driver.reproduce([load(file)], out, quick=quick, jobs=1)
+    return found
+
+
+def test_an_experiment_gives_rows_verdicts_and_figures(file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    found = _outcome(file, out)
+    # TIMELY at two delays, PFC once, two seeds each.
+    assert found.rows.select("case", "delay", "seed").rows() == [
+        ("timely", 2, 1), ("timely", 2, 2), ("timely", 5, 1), ("timely", 5, 2),
+        ("pfc", None, 1), ("pfc", None, 2),
+    ]  # fmt: skip
+    words = [verdict.word for verdict in found.verdicts]
+    assert words == ["holds", "holds", "falls short", "not comparable"]
+    assert "by a factor of" in found.verdicts[2].why
+    folder = out / "".join(found.experiment.name)
+    for name in ("bars", "lines", "rtt", "queue"):
+        assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert (folder / f"{name}.svg").stat().st_size > 1000
+        assert len(pl.read_csv(folder / f"{name}.csv")) > 1
+    said = json.loads((folder / "result.json").read_text())
+    assert [claim["verdict"] for claim in said["claims"]] == words
+    assert len(said["rows"]) == 6
+    page = (out / "index.html").read_text()
+    for text in ("All flows have RTTs", "falls short", "19.40", "a simulation has no temperature"):
+        assert text in page, text
+    assert "http" not in page.replace("http://www.w3.org", "")  # needs nothing from elsewhere
+    assert "It is warm" in (out / "summary.md").read_text()
+
+
+def test_curves_of_distributions_are_pooled_and_others_are_of_one_seed(
+    file: Path, tmp_path: Path
+) -> None:
+    found = _outcome(file, tmp_path / "out")
+    with_curve = {
+        name: {seed for (_, _, seed), done in found.runs.items() if name in done.curves}
+        for name in ("rtt", "queue")
+    }
+    assert with_curve == {"rtt": {1, 2}, "queue": {1}}
+
+
+def test_runs_are_kept_and_not_made_again(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = _outcome(file, tmp_path / "out")
+
+    def never(_: object) -> None:
+        raise AssertionError("made again")
+
+    monkeypatch.setattr("incast.reproduce.pool.execute", never)
+    again = _outcome(file, tmp_path / "out")
+    assert again.rows.equals(first.rows)
+    # Another claim needs no other runs; another measure does.
+    file.write_text(EXPERIMENT.replace("at_least = 10\nat_most = 10", "at_least = 11"))
+    assert _outcome(file, tmp_path / "out").verdicts[0].word == "falls short"
+    file.write_text(EXPERIMENT.replace("rtt_samples > 0", "rtt_samples > 1"))
+    with pytest.raises(AssertionError, match="made again"):
+        _outcome(file, tmp_path / "out")
+
+
+def test_a_damaged_kept_run_is_made_again(file: Path, tmp_path: Path) -> None:
+    first = _outcome(file, tmp_path / "out", quick=True)
+    for kept in (tmp_path / "out" / ".runs").iterdir():
+        kept.write_text(kept.read_text()[:40])
+    again = _outcome(file, tmp_path / "out", quick=True)
+    assert again.rows.drop("seconds").equals(first.rows.drop("seconds"))
+
+
+def test_workers_give_what_one_process_gives(file: Path, tmp_path: Path) -> None:
+    one = _outcome(file, tmp_path / "one")
+    (two,) = driver.reproduce([load(file)], tmp_path / "two", jobs=2)
+    assert (
+        two.rows.sort("case", "delay", "seed")
+        .drop("seconds")
+        .equals(one.rows.sort("case", "delay", "seed").drop("seconds"))
+    )
+
+
+def _views(*values: float) -> list[dict[str, object]]:
+    return [{"a": View("a", {"x": value})} for value in values]
+
+
+@pytest.mark.parametrize(
+    ("values", "bounds", "word", "held"),
+    [
+        ((1.0, 2.0, 3.0), {"at_most": 2.0}, "holds", 2),
+        ((1.0, 4.0), {"at_most": 2.5}, "one seed only", 1),
+        ((1.0,), {"at_most": 2.0}, "holds", 1),
+        ((3.0, 2.9), {"at_most": 2.0}, "falls short", 0),
+        ((3.0,), {"at_least": 2.0, "at_most": 4.0}, "holds", 1),
+        ((5.0,), {"at_least": 2.0, "at_most": 4.0}, "falls short", 0),
+        ((0.3,), {"at_most": 0.1 + 0.2}, "holds", 1),
+    ],
+)
+def test_a_verdict_is_that_of_the_mean(
+    values: tuple[float, ...], bounds: dict[str, float], word: str, held: int
+) -> None:
+    verdict = judge(Claim("x", "a.x", **bounds), _views(*values))  # type: ignore[arg-type]
+    assert (verdict.word, verdict.held) == (word, held)
+
+
+@pytest.mark.parametrize(
+    ("value", "bound", "why"),
+    [
+        (1.5, 1.0, "by 50.0%"),
+        (30.0, 1.0, "by a factor of 30"),
+        (0.5, 0.0, "by 0.5"),
+        (-1.5, -2.0, "by 25.0%"),
+    ],
+)
+def test_how_far_a_claim_falls_short(value: float, bound: float, why: str) -> None:
+    assert judge(Claim("x", "a.x", at_most=bound), _views(value)).why == why
+
+
+def test_a_value_that_no_run_has_cannot_be_judged() -> None:
+    verdict = judge(Claim("x", "a.y / a.x", at_most=1), _views(1.0))
+    assert (verdict.word, verdict.why) == ("not comparable", "a has no y")
+    nothing = judge(Claim("x", "a.x / 0", at_most=1), _views(1.0))
+    assert nothing.word == "not comparable"
+
+
+AXIS = np.array([1, 2, 3, 4])
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("trend(axis, a.up)", 1.0),
+        ("trend(axis, -a.up)", -1.0),
+        ("trend(axis, a.flat)", 0.0),
+        ("where_most(axis, a.hill)", 3.0),
+        ("where_least(axis, a.hill)", 1.0),
+        ("last_where(axis, a.up <= 20)", 2.0),
+        ("last_where(axis, a.up <= 5)", 0.0),
+        ("last_where(axis, a.hill >= 2)", 0.0),  # not at the first
+        ("at(axis, 3, a.up)", 30.0),
+        ("first(a.up) + last(a.up)", 50.0),
+        ("least(a.up, a.flat)", 7.0),
+        ("most(a.up, a.flat)", 40.0),
+        ("mean(a.up)", 25.0),
+    ],
+)
+def test_functions_of_expressions(expression: str, value: float) -> None:
+    columns = {
+        "up": np.array([10.0, 20.0, 30.0, 40.0]),
+        "hill": np.array([1.0, 2.0, 9.0, 3.0]),
+        "flat": np.array([7.0, 7.0, 7.0, 7.0]),
+    }
+    names = [{"a": View("a", columns), "axis": AXIS}]
+    verdict = judge(Claim("x", expression, at_least=value, at_most=value), names)  # type: ignore[arg-type]
+    assert verdict.word == "holds", verdict
+
+
+def test_every_experiment_that_ships_is_one() -> None:
+    names = known()
+    assert len(names) >= 1
+    for name in names:
+        found = load(name)
+        assert found.name == name
+        assert found.claim, f"{name}: claims nothing"
+        assert found.figure, f"{name}: draws nothing"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('kind = "bars"', 'kind = "bras"', "Invalid enum value 'bras'"),
+        ("about =", "abuot =", "unknown field `abuot`"),
+        ('[[published]]\ncase = "timely"', '[[published]]\ncase = "timly"', "mean timely?"),
+        ("first(timely.throughput_gbps)", "first(timely.throughput)", "throughput_gbps"),
+        ("pfc.throughput_gbps /", "pcf.throughput_gbps /", 'there is no "pcf"; did you mean pfc?'),
+        ("seeds = 2", "seeds = 0", ">= 1"),
+        ('curve = "rtt"', 'curve = "rt"', "did you mean rtt?"),
+        ('name = "delay"', 'name = "timely"', "have the same name"),
+        ("at_least = 10\nat_most = 10", "", "expected value, and at_most or at_least"),
+        ("least(timely", "least((timely", "was never closed"),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_none_is_refused_before_anything_runs(
+    file: Path, old: str, new: str, said: str, command: Callable[..., Finished]
+) -> None:
+    assert old in EXPERIMENT
+    file.write_text(EXPERIMENT.replace(old, new))
+    error = command("reproduce", str(file)).error
+    assert said in error
+    assert "mine.toml" in error
+    assert not Path("results").exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('scheme = "line-rate"', 'scheme = "line-rat"', 'did you mean "line-rate"?'),
+        ('"run.warmup=1ms"', '"run.warmpu=1ms"', "warmup"),
+        ('scenario = "incast"', 'scenario = "incst"', "did you mean incast"),
+        ("FROM flows", "FROM flwos", "its tables"),
+        ("high_us AS x", "high_us AS z", "expected columns x and y"),
+        ("least(timely.flows", "lest(timely.flows", "lest"),
+    ],
+)
+def test_what_cannot_be_run_says_where(
+    file: Path, old: str, new: str, said: str, command: Callable[..., Finished]
+) -> None:
+    file.write_text(EXPERIMENT.replace(old, new))
+    assert said in command("reproduce", str(file), "--jobs", "1").error
+
+
+def test_names_on_the_command_line(command: Callable[..., Finished]) -> None:
+    assert "did you mean timely/table-1" in command("reproduce", "timely/table1").error
+    assert "--all" in command("reproduce").error
+    assert "named twice" in command("reproduce", "timely/table-1", "timely").error
+    listed = command("reproduce", "--list")
+    assert listed.code == 0
+    assert "timely/table-1" in listed.out
+    names = [one["name"] for one in json.loads(command("reproduce", "--list", "--json").out)]
+    assert names == list(known())
+
+
+def test_the_command_prints_the_verdicts(file: Path, command: Callable[..., Finished]) -> None:
+    done = command("reproduce", str(file), "--quick", "--jobs", "1", "--out", "here")
+    assert done.code == 0, done.err
+    for text in ("holds", "falls short", "asked ≥ 10", "Wrote here/index.html", "why it differs"):
+        assert text in done.out, text
+    assert Path("here/index.html").is_file()
+    again = command("reproduce", str(file), "--quick", "--out", "here", "--json")
+    (said,) = json.loads(again.out)
+    assert said["quick"] is True
+
+
+def test_a_full_disk_is_one_sentence_and_loses_nothing(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, room = Path.write_text, [3]
+
+    def write_text(self: Path, *args: str, **kwargs: str) -> int:
+        if ".runs" in self.parts:
+            room[0] -= 1
+            if room[0] < 0:
+                raise OSError(28, "No space left on device")
+        return real(self, *args, **kwargs)
+
+    monkeypatch.setattr(Path, "write_text", write_text)
+    with pytest.raises(Exception, match=r"cannot be written: No space left on device"):
+        _outcome(file, tmp_path / "out")
+    kept = list((tmp_path / "out" / ".runs").iterdir())
+    assert len(kept) == 3
+    assert not [path for path in kept if path.suffix != ".json"]
+    room[0] = 100
+    assert len(_outcome(file, tmp_path / "out").runs) == 6
+
+
+def test_ctrl_c_keeps_what_is_done_and_the_next_call_goes_on(
+    file: Path, tmp_path: Path, interpreter: list[str]
+) -> None:
+    file.write_text(EXPERIMENT.replace("run.duration=5ms", "run.duration=400ms"))
+    arguments = [*interpreter, "reproduce", str(file), "--jobs", "2", "--out", "out"]
+    process = subprocess.Popen(
+        arguments, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    runs = tmp_path / "out" / ".runs"
+    deadline = time.monotonic() + 60
+    while not (runs.is_dir() and list(runs.glob("*.json"))):
+        assert time.monotonic() < deadline
+        assert process.poll() is None
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "goes on from there" in err
+    assert "Traceback" not in err
+    kept = {path: path.stat().st_mtime_ns for path in runs.glob("*.json")}
+    assert 1 <= len(kept) < 6
+    subprocess.run(arguments, cwd=tmp_path, check=True, capture_output=True)
+    assert len(list(runs.glob("*.json"))) == 6
+    assert all(path.stat().st_mtime_ns == when for path, when in kept.items())
+
+
+def test_an_unknown_name_is_an_error_of_the_package() -> None:
+    with pytest.raises(SpecError, match="no such experiment"):
+        load("nowhere/nothing")
