@@ -66,8 +66,8 @@ def browser() -> Iterator[Any]:
 def test_the_report_works_in_a_browser(
     outcomes: list[Outcome],
     report: Path,
-    browser: Any,
-    width: int,  # noqa: ANN401
+    browser: Any,  # noqa: ANN401
+    width: int,
 ) -> None:
     browser.execute_cdp_cmd(
         "Emulation.setDeviceMetricsOverride",
