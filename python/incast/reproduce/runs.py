@@ -158,10 +158,10 @@ def execute(plan: Plan) -> Done:
         SpecError: A measure or a curve asks for what the run does not have.
     """
     began = time.monotonic()
+    from incast import fluid  # noqa: PLC0415
+
     scenario = plan.scenario
     if scenario is None:
-        from incast import fluid  # noqa: PLC0415
-
         summary: Mapping[str, Value] = {}
         tables = fluid.solve(plan.fluid)
     else:
@@ -170,7 +170,8 @@ def execute(plan: Plan) -> Done:
             raise KeyboardInterrupt
         summary = run.summary
         wanted = " ".join([*plan.measures.values(), *plan.curves.values()])
-        tables = {
+        tables = dict(fluid.NONE)
+        tables |= {
             table.name: frame(table)
             for table in run.tables
             if re.search(rf"\b{table.name}\b", wanted)
