@@ -254,6 +254,7 @@ AXIS = np.array([1, 2, 3, 4])
         ("least(a.up, a.flat)", 7.0),
         ("most(a.up, a.flat)", 40.0),
         ("mean(a.up)", 25.0),
+        ("most(a.up * a.flat) ** 2", 78_400.0),
     ],
 )
 def test_functions_of_expressions(expression: str, value: float) -> None:

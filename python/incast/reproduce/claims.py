@@ -1,6 +1,8 @@
 """What must hold, and whether it does: an expression for each seed, and a verdict over all."""
 
+import ast
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -117,7 +119,7 @@ def _how_far(claim: Claim, value: float) -> str:
 
 
 def _evaluate(claim: Claim, names: Mapping[str, Any]) -> float:
-    evaluator = simpleeval.SimpleEval(functions=_FUNCTIONS, names=dict(names))
+    evaluator = simpleeval.SimpleEval(_OPERATORS, _FUNCTIONS, dict(names))
     try:
         with np.errstate(all="ignore"):
             value = evaluator.eval(claim.value)
@@ -168,6 +170,8 @@ def _at(x: Floats, wanted: float | str, y: Floats) -> float:
     return float(y[found[0]])
 
 
+# Its own guard against long strings takes an array for one.
+_OPERATORS = {**simpleeval.DEFAULT_OPERATORS, ast.Mult: operator.mul, ast.Pow: operator.pow}
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "abs": np.abs,
     "at": _at,

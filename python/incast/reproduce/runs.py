@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -75,7 +76,7 @@ class Done:
     values: Mapping[str, Value]
     curves: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     seconds: float = 0.0
-    """How long it took."""
+    """Of a core, that it took."""
 
 
 def plans(of: Experiment, *, quick: bool) -> list[Plan]:
@@ -157,7 +158,7 @@ def execute(plan: Plan) -> Done:
     Raises:
         SpecError: A measure or a curve asks for what the run does not have.
     """
-    began = time.monotonic()
+    began = time.process_time()
     from incast import fluid  # noqa: PLC0415
 
     scenario = plan.scenario
@@ -184,7 +185,7 @@ def execute(plan: Plan) -> Done:
             name: _thinned(_ask(context, plan, f"curve {name}", sql), plan, name)
             for name, sql in plan.curves.items()
         }
-    return Done(values, curves, time.monotonic() - began)
+    return Done(values, curves, time.process_time() - began)
 
 
 def _ask(context: "pl.SQLContext[Any]", plan: Plan, what: str, sql: str) -> pl.DataFrame:
@@ -207,6 +208,8 @@ def _thinned(rows: pl.DataFrame, plan: Plan, name: str) -> pl.DataFrame:
 
 def _number(value: object) -> Value:
     """A finite number, or None."""
+    if isinstance(value, Decimal):  # what SQL makes of a literal such as 1.0
+        value = float(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     return value if abs(value) < float("inf") else None  # false for NaN, too
