@@ -20,6 +20,7 @@ from incast.reproduce.words import case_label, heading, number
 
 _PANEL = 2.7  # inches
 _PER_CASE = 0.3
+_FEW_TICKS = 6
 
 
 @dataclass
@@ -166,6 +167,8 @@ def _lines(of: Outcome, wanted: Wanted, column: str, axes: Axes, drawn: Drawn) -
                 color=style.line(index)["color"], markeredgecolor="black",
                 label=f"{label}, published",
             )  # fmt: skip
+    if numeric and len(of.axis) <= _FEW_TICKS and axis.scale == "linear":
+        axes.set_xticks([float(value) for value in of.axis])
     if not numeric:
         axes.set_xticks(range(len(of.axis)), [str(value) for value in of.axis])
     axes.set_xlabel(wanted.x or axis.label or axis.name)
@@ -184,12 +187,15 @@ def _bars(of: Outcome, wanted: Wanted, column: str, axes: Axes, drawn: Drawn) ->
             if found is not None:
                 axes.barh(place, found.mean, height=0.6, **style.bar(_index(of, case)))
                 if found.half_width:
+                    # What is measured is not below zero, whatever Student's t says.
+                    below = min(found.half_width, max(found.mean, 0.0))
                     axes.errorbar(
-                        found.mean, place, xerr=found.half_width, color="black", capsize=3,
-                        linewidth=1.2,
+                        found.mean, place, xerr=[[below], [found.half_width]], color="black",
+                        capsize=3, linewidth=1.2,
                     )  # fmt: skip
+                end = max(found.mean + (found.half_width or 0.0), said or 0)
                 axes.annotate(
-                    number(found.mean), (max(found.mean, said or 0), place), (9, 0),
+                    number(found.mean), (end, place), (9, 0),
                     textcoords="offset points", va="center", fontsize="small",
                 )  # fmt: skip
             else:

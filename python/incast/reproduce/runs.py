@@ -199,7 +199,7 @@ def _ask(context: "pl.SQLContext[Any]", plan: Plan, what: str, sql: str) -> pl.D
 
 
 def _thinned(rows: pl.DataFrame, plan: Plan, name: str) -> pl.DataFrame:
-    rows = rows.drop_nulls()
+    rows = rows.drop_nulls().cast({pl.Decimal: pl.Float64})  # SQL makes decimals of 1.0
     lacking = {"x", "y"} - set(rows.columns)
     if lacking:
         raise SpecError(f"{plan.label}: curve {name}: expected columns x and y, and may have line")
