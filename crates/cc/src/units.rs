@@ -192,6 +192,10 @@ impl Rate {
         if span.0 == 0 {
             return Self::MAX;
         }
+        // As in `time_for`: 64 bits are enough for 2 MB.
+        if let Some(bit_ps) = bytes.0.checked_mul(PS_PER_BYTE_AT_1_BPS) {
+            return Self(bit_ps / span.0);
+        }
         Self(saturate(bytes.0 as u128 * PS_PER_BYTE_AT_1_BPS as u128 / span.0 as u128))
     }
 }

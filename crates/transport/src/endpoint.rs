@@ -41,13 +41,16 @@ struct Connection<C> {
     retransmissions: u64,
     delivered: u64,
     completed: u64,
-    /// Its entry among the alarms; others of it are stale.
-    alarm: Option<Time>,
+    /// Its entry among the alarms, [`Time::MAX`] where there is none; others of it are stale.
+    alarm: Time,
     /// When the peer may next be told of marks, by a notification.
     notify_from: Time,
     /// What switches stamped into a segment whose ACK waits.
     hops: Box<[Hop]>,
 }
+
+/// When to look at connections, by their index.
+type Alarms = BinaryHeap<Reverse<(Time, u32)>>;
 
 /// A packet to send.
 #[derive(Clone, Debug, PartialEq)]
@@ -124,7 +127,7 @@ pub struct Endpoint<C = AnyControl> {
     replies: VecDeque<Reply>,
     /// When to look at a connection: it may have been silent too long, or its algorithm asked for a
     /// timer. An entry may come early, never late.
-    alarms: BinaryHeap<Reverse<(Time, u32)>>,
+    alarms: Alarms,
     /// Connections that send payload and are not idle.
     active: u32,
     /// Payload of streams that waits in the NIC.
@@ -268,12 +271,16 @@ impl<C: CongestionControl> Endpoint<C> {
                     |ack| answers.push(Body::SegmentAck(ack)),
                     |message| messages.push(message),
                 );
+                let ack_at = receiver.alarm();
                 if self.answers.is_empty() && !report.hops.is_empty() {
                     self.connections[place as usize].hops = report.hops.into();
                 }
                 let news = self.settle(now, place, report);
-                self.set_alarm(now, place);
-                if self.connections[place as usize].has_received() {
+                let connection = &mut self.connections[place as usize];
+                if let Some(at) = ack_at {
+                    connection.arm(now, at, &mut self.alarms);
+                }
+                if connection.has_received() {
                     self.leave(now, place);
                 }
                 if news == News::None { News::Later } else { news }
@@ -305,8 +312,10 @@ impl<C: CongestionControl> Endpoint<C> {
         if self.answers.is_empty() && self.messages.is_empty() {
             return News::None;
         }
+        let hears = !self.messages.is_empty();
         self.reply(now, place, report);
-        News::Now
+        // A reply that is not ready yet is like an alarm.
+        if hears || self.has_reply(now, u8::MAX) { News::Now } else { News::Later }
     }
 
     /// Answers marked payload with a notification, unless there was one a moment ago.
@@ -428,11 +437,11 @@ impl<C: CongestionControl> Endpoint<C> {
     #[inline]
     pub fn poll_data(&mut self, now: Time, open: u8) -> Option<Outgoing> {
         while let Some(place) = self.pacing.serve(open) {
-            let Connection { index, opening, sender, alarm, .. } =
-                &mut self.connections[place as usize];
-            let Opening { peer, address, terms, .. } = opening;
-            let Some(sender) = sender else {
-                self.pacing.sent(terms.class, 0);
+            let connection = &mut self.connections[place as usize];
+            let Opening { peer, address, terms, .. } = connection.opening;
+            let (index, class) = (connection.index, terms.class);
+            let Some(sender) = &mut connection.sender else {
+                self.pacing.sent(class, 0, false);
                 self.sent_all(place);
                 continue;
             };
@@ -441,25 +450,29 @@ impl<C: CongestionControl> Endpoint<C> {
                 counted(&mut self.nic_backlog, sender, |sender| sender.next_packet(now, config));
             let Some(Next { body, queued_at, begins, then }) = next else {
                 // Acknowledged while it was being sent again.
-                self.pacing.sent(terms.class, 0);
+                self.pacing.sent(class, 0, false);
                 self.reschedule(now, place);
                 continue;
             };
             // The first segment that leaves starts the clock of a stream.
-            let unalarmed = alarm.is_none() && matches!(**sender, Sender::Stream(_));
-            let packet = Packet { connection: *peer, sent_ns: clock_ns(queued_at), body };
-            let (connection, address, class) = (*index, *address, terms.class);
-            self.pacing.sent(class, u64::from(packet.payload()) + self.config.header.get());
+            if connection.alarm == Time::MAX
+                && then.is_some()
+                && matches!(**sender, Sender::Stream(_))
+                && let Some(at) = sender.alarm_before(Time::MAX, config)
+            {
+                connection.arm(now, at, &mut self.alarms);
+            }
+            let packet = Packet { connection: peer, sent_ns: clock_ns(queued_at), body };
+            let bytes = u64::from(packet.payload()) + self.config.header.get();
+            let goes_on = then.is_some_and(|at| at <= now);
+            self.pacing.sent(class, bytes, goes_on);
             match then {
                 None => self.reschedule(now, place),
-                Some(at) if at <= now => self.pacing.put_back(place),
+                Some(_) if goes_on => {}
                 at => self.pacing.schedule(place, at),
             }
-            if unalarmed {
-                self.set_alarm(now, place);
-            }
             let hops = Box::default();
-            return Some(Outgoing { connection, address, class, begins, packet, hops });
+            return Some(Outgoing { connection: index, address, class, begins, packet, hops });
         }
         None
     }
@@ -545,10 +558,10 @@ impl<C: CongestionControl> Endpoint<C> {
             self.alarms.pop();
             let place = self.directory.place(index);
             let Some(connection) = self.connections.get_mut(place as usize) else { continue };
-            if connection.alarm != Some(at) {
+            if connection.alarm != at {
                 continue;
             }
-            connection.alarm = None;
+            connection.alarm = Time::MAX;
             if let Some(sender) = &mut connection.sender {
                 let config = &self.config;
                 counted(&mut self.nic_backlog, sender, |sender| sender.on_alarm(now, config));
@@ -560,39 +573,29 @@ impl<C: CongestionControl> Endpoint<C> {
                 self.answers.push(Body::SegmentAck(ack));
                 self.reply(now, place, Report { hops: &hops, ..Report::default() });
             }
+            let connection = &mut self.connections[place as usize];
+            if let Some(at) = self.receivers[place as usize].alarm() {
+                connection.arm(now, at, &mut self.alarms);
+            }
+            let has_received = connection.has_received();
             self.reschedule(now, place);
-            if self.connections[place as usize].has_received() {
+            if has_received {
                 self.leave(now, place);
             }
         }
     }
 
     /// Asks a sender when it may send next and when it wants to be woken.
+    #[inline]
     fn reschedule(&mut self, now: Time, place: u32) {
-        if let Some(sender) = &self.connections[place as usize].sender {
+        let connection = &mut self.connections[place as usize];
+        if let Some(sender) = &connection.sender {
             // A send time that has passed while the NIC was busy is now: time does not go back.
             let send_time = sender.send_time(&self.config).map(|at| at.max(now));
             self.pacing.schedule(place, send_time);
-        }
-        self.set_alarm(now, place);
-    }
-
-    /// Makes sure that a connection is looked at in time. An alarm that is too early asks again when it
-    /// comes, so one that is later than what is armed is of no interest.
-    #[inline]
-    fn set_alarm(&mut self, now: Time, place: u32) {
-        let connection = &mut self.connections[place as usize];
-        let armed = connection.alarm.unwrap_or(Time::MAX);
-        let mut at = self.receivers[place as usize].alarm().unwrap_or(Time::MAX);
-        if let Some(sender) = &connection.sender
-            && let Some(alarm) = sender.alarm_before(armed, &self.config)
-        {
-            at = at.min(alarm);
-        }
-        let at = at.max(now);
-        if at < armed {
-            connection.alarm = Some(at);
-            self.alarms.push(Reverse((at, connection.index)));
+            if let Some(at) = sender.alarm_before(connection.alarm, &self.config) {
+                connection.arm(now, at, &mut self.alarms);
+            }
         }
     }
 
@@ -618,6 +621,17 @@ impl<C: CongestionControl> Endpoint<C> {
 }
 
 impl<C> Connection<C> {
+    /// Makes sure that it is looked at in time. An alarm that is too early asks again when it comes, so one
+    /// that is later than what is armed is of no interest.
+    #[inline]
+    fn arm(&mut self, now: Time, at: Time, alarms: &mut Alarms) {
+        let at = at.max(now);
+        if at < self.alarm {
+            self.alarm = at;
+            alarms.push(Reverse((at, self.index)));
+        }
+    }
+
     /// Whether it has received the only message that it gets.
     const fn has_received(&self) -> bool {
         self.opening.terms.once && self.delivered > 0

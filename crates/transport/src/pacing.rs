@@ -82,9 +82,13 @@ impl PacingEngine {
                 *state = State::Idle;
                 self.waiting.clear(connection);
             }
-            (_, Some(time)) => {
+            (State::Waiting, Some(time)) => {
+                self.waiting.clear(connection);
+                self.waiting.add(connection, *rank, time);
+            }
+            (State::Idle, Some(time)) => {
                 *state = State::Waiting;
-                self.waiting.set(connection, *rank, time);
+                self.waiting.add(connection, *rank, time);
             }
         }
     }
@@ -95,14 +99,13 @@ impl PacingEngine {
         if self.waiting.earliest() > now || now == Time::MAX {
             return None;
         }
-        let connection = self.waiting.first();
-        self.waiting.clear(connection);
+        let connection = self.waiting.take_first();
         self.put_back(connection);
         Some(connection)
     }
 
-    /// The connection to serve, of the class whose turn it is of those in the mask `open`. It is idle until
-    /// it is scheduled or put back. [`sent`](Self::sent) must follow.
+    /// The connection to serve, of the class whose turn it is of those in the mask `open`.
+    /// [`sent`](Self::sent) must follow.
     #[inline]
     pub fn serve(&mut self, open: u8) -> Option<u32> {
         let sendable = self.occupied & open;
@@ -110,24 +113,31 @@ impl PacingEngine {
             return None;
         }
         let class = self.scheduler.next(sendable, |_| self.largest);
+        self.ready[class as usize % CLASSES as usize].front().copied()
+    }
+
+    /// What was served, of `class`, was a packet of so many bytes on the wire, or none at all. If it may send
+    /// on it is behind all others now, else idle until it is scheduled.
+    #[inline]
+    pub fn sent(&mut self, class: u8, bytes: u64, goes_on: bool) {
+        self.scheduler.give_back(class, self.largest.saturating_sub(bytes));
         let ready = &mut self.ready[class as usize % CLASSES as usize];
-        let connection = ready.pop_front()?;
+        if goes_on && ready.len() == 1 {
+            return;
+        }
+        let Some(connection) = ready.pop_front() else { return };
+        if goes_on {
+            return ready.push_back(connection);
+        }
         if ready.is_empty() {
             self.occupied &= !(1 << class);
         }
         self.places[connection as usize].state = State::Idle;
-        Some(connection)
     }
 
-    /// What was served, of `class`, was a packet of so many bytes on the wire, or none at all.
+    /// Puts a connection whose send time has come behind all others.
     #[inline]
-    pub fn sent(&mut self, class: u8, bytes: u64) {
-        self.scheduler.give_back(class, self.largest.saturating_sub(bytes));
-    }
-
-    /// Puts a connection that was served, and may send on, behind all others.
-    #[inline]
-    pub fn put_back(&mut self, connection: u32) {
+    fn put_back(&mut self, connection: u32) {
         let Entry { state, class, .. } = &mut self.places[connection as usize];
         *state = State::Ready;
         self.occupied |= 1 << *class;
@@ -185,7 +195,7 @@ mod tests {
         let order: Vec<_> = (0..6)
             .map(|_| {
                 let connection = engine.serve(ALL).unwrap();
-                engine.put_back(connection);
+                engine.sent(0, 0, true);
                 connection
             })
             .collect();
@@ -201,7 +211,9 @@ mod tests {
         (0..3).for_each(|place| engine.schedule(place, Some(at(5))));
         assert_eq!([(); 3].map(|()| engine.release(at(5))), [Some(2), Some(1), Some(0)]);
         assert!(!engine.is_idle(1));
-        while engine.serve(ALL).is_some() {}
+        while engine.serve(ALL).is_some() {
+            engine.sent(0, 0, false);
+        }
         assert!(engine.is_idle(1));
         engine.put(1, 40, 0);
         (0..2).for_each(|place| engine.schedule(place, Some(at(7))));
@@ -216,9 +228,13 @@ mod tests {
         }
         (0..4).for_each(|connection| engine.put_back(connection));
         assert_eq!(engine.serve(0b011), Some(2), "class 2 is held back");
+        engine.sent(1, 0, false);
         assert!(engine.has_ready(0b100) && !engine.has_ready(0b010));
-        let order: Vec<_> = std::iter::from_fn(|| engine.serve(ALL)).collect();
-        assert_eq!(order, [1, 3, 0]);
+        for (connection, class) in [(1, 2), (3, 2), (0, 0)] {
+            assert_eq!(engine.serve(ALL), Some(connection));
+            engine.sent(class, 0, false);
+        }
+        assert_eq!(engine.serve(ALL), None);
     }
 
     #[test]
@@ -233,8 +249,7 @@ mod tests {
         while bytes.iter().sum::<u64>() < 4_000_000 {
             let connection = engine.serve(ALL).unwrap();
             let (class, size) = if connection == 0 { (0, 1_500) } else { (1, 100) };
-            engine.sent(class, size);
-            engine.put_back(connection);
+            engine.sent(class, size, true);
             bytes[connection as usize] += size;
         }
         for (bytes, share) in bytes.into_iter().zip([1_000_000, 1_500_000, 1_500_000]) {
@@ -254,6 +269,7 @@ mod tests {
         assert_eq!(engine.release(at(80)), Some(0));
         engine.schedule(0, None);
         assert_eq!(engine.serve(ALL), Some(0), "being served is not interrupted");
+        engine.sent(0, 0, false);
         assert!(!engine.has_ready(ALL) && engine.next_release() == Time::MAX);
     }
 }

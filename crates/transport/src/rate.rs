@@ -103,7 +103,7 @@ impl Transmission {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion<'a> {
     /// Its last transmission, with what of it was still in flight.
-    pub sent: Transmission,
+    pub sent: &'a Transmission,
     /// Whether this is known to have arrived: a duplicate ACK without SACK says that something has, a
     /// mark alone that nothing has.
     pub identified: bool,
@@ -216,6 +216,8 @@ impl<C: CongestionControl> RateComputation<C> {
 
     /// A burst of `bytes` is given to the NIC; `app_limited` tells that nothing more waits. Returns the
     /// burst.
+    #[expect(clippy::inline_always, reason = "what it returns is long, and is made where it stays")]
+    #[inline(always)]
     pub fn on_sent(
         &mut self,
         now: Time,
@@ -249,7 +251,7 @@ impl<C: CongestionControl> RateComputation<C> {
 
     /// Data was acknowledged: on messages, TIMELY's completion event.
     pub fn on_completion(&mut self, now: Time, completion: &Completion<'_>, rtt: &RttMeasurement) {
-        let &Completion { sent, .. } = completion;
+        let Completion { sent, .. } = completion;
         let round = self.round.on_ack(sent.end, self.transmitted);
         if completion.window_limited {
             self.limited_round = Some(round);
@@ -354,7 +356,7 @@ impl Sampler {
         if !completion.identified {
             return None;
         }
-        let Transmission { sent_at, snapshot: then, .. } = completion.sent;
+        let &Transmission { sent_at, snapshot: ref then, .. } = completion.sent;
         self.first_sent_at = sent_at;
         let send_interval = sent_at.since(then.first_sent_at);
         let interval = send_interval.max(now.since(then.delivered_at));

@@ -12,10 +12,11 @@ use crate::config::Config;
 #[derive(Clone, Debug)]
 pub struct RttMeasurement {
     line_rate: Rate,
-    rto_initial: Span,
     rto_min: Span,
     rto_max: Span,
     smoothed: Option<(Span, Span)>,
+    /// The timeout before it backs off, and is held to the most that it may be.
+    rto: Span,
     min_rtt: Span,
 }
 
@@ -34,7 +35,8 @@ impl RttMeasurement {
     /// Nothing measured yet.
     pub const fn new(config: &Config) -> Self {
         let Config { line_rate, rto_initial, rto_min, rto_max, .. } = *config;
-        Self { line_rate, rto_initial, rto_min, rto_max, smoothed: None, min_rtt: Span::MAX }
+        let rto = if rto_initial.as_ps() > rto_min.as_ps() { rto_initial } else { rto_min };
+        Self { line_rate, rto_min, rto_max, smoothed: None, rto, min_rtt: Span::MAX }
     }
 
     /// The time from the first bit of a burst to its last one on the NIC's wire, nothing else being
@@ -50,13 +52,15 @@ impl RttMeasurement {
     pub fn sample(&mut self, sent_at: Time, now: Time, serialization: Span) -> RttSample {
         let total = now.since(sent_at);
         self.min_rtt = self.min_rtt.min(total);
-        self.smoothed = Some(match self.smoothed {
+        let (srtt, var) = match self.smoothed {
             None => (total, total / 2),
             Some((srtt, var)) => {
                 let error = if srtt > total { srtt - total } else { total - srtt };
                 ((srtt * 7 + total) / 8, (var * 3 + error) / 4)
             }
-        });
+        };
+        self.smoothed = Some((srtt, var));
+        self.rto = (srtt + var * 4).max(self.rto_min);
         // A hardware ACK does not tell its turnaround: it stays in the sample, as in the paper.
         RttSample { total, serialization, peer: Span::ZERO }
     }
@@ -72,9 +76,10 @@ impl RttMeasurement {
     }
 
     /// The retransmission timeout after `backoff` timeouts in a row (RFC 6298, 2.3 and 5.5).
+    #[inline]
     pub fn rto(&self, backoff: u32) -> Span {
-        let rto = self.smoothed.map_or(self.rto_initial, |(srtt, var)| srtt + var * 4);
-        (rto.max(self.rto_min) * (1 << backoff.min(16))).min(self.rto_max)
+        let rto = if backoff == 0 { self.rto } else { self.rto * (1 << backoff.min(16)) };
+        rto.min(self.rto_max)
     }
 }
 

@@ -2,16 +2,24 @@
 
 use incast_cc::Time;
 
-/// The send times of all connections as the leaves of a tree, whose inner nodes have the least time
-/// below them. Changing one time goes up as far as it makes a difference; nothing is allocated and
-/// nothing goes stale. Of equal times that of the lowest rank comes first.
+/// The earliest few in their order, the others as the leaves of a tree, whose inner nodes have the least time
+/// below them. Changing one of these goes up as far as it makes a difference; nothing is allocated and nothing
+/// goes stale. Of equal times that of the lowest rank comes first. Few connections of a host wait at once, as a
+/// rule: then there is nothing in the tree.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SendTimes {
+    /// The earliest last. Those in the tree are later.
+    near: [Leaf; NEAR],
+    /// How many these are; none only if none is in the tree.
+    count: usize,
     /// The root is node 1, the children of node n are 2n and 2n + 1, and place i is leaf `leaves + i`.
     tree: Vec<Leaf>,
     /// A power of two.
     leaves: usize,
 }
+
+/// How many are kept out of the tree.
+const NEAR: usize = 8;
 
 /// From the highest bit: a time, whose it is, and where it is: compared at once.
 type Leaf = u128;
@@ -21,6 +29,12 @@ const NEVER: Leaf = Leaf::MAX;
 #[inline]
 fn leaf(time: Time, rank: u32, place: u32) -> Leaf {
     u128::from(time.as_ps()) << 64 | u128::from(rank) << 32 | u128::from(place)
+}
+
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "the lowest quarter")]
+const fn place_of(leaf: Leaf) -> u32 {
+    leaf as u32
 }
 
 impl SendTimes {
@@ -38,19 +52,69 @@ impl SendTimes {
         (self.tree, self.leaves) = (tree, leaves);
     }
 
-    /// The send time of what is at `place` and has this rank, which no other has.
+    /// The send time of what is at `place`, has none, and has this rank, which no other has.
     #[inline]
-    pub(super) fn set(&mut self, place: u32, rank: u32, time: Time) {
-        self.put(place, leaf(time, rank, place));
+    pub(super) fn add(&mut self, place: u32, rank: u32, time: Time) {
+        let leaf = leaf(time, rank, place);
+        if self.count > 0 && leaf > self.near[0] && (self.count == NEAR || self.tree[1] != NEVER) {
+            return self.put(place, leaf);
+        }
+        if self.count == NEAR {
+            self.put(place_of(self.near[0]), self.near[0]);
+            self.remove(0);
+        }
+        self.insert(leaf);
     }
 
-    /// What is at `place` has no send time.
-    #[inline]
+    /// What is at `place` has no send time from now on.
     pub(super) fn clear(&mut self, place: u32) {
-        self.put(place, NEVER);
+        let near = self.near[..self.count].iter().position(|&leaf| place_of(leaf) == place);
+        match near {
+            Some(at) => self.remove(at),
+            None => self.put(place, NEVER),
+        }
+        if self.count == 0 {
+            self.refill();
+        }
+    }
+
+    /// The place of the earliest send time, that of the lowest rank of several, which has none from now on; some
+    /// number when there is none.
+    #[inline]
+    pub(super) fn take_first(&mut self) -> u32 {
+        let first = self.first();
+        self.count = self.count.saturating_sub(1);
+        if self.count == 0 {
+            self.refill();
+        }
+        first
     }
 
     #[inline]
+    fn insert(&mut self, leaf: Leaf) {
+        let mut at = self.count;
+        while at > 0 && self.near[at - 1] < leaf {
+            self.near[at] = self.near[at - 1];
+            at -= 1;
+        }
+        self.near[at] = leaf;
+        self.count += 1;
+    }
+
+    fn remove(&mut self, at: usize) {
+        self.near.copy_within(at + 1..self.count, at);
+        self.count -= 1;
+    }
+
+    #[inline]
+    fn refill(&mut self) {
+        while self.tree[1] != NEVER && self.count < NEAR / 2 {
+            let leaf = self.tree[1];
+            self.put(place_of(leaf), NEVER);
+            self.insert(leaf);
+        }
+    }
+
     fn put(&mut self, place: u32, leaf: Leaf) {
         let tree = &mut self.tree[..self.leaves * 2];
         let mut node = self.leaves + place as usize;
@@ -68,15 +132,16 @@ impl SendTimes {
     /// The earliest send time, [`Time::MAX`] when there is none.
     #[inline]
     pub(super) fn earliest(&self) -> Time {
-        self.tree.get(1).map_or(Time::MAX, |first| Time::from_ps((first >> 64) as u64))
+        self.near[..self.count]
+            .last()
+            .map_or(Time::MAX, |first| Time::from_ps((first >> 64) as u64))
     }
 
     /// The place of the earliest send time, that of the lowest rank of several; some number when there
     /// is none.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "the lowest quarter")]
     pub(super) fn first(&self) -> u32 {
-        self.tree.get(1).map_or(0, |&first| first as u32)
+        self.near[..self.count].last().map_or(0, |&first| place_of(first))
     }
 }
 
@@ -92,7 +157,7 @@ mod tests {
         assert_eq!(times.earliest(), Time::MAX);
         times.reserve(0);
         assert_eq!(times.earliest(), Time::MAX);
-        times.set(0, 7, Time::ZERO);
+        times.add(0, 7, Time::ZERO);
         assert_eq!((times.earliest(), times.first()), (Time::ZERO, 0));
     }
 
@@ -100,6 +165,7 @@ mod tests {
         #[test]
         fn first_is_the_least_time_and_then_the_least_rank(
             changes in prop::collection::vec((0_u32..40, prop::option::of(0_u64..20)), 1..200),
+            taken in 0_usize..40,
         ) {
             // Ranks that run against the places.
             let rank = |place: u32| 1_000 - place * 3;
@@ -107,15 +173,22 @@ mod tests {
             for (place, at) in changes {
                 let at = at.map(|at| Time::ZERO + Span::from_ns(at));
                 times.reserve(place);
-                match at {
-                    Some(at) => times.set(place, rank(place), at),
-                    None => times.clear(place),
+                times.clear(place);
+                if let Some(at) = at {
+                    times.add(place, rank(place), at);
                 }
                 plain[place as usize] = at.unwrap_or(Time::MAX);
                 let all = (0_u32..).zip(&plain).map(|(place, &at)| (at, rank(place), place));
                 let (at, _, first) = all.min().unwrap();
                 prop_assert_eq!(times.earliest(), at);
                 prop_assert!(at == Time::MAX || times.first() == first);
+            }
+            for _ in 0..taken {
+                let all = (0_u32..).zip(&plain).map(|(place, &at)| (at, rank(place), place));
+                let (at, _, first) = all.min().unwrap();
+                prop_assert_eq!(times.earliest(), at);
+                prop_assert!(at == Time::MAX || times.take_first() == first);
+                plain[first as usize] = Time::MAX;
             }
         }
     }

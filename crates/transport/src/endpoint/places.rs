@@ -52,7 +52,7 @@ impl<C: CongestionControl> Endpoint<C> {
             retransmissions: 0,
             delivered: u64::from(left.is_some()),
             completed: 0,
-            alarm: None,
+            alarm: Time::MAX,
             notify_from: Time::ZERO,
             hops: Box::default(),
         };

@@ -381,7 +381,7 @@ impl<C: CongestionControl> Sender<C> {
         let sample =
             unambiguous.then(|| self.rtt.sample(segment.sent.sent_at, now, segment.serialization));
         let completion = Completion {
-            sent: sent(segment.flying),
+            sent: &sent(segment.flying),
             identified: true,
             delivered: Bytes::new(u64::from(segment.bytes)),
             ce_bytes: Bytes::new(u64::from(ack.ce_bytes)),

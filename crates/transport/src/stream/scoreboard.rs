@@ -29,6 +29,21 @@ impl Record {
     }
 }
 
+/// Segments that one ACK has taken out, the first ones of the stream, which all flew and were sent once.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Run {
+    /// Their last transmissions together.
+    pub(super) sent: Transmission,
+    /// Messages that end in them.
+    pub(super) messages: u32,
+    /// The payload of the first one.
+    pub(super) first: u32,
+    /// And of the last one.
+    pub(super) last: u32,
+    /// Where that ends in the stream.
+    pub(super) end: u64,
+}
+
 /// What is known of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
@@ -129,6 +144,41 @@ impl Scoreboard {
         }
         self.flying_bytes += u64::from(record.payload);
         self.records.push_back(record);
+    }
+
+    /// Takes out the segments that end at `sequence` or before, if all fly and were sent in the order of the stream,
+    /// as nearly always: there is nothing to be found out about each.
+    #[inline]
+    pub(super) fn pop_in_order(&mut self, sequence: u64) -> Option<Run> {
+        let front = self.records.front().filter(|record| record.end() <= sequence)?;
+        if !self.is_in_order() {
+            return None;
+        }
+        let (start, first, first_sent) = (front.sequence, front.payload, front.sent.first);
+        let (mut count, mut messages) = (0, 0);
+        while let Some(record) = self.records.get(count)
+            && record.end() <= sequence
+        {
+            messages += u32::from(record.ends_message);
+            count += 1;
+        }
+        let last = &self.records[count - 1];
+        let (end, payload) = (last.end(), last.payload);
+        let mut sent = last.sent.of(end - start);
+        sent.first = first_sent;
+        for _ in 0..count {
+            self.records.pop_front();
+        }
+        self.base += count as u64;
+        self.lost_from = self.lost_from.max(self.base);
+        self.flying_bytes -= end - start;
+        if !self.arrived.is_empty() {
+            self.arrived.remove_below(end);
+        }
+        if self.records.is_empty() {
+            self.arrived.clear();
+        }
+        Some(Run { sent, messages, first, last: payload, end })
     }
 
     /// Takes out the first segment if it ends at `sequence` or before.
@@ -264,7 +314,9 @@ impl Scoreboard {
 
     /// The last segment, to be sent once more without a record of that.
     pub(super) fn copy_last(&mut self) -> Option<Record> {
-        let record = self.records.back_mut().filter(|record| record.fate == Fate::Flying)?;
+        self.records.back().filter(|record| record.fate == Fate::Flying)?;
+        self.disorder();
+        let record = self.records.back_mut()?;
         record.sent_again = true;
         Some(*record)
     }
@@ -364,6 +416,22 @@ mod tests {
         sending.0.mark_sacked(3);
         assert_eq!((sending.oldest(), sending.0.sacked()), (Some(0), 2));
         assert_eq!(sending.0.first_lost().map(|record| record.sequence), Some(PAYLOAD));
+    }
+
+    #[test]
+    fn segments_in_order_are_taken_out_at_once_as_they_would_be_one_by_one() {
+        let (mut sending, mut single) = (Sending::of(5), Sending::of(5));
+        let run = sending.0.pop_in_order(3 * PAYLOAD + 1).unwrap();
+        let mut sent = single.0.pop_below(PAYLOAD).unwrap().sent;
+        for number in 2..=3 {
+            sent.join(single.0.pop_below(number * PAYLOAD).unwrap().sent);
+        }
+        assert_eq!((run.sent, run.end, run.first, run.last), (sent, 3 * PAYLOAD, 1_000, 1_000));
+        let left = |sending: &Sending| (sending.oldest(), sending.0.flying_bytes());
+        assert_eq!(left(&sending), left(&single));
+        assert!(sending.0.pop_in_order(3 * PAYLOAD).is_none(), "nothing more");
+        sending.0.copy_last();
+        assert!(sending.0.pop_in_order(5 * PAYLOAD).is_none(), "one of them was sent again");
     }
 
     #[test]

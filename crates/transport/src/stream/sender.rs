@@ -5,7 +5,7 @@ mod answer;
 use std::collections::VecDeque;
 
 use incast_cc::parts::Pacer;
-use incast_cc::{Bytes, CongestionControl, LossCause, Rate, Span, Time};
+use incast_cc::{Bytes, CongestionControl, LossCause, Pacing, Rate, Span, Time};
 
 use super::config::EcnEcho;
 use super::packet::Segment;
@@ -71,6 +71,8 @@ pub struct Sender<C> {
     /// The newest that was acknowledged.
     newest: Option<Transmission>,
     retransmissions: u64,
+    /// Most payload of a segment: [`stream::Config::largest_segment`](super::Config).
+    segment: u64,
     /// What a full segment takes on the wire: spares a division per ACK.
     full_segment: Span,
 }
@@ -139,6 +141,7 @@ impl<C: CongestionControl> Sender<C> {
             echo_from: 0,
             newest: None,
             retransmissions: 0,
+            segment: config.stream.largest_segment(),
             full_segment: config.line_rate.time_for(config.stream.mss + config.header),
         }
     }
@@ -227,11 +230,17 @@ impl<C: CongestionControl> Sender<C> {
         spacing(self.rate.limits(), self.rtt.srtt(), config.stream.pace_windows_percent)
     }
 
+    /// Whether there is a [`pace`](Self::pace).
+    #[inline]
+    fn is_paced(&self, config: &Config) -> bool {
+        config.stream.pace_windows_percent.is_some() || self.rate.limits().pacing != Pacing::Unpaced
+    }
+
     /// The payload of the burst that may be given to the NIC now, or at its time if it is paced.
     #[expect(clippy::inline_always, reason = "asked once more than there are bursts")]
     #[inline(always)]
     fn next_burst(&self, config: &Config) -> Option<Bytes> {
-        let full = self.queued > 0 && self.queued >= config.stream.small_queue.get();
+        let full = self.queued >= config.stream.small_queue.get() && self.queued > 0;
         if full || self.opening != Opening::Done {
             return None;
         }
@@ -239,7 +248,7 @@ impl<C: CongestionControl> Sender<C> {
         let urgent = self.urgent && self.board.lost() > 0;
         let reduced = config.stream.rate_reduction
             && self.repair.is_recovery()
-            && self.pace(config).is_none()
+            && !self.is_paced(config)
             && !self.rate.in_flight().is_zero()
             && bytes.get() > self.reduction.allowance();
         let allowed = urgent || self.rate.admits(bytes) && !reduced;
@@ -253,21 +262,23 @@ impl<C: CongestionControl> Sender<C> {
         if let Some(record) = self.board.first_lost() {
             return Bytes::new(u64::from(record.payload));
         }
-        if self.messages.is_empty() {
-            return Bytes::ZERO;
-        }
-        let segment = config.stream.largest_segment();
+        let segment = self.segment;
         let burst = if config.stream.tso.get() <= segment {
             segment // whatever the algorithm says
         } else {
-            let limits = self.rate.limits();
-            let most = config.stream.tso.min(limits.burst.bytes);
-            whole(most.min(limits.cwnd / BURSTS_PER_WINDOW).get(), segment).max(segment)
+            self.long_burst(config)
         };
         let bytes = self.messages.remaining().min(burst);
         let room = self.room(config);
         // A segment is not cut to fit: that would be the silly window syndrome.
         Bytes::new(if bytes <= room { bytes } else { whole(room, segment) })
+    }
+
+    /// The most payload of a burst of several segments.
+    fn long_burst(&self, config: &Config) -> u64 {
+        let (limits, segment) = (self.rate.limits(), self.segment);
+        let most = config.stream.tso.min(limits.burst.bytes);
+        whole(most.min(limits.cwnd / BURSTS_PER_WINDOW).get(), segment).max(segment)
     }
 
     /// What the buffers at both ends have room for.
@@ -278,7 +289,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Gives the NIC what ACKs allow, unless it is paced.
     fn fill(&mut self, now: Time, config: &Config) {
-        while self.pace(config).is_none() && self.give(now, config) {}
+        while !self.is_paced(config) && self.give(now, config) {}
     }
 
     /// The send time has come: the pacing engine gives the NIC the next burst.
@@ -289,6 +300,8 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// Gives the NIC the next burst, if it may be sent: the first segment that is lost, or what is new.
+    #[expect(clippy::inline_always, reason = "called in a loop, once more than there are bursts")]
+    #[inline(always)]
     fn give(&mut self, now: Time, config: &Config) -> bool {
         let Some(mut bytes) = self.next_burst(config) else { return false };
         if self.rate.before_send(now) {
@@ -305,7 +318,7 @@ impl<C: CongestionControl> Sender<C> {
         }
         let mut left = bytes.get();
         while left > 0 {
-            let sent = self.send_new(now, left.min(config.stream.largest_segment()), config);
+            let sent = self.send_new(now, left.min(self.segment), config);
             left = left.saturating_sub(sent);
         }
         true
@@ -445,10 +458,12 @@ impl<C: CongestionControl> Sender<C> {
     #[inline]
     pub(crate) fn alarm_before(&self, armed: Time, config: &Config) -> Option<Time> {
         // Asked after every ACK, and the answer is nearly always that nothing can come before it.
-        let timers = [self.rack.alarm, self.rate.next_timer()].into_iter().flatten();
-        let timeout = self.timer_from + self.rtt.rto(self.backoff);
-        let soonest = timers.fold(timeout.min(self.probe_from + self.probe_wait()), Time::min);
-        if soonest >= armed && self.opening == Opening::Done {
+        let later = |at: Time| at >= armed;
+        let none_before = later(self.timer_from + self.rtt.rto(self.backoff))
+            && later(self.probe_from + self.probe_wait())
+            && self.rack.alarm.is_none_or(later)
+            && self.rate.next_timer().is_none_or(later);
+        if none_before && self.opening == Opening::Done {
             return None;
         }
         self.alarm(config)
@@ -537,7 +552,7 @@ impl<C: CongestionControl> Sender<C> {
     fn send_probe(&mut self, now: Time, config: &Config) {
         self.timer_from = now;
         let next = self.messages.remaining();
-        let segment = next.min(config.stream.largest_segment());
+        let segment = next.min(self.segment);
         let mut copied = None;
         if segment > 0 && segment <= self.room(config) {
             self.send_new(now, segment, config);

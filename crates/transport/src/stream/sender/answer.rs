@@ -12,7 +12,7 @@ use crate::rate::{Completion, Report, Transmission};
 use crate::stream::config::EcnEcho;
 use crate::stream::packet::Ack;
 use crate::stream::recovery::Repair;
-use crate::stream::scoreboard::{Fate, Record};
+use crate::stream::scoreboard::{Fate, Record, Run};
 
 /// What one ACK says has arrived that was not known to have.
 #[derive(Default)]
@@ -115,6 +115,9 @@ impl<C: CongestionControl> Sender<C> {
 
     fn acknowledge(&mut self, now: Time, sequence: u64, news: &mut News) {
         self.acknowledged = sequence;
+        if let Some(run) = self.board.pop_in_order(sequence) {
+            return self.arrived_in_order(now, &run, news);
+        }
         while let Some(record) = self.board.pop_below(sequence) {
             news.messages += u32::from(record.ends_message);
             let payload = u64::from(record.payload);
@@ -123,6 +126,18 @@ impl<C: CongestionControl> Sender<C> {
             }
             self.arrived(now, record, news);
         }
+    }
+
+    /// What [`arrived`](Self::arrived) comes to for segments that all flew and were sent once, when nothing that
+    /// was sent after them has arrived.
+    fn arrived_in_order(&mut self, now: Time, run: &Run, news: &mut News) {
+        let &Run { sent, messages, first, last, end } = run;
+        let first = u64::from(first);
+        (news.messages, news.delivered) = (messages, sent.bytes.get());
+        (news.first, news.sent) = ((first, first), Some(sent));
+        (news.newest_end, news.payload, news.sent_at) = (sent.end, last, Some(sent.sent_at));
+        self.rack.note_order(end, news.highest, false);
+        self.rack.deliver(now, sent.sent_at, sent.end);
     }
 
     fn take_blocks(&mut self, now: Time, ack: &Ack, news: &mut News) {
@@ -297,14 +312,18 @@ impl<C: CongestionControl> Sender<C> {
             }
             EcnEcho::Classic => 0,
         };
+        let mark_alone;
         let sent = match (&news.sent, &self.newest) {
-            (&Some(sent), newest) => {
+            (Some(sent), newest) => {
                 if newest.as_ref().is_none_or(|newest| newest.end < sent.end) {
-                    self.newest = Some(sent);
+                    self.newest = Some(*sent);
                 }
                 sent
             }
-            (None, Some(newest)) if ce_bytes > 0 => newest.of(0),
+            (None, Some(newest)) if ce_bytes > 0 => {
+                mark_alone = newest.of(0);
+                &mark_alone
+            }
             (None, _) => return,
         };
         let one_way_ns = ack.arrived_ns.wrapping_sub(clock_ns(sent.sent_at));
