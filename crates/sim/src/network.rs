@@ -159,15 +159,16 @@ impl Network {
         true
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "once, in the loop of all events")]
+    #[inline(always)]
     fn handle(&mut self, now: Time, id: ComponentId) {
         let Self { hosts, switches, transit, oracle, .. } = self;
         let component = self.components[id as usize];
         let node = component.node as usize;
         match component.kind {
             ComponentKind::SwitchArrival => {
-                let mut frame =
-                    transit.links[component.link as usize].arrive(&mut transit.calendar);
+                let link = &mut transit.links[component.link as usize];
+                let mut frame = link.arrive_at_switch(&mut transit.calendar);
                 if frame.is_cut() {
                     return switches[node].failures.on_cut(component.port, &frame, transit);
                 }
@@ -177,7 +178,8 @@ impl Network {
             ComponentKind::SwitchPort => switches[node].on_port(now, component.port, transit),
             ComponentKind::HostArrival => {
                 hosts[node].catch_up(now, transit);
-                let frame = transit.links[component.link as usize].arrive(&mut transit.calendar);
+                let link = &mut transit.links[component.link as usize];
+                let frame = link.arrive_at_host(&mut transit.calendar);
                 if frame.is_cut() {
                     return hosts[node].failures.on_cut(0, &frame, transit);
                 }

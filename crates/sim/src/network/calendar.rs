@@ -472,6 +472,22 @@ mod tests {
         assert_eq!(calendar.pop_before(at(u64::MAX)), None);
     }
 
+    /// What is put off is not listed anew until its old time is looked at, here when the calendar turns to
+    /// another component's time beyond it: from then on it is found under the new time, and can be moved back.
+    #[test]
+    fn what_was_put_off_beyond_the_calendar_can_be_moved_nearer() {
+        let ms = |ms: u64| at(ms * 1_000_000_000);
+        let mut calendar = Calendar::new(2, 1.0);
+        calendar.schedule(0, ms(1_000));
+        calendar.schedule(0, ms(1_200));
+        calendar.schedule(1, ms(999));
+        assert_eq!(calendar.pop_before(ms(2_000)), Some((ms(999), 1)));
+        calendar.schedule(0, ms(1_100));
+        assert_eq!((calendar.next_due(), calendar.due(0)), (ms(1_100), ms(1_100)));
+        assert_eq!(calendar.pop_before(ms(2_000)), Some((ms(1_100), 0)));
+        assert_eq!(calendar.pop_before(ms(2_000)), None);
+    }
+
     /// Against all that is due, near and far, with stale entries in the slot that is worked on, in
     /// lists and beyond.
     #[test]

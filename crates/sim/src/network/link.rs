@@ -175,20 +175,31 @@ impl Link {
         Some((last.frame, self.start_of(&last)))
     }
 
-    /// The frame whose arrival was announced; at a host the quiet ones before it have been taken in.
+    /// The frame whose arrival was announced.
+    #[expect(clippy::inline_always, reason = "in the way of every packet")]
+    #[inline(always)]
+    pub(crate) fn arrive_at_switch(&mut self, calendar: &mut Calendar) -> Frame {
+        let frame = self.take_announced();
+        if let Some(next) = self.ring.front() {
+            calendar.schedule(self.arrival, next.arrives);
+        }
+        frame
+    }
+
+    /// The same where quiet frames are not announced; those before it have been taken in.
     #[inline]
-    pub(crate) fn arrive(&mut self, calendar: &mut Calendar) -> Frame {
-        let frame = self.ring.pop().unwrap_or_else(|| unreachable!("it was announced")).frame;
-        let next = if self.to_host {
-            self.announced.pop_front();
-            self.announced.front().copied()
-        } else {
-            self.ring.front().map(|next| next.arrives)
-        };
-        if let Some(arrives) = next {
+    pub(crate) fn arrive_at_host(&mut self, calendar: &mut Calendar) -> Frame {
+        let frame = self.take_announced();
+        self.announced.pop_front();
+        if let Some(&arrives) = self.announced.front() {
             calendar.schedule(self.arrival, arrives);
         }
         frame
+    }
+
+    #[inline]
+    fn take_announced(&mut self) -> Frame {
+        self.ring.pop().unwrap_or_else(|| unreachable!("it was announced")).frame
     }
 
     /// The next frame that has arrived before `now`, and when.

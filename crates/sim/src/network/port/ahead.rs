@@ -61,7 +61,8 @@ impl Port {
         self.put_ahead(frame, transit);
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "in the way of every packet that waits")]
+    #[inline(always)]
     fn put_ahead(&mut self, frame: &Frame, transit: &mut Transit) {
         let Transit { links, calendar, .. } = transit;
         let start = self.transmitter.busy_until;
