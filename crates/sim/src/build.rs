@@ -21,7 +21,7 @@ use rand_pcg::Pcg64Mcg;
 use crate::network::buffer::SharedBuffer;
 use crate::network::calendar::Calendar;
 use crate::network::flows::Flows;
-use crate::network::frame::{Frames, PFC_FRAME_BYTES};
+use crate::network::frame::{PFC_FRAME_BYTES, Packets};
 use crate::network::host::{Host, WireFormat};
 use crate::network::link::Link;
 use crate::network::switch::Switch;
@@ -278,7 +278,7 @@ fn assemble(
         hosts,
         switches,
         components: numbers.components,
-        transit: Transit { links, frames: Frames::default(), calendar },
+        transit: Transit { links, packets: Packets::default(), calendar },
         oracle: None,
         dead_locks: Vec::new(),
         interval: interval(scenario),

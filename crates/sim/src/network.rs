@@ -35,7 +35,7 @@ use incast_cc::{Span, Time};
 use calendar::{Calendar, ComponentId};
 use dead_lock::DeadLock;
 use failure::Failures;
-use frame::{Frame, Frames};
+use frame::{Frame, Packets};
 use host::Host;
 use link::Link;
 use look_ahead::Coming;
@@ -72,7 +72,7 @@ pub(crate) enum ComponentKind {
 /// What is between the nodes, and when it comes to them.
 pub(crate) struct Transit {
     pub(crate) links: Vec<Link>,
-    pub(crate) frames: Frames,
+    pub(crate) packets: Packets,
     pub(crate) calendar: Calendar,
 }
 
@@ -159,30 +159,34 @@ impl Network {
         true
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "once, in the loop of all events")]
+    #[inline(always)]
     fn handle(&mut self, now: Time, id: ComponentId) {
         let Self { hosts, switches, transit, oracle, .. } = self;
         let component = self.components[id as usize];
         let node = component.node as usize;
         match component.kind {
             ComponentKind::SwitchArrival => {
-                let frame = transit.links[component.link as usize].arrive(&mut transit.calendar);
-                if transit.frames[frame].is_cut() {
-                    return switches[node].failures.on_cut(component.port, frame, transit);
+                let link = &mut transit.links[component.link as usize];
+                let mut frame = link.arrive_at_switch(&mut transit.calendar);
+                if frame.is_cut() {
+                    return switches[node].failures.on_cut(component.port, &frame, transit);
                 }
-                switches[node].on_arrival(now, component.port, frame, transit);
+                frame.ingress = component.port;
+                switches[node].on_arrival(now, frame, transit);
             }
             ComponentKind::SwitchPort => switches[node].on_port(now, component.port, transit),
             ComponentKind::HostArrival => {
                 hosts[node].catch_up(now, transit);
-                let frame = transit.links[component.link as usize].arrive(&mut transit.calendar);
-                if transit.frames[frame].is_cut() {
-                    return hosts[node].failures.on_cut(0, frame, transit);
+                let link = &mut transit.links[component.link as usize];
+                let frame = link.arrive_at_host(&mut transit.calendar);
+                if frame.is_cut() {
+                    return hosts[node].failures.on_cut(0, &frame, transit);
                 }
-                let frames = &transit.frames;
-                let truth =
-                    oracle.as_ref().and_then(|oracle| oracle.rtt(node, &frames[frame], switches));
-                hosts[node].on_arrival(now, frame, truth, transit);
+                let truth = oracle.as_ref().and_then(|oracle| {
+                    oracle.rtt((node, transit.packets[&frame].connection), switches)
+                });
+                hosts[node].on_arrival(now, &frame, truth, transit);
             }
             ComponentKind::HostPort | ComponentKind::HostTimer => hosts[node].work(now, transit),
             ComponentKind::HostChange => {
@@ -254,7 +258,6 @@ impl Network {
 
     /// What is on the links, for the books.
     pub(crate) fn flying(&self) -> impl Iterator<Item = &Frame> {
-        let Transit { links, frames, .. } = &self.transit;
-        links.iter().flat_map(Link::flying).map(|frame| &frames[frame])
+        self.transit.links.iter().flat_map(Link::flying)
     }
 }

@@ -181,7 +181,7 @@ fn books(built: &Built) -> Books {
     let net = &built.net;
     let mut in_flight = Count::default();
     let ports = || net.switches.iter().flat_map(|switch| &switch.ports);
-    let queued = ports().flat_map(|port| port.queued(&net.transit.frames));
+    let queued = ports().flat_map(Port::queued);
     for frame in queued.chain(net.flying()).filter(|frame: &&Frame| !frame.is_pfc()) {
         in_flight.add(frame.wire);
     }

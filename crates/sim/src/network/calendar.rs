@@ -10,8 +10,9 @@
 //! beyond waits in a heap until its slot comes. The slot that is being worked on is sorted, so that whoever
 //! handles events can see which ones come next and have their data brought closer in time.
 //!
-//! What a list says is only a hint: a component is due when `due` says so, and an entry that
-//! disagrees is stale. Nothing needs to be found and taken out.
+//! What a list says is only a hint: a component is due when `due` says so, and a key that disagrees is stale.
+//! Nothing needs to be found and taken out. What is put off, as timers are again and again, is not even listed
+//! anew: it is found under the old time, and then put where it belongs.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -23,8 +24,8 @@ pub(crate) type ComponentId = u32;
 
 const SLOTS: usize = 1_024;
 const WORDS: usize = SLOTS / 64;
-/// A slot may be so long, in powers of two of picoseconds: 1 us, the slots together 1.1 ms.
-const LONGEST_SLOT: u32 = 20;
+/// A slot may be so long, in powers of two of picoseconds: 67 us, the slots together 69 ms.
+const LONGEST_SLOT: u32 = 26;
 /// And so short: 4 ns, and 4 us.
 const SHORTEST_SLOT: u32 = 12;
 /// Not scheduled.
@@ -33,14 +34,13 @@ const NEVER: u64 = u64::MAX;
 /// The next event of every component.
 #[derive(Debug)]
 pub(crate) struct Calendar {
-    /// When each component is due.
-    due: Vec<u64>,
+    components: Vec<Entry>,
     /// How many are due in a microsecond at most.
     per_us: f64,
     /// Slots have 2^`shift` ps.
     shift: u32,
     /// What is due in each of the next slots, in no order: see [`Calendar::key`].
-    slots: Box<[Vec<u64>]>,
+    slots: Box<[Vec<u64>; SLOTS]>,
     /// Lists of slots that are over. The next slot that needs one takes the last: its memory is in the
     /// processor's caches.
     spare: Vec<Vec<u64>>,
@@ -51,14 +51,32 @@ pub(crate) struct Calendar {
     /// The slot that is being worked on, counted from 1: before the first event it is none, and what
     /// is scheduled for time zero waits in a list like all else.
     slot: u64,
+    /// When it starts; of none, before time zero, as numbers wrap around.
+    start: u64,
     /// Its list, in order; what comes into it comes in order as a rule, so there is little to sort.
     current: Vec<u64>,
     /// How many of it have been taken out.
     taken: usize,
     /// Beyond the calendar.
     far: BinaryHeap<Reverse<(u64, u32)>>,
+    /// The first entry of each component there; a timer that is asked for again and again, and put aside for
+    /// something nearer each time, needs only one.
+    first_far: Vec<u64>,
     /// No entry beyond the calendar is in an earlier slot.
     far_slot: u64,
+}
+
+/// What is known of a component.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    /// When it is due.
+    due: u64,
+    /// Under which time it is found in a list, or beyond the calendar: not after it is due.
+    listed: u64,
+}
+
+impl Entry {
+    const NONE: Self = Self { due: NEVER, listed: NEVER };
 }
 
 impl Calendar {
@@ -69,25 +87,32 @@ impl Calendar {
 
     /// The same, for events from `now` on.
     pub(crate) fn starting_at(components: usize, per_us: f64, now: Time) -> Self {
-        // Few enough to sort; in a large network, enough to look ahead.
-        let wanted = if components > 2_000 { 64.0 } else { 12.0 };
+        // Few enough to sort; in a large network, enough to look ahead. In a small one few are pending at a
+        // time however long a slot is, and a long one is seldom turned to.
+        let wanted = match components {
+            0..256 => 192.0,
+            256..2_000 => 12.0,
+            _ => 64.0,
+        };
         let slot_ps = (wanted * 1e6 / per_us.max(1.0)).max(1.0);
         #[expect(clippy::cast_possible_truncation, reason = "a small number")]
         #[expect(clippy::cast_sign_loss, reason = "at least 1")]
         let shift = (slot_ps.log2() as u32).clamp(SHORTEST_SLOT, LONGEST_SLOT);
         let now = now.as_ps();
         Self {
-            due: vec![NEVER; components],
+            components: vec![Entry::NONE; components],
             shift,
-            slots: vec![Vec::new(); SLOTS].into(),
+            slots: vec![Vec::new(); SLOTS].try_into().unwrap_or_else(|_| unreachable!("so many")),
             spare: Vec::new(),
             bitmap: [0; WORDS],
             now,
             slot: now >> shift,
+            start: (now >> shift).wrapping_sub(1) << shift,
             per_us,
             current: Vec::with_capacity(64),
             taken: 0,
             far: BinaryHeap::new(),
+            first_far: vec![NEVER; components],
             far_slot: NEVER,
         }
     }
@@ -98,29 +123,58 @@ impl Calendar {
     pub(crate) fn schedule(&mut self, id: ComponentId, at: Time) {
         let at = at.as_ps();
         debug_assert!(at >= self.now, "component {id} scheduled for {at}, before {}", self.now);
-        let due = &mut self.due[id as usize];
-        if *due == at {
-            return;
+        let entry = &mut self.components[id as usize];
+        entry.due = at;
+        if at < entry.listed {
+            entry.listed = at;
+            self.list(id, at);
         }
-        *due = at;
-        let slot = self.slot_of(at);
-        if slot.wrapping_sub(self.slot + 1) >= SLOTS as u64 - 1 {
-            return self.schedule_elsewhere(id, at, slot);
-        }
-        let (place, key) = (place_of(slot), self.key(id, at));
-        if self.bitmap[place / 64 % WORDS] & 1 << (place % 64) == 0 {
-            self.open(place);
-        }
-        self.slots[place].push(key);
     }
 
-    /// Gives a slot a list.
+    /// Puts a component where it is found when its time comes.
     #[inline(never)]
-    fn open(&mut self, place: usize) {
-        self.bitmap[place / 64 % WORDS] |= 1 << (place % 64);
-        if let Some(list) = self.spare.pop() {
-            self.slots[place] = list;
+    fn list(&mut self, id: ComponentId, at: u64) {
+        let later = at.wrapping_sub(self.start);
+        let ahead = later >> self.shift;
+        if ahead == 0 {
+            return self.insert(later << 32 | u64::from(id));
         }
+        if ahead >= SLOTS as u64 {
+            return self.list_far(id, at);
+        }
+        let (place, key) = (place_of(self.slot + ahead), self.key(id, at));
+        let list = &mut self.slots[place];
+        if list.len() == list.capacity() {
+            return self.open(place, key);
+        }
+        list.push(key);
+    }
+
+    /// Puts a key among those that are left of the slot that is being worked on: mostly at the end.
+    #[inline]
+    fn insert(&mut self, key: u64) {
+        self.current.push(key);
+        let mut places = self.current[self.taken..].iter_mut().rev();
+        let Some(mut place) = places.next() else { return };
+        for before in places {
+            if *before <= key {
+                break;
+            }
+            *place = *before;
+            place = before;
+        }
+        *place = key;
+    }
+
+    /// Puts a key into the list of a slot that has none, or a full one.
+    #[inline(never)]
+    fn open(&mut self, place: usize, key: u64) {
+        self.bitmap[place / 64 % WORDS] |= 1 << (place % 64);
+        let list = &mut self.slots[place];
+        if list.is_empty() {
+            *list = self.spare.pop().unwrap_or_default();
+        }
+        list.push(key);
     }
 
     /// Takes the list of a slot.
@@ -137,58 +191,84 @@ impl Calendar {
         self.spare.push(over);
     }
 
-    /// Schedules what is not among the next slots: in the one that is being worked on, or beyond the calendar.
     #[inline(never)]
-    fn schedule_elsewhere(&mut self, id: ComponentId, at: u64, slot: u64) {
-        if at == NEVER {
-            return;
-        }
-        if slot <= self.slot {
-            let key = self.key(id, at);
-            let left = &self.current[self.taken..];
-            let before = left.iter().rposition(|&other| other < key);
-            self.current.insert(self.taken + before.map_or(0, |before| before + 1), key);
-        } else {
+    fn list_far(&mut self, id: ComponentId, at: u64) {
+        let first = &mut self.first_far[id as usize];
+        if at < *first {
+            *first = at;
             self.far.push(Reverse((at, id)));
-            self.far_slot = self.far_slot.min(slot);
+            self.far_slot = self.far_slot.min(self.slot_of(at));
+        }
+    }
+
+    /// A component was found under the time `at` and is not due then. If it was put off, it is listed anew;
+    /// if not, it is found elsewhere.
+    #[inline(never)]
+    fn pass_over(&mut self, id: ComponentId, at: u64) {
+        if self.components[id as usize].listed == at {
+            self.list_anew(id);
+        }
+    }
+
+    fn list_anew(&mut self, id: ComponentId) {
+        let entry = &mut self.components[id as usize];
+        let due = entry.due;
+        entry.listed = due;
+        if due != NEVER {
+            self.list(id, due);
         }
     }
 
     /// An empty calendar for so many components of the same network, or of part of it, from `now` on.
     pub(crate) fn of_part(&self, components: usize, now: Time) -> Self {
-        let share = components as f64 / self.due.len().max(1) as f64;
+        let share = components as f64 / self.components.len().max(1) as f64;
         Self::starting_at(components, self.per_us * share, now)
     }
 
     /// When a component's event is due; [`Time::MAX`] if it has none.
     pub(crate) fn due(&self, id: ComponentId) -> Time {
-        Time::from_ps(self.due[id as usize])
+        Time::from_ps(self.components[id as usize].due)
     }
 
     /// When the next event is due; [`Time::MAX`] if there is none.
     pub(crate) fn next_due(&mut self) -> Time {
-        for &key in &self.current[self.taken..] {
+        while let Some(&key) = self.current.get(self.taken) {
             let (at, id) = self.event_of(key);
-            if self.due[id as usize] == at {
+            if self.components[id as usize].due == at {
                 return Time::from_ps(at);
             }
+            self.taken += 1;
+            self.pass_over(id, at);
         }
-        let far = self.next_far().map_or(NEVER, |(at, _)| at);
         loop {
+            let far = self.next_far().map_or(NEVER, |(at, _)| at);
             let slot = self.next_occupied_slot();
             if slot > self.slot_of(far) || slot == NEVER {
                 return Time::from_ps(far);
             }
             let start = self.start_of(slot);
             let event = |&key: &u64| (start + (key >> 32), id_of(key));
-            let events = self.slots[place_of(slot)].iter().map(event);
-            let first = events.filter(|&(at, id)| self.due[id as usize] == at).min();
-            if let Some((at, _)) = first {
-                return Time::from_ps(at.min(far));
+            let (mut first, mut put_off) = (NEVER, false);
+            for (at, id) in self.slots[place_of(slot)].iter().map(event) {
+                let entry = self.components[id as usize];
+                if entry.due == at {
+                    first = first.min(at);
+                } else {
+                    put_off |= entry.listed == at;
+                }
             }
-            // All of it is stale.
-            let stale = self.close(place_of(slot));
-            self.keep(stale);
+            if first < NEVER && !put_off {
+                return Time::from_ps(first.min(far));
+            }
+            let list = self.close(place_of(slot));
+            for (at, id) in list.iter().map(event) {
+                if self.components[id as usize].due == at {
+                    self.list(id, at);
+                } else {
+                    self.pass_over(id, at);
+                }
+            }
+            self.keep(list);
         }
     }
 
@@ -208,12 +288,13 @@ impl Calendar {
                 return None;
             }
             self.taken += 1;
-            let due = &mut self.due[id as usize];
-            if *due == at {
-                *due = NEVER;
+            let entry = &mut self.components[id as usize];
+            if entry.due == at {
+                *entry = Entry::NONE;
                 self.now = at;
                 return Some((Time::from_ps(at), id));
             }
+            self.pass_over(id, at);
         }
     }
 
@@ -235,12 +316,13 @@ impl Calendar {
         let mut slot = self.next_occupied_slot();
         if slot >= self.far_slot {
             self.far_slot = self.next_far().map_or(NEVER, |(at, _)| self.slot_of(at));
-            slot = slot.min(self.far_slot);
+            // What was put off may have come into a list.
+            slot = self.next_occupied_slot().min(self.far_slot);
         }
         if slot == NEVER || self.start_of(slot) >= end {
             return false;
         }
-        self.slot = slot;
+        (self.slot, self.start) = (slot, self.start_of(slot));
         let list = self.close(place_of(slot));
         let over = std::mem::replace(&mut self.current, list);
         self.keep(over);
@@ -258,21 +340,34 @@ impl Calendar {
     #[cold]
     fn take_far(&mut self, slot: u64) {
         while let Some((at, id)) = self.next_far().filter(|&(at, _)| self.slot_of(at) == slot) {
-            self.far.pop();
+            self.take_next_far(id, at);
             self.current.push(self.key(id, at));
         }
         self.far_slot = self.next_far().map_or(NEVER, |(at, _)| self.slot_of(at));
     }
 
-    /// The next entry beyond the calendar; stale ones are dropped on the way.
+    /// The next entry beyond the calendar. Those that are not due when they say are taken out on the way, and
+    /// listed anew if they were put off.
     fn next_far(&mut self) -> Option<(u64, ComponentId)> {
         while let Some(&Reverse((at, id))) = self.far.peek() {
-            if self.due[id as usize] == at {
+            if self.components[id as usize].due == at {
                 return Some((at, id));
             }
-            self.far.pop();
+            self.take_next_far(id, at);
+            // What is listed for later may rely on this.
+            if self.components[id as usize].listed >= at {
+                self.list_anew(id);
+            }
         }
         None
+    }
+
+    fn take_next_far(&mut self, id: ComponentId, at: u64) {
+        self.far.pop();
+        let first = &mut self.first_far[id as usize];
+        if *first == at {
+            *first = NEVER;
+        }
     }
 
     /// The first slot after the current one that has a list.
@@ -315,7 +410,7 @@ impl Calendar {
     /// The same backwards, of the slot that is being worked on.
     #[inline]
     const fn event_of(&self, key: u64) -> (u64, ComponentId) {
-        (self.start_of(self.slot) + (key >> 32), id_of(key))
+        (self.start + (key >> 32), id_of(key))
     }
 }
 
@@ -375,6 +470,22 @@ mod tests {
         calendar.schedule(0, at(100));
         assert_eq!(calendar.pop_before(at(u64::MAX)), Some((at(100), 0)));
         assert_eq!(calendar.pop_before(at(u64::MAX)), None);
+    }
+
+    /// What is put off is not listed anew until its old time is looked at, here when the calendar turns to
+    /// another component's time beyond it: from then on it is found under the new time, and can be moved back.
+    #[test]
+    fn what_was_put_off_beyond_the_calendar_can_be_moved_nearer() {
+        let ms = |ms: u64| at(ms * 1_000_000_000);
+        let mut calendar = Calendar::new(2, 1.0);
+        calendar.schedule(0, ms(1_000));
+        calendar.schedule(0, ms(1_200));
+        calendar.schedule(1, ms(999));
+        assert_eq!(calendar.pop_before(ms(2_000)), Some((ms(999), 1)));
+        calendar.schedule(0, ms(1_100));
+        assert_eq!((calendar.next_due(), calendar.due(0)), (ms(1_100), ms(1_100)));
+        assert_eq!(calendar.pop_before(ms(2_000)), Some((ms(1_100), 0)));
+        assert_eq!(calendar.pop_before(ms(2_000)), None);
     }
 
     /// Against all that is due, near and far, with stale entries in the slot that is worked on, in

@@ -11,9 +11,10 @@ use std::ops::DerefMut;
 use std::vec::IntoIter;
 
 use incast_cc::{Span, Time};
+use incast_transport::Packet;
 
 use super::calendar::{Calendar, ComponentId};
-use super::frame::{Frame, Frames, Stamps};
+use super::frame::{Frame, Packets, Stamps};
 use super::host::Host;
 use super::link::Link;
 use super::partition::Partition;
@@ -41,13 +42,14 @@ struct Outgoing {
 #[derive(Default)]
 pub(crate) struct Mail {
     letters: Vec<Letter>,
-    /// Of those of the frames that have them.
+    /// Of those of the packets that have them.
     stamps: Vec<Stamps>,
 }
 
 struct Letter {
     arrives: Time,
     frame: Frame,
+    packet: Packet,
     /// The receiver's number of it.
     link: u32,
 }
@@ -117,7 +119,7 @@ impl Network {
             domains[domain].net.switches.push(switch);
         }
         for domain in &mut domains {
-            domain.net.move_frames(&mut self.transit.frames, true);
+            domain.net.move_packets(&mut self.transit.packets, true);
         }
         domains
     }
@@ -129,21 +131,21 @@ impl Network {
         }
     }
 
-    /// Moves the frames that are on the network's links and in its queues to where it keeps frames, from
+    /// Moves the packets that are on the network's links and in its queues to where it keeps packets, from
     /// `others`, or to there.
-    fn move_frames(&mut self, others: &mut Frames, here: bool) {
-        let Transit { links, frames, .. } = &mut self.transit;
-        let (from, to) = if here { (others, frames) } else { (frames, others) };
-        let mut moved = |id| {
-            let (frame, stamps) = from.remove(id);
-            to.put(frame, stamps)
+    fn move_packets(&mut self, others: &mut Packets, here: bool) {
+        let Transit { links, packets, .. } = &mut self.transit;
+        let (from, to) = if here { (others, packets) } else { (packets, others) };
+        let mut moved = |frame: &mut Frame| {
+            let (packet, stamps) = from.remove(frame);
+            to.take_in(frame, packet, stamps);
         };
         for link in links {
-            link.move_frames(&mut moved);
+            link.move_packets(&mut moved);
         }
         let ports = self.switches.iter_mut().flat_map(|switch| &mut switch.ports);
         for port in ports {
-            port.move_frames(&mut moved);
+            port.move_packets(&mut moved);
         }
     }
 
@@ -194,7 +196,7 @@ impl Network {
             components: Vec::new(),
             transit: Transit {
                 links: Vec::new(),
-                frames: Frames::default(),
+                packets: Packets::default(),
                 calendar: Calendar::new(0, 0.0),
             },
             oracle: None,
@@ -228,7 +230,7 @@ impl Network {
         let Domain { mut net, links, components, .. } = domain;
         net.now = self.now;
         net.catch_up();
-        net.move_frames(&mut self.transit.frames, false);
+        net.move_packets(&mut self.transit.packets, false);
         for (own, &number) in (0..).zip(&components) {
             self.transit.calendar.schedule(number, net.transit.calendar.due(own));
         }
@@ -290,12 +292,13 @@ impl Domain {
 
     /// Takes in what was handed over.
     pub(crate) fn take_in(&mut self, mail: &mut Mail) {
-        let Transit { links, frames, calendar } = &mut self.net.transit;
+        let Transit { links, packets, calendar } = &mut self.net.transit;
         let mut stamps = mail.stamps.drain(..);
-        for Letter { arrives, frame, link } in mail.letters.drain(..) {
+        for Letter { arrives, mut frame, packet, link } in mail.letters.drain(..) {
             let stamps =
                 if frame.is_stamped() { stamps.next().unwrap_or_default() } else { Stamps::NONE };
-            links[link as usize].take_in(arrives, frames.put(frame, stamps), calendar);
+            packets.take_in(&mut frame, packet, stamps);
+            links[link as usize].take_in(arrives, frame, calendar);
         }
     }
 
@@ -306,22 +309,22 @@ impl Domain {
         until: Time,
         mail_to: impl Fn(usize) -> M,
     ) -> Time {
-        let Transit { links, frames, .. } = &mut self.net.transit;
+        let Transit { links, packets, .. } = &mut self.net.transit;
         let mut first = Time::MAX;
         for outgoing in self.outgoing.chunk_by(|a, b| a.domain == b.domain) {
             let mut mail = None;
             for &Outgoing { domain, here, there } in outgoing {
                 let link = &mut links[here as usize];
                 let later = loop {
-                    let (arrives, id) = match link.hand_over(until) {
+                    let (arrives, frame) = match link.hand_over(until) {
                         Ok(next) => next,
                         Err(later) => break later,
                     };
                     first = first.min(arrives);
-                    let (frame, own) = frames.remove(id);
+                    let (packet, own) = packets.remove(&frame);
                     let Mail { letters, stamps } =
                         &mut **mail.get_or_insert_with(|| mail_to(domain));
-                    letters.push(Letter { arrives, frame, link: there });
+                    letters.push(Letter { arrives, frame, packet, link: there });
                     if frame.is_stamped() {
                         stamps.push(own);
                     }

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use incast_cc::{Rate, Time};
 
 use super::Transit;
-use super::frame::FrameId;
+use super::frame::Frame;
 use super::host::{Count, Host};
 use super::link::Link;
 use super::port::DropCause;
@@ -89,12 +89,11 @@ impl Failures {
 
     /// A frame has come to the end of a link that failed under it.
     #[cold]
-    pub(crate) fn on_cut(&mut self, port: u16, frame: FrameId, transit: &mut Transit) {
-        let cut = &transit.frames[frame];
-        if !cut.is_pfc() {
-            self.at(port).cut.add(cut.wire);
+    pub(crate) fn on_cut(&mut self, port: u16, frame: &Frame, transit: &mut Transit) {
+        if !frame.is_pfc() {
+            self.at(port).cut.add(frame.wire);
         }
-        transit.frames.drop(frame);
+        transit.packets.drop(frame);
     }
 }
 
@@ -155,7 +154,7 @@ impl Switch {
         self.buffer.forget_pauses(egress);
         self.ports[egress as usize].forget_pauses();
         while let Some(frame) = self.ports[egress as usize].next_pfc() {
-            transit.frames.drop(frame);
+            transit.packets.drop(&frame);
         }
         for class in 0..self.ports[egress as usize].classes() {
             self.purge(now, (egress, class), DropCause::Link, transit);
@@ -164,16 +163,10 @@ impl Switch {
 
     /// A packet has come in for a host to which no way leads.
     #[cold]
-    pub(super) fn on_stranded(
-        &mut self,
-        now: Time,
-        ingress: u16,
-        frame: FrameId,
-        transit: &mut Transit,
-    ) {
-        let stranded = &transit.frames[frame];
-        self.failures.at(ingress).stranded.add(stranded.wire);
-        self.trace.packet(now, ingress, stranded, PacketEvent::Dropped);
-        transit.frames.drop(frame);
+    pub(super) fn on_stranded(&mut self, now: Time, frame: &Frame, transit: &mut Transit) {
+        let Frame { ingress, wire, .. } = *frame;
+        self.failures.at(ingress).stranded.add(wire);
+        self.trace.packet(now, ingress, frame, PacketEvent::Dropped, &transit.packets);
+        transit.packets.drop(frame);
     }
 }

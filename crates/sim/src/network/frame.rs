@@ -1,6 +1,6 @@
 //! What is on a link and in a queue.
 
-use std::ops::{Index, IndexMut};
+use std::ops::Index;
 
 use incast_cc::Hop;
 use incast_transport::{Address, Body, Packet};
@@ -10,8 +10,8 @@ use super::routes::Path;
 /// Size of a PFC frame on the wire.
 pub(crate) const PFC_FRAME_BYTES: u16 = 64;
 
-/// What switches have stamped into a packet. It is kept beside its frame, so that frames without it, nearly
-/// all, stay small and cost nothing.
+/// What switches have stamped into a packet. It is kept beside it, so that packets without it, nearly all, stay
+/// small and cost nothing.
 #[derive(Debug, Default)]
 #[expect(clippy::box_collection, reason = "one word where there are none")]
 pub(crate) struct Stamps(Option<Box<Vec<Hop>>>);
@@ -35,19 +35,21 @@ impl From<Box<[Hop]>> for Stamps {
     }
 }
 
-/// One packet on its way, in a cache line of its own. What switches look at comes first.
+/// One packet on its way: what switches look at of it. It travels by value, in the places of links and
+/// queues; what only hosts look at stays in [`Packets`], and in the host's cache.
 #[derive(Clone, Copy, Debug)]
-#[repr(C, align(64))]
 pub(crate) struct Frame {
+    pub(crate) path: Path,
     /// The host it goes to; nothing to a PFC frame, which the next node consumes.
     pub(crate) destination: u32,
+    pub(crate) packet: PacketId,
     /// Bytes on the wire.
     pub(crate) wire: u16,
+    /// The port by which it came to the switch that it is at, or was last.
+    pub(crate) ingress: u16,
     /// Its traffic class, from 0 for the lowest.
     pub(crate) class: u8,
     flags: u8,
-    pub(crate) path: Path,
-    pub(crate) packet: Packet,
 }
 
 /// A switch has marked it (ECN CE).
@@ -63,20 +65,49 @@ const STAMPED: u8 = 16;
 /// The link that it is on fails before it arrives.
 const CUT: u8 = 32;
 
+/// Switches may mark it instead of dropping it.
+const ECT: u8 = 64;
+
 impl Frame {
-    pub(crate) fn new(address: Address, wire: u16, class: u8, packet: Packet) -> Self {
+    /// In places that are empty.
+    pub(crate) const NOTHING: Self = Self {
+        path: Path::UNKNOWN,
+        destination: 0,
+        packet: PacketId(u32::MAX),
+        wire: 0,
+        ingress: 0,
+        class: 0,
+        flags: 0,
+    };
+
+    /// Puts a packet on its way.
+    #[inline]
+    pub(crate) fn new(
+        address: Address,
+        wire: u16,
+        class: u8,
+        packet: Packet,
+        packets: &mut Packets,
+    ) -> Self {
         let Address { host: destination, route } = address;
         let quiet =
             matches!(&packet.body, Body::Data(data) if data.attempt == 0 && !data.ack_request);
-        let flags = if quiet { QUIET } else { 0 };
-        Self { destination, wire, class, flags, path: Path::from_bits(route), packet }
+        let flags = if quiet { QUIET } else { 0 } | if packet.is_ect() { ECT } else { 0 };
+        let (path, packet) = (Path::from_bits(route), packets.put(packet));
+        Self { path, destination, packet, wire, ingress: 0, class, flags }
     }
 
-    pub(crate) fn pfc(class: u8, pause: bool) -> Self {
+    pub(crate) fn pfc(class: u8, pause: bool, packets: &mut Packets) -> Self {
         let packet = Packet { connection: 0, sent_ns: 0, body: Body::Notification };
-        let flags = if pause { PAUSE } else { RESUME };
-        let path = Path::UNKNOWN;
-        Self { destination: 0, wire: PFC_FRAME_BYTES, class, flags, path, packet }
+        let (flags, packet) = (if pause { PAUSE } else { RESUME }, packets.put(packet));
+        let (path, wire) = (Path::UNKNOWN, PFC_FRAME_BYTES);
+        Self { path, destination: 0, packet, wire, ingress: 0, class, flags }
+    }
+
+    /// Whether switches may mark it instead of dropping it (ECN-capable transport).
+    #[inline]
+    pub(crate) const fn is_ect(&self) -> bool {
+        self.flags & ECT != 0
     }
 
     #[inline]
@@ -133,67 +164,72 @@ impl Frame {
     }
 }
 
-/// Where a frame is kept.
+/// Where a packet is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct FrameId(u32);
+pub(crate) struct PacketId(u32);
 
-/// All frames between two nodes. A frame stays where it is from the host that sends it to the one that
-/// receives it, links and queues hold its number. Places are used again at once, so that few of them are
-/// in use and those are in the processor's caches.
+/// All packets between two hosts. A packet stays where it is from the host that sends it to the one that
+/// receives it. Places are used again at once, so that few of them are in use and those are in the
+/// processor's caches.
 #[derive(Debug, Default)]
-pub(crate) struct Frames {
-    places: Vec<Frame>,
-    free: Vec<FrameId>,
+pub(crate) struct Packets {
+    places: Vec<Packet>,
+    free: Vec<PacketId>,
     /// Of those that have any.
     stamps: Vec<Stamps>,
 }
 
-impl Frames {
+impl Packets {
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "as many frames do not fit the memory")]
-    pub(crate) fn put(&mut self, frame: Frame, stamps: Stamps) -> FrameId {
-        let id = if let Some(id) = self.free.pop() {
-            self[id] = frame;
+    #[expect(clippy::cast_possible_truncation, reason = "as many packets do not fit the memory")]
+    fn put(&mut self, packet: Packet) -> PacketId {
+        if let Some(id) = self.free.pop() {
+            self.places[id.0 as usize] = packet;
             id
         } else {
-            self.places.push(frame);
-            FrameId(self.places.len() as u32 - 1)
-        };
-        if !stamps.hops().is_empty() {
-            *self.stamps_of(id) = stamps;
+            self.places.push(packet);
+            PacketId(self.places.len() as u32 - 1)
         }
-        id
     }
 
     /// The frame is no more.
     #[inline]
-    pub(crate) fn drop(&mut self, id: FrameId) {
-        self.free.push(id);
-        if self[id].is_stamped() {
-            self.take_stamps(id);
+    pub(crate) fn drop(&mut self, frame: &Frame) {
+        self.free.push(frame.packet);
+        if frame.is_stamped() {
+            self.take_stamps(frame);
         }
     }
 
-    /// Takes a frame out, with what is kept beside it.
-    pub(crate) fn remove(&mut self, id: FrameId) -> (Frame, Stamps) {
-        let (frame, stamps) = (self[id], self.take_stamps(id));
-        self.drop(id);
-        (frame, stamps)
+    /// Takes out the packet of a frame that goes elsewhere, with what is kept beside it.
+    pub(crate) fn remove(&mut self, frame: &Frame) -> (Packet, Stamps) {
+        let (packet, stamps) = (self[frame], self.take_stamps(frame));
+        self.drop(frame);
+        (packet, stamps)
     }
 
-    /// What is kept beside a stamped frame.
-    pub(crate) fn stamps_of(&mut self, id: FrameId) -> &mut Stamps {
-        let needed = id.0 as usize + 1;
+    /// The same backwards: keeps the packet of a frame that has come from elsewhere.
+    #[inline]
+    pub(crate) fn take_in(&mut self, frame: &mut Frame, packet: Packet, stamps: Stamps) {
+        frame.packet = self.put(packet);
+        if !stamps.hops().is_empty() {
+            *self.stamps_of(frame) = stamps;
+        }
+    }
+
+    /// What is kept beside the packet of a stamped frame.
+    pub(crate) fn stamps_of(&mut self, frame: &Frame) -> &mut Stamps {
+        let needed = frame.packet.0 as usize + 1;
         if self.stamps.len() < needed {
             self.stamps.resize_with(needed.next_power_of_two(), Stamps::default);
         }
-        &mut self.stamps[id.0 as usize]
+        &mut self.stamps[frame.packet.0 as usize]
     }
 
     /// The same, taken out.
     #[inline]
-    pub(crate) fn take_stamps(&mut self, id: FrameId) -> Stamps {
-        if self[id].is_stamped() { std::mem::take(self.stamps_of(id)) } else { Stamps::NONE }
+    pub(crate) fn take_stamps(&mut self, frame: &Frame) -> Stamps {
+        if frame.is_stamped() { std::mem::take(self.stamps_of(frame)) } else { Stamps::NONE }
     }
 
     /// Places that have been needed.
@@ -203,19 +239,12 @@ impl Frames {
     }
 }
 
-impl Index<FrameId> for Frames {
-    type Output = Frame;
+impl Index<&Frame> for Packets {
+    type Output = Packet;
 
     #[inline]
-    fn index(&self, id: FrameId) -> &Frame {
-        &self.places[id.0 as usize]
-    }
-}
-
-impl IndexMut<FrameId> for Frames {
-    #[inline]
-    fn index_mut(&mut self, id: FrameId) -> &mut Frame {
-        &mut self.places[id.0 as usize]
+    fn index(&self, frame: &Frame) -> &Packet {
+        &self.places[frame.packet.0 as usize]
     }
 }
 
@@ -224,22 +253,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_frame_fills_a_cache_line() {
-        assert_eq!(size_of::<Frame>(), 64);
+    fn a_frame_is_small() {
+        assert_eq!(size_of::<Frame>(), 24);
     }
 
     #[test]
     fn places_are_taken_again_the_last_one_first_and_have_no_old_stamps() {
-        let mut frames = Frames::default();
-        let [a, b] = [0, 1].map(|class| frames.put(Frame::pfc(class, true), Stamps::NONE));
-        frames[a].stamp();
-        frames.stamps_of(a).push(Hop::default());
-        assert_eq!(frames.take_stamps(a).hops().len(), 1);
-        frames.drop(a);
-        frames.drop(b);
-        assert_eq!(frames.put(Frame::pfc(2, true), Stamps::NONE), b);
-        assert_eq!(frames.put(Frame::pfc(3, true), Stamps::NONE), a);
-        assert_eq!((frames[a].class, frames[b].class, frames.len()), (3, 2, 2));
-        assert!(frames.stamps_of(a).hops().is_empty());
+        let mut packets = Packets::default();
+        let [mut a, b] = [0, 1].map(|class| Frame::pfc(class, true, &mut packets));
+        a.stamp();
+        packets.stamps_of(&a).push(Hop::default());
+        assert_eq!(packets.take_stamps(&a).hops().len(), 1);
+        packets.drop(&a);
+        packets.drop(&b);
+        let again = [2, 3].map(|class| Frame::pfc(class, true, &mut packets));
+        assert_eq!(again.map(|frame| frame.packet), [b.packet, a.packet]);
+        assert_eq!(packets.len(), 2);
+        assert!(packets.stamps_of(&a).hops().is_empty());
     }
 }

@@ -4,14 +4,16 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use incast_cc::{Rate, Span, Time};
-use incast_transport::{Endpoint, Event, News, Operation, Outgoing, Report, Sender, clock_ns};
+use incast_transport::{
+    Endpoint, Event, News, Operation, Outgoing, Packet, Report, Sender, clock_ns,
+};
 
 use super::Transit;
 use super::application::{Application, Outcome};
 use super::calendar::{Calendar, ComponentId};
 use super::failure::Failures;
 use super::flows::Flows;
-use super::frame::{Frame, FrameId, Frames, Stamps};
+use super::frame::{Frame, Packets};
 use super::trace::{PacketEvent, Trace};
 use super::transmitter::Transmitter;
 use crate::metrics::Histogram;
@@ -273,21 +275,21 @@ impl Host {
     pub(crate) fn on_arrival(
         &mut self,
         now: Time,
-        id: FrameId,
+        frame: &Frame,
         truth: Option<Span>,
         transit: &mut Transit,
     ) {
-        let stamps = transit.frames.take_stamps(id);
-        let frame = &transit.frames[id];
+        let stamps = transit.packets.take_stamps(frame);
         let news = if frame.is_pfc() {
             self.nic.on_pfc(now, frame);
             News::Now
         } else {
-            self.count(now, frame);
+            let packet = &transit.packets[frame];
+            self.count(now, frame.wire, packet);
             let report = Report { marked: frame.is_marked(), hops: stamps.hops(), truth };
-            self.endpoint.handle(now, &frame.packet, report)
+            self.endpoint.handle(now, packet, report)
         };
-        transit.frames.drop(id);
+        transit.packets.drop(frame);
         match news {
             News::None => {}
             // What else is due at this instant must not wait for its own event.
@@ -311,9 +313,8 @@ impl Host {
 
     #[expect(clippy::inline_always, reason = "in the way of every packet that arrives")]
     #[inline(always)]
-    fn count(&mut self, now: Time, frame: &Frame) {
-        self.received.add(frame.wire);
-        let packet = &frame.packet;
+    fn count(&mut self, now: Time, wire: u16, packet: &Packet) {
+        self.received.add(wire);
         if now >= self.start && packet.payload() > 0 {
             let delay_ns = clock_ns(now).wrapping_sub(packet.sent_ns);
             let delays = match &mut self.delays[..] {
@@ -330,18 +331,19 @@ impl Host {
     /// Takes in the quiet frames that have arrived before `now`.
     pub(crate) fn catch_up(&mut self, now: Time, transit: &mut Transit) {
         let link = &mut transit.links[self.incoming as usize];
-        while let Some((at, id)) = link.arrived_before(now) {
+        while let Some((at, frame)) = link.arrived_before(now) {
+            debug_assert!(frame.is_quiet(), "{frame:?}");
             // What is kept beside it is of no use: only what is acknowledged at once is echoed.
-            self.on_quiet_arrival(at, &transit.frames[id]);
-            transit.frames.drop(id);
+            self.on_quiet_arrival(at, frame.wire, &transit.packets[&frame]);
+            transit.packets.drop(&frame);
         }
     }
 
     #[inline]
-    fn on_quiet_arrival(&mut self, at: Time, frame: &Frame) {
-        self.count(at, frame);
-        let news = self.endpoint.handle(at, &frame.packet, Report::default());
-        debug_assert!(news == News::None && frame.is_quiet(), "{frame:?} is not quiet");
+    fn on_quiet_arrival(&mut self, at: Time, wire: u16, packet: &Packet) {
+        self.count(at, wire, packet);
+        let news = self.endpoint.handle(at, packet, Report::default());
+        debug_assert!(news == News::None, "{packet:?} is not quiet");
     }
 
     /// The timer has come, the NIC is free, or something has happened: posts what is due, sends what
@@ -358,12 +360,11 @@ impl Host {
         self.read_events(now);
         self.post_due(now);
         if self.nic.is_free(now)
-            && let Some(id) = self.next_frame(now, &mut transit.frames)
+            && let Some(frame) = self.next_frame(now, &mut transit.packets)
         {
-            let frame = &transit.frames[id];
             self.sent.add(frame.wire);
-            self.trace.packet(now, 0, frame, PacketEvent::Sent);
-            self.nic.transmit(now, id, transit);
+            self.trace.packet(now, 0, &frame, PacketEvent::Sent, &transit.packets);
+            self.nic.transmit(now, &frame, transit);
         }
         if !self.nic.is_free(now) && self.has_packet(now) {
             self.nic.wait(&mut transit.calendar);
@@ -421,18 +422,18 @@ impl Host {
         self.due = due;
     }
 
-    /// What leaves next, made where it is kept: frames are long enough for a copy to show.
+    /// What leaves next.
     #[inline]
-    fn next_frame(&mut self, now: Time, frames: &mut Frames) -> Option<FrameId> {
+    fn next_frame(&mut self, now: Time, packets: &mut Packets) -> Option<Frame> {
         let (wire, open) = (self.wire, self.nic.open_classes());
         if let Some(reply) = self.endpoint.poll_reply(now, open) {
             let Outgoing { address, class, packet, hops, .. } = reply;
-            let stamped = !hops.is_empty();
-            let id = frames.put(Frame::new(address, wire.ack, class, packet), hops.into());
-            if stamped {
-                frames[id].stamp();
+            let mut frame = Frame::new(address, wire.ack, class, packet, packets);
+            if !hops.is_empty() {
+                frame.stamp();
+                *packets.stamps_of(&frame) = hops.into();
             }
-            return Some(id);
+            return Some(frame);
         }
         let data = self.endpoint.poll_data(now, open)?;
         let Outgoing { connection, address, class, packet, begins, .. } = data;
@@ -441,11 +442,11 @@ impl Host {
         }
         #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the MTU")]
         let bytes = wire.header + packet.payload() as u16;
-        let id = frames.put(Frame::new(address, bytes, class, packet), Stamps::NONE);
+        let mut frame = Frame::new(address, bytes, class, packet, packets);
         if wire.telemetry {
-            frames[id].stamp();
+            frame.stamp();
         }
-        Some(id)
+        Some(frame)
     }
 
     /// The first packet of what was posted then leaves.

@@ -6,8 +6,7 @@ use std::hint::black_box;
 use incast_cc::{Bytes, Rate, Span, Time};
 
 use super::calendar::{Calendar, ComponentId};
-use super::frame::{FrameId, Frames};
-use super::port::Queued;
+use super::frame::Frame;
 
 /// The far end of a link that leads to another part of the network ([`domain`](super::domain)).
 const ELSEWHERE: ComponentId = ComponentId::MAX;
@@ -40,13 +39,9 @@ pub(crate) struct Link {
 
 /// A frame on a link.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct OnLink {
-    pub(crate) arrives: Time,
-    pub(crate) frame: FrameId,
-    /// Its bytes on the wire.
-    pub(crate) wire: u16,
-    /// The port by which it came to the sender.
-    pub(crate) ingress: u16,
+struct OnLink {
+    arrives: Time,
+    frame: Frame,
 }
 
 /// Frames in the order of arrival. The far end takes them from the front; from `waiting` on they have not
@@ -113,17 +108,12 @@ impl Link {
     /// the sender. It waits until [`start_next`](Self::start_next).
     #[expect(clippy::inline_always, reason = "in the way of every packet")]
     #[inline(always)]
-    pub(crate) fn put(
-        &mut self,
-        start: Time,
-        Queued { frame, wire, ingress }: Queued,
-        frames: &mut Frames,
-        calendar: &mut Calendar,
-    ) -> Time {
-        let sent = start + self.serializer.time_for(wire);
+    pub(crate) fn put(&mut self, start: Time, frame: &Frame, calendar: &mut Calendar) -> Time {
+        let mut frame = *frame;
+        let sent = start + self.serializer.time_for(frame.wire);
         let arrives = sent + self.delay;
         if self.to_host {
-            if !frames[frame].is_quiet() {
+            if !frame.is_quiet() {
                 if self.announced.is_empty() {
                     calendar.schedule(self.arrival, arrives);
                 }
@@ -133,25 +123,18 @@ impl Link {
             calendar.schedule(self.arrival, arrives);
         }
         if arrives >= self.fails {
-            frames[frame].cut();
+            frame.cut();
         }
-        self.ring.push(OnLink { arrives, frame, wire, ingress });
+        self.ring.push(OnLink { arrives, frame });
         sent
     }
 
     /// The same of a frame that starts now; none waits.
     #[expect(clippy::inline_always, reason = "in the way of every packet")]
     #[inline(always)]
-    pub(crate) fn send(
-        &mut self,
-        now: Time,
-        frame: FrameId,
-        frames: &mut Frames,
-        calendar: &mut Calendar,
-    ) -> Time {
+    pub(crate) fn send(&mut self, now: Time, frame: &Frame, calendar: &mut Calendar) -> Time {
         debug_assert!(self.ring.waiting == self.ring.end, "frames overtake those that wait");
-        let queued = Queued { frame, wire: frames[frame].wire, ingress: 0 };
-        let sent = self.put(now, queued, frames, calendar);
+        let sent = self.put(now, frame, calendar);
         self.ring.waiting = self.ring.end;
         sent
     }
@@ -164,27 +147,23 @@ impl Link {
 
     #[inline]
     fn start_of(&self, on_link: &OnLink) -> Time {
-        let took = self.serializer.time_for(on_link.wire) + self.delay;
+        let took = self.serializer.time_for(on_link.frame.wire) + self.delay;
         Time::from_ps(on_link.arrives.as_ps() - took.as_ps())
     }
 
     /// The first frame that waits starts.
     #[inline]
-    pub(crate) fn start_next(&mut self) -> Option<OnLink> {
-        let next = *self.ring.first_waiting()?;
+    pub(crate) fn start_next(&mut self) -> Option<Frame> {
+        let next = self.ring.first_waiting()?.frame;
         self.ring.waiting = self.ring.waiting.wrapping_add(1);
         Some(next)
     }
 
     /// Takes back the last frame that waits, and returns it with the time at which it would have started.
-    pub(crate) fn take_back(
-        &mut self,
-        frames: &Frames,
-        calendar: &mut Calendar,
-    ) -> Option<(OnLink, Time)> {
+    pub(crate) fn take_back(&mut self, calendar: &mut Calendar) -> Option<(Frame, Time)> {
         let last = self.ring.take_back()?;
         if self.to_host {
-            if !frames[last.frame].is_quiet() {
+            if !last.frame.is_quiet() {
                 self.announced.pop_back();
                 if self.announced.is_empty() {
                     calendar.schedule(self.arrival, Time::MAX);
@@ -193,29 +172,40 @@ impl Link {
         } else if self.ring.is_empty() && self.leads_here() {
             calendar.schedule(self.arrival, Time::MAX);
         }
-        Some((last, self.start_of(&last)))
+        Some((last.frame, self.start_of(&last)))
     }
 
-    /// The frame whose arrival was announced; at a host the quiet ones before it have been taken in.
+    /// The frame whose arrival was announced.
+    #[expect(clippy::inline_always, reason = "in the way of every packet")]
+    #[inline(always)]
+    pub(crate) fn arrive_at_switch(&mut self, calendar: &mut Calendar) -> Frame {
+        let frame = self.take_announced();
+        if let Some(next) = self.ring.front() {
+            calendar.schedule(self.arrival, next.arrives);
+        }
+        frame
+    }
+
+    /// The same where quiet frames are not announced; those before it have been taken in.
     #[inline]
-    pub(crate) fn arrive(&mut self, calendar: &mut Calendar) -> FrameId {
-        let frame = self.ring.pop().unwrap_or_else(|| unreachable!("it was announced")).frame;
-        let next = if self.to_host {
-            self.announced.pop_front();
-            self.announced.front().copied()
-        } else {
-            self.ring.front().map(|next| next.arrives)
-        };
-        if let Some(arrives) = next {
+    pub(crate) fn arrive_at_host(&mut self, calendar: &mut Calendar) -> Frame {
+        let frame = self.take_announced();
+        self.announced.pop_front();
+        if let Some(&arrives) = self.announced.front() {
             calendar.schedule(self.arrival, arrives);
         }
         frame
     }
 
+    #[inline]
+    fn take_announced(&mut self) -> Frame {
+        self.ring.pop().unwrap_or_else(|| unreachable!("it was announced")).frame
+    }
+
     /// The next frame that has arrived before `now`, and when.
     #[inline]
-    pub(crate) fn arrived_before(&mut self, now: Time) -> Option<(Time, FrameId)> {
-        let &OnLink { arrives, frame, .. } = self.ring.front().filter(|next| next.arrives < now)?;
+    pub(crate) fn arrived_before(&mut self, now: Time) -> Option<(Time, Frame)> {
+        let &OnLink { arrives, frame } = self.ring.front().filter(|next| next.arrives < now)?;
         self.ring.pop();
         Some((arrives, frame))
     }
@@ -229,13 +219,13 @@ impl Link {
     /// The same for the place of the next frame that is put on it.
     #[inline]
     pub(crate) fn touch_end(&self) {
-        black_box(self.ring.places[self.ring.place(self.ring.end)].wire);
+        black_box(self.ring.places[self.ring.place(self.ring.end)].arrives);
     }
 
     /// The next frame that arrives.
     #[inline]
-    pub(crate) fn front(&self) -> Option<FrameId> {
-        self.ring.front().map(|next| next.frame)
+    pub(crate) fn front(&self) -> Option<&Frame> {
+        self.ring.front().map(|next| &next.frame)
     }
 
     /// The sender says when the link fails next.
@@ -299,12 +289,12 @@ impl Link {
         self.arrival = receiver.arrival;
     }
 
-    /// Frames are kept elsewhere from now on.
-    pub(crate) fn move_frames(&mut self, mut moved: impl FnMut(FrameId) -> FrameId) {
+    /// Their packets are kept elsewhere from now on.
+    pub(crate) fn move_packets(&mut self, mut moved: impl FnMut(&mut Frame)) {
         let (mut position, end) = (self.ring.front, self.ring.end);
         while position != end {
             let place = self.ring.place(position);
-            self.ring.places[place].frame = moved(self.ring.places[place].frame);
+            moved(&mut self.ring.places[place].frame);
             position = position.wrapping_add(1);
         }
     }
@@ -312,7 +302,7 @@ impl Link {
     /// Takes the next frame out of the sender's half that has started before `until`, with its arrival; if
     /// there is none, returns when the next one starts.
     #[inline]
-    pub(crate) fn hand_over(&mut self, until: Time) -> Result<(Time, FrameId), Time> {
+    pub(crate) fn hand_over(&mut self, until: Time) -> Result<(Time, Frame), Time> {
         let Some(&next) = self.ring.front() else { return Err(Time::MAX) };
         if self.ring.is_waiting(self.ring.front) {
             let start = self.start_of(&next);
@@ -325,23 +315,23 @@ impl Link {
     }
 
     /// Takes a frame that was handed over into the receiver's half; they come in the order of sending.
-    pub(crate) fn take_in(&mut self, arrives: Time, frame: FrameId, calendar: &mut Calendar) {
+    pub(crate) fn take_in(&mut self, arrives: Time, frame: Frame, calendar: &mut Calendar) {
         if self.ring.is_empty() {
             calendar.schedule(self.arrival, arrives);
         }
-        self.ring.receive(OnLink { arrives, frame, wire: 0, ingress: 0 });
+        self.ring.receive(OnLink { arrives, frame });
     }
 
     /// What is on the link, for the books.
-    pub(crate) fn flying(&self) -> impl Iterator<Item = FrameId> {
-        self.ring.iter().map(|on_link| on_link.frame)
+    pub(crate) fn flying(&self) -> impl Iterator<Item = &Frame> {
+        self.ring.iter().map(|on_link| &on_link.frame)
     }
 }
 
 impl Default for Ring {
     fn default() -> Self {
-        let nothing = OnLink { arrives: Time::MAX, frame: FrameId::default(), wire: 0, ingress: 0 };
-        Self { places: Box::new([nothing; 8]), front: 0, waiting: 0, end: 0 }
+        let nothing = OnLink { arrives: Time::MAX, frame: Frame::NOTHING };
+        Self { places: Box::new([nothing; 4]), front: 0, waiting: 0, end: 0 }
     }
 }
 
@@ -433,10 +423,10 @@ impl Ring {
 mod tests {
     use super::*;
 
-    /// Beside its frame, which fills a cache line: what a packet on its way takes, and one that waits.
+    /// Two fill a cache line.
     #[test]
-    fn places_of_packets_are_small() {
-        assert_eq!((size_of::<OnLink>(), size_of::<Queued>()), (16, 8));
+    fn a_place_on_a_link_is_small() {
+        assert_eq!(size_of::<OnLink>(), 32);
     }
 
     #[test]
@@ -449,7 +439,7 @@ mod tests {
     }
 
     fn on_link(ps: u64) -> OnLink {
-        OnLink { arrives: Time::from_ps(ps), frame: FrameId::default(), wire: 0, ingress: 0 }
+        OnLink { arrives: Time::from_ps(ps), frame: Frame::NOTHING }
     }
 
     /// Against three plain queues, through positions that wrap around and rings that grow, with the

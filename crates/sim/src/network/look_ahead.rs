@@ -5,9 +5,7 @@
 //! But which events come next is known, and their data can come at the same time: so each step of the way
 //! is taken for several events before the next step. Nothing is decided here, and nothing changes.
 
-use std::hint::black_box;
-
-use super::frame::FrameId;
+use super::frame::Frame;
 use super::{Component, ComponentKind, Network, Transit};
 
 /// So many at once: some more than a processor waits for at the same time.
@@ -19,7 +17,7 @@ const LARGE: usize = 600;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Coming {
     component: Component,
-    frame: FrameId,
+    frame: Frame,
     /// The port that the frame leaves by, or the port whose event it is.
     egress: Option<u16>,
 }
@@ -36,13 +34,13 @@ impl Network {
 
     #[inline(never)]
     fn touch_next(&mut self) -> usize {
-        let Transit { links, frames, calendar } = &self.transit;
+        let Transit { links, packets, calendar } = &self.transit;
         let batch = &mut self.coming;
         batch.clear();
         for id in calendar.next().take(BATCH) {
             let component = self.components[id as usize];
             let Component { kind, node, link, port } = component;
-            let mut coming = Coming { component, frame: FrameId::default(), egress: None };
+            let mut coming = Coming { component, frame: Frame::NOTHING, egress: None };
             match kind {
                 ComponentKind::SwitchArrival | ComponentKind::HostArrival => {
                     links[link as usize].touch();
@@ -63,7 +61,7 @@ impl Network {
             match kind {
                 ComponentKind::SwitchArrival | ComponentKind::HostArrival => {
                     if let Some(frame) = links[link as usize].front() {
-                        coming.frame = frame;
+                        coming.frame = *frame;
                     }
                 }
                 ComponentKind::HostPort | ComponentKind::HostTimer => {
@@ -72,15 +70,11 @@ impl Network {
                 _ => {}
             }
         }
-        for coming in batch.iter() {
-            if coming.component.kind == ComponentKind::SwitchArrival {
-                black_box(frames[coming.frame].destination);
-            }
-        }
         for coming in batch.iter_mut() {
             let Component { kind, node, port, .. } = coming.component;
             if kind == ComponentKind::SwitchArrival {
-                coming.egress = self.switches[node as usize].touch(port, &frames[coming.frame]);
+                let frame = &coming.frame;
+                coming.egress = self.switches[node as usize].touch(port, frame, packets);
             }
         }
         let now = self.now;

@@ -2,7 +2,6 @@
 
 use incast_cc::{Bytes, Rate, Span};
 
-use super::frame::Frame;
 use super::switch::Switch;
 
 /// The way of one connection's data.
@@ -22,10 +21,14 @@ pub(crate) struct Oracle {
 }
 
 impl Oracle {
-    /// The RTT that data of the connection that `frame` arrives on would find now: that without queues,
+    /// The RTT that data of the connection of `host` would find now: that without queues,
     /// and the bottleneck's backlog over its rate.
-    pub(crate) fn rtt(&self, host: usize, frame: &Frame, switches: &[Switch]) -> Option<Span> {
-        let way = self.ways[host].get(frame.packet.connection as usize)?;
+    pub(crate) fn rtt(
+        &self,
+        (host, connection): (usize, u32),
+        switches: &[Switch],
+    ) -> Option<Span> {
+        let way = self.ways[host].get(connection as usize)?;
         let waits = way.queues.iter().map(|&(switch, port, rate)| {
             let port = &switches[switch as usize].ports[port as usize];
             rate.time_for(Bytes::new(port.backlog_bytes()))

@@ -10,7 +10,7 @@ use incast_transport::Scheduler;
 
 use super::Transit;
 use super::aqm::{Aqm, Verdict};
-use super::frame::{Frame, FrameId, Frames};
+use super::frame::Frame;
 use super::transmitter::Transmitter;
 use crate::metrics::Occupancy;
 use crate::scenario::MOST_CLASSES;
@@ -50,7 +50,7 @@ pub(crate) struct Port {
     /// A phantom queue sees all packets of the port, and marks those of the classes in the mask.
     phantom: Option<Box<(Aqm, u8)>>,
     /// PFC frames go before all else.
-    pfc: VecDeque<FrameId>,
+    pfc: VecDeque<Frame>,
     pub(crate) counters: PortCounters,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct Port {
 #[derive(Debug, Default)]
 struct Queue {
     /// Without those that are on the link ahead of time.
-    packets: VecDeque<Queued>,
+    frames: VecDeque<Frame>,
     /// Since when packets of the class wait.
     waiting_since: Time,
     managed: Option<Box<Managed>>,
@@ -70,14 +70,6 @@ struct Managed {
     aqm: Aqm,
     /// When each packet came.
     enqueued_at: VecDeque<Time>,
-}
-
-/// A packet in a queue, its bytes on the wire, and where it came in.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Queued {
-    pub(crate) frame: FrameId,
-    pub(crate) wire: u16,
-    pub(crate) ingress: u16,
 }
 
 /// Why a switch dropped a packet.
@@ -193,7 +185,7 @@ impl Port {
         let bytes = self.queued_bytes(frame.class);
         let queue = &mut self.queues[frame.class as usize];
         let Some(managed) = &mut queue.managed else { return Verdict::Pass };
-        let (wire, ect) = (u64::from(frame.wire), frame.packet.is_ect());
+        let (wire, ect) = (u64::from(frame.wire), frame.is_ect());
         managed.aqm.on_enqueue(now, bytes, wire, ect)
     }
 
@@ -210,7 +202,7 @@ impl Port {
         }
         let bytes = self.queued_bytes(frame.class);
         let queue = &mut self.queues[frame.class as usize];
-        let (wire, ect) = (u64::from(frame.wire), frame.packet.is_ect());
+        let (wire, ect) = (u64::from(frame.wire), frame.is_ect());
         let own = queue.managed.as_mut().map_or(Verdict::Pass, |managed| {
             managed.aqm.on_dequeue(now, bytes, enqueued_at, wire, ect)
         });
@@ -268,55 +260,60 @@ impl Port {
     }
 
     /// A packet comes that waits.
-    #[inline]
-    fn enter(&mut self, now: Time, class: u8, wire: u16) {
-        self.class_bytes[class as usize] += u32::from(wire);
-        self.bytes += u32::from(wire);
+    #[expect(clippy::inline_always, reason = "in the way of every packet that waits")]
+    #[inline(always)]
+    fn enter(&mut self, now: Time, frame: &Frame) {
+        let wire = u32::from(frame.wire);
+        self.class_bytes[frame.class as usize % MOST_CLASSES] += wire;
+        self.bytes += wire;
         self.occupancy.set(now, u64::from(self.bytes));
     }
 
     /// One that waited starts.
-    #[inline]
-    fn leave(&mut self, start: Time, class: u8, wire: u16) {
-        self.class_bytes[class as usize] -= u32::from(wire);
-        self.bytes -= u32::from(wire);
+    #[expect(clippy::inline_always, reason = "in the way of every packet that waits")]
+    #[inline(always)]
+    fn leave(&mut self, start: Time, frame: &Frame) {
+        let wire = u32::from(frame.wire);
+        self.class_bytes[frame.class as usize % MOST_CLASSES] -= wire;
+        self.bytes -= wire;
         self.last_left = (start, u64::from(wire));
         self.occupancy.set(start, u64::from(self.bytes));
     }
 
     #[inline]
-    pub(crate) fn enqueue(&mut self, now: Time, queued: Queued, class: u8) {
+    pub(crate) fn enqueue(&mut self, now: Time, frame: &Frame) {
+        let class = frame.class;
         let queue = &mut self.queues[class as usize];
-        if queue.packets.is_empty() {
+        if queue.frames.is_empty() {
             let others = self.ahead.count > 0 && self.ahead.class == class;
             queue.waiting_since = if others { self.ahead.since } else { now };
         }
         if let Some(managed) = &mut queue.managed {
             managed.enqueued_at.push_back(now);
         }
-        queue.packets.push_back(queued);
+        queue.frames.push_back(*frame);
         self.backlog |= 1 << class;
-        self.enter(now, class, queued.wire);
+        self.enter(now, frame);
     }
 
     #[inline]
-    fn take_first(&mut self, class: u8) -> Option<Queued> {
+    fn take_first(&mut self, class: u8) -> Option<Frame> {
         let queue = &mut self.queues[class as usize];
-        let queued = queue.packets.pop_front()?;
-        if queue.packets.is_empty() {
+        let frame = queue.frames.pop_front()?;
+        if queue.frames.is_empty() {
             self.backlog &= !(1 << class);
         }
-        Some(queued)
+        Some(frame)
     }
 
-    pub(crate) fn enqueue_pfc(&mut self, frame: FrameId) {
+    pub(crate) fn enqueue_pfc(&mut self, frame: Frame) {
         self.pfc.push_back(frame);
         self.has_pfc = true;
     }
 
     /// The next PFC frame to send.
     #[inline]
-    pub(crate) fn next_pfc(&mut self) -> Option<FrameId> {
+    pub(crate) fn next_pfc(&mut self) -> Option<Frame> {
         if !self.has_pfc {
             return None;
         }
@@ -340,31 +337,30 @@ impl Port {
     /// know.
     #[expect(clippy::inline_always, reason = "in the way of every packet that waits")]
     #[inline(always)]
-    pub(crate) fn pop(&mut self, now: Time, class: u8) -> Option<(Queued, Time)> {
-        let queued = self.take_first(class)?;
-        self.leave(now, class, queued.wire);
+    pub(crate) fn pop(&mut self, now: Time, class: u8) -> Option<(Frame, Time)> {
+        let frame = self.take_first(class)?;
+        self.leave(now, &frame);
         let came = match &mut self.queues[class as usize].managed {
             Some(managed) => managed.enqueued_at.pop_front().unwrap_or(now),
             None => now,
         };
-        Some((queued, came))
+        Some((frame, came))
     }
 
     /// Takes out the first packet of a class that is not to be sent.
     #[cold]
-    pub(crate) fn purge(&mut self, now: Time, class: u8) -> Option<Queued> {
-        let (queued, _) = self.pop(now, class)?;
+    pub(crate) fn purge(&mut self, now: Time, class: u8) -> Option<Frame> {
+        let (frame, _) = self.pop(now, class)?;
         let bytes = self.queued_bytes(class);
         if let Some(managed) = &mut self.queues[class as usize].managed {
             managed.aqm.on_purge(now, bytes);
         }
-        Some(queued)
+        Some(frame)
     }
 
     /// What the port says of itself as `frame` leaves it (INT).
-    pub(crate) fn stamp(&self, now: Time, frame: FrameId, transit: &mut Transit) {
-        let Frame { wire, packet, .. } = &transit.frames[frame];
-        if packet.payload() == 0 {
+    pub(crate) fn stamp(&self, now: Time, frame: &Frame, transit: &mut Transit) {
+        if transit.packets[frame].payload() == 0 {
             return; // an ACK brings back what its data was told
         }
         let Transmitter { link, .. } = &self.transmitter;
@@ -372,8 +368,8 @@ impl Port {
         let link = &transit.links[*link as usize];
         (hop.port, hop.at, hop.rate) = (link.number(), now, link.rate());
         hop.queue = Bytes::new(self.backlog_bytes());
-        hop.sent = Bytes::new(self.transmitter.hops().bytes + u64::from(*wire));
-        transit.frames.stamps_of(frame).push(hop);
+        hop.sent = Bytes::new(self.transmitter.hops().bytes + u64::from(frame.wire));
+        transit.packets.stamps_of(frame).push(hop);
     }
 
     /// Whether something could be sent if the link were free.
@@ -418,26 +414,25 @@ impl Port {
         news
     }
 
-    /// Frames are kept elsewhere from now on.
-    pub(crate) fn move_frames(&mut self, mut moved: impl FnMut(FrameId) -> FrameId) {
-        let queued = self.queues.iter_mut().flat_map(|queue| &mut queue.packets);
-        queued.for_each(|queued| queued.frame = moved(queued.frame));
-        self.pfc.iter_mut().for_each(|frame| *frame = moved(*frame));
+    /// Packets are kept elsewhere from now on.
+    pub(crate) fn move_packets(&mut self, moved: impl FnMut(&mut Frame)) {
+        let queued = self.queues.iter_mut().flat_map(|queue| &mut queue.frames);
+        queued.chain(&mut self.pfc).for_each(moved);
     }
 
     /// What is in the queues, for the books.
-    pub(crate) fn queued<'a>(&'a self, frames: &'a Frames) -> impl Iterator<Item = &'a Frame> {
-        self.queues.iter().flat_map(|queue| &queue.packets).map(|queued| &frames[queued.frame])
+    pub(crate) fn queued(&self) -> impl Iterator<Item = &Frame> {
+        self.queues.iter().flat_map(|queue| &queue.frames)
     }
 
     /// What waits in one class.
-    pub(crate) fn waiting(&self, class: u8) -> impl Iterator<Item = &Queued> {
-        self.queues[class as usize].packets.iter()
+    pub(crate) fn waiting(&self, class: u8) -> impl Iterator<Item = &Frame> {
+        self.queues[class as usize].frames.iter()
     }
 }
 
 impl Queue {
     fn head_bytes(&self) -> u64 {
-        self.packets.front().map_or(0, |queued| u64::from(queued.wire))
+        self.frames.front().map_or(0, |frame| u64::from(frame.wire))
     }
 }

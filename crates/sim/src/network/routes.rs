@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use incast_cc::parts::random::Random;
 
-use super::frame::Frame;
+use super::frame::{Frame, Packets};
 
 /// The edge of a host, numbered among the edges, and its port there.
 #[derive(Clone, Copy, Debug)]
@@ -152,17 +152,19 @@ impl Routes {
 
     /// The port by which a frame leaves; [`None`] where no way leads to its destination.
     #[inline]
-    pub(crate) fn port(&mut self, frame: &mut Frame) -> Option<u16> {
+    pub(crate) fn port(&mut self, frame: &mut Frame, packets: &Packets) -> Option<u16> {
         if let Some(port) = frame.path.next() {
             return Some(port);
         }
         let place = self.places[frame.destination as usize];
-        if place.edge == self.edge { Some(place.port) } else { self.towards(place.edge, frame) }
+        if place.edge == self.edge {
+            return Some(place.port);
+        }
+        self.towards(place.edge, frame.destination, packets[frame].connection)
     }
 
     /// The port towards another edge.
-    fn towards(&mut self, edge: u16, frame: &Frame) -> Option<u16> {
-        let (destination, connection) = (frame.destination, frame.packet.connection);
+    fn towards(&mut self, edge: u16, destination: u32, connection: u32) -> Option<u16> {
         let Set { first, count } = self.set(edge, destination, connection);
         let member = match &mut self.spray {
             _ if count <= 1 => 0,

@@ -7,8 +7,8 @@ use super::aqm::Verdict;
 use super::buffer::{Admission, Arrival, SharedBuffer};
 use super::calendar::ComponentId;
 use super::failure::Failures;
-use super::frame::{Frame, FrameId, Stamps};
-use super::port::{DropCause, Port, Queued};
+use super::frame::{Frame, Packets};
+use super::port::{DropCause, Port};
 use super::routes::Routes;
 use super::trace::{PacketEvent, Trace};
 use super::watchdog::{Held, Watchdog};
@@ -78,26 +78,25 @@ impl Switch {
         }
     }
 
-    /// A frame has come in at `ingress`.
+    /// A frame has come in.
     #[inline]
-    pub(crate) fn on_arrival(
-        &mut self,
-        now: Time,
-        ingress: u16,
-        frame: FrameId,
-        transit: &mut Transit,
-    ) {
+    pub(crate) fn on_arrival(&mut self, now: Time, mut frame: Frame, transit: &mut Transit) {
         self.turn = usize::MAX;
-        if transit.frames[frame].is_pfc() {
-            return self.on_pfc(now, ingress, frame, transit);
+        if frame.is_pfc() {
+            return self.on_pfc(now, &frame, transit);
         }
-        let Some(egress) = self.routes.port(&mut transit.frames[frame]) else {
-            return self.on_stranded(now, ingress, frame, transit);
+        let Some(egress) = self.routes.port(&mut frame, &transit.packets) else {
+            return self.on_stranded(now, &frame, transit);
         };
         if self.ports[egress as usize].next_start() <= now {
             self.catch_up(now, egress, transit);
         }
-        let Frame { wire, class, .. } = transit.frames[frame];
+        if self.has_dropped {
+            // What was dropped left a gap before all of its connection that comes this way later.
+            // (Packets of a connection have one path; where they may have several, none is quiet.)
+            frame.disquiet();
+        }
+        let Frame { wire, class, ingress, .. } = frame;
         let port = &mut self.ports[egress as usize];
         let bytes = u64::from(wire);
         if self.is_plain
@@ -106,24 +105,15 @@ impl Switch {
             && port.discarded == 0
             && self.buffer.lets_pass(Arrival { ingress, class, wire: bytes, queue: 0, port: 0 })
         {
-            if self.has_dropped {
-                transit.frames[frame].disquiet();
-            }
-            return port.transmitter.transmit(now, frame, transit);
+            return port.transmitter.transmit(now, &frame, transit);
         }
-        self.on_arrival_at(now, (ingress, egress), frame, transit);
+        self.on_arrival_at(now, egress, &mut frame, transit);
     }
 
     /// A frame has come in that cannot just pass.
     #[inline]
-    fn on_arrival_at(
-        &mut self,
-        now: Time,
-        (ingress, egress): (u16, u16),
-        frame: FrameId,
-        transit: &mut Transit,
-    ) {
-        let Frame { wire, class, .. } = transit.frames[frame];
+    fn on_arrival_at(&mut self, now: Time, egress: u16, frame: &mut Frame, transit: &mut Transit) {
+        let Frame { wire, class, ingress, .. } = *frame;
         let port = &mut self.ports[egress as usize];
         if port.transmitter.is_down() {
             return self.drop(now, egress, frame, DropCause::Link, transit);
@@ -139,42 +129,35 @@ impl Switch {
         {
             return;
         }
-        let frame_in_hand = &mut transit.frames[frame];
-        if self.has_dropped {
-            // What was dropped left a gap before all of its connection that comes this way later.
-            // (Packets of a connection have one path; where they may have several, none is quiet.)
-            frame_in_hand.disquiet();
-        }
         let port = &mut self.ports[egress as usize];
-        let mut verdict = port.judge_arrival(now, frame_in_hand);
+        let mut verdict = port.judge_arrival(now, frame);
         if queued + wire_bytes > self.ecn_thresholds[class as usize % MOST_CLASSES]
-            && frame_in_hand.packet.is_ect()
+            && frame.is_ect()
         {
             verdict = Verdict::Mark;
         }
         if verdict != Verdict::Pass && !self.passes(now, egress, frame, verdict, transit) {
-            self.release(now, (class, wire), ingress, transit);
-            return transit.frames.drop(frame);
+            self.release(now, frame, transit);
+            return transit.packets.drop(frame);
         }
         let port = &mut self.ports[egress as usize];
         if port.is_idle(now, class) {
             self.forward(now, egress, frame, now, transit);
-            return self.release(now, (class, wire), ingress, transit);
+            return self.release(now, frame, transit);
         }
         if port.overtakes(class) {
             port.take_back(transit);
             self.wait(egress, transit);
         }
         let port = &mut self.ports[egress as usize];
-        let queued = Queued { frame, wire, ingress };
         if port.goes_ahead(now, class) {
-            port.enqueue_ahead(now, queued, class, transit);
+            port.enqueue_ahead(now, frame, transit);
             if self.buffer.has_paused() {
                 self.wait(egress, transit);
             }
             return;
         }
-        port.enqueue(now, queued, class);
+        port.enqueue(now, frame);
         self.trace.queue(now, egress, port.backlog_bytes());
         self.send(now, egress, transit);
     }
@@ -182,12 +165,14 @@ impl Switch {
     /// Brings into the caches what a frame needs that comes in at `ingress`; returns the port that it leaves
     /// by, unless that is drawn by lot.
     #[inline]
-    pub(crate) fn touch(&self, ingress: u16, frame: &Frame) -> Option<u16> {
+    pub(crate) fn touch(&self, ingress: u16, frame: &Frame, packets: &Packets) -> Option<u16> {
         self.buffer.touch(ingress, frame.class);
+        if frame.is_pfc() {
+            return None;
+        }
         let known = frame.path.peek();
-        let egress = known
-            .or_else(|| self.routes.port_of(frame.destination, frame.packet.connection))
-            .filter(|_| !frame.is_pfc())?;
+        let egress =
+            known.or_else(|| self.routes.port_of(frame.destination, packets[frame].connection))?;
         self.ports[egress as usize].touch();
         Some(egress)
     }
@@ -199,7 +184,7 @@ impl Switch {
         &mut self,
         now: Time,
         egress: u16,
-        frame: FrameId,
+        frame: &Frame,
         arrival: Arrival,
         transit: &mut Transit,
     ) -> bool {
@@ -216,7 +201,7 @@ impl Switch {
                 if now >= self.start {
                     self.ports[ingress as usize].counters.pauses += 1;
                 }
-                self.enqueue_pfc(now, ingress, Frame::pfc(class, true), transit);
+                self.enqueue_pfc(now, ingress, (class, true), transit);
                 if !had_paused {
                     // Every packet that leaves may let the sender go on: each has its event now.
                     self.wait_all(transit);
@@ -227,20 +212,27 @@ impl Switch {
     }
 
     /// The far end of a port says stop or go on.
-    fn on_pfc(&mut self, now: Time, port: u16, frame: FrameId, transit: &mut Transit) {
+    fn on_pfc(&mut self, now: Time, frame: &Frame, transit: &mut Transit) {
+        let port = frame.ingress;
         self.catch_up(now, port, transit);
         let own = &mut self.ports[port as usize];
         own.take_back(transit);
-        own.on_pfc(now, &transit.frames[frame]);
-        transit.frames.drop(frame);
+        own.on_pfc(now, frame);
+        transit.packets.drop(frame);
         self.send(now, port, transit);
     }
 
     /// Tells the far end of a port to stop or to go on.
     #[cold]
-    fn enqueue_pfc(&mut self, now: Time, port: u16, frame: Frame, transit: &mut Transit) {
+    fn enqueue_pfc(
+        &mut self,
+        now: Time,
+        port: u16,
+        (class, pause): (u8, bool),
+        transit: &mut Transit,
+    ) {
         self.catch_up(now, port, transit);
-        let frame = transit.frames.put(frame, Stamps::NONE);
+        let frame = Frame::pfc(class, pause, &mut transit.packets);
         let own = &mut self.ports[port as usize];
         own.take_back(transit);
         own.enqueue_pfc(frame);
@@ -260,8 +252,8 @@ impl Switch {
     fn catch_up(&mut self, now: Time, egress: u16, transit: &mut Transit) {
         let has_had_its_turn = (egress as usize) < self.turn;
         let until = Time::from_ps(now.as_ps() + u64::from(has_had_its_turn));
-        while let Some((started, class)) = self.ports[egress as usize].start_next(until, transit) {
-            self.release(now, (class, started.wire), started.ingress, transit);
+        while let Some(started) = self.ports[egress as usize].start_next(until, transit) {
+            self.release(now, &started, transit);
         }
     }
 
@@ -291,19 +283,26 @@ impl Switch {
         &mut self,
         now: Time,
         egress: u16,
-        frame: FrameId,
+        frame: &Frame,
         cause: DropCause,
         transit: &mut Transit,
     ) {
-        self.count_drop(now, egress, &transit.frames[frame], cause);
-        transit.frames.drop(frame);
+        self.count_drop(now, egress, frame, cause, &transit.packets);
+        transit.packets.drop(frame);
     }
 
     #[cold]
-    fn count_drop(&mut self, now: Time, egress: u16, frame: &Frame, cause: DropCause) {
+    fn count_drop(
+        &mut self,
+        now: Time,
+        egress: u16,
+        frame: &Frame,
+        cause: DropCause,
+        packets: &Packets,
+    ) {
         self.has_dropped = true;
         self.ports[egress as usize].counters.dropped(cause, u64::from(frame.wire));
-        self.trace.packet(now, egress, frame, PacketEvent::Dropped);
+        self.trace.packet(now, egress, frame, PacketEvent::Dropped, packets);
     }
 
     /// Does what queue management says; returns whether the packet is still to be sent.
@@ -312,20 +311,20 @@ impl Switch {
         &mut self,
         now: Time,
         egress: u16,
-        frame: FrameId,
+        frame: &mut Frame,
         verdict: Verdict,
-        transit: &mut Transit,
+        transit: &Transit,
     ) -> bool {
         match verdict {
             Verdict::Pass => {}
             Verdict::Mark => {
-                transit.frames[frame].mark();
+                frame.mark();
                 if now >= self.start {
                     self.ports[egress as usize].counters.marks += 1;
                 }
             }
             Verdict::Drop => {
-                self.count_drop(now, egress, &transit.frames[frame], DropCause::Aqm);
+                self.count_drop(now, egress, frame, DropCause::Aqm, &transit.packets);
             }
         }
         verdict != Verdict::Drop
@@ -366,19 +365,16 @@ impl Switch {
         loop {
             let port = &mut self.ports[egress as usize];
             if let Some(frame) = port.next_pfc() {
-                port.transmitter.transmit(now, frame, transit);
+                port.transmitter.transmit(now, &frame, transit);
             } else {
                 let Some(class) = port.next_class() else { return };
-                let Some((Queued { frame, ingress, .. }, came)) = port.pop(now, class) else {
-                    return;
-                };
+                let Some((mut frame, came)) = port.pop(now, class) else { return };
                 self.trace.queue(now, egress, port.backlog_bytes());
                 if self.has_gaps {
-                    transit.frames[frame].disquiet();
+                    frame.disquiet();
                 }
-                let Frame { class, wire, .. } = transit.frames[frame];
-                let sent = self.forward(now, egress, frame, came, transit);
-                self.release(now, (class, wire), ingress, transit);
+                let sent = self.forward(now, egress, &mut frame, came, transit);
+                self.release(now, &frame, transit);
                 if !sent {
                     continue;
                 }
@@ -396,23 +392,23 @@ impl Switch {
         &mut self,
         now: Time,
         egress: u16,
-        frame: FrameId,
+        frame: &mut Frame,
         came: Time,
         transit: &mut Transit,
     ) -> bool {
         let port = &mut self.ports[egress as usize];
-        let verdict = port.judge_departure(now, &transit.frames[frame], came);
+        let verdict = port.judge_departure(now, frame, came);
         let passes = verdict == Verdict::Pass || self.passes(now, egress, frame, verdict, transit);
         if passes {
             let port = &mut self.ports[egress as usize];
-            if transit.frames[frame].is_stamped() {
+            if frame.is_stamped() {
                 port.stamp(now, frame, transit);
             }
             port.transmitter.transmit(now, frame, transit);
-            self.trace.packet(now, egress, &transit.frames[frame], PacketEvent::Sent);
+            self.trace.packet(now, egress, frame, PacketEvent::Sent, &transit.packets);
         } else {
             self.has_gaps = true; // before those of its connection that are queued behind it
-            transit.frames.drop(frame);
+            transit.packets.drop(frame);
         }
         passes
     }
@@ -420,15 +416,10 @@ impl Switch {
     /// Gives back the room of a packet that has left.
     #[expect(clippy::inline_always, reason = "in the way of every packet, twice")]
     #[inline(always)]
-    fn release(
-        &mut self,
-        now: Time,
-        (class, wire): (u8, u16),
-        ingress: u16,
-        transit: &mut Transit,
-    ) {
+    fn release(&mut self, now: Time, frame: &Frame, transit: &mut Transit) {
+        let Frame { ingress, class, wire, .. } = *frame;
         if self.buffer.release(ingress, class, u64::from(wire)) {
-            self.enqueue_pfc(now, ingress, Frame::pfc(class, false), transit);
+            self.enqueue_pfc(now, ingress, (class, false), transit);
         }
     }
 
@@ -476,12 +467,10 @@ impl Switch {
     ) {
         self.catch_up(now, egress, transit);
         self.ports[egress as usize].take_back(transit);
-        while let Some(Queued { frame, wire, ingress }) =
-            self.ports[egress as usize].purge(now, class)
-        {
+        while let Some(frame) = self.ports[egress as usize].purge(now, class) {
             (self.has_gaps, self.is_plain) = (true, false);
-            self.drop(now, egress, frame, cause, transit);
-            self.release(now, (class, wire), ingress, transit);
+            self.drop(now, egress, &frame, cause, transit);
+            self.release(now, &frame, transit);
         }
         self.trace.queue(now, egress, self.ports[egress as usize].backlog_bytes());
     }

@@ -1,9 +1,9 @@
 //! Full traces, kept only when asked for.
 
 use incast_cc::{Rate, Span, Time};
-use incast_transport::Body;
+use incast_transport::{Body, Packet};
 
-use super::frame::Frame;
+use super::frame::{Frame, Packets};
 
 /// Which traces to keep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,6 +45,7 @@ pub(crate) struct PacketRow {
     pub(crate) at: Time,
     pub(crate) port: u16,
     pub(crate) frame: Frame,
+    pub(crate) packet: Packet,
     pub(crate) event: PacketEvent,
 }
 
@@ -65,7 +66,7 @@ impl PacketEvent {
 
 impl PacketRow {
     pub(crate) fn kind(&self) -> &'static str {
-        match &self.frame.packet.body {
+        match &self.packet.body {
             Body::Data(_) | Body::Segment(_) => "data",
             Body::Ack(_) | Body::SegmentAck(_) => "ack",
             Body::Nack(_) => "nack",
@@ -74,7 +75,7 @@ impl PacketRow {
     }
 
     pub(crate) fn sequence(&self) -> u64 {
-        match &self.frame.packet.body {
+        match &self.packet.body {
             Body::Data(data) => data.sequence,
             Body::Ack(ack) => ack.segment,
             Body::Nack(nack) => nack.base,
@@ -105,9 +106,17 @@ impl Trace {
     }
 
     #[inline]
-    pub(crate) fn packet(&mut self, at: Time, port: u16, frame: &Frame, event: PacketEvent) {
+    pub(crate) fn packet(
+        &mut self,
+        at: Time,
+        port: u16,
+        frame: &Frame,
+        event: PacketEvent,
+        packets: &Packets,
+    ) {
         if self.config.packets {
-            self.packets.push(PacketRow { at, port, frame: *frame, event });
+            let (frame, packet) = (*frame, packets[frame]);
+            self.packets.push(PacketRow { at, port, frame, packet, event });
         }
     }
 }

@@ -4,7 +4,7 @@ use incast_cc::{Rate, Span, Time};
 
 use super::Transit;
 use super::calendar::{Calendar, ComponentId};
-use super::frame::{Frame, FrameId};
+use super::frame::Frame;
 use super::host::Count;
 use crate::scenario::MOST_CLASSES;
 
@@ -153,13 +153,13 @@ impl Transmitter {
     /// Sends a frame; the link is free.
     #[expect(clippy::inline_always, reason = "in the way of every packet")]
     #[inline(always)]
-    pub(crate) fn transmit(&mut self, now: Time, frame: FrameId, transit: &mut Transit) {
+    pub(crate) fn transmit(&mut self, now: Time, frame: &Frame, transit: &mut Transit) {
         debug_assert!(self.is_free(now));
-        let Transit { links, frames, calendar } = transit;
-        if !frames[frame].is_pfc() {
-            self.count(now, u64::from(frames[frame].wire));
+        let Transit { links, calendar, .. } = transit;
+        if !frame.is_pfc() {
+            self.count(now, u64::from(frame.wire));
         }
-        self.busy_until = links[self.link as usize].send(now, frame, frames, calendar);
+        self.busy_until = links[self.link as usize].send(now, frame, calendar);
     }
 
     /// Counts a packet whose transmission started at `start`.

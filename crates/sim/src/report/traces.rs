@@ -80,7 +80,7 @@ fn packet_trace(built: &Built, names: &[String]) -> Option<Table> {
             hosts[r.1.frame.destination as usize].clone()
         })
         .column(("connection", "", "connection number at the destination"), &rows, |r| {
-            u64::from(r.1.frame.packet.connection)
+            u64::from(r.1.packet.connection)
         })
         .column(
             (

@@ -2,9 +2,9 @@
 
 use incast_cc::Time;
 
-use super::{Port, Queued};
+use super::Port;
 use crate::network::Transit;
-use crate::network::link::OnLink;
+use crate::network::frame::Frame;
 
 /// Packets that wait, and are on the link already since it is known when they will start: those of one
 /// class, one after the other. A queue with them needs no event for each packet that leaves it. Whatever
@@ -53,40 +53,31 @@ impl Port {
 
     /// Puts a packet that [`goes_ahead`](Self::goes_ahead) on the link.
     #[inline]
-    pub(crate) fn enqueue_ahead(
-        &mut self,
-        now: Time,
-        queued: Queued,
-        class: u8,
-        transit: &mut Transit,
-    ) {
+    pub(crate) fn enqueue_ahead(&mut self, now: Time, frame: &Frame, transit: &mut Transit) {
         if self.ahead.count == 0 {
             self.ahead.since = now;
         }
-        self.enter(now, class, queued.wire);
-        self.put_ahead(queued, class, transit);
+        self.enter(now, frame);
+        self.put_ahead(frame, transit);
     }
 
-    #[inline]
-    fn put_ahead(&mut self, queued: Queued, class: u8, transit: &mut Transit) {
-        let Transit { links, frames, calendar } = transit;
+    #[expect(clippy::inline_always, reason = "in the way of every packet that waits")]
+    #[inline(always)]
+    fn put_ahead(&mut self, frame: &Frame, transit: &mut Transit) {
+        let Transit { links, calendar, .. } = transit;
         let start = self.transmitter.busy_until;
         let link = &mut links[self.transmitter.link as usize];
-        self.transmitter.busy_until = link.put(start, queued, frames, calendar);
-        self.ahead.class = class;
+        self.transmitter.busy_until = link.put(start, frame, calendar);
+        self.ahead.class = frame.class;
         self.ahead.count += 1;
         self.next_start = self.next_start.min(start);
     }
 
     /// The next packet that started before `until` by the link: brings the books up to date, call until
-    /// [`None`]. Returns the packet and its class.
+    /// [`None`].
     #[inline]
-    pub(crate) fn start_next(
-        &mut self,
-        until: Time,
-        transit: &mut Transit,
-    ) -> Option<(OnLink, u8)> {
-        let (start, class) = (self.next_start, self.ahead.class);
+    pub(crate) fn start_next(&mut self, until: Time, transit: &mut Transit) -> Option<Frame> {
+        let start = self.next_start;
         if start >= until {
             return None;
         }
@@ -94,15 +85,15 @@ impl Port {
         let started = link.start_next()?;
         self.ahead.count -= 1;
         self.next_start = link.next_start();
-        self.leave(start, class, started.wire);
+        self.leave(start, &started);
         self.transmitter.count(start, u64::from(started.wire));
-        Some((started, class))
+        Some(started)
     }
 
     /// Takes back from the link what has not started; the books are up to date.
     #[cold]
     pub(crate) fn take_back(&mut self, transit: &mut Transit) {
-        let Transit { links, frames, calendar } = transit;
+        let Transit { links, calendar, .. } = transit;
         let link = &mut links[self.transmitter.link as usize];
         let Ahead { class, since, count, .. } = self.ahead;
         if count == 0 {
@@ -110,10 +101,8 @@ impl Port {
         }
         let queue = &mut self.queues[class as usize];
         queue.waiting_since = since;
-        while let Some((OnLink { frame, wire, ingress, .. }, start)) =
-            link.take_back(frames, calendar)
-        {
-            queue.packets.push_front(Queued { frame, wire, ingress });
+        while let Some((frame, start)) = link.take_back(calendar) {
+            queue.frames.push_front(frame);
             self.backlog |= 1 << class;
             self.transmitter.busy_until = start;
         }
@@ -134,11 +123,11 @@ impl Port {
                 return;
             }
             self.ahead.since = self.queues[class as usize].waiting_since;
-            let Some(queued) = self.take_first(class) else { return };
+            let Some(mut frame) = self.take_first(class) else { return };
             if gaps {
-                transit.frames[queued.frame].disquiet();
+                frame.disquiet();
             }
-            self.put_ahead(queued, class, transit);
+            self.put_ahead(&frame, transit);
         }
     }
 }

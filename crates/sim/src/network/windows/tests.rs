@@ -366,11 +366,11 @@ fn stamps_name_links_by_their_number_in_the_whole_network() {
     assert!(run.advance(5_000));
     run = run.in_domains(2, 1);
     let mut seen = 0;
-    let Transit { links, frames, .. } = &mut run.built.net.transit;
+    let Transit { links, packets, .. } = &mut run.built.net.transit;
     for (number, link) in (0..).zip(links) {
-        while let Ok((_, id)) = link.hand_over(Time::MAX) {
-            let (frame, stamps) = frames.remove(id);
-            if let Some(last) = stamps.hops().last().filter(|_| frame.packet.payload() > 0) {
+        while let Ok((_, frame)) = link.hand_over(Time::MAX) {
+            let (packet, stamps) = packets.remove(&frame);
+            if let Some(last) = stamps.hops().last().filter(|_| packet.payload() > 0) {
                 assert_eq!(last.port, number, "by the switch that has just sent it");
                 seen += 1;
             }
