@@ -9,6 +9,7 @@
 use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Spurious};
 use crate::param::{Configurable, Info, Kind, Need, Preset};
 use crate::parts::Window;
+use crate::parts::integer::ONE_Q20;
 use crate::units::{Bytes, Fraction};
 use crate::{configurable_by_name, parameters};
 
@@ -29,10 +30,8 @@ impl Algorithm for Dctcp {
     fn start(&self, flow: &Flow) -> DctcpControl {
         DctcpControl {
             window: Window::new(flow),
-            g: self.g.as_f64().min(1.0),
-            alpha: self.initial_alpha.as_f64().min(1.0),
-            acked: 0,
-            marked: 0,
+            constants: Constants::new(self),
+            estimate: Estimate::new(&Constants::new(self)),
             round: 0,
         }
     }
@@ -58,59 +57,99 @@ impl Configurable for Dctcp {
     configurable_by_name!();
 }
 
-/// One flow under DCTCP.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct DctcpControl {
-    /// Reno's window; what marks take from it is decided here.
-    window: Window,
-    /// Weight of the newest fraction.
-    g: f64,
-    /// The estimated fraction of bytes that are marked, from 0 to 1.
-    alpha: f64,
+/// `Dctcp` in the units of the integer core, fractions times 2^20.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Constants {
+    /// g: the weight of the newest fraction.
+    pub g_q20: u64,
+    /// The estimate of a new flow.
+    pub initial_alpha_q20: u64,
+}
+
+impl Constants {
+    /// The constants of `params`.
+    pub fn new(params: &Dctcp) -> Self {
+        Self {
+            g_q20: u64::from(params.g.bits()).min(ONE_Q20),
+            initial_alpha_q20: u64::from(params.initial_alpha.bits()).min(ONE_Q20),
+        }
+    }
+}
+
+/// The estimated fraction of bytes that are marked, and the bytes of the round that it waits for. On
+/// integers, so that a twin in BPF C computes the same bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Estimate {
+    /// From 0 to 1, times 2^20.
+    alpha_q20: u64,
     /// Bytes acknowledged in this round.
     acked: u64,
     /// Bytes marked in this round.
     marked: u64,
-    /// The carrier's round that the two belong to.
-    round: u64,
 }
 
-impl DctcpControl {
-    /// Counts marks, and once per round moves the estimate towards their fraction.
-    fn estimate(&mut self, ack: &Ack<'_>) {
-        self.acked = self.acked.saturating_add(ack.bytes.get());
-        self.marked = self.marked.saturating_add(ack.ce_bytes.get());
-        if ack.round == self.round {
-            return;
-        }
-        self.round = ack.round;
-        // Marks of retransmitted data come without newly acknowledged bytes.
-        let total = self.acked.max(self.marked);
-        if total > 0 {
-            let fraction = self.marked as f64 / total as f64;
-            self.alpha += self.g * (fraction - self.alpha);
-            (self.acked, self.marked) = (0, 0);
-        }
+/// Bytes of one round are kept below this, so that they fit 64 bits with their fraction.
+const MAX_BYTES: u64 = 1 << 43;
+
+impl Estimate {
+    /// That of a new flow.
+    pub const fn new(k: &Constants) -> Self {
+        Self { alpha_q20: k.initial_alpha_q20, acked: 0, marked: 0 }
     }
 
-    /// `cwnd (1 - alpha / 2)`.
-    fn reduced(alpha: f64, window: &Window) -> u64 {
-        let cwnd = window.cwnd() as f64 * (1.0 - alpha / 2.0);
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "between half of the window and all of it"
-        )]
-        return cwnd as u64;
+    /// alpha times 2^20.
+    pub const fn alpha_q20(&self) -> u64 {
+        self.alpha_q20
     }
+
+    /// Bytes were acknowledged, and so many came back marked.
+    #[inline]
+    pub fn count(&mut self, acked: u64, marked: u64) {
+        self.acked = (self.acked + acked.min(MAX_BYTES)).min(MAX_BYTES);
+        self.marked = (self.marked + marked.min(MAX_BYTES)).min(MAX_BYTES);
+    }
+
+    /// A round has ended: alpha = (1 - g) alpha + g F, F being the fraction that was marked.
+    pub fn end_round(&mut self, k: &Constants) {
+        // Marks of retransmitted data come without newly acknowledged bytes.
+        let total = self.acked.max(self.marked);
+        let Some(fraction_q20) = (self.marked << Fraction::BITS).checked_div(total) else { return };
+        // Towards alpha in both directions: rounded down what is added, and what is taken.
+        if fraction_q20 >= self.alpha_q20 {
+            self.alpha_q20 += (k.g_q20 * (fraction_q20 - self.alpha_q20)) >> Fraction::BITS;
+        } else {
+            self.alpha_q20 -= (k.g_q20 * (self.alpha_q20 - fraction_q20)) >> Fraction::BITS;
+        }
+        (self.acked, self.marked) = (0, 0);
+    }
+
+    /// What a marked window of `cwnd` leaves: `cwnd (1 - alpha / 2)`; `cwnd` is below 2^41.
+    pub const fn reduced(&self, cwnd: u64) -> u64 {
+        cwnd - ((cwnd * (self.alpha_q20 / 2)) >> Fraction::BITS)
+    }
+}
+
+/// One flow under DCTCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DctcpControl {
+    /// Reno's window; what marks take from it is decided here.
+    window: Window,
+    estimate: Estimate,
+    constants: Constants,
+    /// The carrier's round that the counted bytes belong to.
+    round: u64,
 }
 
 impl CongestionControl for DctcpControl {
     fn on_ack(&mut self, ack: &Ack<'_>) {
         // Before the reduction: the ACK that ends a round brings its fraction with it.
-        self.estimate(ack);
-        let alpha = self.alpha;
-        self.window.on_marks(ack, |window| Self::reduced(alpha, window));
+        self.estimate.count(ack.bytes.get(), ack.ce_bytes.get());
+        if ack.round != self.round {
+            self.round = ack.round;
+            self.estimate.end_round(&self.constants);
+        }
+        let estimate = self.estimate;
+        self.window.on_marks(ack, |window| estimate.reduced(window.cwnd()));
         if Window::may_grow(ack) {
             self.window.reno(ack.bytes.get());
         }
@@ -135,7 +174,7 @@ impl CongestionControl for DctcpControl {
 
     fn gauges(&self, emit: &mut dyn FnMut(&'static str, f64)) {
         self.window.gauges(emit);
-        emit("alpha", self.alpha);
+        emit("alpha", self.estimate.alpha_q20 as f64 / ONE_Q20 as f64);
     }
 }
 
@@ -154,6 +193,10 @@ mod tests {
         let mut control = algorithm.start(&flow);
         control.window.set_ssthresh(cwnd);
         control
+    }
+
+    fn alpha(control: &DctcpControl) -> f64 {
+        control.estimate.alpha_q20 as f64 / ONE_Q20 as f64
     }
 
     fn ack(round: u64, end: u64, next: u64, bytes: u64, marked: u64) -> Ack<'static> {
@@ -184,17 +227,18 @@ mod tests {
             control.on_ack(&ack(round - 1, end - bytes / 2, end, bytes / 2, marked / 2));
             control.on_ack(&ack(round, end, end, bytes / 2, marked / 2));
             expected = (1.0 - 1.0 / 16.0) * expected + marked as f64 / bytes as f64 / 16.0;
-            assert!((control.alpha - expected).abs() < 1e-12, "{} {expected}", control.alpha);
+            // Each round rounds by less than 2^-20 twice.
+            assert!((alpha(&control) - expected).abs() < 1e-5, "{} {expected}", alpha(&control));
         }
         // By hand: 15/16, 0.89453, 0.90112, 0.84480, 0.80763.
-        assert!((control.alpha - 0.807_627_677_9).abs() < 1e-9, "{}", control.alpha);
+        assert!((alpha(&control) - 0.807_627_677_9).abs() < 1e-5, "{}", alpha(&control));
     }
 
     #[test]
     fn a_marked_window_costs_half_of_alpha() {
-        for (alpha, expected) in [(1.0, 50_000), (0.5, 75_000), (0.125, 93_750), (0.0, 100_000)] {
+        for (eighths, expected) in [(8, 50_000), (4, 75_000), (1, 93_750), (0, 100_000)] {
             let mut control = control(Dctcp::default(), 100_000);
-            control.alpha = alpha;
+            control.estimate.alpha_q20 = ONE_Q20 * eighths / 8;
             control.on_ack(&ack(0, 1_000, 100_000, 1_000, 1_000));
             assert_eq!(control.limits().cwnd, Bytes::new(expected));
             assert!(!control.window.in_slow_start());
@@ -223,7 +267,7 @@ mod tests {
     #[test]
     fn marked_acks_do_not_grow_the_window_and_others_grow_it_as_reno() {
         let mut control = control(Dctcp::default(), 10_000);
-        control.alpha = 0.0;
+        control.estimate.alpha_q20 = 0;
         control.on_ack(&ack(0, 1_000, 11_000, 1_000, 1_000));
         assert_eq!(control.limits().cwnd, Bytes::new(10_000));
         control.on_ack(&ack(0, 2_000, 12_000, 1_000, 0));
@@ -237,7 +281,7 @@ mod tests {
     #[test]
     fn loss_halves_whatever_alpha_is() {
         let mut control = control(Dctcp::default(), 40_000);
-        control.alpha = 0.01;
+        control.estimate.alpha_q20 = ONE_Q20 / 100;
         control.on_loss(&loss(1_000, 40_000, LossCause::Detected));
         assert_eq!(control.limits().cwnd, Bytes::new(20_000));
         control.on_loss(&loss(50_000, 60_000, LossCause::Timeout));
@@ -277,7 +321,7 @@ mod tests {
                 let ce = if marked { bytes } else { 0 };
                 control.on_ack(&ack(u64::from(round), end, end + cwnd, bytes, ce));
             }
-            sum += control.alpha;
+            sum += alpha(&control);
         }
         let mean = sum / f64::from(rounds);
         assert!((mean / 0.1 - 1.0).abs() < 0.15, "{mean}, not about 0.1");

@@ -221,25 +221,41 @@ const MAX_BACKLOG_Q20: u64 = 1 << 43;
 /// Packets or packet times of one update are kept below this, two million with their fraction.
 const MAX_PACKETS_Q20: u64 = 1 << 41;
 
-/// `Rtcp` in the units of the integer core.
+/// `Rtcp` in the units of the integer core. The BPF twin has the same numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Constants {
-    alpha: u64,
-    delta: u64,
-    delay_unit_ns: u64,
-    queue_unit: u64,
-    g_q20: u64,
-    max_rate_q20: u64,
-    w_urgent: u64,
-    w_high_volume: u64,
-    urgent_below: u64,
-    floor_segments: u64,
-    sender_backlog: SenderBacklog,
-    delay: DelaySignal,
-    smooth: Smooth,
-    counter: CounterClock,
-    step: Step,
-    ceiling: Ceiling,
+    /// The price of backlog.
+    pub alpha: u64,
+    /// Units of backlog that a path delay of one `delay_unit_ns` counts for.
+    pub delta: u64,
+    /// What the path delay is measured in.
+    pub delay_unit_ns: u64,
+    /// What the sender's backlog is measured in, bytes.
+    pub queue_unit: u64,
+    /// Share of the past in the smoothing, times 2^20.
+    pub g_q20: u64,
+    /// Most that gamma can be, times 2^20.
+    pub max_rate_q20: u64,
+    /// Weight of urgent flows.
+    pub w_urgent: u64,
+    /// Weight of all others.
+    pub w_high_volume: u64,
+    /// Messages below this many bytes are urgent.
+    pub urgent_below: u64,
+    /// The least window that a step leaves, in segments.
+    pub floor_segments: u64,
+    /// Whether the sender's backlog counts.
+    pub sender_backlog: SenderBacklog,
+    /// What the path delay is.
+    pub delay: DelaySignal,
+    /// What is smoothed.
+    pub smooth: Smooth,
+    /// What drives the counter.
+    pub counter: CounterClock,
+    /// How often the window takes a step.
+    pub step: Step,
+    /// The largest window that a step makes.
+    pub ceiling: Ceiling,
 }
 
 impl Constants {

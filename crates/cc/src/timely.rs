@@ -181,23 +181,35 @@ impl Configurable for Timely {
     }
 }
 
-/// `Timely` in the units of the integer core, scaled to one NIC. The BPF twin holds the same
-/// numbers in its read-only data.
+/// `Timely` in the units of the integer core, scaled to one NIC. The BPF twin has the same numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Constants {
-    alpha: Fraction,
-    beta_q20: u64,
-    delta_bps: u64,
-    hai_delta_bps: u64,
-    t_low_ns: u64,
-    t_high_ns: u64,
-    min_rtt_ns: u64,
-    hai_threshold: u32,
-    hai_counts: HaiCounts,
-    time_scaling: TimeScaling,
-    max_decrease_q20: u64,
-    pub(crate) min_bps: u64,
-    pub(crate) line_bps: u64,
+    /// Weight of the newest RTT difference.
+    pub alpha: Fraction,
+    /// Multiplicative decrease factor, times 2^20.
+    pub beta_q20: u64,
+    /// Additive step, b/s.
+    pub delta_bps: u64,
+    /// Step of hyperactive increase, b/s.
+    pub hai_delta_bps: u64,
+    /// Below this RTT the rate rises.
+    pub t_low_ns: u64,
+    /// Above this RTT it falls.
+    pub t_high_ns: u64,
+    /// What makes the gradient dimensionless.
+    pub min_rtt_ns: u64,
+    /// Completions in a row before hyperactive increase.
+    pub hai_threshold: u32,
+    /// Which differences count towards it.
+    pub hai_counts: HaiCounts,
+    /// What is scaled down when completions come fast.
+    pub time_scaling: TimeScaling,
+    /// Largest part of the rate that one completion takes, times 2^20.
+    pub max_decrease_q20: u64,
+    /// The rate never falls below, b/s.
+    pub min_bps: u64,
+    /// Nor rises above, b/s.
+    pub line_bps: u64,
 }
 
 impl Constants {
