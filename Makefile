@@ -11,11 +11,11 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 # Stamps are touched when a step has succeeded, so that `make setup` with nothing to do runs nothing.
 TOOLS     := $(VENV)/.stamp-tools
 EXTENSION := $(VENV)/.stamp-extension
-RUST      := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
+RUST      := Cargo.toml Cargo.lock $(shell find crates -path crates/kernel -prune -o \( -name '*.rs' -o -name Cargo.toml \) -print)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check test-rust test-python bench bench-ns3 fmt lock clean
+.PHONY: help setup demo test check test-rust test-python kernel test-kernel bench bench-ns3 fmt lock clean
 
 help:  ## this list
 	@echo 'make TARGET, where TARGET is one of'
@@ -27,7 +27,7 @@ setup: $(EXTENSION)  ## set everything up in .venv, or nothing when nothing has 
 demo: setup  ## TIMELY against PFC alone, ten clients into one server: table, figures, Parquet
 	$(BIN)/incast run scenarios/incast.toml --cc timely --cc line-rate --out results/demo
 
-test: check test-rust test-python  ## everything that must hold before a change lands; this is CI
+test: check test-rust test-python test-kernel  ## everything that must hold before a change lands; this is CI
 
 check: setup  ## formatting, lints, types and documentation, of Rust and of Python
 	cargo fmt --all --check
@@ -49,6 +49,21 @@ test-rust: setup  ## the Rust tests
 test-python: setup  ## the Python tests
 	$(BIN)/pytest
 
+kernel: setup  ## build incast-kernel, for `incast kernel`: congestion control for Linux TCP through BPF
+	@$(require_kernel)
+	cargo build --release --locked --manifest-path crates/kernel/Cargo.toml
+	install -m 755 crates/kernel/target/release/incast-kernel $(BIN)/incast-kernel
+
+# On a kernel where this process may attach programs; what is missing is said by the tests, or here.
+test-kernel: setup  ## the tests of the programs for Linux TCP, where this machine allows them
+	@if missing=$$($(kernel_missing)); [ -n "$$missing" ]; then \
+		echo "skipped: crates/kernel is not tested: $$missing is missing"; \
+	else set -ex; \
+		cargo fmt --check --manifest-path crates/kernel/Cargo.toml; \
+		cargo clippy --all-targets --locked --manifest-path crates/kernel/Cargo.toml -- -D warnings; \
+		cargo test --locked --manifest-path crates/kernel/Cargo.toml -- --nocapture; \
+	fi
+
 bench: setup  ## packet-hops per second, instructions and memory of whole runs, and benchmarks of the parts
 	cargo run --release --locked -p incast-sim --example speed
 	cargo bench -p incast-cc -p incast-sim --bench '*' --locked
@@ -68,7 +83,7 @@ lock: $(TOOLS)  ## renew requirements/dev.lock
 		--output-file requirements/dev.lock pyproject.toml requirements/dev.in
 
 clean:  ## remove everything that was made, results included
-	rm -rf $(VENV) target results .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) target crates/kernel/target results .pytest_cache .mypy_cache .ruff_cache
 	find python tests -name __pycache__ -prune -exec rm -rf {} +
 	rm -f python/incast/*.so
 
@@ -91,6 +106,16 @@ $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
 	echo "error: $(PYTHON) is $$($(PYTHON) --version 2>&1), but incast needs 3.10 or newer; name one with make PYTHON=python3.12." >&2; exit 1; }; \
 $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
 	echo 'error: $(PYTHON) has no venv module; install it (Debian, Ubuntu: apt install python3-venv).' >&2; exit 1; }
+endef
+
+# Prints what crates/kernel needs and this machine lacks.
+kernel_missing = for tool in clang pkg-config; do command -v $$tool >/dev/null || printf '%s ' $$tool; done; \
+	[ "$$(uname -s)" = Linux ] || printf 'Linux '; \
+	for header in libelf.h zlib.h linux/bpf.h; do [ -e /usr/include/$$header ] || printf '%s ' $$header; done
+
+define require_kernel
+missing=$$($(kernel_missing)); [ -z "$$missing" ] || { \
+	echo "error: incast-kernel cannot be built without $$missing; install it (Debian, Ubuntu: apt install clang libelf-dev zlib1g-dev pkg-config linux-libc-dev)." >&2; exit 1; }
 endef
 
 define require_rust

@@ -9,7 +9,7 @@ import typer
 
 from incast import _core
 from incast._core import IncastError
-from incast.cli import importing, knowing, reading, reproducing, running
+from incast.cli import importing, kernel, knowing, reading, reproducing, running
 from incast.cli.exits import INTERRUPTED, USAGE
 
 app = typer.Typer(
@@ -30,6 +30,15 @@ for command in (
 ):
     app.command()(command)
 app.command("import")(importing.import_)
+# Arguments and --help are the program's own.
+app.command(
+    "kernel",
+    context_settings={
+        "allow_extra_args": True,
+        "ignore_unknown_options": True,
+        "help_option_names": [],
+    },
+)(kernel.kernel)
 app.add_typer(knowing.scenario_app, name="scenario")
 
 

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* Knobs, counters and events: the maps of an algorithm and what is done with them. */
+#ifndef INCAST_FLOW_H
+#define INCAST_FLOW_H
+
+#include "intf.h"
+#include "kernel.h"
+
+#define KNOBS_OF(algorithm)                                   \
+	struct {                                              \
+		__uint(type, BPF_MAP_TYPE_ARRAY);             \
+		__uint(max_entries, 1);                       \
+		__type(key, __u32);                           \
+		__type(value, struct algorithm##_knobs);      \
+	} algorithm##_knobs SEC(".maps");                     \
+	struct {                                              \
+		__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);      \
+		__uint(max_entries, 1);                       \
+		__type(key, __u32);                           \
+		__type(value, struct counters);               \
+	} algorithm##_counters SEC(".maps");                     \
+	struct {                                              \
+		__uint(type, BPF_MAP_TYPE_RINGBUF);           \
+		__uint(max_entries, 1 << 18);                 \
+	} algorithm##_event SEC(".maps");                     \
+	struct {                                              \
+		__uint(type, BPF_MAP_TYPE_ARRAY);             \
+		__uint(max_entries, 1);                       \
+		__type(key, __u32);                           \
+		__type(value, struct record);                 \
+	} algorithm##_record SEC(".maps")
+
+#define FIRST(map)                                            \
+	({                                                    \
+		__u32 zero = 0;                               \
+		bpf_map_lookup_elem(&(map), &zero);           \
+	})
+
+#define COUNT(algorithm, what)                                \
+	({                                                    \
+		struct counters *counters = FIRST(algorithm##_counters); \
+		if (counters)                                 \
+			counters->what++;                     \
+	})
+
+/* Ties the record to the program that names it: a map that no program uses goes with its loader. */
+#define KEEP(algorithm)                                       \
+	({                                                    \
+		struct record *record = FIRST(algorithm##_record); \
+		asm volatile("" : : "r"(record));             \
+	})
+
+/* Whether a connection that reported last at *reported_ns may report again, and that it does. */
+static __always_inline bool report_due(const struct common_knobs *knobs, __u64 now_ns,
+				       __u64 *reported_ns)
+{
+	__u64 interval_ns = knobs->observe_interval_ns;
+
+	if (interval_ns == 0 || now_ns - *reported_ns < interval_ns)
+		return false;
+	*reported_ns = now_ns;
+	return true;
+}
+
+static __always_inline void describe(struct flow_event *event, const struct sock *sk, __u64 now_ns)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	event->time_ns = now_ns;
+	event->cwnd_segments = tp->snd_cwnd;
+	event->in_flight_segments = in_flight(tp);
+	event->retransmissions = tp->total_retrans;
+	event->family = sk->__sk_common.skc_family;
+	event->local_port = sk->__sk_common.skc_num;
+	event->remote_port = sk->__sk_common.skc_dport;
+	event->state = ca_state(sk);
+	__builtin_memset(event->remote_address, 0, sizeof(event->remote_address));
+	if (event->family == AF_INET6) {
+		__be32 *to = (__be32 *)event->remote_address;
+
+		to[0] = sk->__sk_common.skc_v6_daddr.in6_u.u6_addr32[0];
+		to[1] = sk->__sk_common.skc_v6_daddr.in6_u.u6_addr32[1];
+		to[2] = sk->__sk_common.skc_v6_daddr.in6_u.u6_addr32[2];
+		to[3] = sk->__sk_common.skc_v6_daddr.in6_u.u6_addr32[3];
+	} else {
+		*(__be32 *)event->remote_address = sk->__sk_common.skc_daddr;
+	}
+}
+
+/* Asks TCP's own timer to pace this socket: without it, and without the fq qdisc, rates are ignored. */
+static __always_inline void pace(struct sock *sk)
+{
+	__sync_val_compare_and_swap(&sk->sk_pacing_status, SK_PACING_NONE, SK_PACING_NEEDED);
+}
+
+#endif

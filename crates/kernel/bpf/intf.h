@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * What programs and user space share: knobs, counters, events. User space finds the maps by these names,
+ * in whatever process they were loaded: <algorithm>_knobs, _counters, _event, _record.
+ */
+#ifndef INCAST_INTF_H
+#define INCAST_INTF_H
+
+#include "core/dctcp.h"
+#include "core/rtcp.h"
+#include "core/timely.h"
+
+/* No rate leaves these bounds, whatever the knobs say. */
+#define INCAST_LEAST_BPS 1000000ULL
+#define INCAST_MOST_BPS 400000000000ULL
+
+/*
+ * One set for all connections of an algorithm, read at each ACK: it may change while they run. It is
+ * written field by field; a connection may see a new one beside an old one for the time of an ACK.
+ */
+struct common_knobs {
+	/* Least time from one event of a connection to its next; 0: none, nobody observes. */
+	__u64 observe_interval_ns;
+};
+
+/*
+ * What user space has to know of what another process attached. It lives as long as the programs, and no
+ * longer: nothing is left on a disk.
+ */
+struct record {
+	/* Which of the three, and the name under which sockets find it. */
+	char algorithm[16];
+	char name[16];
+	/* The default before this became it, to be restored; empty: it did not. */
+	char previous_default[16];
+	/* When it was attached, by the clock of the wall. */
+	__u64 attached_at_s;
+	/* Of the struct_ops map, whose deletion detaches, and of the cgroup's program; 0: none. */
+	__u32 ops_map_id;
+	__u32 cgroup_program_id;
+	/* The cgroup's directory. */
+	char cgroup[256];
+	/* preset and key=value, a line each, as given: what `show` prints and `set` starts from. */
+	char settings[2048];
+};
+
+struct timely_knobs {
+	struct common_knobs common;
+	struct timely_constants timely;
+	/* The window is what leaves in this time at the rate: it bounds bursts (half of it) and loss. */
+	__u64 window_ns;
+	/* The window is no less than this, in segments. */
+	__u64 window_floor_segments;
+	/* Whether a new connection doubles its rate each round until T_low is passed. */
+	__u64 startup;
+};
+
+struct rtcp_knobs {
+	struct common_knobs common;
+	struct rtcp_constants rtcp;
+	__u64 w_urgent;
+	__u64 w_high_volume;
+	/* A connection is urgent until it has so many bytes acknowledged. */
+	__u64 urgent_below;
+	/* Rate of the NIC, for the largest window: 0 leaves it to the peer. */
+	__u64 line_bps;
+	__u32 sender_backlog;
+	__u32 total_rtt;
+	__u32 per_rtt;
+	__u32 unused;
+};
+
+struct dctcp_knobs {
+	struct common_knobs common;
+	struct dctcp_constants dctcp;
+};
+
+/* Since it was attached. */
+struct counters {
+	__u64 opened;
+	__u64 closed;
+	__u64 samples;
+	/* ACKs without a sample: none was measured, or the receiver may have held the ACK back. */
+	__u64 skipped;
+	__u64 losses;
+};
+
+/* What a connection tells an observer. Addresses and ports as on the wire but local_port. */
+struct flow_event {
+	__u64 time_ns;
+	__u64 rate_bps;
+	__u64 rtt_ns;
+	/* TIMELY: the smoothed difference times 256; RTCP: price; DCTCP: alpha. */
+	__s64 gauge;
+	/* RTCP: the counter. */
+	__u64 counter;
+	__u32 cwnd_segments;
+	__u32 in_flight_segments;
+	__u32 retransmissions;
+	__u32 branch;
+	__u8 remote_address[16];
+	__u16 family;
+	__u16 local_port;
+	__u16 remote_port;
+	__u16 state;
+};
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Marks packets (ECN) that find more than a threshold in the queue of the device that they leave by, as a
+ * switch does: for the test bed's bottleneck, where the kernel has no RED. A tc egress program.
+ */
+#include "kernel.h"
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+#define TC_ACT_OK 0
+
+/* Set before the program is loaded. */
+const volatile __u32 threshold_bytes = 30000;
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct gnet_stats_queue {
+	__u32 backlog;
+};
+
+struct Qdisc {
+	struct gnet_stats_queue qstats;
+};
+
+struct net_device {
+	struct Qdisc *qdisc;
+};
+
+struct sk_buff {
+	struct net_device *dev;
+};
+
+#pragma clang attribute pop
+
+extern void *bpf_cast_to_kern_ctx(void *context) __ksym;
+
+SEC("tc")
+int incast_mark(struct __sk_buff *context)
+{
+	struct sk_buff *packet = bpf_cast_to_kern_ctx(context);
+
+	if (packet->dev->qdisc->qstats.backlog > threshold_bytes)
+		bpf_skb_ecn_set_ce(context);
+	return TC_ACT_OK;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Regulated TCP on Linux TCP. The counter and the price are core/rtcp.h; TCP's own Reno answers losses,
+ * as the paper leaves it. docs/kernel.md has the rules and what each knob buys.
+ */
+#include "flow.h"
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+KNOBS_OF(rtcp);
+
+struct rtcp_sock {
+	struct rtcp_state law;
+	__u64 reported_ns;
+	/* The RTT of the last ACK, until the window is stepped. */
+	__u32 rtt_us;
+	__u32 round_ends_at;
+	/* The window before the last loss, in case that it was none. */
+	__u32 prior_cwnd;
+	__u32 due;
+};
+
+_Static_assert(sizeof(struct rtcp_sock) <= 104, "icsk_ca_priv holds 104 bytes");
+
+/*
+ * What the flow weighs: w of its class, urgent until `urgent_below` bytes are acknowledged, times its
+ * SO_PRIORITY where the application sets one from 2 on.
+ */
+static __always_inline __u64 weight(const struct sock *sk, const struct rtcp_knobs *knobs)
+{
+	__u64 class = tcp_sk(sk)->bytes_acked < knobs->urgent_below ? knobs->w_urgent :
+								      knobs->w_high_volume;
+	__u64 priority = least(sk->sk_priority, 1000);
+
+	return class * most(priority, 1);
+}
+
+/* Bytes of this socket that wait in the host's queues; one is the socket's own reference. */
+static __always_inline __u64 queued(const struct sock *sk, const struct rtcp_knobs *knobs)
+{
+	int bytes = sk->sk_wmem_alloc.refs.counter - 1;
+
+	return knobs->sender_backlog && bytes > 0 ? bytes : 0;
+}
+
+/* The largest window that a step makes: line rate times the smoothed RTT, in segments. */
+static __always_inline __u64 most_segments(const struct rtcp_knobs *knobs,
+					   const struct tcp_sock *tp)
+{
+	__u64 srtt_us = tp->srtt_us >> 3;
+	__u64 bits = least(knobs->line_bps, INCAST_MOST_BPS) * least(srtt_us, 1000000) / 1000000;
+
+	if (knobs->line_bps == 0 || srtt_us == 0)
+		return tp->snd_cwnd_clamp;
+	return least(over(bits / 8, tp->mss_cache) + 1, tp->snd_cwnd_clamp);
+}
+
+static __always_inline void report(const struct sock *sk, const struct rtcp_sock *ca, __u64 now_ns)
+{
+	struct flow_event *event = bpf_ringbuf_reserve(&rtcp_event, sizeof(*event), 0);
+
+	if (!event)
+		return;
+	describe(event, sk, now_ns);
+	event->rate_bps = over((__u64)tcp_sk(sk)->snd_cwnd * tcp_sk(sk)->mss_cache * 64000000,
+			       tcp_sk(sk)->srtt_us);
+	event->rtt_ns = (__u64)ca->rtt_us * 1000;
+	event->gauge = ca->law.price_q20;
+	event->counter = ca->law.counter_q20;
+	event->branch = rtcp_may_double(&ca->law);
+	bpf_ringbuf_submit(event, 0);
+}
+
+/* Each ACK of new data: measures, counts, and says whether a step is due. */
+SEC("struct_ops")
+void BPF_PROG(rtcp_pkts_acked, struct sock *sk, const struct ack_sample *acked)
+{
+	struct rtcp_knobs *knobs = FIRST(rtcp_knobs);
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct rtcp_sock *ca = ca_of(sk);
+	__u32 min_rtt_us = tp->rtt_min.s[0].v;
+	__u64 packets_q20, now_ns = bpf_ktime_get_ns();
+	__u64 delay_us = 0;
+	bool has_rtt = acked->rtt_us > 0;
+
+	if (!knobs)
+		return;
+	rtcp_set_weight(&ca->law, weight(sk, knobs));
+	if (has_rtt) {
+		COUNT(rtcp, samples);
+		ca->rtt_us = acked->rtt_us;
+		delay_us = knobs->total_rtt ? acked->rtt_us : less(acked->rtt_us, min_rtt_us);
+	} else {
+		COUNT(rtcp, skipped);
+	}
+	rtcp_measure(&ca->law, &knobs->rtcp, queued(sk, knobs), has_rtt, delay_us * 1000);
+	packets_q20 = least((__u64)acked->pkts_acked << Q20_BITS, RTCP_MAX_PACKETS_Q20);
+	rtcp_count(&ca->law, &knobs->rtcp, packets_q20, packets_q20);
+	if (!before(tp->delivered, ca->round_ends_at)) {
+		ca->round_ends_at = tp->delivered + in_flight(tp);
+		ca->due = 1;
+	} else if (!knobs->per_rtt) {
+		ca->due = 1;
+	}
+	if (report_due(&knobs->common, now_ns, &ca->reported_ns))
+		report(sk, ca, now_ns);
+}
+
+/* TCP asks for this when no loss is being repaired: the step (9). */
+SEC("struct_ops")
+void BPF_PROG(rtcp_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
+{
+	struct rtcp_knobs *knobs = FIRST(rtcp_knobs);
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct rtcp_sock *ca = ca_of(sk);
+	int doubles = rtcp_may_double(&ca->law);
+
+	if (!knobs || !ca->due)
+		return;
+	ca->due = 0;
+	/* A window that was not in use is no reason for a larger one. */
+	if (doubles && tp->max_packets_out * 2 < tp->snd_cwnd)
+		return;
+	tp->snd_cwnd = least(rtcp_step(&knobs->rtcp, doubles, tp->snd_cwnd,
+				       most_segments(knobs, tp)),
+			     tp->snd_cwnd_clamp);
+}
+
+SEC("struct_ops")
+void BPF_PROG(rtcp_init, struct sock *sk)
+{
+	struct rtcp_knobs *knobs = FIRST(rtcp_knobs);
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct rtcp_sock *ca = ca_of(sk);
+
+	KEEP(rtcp);
+	COUNT(rtcp, opened);
+	ca->reported_ns = 0;
+	ca->rtt_us = 0;
+	ca->round_ends_at = tp->delivered;
+	ca->prior_cwnd = 0;
+	ca->due = 0;
+	/* The socket may come from an algorithm that paced it: TCP sets the rate again from the window. */
+	if (knobs)
+		rtcp_start(&ca->law, &knobs->rtcp, weight(sk, knobs));
+}
+
+SEC("struct_ops")
+void BPF_PROG(rtcp_release, struct sock *sk)
+{
+	COUNT(rtcp, closed);
+}
+
+/* NewReno's answer to a loss: half of the window. */
+SEC("struct_ops")
+__u32 BPF_PROG(rtcp_ssthresh, struct sock *sk)
+{
+	struct rtcp_sock *ca = ca_of(sk);
+
+	COUNT(rtcp, losses);
+	ca->prior_cwnd = tcp_sk(sk)->snd_cwnd;
+	return most(tcp_sk(sk)->snd_cwnd / 2, 2);
+}
+
+SEC("struct_ops")
+__u32 BPF_PROG(rtcp_undo_cwnd, struct sock *sk)
+{
+	struct rtcp_sock *ca = ca_of(sk);
+
+	return most(tcp_sk(sk)->snd_cwnd, ca->prior_cwnd);
+}
+
+SEC(".struct_ops")
+struct tcp_congestion_ops rtcp = {
+	.init = (void *)rtcp_init,
+	.release = (void *)rtcp_release,
+	.pkts_acked = (void *)rtcp_pkts_acked,
+	.cong_avoid = (void *)rtcp_cong_avoid,
+	.ssthresh = (void *)rtcp_ssthresh,
+	.undo_cwnd = (void *)rtcp_undo_cwnd,
+	.flags = TCP_CONG_NON_RESTRICTED,
+	.name = "bpf_rtcp",
+};

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * TIMELY on Linux TCP. The control law is core/timely.h; here is what makes events of the law from those
+ * of TCP: which RTT samples count, how a rate becomes pacing and a window, and what a loss does. docs/kernel.md
+ * has the rules and what each knob buys.
+ */
+#include "flow.h"
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+KNOBS_OF(timely);
+
+/* Per connection, in the socket's private area of 104 bytes. */
+struct timely_sock {
+	struct timely_state law;
+	__u64 reported_ns;
+	/* The round ends when what was delivered by then passes this. */
+	__u32 round_ends_at;
+	__u32 startup;
+};
+
+_Static_assert(sizeof(struct timely_sock) <= 104, "icsk_ca_priv holds 104 bytes");
+
+/* The rate within all bounds: of the law, the caller of SO_MAX_PACING_RATE, and of sanity. */
+static __always_inline __u64 bounded(__u64 rate_bps)
+{
+	return most(least(rate_bps, INCAST_MOST_BPS), INCAST_LEAST_BPS);
+}
+
+static __always_inline __u64 window(const struct timely_knobs *knobs, __u64 rate_bps, __u64 mss)
+{
+	/* 400 Gb/s times 2^30 ns would not fit: microseconds, up to a second. */
+	__u64 bits = rate_bps * least(knobs->window_ns / 1000, 1000000) / 1000000;
+
+	return most(over(bits / 8, mss) + 1, most(knobs->window_floor_segments, 2));
+}
+
+static __always_inline void apply(struct sock *sk, const struct timely_knobs *knobs,
+				  struct timely_sock *ca, __u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	__u64 rate_bps = ca->law.rate_bps = bounded(ca->law.rate_bps);
+	__u64 cwnd = window(knobs, rate_bps, tp->mss_cache);
+	__u8 state = ca_state(sk);
+
+	sk->sk_pacing_rate = least(rate_bps / 8, sk->sk_max_pacing_rate);
+	/* While losses are repaired, no more than leaves the network comes into it. */
+	if (state == TCP_CA_Recovery || state == TCP_CA_Loss)
+		cwnd = least(cwnd, most(in_flight(tp) + acked, 1));
+	tp->snd_cwnd = least(cwnd, tp->snd_cwnd_clamp);
+}
+
+/* The sample in nanoseconds, less what the NIC needed to send what it covers; 0: there is none. */
+static __always_inline __u64 sample(const struct timely_knobs *knobs, const struct tcp_sock *tp,
+				    const struct rate_sample *rs)
+{
+	__u64 rtt_ns, bytes;
+
+	/* An ACK that the receiver may have held back says nothing of the network. */
+	if (rs->rtt_us <= 0 || rs->is_ack_delayed)
+		return 0;
+	rtt_ns = least(rs->rtt_us, 2000000) * 1000;
+	bytes = least(rs->acked_sacked, 64) * tp->mss_cache;
+	return most(less(rtt_ns, over(bytes * 8000000000ULL, knobs->timely.line_bps)), 1);
+}
+
+static __always_inline void on_sample(struct timely_sock *ca, const struct timely_knobs *knobs,
+				      __u64 now_ns, __u64 rtt_ns, bool round_over, bool app_limited)
+{
+	__u64 before_bps = ca->law.rate_bps;
+
+	timely_on_completion(&ca->law, &knobs->timely, now_ns, rtt_ns);
+	if (ca->startup) {
+		if (rtt_ns >= knobs->timely.t_low_ns)
+			ca->startup = 0;
+		else if (round_over && !app_limited)
+			ca->law.rate_bps = least(before_bps * 2, knobs->timely.line_bps);
+	}
+	/* What the application did not ask for was not tried: no reason to rise. */
+	if (app_limited)
+		ca->law.rate_bps = least(ca->law.rate_bps, before_bps);
+}
+
+static __always_inline void report(const struct sock *sk, const struct timely_sock *ca,
+				   __u64 now_ns, __u64 rtt_ns)
+{
+	struct flow_event *event = bpf_ringbuf_reserve(&timely_event, sizeof(*event), 0);
+
+	if (!event)
+		return;
+	describe(event, sk, now_ns);
+	event->rate_bps = ca->law.rate_bps;
+	event->rtt_ns = rtt_ns;
+	event->gauge = ca->law.difference_q8;
+	event->counter = 0;
+	event->branch = ca->law.branch;
+	bpf_ringbuf_submit(event, 0);
+}
+
+static __always_inline void on_ack(struct sock *sk, const struct rate_sample *rs)
+{
+	struct timely_knobs *knobs = FIRST(timely_knobs);
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct timely_sock *ca = ca_of(sk);
+	__u64 now_ns = bpf_ktime_get_ns();
+	__u64 rtt_ns;
+	bool round_over;
+
+	if (!knobs)
+		return;
+	round_over = rs->delivered > 0 && !before(rs->prior_delivered, ca->round_ends_at);
+	if (round_over)
+		ca->round_ends_at = tp->delivered;
+	rtt_ns = sample(knobs, tp, rs);
+	if (rtt_ns) {
+		COUNT(timely, samples);
+		on_sample(ca, knobs, now_ns, rtt_ns, round_over, rs->is_app_limited);
+	} else {
+		COUNT(timely, skipped);
+	}
+	apply(sk, knobs, ca, rs->acked_sacked);
+	if (report_due(&knobs->common, now_ns, &ca->reported_ns))
+		report(sk, ca, now_ns, rtt_ns);
+}
+
+/* Kernels from 6.10 on. */
+#ifndef WITHOUT_NEW
+SEC("struct_ops")
+void BPF_PROG(timely_cong_control, struct sock *sk, __u32 ack, int flag,
+	      const struct rate_sample *rs)
+{
+	on_ack(sk, rs);
+}
+#endif
+
+/* Those before. */
+#ifndef WITHOUT_OLD
+SEC("struct_ops")
+void BPF_PROG(timely_cong_control_old, struct sock *sk, const struct rate_sample *rs)
+{
+	on_ack(sk, rs);
+}
+#endif
+
+SEC("struct_ops")
+void BPF_PROG(timely_init, struct sock *sk)
+{
+	struct timely_knobs *knobs = FIRST(timely_knobs);
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct timely_sock *ca = ca_of(sk);
+	__u64 start_bps = INCAST_LEAST_BPS;
+	/* Eight times the smoothed RTT of the handshake; without one, of a millisecond. */
+	__u64 srtt8_us = tp->srtt_us ? tp->srtt_us : 8000;
+
+	KEEP(timely);
+	COUNT(timely, opened);
+	/* The window that TCP starts with, once per RTT. The socket may come from another algorithm. */
+	start_bps = over((__u64)most(tp->snd_cwnd, 10) * tp->mss_cache * 8 * 8000000, srtt8_us);
+	timely_start(&ca->law, bounded(start_bps), bpf_ktime_get_ns());
+	ca->reported_ns = 0;
+	ca->round_ends_at = tp->delivered;
+	ca->startup = 0;
+	tp->snd_ssthresh = 0x7fffffff;
+	pace(sk);
+	if (!knobs)
+		return;
+	ca->startup = knobs->startup != 0;
+	ca->law.rate_bps = bounded(least(ca->law.rate_bps, knobs->timely.line_bps));
+	sk->sk_pacing_rate = least(ca->law.rate_bps / 8, sk->sk_max_pacing_rate);
+}
+
+SEC("struct_ops")
+void BPF_PROG(timely_release, struct sock *sk)
+{
+	COUNT(timely, closed);
+}
+
+/* Without PFC packets are lost: then half of the rate goes, once for each episode, and the start is over. */
+SEC("struct_ops")
+void BPF_PROG(timely_set_state, struct sock *sk, __u8 new_state)
+{
+	struct timely_sock *ca = ca_of(sk);
+
+	if (new_state != TCP_CA_Recovery && new_state != TCP_CA_Loss)
+		return;
+	if (ca_state(sk) == TCP_CA_Recovery || ca_state(sk) == TCP_CA_Loss)
+		return;
+	COUNT(timely, losses);
+	ca->startup = 0;
+	ca->law.rate_bps = bounded(ca->law.rate_bps / 2);
+}
+
+/* The rate decides, not a threshold. */
+SEC("struct_ops")
+__u32 BPF_PROG(timely_ssthresh, struct sock *sk)
+{
+	return most(tcp_sk(sk)->snd_cwnd, 2);
+}
+
+SEC("struct_ops")
+__u32 BPF_PROG(timely_undo_cwnd, struct sock *sk)
+{
+	return tcp_sk(sk)->snd_cwnd;
+}
+
+#ifndef WITHOUT_NEW
+SEC(".struct_ops")
+struct tcp_congestion_ops timely = {
+	.init = (void *)timely_init,
+	.release = (void *)timely_release,
+	.cong_control = (void *)timely_cong_control,
+	.set_state = (void *)timely_set_state,
+	.ssthresh = (void *)timely_ssthresh,
+	.undo_cwnd = (void *)timely_undo_cwnd,
+	.flags = TCP_CONG_NON_RESTRICTED,
+	.name = "bpf_timely",
+};
+#endif
+
+#ifndef WITHOUT_OLD
+SEC(".struct_ops")
+struct tcp_congestion_ops timely_old = {
+	.init = (void *)timely_init,
+	.release = (void *)timely_release,
+	.cong_control = (void *)timely_cong_control_old,
+	.set_state = (void *)timely_set_state,
+	.ssthresh = (void *)timely_ssthresh,
+	.undo_cwnd = (void *)timely_undo_cwnd,
+	.flags = TCP_CONG_NON_RESTRICTED,
+	.name = "bpf_timely",
+};
+#endif

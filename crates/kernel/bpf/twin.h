@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * The twin check: a list of events through an integer core, the same code for BPF and for the host. What is
+ * compared is all of the state after each event.
+ */
+#ifndef INCAST_TWIN_H
+#define INCAST_TWIN_H
+
+#include "intf.h"
+
+#define TWIN_EVENTS 16384
+
+enum twin_algorithm { TWIN_TIMELY, TWIN_RTCP, TWIN_DCTCP };
+
+/* TIMELY: now, RTT. RTCP: queued bytes, has a delay, delay, packets << 1 | step due. DCTCP: bytes acked,
+ * bytes marked, the round ends, window. */
+struct twin_event {
+	__u64 a, b, c, d;
+};
+
+struct twin_answer {
+	__u64 value[5];
+};
+
+struct twin_setup {
+	struct timely_constants timely;
+	struct rtcp_constants rtcp;
+	struct dctcp_constants dctcp;
+	/* TIMELY: rate and time at the start; RTCP: weight and window. */
+	__u64 start[2];
+	__u32 algorithm;
+	__u32 count;
+};
+
+struct twin_state {
+	struct timely_state timely;
+	struct rtcp_state rtcp;
+	struct dctcp_state dctcp;
+	__u64 cwnd;
+};
+
+static __always_inline void twin_start(struct twin_state *s, const struct twin_setup *k)
+{
+	timely_start(&s->timely, k->start[0], k->start[1]);
+	rtcp_start(&s->rtcp, &k->rtcp, k->start[0]);
+	dctcp_start(&s->dctcp, &k->dctcp);
+	s->cwnd = k->start[1];
+}
+
+static __always_inline void twin_timely(struct twin_state *s, const struct twin_setup *k,
+					const struct twin_event *e, struct twin_answer *out)
+{
+	timely_on_completion(&s->timely, &k->timely, e->a, e->b);
+	out->value[0] = s->timely.rate_bps;
+	out->value[1] = (__u64)s->timely.difference_q8;
+	out->value[2] = s->timely.falling;
+	out->value[3] = s->timely.falling_smoothed;
+	out->value[4] = s->timely.branch;
+}
+
+static __always_inline void twin_rtcp(struct twin_state *s, const struct twin_setup *k,
+				      const struct twin_event *e, struct twin_answer *out)
+{
+	__u64 packets_q20 = least((e->d >> 1) << Q20_BITS, RTCP_MAX_PACKETS_Q20);
+
+	rtcp_measure(&s->rtcp, &k->rtcp, e->a, e->b != 0, e->c);
+	rtcp_count(&s->rtcp, &k->rtcp, packets_q20, packets_q20);
+	if (e->d & 1)
+		s->cwnd = rtcp_step(&k->rtcp, rtcp_may_double(&s->rtcp), s->cwnd, 1ULL << 40);
+	out->value[0] = s->cwnd;
+	out->value[1] = s->rtcp.counter_q20;
+	out->value[2] = s->rtcp.gamma_q20;
+	out->value[3] = s->rtcp.price_q20;
+	out->value[4] = s->rtcp.smoothed_q20;
+}
+
+static __always_inline void twin_dctcp(struct twin_state *s, const struct twin_setup *k,
+				       const struct twin_event *e, struct twin_answer *out)
+{
+	dctcp_count(&s->dctcp, e->a, e->b);
+	if (e->c)
+		dctcp_end_round(&s->dctcp, &k->dctcp);
+	out->value[0] = dctcp_reduced(&s->dctcp, e->d);
+	out->value[1] = s->dctcp.alpha_q20;
+	out->value[2] = s->dctcp.acked;
+	out->value[3] = s->dctcp.marked;
+	out->value[4] = 0;
+}
+
+static __always_inline void twin_step(struct twin_state *s, const struct twin_setup *k,
+				      const struct twin_event *e, struct twin_answer *out)
+{
+	if (k->algorithm == TWIN_TIMELY)
+		twin_timely(s, k, e, out);
+	else if (k->algorithm == TWIN_RTCP)
+		twin_rtcp(s, k, e, out);
+	else
+		twin_dctcp(s, k, e, out);
+}
+
+#endif

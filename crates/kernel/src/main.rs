@@ -1,0 +1,278 @@
+//! The command behind `incast kernel`.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use clap::{Parser, Subcommand};
+use incast_kernel::algorithm::{Algorithm, Settings};
+use incast_kernel::attached::{self, Attached, Place};
+use incast_kernel::observe::{Observation, observe};
+use incast_kernel::{Result, fail, system};
+use serde_json::json;
+
+/// TIMELY, Regulated TCP and DCTCP on Linux TCP.
+#[derive(Parser)]
+#[command(name = "incast kernel", version, disable_help_subcommand = true)]
+struct Command {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Attach an algorithm, so that sockets can choose it; or a cgroup's, or all that choose none.
+    Attach {
+        /// timely, rtcp or dctcp.
+        algorithm: String,
+        /// Values from a source, such as authors-snippet; before those of --set.
+        #[arg(long)]
+        preset: Option<String>,
+        /// Change one parameter, such as `t_high=100us`; may be repeated.
+        #[arg(long, value_name = "KEY=VALUE")]
+        set: Vec<String>,
+        /// Its name for sockets, of at most 15 characters; bpf_ and the algorithm's if not given.
+        #[arg(long)]
+        name: Option<String>,
+        /// Use it for all TCP connections of this cgroup (version 2) from now on.
+        #[arg(long, value_name = "DIR")]
+        cgroup: Option<PathBuf>,
+        /// Make it the default of this machine; detach restores the one before.
+        #[arg(long)]
+        default: bool,
+        /// Do not ask before the default is changed.
+        #[arg(long, short)]
+        yes: bool,
+    },
+    /// List what is attached.
+    List {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show all parameters and the counters of one.
+    Show {
+        /// Which; needless if there is one.
+        name: Option<String>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Change parameters while connections run.
+    Set {
+        /// `KEY=VALUE`, such as `t_low=20us`; several are taken together, or none of them.
+        #[arg(required = true, value_name = "KEY=VALUE")]
+        assignments: Vec<String>,
+        /// Which; needless if there is one.
+        #[arg(long)]
+        name: Option<String>,
+    },
+    /// Take one away; connections that run keep it until they end.
+    Detach {
+        /// Which; needless if there is one.
+        name: Option<String>,
+        /// All of them.
+        #[arg(long)]
+        all: bool,
+    },
+    /// Watch connections: rate, RTT, gradient, branch, retransmissions.
+    Observe {
+        /// Which; needless if there is one.
+        name: Option<String>,
+        /// For how long, such as 10s; until Ctrl-C if not given.
+        #[arg(long, value_parser = duration)]
+        duration: Option<Duration>,
+        /// From one report of a connection to its next.
+        #[arg(long, value_parser = duration, default_value = "100ms")]
+        interval: Duration,
+        /// A line of JSON for each report.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say whether this machine can do it.
+    Check,
+}
+
+static STOPPED: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn stop(_: libc::c_int) {
+    STOPPED.store(true, Ordering::Relaxed);
+}
+
+fn main() -> ExitCode {
+    let handler: extern "C" fn(libc::c_int) = stop;
+    // SAFETY: the handler only stores a flag.
+    unsafe { libc::signal(libc::SIGINT, handler as libc::sighandler_t) };
+    // libbpf's own words are for those who write programs; errors say what matters.
+    libbpf_rs::set_print(None);
+    match run(Command::parse().what) {
+        Ok(()) if STOPPED.load(Ordering::Relaxed) => ExitCode::from(130),
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(what: What) -> Result<()> {
+    match what {
+        What::Attach { algorithm, preset, set, name, cgroup, default, yes } => {
+            let mut settings = Settings::new(Algorithm::named(&algorithm)?);
+            for assignment in preset.map(|name| format!("preset={name}")).iter().chain(&set) {
+                settings.set(assignment)?;
+            }
+            if default && !yes {
+                confirm()?;
+            }
+            let name = attached::attach(&settings, &Place { name, cgroup, default })?;
+            println!("{name}: attached");
+        }
+        What::List { json } => list(&attached::all()?, json)?,
+        What::Show { name, json } => show(&attached::find(name.as_deref())?, json)?,
+        What::Set { assignments, name } => {
+            let mut found = attached::find(name.as_deref())?;
+            found.set(&assignments)?;
+            println!("{}: {}", found.name, assignments.join(", "));
+        }
+        What::Detach { name, all } => {
+            let found = if all { attached::all()? } else { vec![attached::find(name.as_deref())?] };
+            for one in found {
+                let name = one.name.clone();
+                one.detach()?;
+                println!("{name}: detached");
+            }
+        }
+        What::Observe { name, duration, interval, json } => {
+            watch(&attached::find(name.as_deref())?, interval, duration, json)?;
+        }
+        What::Check => {
+            system::check()?;
+            println!("good: BPF congestion control, cong_control {:?}", system::signature()?);
+        }
+    }
+    Ok(())
+}
+
+/// The default changes every new connection of the machine: a person says yes to that.
+fn confirm() -> Result<()> {
+    let before = system::default()?;
+    if !std::io::stdin().is_terminal() {
+        fail!("--default changes all new connections of this machine, now {before}: add --yes");
+    }
+    print!("All new connections of this machine, now {before}, will use it. Go on? [y/N] ");
+    std::io::stdout().flush().ok();
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer).ok();
+    if !answer.trim().eq_ignore_ascii_case("y") {
+        fail!("nothing was changed");
+    }
+    Ok(())
+}
+
+fn list(found: &[Attached], as_json: bool) -> Result<()> {
+    let default = system::default()?;
+    if as_json {
+        let items: Vec<_> =
+            found.iter().map(|one| described(one, &default)).collect::<Result<_>>()?;
+        println!("{}", json!(items));
+        return Ok(());
+    }
+    if found.is_empty() {
+        println!("Nothing is attached.");
+        return Ok(());
+    }
+    println!("{:<16} {:<9} {:>9} {:>9}  used by", "name", "algorithm", "opened", "closed");
+    for one in found {
+        let counts = one.counters()?;
+        let mut used = vec!["sockets that choose it".to_owned()];
+        if default == one.name {
+            used.push("the default".to_owned());
+        }
+        if let Some(group) = &one.cgroup {
+            used.push(group.display().to_string());
+        }
+        println!(
+            "{:<16} {:<9} {:>9} {:>9}  {}",
+            one.name,
+            one.algorithm.name(),
+            counts.opened,
+            counts.closed,
+            used.join(", ")
+        );
+    }
+    Ok(())
+}
+
+fn described(one: &Attached, default: &str) -> Result<serde_json::Value> {
+    let counts = one.counters()?;
+    let parameters: serde_json::Map<_, _> =
+        one.settings.all().into_iter().map(|(name, value, _)| (name, json!(value))).collect();
+    Ok(json!({
+        "name": one.name,
+        "algorithm": one.algorithm.name(),
+        "attached_at_s": one.attached_at_s,
+        "default": one.name == default,
+        "previous_default": one.previous_default,
+        "cgroup": one.cgroup,
+        "parameters": parameters,
+        "opened": counts.opened,
+        "closed": counts.closed,
+        "rtt_samples": counts.samples,
+        "acks_without_sample": counts.skipped,
+        "loss_episodes": counts.losses,
+    }))
+}
+
+fn show(one: &Attached, as_json: bool) -> Result<()> {
+    if as_json {
+        println!("{}", described(one, &system::default()?)?);
+        return Ok(());
+    }
+    let counts = one.counters()?;
+    println!("{} ({})", one.name, one.algorithm.name());
+    println!("  connections opened {}, closed {}", counts.opened, counts.closed);
+    println!("  RTT samples {}, ACKs without one {}", counts.samples, counts.skipped);
+    println!("  loss episodes {}", counts.losses);
+    for (name, value, doc) in one.settings.all() {
+        println!("  {name:<20} {value:<20} {}", doc.lines().next().unwrap_or_default().trim());
+    }
+    Ok(())
+}
+
+fn watch(
+    one: &Attached,
+    interval: Duration,
+    duration: Option<Duration>,
+    as_json: bool,
+) -> Result<()> {
+    let each = |seen: Observation| {
+        if as_json {
+            println!("{}", json!(seen));
+            return;
+        }
+        println!(
+            "{:>12.3}  {:<22} {:>9.1} Mb/s {:>9} {:>9.1}  {:<13} cwnd {:>5} in flight {:>5} sent again {}",
+            seen.time_s,
+            seen.remote,
+            seen.rate_mbps,
+            seen.rtt_us.map_or("-".to_owned(), |rtt| format!("{rtt:.0} us")),
+            seen.gauge,
+            seen.branch,
+            seen.cwnd,
+            seen.in_flight,
+            seen.retransmissions,
+        );
+    };
+    observe(one, interval, duration, each, || !STOPPED.load(Ordering::Relaxed))
+}
+
+fn duration(text: &str) -> std::result::Result<Duration, String> {
+    let span: incast_cc::Span = text.parse().map_err(|error| format!("{error}"))?;
+    if span.is_zero() {
+        return Err("expected more than nothing".to_owned());
+    }
+    Ok(Duration::from_nanos(span.as_ns()))
+}

@@ -1,0 +1,274 @@
+//! The twin check: recorded and random events through the Rust algorithms of `incast-cc`, the C cores built
+//! for the host, and the same built for BPF. Rates and windows, and all other state, are equal bit for bit.
+
+use incast_cc::registry::AnyAlgorithm;
+use incast_cc::{
+    Ack, Algorithm as _, Bytes, CongestionControl as _, Flow, Fraction, Pacing, Rate, Span, Time,
+    dctcp, rtcp, timely,
+};
+use incast_kernel::twin::{self, Answer, EVENTS, Event, Setup};
+
+/// A small generator with a published recurrence (SplitMix64): tests need no more.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+
+    /// Of all magnitudes alike, up to 2^bits.
+    fn any(&mut self, bits: u32) -> u64 {
+        let shift = 64 - 1 - u32::try_from(self.below(u64::from(bits))).unwrap();
+        self.next() >> shift
+    }
+}
+
+/// A recorded stretch of a TIMELY connection: the queue fills, `T_high` is passed, it drains.
+const RECORDED_RTTS_US: [u64; 24] = [
+    23, 24, 24, 31, 45, 52, 70, 96, 131, 188, 260, 241, 203, 166, 140, 121, 110, 96, 80, 71, 60,
+    48, 33, 25,
+];
+
+fn timely_algorithms() -> Vec<timely::Timely> {
+    let mut found = Vec::new();
+    let mut named = AnyAlgorithm::named("timely").unwrap();
+    for preset in named.presets() {
+        named = AnyAlgorithm::named("timely").unwrap();
+        named.apply_preset(preset.name).unwrap();
+        let AnyAlgorithm::Timely(params) = named else { unreachable!() };
+        found.push(params);
+    }
+    found.push(timely::Timely { alpha: Fraction::ONE, beta: Fraction::ONE, ..found[0] });
+    found.push(timely::Timely { hai_counts: timely::HaiCounts::Smoothed, ..found[0] });
+    found.push(timely::Timely { t_low: Span::ZERO, t_high: Span::from_ns(1), ..found[0] });
+    found.push(timely::Timely { min_rtt: Span::from_secs(1), ..found[0] });
+    found
+}
+
+/// The rate after each event, of `incast-cc`.
+fn timely_in_rust(params: &timely::Timely, flow: &Flow, events: &[Event]) -> (u64, Vec<u64>) {
+    let mut control = params.start(flow);
+    let rate = |control: &timely::TimelyControl| match control.limits().pacing {
+        Pacing::Rate(rate) => rate.as_bps(),
+        other => panic!("{other:?}"),
+    };
+    let start = rate(&control);
+    let rates = events.iter().map(|&[now_ns, rtt_ns, ..]| {
+        let now = Time::ZERO + Span::from_ns(now_ns);
+        control.on_ack(&Ack::new(now, Time::ZERO, Bytes::new(1)).with_rtt(Span::from_ns(rtt_ns)));
+        rate(&control)
+    });
+    (start, rates.collect())
+}
+
+#[test]
+fn timely_has_twins() {
+    let mut random = Random(1);
+    let mut runs = Vec::new();
+    let mut expected = Vec::new();
+    for params in timely_algorithms() {
+        for line in [Rate::from_mbps(1), Rate::from_gbps(10), Rate::from_gbps(400)] {
+            // `min-rtt` compares the first sample with a constant: the programs start with a sample.
+            let params = timely::Timely { initial_rtt: timely::InitialRtt::FirstSample, ..params };
+            let mut now = random.any(50);
+            let recorded = RECORDED_RTTS_US.iter().map(|us| us * 1_000);
+            let mut rtts: Vec<u64> = recorded.collect();
+            rtts.extend((rtts.len()..1_500).map(|at| match at % 3 {
+                0 => random.any(34),
+                1 => 20_000 + random.below(200_000),
+                _ => random.below(2_000_000),
+            }));
+            let events: Vec<Event> = rtts
+                .into_iter()
+                .map(|rtt| {
+                    now += random.any(22);
+                    [now, rtt, 0, 0]
+                })
+                .collect();
+            let mut flow = Flow::new(Bytes::from_kb(64), line);
+            flow.now = Time::ZERO + Span::from_ns(events[0][0]);
+            let (start, rates) = timely_in_rust(&params, &flow, &events);
+            runs.push((
+                Setup::Timely(timely::Constants::new(&params, line), start, events[0][0]),
+                events,
+            ));
+            expected.push(rates);
+        }
+    }
+    compare(&runs, &expected, |answer| vec![answer[0]]);
+}
+
+/// Windows in segments are bytes of Rust's where a segment has one byte.
+fn rtcp_in_rust(params: &rtcp::Rtcp, events: &[Event]) -> Vec<Vec<u64>> {
+    let mut flow = Flow::new(Bytes::new(1), Rate::from_gbps(400));
+    (flow.mss, flow.initial_window) = (Bytes::new(1), Bytes::new(10));
+    flow.max_window = Bytes::new(1 << 40);
+    let mut control = params.start(&flow);
+    let mut states = Vec::new();
+    for &[queued, has_delay, delay_ns, packets_and_due] in events {
+        let mut ack = Ack::new(Time::ZERO, Time::ZERO, Bytes::new(packets_and_due >> 1));
+        ack.nic_backlog = Bytes::new(queued);
+        ack.cwnd_limited = true;
+        ack.min_rtt = Span::ZERO;
+        if has_delay != 0 {
+            ack = ack.with_rtt(Span::from_ns(delay_ns));
+        }
+        // An ACK of nothing takes no step, nor does one while losses are repaired.
+        ack.in_recovery = packets_and_due & 1 == 0;
+        control.on_ack(&ack);
+        let mut gauges = Vec::new();
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "whole numbers below 2^53 over 2^20, and back"
+        )]
+        control.gauges(&mut |name, value| {
+            if matches!(name, "counter" | "gamma" | "price") {
+                gauges.push((value * 1_048_576.0) as u64);
+            }
+        });
+        let [counter, price, gamma] = gauges[..] else { panic!("{gauges:?}") };
+        states.push(vec![control.limits().cwnd.get(), counter, gamma, price]);
+    }
+    states
+}
+
+#[test]
+fn regulated_tcp_has_twins() {
+    let mut random = Random(2);
+    let mut runs = Vec::new();
+    let mut expected = Vec::new();
+    let names = AnyAlgorithm::named("rtcp").unwrap().presets();
+    for preset in names {
+        for smooth in [rtcp::Smooth::Delay, rtcp::Smooth::Backlog] {
+            let mut named = AnyAlgorithm::named("rtcp").unwrap();
+            named.apply_preset(preset.name).unwrap();
+            let AnyAlgorithm::Rtcp(params) = named else { unreachable!() };
+            let params = rtcp::Rtcp {
+                smooth,
+                sender_backlog: rtcp::SenderBacklog::Counted,
+                ceiling: rtcp::Ceiling::Peer,
+                ..params
+            };
+            let events: Vec<Event> = (0..1_500)
+                .map(|at| {
+                    // Prices above 2^53 do not pass through a gauge without loss: moderate delays.
+                    let delay = if at % 2 == 0 { random.below(200_000) } else { random.any(24) };
+                    let packets = 1 + random.below(64);
+                    let queued = random.any(16);
+                    [queued, u64::from(random.below(8) != 0), delay, packets << 1 | random.below(2)]
+                })
+                .collect();
+            expected.push(rtcp_in_rust(&params, &events));
+            let constants = rtcp::Constants::new(&params);
+            runs.push((Setup::Rtcp(constants, constants.w_high_volume, 10), events));
+        }
+    }
+    let expected: Vec<Vec<u64>> =
+        expected.into_iter().map(|run| run.into_iter().flatten().collect()).collect();
+    compare(&runs, &expected, |answer| answer[..4].to_vec());
+}
+
+#[test]
+fn dctcp_has_twins() {
+    let mut random = Random(3);
+    let mut runs = Vec::new();
+    let mut expected = Vec::new();
+    for g in [Fraction::from_ratio(1, 16), Fraction::ONE, Fraction::from_bits(1)] {
+        let k = dctcp::Constants::new(&dctcp::Dctcp { g, ..dctcp::Dctcp::default() });
+        let events: Vec<Event> = (0..3_000)
+            .map(|_| {
+                let acked = random.any(40);
+                let marked = if random.below(2) == 0 { 0 } else { random.any(40) };
+                [acked, marked, u64::from(random.below(8) == 0), random.any(40)]
+            })
+            .collect();
+        let mut estimate = dctcp::Estimate::new(&k);
+        let states = events.iter().flat_map(|&[acked, marked, ends, cwnd]| {
+            estimate.count(acked, marked);
+            if ends != 0 {
+                estimate.end_round(&k);
+            }
+            [estimate.reduced(cwnd), estimate.alpha_q20()]
+        });
+        expected.push(states.collect());
+        runs.push((Setup::Dctcp(k), events));
+    }
+    compare(&runs, &expected, |answer| answer[..2].to_vec());
+}
+
+/// Rust's numbers against the host's, and all of the host's state against BPF's where the machine runs it.
+fn compare(
+    runs: &[(Setup, Vec<Event>)],
+    expected: &[Vec<u64>],
+    part: impl Fn(&Answer) -> Vec<u64>,
+) {
+    let host: Vec<Vec<Answer>> =
+        runs.iter().map(|(setup, events)| twin::on_host(setup, events)).collect();
+    for (number, (answers, expected)) in host.iter().zip(expected).enumerate() {
+        let found: Vec<u64> = answers.iter().flat_map(&part).collect();
+        let at = found.iter().zip(expected).position(|(a, b)| a != b);
+        assert_eq!(at, None, "run {number}, {:?}: Rust and C differ", runs[number].0);
+        assert_eq!(found.len(), expected.len());
+    }
+    match incast_kernel::system::check() {
+        Ok(()) => assert!(twin::in_bpf(runs).unwrap() == host, "C on the host and in BPF differ"),
+        Err(error) => eprintln!("skipped: the BPF half was not run: {error}"),
+    }
+}
+
+#[test]
+fn no_input_divides_by_zero_or_leaves_the_bounds() {
+    // Any bits in knobs and events: the host build is compiled to trap on what C leaves undefined.
+    let mut random = Random(4);
+    for _ in 0..300 {
+        let k = timely::Constants::new(
+            &timely::Timely {
+                alpha: Fraction::from_bits(u32::try_from(random.any(21)).unwrap()),
+                min_rtt: Span::from_ns(random.any(31)),
+                t_low: Span::from_ns(random.any(31)),
+                t_high: Span::from_ns(random.any(31)),
+                ..timely::Timely::default()
+            },
+            Rate::from_bps(random.any(39)),
+        );
+        let events: Vec<Event> = (0..200)
+            .map(|_| [random.any(63), random.any(63), random.any(63), random.any(63)])
+            .collect();
+        for answer in twin::on_host(&Setup::Timely(k, k.min_bps, 0), &events) {
+            assert!((k.min_bps..=k.line_bps).contains(&answer[0]), "{answer:?} {k:?}");
+        }
+    }
+    // Knobs that no loader writes, but that a map of the kernel can hold.
+    let zero = timely::Constants {
+        alpha: Fraction::ZERO,
+        min_rtt_ns: 0,
+        t_low_ns: 0,
+        t_high_ns: 0,
+        line_bps: 0,
+        min_bps: 0,
+        ..timely::Constants::new(&timely::Timely::default(), Rate::from_gbps(10))
+    };
+    let nothing = rtcp::Constants {
+        queue_unit: 0,
+        delay_unit_ns: 0,
+        alpha: 0,
+        delta: 0,
+        max_rate_q20: 0,
+        ..rtcp::Constants::new(&rtcp::Rtcp::default())
+    };
+    let events: Vec<Event> = (0..EVENTS)
+        .map(|_| [random.any(40), random.any(1), random.any(40), random.any(20)])
+        .collect();
+    for setup in [Setup::Timely(zero, 0, 0), Setup::Rtcp(nothing, 0, 0)] {
+        assert_eq!(twin::on_host(&setup, &events).len(), EVENTS);
+    }
+}
