@@ -21,6 +21,7 @@ from incast.reproduce.words import case_label, heading, number
 _PANEL = 2.7  # inches
 _PER_CASE = 0.3
 _FEW_TICKS = 6
+_NUMBER = 0.12  # room that a number takes beside a bar, of the longest bar
 
 
 @dataclass
@@ -178,6 +179,9 @@ def _lines(of: Outcome, wanted: Wanted, column: str, axes: Axes, drawn: Drawn) -
 
 def _bars(of: Outcome, wanted: Wanted, column: str, axes: Axes, drawn: Drawn) -> None:
     names, place = [], 0
+    shown = [(case.name, at) for case in _cases(of, wanted) for at in of.places(case)]
+    means = [found.mean for one in shown if (found := of.spread(*one, column))]
+    widest = max([*means, *(of.published(*one, column) or 0.0 for one in shown)], default=1.0)
     for case in _cases(of, wanted):
         for at in of.places(case):
             label = case_label(of, case.name)
@@ -193,7 +197,9 @@ def _bars(of: Outcome, wanted: Wanted, column: str, axes: Axes, drawn: Drawn) ->
                         found.mean, place, xerr=[[below], [found.half_width]], color="black",
                         capsize=3, linewidth=1.2,
                     )  # fmt: skip
-                end = max(found.mean + (found.half_width or 0.0), said or 0)
+                end = found.mean + (found.half_width or 0.0)
+                if said is not None and end < said < end + _NUMBER * widest:
+                    end = said  # or the star would stand on the number
                 axes.annotate(
                     number(found.mean), (end, place), (9, 0),
                     textcoords="offset points", va="center", fontsize="small",
@@ -274,14 +280,24 @@ def _distribution(rows: pl.DataFrame, *, ccdf: bool) -> pl.DataFrame:
 def _scales(axes: Axes, wanted: Wanted, axis_log: bool) -> None:
     low, high = axes.get_xlim()
     if "x" in wanted.log or axis_log:
-        found = np.array(
-            [x for one in axes.get_lines() for x in np.asarray(one.get_xdata(), float) if x > 0]
-        )
-        if found.size:
-            style.logarithmic(axes, "x", float(found.min()), float(found.max()))
+        _logarithmic(axes, "x")
+    elif low < 0 <= high and wanted.kind in ("cdf", "ccdf"):
+        axes.set_xlim(left=0)
     if "y" in wanted.log:
-        axes.set_yscale("log")
+        _logarithmic(axes, "y")
     elif wanted.kind == "lines" and axes.get_ylim()[0] > 0:
         axes.set_ylim(bottom=0)
-    if low < 0 <= high and "x" not in wanted.log and wanted.kind in ("cdf", "ccdf"):
-        axes.set_xlim(left=0)
+
+
+def _logarithmic(axes: Axes, which: str) -> None:
+    """A logarithmic axis with plain numbers, as far as what is drawn goes."""
+    found = np.array(
+        [
+            value
+            for one in axes.get_lines()
+            for value in np.asarray(one.get_xdata() if which == "x" else one.get_ydata(), float)
+            if value > 0
+        ]
+    )
+    if found.size:
+        style.logarithmic(axes, which, float(found.min()), float(found.max()))
