@@ -2,6 +2,8 @@
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,10 +34,8 @@ def write(of: Outcome, out: Path) -> Written:
         folder.mkdir(parents=True, exist_ok=True)
         for one in drawn:
             for suffix in ("png", "svg"):
-                path = folder / f"{one.name}.{suffix}"
-                staging = path.with_name(f".{os.getpid()}.{path.name}")
-                plots.save(one.figure, staging)
-                staging.replace(path)
+                with _staged(folder / f"{one.name}.{suffix}") as staging:
+                    plots.save(one.figure, staging)
             put(folder / f"{one.name}.csv", one.data.write_csv())
         put(folder / "rows.csv", of.rows.write_csv())
         text = json.dumps(of.to_dict(), indent=2, allow_nan=False)
@@ -47,9 +47,16 @@ def write(of: Outcome, out: Path) -> Written:
 
 def put(path: Path, text: str) -> None:
     """Writes a file whole or not at all."""
+    with _staged(path) as staging:
+        staging.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def _staged(path: Path) -> Iterator[Path]:
+    """A file beside it, which takes its place in the end, or goes if it could not be written."""
     staging = path.with_name(f".{os.getpid()}.{path.name}")
     try:
-        staging.write_text(text, encoding="utf-8")
+        yield staging
         staging.replace(path)
     finally:
         staging.unlink(missing_ok=True)
