@@ -1,6 +1,7 @@
 //! The command behind `incast kernel`.
 
 use std::io::{IsTerminal as _, Write as _};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,6 +10,7 @@ use std::time::Duration;
 use clap::{Parser, Subcommand};
 use incast_kernel::algorithm::{Algorithm, Settings};
 use incast_kernel::attached::{self, Attached, Place};
+use incast_kernel::lab::{load, probe};
 use incast_kernel::observe::{Observation, observe};
 use incast_kernel::{Result, fail, system};
 use serde_json::json;
@@ -93,6 +95,43 @@ enum What {
     },
     /// Say whether this machine can do it.
     Check,
+    /// What a test bed runs inside its network namespaces.
+    #[command(subcommand)]
+    Part(Part),
+}
+
+#[derive(Subcommand)]
+enum Part {
+    /// Answer requests, each for so many bytes, until killed.
+    Serve {
+        /// Address and port.
+        address: SocketAddr,
+    },
+    /// Send the requests of a plan (standard input, a line of JSON each), and print what became of each.
+    Load {
+        /// The algorithm of the client's sockets; the default if not given.
+        #[arg(long)]
+        algorithm: Option<String>,
+        /// How long to wait for answers after the last request was posted.
+        #[arg(long, value_parser = duration, default_value = "5s")]
+        patience: Duration,
+    },
+    /// Send datagrams back, with what that took, until killed.
+    Reflect {
+        /// Address and port.
+        address: SocketAddr,
+    },
+    /// Measure round-trip times to a reflector; prints a line of JSON each.
+    Probe {
+        /// Its address and port.
+        address: SocketAddr,
+        /// From one datagram to the next.
+        #[arg(long, value_parser = duration, default_value = "1ms")]
+        interval: Duration,
+        /// For how long.
+        #[arg(long, value_parser = duration, default_value = "10s")]
+        duration: Duration,
+    },
 }
 
 static STOPPED: AtomicBool = AtomicBool::new(false);
@@ -148,12 +187,32 @@ fn run(what: What) -> Result<()> {
         What::Observe { name, duration, interval, json } => {
             watch(&attached::find(name.as_deref())?, interval, duration, json)?;
         }
+        What::Part(what) => part(what)?,
         What::Check => {
             system::check()?;
             println!("good: BPF congestion control, cong_control {:?}", system::signature()?);
         }
     }
     Ok(())
+}
+
+fn part(what: Part) -> Result<()> {
+    match what {
+        Part::Serve { address } => load::serve(address),
+        Part::Reflect { address } => probe::reflect(address),
+        Part::Load { algorithm, patience } => {
+            let (plan, out) = (std::io::stdin().lock(), std::io::stdout().lock());
+            load::run(plan, algorithm.as_deref(), patience, out).map(|_| ())
+        }
+        Part::Probe { address, interval, duration } => {
+            let (samples, lost) = probe::probe(address, interval, duration)?;
+            for sample in samples {
+                println!("{}", json!(sample));
+            }
+            println!("{}", json!({ "lost": lost }));
+            Ok(())
+        }
+    }
 }
 
 /// The default changes every new connection of the machine: a person says yes to that.

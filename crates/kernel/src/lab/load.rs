@@ -1,0 +1,311 @@
+//! A client that fetches from servers by a plan, and the servers.
+//!
+//! A request is asked of one server or of several at once, each on a connection of its own that is idle, or opened
+//! if none is; it is complete when the last byte of the last answer is there. Times are from when the plan says that
+//! it was posted, so that a client that falls behind does not flatter the network.
+
+use std::collections::HashMap;
+use std::io::{BufRead, Read as _, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsRawFd as _;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Result, fail};
+
+/// What is read and written at a time.
+const CHUNK: usize = 1 << 18;
+
+/// One request of the plan, a line of JSON.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Request {
+    /// When it is posted, from the start.
+    pub at_us: u64,
+    /// Whom it asks.
+    pub servers: Vec<SocketAddr>,
+    /// How much of each.
+    pub bytes: u64,
+}
+
+/// What became of it, a line of JSON.
+#[derive(Debug, Serialize)]
+pub struct Answer {
+    /// Its number in the plan.
+    pub request: usize,
+    /// When it was posted.
+    pub at_us: u64,
+    /// How many were asked.
+    pub fan_out: usize,
+    /// What all of them sent.
+    pub bytes: u64,
+    /// From when it was posted to the last byte.
+    pub completion_us: f64,
+    /// Of this, before it was sent: the client was late, or opened a connection.
+    pub late_us: f64,
+}
+
+/// Answers requests for ever: eight bytes say how many bytes are wanted. Each byte is that of its place, so
+/// that a client can tell whether any was lost.
+///
+/// # Errors
+/// The port is taken.
+pub fn serve(address: SocketAddr) -> Result<()> {
+    let listener = TcpListener::bind(address)
+        .map_err(|error| Error(format!("{address}: cannot be listened at: {error}")))?;
+    let pattern = Arc::new(pattern());
+    for stream in listener.incoming().flatten() {
+        let pattern = Arc::clone(&pattern);
+        // A connection that breaks is its client's matter.
+        thread::spawn(move || answer(stream, &pattern));
+    }
+    Ok(())
+}
+
+fn pattern() -> Vec<u8> {
+    (0..CHUNK + PERIOD).map(|at| u8::try_from(at % PERIOD).unwrap_or(0)).collect()
+}
+
+/// Bytes repeat after so many: no power of two, so that a lost segment shows.
+const PERIOD: usize = 251;
+
+fn answer(mut stream: TcpStream, pattern: &[u8]) -> std::io::Result<()> {
+    let mut wanted = [0; 8];
+    loop {
+        stream.read_exact(&mut wanted)?;
+        let bytes = usize::try_from(u64::from_be_bytes(wanted)).unwrap_or(usize::MAX);
+        let mut sent = 0;
+        while sent < bytes {
+            let from = sent % PERIOD;
+            let count = CHUNK.min(bytes - sent);
+            stream.write_all(&pattern[from..from + count])?;
+            sent += count;
+        }
+    }
+}
+
+/// One part of a request on its way to a connection.
+struct Part {
+    request: usize,
+    bytes: u64,
+    posted: Instant,
+    done: Sender<Done>,
+}
+
+/// A part that is complete: of which request, how late it was sent, and how long it took in all.
+type Done = (usize, Duration, Duration);
+
+/// Connections to each server: those that are idle, by the channel of their threads.
+type Idle = Arc<Mutex<HashMap<SocketAddr, Vec<Sender<Part>>>>>;
+
+/// Goes through a plan, and writes an answer for each request that was complete `patience` after the last was posted.
+///
+/// Requests whose connection could not be opened, or broke, are not answered: the number that it returns is of those
+/// that were.
+///
+/// # Errors
+/// The plan is none, or the answers cannot be written.
+pub fn run(
+    plan: impl BufRead,
+    algorithm: Option<&str>,
+    patience: Duration,
+    mut out: impl Write,
+) -> Result<usize> {
+    let requests = read(plan)?;
+    let (done, finished) = channel();
+    let idle: Idle = Arc::default();
+    let began = Instant::now();
+    for (number, request) in requests.iter().enumerate() {
+        let posted = began + Duration::from_micros(request.at_us);
+        thread::sleep(posted.saturating_duration_since(Instant::now()));
+        for &server in &request.servers {
+            let part = Part { request: number, bytes: request.bytes, posted, done: done.clone() };
+            send(&idle, server, algorithm, part);
+        }
+    }
+    drop(done);
+    collect(&requests, &finished, patience, |answer| {
+        let line = serde_json::to_string(&answer).unwrap_or_default();
+        writeln!(out, "{line}")
+            .map_err(|error| Error(format!("results cannot be written: {error}")))
+    })
+}
+
+fn read(plan: impl BufRead) -> Result<Vec<Request>> {
+    let mut requests: Vec<Request> = Vec::new();
+    for (number, line) in plan.lines().enumerate() {
+        let line = line.map_err(|error| Error(format!("the plan cannot be read: {error}")))?;
+        let request: Request = serde_json::from_str(&line)
+            .map_err(|error| Error(format!("plan, line {}: {error}", number + 1)))?;
+        if requests.last().is_some_and(|before| before.at_us > request.at_us) {
+            fail!("plan, line {}: is earlier than the line before", number + 1);
+        }
+        requests.push(request);
+    }
+    Ok(requests)
+}
+
+fn collect(
+    requests: &[Request],
+    finished: &Receiver<Done>,
+    patience: Duration,
+    mut each: impl FnMut(Answer) -> Result<()>,
+) -> Result<usize> {
+    let mut open: HashMap<usize, (usize, f64)> = HashMap::new();
+    let mut complete = 0;
+    let began = Instant::now();
+    while let Ok((number, late, took)) =
+        finished.recv_timeout(patience.saturating_sub(began.elapsed()))
+    {
+        let request = &requests[number];
+        let (left, late_us) = open.entry(number).or_insert((request.servers.len(), 0.0));
+        *left -= 1;
+        *late_us = late_us.max(micros(late));
+        if *left > 0 {
+            continue;
+        }
+        complete += 1;
+        each(Answer {
+            request: number,
+            at_us: request.at_us,
+            fan_out: request.servers.len(),
+            bytes: request.bytes * u64::try_from(request.servers.len()).unwrap_or(1),
+            completion_us: micros(took),
+            late_us: *late_us,
+        })?;
+    }
+    Ok(complete)
+}
+
+fn micros(span: Duration) -> f64 {
+    span.as_secs_f64() * 1e6
+}
+
+/// Hands a part to an idle connection, or to a new one.
+fn send(idle: &Idle, server: SocketAddr, algorithm: Option<&str>, mut part: Part) {
+    // The thread of an idle connection may have ended with it: then the part comes back.
+    while let Some(connection) = take(idle, server) {
+        match connection.send(part) {
+            Ok(()) => return,
+            Err(back) => part = back.0,
+        }
+    }
+    let (idle, algorithm) = (Arc::clone(idle), algorithm.map(str::to_owned));
+    // One that cannot be opened, or breaks, leaves its requests incomplete: the count says so.
+    thread::spawn(move || fetch(&idle, server, algorithm.as_deref(), part));
+}
+
+fn take(idle: &Idle, server: SocketAddr) -> Option<Sender<Part>> {
+    idle.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get_mut(&server)?.pop()
+}
+
+/// The life of a connection: a part, then the next that is handed to it.
+fn fetch(
+    idle: &Idle,
+    server: SocketAddr,
+    algorithm: Option<&str>,
+    mut part: Part,
+) -> std::io::Result<()> {
+    let mut stream = TcpStream::connect(server)?;
+    stream.set_nodelay(true)?;
+    if let Some(name) = algorithm {
+        choose(&stream, name)?;
+    }
+    let (own, parts) = channel();
+    let mut buffer = vec![0; CHUNK];
+    loop {
+        let late = part.posted.elapsed();
+        stream.write_all(&part.bytes.to_be_bytes())?;
+        receive(&mut stream, part.bytes, &mut buffer)?;
+        let took = part.posted.elapsed();
+        idle.lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .entry(server)
+            .or_default()
+            .push(own.clone());
+        // Nobody listens any more when the patience is over.
+        if part.done.send((part.request, late, took)).is_err() {
+            return Ok(());
+        }
+        let Ok(next) = parts.recv() else { return Ok(()) };
+        part = next;
+    }
+}
+
+/// Reads an answer, and finds out whether each byte is that of its place.
+fn receive(stream: &mut TcpStream, bytes: u64, buffer: &mut [u8]) -> std::io::Result<()> {
+    let mut found = 0;
+    while found < bytes {
+        let most =
+            usize::try_from(bytes - found).map_or(buffer.len(), |left| left.min(buffer.len()));
+        let count = stream.read(&mut buffer[..most])?;
+        if count == 0 {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+        let from = usize::try_from(found % PERIOD as u64).unwrap_or(0);
+        let good = buffer[..count]
+            .iter()
+            .enumerate()
+            .all(|(at, &byte)| usize::from(byte) == (from + at) % PERIOD);
+        if !good {
+            return Err(std::io::Error::other("bytes were lost or changed"));
+        }
+        found += count as u64;
+    }
+    Ok(())
+}
+
+/// Makes a socket use an algorithm.
+///
+/// # Errors
+/// The kernel has none of that name.
+pub fn choose(stream: &TcpStream, name: &str) -> std::io::Result<()> {
+    // SAFETY: a string and its length.
+    let done = unsafe {
+        libc::setsockopt(
+            stream.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_CONGESTION,
+            name.as_ptr().cast(),
+            libc::socklen_t::try_from(name.len()).unwrap_or(0),
+        )
+    };
+    if done == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_answered_and_timed() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let server = listener.local_addr().unwrap();
+        drop(listener);
+        thread::spawn(move || serve(server));
+        thread::sleep(Duration::from_millis(100));
+        let line = |at: u64, fan_out: usize, bytes: u64| {
+            let servers = vec![format!("\"{server}\""); fan_out].join(",");
+            format!("{{\"at_us\":{at},\"servers\":[{servers}],\"bytes\":{bytes}}}\n")
+        };
+        let plan = line(0, 1, 1) + &line(1_000, 3, 1_000_000) + &line(2_000, 1, 0);
+        let mut out = Vec::new();
+        let complete = run(plan.as_bytes(), None, Duration::from_secs(10), &mut out).unwrap();
+        assert_eq!(complete, 3);
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.contains("\"bytes\":3000000"), "{text}");
+        assert!(text.contains("\"fan_out\":3"), "{text}");
+    }
+
+    #[test]
+    fn a_plan_out_of_order_is_refused() {
+        let plan =
+            "{\"at_us\":5,\"servers\":[],\"bytes\":1}\n{\"at_us\":4,\"servers\":[],\"bytes\":1}\n";
+        let error = run(plan.as_bytes(), None, Duration::ZERO, Vec::new()).unwrap_err();
+        assert!(error.0.contains("line 2"), "{error}");
+        assert!(run("nonsense".as_bytes(), None, Duration::ZERO, Vec::new()).is_err());
+    }
+}
