@@ -27,7 +27,7 @@ setup: $(EXTENSION)  ## set everything up in .venv, or nothing when nothing has 
 demo: setup  ## TIMELY against PFC alone, ten clients into one server: table, figures, Parquet
 	$(BIN)/incast run scenarios/incast.toml --cc timely --cc line-rate --out results/demo
 
-test: check test-rust test-python test-kernel  ## everything that must hold before a change lands; this is CI
+test: check test-rust test-kernel test-python  ## everything that must hold before a change lands; this is CI
 
 check: setup  ## formatting, lints, types and documentation, of Rust and of Python
 	cargo fmt --all --check

@@ -1,0 +1,113 @@
+"""Network namespaces around a bridge, each behind a shaped port; removed again whatever happens."""
+
+import contextlib
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from incast.lab.plan import LabError, Plan
+
+_NEEDED = {"ip": "iproute2", "tc": "iproute2", "iperf3": "iperf3"}
+# What a token bucket lets through at once: a whole burst of TSO, or half a millisecond.
+_LEAST_BURST = 70_000
+
+
+@dataclass(frozen=True)
+class Bed:
+    """A test bed that stands: `PREFIX-sw` is the switch, `PREFIX-<host>` the hosts."""
+
+    prefix: str
+    plan: Plan
+
+    def netns(self, host: str) -> str:
+        """The namespace of a host."""
+        return f"{self.prefix}-{host}"
+
+    def address(self, host: str) -> str:
+        """Its address."""
+        names = [*(one.name for one in self.plan.hosts), "prober"]
+        return f"10.99.{names.index(host) // 250}.{names.index(host) % 250 + 1}"
+
+    def inside(self, host: str, *command: str) -> list[str]:
+        """The command line that runs something on a host."""
+        return ["ip", "netns", "exec", self.netns(host), *command]
+
+
+def check() -> None:
+    """Finds out whether a test bed can stand here.
+
+    Raises:
+        LabError: What is missing.
+    """
+    if os.geteuid() != 0:
+        raise LabError("not permitted: network namespaces are made by root; try sudo")
+    for tool, package in _NEEDED.items():
+        if shutil.which(tool) is None:
+            raise LabError(f"{tool} is missing; install it (Debian, Ubuntu: apt install {package})")
+
+
+@contextlib.contextmanager
+def standing(plan: Plan) -> Iterator[Bed]:
+    """Makes the namespaces, and removes them in the end, also after an error or Ctrl-C.
+
+    Raises:
+        LabError: The machine refuses.
+    """
+    check()
+    bed = Bed(f"incast{os.getpid()}", plan)
+    try:
+        _make(bed)
+        yield bed
+    finally:
+        _remove(bed)
+
+
+def _make(bed: Bed) -> None:
+    switch = f"{bed.prefix}-sw"
+    _ip("netns", "add", switch)
+    _ip("-n", switch, "link", "add", "br0", "type", "bridge")
+    _ip("-n", switch, "link", "set", "br0", "up")
+    for number, host in enumerate([*(one.name for one in bed.plan.hosts), "prober"]):
+        netns, port = bed.netns(host), f"p{number}"
+        _ip("netns", "add", netns)
+        _ip(
+            "link", "add", port, "netns", switch, "type", "veth", "peer", "name", "eth0",
+            "netns", netns,
+        )  # fmt: skip
+        _ip("-n", switch, "link", "set", port, "master", "br0", "up")
+        _ip("-n", netns, "addr", "add", f"{bed.address(host)}/16", "dev", "eth0")
+        _ip("-n", netns, "link", "set", "lo", "up")
+        _ip("-n", netns, "link", "set", "eth0", "up")
+    for number, one in enumerate(bed.plan.hosts):
+        # At the switch's port: on the sender's own device TCP's small queues would hide the queue.
+        burst = max(_LEAST_BURST, int(one.rate_mbps * 1e6 / 8 * 0.0005))
+        _run(
+            "ip", "netns", "exec", switch, "tc", "qdisc", "add", "dev", f"p{number}", "root", "tbf",
+            "rate", f"{one.rate_mbps:g}mbit", "limit", str(bed.plan.queue_bytes), "burst",
+            str(burst),
+        )  # fmt: skip
+
+
+def _remove(bed: Bed) -> None:
+    for name in ["sw", *(one.name for one in bed.plan.hosts), "prober"]:
+        netns = f"{bed.prefix}-{name}"
+        found = subprocess.run(
+            ["ip", "netns", "pids", netns], capture_output=True, text=True, check=False
+        )
+        for process in found.stdout.split():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(process), 9)
+        subprocess.run(["ip", "netns", "del", netns], capture_output=True, check=False)
+
+
+def _ip(*arguments: str) -> None:
+    _run("ip", *arguments)
+
+
+def _run(*command: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        reason = (done.stderr or done.stdout).strip().splitlines()
+        raise LabError(f"{' '.join(command)}: {reason[0] if reason else 'failed'}")

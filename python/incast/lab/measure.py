@@ -1,0 +1,186 @@
+"""One scheme on a standing test bed: connections by iperf3, round-trip times by a probe."""
+
+import contextlib
+import json
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from incast.lab.bed import Bed
+from incast.lab.plan import KERNEL_NAMES, LabError
+
+_PROBE_PORT = 7
+_FIRST_PORT = 5201
+
+
+@dataclass(frozen=True)
+class Row:
+    """What was measured of one scheme in one repetition."""
+
+    scheme: str
+    repeat: int
+    throughput_mbps: float
+    """Of all connections together, payload, after the warm-up."""
+    jain_index: float
+    rtt_p50_us: float
+    """Of the probe's datagrams through the same queue."""
+    rtt_p99_us: float
+    rtt_idle_us: float
+    """The median before anything was sent."""
+    retransmissions: int
+    probes_lost: int
+    others_percent: float
+    """Share of all CPUs that something else took just before."""
+
+
+@contextlib.contextmanager
+def attached(kernel: Path, scheme: str, settings: Sequence[str]) -> Iterator[str]:
+    """The kernel's name of a scheme, attached if it is one of ours, and detached in the end.
+
+    Raises:
+        LabError: Linux has none such, or it cannot be attached.
+    """
+    algorithm = scheme.partition(":")[0]
+    if algorithm not in KERNEL_NAMES:
+        raise LabError(f"{scheme}: is not on Linux TCP; there is {', '.join(KERNEL_NAMES)}")
+    name = KERNEL_NAMES[algorithm]
+    if not name.startswith("bpf_"):
+        there = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
+        if name not in there:
+            raise LabError(f"{scheme}: this kernel has no {name}; it has {', '.join(there)}")
+        yield name
+        return
+    name = f"lab_{algorithm}"
+    preset = scheme.partition(":")[2]
+    command = [str(kernel), "attach", algorithm, "--name", name]
+    command += ["--preset", preset] if preset else []
+    command += [part for setting in settings for part in ("--set", setting)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise LabError(f"{scheme}: {done.stderr.strip().removeprefix('error: ')}")
+    try:
+        yield name
+    finally:
+        subprocess.run([str(kernel), "detach", name], capture_output=True, check=False)
+
+
+def run(bed: Bed, kernel: Path, scheme: str, name: str, repeat: int) -> Row:
+    """Runs all connections for the scenario's time.
+
+    Raises:
+        LabError: A connection could not be made.
+    """
+    receiver = bed.plan.receiver.name
+    others = _busy(0.3)
+    with contextlib.ExitStack() as stack:
+        senders = _senders(bed, receiver)
+        for port in range(_FIRST_PORT, _FIRST_PORT + len(senders)):
+            stack.enter_context(_kept(bed.inside(receiver, "iperf3", "-s", "-p", str(port))))
+        reflector = f"{bed.address(receiver)}:{_PROBE_PORT}"
+        part = [str(kernel), "part"]
+        stack.enter_context(_kept(bed.inside(receiver, *part, "reflect", reflector)))
+        time.sleep(0.3)
+        idle = _probe(bed, part, reflector, 0.5)
+        seconds, warmup = bed.plan.seconds, bed.plan.warmup_s
+        clients = []
+        for number, (sender, count) in enumerate(senders.items()):
+            command = [
+                "iperf3", "-c", bed.address(receiver), "-p", str(_FIRST_PORT + number),
+                "-C", name, "-P", str(count), "-t", f"{max(1, round(seconds - warmup))}",
+                "-O", f"{round(warmup)}", "-J",
+            ]  # fmt: skip
+            clients.append(_start(bed.inside(sender, *command)))
+        time.sleep(warmup)
+        probe = _start(_probing(bed, part, reflector, seconds - warmup))
+        results = [_json(client, scheme) for client in clients]
+        rtts, lost = _samples(probe)
+    streams = [stream for result in results for stream in result["end"]["streams"]]
+    goodputs = np.array([stream["receiver"]["bits_per_second"] / 1e6 for stream in streams])
+    return Row(
+        scheme=scheme,
+        repeat=repeat,
+        throughput_mbps=float(goodputs.sum()),
+        jain_index=float(goodputs.sum() ** 2 / (goodputs.size * (goodputs**2).sum())),
+        rtt_p50_us=float(np.percentile(rtts, 50)),
+        rtt_p99_us=float(np.percentile(rtts, 99)),
+        rtt_idle_us=float(np.percentile(idle, 50)),
+        retransmissions=sum(stream["sender"]["retransmits"] for stream in streams),
+        probes_lost=lost,
+        others_percent=others,
+    )
+
+
+def to_dict(row: Row) -> dict[str, object]:
+    """The row, ready for JSON."""
+    return asdict(row)
+
+
+def _senders(bed: Bed, receiver: str) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for sender, to in bed.plan.flows:
+        if to != receiver:
+            raise LabError(f"{bed.plan.name}: a test bed has one receiver alone; {to} is another")
+        found[sender] = found.get(sender, 0) + 1
+    return found
+
+
+def _probing(bed: Bed, part: Sequence[str], reflector: str, seconds: float) -> list[str]:
+    length = f"{max(1, round(seconds * 1e3))}ms"
+    return bed.inside("prober", *part, "probe", reflector, "--duration", length)
+
+
+def _probe(bed: Bed, part: Sequence[str], reflector: str, seconds: float) -> list[float]:
+    return _samples(_start(_probing(bed, part, reflector, seconds)))[0]
+
+
+def _samples(probe: "subprocess.Popen[str]") -> tuple[list[float], int]:
+    out, error = probe.communicate()
+    if probe.returncode:
+        raise LabError(f"the probe: {error.strip().removeprefix('error: ')}")
+    lines = [json.loads(line) for line in out.splitlines()]
+    rtts = [line["rtt_us"] for line in lines[:-1]]
+    if not rtts:
+        raise LabError("the probe had no answer: the receiver cannot be reached")
+    return rtts, int(lines[-1]["lost"])
+
+
+def _json(
+    client: "subprocess.Popen[str]", scheme: str
+) -> dict[str, dict[str, list[dict[str, dict[str, int]]]]]:
+    out, _ = client.communicate()
+    found = json.loads(out or "{}")
+    if client.returncode or "error" in found:
+        raise LabError(f"{scheme}: iperf3: {found.get('error', 'failed')}")
+    return found  # type: ignore[no-any-return]
+
+
+def _start(command: Sequence[str]) -> "subprocess.Popen[str]":
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@contextlib.contextmanager
+def _kept(command: Sequence[str]) -> Iterator[None]:
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _busy(seconds: float) -> float:
+    """Per cent of all CPUs that were not idle."""
+
+    def jiffies() -> tuple[int, int]:
+        line = Path("/proc/stat").read_text().splitlines()[0].split()[1:9]
+        numbers = [int(number) for number in line]
+        return sum(numbers), numbers[3] + numbers[4]
+
+    whole, idle = jiffies()
+    time.sleep(seconds)
+    whole2, idle2 = jiffies()
+    return 100.0 * (1 - (idle2 - idle) / max(1, whole2 - whole))

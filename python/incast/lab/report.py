@@ -1,0 +1,45 @@
+"""What the test bed measured, and what the simulator predicts, side by side."""
+
+from collections.abc import Mapping, Sequence
+
+from rich.console import Console
+
+from incast.lab.measure import Row
+from incast.reproduce.words import measured, number
+from incast.seeds import spread
+from incast.terminal import print_columns, say, wrapped
+
+_COLUMNS = (
+    ("throughput\nMb/s", "throughput_mbps"),
+    ("RTT p50\nus", "rtt_p50_us"),
+    ("RTT p99\nus", "rtt_p99_us"),
+    ("Jain\nindex", "jain_index"),
+    ("sent\nagain", "retransmissions"),
+    ("idle RTT\nus", "rtt_idle_us"),
+    ("others\n% CPU", "others_percent"),
+)
+
+
+def print_rows(
+    out: Console, title: str, rows: Sequence[Row], predicted: Mapping[str, Mapping[str, float]]
+) -> None:
+    """A row for each scheme: means over the repetitions; the simulator's prediction below each."""
+    say(out, title, style="bold")
+    names, cells = [], []
+    for scheme in dict.fromkeys(row.scheme for row in rows):
+        own = [row for row in rows if row.scheme == scheme]
+        names.append(scheme)
+        found = [spread([getattr(row, key) for row in own]) for _, key in _COLUMNS]
+        cells.append(["-" if one is None else measured(one.mean, one.half_width) for one in found])
+        if scheme in predicted:
+            names.append("  simulated")
+            said = predicted[scheme]
+            cells.append([number(said[key]) if key in said else "" for _, key in _COLUMNS])
+    columns = [(heading, [line[at] for line in cells]) for at, (heading, _) in enumerate(_COLUMNS)]
+    print_columns(out, [("scheme", names)], columns)
+    wrapped(
+        out, "",
+        "RTT: of datagrams through the same queue, of the simulator's what its flows measured. "
+        "Others: share of the CPUs that something else had just before. This machine adds no "
+        "delay of its own to the links.",
+    )  # fmt: skip

@@ -1,0 +1,136 @@
+"""The test bed: what a scenario asks of it; and where the machine allows, one that stands."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import incast
+from conftest import Finished
+from incast.lab import bed, plan
+
+STAR = """
+title = "Two connections into one port"
+[run]
+duration = "3s"
+warmup = "1s"
+schemes = ["cubic", "timely"]
+[[network.star.hosts]]
+name = "sender"
+count = 2
+rate = "10Gbps"
+delay = "1us"
+[[network.star.hosts]]
+name = "receiver"
+rate = "200Mbps"
+delay = "1us"
+[switch]
+queue_limit = "500KB"
+[transport]
+kind = "stream"
+[[traffic]]
+from = "sender"
+to = "receiver"
+"""
+
+
+def _plan(text: str = STAR) -> plan.Plan:
+    return plan.read(incast.Scenario.parse(text, "mine"))
+
+
+def test_a_scenario_becomes_hosts_ports_and_flows() -> None:
+    found = _plan()
+    assert [(host.name, host.rate_mbps) for host in found.hosts] == [
+        ("sender0", 10_000.0),
+        ("sender1", 10_000.0),
+        ("receiver", 200.0),
+    ]
+    assert found.flows == (("sender0", "receiver"), ("sender1", "receiver"))
+    assert found.receiver.name == "receiver"
+    assert (found.queue_bytes, found.mark_bytes) == (500_000, None)
+    assert (found.seconds, found.warmup_s) == (3.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('to = "receiver"', 'to = "receiver"\nmessage = "1MB"', "connections that stay alone"),
+        ("[[traffic]]", "[[traffic]]\nfan_out = 1", "connections that stay alone"),
+    ],
+)
+def test_what_a_test_bed_cannot_have_is_said(old: str, new: str, said: str) -> None:
+    assert old in STAR
+    with pytest.raises(plan.LabError, match=said):
+        _plan(STAR.replace(old, new, 1))
+
+
+def test_other_networks_are_refused() -> None:
+    with pytest.raises(plan.LabError, match=r"use network\.star"):
+        plan.read(incast.load("timely-clos-rpc"))
+
+
+def _program() -> Path | None:
+    """`incast-kernel`, as `make kernel` installs it, or as the tests of its crate leave it."""
+    places = [
+        Path(sys.prefix) / "bin" / "incast-kernel",
+        *(
+            Path(__file__).parents[2] / "crates/kernel/target" / profile / "incast-kernel"
+            for profile in ("release", "debug")
+        ),
+    ]
+    return next((place for place in places if os.access(place, os.X_OK)), None)
+
+
+@pytest.fixture
+def built(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Skips where a test bed cannot stand, and says why."""
+    program = _program()
+    if program is None:
+        pytest.skip("no test bed: incast-kernel is not built (make kernel)")
+    try:
+        bed.check()
+    except plan.LabError as error:
+        pytest.skip(f"no test bed: {error}")
+    can = subprocess.run([program, "check"], capture_output=True, text=True, check=False)
+    if can.returncode:
+        pytest.skip(f"no test bed: {can.stderr.strip()}")
+    monkeypatch.setattr("incast.cli.kernel._program", lambda: str(program))
+
+
+def _namespaces() -> str:
+    ip = shutil.which("ip") or "ip"
+    return subprocess.run([ip, "netns", "list"], capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.usefixtures("built")
+def test_a_test_bed_measures_and_leaves_nothing(command: Callable[..., Finished]) -> None:
+    before = _namespaces()
+    Path("star.toml").write_text(STAR)
+    done = command("kernel", "lab", "star.toml", "--json")
+    assert done.code == 0, done.err
+    said = json.loads(done.out)
+    cubic, timely = said["rows"]
+    # Wide margins: the machine is not ours alone.
+    assert cubic["throughput_mbps"] > 150
+    assert timely["throughput_mbps"] > 0.5 * cubic["throughput_mbps"]
+    assert timely["rtt_p50_us"] < cubic["rtt_p50_us"] / 3
+    assert set(said["simulated"]) == {"cubic", "timely"}
+    assert _namespaces() == before
+    assert "lab_" not in Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text()
+
+
+@pytest.mark.usefixtures("built")
+def test_an_error_leaves_nothing_either(command: Callable[..., Finished]) -> None:
+    before = _namespaces()
+    Path("star.toml").write_text(STAR)
+    assert (
+        "t_lwo"
+        in command("kernel", "lab", "star.toml", "--cc", "timely", "--knob", "t_lwo=1us").error
+    )
+    assert "is not on Linux TCP" in command(*lab, "swift").error
+    assert _namespaces() == before
