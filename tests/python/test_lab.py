@@ -128,9 +128,7 @@ def test_a_test_bed_measures_and_leaves_nothing(command: Callable[..., Finished]
 def test_an_error_leaves_nothing_either(command: Callable[..., Finished]) -> None:
     before = _namespaces()
     Path("star.toml").write_text(STAR)
-    assert (
-        "t_lwo"
-        in command("kernel", "lab", "star.toml", "--cc", "timely", "--knob", "t_lwo=1us").error
-    )
+    lab = ("kernel", "lab", "star.toml", "--cc")
+    assert "t_lwo" in command(*lab, "timely", "--knob", "t_lwo=1us").error
     assert "is not on Linux TCP" in command(*lab, "swift").error
     assert _namespaces() == before
