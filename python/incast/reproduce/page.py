@@ -1,7 +1,7 @@
 """The report: one HTML file that needs nothing beside it, and its summary as Markdown."""
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,25 +54,22 @@ def html(found: Sequence[Written]) -> str:
 
 def markdown(found: Sequence[Written]) -> str:
     """The summary: a table of verdicts for each source."""
-    lines = []
     content = _content(found)
-    lines += [f"{content['totals']}. incast {content['version']}{_quick(found)}.", ""]
+    lines = [f"{content['totals']}. incast {content['version']}{_quick(found)}.", ""]
+    headings = ("experiment", "claim", "published", "asked", "measured", "verdict")
     for source in content["sources"]:
-        lines += [
-            f"## {source['title']}",
-            "",
-            "| experiment | claim | published | measured | verdict |",
-        ]
-        lines += ["|---|---|---|---|---|"]
+        lines += [f"## {source['title']}", "", _row(headings), _row(["---"] * len(headings))]
         for section in source["sections"]:
             for claim in section["claims"]:
-                cells = (
-                    f"`{section['name']}`", claim["says"], claim["published"], claim["measured"],
-                    f"{claim['sign']} {claim['verdict']}",
-                )  # fmt: skip
-                lines.append(f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |")
+                own = (claim[key] for key in ("says", "published", "bound", "measured"))
+                cells = (f"`{section['name']}`", *own, f"{claim['sign']} {claim['verdict']}")
+                lines.append(_row(cells))
         lines.append("")
     return "\n".join(lines)
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
 
 
 def _quick(found: Sequence[Written]) -> str:
@@ -83,7 +80,7 @@ def _content(found: Sequence[Written]) -> dict[str, Any]:
     verdicts = [verdict for one in found for verdict in one.outcome.verdicts]
     words = [verdict.word for verdict in verdicts]
     counts = ", ".join(f"{words.count(word)} {word}" for word in _SIGNS if word in words)
-    by_source: dict[str, list[Written]] = {}
+    by_source: dict[str, list[Written]] = {name: [] for name in SOURCES}
     for one in found:
         by_source.setdefault(one.outcome.experiment.source, []).append(one)
     return {
@@ -99,6 +96,7 @@ def _content(found: Sequence[Written]) -> dict[str, Any]:
                 "sections": [_section(one) for one in own],
             }
             for source, own in by_source.items()
+            if own
         ],
     }
 
