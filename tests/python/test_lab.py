@@ -59,8 +59,12 @@ def test_a_scenario_becomes_hosts_ports_and_flows() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('to = "receiver"', 'to = "receiver"\nmessage = "1MB"', "connections that stay alone"),
-        ("[[traffic]]", "[[traffic]]\nfan_out = 1", "connections that stay alone"),
+        (
+            'to = "receiver"',
+            'to = "receiver"\nmessage = "1MB"',
+            "connections that stay, or requests",
+        ),
+        ("[[traffic]]", "[[traffic]]\nfan_out = 1", "that stay, or requests"),
     ],
 )
 def test_what_a_test_bed_cannot_have_is_said(old: str, new: str, said: str) -> None:
@@ -72,6 +76,50 @@ def test_what_a_test_bed_cannot_have_is_said(old: str, new: str, said: str) -> N
 def test_other_networks_are_refused() -> None:
     with pytest.raises(plan.LabError, match=r"use network\.star"):
         plan.read(incast.load("timely-clos-rpc"))
+
+
+FETCH = STAR.replace('to = "receiver"', 'to = "sender"').replace(
+    'from = "sender"', 'from = "receiver"'
+)
+FETCH += """
+[traffic.requests]
+load = 0.5
+sizes = "web-search"
+fan_out = [[1, 0.5], [2, 0.5]]
+split = true
+"""
+
+
+def test_requests_are_drawn_at_their_load() -> None:
+    requests = _plan(FETCH).requests
+    assert requests is not None
+    assert (requests.client, requests.servers) == ("receiver", ("sender0", "sender1"))
+    drawn = requests.draw(200.0, 2_000.0, seed=1)
+    assert [at for at, _, _ in drawn] == sorted(at for at, _, _ in drawn)
+    bits = sum(len(servers) * each * 8 for _, servers, each in drawn)
+    # Some 15,000 requests of sizes with a long tail: the load is theirs within a few per cent.
+    assert bits / 2_000.0 / 200e6 == pytest.approx(0.5, rel=0.05)
+    double = sum(len(servers) == 2 for _, servers, _ in drawn) / len(drawn)
+    assert double == pytest.approx(0.5, abs=0.03)
+    assert drawn == requests.draw(200.0, 2_000.0, seed=1)
+    assert drawn != requests.draw(200.0, 2_000.0, seed=2)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            'sizes = "web-search"',
+            'sizes = { uniform = ["1KB", "2KB"] }',
+            "that ships, or fixed",
+        ),
+        ("load = 0.5", "outstanding = 1", "have a load"),
+    ],
+)
+def test_requests_that_a_test_bed_cannot_have(old: str, new: str, said: str) -> None:
+    assert old in FETCH
+    with pytest.raises(plan.LabError, match=said):
+        _plan(FETCH.replace(old, new, 1))
 
 
 def _program() -> Path | None:
@@ -122,6 +170,19 @@ def test_a_test_bed_measures_and_leaves_nothing(command: Callable[..., Finished]
     assert set(said["simulated"]) == {"cubic", "timely"}
     assert _namespaces() == before
     assert "lab_" not in Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text()
+
+
+@pytest.mark.usefixtures("built")
+def test_requests_and_marks_on_a_test_bed(command: Callable[..., Finished]) -> None:
+    text = FETCH.replace('queue_limit = "500KB"', 'queue_limit = "500KB"\necn_threshold = "30KB"')
+    Path("fetch.toml").write_text(text)
+    done = command("kernel", "lab", "fetch.toml", "--cc", "cubic", "--cc", "dctcp", "--json")
+    assert done.code == 0, done.err
+    cubic, dctcp = json.loads(done.out)["rows"]
+    assert cubic["incomplete"] == dctcp["incomplete"] == 0
+    assert cubic["others_p99_us"] > 1_000
+    # Two seconds with some 15 requests say no more than that marks shorten the queue.
+    assert dctcp["rtt_p99_us"] < cubic["rtt_p99_us"]
 
 
 @pytest.mark.usefixtures("built")

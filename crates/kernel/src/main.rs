@@ -10,7 +10,7 @@ use std::time::Duration;
 use clap::{Parser, Subcommand};
 use incast_kernel::algorithm::{Algorithm, Settings};
 use incast_kernel::attached::{self, Attached, Place};
-use incast_kernel::lab::{load, probe};
+use incast_kernel::lab::{load, mark, probe};
 use incast_kernel::observe::{Observation, observe};
 use incast_kernel::{Result, fail, system};
 use serde_json::json;
@@ -116,6 +116,13 @@ enum Part {
         #[arg(long, value_parser = duration, default_value = "5s")]
         patience: Duration,
     },
+    /// Mark (ECN) what finds more than so much in the queue of a device; until the device goes.
+    Mark {
+        /// The device, in this network namespace.
+        device: String,
+        /// The threshold in bytes.
+        bytes: u32,
+    },
     /// Send datagrams back, with what that took, until killed.
     Reflect {
         /// Address and port.
@@ -200,6 +207,7 @@ fn part(what: Part) -> Result<()> {
     match what {
         Part::Serve { address } => load::serve(address),
         Part::Reflect { address } => probe::reflect(address),
+        Part::Mark { device, bytes } => mark::mark(&device, bytes),
         Part::Load { algorithm, patience } => {
             let (plan, out) = (std::io::stdin().lock(), std::io::stdout().lock());
             load::run(plan, algorithm.as_deref(), patience, out).map(|_| ())

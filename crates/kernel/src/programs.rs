@@ -19,7 +19,7 @@ macro_rules! skeleton {
     )+};
 }
 
-skeleton!(timely rtcp dctcp cgroup twin);
+skeleton!(timely rtcp dctcp cgroup mark twin);
 
 /// A struct that is shared with C: integers and arrays of them, without padding, any bits good.
 ///

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from incast import _core, terminal
+from incast import terminal
 from incast.cli import options
 from incast.cli.exits import INTERRUPTED
 
@@ -31,7 +31,7 @@ def lab(
     as_json: options.AsJson = False,
 ) -> None:
     """Run a scenario on Linux TCP, in network namespaces of this machine, beside the simulator."""
-    from incast.lab import bed, measure, plan, report  # noqa: PLC0415
+    from incast.lab import bed, measure, plan, predict, report  # noqa: PLC0415
 
     chosen = options.load(scenario, assignments)
     schemes = tuple(cc or chosen.schemes)
@@ -40,7 +40,7 @@ def lab(
     rows = []
     stopped = False
     try:
-        with bed.standing(wanted) as stands:
+        with bed.standing(wanted, kernel) as stands:
             # In turn: what the machine does in the meantime meets all schemes.
             for turn in range(repeat):
                 for scheme in schemes:
@@ -48,7 +48,7 @@ def lab(
                         rows.append(measure.run(stands, kernel, scheme, name, turn))
     except KeyboardInterrupt:
         stopped = True
-    predicted = {} if stopped or not simulate else _simulated(chosen, schemes)
+    predicted = {} if stopped or not simulate else predict.predicted(chosen, schemes)
     if as_json:
         found = [measure.to_dict(row) for row in rows]
         print(json.dumps({"rows": found, "simulated": predicted}, allow_nan=False))
@@ -56,18 +56,3 @@ def lab(
         report.print_rows(terminal.console(), wanted.title, rows, predicted)
     if stopped:
         raise typer.Exit(INTERRUPTED)
-
-
-def _simulated(scenario: _core.Scenario, schemes: tuple[str, ...]) -> dict[str, dict[str, float]]:
-    """What the simulator says of the same network, in the terms of the test bed."""
-    found = {}
-    for scheme in schemes:
-        said = _core.run(scenario, scheme).summary
-        found[scheme] = {
-            "throughput_mbps": said["throughput_gbps"] * 1e3,
-            "rtt_p50_us": said["rtt_p50_us"],
-            "rtt_p99_us": said["rtt_p99_us"],
-            "jain_index": said["jain_index"],
-            "retransmissions": said["retransmissions"],
-        }
-    return found

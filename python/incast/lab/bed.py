@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from incast.lab.plan import LabError, Plan
 
@@ -49,7 +50,7 @@ def check() -> None:
 
 
 @contextlib.contextmanager
-def standing(plan: Plan) -> Iterator[Bed]:
+def standing(plan: Plan, kernel: Path) -> Iterator[Bed]:
     """Makes the namespaces, and removes them in the end, also after an error or Ctrl-C.
 
     Raises:
@@ -58,13 +59,13 @@ def standing(plan: Plan) -> Iterator[Bed]:
     check()
     bed = Bed(f"incast{os.getpid()}", plan)
     try:
-        _make(bed)
+        _make(bed, kernel)
         yield bed
     finally:
         _remove(bed)
 
 
-def _make(bed: Bed) -> None:
+def _make(bed: Bed, kernel: Path) -> None:
     switch = f"{bed.prefix}-sw"
     _ip("netns", "add", switch)
     _ip("-n", switch, "link", "add", "br0", "type", "bridge")
@@ -88,6 +89,9 @@ def _make(bed: Bed) -> None:
             "rate", f"{one.rate_mbps:g}mbit", "limit", str(bed.plan.queue_bytes), "burst",
             str(burst),
         )  # fmt: skip
+        if bed.plan.mark_bytes is not None:
+            mark = [str(kernel), "part", "mark", f"p{number}", str(bed.plan.mark_bytes)]
+            _run("ip", "netns", "exec", switch, *mark)
 
 
 def _remove(bed: Bed) -> None:

@@ -1,4 +1,4 @@
-"""One scheme on a standing test bed: connections by iperf3, round-trip times by a probe."""
+"""One scheme on a standing test bed: its traffic, and round-trip times by a probe beside it."""
 
 import contextlib
 import json
@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TypedDict
 
 import numpy as np
 
@@ -15,23 +16,32 @@ from incast.lab.plan import KERNEL_NAMES, LabError
 
 _PROBE_PORT = 7
 _FIRST_PORT = 5201
+URGENT_BELOW = 30_000
+"""Requests of fewer bytes are told apart, as the paper on Regulated TCP does."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """What was measured of one scheme in one repetition."""
+    """What was measured of one scheme in one repetition; None where it is of the other traffic."""
 
     scheme: str
     repeat: int
     throughput_mbps: float
-    """Of all connections together, payload, after the warm-up."""
-    jain_index: float
+    """Payload that the bottleneck's host got, after the warm-up."""
+    jain_index: float | None
+    """Of connections that stay."""
+    urgent_p99_us: float | None
+    """Completion time of requests below 30 KB."""
+    others_p99_us: float | None
+    """Of all other requests."""
+    incomplete: int | None
+    """Requests without their answer in the end."""
     rtt_p50_us: float
     """Of the probe's datagrams through the same queue."""
     rtt_p99_us: float
     rtt_idle_us: float
     """The median before anything was sent."""
-    retransmissions: int
+    retransmissions: int | None
     probes_lost: int
     others_percent: float
     """Share of all CPUs that something else took just before."""
@@ -69,49 +79,132 @@ def attached(kernel: Path, scheme: str, settings: Sequence[str]) -> Iterator[str
 
 
 def run(bed: Bed, kernel: Path, scheme: str, name: str, repeat: int) -> Row:
-    """Runs all connections for the scenario's time.
+    """Runs all traffic for the scenario's time.
 
     Raises:
         LabError: A connection could not be made.
     """
     receiver = bed.plan.receiver.name
+    _choose(bed, name, ecn=name.endswith("dctcp"))
     others = _busy(0.3)
     with contextlib.ExitStack() as stack:
-        senders = _senders(bed, receiver)
-        for port in range(_FIRST_PORT, _FIRST_PORT + len(senders)):
-            stack.enter_context(_kept(bed.inside(receiver, "iperf3", "-s", "-p", str(port))))
         reflector = f"{bed.address(receiver)}:{_PROBE_PORT}"
         part = [str(kernel), "part"]
         stack.enter_context(_kept(bed.inside(receiver, *part, "reflect", reflector)))
-        time.sleep(0.3)
-        idle = _probe(bed, part, reflector, 0.5)
+        time.sleep(0.2)
+        idle, _ = _samples(_start(_probing(bed, part, reflector, 0.5)))
         seconds, warmup = bed.plan.seconds, bed.plan.warmup_s
-        clients = []
-        for number, (sender, count) in enumerate(senders.items()):
-            command = [
-                "iperf3", "-c", bed.address(receiver), "-p", str(_FIRST_PORT + number),
-                "-C", name, "-P", str(count), "-t", f"{max(1, round(seconds - warmup))}",
-                "-O", f"{round(warmup)}", "-J",
-            ]  # fmt: skip
-            clients.append(_start(bed.inside(sender, *command)))
-        time.sleep(warmup)
-        probe = _start(_probing(bed, part, reflector, seconds - warmup))
-        results = [_json(client, scheme) for client in clients]
-        rtts, lost = _samples(probe)
-    streams = [stream for result in results for stream in result["end"]["streams"]]
-    goodputs = np.array([stream["receiver"]["bits_per_second"] / 1e6 for stream in streams])
+        # The probe begins with the traffic: what it tells of the warm-up is left out.
+        probe = _start(_probing(bed, part, reflector, seconds))
+        if bed.plan.requests is not None:
+            figures = _fetched(bed, part, stack, repeat)
+        else:
+            figures = _sent(bed, stack, scheme, name)
+        found, lost = _samples(probe)
+    rtts = [rtt for at, rtt in found if at >= warmup * 1e6]
     return Row(
         scheme=scheme,
         repeat=repeat,
-        throughput_mbps=float(goodputs.sum()),
-        jain_index=float(goodputs.sum() ** 2 / (goodputs.size * (goodputs**2).sum())),
         rtt_p50_us=float(np.percentile(rtts, 50)),
         rtt_p99_us=float(np.percentile(rtts, 99)),
-        rtt_idle_us=float(np.percentile(idle, 50)),
-        retransmissions=sum(stream["sender"]["retransmits"] for stream in streams),
+        rtt_idle_us=float(np.percentile([rtt for _, rtt in idle], 50)),
         probes_lost=lost,
         others_percent=others,
+        **figures,
     )
+
+
+class _Figures(TypedDict):
+    throughput_mbps: float
+    jain_index: float | None
+    urgent_p99_us: float | None
+    others_p99_us: float | None
+    incomplete: int | None
+    retransmissions: int | None
+
+
+def _sent(bed: Bed, stack: contextlib.ExitStack, scheme: str, name: str) -> _Figures:
+    """Connections that stay, by iperf3."""
+    receiver = bed.plan.receiver.name
+    senders = _senders(bed, receiver)
+    for port in range(_FIRST_PORT, _FIRST_PORT + len(senders)):
+        stack.enter_context(_kept(bed.inside(receiver, "iperf3", "-s", "-p", str(port))))
+    time.sleep(0.2)
+    seconds, warmup = bed.plan.seconds, bed.plan.warmup_s
+    clients = []
+    for number, (sender, count) in enumerate(senders.items()):
+        command = [
+            "iperf3", "-c", bed.address(receiver), "-p", str(_FIRST_PORT + number), "-C", name,
+            "-P", str(count), "-t", f"{max(1, round(seconds - warmup))}", "-O", f"{round(warmup)}",
+            "-J",
+        ]  # fmt: skip
+        clients.append(_start(bed.inside(sender, *command)))
+    results = [_json(client, scheme) for client in clients]
+    streams = [stream for result in results for stream in result["end"]["streams"]]
+    goodputs = np.array([stream["receiver"]["bits_per_second"] / 1e6 for stream in streams])
+    return {
+        "throughput_mbps": float(goodputs.sum()),
+        "jain_index": float(goodputs.sum() ** 2 / (goodputs.size * (goodputs**2).sum())),
+        "urgent_p99_us": None,
+        "others_p99_us": None,
+        "incomplete": None,
+        "retransmissions": sum(stream["sender"]["retransmits"] for stream in streams),
+    }
+
+
+def _fetched(bed: Bed, part: Sequence[str], stack: contextlib.ExitStack, repeat: int) -> _Figures:
+    """Requests at random times, by our own generator."""
+    requests = bed.plan.requests
+    if requests is None:
+        raise LabError(f"{bed.plan.name}: has no requests")
+    for server in requests.servers:
+        address = f"{bed.address(server)}:{_FIRST_PORT}"
+        stack.enter_context(_kept(bed.inside(server, *part, "serve", address)))
+    time.sleep(0.2)
+    seconds, warmup = bed.plan.seconds, bed.plan.warmup_s
+    drawn = requests.draw(bed.plan.receiver.rate_mbps, seconds, seed=repeat + 1)
+    lines = [
+        json.dumps(
+            {
+                "at_us": at,
+                "servers": [f"{bed.address(server)}:{_FIRST_PORT}" for server in servers],
+                "bytes": each,
+            }
+        )
+        for at, servers, each in drawn
+    ]
+    client = bed.inside(requests.client, *part, "load")
+    done = subprocess.run(
+        client, input="\n".join(lines), capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise LabError(f"the load generator: {done.stderr.strip().removeprefix('error: ')}")
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    counted = [answer for answer in answers if answer["at_us"] >= warmup * 1e6]
+    urgent = [one["completion_us"] for one in counted if one["bytes"] < URGENT_BELOW]
+    others = [one["completion_us"] for one in counted if one["bytes"] >= URGENT_BELOW]
+    in_time = sum(
+        one["bytes"] for one in counted if one["at_us"] + one["completion_us"] < seconds * 1e6
+    )
+    return {
+        "throughput_mbps": in_time * 8 / 1e6 / (seconds - warmup),
+        "jain_index": None,
+        "urgent_p99_us": float(np.percentile(urgent, 99)) if urgent else None,
+        "others_p99_us": float(np.percentile(others, 99)) if others else None,
+        "incomplete": len(drawn) - len(answers),
+        "retransmissions": None,
+    }
+
+
+def _choose(bed: Bed, name: str, *, ecn: bool) -> None:
+    """Makes a scheme the default of all hosts: sockets that accept have no other way."""
+    for host in bed.plan.hosts:
+        for key, value in (("tcp_congestion_control", name), ("tcp_ecn", "1" if ecn else "2")):
+            path = f"/proc/sys/net/ipv4/{key}"
+            command = bed.inside(host.name, "sh", "-c", f"echo {value} > {path}")
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode and key == "tcp_ecn":
+                raise LabError(f"{bed.netns(host.name)}: {path}: {done.stderr.strip()}")
 
 
 def to_dict(row: Row) -> dict[str, object]:
@@ -133,16 +226,13 @@ def _probing(bed: Bed, part: Sequence[str], reflector: str, seconds: float) -> l
     return bed.inside("prober", *part, "probe", reflector, "--duration", length)
 
 
-def _probe(bed: Bed, part: Sequence[str], reflector: str, seconds: float) -> list[float]:
-    return _samples(_start(_probing(bed, part, reflector, seconds)))[0]
-
-
-def _samples(probe: "subprocess.Popen[str]") -> tuple[list[float], int]:
+def _samples(probe: "subprocess.Popen[str]") -> tuple[list[tuple[float, float]], int]:
+    """When each datagram was sent, and its round trip, in us; and how many had no answer."""
     out, error = probe.communicate()
     if probe.returncode:
         raise LabError(f"the probe: {error.strip().removeprefix('error: ')}")
     lines = [json.loads(line) for line in out.splitlines()]
-    rtts = [line["rtt_us"] for line in lines[:-1]]
+    rtts = [(line["at_us"], line["rtt_us"]) for line in lines[:-1]]
     if not rtts:
         raise LabError("the probe had no answer: the receiver cannot be reached")
     return rtts, int(lines[-1]["lost"])

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+import numpy as np
 
-from incast._core import IncastError, Scenario
+from incast import _core
+from incast._core import IncastError, Scenario, Workload
 
 KERNEL_NAMES = {
     "cubic": "cubic", "bbr": "bbr", "newreno": "reno", "timely": "bpf_timely", "rtcp": "bpf_rtcp",
@@ -30,14 +32,54 @@ class Host:
 
 
 @dataclass(frozen=True)
+class Requests:
+    """A client that asks servers at random times."""
+
+    client: str
+    servers: tuple[str, ...]
+    load: float
+    """Of the client's link, payload."""
+    sizes: Workload | float
+    """A distribution, or all of one size in bytes."""
+    fan_out: tuple[tuple[int, float], ...]
+    """How many servers, with weights."""
+    split: bool
+    """Whether servers share the size of a request."""
+
+    def draw(self, rate_mbps: float, seconds: float, seed: int) -> list[tuple[int, list[str], int]]:
+        """Times in us, servers and bytes of each of them: a Poisson process of that load."""
+        random = np.random.default_rng(seed)
+        counts = np.array([count for count, _ in self.fan_out])
+        weights = np.array([weight for _, weight in self.fan_out], float)
+        weights /= weights.sum()
+        mean = self.sizes if isinstance(self.sizes, float) else self.sizes.mean_bytes
+        mean *= 1.0 if self.split else float((counts * weights).sum())
+        per_second = self.load * rate_mbps * 1e6 / 8 / mean
+        found, at = [], 0.0
+        while (at := at + random.exponential(1 / per_second)) < seconds:
+            count = int(random.choice(counts, p=weights))
+            chosen = random.choice(
+                len(self.servers), size=min(count, len(self.servers)), replace=False
+            )
+            size = self._size(float(random.random()))
+            each = max(1, round(size / count if self.split else size))
+            found.append((int(at * 1e6), [self.servers[one] for one in chosen], each))
+        return found
+
+    def _size(self, probability: float) -> float:
+        return self.sizes if isinstance(self.sizes, float) else self.sizes.quantile(probability)
+
+
+@dataclass(frozen=True)
 class Plan:
-    """A star, and connections that stay."""
+    """A star, and connections that stay or requests."""
 
     name: str
     title: str
     hosts: tuple[Host, ...]
     flows: tuple[tuple[str, str], ...]
-    """Sender and receiver of each connection."""
+    """Sender and receiver of each connection that stays."""
+    requests: Requests | None
     queue_bytes: int
     """That a port of the switch holds."""
     mark_bytes: int | None
@@ -47,7 +89,9 @@ class Plan:
 
     @property
     def receiver(self) -> Host:
-        """The host whose port is the bottleneck: that with the most connections."""
+        """The host whose port is the bottleneck: the client, or that with the most connections."""
+        if self.requests is not None:
+            return next(host for host in self.hosts if host.name == self.requests.client)
         names = [to for _, to in self.flows]
         most = max(dict.fromkeys(names), key=names.count)
         return next(host for host in self.hosts if host.name == most)
@@ -65,12 +109,18 @@ def read(scenario: Scenario) -> Plan:
         kind = next(iter(network), "none")
         raise LabError(f"{scenario.name}: network.{kind}: a test bed is a star; use network.star")
     hosts = [host for group in network["star"]["hosts"] for host in _group(group)]
+    traffics = list(enumerate(said.get("traffic", [])))
+    asking = [one for one in traffics if one[1].get("requests") is not None]
+    if asking and len(traffics) > 1:
+        raise LabError(f"{scenario.name}: a test bed has requests alone, or connections that stay")
+    requests = _requests(scenario.name, asking[0][1], hosts) if asking else None
     flows = [
         flow
-        for number, traffic in enumerate(said.get("traffic", []))
+        for number, traffic in traffics
+        if not asking
         for flow in _flows(scenario.name, number, traffic, hosts)
     ]
-    if not flows:
+    if not (flows or requests):
         raise LabError(f"{scenario.name}: has no traffic")
     switch = said.get("switch", {})
     limit = switch.get("queue_limit") or "1MB"
@@ -80,6 +130,7 @@ def read(scenario: Scenario) -> Plan:
         title=scenario.title or scenario.name,
         hosts=tuple(hosts),
         flows=tuple(flows),
+        requests=requests,
         queue_bytes=_bytes(limit),
         mark_bytes=_bytes(mark) if mark else None,
         seconds=scenario.duration_s,
@@ -98,17 +149,50 @@ def _group(group: Mapping[str, Any]) -> list[Host]:
 def _flows(
     name: str, number: int, traffic: Mapping[str, Any], hosts: list[Host]
 ) -> list[tuple[str, str]]:
-    for kind in ("poisson", "requests", "incast", "collective", "flows", "fan_out", "message"):
+    for kind in ("poisson", "incast", "collective", "flows", "fan_out", "message"):
         if traffic.get(kind) is not None:
             raise LabError(
-                f"{name}: traffic {number}: a test bed has connections that stay alone, not {kind}"
+                f"{name}: traffic {number}: a test bed has connections that stay, or requests, "
+                f"not {kind}"
             )
-    from_, to = (
-        [host.name for host in hosts if re.fullmatch(rf"{traffic.get(key, '')}\d*", host.name)]
-        for key in ("from", "to")
-    )
+    from_, to = _named(traffic.get("from"), hosts), _named(traffic.get("to"), hosts)
     count = traffic.get("connections", 1)
     return [(a, b) for a in from_ for b in to if a != b for _ in range(count)]
+
+
+def _requests(name: str, traffic: Mapping[str, Any], hosts: list[Host]) -> Requests:
+    said = traffic["requests"]
+    clients, servers = _named(traffic.get("from"), hosts), _named(traffic.get("to"), hosts)
+    if len(clients) != 1 or not servers:
+        raise LabError(f"{name}: requests in a test bed are of one client, and name their servers")
+    if said.get("load") is None or said.get("reads", 1.0) != 1.0:
+        raise LabError(f"{name}: requests in a test bed have a load, and read")
+    fan_out = said.get("fan_out", 1)
+    return Requests(
+        client=clients[0],
+        servers=tuple(servers),
+        load=float(said["load"]),
+        sizes=_sizes(name, said["sizes"]),
+        fan_out=((fan_out, 1.0),) if isinstance(fan_out, int) else tuple(map(tuple, fan_out)),
+        split=bool(said.get("split", False)),
+    )
+
+
+def _sizes(name: str, said: Any) -> Workload | float:  # noqa: ANN401
+    if isinstance(said, dict) and "fixed" in said:
+        return float(_bytes(said["fixed"]))
+    table = said.get("table") if isinstance(said, dict) else said
+    for one in _core.workloads():
+        if one.name == table:
+            return one
+    raise LabError(f"{name}: sizes of requests in a test bed are a table that ships, or fixed")
+
+
+def _named(group: str | None, hosts: list[Host]) -> list[str]:
+    """A host, or the hosts of a group."""
+    if group is None:
+        return []
+    return [host.name for host in hosts if re.fullmatch(rf"{re.escape(group)}\d*", host.name)]
 
 
 def _mbps(text: str) -> float:

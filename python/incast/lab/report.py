@@ -13,10 +13,13 @@ _COLUMNS = (
     ("throughput\nMb/s", "throughput_mbps"),
     ("RTT p50\nus", "rtt_p50_us"),
     ("RTT p99\nus", "rtt_p99_us"),
+    ("below 30 KB\np99 us", "urgent_p99_us"),
+    ("others\np99 us", "others_p99_us"),
+    ("incom-\nplete", "incomplete"),
     ("Jain\nindex", "jain_index"),
     ("sent\nagain", "retransmissions"),
     ("idle RTT\nus", "rtt_idle_us"),
-    ("others\n% CPU", "others_percent"),
+    ("busy\n% CPU", "others_percent"),
 )
 
 
@@ -25,21 +28,22 @@ def print_rows(
 ) -> None:
     """A row for each scheme: means over the repetitions; the simulator's prediction below each."""
     say(out, title, style="bold")
+    shown = [one for one in _COLUMNS if any(getattr(row, one[1]) is not None for row in rows)]
     names, cells = [], []
     for scheme in dict.fromkeys(row.scheme for row in rows):
         own = [row for row in rows if row.scheme == scheme]
         names.append(scheme)
-        found = [spread([getattr(row, key) for row in own]) for _, key in _COLUMNS]
+        found = [spread([getattr(row, key) for row in own]) for _, key in shown]
         cells.append(["-" if one is None else measured(one.mean, one.half_width) for one in found])
         if scheme in predicted:
             names.append("  simulated")
             said = predicted[scheme]
-            cells.append([number(said[key]) if key in said else "" for _, key in _COLUMNS])
-    columns = [(heading, [line[at] for line in cells]) for at, (heading, _) in enumerate(_COLUMNS)]
+            cells.append([number(said[key]) if key in said else "" for _, key in shown])
+    columns = [(heading, [line[at] for line in cells]) for at, (heading, _) in enumerate(shown)]
     print_columns(out, [("scheme", names)], columns)
     wrapped(
         out, "",
         "RTT: of datagrams through the same queue, of the simulator's what its flows measured. "
-        "Others: share of the CPUs that something else had just before. This machine adds no "
+        "Busy: share of the CPUs that something else had just before. This machine adds no "
         "delay of its own to the links.",
     )  # fmt: skip

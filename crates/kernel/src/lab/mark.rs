@@ -1,0 +1,40 @@
+//! Marks (ECN) at a port of the test bed's switch: there is no RED in every kernel.
+
+use std::ffi::CString;
+use std::mem::MaybeUninit;
+use std::os::fd::AsFd as _;
+
+use libbpf_rs::skel::{OpenSkel as _, SkelBuilder as _};
+use libbpf_rs::{TC_EGRESS, TcHookBuilder};
+
+use crate::programs::mark::MarkSkelBuilder;
+use crate::{Error, Result, fail};
+
+/// Marks from now on what finds more than `threshold_bytes` in the queue of `device`. The program stays until the device
+/// goes.
+///
+/// # Errors
+/// There is no such device in this network namespace, or the kernel refuses.
+pub fn mark(device: &str, threshold_bytes: u32) -> Result<()> {
+    let name = CString::new(device).map_err(|_| Error(format!("{device}: is no device")))?;
+    // SAFETY: a string with its zero.
+    let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
+    let Some(index) = i32::try_from(index).ok().filter(|&index| index > 0) else {
+        fail!("{device}: there is no such device in this network namespace");
+    };
+    let mut object = MaybeUninit::uninit();
+    let mut open = MarkSkelBuilder::default().open(&mut object)?;
+    let constants = open.maps.rodata_data.as_deref_mut();
+    constants.ok_or_else(|| Error("the marker has no constants".to_owned()))?.threshold_bytes =
+        threshold_bytes;
+    let skel = open.load()?;
+    let mut hook = TcHookBuilder::new(skel.progs.incast_mark.as_fd())
+        .ifindex(index)
+        .replace(true)
+        .handle(1)
+        .priority(1)
+        .hook(TC_EGRESS);
+    hook.create()?;
+    hook.attach()?;
+    Ok(())
+}
