@@ -95,8 +95,10 @@ def _executed(missing: Sequence[Plan], jobs: int) -> Iterator[tuple[Plan, Done]]
         under_way: dict[Future[Done], Plan] = {}
         while True:
             # Two waiting for each worker are enough: what is asked for cannot be taken back.
-            for plan in islice(queue, 2 * jobs - len(under_way)):
-                under_way[workers.submit(execute, plan)] = plan
+            # A worker begins here, and would print Ctrl-C's traceback before it can ignore it.
+            with _interrupts_held():
+                for plan in islice(queue, 2 * jobs - len(under_way)):
+                    under_way[workers.submit(execute, plan)] = plan
             if not under_way:
                 return
             for future in wait(under_way, return_when=FIRST_COMPLETED).done:
@@ -124,6 +126,16 @@ def _workers(count: int) -> Iterator[ProcessPoolExecutor]:
                 os.kill(process, signal.SIGTERM)
         raise
     workers.shutdown()
+
+
+@contextlib.contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Ctrl-C comes afterwards; a process that is started meanwhile never has it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _leave_interrupts() -> None:
