@@ -45,8 +45,11 @@ test-rust: setup  ## the Rust tests
 	@# or a sentence on what that needs. In one command: each is linked anew, side by side.
 	cargo test --release -p incast-sim --test determinism --test golden --test instructions --locked -- --nocapture
 
+# The experiments, which keep all cores busy for minutes, beside the other tests, which keep one.
 test-python: setup  ## the Python tests
-	$(BIN)/pytest
+	$(BIN)/pytest tests/python/test_verdicts.py & verdicts=$$!; \
+	$(BIN)/pytest --ignore=tests/python/test_verdicts.py; others=$$?; \
+	wait $$verdicts && exit $$others
 
 kernel: setup  ## build incast-kernel, for `incast kernel`: congestion control for Linux TCP through BPF
 	@$(require_kernel)

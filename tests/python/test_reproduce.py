@@ -369,7 +369,7 @@ def test_a_full_disk_is_one_sentence_and_loses_nothing(
 def test_ctrl_c_keeps_what_is_done_and_the_next_call_goes_on(
     file: Path, tmp_path: Path, interpreter: list[str]
 ) -> None:
-    file.write_text(EXPERIMENT.replace("run.duration=5ms", "run.duration=400ms"))
+    file.write_text(EXPERIMENT.replace("run.duration=5ms", "run.duration=250ms"))
     arguments = [*interpreter, "reproduce", str(file), "--jobs", "2", "--out", "out"]
     process = subprocess.Popen(
         arguments, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
