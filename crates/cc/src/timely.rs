@@ -165,6 +165,16 @@ impl Configurable for Timely {
             ],
         },
         Preset {
+            name: "linux-tcp",
+            source: "this project: what incast attaches to Linux TCP, whose hosts time ACKs (docs/kernel.md)",
+            values: &[
+                ("alpha", "0.25"),
+                ("t_low", "100us"),
+                ("min_rtt", "500us"),
+                ("max_decrease", "0.2"),
+            ],
+        },
+        Preset {
             name: "queue-size",
             source: "the controller by queue size that the authors' talk compares with, T_low = T_high; no \
                      source gives the value, 100 us is the least T_high that a course's slides call best",

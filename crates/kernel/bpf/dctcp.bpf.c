@@ -41,17 +41,13 @@ static __always_inline void new_round(const struct tcp_sock *tp, struct dctcp_so
 
 static __always_inline void report(const struct sock *sk, const struct dctcp_sock *ca, __u64 now_ns)
 {
-	struct flow_event *event = bpf_ringbuf_reserve(&dctcp_event, sizeof(*event), 0);
+	struct flow_event *event = event_of(&dctcp_event, sk, now_ns);
 
 	if (!event)
 		return;
-	describe(event, sk, now_ns);
-	event->rate_bps = over((__u64)tcp_sk(sk)->snd_cwnd * tcp_sk(sk)->mss_cache * 64000000,
-			       tcp_sk(sk)->srtt_us);
+	event->rate_bps = window_rate_bps(tcp_sk(sk));
 	event->rtt_ns = (__u64)ca->rtt_us * 1000;
 	event->gauge = ca->law.alpha_q20;
-	event->counter = 0;
-	event->branch = 0;
 	bpf_ringbuf_submit(event, 0);
 }
 

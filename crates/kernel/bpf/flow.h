@@ -74,7 +74,6 @@ static __always_inline void describe(struct flow_event *event, const struct sock
 	event->local_port = sk->__sk_common.skc_num;
 	event->remote_port = sk->__sk_common.skc_dport;
 	event->state = ca_state(sk);
-	__builtin_memset(event->remote_address, 0, sizeof(event->remote_address));
 	if (event->family == AF_INET6) {
 		__be32 *to = (__be32 *)event->remote_address;
 
@@ -85,6 +84,25 @@ static __always_inline void describe(struct flow_event *event, const struct sock
 	} else {
 		*(__be32 *)event->remote_address = sk->__sk_common.skc_daddr;
 	}
+}
+
+/* An event that is described already, its other fields zero, to be filled and submitted; or none. */
+static __always_inline struct flow_event *event_of(void *events, const struct sock *sk,
+						   __u64 now_ns)
+{
+	struct flow_event *event = bpf_ringbuf_reserve(events, sizeof(*event), 0);
+
+	if (!event)
+		return 0;
+	__builtin_memset(event, 0, sizeof(*event));
+	describe(event, sk, now_ns);
+	return event;
+}
+
+/* What a window comes to: cwnd per smoothed RTT. */
+static __always_inline __u64 window_rate_bps(const struct tcp_sock *tp)
+{
+	return over((__u64)tp->snd_cwnd * tp->mss_cache * 64000000, tp->srtt_us);
 }
 
 /* Asks TCP's own timer to pace this socket: without it, and without the fq qdisc, rates are ignored. */

@@ -47,6 +47,11 @@ struct record {
 struct timely_knobs {
 	struct common_knobs common;
 	struct timely_constants timely;
+	/* The least RTT of this time, of a round, and of so many ACKs, is one completion; 0: each ACK is one. */
+	__u64 min_filter_ns;
+	__u64 min_filter_acks;
+	/* A completion that comes late adds a step for each min_rtt since the last, at most so many. */
+	__u64 catch_up;
 	/* The window is what leaves in this time at the rate: it bounds bursts (half of it) and loss. */
 	__u64 window_ns;
 	/* The window is no less than this, in segments. */
@@ -83,6 +88,8 @@ struct counters {
 	/* ACKs without a sample: none was measured, or the receiver may have held the ACK back. */
 	__u64 skipped;
 	__u64 losses;
+	/* Of these, found to be none: packets out of order. */
+	__u64 undone;
 };
 
 /* What a connection tells an observer. Addresses and ports as on the wire but local_port. */

@@ -14,9 +14,18 @@ KNOBS_OF(timely);
 struct timely_sock {
 	struct timely_state law;
 	__u64 reported_ns;
+	/* The least sample since the last completion, how many there were, and since when. */
+	__u64 least_rtt_ns;
+	__u64 completed_at_ns;
+	/* The rate before losses were seen that may turn out to be packets out of order. */
+	__u64 rate_before_loss_bps;
+	__u32 samples;
 	/* The round ends when what was delivered by then passes this. */
 	__u32 round_ends_at;
-	__u32 startup;
+	__u8 round_over;
+	/* Whether no sample since says what the network could have carried. */
+	__u8 app_limited;
+	__u8 startup;
 };
 
 _Static_assert(sizeof(struct timely_sock) <= 104, "icsk_ca_priv holds 104 bytes");
@@ -64,35 +73,78 @@ static __always_inline __u64 sample(const struct timely_knobs *knobs, const stru
 	return most(less(rtt_ns, over(bytes * 8000000000ULL, knobs->timely.line_bps)), 1);
 }
 
-static __always_inline void on_sample(struct timely_sock *ca, const struct timely_knobs *knobs,
-				      __u64 now_ns, __u64 rtt_ns, bool round_over, bool app_limited)
+/*
+ * A slow connection has few ACKs, so late completions. Were each worth one step, a fast one would gain on it; so
+ * what is added counts for the time that passed.
+ */
+static __always_inline __u64 caught_up(const struct timely_knobs *knobs, __u64 before_bps,
+				       __u64 after_bps, __u64 elapsed_ns)
+{
+	__u64 steps = least(over(elapsed_ns, knobs->timely.min_rtt_ns), knobs->catch_up);
+
+	if (after_bps <= before_bps || steps < 2)
+		return after_bps;
+	return least(before_bps + (after_bps - before_bps) * steps, knobs->timely.line_bps);
+}
+
+static __always_inline void on_completion(struct timely_sock *ca, const struct timely_knobs *knobs,
+					  __u64 now_ns)
 {
 	__u64 before_bps = ca->law.rate_bps;
+	__u64 elapsed_ns = less(now_ns, ca->law.updated_at_ns);
 
-	timely_on_completion(&ca->law, &knobs->timely, now_ns, rtt_ns);
+	timely_on_completion(&ca->law, &knobs->timely, now_ns, ca->least_rtt_ns);
+	ca->law.rate_bps = caught_up(knobs, before_bps, ca->law.rate_bps, elapsed_ns);
 	if (ca->startup) {
-		if (rtt_ns >= knobs->timely.t_low_ns)
+		if (ca->least_rtt_ns >= knobs->timely.t_low_ns)
 			ca->startup = 0;
-		else if (round_over && !app_limited)
+		else if (!ca->app_limited)
 			ca->law.rate_bps = least(before_bps * 2, knobs->timely.line_bps);
 	}
 	/* What the application did not ask for was not tried: no reason to rise. */
-	if (app_limited)
+	if (ca->app_limited)
 		ca->law.rate_bps = least(ca->law.rate_bps, before_bps);
+}
+
+static __always_inline void begin(struct timely_sock *ca, __u64 now_ns, __u32 delivered)
+{
+	ca->least_rtt_ns = ~0ULL;
+	ca->completed_at_ns = now_ns;
+	ca->samples = 0;
+	ca->round_ends_at = delivered;
+	ca->round_over = 0;
+	ca->app_limited = 1;
+}
+
+/*
+ * The paper's completion is that of a segment of tens of kilobytes, timed by NICs. An ACK is timed by hosts, and
+ * one sample in ten may be a CPU that was busy: the least of several stands for them. As many for each
+ * connection, since the least of more is less, and the fast would see shorter queues than the slow.
+ */
+static __always_inline void on_sample(struct timely_sock *ca, const struct timely_knobs *knobs,
+				      __u64 now_ns, __u64 rtt_ns, __u32 delivered, bool app_limited)
+{
+	ca->least_rtt_ns = least(ca->least_rtt_ns, rtt_ns);
+	ca->samples += 1;
+	if (!app_limited)
+		ca->app_limited = 0;
+	if (knobs->min_filter_ns && (!ca->round_over || ca->samples < knobs->min_filter_acks ||
+				     now_ns - ca->completed_at_ns < knobs->min_filter_ns))
+		return;
+	on_completion(ca, knobs, now_ns);
+	begin(ca, now_ns, delivered);
 }
 
 static __always_inline void report(const struct sock *sk, const struct timely_sock *ca,
 				   __u64 now_ns, __u64 rtt_ns)
 {
-	struct flow_event *event = bpf_ringbuf_reserve(&timely_event, sizeof(*event), 0);
+	struct flow_event *event = event_of(&timely_event, sk, now_ns);
 
 	if (!event)
 		return;
-	describe(event, sk, now_ns);
 	event->rate_bps = ca->law.rate_bps;
 	event->rtt_ns = rtt_ns;
 	event->gauge = ca->law.difference_q8;
-	event->counter = 0;
 	event->branch = ca->law.branch;
 	bpf_ringbuf_submit(event, 0);
 }
@@ -104,17 +156,15 @@ static __always_inline void on_ack(struct sock *sk, const struct rate_sample *rs
 	struct timely_sock *ca = ca_of(sk);
 	__u64 now_ns = bpf_ktime_get_ns();
 	__u64 rtt_ns;
-	bool round_over;
 
 	if (!knobs)
 		return;
-	round_over = rs->delivered > 0 && !before(rs->prior_delivered, ca->round_ends_at);
-	if (round_over)
-		ca->round_ends_at = tp->delivered;
+	if (rs->delivered > 0 && !before(rs->prior_delivered, ca->round_ends_at))
+		ca->round_over = 1;
 	rtt_ns = sample(knobs, tp, rs);
 	if (rtt_ns) {
 		COUNT(timely, samples);
-		on_sample(ca, knobs, now_ns, rtt_ns, round_over, rs->is_app_limited);
+		on_sample(ca, knobs, now_ns, rtt_ns, tp->delivered, rs->is_app_limited);
 	} else {
 		COUNT(timely, skipped);
 	}
@@ -148,7 +198,8 @@ void BPF_PROG(timely_init, struct sock *sk)
 	struct timely_knobs *knobs = FIRST(timely_knobs);
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct timely_sock *ca = ca_of(sk);
-	__u64 start_bps = INCAST_LEAST_BPS;
+	__u64 now_ns = bpf_ktime_get_ns();
+	__u64 start_bps;
 	/* Eight times the smoothed RTT of the handshake; without one, of a millisecond. */
 	__u64 srtt8_us = tp->srtt_us ? tp->srtt_us : 8000;
 
@@ -156,9 +207,10 @@ void BPF_PROG(timely_init, struct sock *sk)
 	COUNT(timely, opened);
 	/* The window that TCP starts with, once per RTT. The socket may come from another algorithm. */
 	start_bps = over((__u64)most(tp->snd_cwnd, 10) * tp->mss_cache * 8 * 8000000, srtt8_us);
-	timely_start(&ca->law, bounded(start_bps), bpf_ktime_get_ns());
+	timely_start(&ca->law, bounded(start_bps), now_ns);
+	begin(ca, now_ns, tp->delivered);
 	ca->reported_ns = 0;
-	ca->round_ends_at = tp->delivered;
+	ca->rate_before_loss_bps = 0;
 	ca->startup = 0;
 	tp->snd_ssthresh = 0x7fffffff;
 	pace(sk);
@@ -187,6 +239,7 @@ void BPF_PROG(timely_set_state, struct sock *sk, __u8 new_state)
 		return;
 	COUNT(timely, losses);
 	ca->startup = 0;
+	ca->rate_before_loss_bps = ca->law.rate_bps;
 	ca->law.rate_bps = bounded(ca->law.rate_bps / 2);
 }
 
@@ -197,36 +250,33 @@ __u32 BPF_PROG(timely_ssthresh, struct sock *sk)
 	return most(tcp_sk(sk)->snd_cwnd, 2);
 }
 
+/* The losses were none: packets came out of order. */
 SEC("struct_ops")
 __u32 BPF_PROG(timely_undo_cwnd, struct sock *sk)
 {
+	struct timely_sock *ca = ca_of(sk);
+
+	COUNT(timely, undone);
+	ca->law.rate_bps = most(ca->law.rate_bps, ca->rate_before_loss_bps);
 	return tcp_sk(sk)->snd_cwnd;
 }
 
-#ifndef WITHOUT_NEW
-SEC(".struct_ops")
-struct tcp_congestion_ops timely = {
-	.init = (void *)timely_init,
-	.release = (void *)timely_release,
-	.cong_control = (void *)timely_cong_control,
-	.set_state = (void *)timely_set_state,
-	.ssthresh = (void *)timely_ssthresh,
-	.undo_cwnd = (void *)timely_undo_cwnd,
-	.flags = TCP_CONG_NON_RESTRICTED,
-	.name = "bpf_timely",
-};
-#endif
+#define OPS(variable, for_kernels)                                  \
+	SEC(".struct_ops")                                          \
+	struct tcp_congestion_ops variable = {                      \
+		.init = (void *)timely_init,                        \
+		.release = (void *)timely_release,                  \
+		.cong_control = (void *)for_kernels,                \
+		.set_state = (void *)timely_set_state,              \
+		.ssthresh = (void *)timely_ssthresh,                \
+		.undo_cwnd = (void *)timely_undo_cwnd,              \
+		.flags = TCP_CONG_NON_RESTRICTED,                   \
+		.name = "bpf_timely",                               \
+	}
 
+#ifndef WITHOUT_NEW
+OPS(timely, timely_cong_control);
+#endif
 #ifndef WITHOUT_OLD
-SEC(".struct_ops")
-struct tcp_congestion_ops timely_old = {
-	.init = (void *)timely_init,
-	.release = (void *)timely_release,
-	.cong_control = (void *)timely_cong_control_old,
-	.set_state = (void *)timely_set_state,
-	.ssthresh = (void *)timely_ssthresh,
-	.undo_cwnd = (void *)timely_undo_cwnd,
-	.flags = TCP_CONG_NON_RESTRICTED,
-	.name = "bpf_timely",
-};
+OPS(timely_old, timely_cong_control_old);
 #endif

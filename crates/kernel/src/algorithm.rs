@@ -37,6 +37,15 @@ impl Algorithm {
         }
     }
 
+    /// The preset that stands if none is named, none: the law's own defaults.
+    pub const fn preset(self) -> Option<&'static str> {
+        match self {
+            Self::Timely => Some("linux-tcp"),
+            Self::Rtcp => Some("testbed-websearch-1to1"),
+            Self::Dctcp => None,
+        }
+    }
+
     /// The one of that name.
     ///
     /// # Errors
@@ -70,11 +79,26 @@ const TIMELY: &[KernelParam] = &[
         doc: "rate of the NIC: the most that a connection sends, and what delta and min_rate scale with",
     },
     KernelParam {
+        name: "min_filter",
+        default: "500us",
+        doc: "the least RTT of this time, and of a round, counts as one completion; 0ns: each ACK's does",
+    },
+    KernelParam {
+        name: "min_filter_acks",
+        default: "4",
+        doc: "and of at least so many ACKs",
+    },
+    KernelParam {
+        name: "catch_up",
+        default: "16",
+        doc: "a completion that comes late adds a step for each min_rtt since the last, at most so many",
+    },
+    KernelParam {
         name: "window",
-        default: "250us",
+        default: "500us",
         doc: "the window is what leaves in this time; half of it is the longest burst",
     },
-    KernelParam { name: "window_floor", default: "8", doc: "least window, in segments" },
+    KernelParam { name: "window_floor", default: "6", doc: "least window, in segments" },
     KernelParam {
         name: "startup",
         default: "on",
@@ -102,12 +126,21 @@ pub struct Settings {
 impl Settings {
     /// The defaults of an algorithm on Linux TCP.
     ///
-    /// The law's own, but for TIMELY's thresholds: a host's timestamps and a path of a few hops take tens of
-    /// microseconds that NICs do not.
+    /// TIMELY's are not the law's own: a host's clock and a path of a few hops take tens of microseconds that NICs
+    /// do not. Regulated TCP's are those of its authors' testbed.
     ///
     /// # Panics
     /// If the registry lacks the algorithm.
     pub fn new(algorithm: Algorithm) -> Self {
+        let mut settings = Self::plain(algorithm);
+        if let Some(preset) = algorithm.preset() {
+            settings.law.apply_preset(preset).expect("it has the preset");
+        }
+        settings
+    }
+
+    /// The law's own defaults, with those of the kernel's parameters.
+    fn plain(algorithm: Algorithm) -> Self {
         let law = AnyAlgorithm::named(algorithm.name()).expect("the registry has all three");
         let own = match algorithm {
             Algorithm::Timely => TIMELY,
@@ -115,15 +148,7 @@ impl Settings {
             Algorithm::Dctcp => &[],
         };
         let kernel = own.iter().map(|param| (*param, param.default.to_owned())).collect();
-        let mut settings = Self { algorithm, law, kernel, lines: Vec::new() };
-        let defaults: &[(&str, &str)] = match algorithm {
-            Algorithm::Rtcp => &[("sender_backlog", "ignored"), ("delta", "125")],
-            Algorithm::Timely | Algorithm::Dctcp => &[],
-        };
-        for (name, value) in defaults {
-            settings.law.set(name, value).expect("a default is one");
-        }
-        settings
+        Self { algorithm, law, kernel, lines: Vec::new() }
     }
 
     /// Which algorithm.
@@ -157,7 +182,7 @@ impl Settings {
             fail!("--set {assignment}: expected KEY=VALUE");
         };
         if name == "preset" {
-            let mut fresh = Self::new(self.algorithm);
+            let mut fresh = Self::plain(self.algorithm);
             fresh.law.apply_preset(value).map_err(|_| {
                 let known: Vec<_> = self.law.presets().iter().map(|one| one.name).collect();
                 Error(format!("preset={value}: no such preset; there is {}", known.join(", ")))
@@ -220,6 +245,9 @@ impl Settings {
     fn timely(&self, params: &timely::Timely) -> Result<timely_knobs> {
         Ok(timely_knobs {
             timely: timely_twin(&timely::Constants::new(params, self.rate("line_rate")?)),
+            min_filter_ns: self.span("min_filter")?.as_ns(),
+            min_filter_acks: self.whole("min_filter_acks")?,
+            catch_up: self.whole("catch_up")?,
             window_ns: self.span("window")?.as_ns(),
             window_floor_segments: self.whole("window_floor")?,
             startup: u64::from(self.text("startup") == "on"),
@@ -271,8 +299,8 @@ impl Settings {
     fn check_kernel(&self, name: &str) -> Result<()> {
         match name {
             "line_rate" => self.rate(name).map(|_| ()),
-            "window" => self.span(name).map(|_| ()),
-            "window_floor" => self.whole(name).map(|_| ()),
+            "window" | "min_filter" => self.span(name).map(|_| ()),
+            "window_floor" | "min_filter_acks" | "catch_up" => self.whole(name).map(|_| ()),
             _ if matches!(self.text(name), "on" | "off") => Ok(()),
             _ => fail!("{name}={}: expected on or off", self.text(name)),
         }
@@ -289,16 +317,18 @@ impl Settings {
 
     fn span(&self, name: &str) -> Result<Span> {
         let span: Span = self.parsed(name)?;
-        if !(Span::from_us(1)..=Span::from_secs(1)).contains(&span) {
+        let none = name == "min_filter" && span.as_ns() == 0;
+        if !none && !(Span::from_us(1)..=Span::from_secs(1)).contains(&span) {
             fail!("{name}={}: is out of range; expected 1us to 1s", self.text(name));
         }
         Ok(span)
     }
 
     fn whole(&self, name: &str) -> Result<u64> {
+        let (least, most) = if name == "window_floor" { (2, 1_000_000) } else { (1, 1000) };
         match self.text(name).parse() {
-            Ok(value @ 2..=1_000_000) => Ok(value),
-            _ => fail!("{name}={}: expected a number from 2 to 1000000", self.text(name)),
+            Ok(value) if (least..=most).contains(&value) => Ok(value),
+            _ => fail!("{name}={}: expected a number from {least} to {most}", self.text(name)),
         }
     }
 

@@ -239,6 +239,7 @@ impl Attached {
             sum.samples += one.samples;
             sum.skipped += one.skipped;
             sum.losses += one.losses;
+            sum.undone += one.undone;
         }
         Ok(sum)
     }

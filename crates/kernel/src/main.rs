@@ -290,6 +290,7 @@ fn described(one: &Attached, default: &str) -> Result<serde_json::Value> {
         "rtt_samples": counts.samples,
         "acks_without_sample": counts.skipped,
         "loss_episodes": counts.losses,
+        "loss_episodes_undone": counts.undone,
     }))
 }
 
@@ -302,7 +303,7 @@ fn show(one: &Attached, as_json: bool) -> Result<()> {
     println!("{} ({})", one.name, one.algorithm.name());
     println!("  connections opened {}, closed {}", counts.opened, counts.closed);
     println!("  RTT samples {}, ACKs without one {}", counts.samples, counts.skipped);
-    println!("  loss episodes {}", counts.losses);
+    println!("  loss episodes {}, of these undone {}", counts.losses, counts.undone);
     for (name, value, doc) in one.settings.all() {
         println!("  {name:<20} {value:<20} {}", doc.lines().next().unwrap_or_default().trim());
     }

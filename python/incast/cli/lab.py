@@ -36,6 +36,7 @@ def lab(
     chosen = options.load(scenario, assignments)
     schemes = tuple(cc or chosen.schemes)
     wanted = plan.read(chosen)
+    line_rate = max(host.rate_mbps for host in wanted.hosts)
     bed.check()
     rows = []
     stopped = False
@@ -44,7 +45,7 @@ def lab(
             # In turn: what the machine does in the meantime meets all schemes.
             for turn in range(repeat):
                 for scheme in schemes:
-                    with measure.attached(kernel, scheme, knobs or []) as name:
+                    with measure.attached(kernel, scheme, knobs or [], line_rate) as name:
                         rows.append(measure.run(stands, kernel, scheme, name, turn))
     except KeyboardInterrupt:
         stopped = True

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from incast.lab.plan import LabError, Plan
 
-_NEEDED = {"ip": "iproute2", "tc": "iproute2", "iperf3": "iperf3"}
+_NEEDED = {"ip": "iproute2", "tc": "iproute2", "iperf3": "iperf3", "taskset": "util-linux"}
 # What a token bucket lets through at once: a whole burst of TSO, or half a millisecond.
 _LEAST_BURST = 70_000
 
@@ -31,9 +31,18 @@ class Bed:
         names = [*(one.name for one in self.plan.hosts), "prober"]
         return f"10.99.{names.index(host) // 250}.{names.index(host) % 250 + 1}"
 
+    def cpu(self, host: str) -> int:
+        """The CPU of all that a host does: that of the receiver and the probe is not the senders'."""
+        cpus = sorted(os.sched_getaffinity(0))
+        if host in (self.plan.receiver.name, "prober"):
+            return cpus[-1]
+        names = [one.name for one in self.plan.hosts]
+        return cpus[names.index(host) % max(1, len(cpus) - 1)]
+
     def inside(self, host: str, *command: str) -> list[str]:
         """The command line that runs something on a host."""
-        return ["ip", "netns", "exec", self.netns(host), *command]
+        pinned = ["taskset", "-c", str(self.cpu(host))]
+        return ["ip", "netns", "exec", self.netns(host), *pinned, *command]
 
 
 def check() -> None:
@@ -81,6 +90,8 @@ def _make(bed: Bed, kernel: Path) -> None:
         _ip("-n", netns, "addr", "add", f"{bed.address(host)}/16", "dev", "eth0")
         _ip("-n", netns, "link", "set", "lo", "up")
         _ip("-n", netns, "link", "set", "eth0", "up")
+        _steer(netns, "eth0", bed.cpu(host))
+        _steer(switch, port, bed.cpu(host))
     for number, one in enumerate(bed.plan.hosts):
         # At the switch's port: on the sender's own device TCP's small queues would hide the queue.
         burst = max(_LEAST_BURST, int(one.rate_mbps * 1e6 / 8 * 0.0005))
@@ -92,6 +103,13 @@ def _make(bed: Bed, kernel: Path) -> None:
         if bed.plan.mark_bytes is not None:
             mark = [str(kernel), "part", "mark", f"p{number}", str(bed.plan.mark_bytes)]
             _run("ip", "netns", "exec", switch, *mark)
+
+
+def _steer(netns: str, device: str, cpu: int) -> None:
+    """Has one CPU take all that comes in, as a NIC does for a flow: two put its packets out of order."""
+    mask = f"{1 << cpu % 32:x}" + ",00000000" * (cpu // 32)
+    path = f"/sys/class/net/{device}/queues/rx-0/rps_cpus"
+    _run("ip", "netns", "exec", netns, "sh", "-c", f"echo {mask} > {path}")
 
 
 def _remove(bed: Bed) -> None:

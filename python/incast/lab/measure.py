@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from incast.lab.plan import KERNEL_NAMES, LabError
 
 _PROBE_PORT = 7
 _FIRST_PORT = 5201
+_KNOWS_LINE_RATE = ("timely", "rtcp")
 URGENT_BELOW = 30_000
 """Requests of fewer bytes are told apart, as the paper on Regulated TCP does."""
 
@@ -45,11 +46,17 @@ class Row:
     probes_lost: int
     others_percent: float
     """Share of all CPUs that something else took just before."""
+    stolen_percent: float
+    """Share of all CPUs that other machines on the same host took meanwhile."""
 
 
 @contextlib.contextmanager
-def attached(kernel: Path, scheme: str, settings: Sequence[str]) -> Iterator[str]:
+def attached(
+    kernel: Path, scheme: str, settings: Sequence[str], line_rate_mbps: float
+) -> Iterator[str]:
     """The kernel's name of a scheme, attached if it is one of ours, and detached in the end.
+
+    Its line rate is that of the hosts, unless the settings have another.
 
     Raises:
         LabError: Linux has none such, or it cannot be attached.
@@ -68,6 +75,8 @@ def attached(kernel: Path, scheme: str, settings: Sequence[str]) -> Iterator[str
     preset = scheme.partition(":")[2]
     command = [str(kernel), "attach", algorithm, "--name", name]
     command += ["--preset", preset] if preset else []
+    if algorithm in _KNOWS_LINE_RATE:
+        command += ["--set", f"line_rate={line_rate_mbps:g}Mbps"]
     command += [part for setting in settings for part in ("--set", setting)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -94,6 +103,7 @@ def run(bed: Bed, kernel: Path, scheme: str, name: str, repeat: int) -> Row:
         time.sleep(0.2)
         idle, _ = _samples(_start(_probing(bed, part, reflector, 0.5)))
         seconds, warmup = bed.plan.seconds, bed.plan.warmup_s
+        before = _jiffies()
         # The probe begins with the traffic: what it tells of the warm-up is left out.
         probe = _start(_probing(bed, part, reflector, seconds))
         if bed.plan.requests is not None:
@@ -101,6 +111,7 @@ def run(bed: Bed, kernel: Path, scheme: str, name: str, repeat: int) -> Row:
         else:
             figures = _sent(bed, stack, scheme, name)
         found, lost = _samples(probe)
+    stolen = _jiffies().percent(since=before).stolen
     rtts = [rtt for at, rtt in found if at >= warmup * 1e6]
     return Row(
         scheme=scheme,
@@ -110,6 +121,7 @@ def run(bed: Bed, kernel: Path, scheme: str, name: str, repeat: int) -> Row:
         rtt_idle_us=float(np.percentile([rtt for _, rtt in idle], 50)),
         probes_lost=lost,
         others_percent=others,
+        stolen_percent=stolen,
         **figures,
     )
 
@@ -262,15 +274,32 @@ def _kept(command: Sequence[str]) -> Iterator[None]:
         process.wait()
 
 
+class _Cpu(NamedTuple):
+    """What all CPUs did since the machine started, in jiffies, or in per cent."""
+
+    whole: float
+    busy: float
+    stolen: float
+
+    def percent(self, since: "_Cpu") -> "_Cpu":
+        """Of the time since."""
+        whole = max(1.0, self.whole - since.whole)
+        return _Cpu(
+            100.0,
+            100.0 * (self.busy - since.busy) / whole,
+            100.0 * (self.stolen - since.stolen) / whole,
+        )
+
+
+def _jiffies() -> _Cpu:
+    # user nice system idle iowait irq softirq steal: proc(5).
+    line = Path("/proc/stat").read_text().splitlines()[0].split()[1:9]
+    numbers = [float(number) for number in line]
+    return _Cpu(sum(numbers), sum(numbers) - numbers[3] - numbers[4], numbers[7])
+
+
 def _busy(seconds: float) -> float:
     """Per cent of all CPUs that were not idle."""
-
-    def jiffies() -> tuple[int, int]:
-        line = Path("/proc/stat").read_text().splitlines()[0].split()[1:9]
-        numbers = [int(number) for number in line]
-        return sum(numbers), numbers[3] + numbers[4]
-
-    whole, idle = jiffies()
+    before = _jiffies()
     time.sleep(seconds)
-    whole2, idle2 = jiffies()
-    return 100.0 * (1 - (idle2 - idle) / max(1, whole2 - whole))
+    return _jiffies().percent(since=before).busy

@@ -10,13 +10,17 @@ from incast.lab.measure import URGENT_BELOW
 from incast.tables import frame
 
 
+_ATTACHED = {"timely": "timely:linux-tcp", "rtcp": "rtcp:testbed-websearch-1to1"}
+"""The preset that is attached to Linux TCP if none is named."""
+
+
 def predicted(scenario: Scenario, schemes: Sequence[str]) -> dict[str, dict[str, float]]:
     """The figures of each scheme that a test bed measures, too."""
     return {scheme: _of(scenario, scheme) for scheme in schemes}
 
 
 def _of(scenario: Scenario, scheme: str) -> dict[str, float]:
-    run = _core.run(scenario, scheme)
+    run = _core.run(scenario, _ATTACHED.get(scheme, scheme))
     said = run.summary
     found = {
         "throughput_mbps": said["throughput_gbps"] * 1e3,

@@ -20,6 +20,7 @@ _COLUMNS = (
     ("sent\nagain", "retransmissions"),
     ("idle RTT\nus", "rtt_idle_us"),
     ("busy\n% CPU", "others_percent"),
+    ("stolen\n% CPU", "stolen_percent"),
 )
 
 
@@ -44,6 +45,6 @@ def print_rows(
     wrapped(
         out, "",
         "RTT: of datagrams through the same queue, of the simulator's what its flows measured. "
-        "Busy: share of the CPUs that something else had just before. This machine adds no "
-        "delay of its own to the links.",
+        "Busy: share of the CPUs that something else had just before; stolen: that other "
+        "machines on the same host had meanwhile.",
     )  # fmt: skip
