@@ -106,6 +106,9 @@ enum Part {
     Serve {
         /// Address and port.
         address: SocketAddr,
+        /// The algorithm of its sockets; the default if not given.
+        #[arg(long)]
+        algorithm: Option<String>,
     },
     /// Send the requests of a plan (standard input, a line of JSON each), and print what became of each.
     Load {
@@ -205,7 +208,7 @@ fn run(what: What) -> Result<()> {
 
 fn part(what: Part) -> Result<()> {
     match what {
-        Part::Serve { address } => load::serve(address),
+        Part::Serve { address, algorithm } => load::serve(address, algorithm),
         Part::Reflect { address } => probe::reflect(address),
         Part::Mark { device, bytes } => mark::mark(&device, bytes),
         Part::Load { algorithm, patience } => {

@@ -1,12 +1,14 @@
 """`incast kernel lab`: a scenario on Linux TCP, in network namespaces of this machine."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from incast import terminal
+from incast import experiment, store, terminal
+from incast._core import Run
 from incast.cli import options
 from incast.cli.exits import INTERRUPTED
 
@@ -21,39 +23,73 @@ def lab(
         typer.Option(
             "--knob",
             metavar="KEY=VALUE",
-            help="Change a parameter of the schemes that incast attaches, such as t_low=200us.",
+            help="Change a parameter of the schemes that incast attaches, such as t_low=200us, or "
+            "timely.t_low=200us of one of them.",
         ),
     ] = None,
     repeat: Annotated[
         int, typer.Option(min=1, max=100, metavar="N", help="Runs of each scheme.")
     ] = 1,
     simulate: Annotated[bool, typer.Option(help="Print what the simulator predicts, too.")] = True,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write tables and figures there, as `incast run`; of several runs, seed-N in it.",
+        ),
+    ] = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Run a scenario on Linux TCP, in network namespaces of this machine, beside the simulator."""
-    from incast.lab import bed, measure, plan, predict, report  # noqa: PLC0415
+    from incast.lab import attach, bed, measure, plan, predict, report  # noqa: PLC0415
+    from incast.lab.result import result  # noqa: PLC0415
 
-    chosen = options.load(scenario, assignments)
-    schemes = tuple(cc or chosen.schemes)
+    # TCP is a stream, whatever the scenario of a fabric has.
+    chosen = options.load(scenario, ["transport.kind=stream", *(assignments or [])])
+    schemes = experiment.check_schemes(chosen, cc or None)
     wanted = plan.read(chosen)
-    line_rate = max(host.rate_mbps for host in wanted.hosts)
     bed.check()
-    rows = []
-    stopped = False
+    for scheme in schemes:
+        attach.known_name(scheme)
+    turns = range(repeat)
+    places = (
+        [] if out is None else [out / f"seed-{turn + 1}" if repeat > 1 else out for turn in turns]
+    )
+    for place in places:
+        store.check(place)
+    found: dict[tuple[int, str], measure.Measured] = {}
+    simulated: dict[tuple[int, str], Run] = {}
+    # In turn: what the machine does in the meantime meets all schemes.
+    order = [(turn, scheme) for turn in turns for scheme in schemes]
     try:
         with bed.standing(wanted, kernel) as stands:
-            # In turn: what the machine does in the meantime meets all schemes.
-            for turn in range(repeat):
-                for scheme in schemes:
-                    with measure.attached(kernel, scheme, knobs or [], line_rate) as name:
-                        rows.append(measure.run(stands, kernel, scheme, name, turn))
+            for turn, scheme in order:
+                with attach.attached(stands, kernel, scheme, knobs or []) as name:
+                    found[turn, scheme] = measure.run(stands, kernel, scheme, name, turn)
+        for turn, scheme in order if simulate else []:
+            run = predict.simulate(chosen, scheme, turn + 1)
+            if not run.complete:
+                raise KeyboardInterrupt
+            simulated[turn, scheme] = run
+        stopped = False
     except KeyboardInterrupt:
         stopped = True
-    predicted = {} if stopped or not simulate else predict.predicted(chosen, schemes)
+    for turn, place in enumerate(places):
+        measured = {one: found[turn, one] for one in schemes if (turn, one) in found}
+        runs = {one: simulated[turn, one] for one in schemes if (turn, one) in simulated}
+        if measured:
+            result(chosen, schemes, measured, runs, turn).write(place)
+    predicted = {
+        scheme: [predict.figures(chosen, run) for (_, of), run in simulated.items() if of == scheme]
+        for scheme in schemes
+    }
+    rows = [one.row for one in found.values()]
     if as_json:
-        found = [measure.to_dict(row) for row in rows]
-        print(json.dumps({"rows": found, "simulated": predicted}, allow_nan=False))
+        said = {"rows": [asdict(row) for row in rows], "simulated": predicted}
+        print(json.dumps(said, allow_nan=False))
     elif rows:
         report.print_rows(terminal.console(), wanted.title, rows, predicted)
+        if out is not None:
+            terminal.console().print(f"\nWrote {out}/")
     if stopped:
         raise typer.Exit(INTERRUPTED)

@@ -4,7 +4,7 @@ import contextlib
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,7 +32,7 @@ class Bed:
         return f"10.99.{names.index(host) // 250}.{names.index(host) % 250 + 1}"
 
     def cpu(self, host: str) -> int:
-        """The CPU of all that a host does: that of the receiver and the probe is not the senders'."""
+        """The CPU of all that a host does: receiver and probe have another than the senders."""
         cpus = sorted(os.sched_getaffinity(0))
         if host in (self.plan.receiver.name, "prober"):
             return cpus[-1]
@@ -95,21 +95,21 @@ def _make(bed: Bed, kernel: Path) -> None:
     for number, one in enumerate(bed.plan.hosts):
         # At the switch's port: on the sender's own device TCP's small queues would hide the queue.
         burst = max(_LEAST_BURST, int(one.rate_mbps * 1e6 / 8 * 0.0005))
-        _run(
+        call(
             "ip", "netns", "exec", switch, "tc", "qdisc", "add", "dev", f"p{number}", "root", "tbf",
             "rate", f"{one.rate_mbps:g}mbit", "limit", str(bed.plan.queue_bytes), "burst",
             str(burst),
         )  # fmt: skip
         if bed.plan.mark_bytes is not None:
             mark = [str(kernel), "part", "mark", f"p{number}", str(bed.plan.mark_bytes)]
-            _run("ip", "netns", "exec", switch, *mark)
+            call("ip", "netns", "exec", switch, *mark)
 
 
 def _steer(netns: str, device: str, cpu: int) -> None:
-    """Has one CPU take all that comes in, as a NIC does for a flow: two put its packets out of order."""
+    """Has one CPU take all that comes in, as a NIC does for a flow: two would reorder it."""
     mask = f"{1 << cpu % 32:x}" + ",00000000" * (cpu // 32)
     path = f"/sys/class/net/{device}/queues/rx-0/rps_cpus"
-    _run("ip", "netns", "exec", netns, "sh", "-c", f"echo {mask} > {path}")
+    call("ip", "netns", "exec", netns, "sh", "-c", f"echo {mask} > {path}")
 
 
 def _remove(bed: Bed) -> None:
@@ -125,11 +125,41 @@ def _remove(bed: Bed) -> None:
 
 
 def _ip(*arguments: str) -> None:
-    _run("ip", *arguments)
+    call("ip", *arguments)
 
 
-def _run(*command: str) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+def call(*command: str, told: str | None = None) -> str:
+    """What a command prints that was told this.
+
+    Raises:
+        LabError: It failed.
+    """
+    done = subprocess.run(command, input=told, capture_output=True, text=True, check=False)
     if done.returncode:
-        reason = (done.stderr or done.stdout).strip().splitlines()
-        raise LabError(f"{' '.join(command)}: {reason[0] if reason else 'failed'}")
+        said = (done.stderr or done.stdout).strip().splitlines()
+        raise LabError(f"{_tail(command)}: {said[0].removeprefix('error: ') if said else 'failed'}")
+    return done.stdout
+
+
+def _tail(command: Sequence[str]) -> str:
+    """The command without what only says where it runs."""
+    words = list(command)
+    if "taskset" in words:
+        words = words[words.index("taskset") + 3 :]
+    return " ".join(words)
+
+
+def start(command: Sequence[str]) -> "subprocess.Popen[str]":
+    """Begins a command whose output is asked for later."""
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@contextlib.contextmanager
+def kept(command: Sequence[str]) -> Iterator[None]:
+    """Runs a command meanwhile."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()

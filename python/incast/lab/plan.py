@@ -11,12 +11,6 @@ import numpy as np
 from incast import _core
 from incast._core import IncastError, Scenario, Workload
 
-KERNEL_NAMES = {
-    "cubic": "cubic", "bbr": "bbr", "newreno": "reno", "timely": "bpf_timely", "rtcp": "bpf_rtcp",
-    "dctcp": "bpf_dctcp",
-}  # fmt: skip
-"""What Linux calls an algorithm of the simulator's."""
-
 
 class LabError(IncastError):
     """A scenario that a test bed cannot have, or a machine that cannot have a test bed."""
@@ -35,6 +29,10 @@ class Host:
 class Requests:
     """A client that asks servers at random times."""
 
+    traffic: str
+    """What the scenario calls it."""
+    alone: bool
+    """Whether each is one message, as in `poisson`, no request to several."""
     client: str
     servers: tuple[str, ...]
     load: float
@@ -84,8 +82,16 @@ class Plan:
     """That a port of the switch holds."""
     mark_bytes: int | None
     """Above which it marks."""
+    parameters: Mapping[str, tuple[str, ...]]
+    """Of the algorithms that the scenario sets any of, `KEY=VALUE`."""
     seconds: float
     warmup_s: float
+    cooldown_s: float
+
+    @property
+    def measured_us(self) -> tuple[float, float]:
+        """When measuring begins and ends."""
+        return self.warmup_s * 1e6, (self.seconds - self.cooldown_s) * 1e6
 
     @property
     def receiver(self) -> Host:
@@ -110,10 +116,10 @@ def read(scenario: Scenario) -> Plan:
         raise LabError(f"{scenario.name}: network.{kind}: a test bed is a star; use network.star")
     hosts = [host for group in network["star"]["hosts"] for host in _group(group)]
     traffics = list(enumerate(said.get("traffic", [])))
-    asking = [one for one in traffics if one[1].get("requests") is not None]
+    asking = [one for one in traffics if one[1].get("requests") or one[1].get("poisson")]
     if asking and len(traffics) > 1:
         raise LabError(f"{scenario.name}: a test bed has requests alone, or connections that stay")
-    requests = _requests(scenario.name, asking[0][1], hosts) if asking else None
+    requests = _requests(scenario.name, *asking[0], hosts) if asking else None
     flows = [
         flow
         for number, traffic in traffics
@@ -122,8 +128,14 @@ def read(scenario: Scenario) -> Plan:
     ]
     if not (flows or requests):
         raise LabError(f"{scenario.name}: has no traffic")
+    receivers = sorted({to for _, to in flows})
+    if len(receivers) > 1:
+        raise LabError(
+            f"{scenario.name}: a test bed has one receiver alone, not {' and '.join(receivers)}"
+        )
     switch = said.get("switch", {})
-    limit = switch.get("queue_limit") or "1MB"
+    # One port is the bottleneck: what the switch holds is for it alone.
+    limit = switch.get("queue_limit") or switch.get("buffer") or "1MB"
     mark = switch.get("ecn_threshold")
     return Plan(
         name=scenario.name,
@@ -133,8 +145,13 @@ def read(scenario: Scenario) -> Plan:
         requests=requests,
         queue_bytes=_bytes(limit),
         mark_bytes=_bytes(mark) if mark else None,
+        parameters={
+            name: tuple(f"{key}={value}" for key, value in values.items())
+            for name, values in said.get("cc", {}).items()
+        },
         seconds=scenario.duration_s,
         warmup_s=scenario.warmup_s,
+        cooldown_s=scenario.cooldown_s,
     )
 
 
@@ -149,7 +166,7 @@ def _group(group: Mapping[str, Any]) -> list[Host]:
 def _flows(
     name: str, number: int, traffic: Mapping[str, Any], hosts: list[Host]
 ) -> list[tuple[str, str]]:
-    for kind in ("poisson", "incast", "collective", "flows", "fan_out", "message"):
+    for kind in ("incast", "collective", "flows", "fan_out", "message"):
         if traffic.get(kind) is not None:
             raise LabError(
                 f"{name}: traffic {number}: a test bed has connections that stay, or requests, "
@@ -160,15 +177,19 @@ def _flows(
     return [(a, b) for a in from_ for b in to if a != b for _ in range(count)]
 
 
-def _requests(name: str, traffic: Mapping[str, Any], hosts: list[Host]) -> Requests:
-    said = traffic["requests"]
+def _requests(name: str, number: int, traffic: Mapping[str, Any], hosts: list[Host]) -> Requests:
+    alone = traffic.get("poisson") is not None
+    said = traffic["poisson" if alone else "requests"]
     clients, servers = _named(traffic.get("from"), hosts), _named(traffic.get("to"), hosts)
     if len(clients) != 1 or not servers:
         raise LabError(f"{name}: requests in a test bed are of one client, and name their servers")
-    if said.get("load") is None or said.get("reads", 1.0) != 1.0:
+    reads = traffic.get("operation") == "read" if alone else said.get("reads", 1.0) == 1.0
+    if said.get("load") is None or not reads:
         raise LabError(f"{name}: requests in a test bed have a load, and read")
     fan_out = said.get("fan_out", 1)
     return Requests(
+        traffic=traffic.get("name", f"traffic{number}"),
+        alone=alone,
         client=clients[0],
         servers=tuple(servers),
         load=float(said["load"]),

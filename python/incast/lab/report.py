@@ -25,7 +25,10 @@ _COLUMNS = (
 
 
 def print_rows(
-    out: Console, title: str, rows: Sequence[Row], predicted: Mapping[str, Mapping[str, float]]
+    out: Console,
+    title: str,
+    rows: Sequence[Row],
+    predicted: Mapping[str, Sequence[Mapping[str, float]]],
 ) -> None:
     """A row for each scheme: means over the repetitions; the simulator's prediction below each."""
     say(out, title, style="bold")
@@ -36,10 +39,10 @@ def print_rows(
         names.append(scheme)
         found = [spread([getattr(row, key) for row in own]) for _, key in shown]
         cells.append(["-" if one is None else measured(one.mean, one.half_width) for one in found])
-        if scheme in predicted:
+        if predicted.get(scheme):
             names.append("  simulated")
-            said = predicted[scheme]
-            cells.append([number(said[key]) if key in said else "" for _, key in shown])
+            said = [spread([run.get(key) for run in predicted[scheme]]) for _, key in shown]
+            cells.append(["" if one is None else number(one.mean) for one in said])
     columns = [(heading, [line[at] for line in cells]) for at, (heading, _) in enumerate(shown)]
     print_columns(out, [("scheme", names)], columns)
     wrapped(

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::io::{BufRead, Read as _, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::fd::AsRawFd as _;
+use std::os::fd::AsRawFd;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -51,11 +51,17 @@ pub struct Answer {
 /// Answers requests for ever: eight bytes say how many bytes are wanted. Each byte is that of its place, so
 /// that a client can tell whether any was lost.
 ///
+/// Its sockets use `algorithm`, the default if there is none.
+///
 /// # Errors
-/// The port is taken.
-pub fn serve(address: SocketAddr) -> Result<()> {
+/// The port is taken, or the kernel has no such algorithm.
+pub fn serve(address: SocketAddr, algorithm: Option<String>) -> Result<()> {
     let listener = TcpListener::bind(address)
         .map_err(|error| Error(format!("{address}: cannot be listened at: {error}")))?;
+    if let Some(name) = &algorithm {
+        // What the listener has, those that it accepts have, too.
+        choose(&listener, name).map_err(|error| Error(format!("{name}: {error}")))?;
+    }
     let pattern = Arc::new(pattern());
     for stream in listener.incoming().flatten() {
         let pattern = Arc::clone(&pattern);
@@ -262,11 +268,11 @@ fn receive(stream: &mut TcpStream, bytes: u64, buffer: &mut [u8]) -> std::io::Re
 ///
 /// # Errors
 /// The kernel has none of that name.
-pub fn choose(stream: &TcpStream, name: &str) -> std::io::Result<()> {
+pub fn choose(socket: &impl AsRawFd, name: &str) -> std::io::Result<()> {
     // SAFETY: a string and its length.
     let done = unsafe {
         libc::setsockopt(
-            stream.as_raw_fd(),
+            socket.as_raw_fd(),
             libc::IPPROTO_TCP,
             libc::TCP_CONGESTION,
             name.as_ptr().cast(),
@@ -285,7 +291,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let server = listener.local_addr().unwrap();
         drop(listener);
-        thread::spawn(move || serve(server));
+        thread::spawn(move || serve(server, None));
         thread::sleep(Duration::from_millis(100));
         let line = |at: u64, fan_out: usize, bytes: u64| {
             let servers = vec![format!("\"{server}\""); fan_out].join(",");

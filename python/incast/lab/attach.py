@@ -1,0 +1,80 @@
+"""Which congestion control the hosts of a test bed have."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from incast.lab.bed import Bed, call
+from incast.lab.plan import LabError
+
+KERNEL_NAMES = {
+    "cubic": "cubic", "bbr": "bbr", "newreno": "reno", "timely": "bpf_timely", "rtcp": "bpf_rtcp",
+    "dctcp": "bpf_dctcp",
+}  # fmt: skip
+"""What Linux calls an algorithm of the simulator's."""
+
+_KNOWS_LINE_RATE = ("timely", "rtcp")
+
+
+@contextlib.contextmanager
+def attached(bed: Bed, kernel: Path, scheme: str, knobs: Sequence[str]) -> Iterator[str]:
+    """The kernel's name of a scheme, attached if it is ours, and detached again in the end.
+
+    Of one that is ours, the line rate is that of the hosts, and parameters are those of `[cc]` in
+    the scenario, unless a knob, `KEY=VALUE` or `ALGORITHM.KEY=VALUE`, says otherwise.
+
+    Raises:
+        LabError: Linux has none such, or it cannot be attached.
+    """
+    algorithm, _, preset = scheme.partition(":")
+    known = known_name(scheme)
+    if not known.startswith("bpf_"):
+        _ask_for_ecn(bed, asked=False)
+        yield known
+        return
+    name = f"lab_{algorithm}"
+    given = [*bed.plan.parameters.get(algorithm, ()), *_of(algorithm, knobs)]
+    if algorithm in _KNOWS_LINE_RATE:
+        fastest = max(host.rate_mbps for host in bed.plan.hosts)
+        given.insert(0, f"line_rate={fastest:g}Mbps")
+    command = [str(kernel), "attach", algorithm, "--name", name]
+    command += ["--preset", preset] if preset else []
+    call(*command, *(word for one in given for word in ("--set", one)))
+    try:
+        _ask_for_ecn(bed, asked=algorithm == "dctcp")
+        yield name
+    finally:
+        with contextlib.suppress(LabError):
+            call(str(kernel), "detach", name)
+
+
+def known_name(scheme: str) -> str:
+    """What Linux calls a scheme.
+
+    Raises:
+        LabError: Linux has none such.
+    """
+    algorithm = scheme.partition(":")[0]
+    if algorithm not in KERNEL_NAMES:
+        raise LabError(f"{scheme}: is not on Linux TCP; there is {', '.join(KERNEL_NAMES)}")
+    name = KERNEL_NAMES[algorithm]
+    there = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
+    if not name.startswith("bpf_") and name not in there:
+        raise LabError(f"{scheme}: this kernel has no {name}; it has {', '.join(there)}")
+    return name
+
+
+def _of(algorithm: str, knobs: Sequence[str]) -> list[str]:
+    found = []
+    for knob in knobs:
+        key, _, value = knob.partition("=")
+        whose, dot, own = key.rpartition(".")
+        if not dot or whose == algorithm:
+            found.append(f"{own}={value}" if dot else knob)
+    return found
+
+
+def _ask_for_ecn(bed: Bed, *, asked: bool) -> None:
+    for host in bed.plan.hosts:
+        write = f"echo {1 if asked else 2} > /proc/sys/net/ipv4/tcp_ecn"
+        call(*bed.inside(host.name, "sh", "-c", write))
