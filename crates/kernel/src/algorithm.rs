@@ -83,11 +83,7 @@ const TIMELY: &[KernelParam] = &[
         default: "500us",
         doc: "the least RTT of this time, and of a round, counts as one completion; 0ns: each ACK's does",
     },
-    KernelParam {
-        name: "min_filter_acks",
-        default: "4",
-        doc: "and of at least so many ACKs",
-    },
+    KernelParam { name: "min_filter_acks", default: "4", doc: "and of at least so many ACKs" },
     KernelParam {
         name: "catch_up",
         default: "16",
