@@ -29,7 +29,7 @@ def hosts(request: pytest.FixtureRequest) -> Iterator[tuple[bed.Bed, str, Path]]
     found = plan.read(incast.Scenario.parse(STAR, "mine"))
     with (
         bed.standing(found, program) as stands,
-        attach.attached(stands, program, request.param, []) as name,
+        attach.on_hosts(stands, program, request.param, []) as name,
     ):
         for host in ("sender0", "receiver"):
             write = f"echo {name} > /proc/sys/net/ipv4/tcp_congestion_control"

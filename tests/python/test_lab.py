@@ -247,14 +247,12 @@ def test_parameters_reach_the_kernel() -> None:
     program = _program()
     assert program is not None
     knobs = ["beta=0.6", "timely.t_high=300us", "rtcp.alpha=800"]
-    with (
-        bed.standing(found, program) as stands,
-        attach.attached(stands, program, "timely:zhu", knobs) as name,
-    ):
+    with attach.attached(found, program, "timely:zhu", knobs) as name:
         shown = bed.call(str(program), "show", name, "--json")
     parameters = json.loads(shown)["parameters"]
     expected = {
-        "t_low": "20us", "beta": "0.6", "t_high": "300us", "alpha": "0.875", "line_rate": "10000Mbps",
+        "t_low": "20us", "beta": "0.6", "t_high": "300us", "alpha": "0.875",
+        "line_rate": "10000Mbps",
     }  # fmt: skip
     assert {key: parameters[key] for key in expected} == expected
 

@@ -50,7 +50,9 @@ def lab(
     wanted = plan.read(chosen)
     bed.check()
     for scheme in schemes:
-        attach.known_name(scheme)
+        # What cannot be attached is said at once, not when its turn comes.
+        with attach.attached(wanted, kernel, scheme, knobs or []):
+            pass
     turns = range(repeat)
     places = (
         [] if out is None else [out / f"seed-{turn + 1}" if repeat > 1 else out for turn in turns]
@@ -61,10 +63,12 @@ def lab(
     simulated: dict[tuple[int, str], Run] = {}
     # In turn: what the machine does in the meantime meets all schemes.
     order = [(turn, scheme) for turn in turns for scheme in schemes]
+    delays = False
     try:
         with bed.standing(wanted, kernel) as stands:
             for turn, scheme in order:
-                with attach.attached(stands, kernel, scheme, knobs or []) as name:
+                with attach.on_hosts(stands, kernel, scheme, knobs or []) as name:
+                    delays = stands.delays
                     found[turn, scheme] = measure.run(stands, kernel, scheme, name, turn)
         for turn, scheme in order if simulate else []:
             run = predict.simulate(chosen, scheme, turn + 1)
@@ -88,7 +92,7 @@ def lab(
         said = {"rows": [asdict(row) for row in rows], "simulated": predicted}
         print(json.dumps(said, allow_nan=False))
     elif rows:
-        report.print_rows(terminal.console(), wanted.title, rows, predicted)
+        report.print_rows(terminal.console(), wanted.title, rows, predicted, delays=delays)
         if out is not None:
             terminal.console().print(f"\nWrote {out}/")
     if stopped:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from incast.lab.bed import Bed, call
-from incast.lab.plan import LabError
+from incast.lab.plan import LabError, Plan
 
 KERNEL_NAMES = {
     "cubic": "cubic", "bbr": "bbr", "newreno": "reno", "timely": "bpf_timely", "rtcp": "bpf_rtcp",
@@ -17,7 +17,18 @@ _KNOWS_LINE_RATE = ("timely", "rtcp")
 
 
 @contextlib.contextmanager
-def attached(bed: Bed, kernel: Path, scheme: str, knobs: Sequence[str]) -> Iterator[str]:
+def on_hosts(bed: Bed, kernel: Path, scheme: str, knobs: Sequence[str]) -> Iterator[str]:
+    """As `attached`; hosts ask for ECN if the scheme needs it."""
+    with attached(bed.plan, kernel, scheme, knobs) as name:
+        ecn = 1 if scheme.partition(":")[0] == "dctcp" else 2
+        for host in bed.plan.hosts:
+            write = f"echo {ecn} > /proc/sys/net/ipv4/tcp_ecn"
+            call(*bed.inside(host.name, "sh", "-c", write))
+        yield name
+
+
+@contextlib.contextmanager
+def attached(plan: Plan, kernel: Path, scheme: str, knobs: Sequence[str]) -> Iterator[str]:
     """The kernel's name of a scheme, attached if it is ours, and detached again in the end.
 
     Of one that is ours, the line rate is that of the hosts, and parameters are those of `[cc]` in
@@ -29,19 +40,17 @@ def attached(bed: Bed, kernel: Path, scheme: str, knobs: Sequence[str]) -> Itera
     algorithm, _, preset = scheme.partition(":")
     known = known_name(scheme)
     if not known.startswith("bpf_"):
-        _ask_for_ecn(bed, asked=False)
         yield known
         return
     name = f"lab_{algorithm}"
-    given = [*bed.plan.parameters.get(algorithm, ()), *_of(algorithm, knobs)]
+    given = [*plan.parameters.get(algorithm, ()), *_of(algorithm, knobs)]
     if algorithm in _KNOWS_LINE_RATE:
-        fastest = max(host.rate_mbps for host in bed.plan.hosts)
+        fastest = max(host.rate_mbps for host in plan.hosts)
         given.insert(0, f"line_rate={fastest:g}Mbps")
     command = [str(kernel), "attach", algorithm, "--name", name]
     command += ["--preset", preset] if preset else []
-    call(*command, *(word for one in given for word in ("--set", one)))
+    call(*command, *(word for one in given for word in ("--set", one)), named=scheme)
     try:
-        _ask_for_ecn(bed, asked=algorithm == "dctcp")
         yield name
     finally:
         with contextlib.suppress(LabError):
@@ -72,9 +81,3 @@ def _of(algorithm: str, knobs: Sequence[str]) -> list[str]:
         if not dot or whose == algorithm:
             found.append(f"{own}={value}" if dot else knob)
     return found
-
-
-def _ask_for_ecn(bed: Bed, *, asked: bool) -> None:
-    for host in bed.plan.hosts:
-        write = f"echo {1 if asked else 2} > /proc/sys/net/ipv4/tcp_ecn"
-        call(*bed.inside(host.name, "sh", "-c", write))

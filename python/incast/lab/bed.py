@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from incast.lab.plan import LabError, Plan
@@ -21,6 +21,8 @@ class Bed:
 
     prefix: str
     plan: Plan
+    delays: bool = False
+    """Whether links have the scenario's delay: only where the kernel has netem."""
 
     def netns(self, host: str) -> str:
         """The namespace of a host."""
@@ -69,7 +71,7 @@ def standing(plan: Plan, kernel: Path) -> Iterator[Bed]:
     bed = Bed(f"incast{os.getpid()}", plan)
     try:
         _make(bed, kernel)
-        yield bed
+        yield replace(bed, delays=_delay(bed))
     finally:
         _remove(bed)
 
@@ -105,6 +107,28 @@ def _make(bed: Bed, kernel: Path) -> None:
             call("ip", "netns", "exec", switch, *mark)
 
 
+def _delay(bed: Bed) -> bool:
+    """Gives each host's link its delay, both ways as the host sends; whether the kernel could."""
+    for one in bed.plan.hosts:
+        delay = ["delay", f"{2 * one.delay_us:g}us", "limit", "100000"]
+        try:
+            call(
+                "tc",
+                "-n",
+                bed.netns(one.name),
+                "qdisc",
+                "add",
+                "dev",
+                "eth0",
+                "root",
+                "netem",
+                *delay,
+            )
+        except LabError:
+            return False
+    return True
+
+
 def _steer(netns: str, device: str, cpu: int) -> None:
     """Has one CPU take all that comes in, as a NIC does for a flow: two would reorder it."""
     mask = f"{1 << cpu % 32:x}" + ",00000000" * (cpu // 32)
@@ -128,8 +152,8 @@ def _ip(*arguments: str) -> None:
     call("ip", *arguments)
 
 
-def call(*command: str, told: str | None = None) -> str:
-    """What a command prints that was told this.
+def call(*command: str, told: str | None = None, named: str = "") -> str:
+    """What a command prints that was told this; an error names it by its words, or as given.
 
     Raises:
         LabError: It failed.
@@ -137,7 +161,8 @@ def call(*command: str, told: str | None = None) -> str:
     done = subprocess.run(command, input=told, capture_output=True, text=True, check=False)
     if done.returncode:
         said = (done.stderr or done.stdout).strip().splitlines()
-        raise LabError(f"{_tail(command)}: {said[0].removeprefix('error: ') if said else 'failed'}")
+        reason = said[0].removeprefix("error: ") if said else "failed"
+        raise LabError(f"{named or _tail(command)}: {reason}")
     return done.stdout
 
 

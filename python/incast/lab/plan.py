@@ -23,6 +23,8 @@ class Host:
     name: str
     rate_mbps: float
     """Of the switch's port to it."""
+    delay_us: float = 0.0
+    """Of its link, each way."""
 
 
 @dataclass(frozen=True)
@@ -156,11 +158,10 @@ def read(scenario: Scenario) -> Plan:
 
 
 def _group(group: Mapping[str, Any]) -> list[Host]:
-    rate = _mbps(str(group["rate"]))
+    rate, delay = _mbps(str(group["rate"])), _us(str(group["delay"]))
     count = group.get("count")
-    if count is None:
-        return [Host(group["name"], rate)]
-    return [Host(f"{group['name']}{number}", rate) for number in range(count)]
+    names = [group["name"]] if count is None else [f"{group['name']}{n}" for n in range(count)]
+    return [Host(name, rate, delay) for name in names]
 
 
 def _flows(
@@ -218,6 +219,10 @@ def _named(group: str | None, hosts: list[Host]) -> list[str]:
 
 def _mbps(text: str) -> float:
     return _number(text, {"bps": 1e-6, "kbps": 1e-3, "Mbps": 1.0, "Gbps": 1e3, "Tbps": 1e6})
+
+
+def _us(text: str) -> float:
+    return _number(text, {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6})
 
 
 def _bytes(text: str) -> int:

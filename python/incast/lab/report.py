@@ -29,6 +29,8 @@ def print_rows(
     title: str,
     rows: Sequence[Row],
     predicted: Mapping[str, Sequence[Mapping[str, float]]],
+    *,
+    delays: bool,
 ) -> None:
     """A row for each scheme: means over the repetitions; the simulator's prediction below each."""
     say(out, title, style="bold")
@@ -49,5 +51,6 @@ def print_rows(
         out, "",
         "RTT: of datagrams through the same queue, of the simulator's what its flows measured. "
         "Busy: share of the CPUs that something else had just before; stolen: that other "
-        "machines on the same host had meanwhile.",
+        "machines on the same host had meanwhile."
+        + ("" if delays else " This kernel has no netem: links add no delay on Linux."),
     )  # fmt: skip
