@@ -1,6 +1,7 @@
 """Which congestion control the hosts of a test bed have."""
 
 import contextlib
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -42,7 +43,8 @@ def attached(plan: Plan, kernel: Path, scheme: str, knobs: Sequence[str]) -> Ite
     if not known.startswith("bpf_"):
         yield known
         return
-    name = f"lab_{algorithm}"
+    # Of 15 characters at most, and another for each test bed of the machine.
+    name = f"{algorithm}_{os.getpid()}"
     given = [*plan.parameters.get(algorithm, ()), *_of(algorithm, knobs)]
     if algorithm in _KNOWS_LINE_RATE:
         fastest = max(host.rate_mbps for host in plan.hosts)
