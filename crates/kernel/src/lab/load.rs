@@ -9,7 +9,7 @@ use std::io::{BufRead, Read as _, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -62,23 +62,22 @@ pub fn serve(address: SocketAddr, algorithm: Option<String>) -> Result<()> {
         // What the listener has, those that it accepts have, too.
         choose(&listener, name).map_err(|error| Error(format!("{name}: {error}")))?;
     }
-    let pattern = Arc::new(pattern());
     for stream in listener.incoming().flatten() {
-        let pattern = Arc::clone(&pattern);
         // A connection that breaks is its client's matter.
-        thread::spawn(move || answer(stream, &pattern));
+        thread::spawn(move || answer(stream));
     }
     Ok(())
 }
 
-fn pattern() -> Vec<u8> {
+/// What is sent from any place of the period on.
+static PATTERN: LazyLock<Vec<u8>> = LazyLock::new(|| {
     (0..CHUNK + PERIOD).map(|at| u8::try_from(at % PERIOD).unwrap_or(0)).collect()
-}
+});
 
 /// Bytes repeat after so many: no power of two, so that a lost segment shows.
 const PERIOD: usize = 251;
 
-fn answer(mut stream: TcpStream, pattern: &[u8]) -> std::io::Result<()> {
+fn answer(mut stream: TcpStream) -> std::io::Result<()> {
     let mut wanted = [0; 8];
     loop {
         stream.read_exact(&mut wanted)?;
@@ -87,7 +86,7 @@ fn answer(mut stream: TcpStream, pattern: &[u8]) -> std::io::Result<()> {
         while sent < bytes {
             let from = sent % PERIOD;
             let count = CHUNK.min(bytes - sent);
-            stream.write_all(&pattern[from..from + count])?;
+            stream.write_all(&PATTERN[from..from + count])?;
             sent += count;
         }
     }
@@ -182,6 +181,9 @@ fn collect(
             completion_us: micros(took),
             late_us: *late_us,
         })?;
+        if complete == requests.len() {
+            break;
+        }
     }
     Ok(complete)
 }
@@ -252,11 +254,7 @@ fn receive(stream: &mut TcpStream, bytes: u64, buffer: &mut [u8]) -> std::io::Re
             return Err(std::io::ErrorKind::UnexpectedEof.into());
         }
         let from = usize::try_from(found % PERIOD as u64).unwrap_or(0);
-        let good = buffer[..count]
-            .iter()
-            .enumerate()
-            .all(|(at, &byte)| usize::from(byte) == (from + at) % PERIOD);
-        if !good {
+        if buffer[..count] != PATTERN[from..from + count] {
             return Err(std::io::Error::other("bytes were lost or changed"));
         }
         found += count as u64;
