@@ -32,14 +32,13 @@ struct sk_buff {
 
 #pragma clang attribute pop
 
-extern void *bpf_cast_to_kern_ctx(void *context) __ksym;
-
 SEC("tc")
 int incast_mark(struct __sk_buff *context)
 {
-	struct sk_buff *packet = bpf_cast_to_kern_ctx(context);
+	/* The kernel's own pointer, but for the verifier: bpf_cast_to_kern_ctx is of 6.2. */
+	const struct sk_buff *packet = (const void *)context;
 
-	if (packet->dev->qdisc->qstats.backlog > threshold_bytes)
+	if (BPF_CORE_READ(packet, dev, qdisc, qstats.backlog) > threshold_bytes)
 		bpf_skb_ecn_set_ce(context);
 	return TC_ACT_OK;
 }
