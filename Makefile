@@ -15,7 +15,7 @@ RUST      := Cargo.toml Cargo.lock $(shell find crates -path crates/kernel -prun
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check test-rust test-python kernel test-kernel bench bench-ns3 fmt lock clean
+.PHONY: help setup demo test check test-rust test-python kernel test-kernel test-kernels bench bench-ns3 fmt lock clean
 
 help:  ## this list
 	@echo 'make TARGET, where TARGET is one of'
@@ -64,7 +64,13 @@ test-kernel: setup  ## the tests of the programs for Linux TCP, where this machi
 		cargo fmt --check --manifest-path crates/kernel/Cargo.toml; \
 		cargo clippy --all-targets --locked --manifest-path crates/kernel/Cargo.toml -- -D warnings; \
 		cargo test --locked --manifest-path crates/kernel/Cargo.toml -- --nocapture; \
+		$(MAKE) --no-print-directory test-kernels; \
 	fi
+
+# 77: not one could be booted, and why was said.
+test-kernels:  ## the same programs on Linux 6.1 and 6.12, which are downloaded once and booted in QEMU: a minute
+	@$(require_kernel)
+	crates/kernel/tests/kernels/run || [ $$? = 77 ]
 
 bench: setup  ## packet-hops per second, instructions and memory of whole runs, and benchmarks of the parts
 	cargo run --release --locked -p incast-sim --example speed
