@@ -208,7 +208,7 @@ fn run(what: What) -> Result<()> {
 
 fn part(what: Part) -> Result<()> {
     match what {
-        Part::Serve { address, algorithm } => load::serve(address, algorithm),
+        Part::Serve { address, algorithm } => load::serve(address, algorithm.as_deref()),
         Part::Reflect { address } => probe::reflect(address),
         Part::Mark { device, bytes } => mark::mark(&device, bytes),
         Part::Load { algorithm, patience } => {

@@ -55,10 +55,10 @@ pub struct Answer {
 ///
 /// # Errors
 /// The port is taken, or the kernel has no such algorithm.
-pub fn serve(address: SocketAddr, algorithm: Option<String>) -> Result<()> {
+pub fn serve(address: SocketAddr, algorithm: Option<&str>) -> Result<()> {
     let listener = TcpListener::bind(address)
         .map_err(|error| Error(format!("{address}: cannot be listened at: {error}")))?;
-    if let Some(name) = &algorithm {
+    if let Some(name) = algorithm {
         // What the listener has, those that it accepts have, too.
         choose(&listener, name).map_err(|error| Error(format!("{name}: {error}")))?;
     }
