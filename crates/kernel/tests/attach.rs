@@ -1,26 +1,14 @@
 //! The command on a real kernel: attach, find, change, detach, and what is refused. One test, since all of it is
 //! about one machine.
 
+mod common;
+
 use std::fs;
-use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
-use std::os::fd::AsRawFd as _;
-use std::process::{Command, Output};
-use std::thread;
+
+use common::{available, good, kernel, transfer};
 
 const NAME: &str = "incast_test";
 const OTHER: &str = "incast_test2";
-
-fn kernel(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_incast-kernel")).args(arguments).output().unwrap()
-}
-
-fn good(arguments: &[&str]) -> String {
-    let output = kernel(arguments);
-    let error = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{arguments:?}: {error}");
-    String::from_utf8(output.stdout).unwrap()
-}
 
 fn refused(arguments: &[&str]) -> String {
     let output = kernel(arguments);
@@ -29,45 +17,6 @@ fn refused(arguments: &[&str]) -> String {
     assert_eq!(error.lines().count(), 1, "{error}");
     assert!(error.starts_with("error: "), "{error}");
     error
-}
-
-fn available() -> String {
-    fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap()
-}
-
-fn choose(stream: &TcpStream, name: &str) {
-    // SAFETY: a string and its length.
-    let done = unsafe {
-        libc::setsockopt(
-            stream.as_raw_fd(),
-            libc::IPPROTO_TCP,
-            libc::TCP_CONGESTION,
-            name.as_ptr().cast(),
-            u32::try_from(name.len()).unwrap(),
-        )
-    };
-    assert_eq!(done, 0, "{name}: {}", std::io::Error::last_os_error());
-}
-
-/// Sends numbered bytes over loopback under `name`, doing `meanwhile` half way; all of them arrive.
-fn transfer(name: &str, bytes: usize, meanwhile: impl FnOnce()) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    let sent: Vec<u8> = (0..bytes).map(|at| u8::try_from(at * 31 % 251).unwrap()).collect();
-    let expected = sent.clone();
-    let receiver = thread::spawn(move || {
-        let mut found = Vec::new();
-        listener.accept().unwrap().0.read_to_end(&mut found).unwrap();
-        found
-    });
-    let mut stream = TcpStream::connect(address).unwrap();
-    choose(&stream, name);
-    let (first, second) = sent.split_at(bytes / 2);
-    stream.write_all(first).unwrap();
-    meanwhile();
-    stream.write_all(second).unwrap();
-    drop(stream);
-    assert!(receiver.join().unwrap() == expected, "{name}: data was lost or changed");
 }
 
 fn clean() {
