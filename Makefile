@@ -55,6 +55,8 @@ kernel: setup  ## build incast-kernel, for `incast kernel`: congestion control f
 	@$(require_kernel)
 	cargo build --release --locked --manifest-path crates/kernel/Cargo.toml
 	install -m 755 crates/kernel/target/release/incast-kernel $(BIN)/incast-kernel
+	@# For bpftool, with the defaults in them.
+	for algorithm in timely rtcp dctcp; do $(BIN)/incast-kernel object $$algorithm --out crates/kernel/target/objects || exit 1; done
 
 # On a kernel where this process may attach programs; what is missing is said by the tests, or here.
 test-kernel: setup  ## the tests of the programs for Linux TCP, where this machine allows them

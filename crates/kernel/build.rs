@@ -1,4 +1,4 @@
-//! Compiles the BPF programs and their skeletons, and the integer cores for the host.
+//! Compiles the BPF programs and their skeletons, plain objects of some, and the integer cores for the host.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -6,6 +6,14 @@ use std::path::{Path, PathBuf};
 use libbpf_cargo::SkeletonBuilder;
 
 const PROGRAMS: [&str; 6] = ["timely", "rtcp", "dctcp", "cgroup", "mark", "twin"];
+
+/// Plain objects hold one `struct_ops` map each: loaders that know nothing of incast load all that there is.
+const OBJECTS: [(&str, &str, Option<&str>); 4] = [
+    ("timely-6.10", "timely", Some("-DWITHOUT_OLD")),
+    ("timely-before-6.10", "timely", Some("-DWITHOUT_NEW")),
+    ("rtcp", "rtcp", None),
+    ("dctcp", "dctcp", None),
+];
 
 fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
@@ -17,6 +25,15 @@ fn main() {
             .clang_args(clang_args(&arch))
             .build_and_generate(out.join(format!("{name}.skel.rs")))
             .unwrap_or_else(|error| panic!("{source}: {error:#}"));
+    }
+    for (object, name, signature) in OBJECTS {
+        let source = format!("bpf/{name}.bpf.c");
+        SkeletonBuilder::new()
+            .source(&source)
+            .obj(out.join(format!("{object}.bpf.o")))
+            .clang_args(clang_args(&arch).into_iter().chain(signature.map(str::to_owned)))
+            .build()
+            .unwrap_or_else(|error| panic!("{source} for {object}: {error:#}"));
     }
     cc::Build::new()
         .file("bpf/host.c")

@@ -54,7 +54,7 @@ static __always_inline void report(const struct sock *sk, const struct dctcp_soc
 SEC("struct_ops")
 void BPF_PROG(dctcp_init, struct sock *sk)
 {
-	struct dctcp_knobs *knobs = FIRST(dctcp_knobs);
+	const struct dctcp_knobs *knobs = &dctcp_knobs;
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct dctcp_sock *ca = ca_of(sk);
 
@@ -66,8 +66,7 @@ void BPF_PROG(dctcp_init, struct sock *sk)
 	ca->ce_state = 0;
 	ca->prior_rcv_nxt = tp->rcv_nxt;
 	new_round(tp, ca);
-	if (knobs)
-		dctcp_start(&ca->law, &knobs->dctcp);
+	dctcp_start(&ca->law, &knobs->dctcp);
 }
 
 SEC("struct_ops")
@@ -80,13 +79,11 @@ void BPF_PROG(dctcp_release, struct sock *sk)
 SEC("struct_ops")
 void BPF_PROG(dctcp_pkts_acked, struct sock *sk, const struct ack_sample *acked)
 {
-	struct dctcp_knobs *knobs = FIRST(dctcp_knobs);
+	const struct dctcp_knobs *knobs = &dctcp_knobs;
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct dctcp_sock *ca = ca_of(sk);
 	__u64 now_ns = bpf_ktime_get_ns();
 
-	if (!knobs)
-		return;
 	if (acked->rtt_us > 0) {
 		ca->rtt_us = acked->rtt_us;
 		COUNT(dctcp, samples);

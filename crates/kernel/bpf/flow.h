@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Knobs, counters and events: the maps of an algorithm and what is done with them. */
+/* Knobs, counters and events of an algorithm, and what is done with them. */
 #ifndef INCAST_FLOW_H
 #define INCAST_FLOW_H
 
 #include "intf.h"
 #include "kernel.h"
 
+/* The knobs are a variable with a section of its own, so that a plain object can bring their values along. */
 #define KNOBS_OF(algorithm)                                   \
-	struct {                                              \
-		__uint(type, BPF_MAP_TYPE_ARRAY);             \
-		__uint(max_entries, 1);                       \
-		__type(key, __u32);                           \
-		__type(value, struct algorithm##_knobs);      \
-	} algorithm##_knobs SEC(".maps");                     \
+	struct algorithm##_knobs algorithm##_knobs SEC(".data.knobs"); \
 	struct {                                              \
 		__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);      \
 		__uint(max_entries, 1);                       \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * What programs and user space share: knobs, counters, events. User space finds the maps by these names,
- * in whatever process they were loaded: <algorithm>_knobs, _counters, _event, _record.
+ * in whatever process they were loaded: .data.knobs, <algorithm>_counters, _event, _record.
  */
 #ifndef INCAST_INTF_H
 #define INCAST_INTF_H

@@ -73,7 +73,7 @@ static __always_inline void report(const struct sock *sk, const struct rtcp_sock
 SEC("struct_ops")
 void BPF_PROG(rtcp_pkts_acked, struct sock *sk, const struct ack_sample *acked)
 {
-	struct rtcp_knobs *knobs = FIRST(rtcp_knobs);
+	const struct rtcp_knobs *knobs = &rtcp_knobs;
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct rtcp_sock *ca = ca_of(sk);
 	__u32 min_rtt_us = tp->rtt_min.s[0].v;
@@ -81,8 +81,6 @@ void BPF_PROG(rtcp_pkts_acked, struct sock *sk, const struct ack_sample *acked)
 	__u64 delay_us = 0;
 	bool has_rtt = acked->rtt_us > 0;
 
-	if (!knobs)
-		return;
 	rtcp_set_weight(&ca->law, weight(sk, knobs));
 	if (has_rtt) {
 		COUNT(rtcp, samples);
@@ -108,12 +106,12 @@ void BPF_PROG(rtcp_pkts_acked, struct sock *sk, const struct ack_sample *acked)
 SEC("struct_ops")
 void BPF_PROG(rtcp_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 {
-	struct rtcp_knobs *knobs = FIRST(rtcp_knobs);
+	const struct rtcp_knobs *knobs = &rtcp_knobs;
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct rtcp_sock *ca = ca_of(sk);
 	int doubles = rtcp_may_double(&ca->law);
 
-	if (!knobs || !ca->due)
+	if (!ca->due)
 		return;
 	ca->due = 0;
 	/* A window that was not in use is no reason for a larger one. */
@@ -127,7 +125,7 @@ void BPF_PROG(rtcp_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 SEC("struct_ops")
 void BPF_PROG(rtcp_init, struct sock *sk)
 {
-	struct rtcp_knobs *knobs = FIRST(rtcp_knobs);
+	const struct rtcp_knobs *knobs = &rtcp_knobs;
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct rtcp_sock *ca = ca_of(sk);
 
@@ -139,8 +137,7 @@ void BPF_PROG(rtcp_init, struct sock *sk)
 	ca->prior_cwnd = 0;
 	ca->due = 0;
 	/* The socket may come from an algorithm that paced it: TCP sets the rate again from the window. */
-	if (knobs)
-		rtcp_start(&ca->law, &knobs->rtcp, weight(sk, knobs));
+	rtcp_start(&ca->law, &knobs->rtcp, weight(sk, knobs));
 }
 
 SEC("struct_ops")

@@ -151,14 +151,12 @@ static __always_inline void report(const struct sock *sk, const struct timely_so
 
 static __always_inline void on_ack(struct sock *sk, const struct rate_sample *rs)
 {
-	struct timely_knobs *knobs = FIRST(timely_knobs);
+	const struct timely_knobs *knobs = &timely_knobs;
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct timely_sock *ca = ca_of(sk);
 	__u64 now_ns = bpf_ktime_get_ns();
 	__u64 rtt_ns;
 
-	if (!knobs)
-		return;
 	if (rs->delivered > 0 && !before(rs->prior_delivered, ca->round_ends_at))
 		ca->round_over = 1;
 	rtt_ns = sample(knobs, tp, rs);
@@ -195,7 +193,7 @@ void BPF_PROG(timely_cong_control_old, struct sock *sk, const struct rate_sample
 SEC("struct_ops")
 void BPF_PROG(timely_init, struct sock *sk)
 {
-	struct timely_knobs *knobs = FIRST(timely_knobs);
+	const struct timely_knobs *knobs = &timely_knobs;
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct timely_sock *ca = ca_of(sk);
 	__u64 now_ns = bpf_ktime_get_ns();
@@ -214,8 +212,6 @@ void BPF_PROG(timely_init, struct sock *sk)
 	ca->startup = 0;
 	tp->snd_ssthresh = 0x7fffffff;
 	pace(sk);
-	if (!knobs)
-		return;
 	ca->startup = knobs->startup != 0;
 	ca->law.rate_bps = bounded(least(ca->law.rate_bps, knobs->timely.line_bps));
 	sk->sk_pacing_rate = least(ca->law.rate_bps / 8, sk->sk_max_pacing_rate);

@@ -18,6 +18,9 @@ use crate::{Error, Result, fail};
 
 const FIRST: [u8; 4] = [0; 4];
 
+/// The section of a program's knobs, and the map that it becomes.
+pub(crate) const KNOBS: &str = ".data.knobs";
+
 /// Where an algorithm is to be used.
 #[derive(Clone, Debug, Default)]
 pub struct Place {
@@ -160,14 +163,14 @@ impl Attached {
         if said.ops_map_id == 0 {
             return Ok(None);
         }
-        let of = |suffix: &str| -> Result<MapHandle> {
-            let wanted = format!("{}_{suffix}", algorithm.name());
+        let named = |wanted: &str| {
             own.iter()
                 .filter_map(|&id| MapHandle::from_map_id(id).ok())
                 .find(|map| map.name().to_string_lossy() == wanted)
-                .ok_or_else(|| Error(format!("{wanted}: the program's map is gone")))
         };
-        let (Ok(knobs), Ok(counters), Ok(events)) = (of("knobs"), of("counters"), of("event"))
+        let of = |suffix: &str| named(&format!("{}_{suffix}", algorithm.name()));
+        let (Some(knobs), Some(counters), Some(events)) =
+            (named(KNOBS), of("counters"), of("event"))
         else {
             return Ok(None);
         };
@@ -405,8 +408,8 @@ fn leave_out(map: &mut OpenMapMut<'_>) -> Result<()> {
 
 /// Fills in knobs and record of loaded programs, then registers them, to stay when this process ends.
 macro_rules! register {
-    ($skel:ident, $knobs:expr, $record:expr, $ops:ident, $knobs_map:ident, $record_map:ident) => {{
-        $skel.maps.$knobs_map.update(&FIRST, $knobs, MapFlags::ANY)?;
+    ($skel:ident, $knobs:expr, $record:expr, $ops:ident, $record_map:ident) => {{
+        $skel.maps.data_knobs.update(&FIRST, $knobs, MapFlags::ANY)?;
         $record.ops_map_id = $skel.maps.$ops.info()?.info.id;
         $skel.maps.$record_map.update(&FIRST, $record.bytes(), MapFlags::ANY)?;
         let mut link = $skel.maps.$ops.attach_struct_ops()?;
@@ -430,8 +433,8 @@ fn attach_timely(object: &mut Object, name: &str, knobs: &[u8], record: &mut Rec
     }
     let mut skel = open.load()?;
     match signature {
-        Signature::New => register!(skel, knobs, record, timely, timely_knobs, timely_record),
-        Signature::Old => register!(skel, knobs, record, timely_old, timely_knobs, timely_record),
+        Signature::New => register!(skel, knobs, record, timely, timely_record),
+        Signature::Old => register!(skel, knobs, record, timely_old, timely_record),
     }
     Ok(())
 }
@@ -440,7 +443,7 @@ fn attach_rtcp(object: &mut Object, name: &str, knobs: &[u8], record: &mut Recor
     let mut open = rtcp::RtcpSkelBuilder::default().open(object)?;
     rename(&mut open.struct_ops.rtcp_mut().name, name);
     let mut skel = open.load()?;
-    register!(skel, knobs, record, rtcp, rtcp_knobs, rtcp_record);
+    register!(skel, knobs, record, rtcp, rtcp_record);
     Ok(())
 }
 
@@ -448,6 +451,6 @@ fn attach_dctcp(object: &mut Object, name: &str, knobs: &[u8], record: &mut Reco
     let mut open = dctcp::DctcpSkelBuilder::default().open(object)?;
     rename(&mut open.struct_ops.dctcp_mut().name, name);
     let mut skel = open.load()?;
-    register!(skel, knobs, record, dctcp, dctcp_knobs, dctcp_record);
+    register!(skel, knobs, record, dctcp, dctcp_record);
     Ok(())
 }

@@ -5,12 +5,14 @@
 //! * [`system`]: what this machine must have, and what it says of congestion control;
 //! * [`attached`]: attaching, finding what any process attached, changing and detaching it;
 //! * [`observe`]: what connections do, as they do it;
+//! * [`object`]: the programs as files, for other loaders;
 //! * [`lab`]: what a test bed of network namespaces runs;
 //! * [`twin`]: the integer cores on the host and in BPF, to be compared with `incast-cc`.
 
 pub mod algorithm;
 pub mod attached;
 pub mod lab;
+pub mod object;
 pub mod observe;
 mod programs;
 pub mod system;

@@ -7,12 +7,12 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 use incast_kernel::algorithm::{Algorithm, Settings};
 use incast_kernel::attached::{self, Attached, Place};
 use incast_kernel::lab::{load, mark, probe};
 use incast_kernel::observe::{Observation, observe};
-use incast_kernel::{Result, fail, system};
+use incast_kernel::{Result, fail, object, system};
 use serde_json::json;
 
 /// TIMELY, Regulated TCP and DCTCP on Linux TCP.
@@ -27,14 +27,8 @@ struct Command {
 enum What {
     /// Attach an algorithm, so that sockets can choose it; or a cgroup's, or all that choose none.
     Attach {
-        /// timely, rtcp or dctcp.
-        algorithm: String,
-        /// Values from a source, such as authors-snippet; before those of --set.
-        #[arg(long)]
-        preset: Option<String>,
-        /// Change one parameter, such as `t_high=100us`; may be repeated.
-        #[arg(long, value_name = "KEY=VALUE")]
-        set: Vec<String>,
+        #[command(flatten)]
+        chosen: Chosen,
         /// Its name for sockets, of at most 15 characters; bpf_ and the algorithm's if not given.
         #[arg(long)]
         name: Option<String>,
@@ -93,11 +87,43 @@ enum What {
         #[arg(long)]
         json: bool,
     },
+    /// Write objects that `bpftool struct_ops register` takes, with these settings in them.
+    Object {
+        #[command(flatten)]
+        chosen: Chosen,
+        /// The directory, where objects of before are replaced.
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
+    },
     /// Say whether this machine can do it.
     Check,
     /// What a test bed runs inside its network namespaces.
     #[command(subcommand)]
     Part(Part),
+}
+
+/// An algorithm with its settings.
+#[derive(Args)]
+struct Chosen {
+    /// timely, rtcp or dctcp.
+    algorithm: String,
+    /// Values from a source, such as authors-snippet; before those of --set.
+    #[arg(long)]
+    preset: Option<String>,
+    /// Change one parameter, such as `t_high=100us`; may be repeated.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+}
+
+impl Chosen {
+    fn settings(&self) -> Result<Settings> {
+        let mut settings = Settings::new(Algorithm::named(&self.algorithm)?);
+        let preset = self.preset.as_ref().map(|name| format!("preset={name}"));
+        for assignment in preset.iter().chain(&self.set) {
+            settings.set(assignment)?;
+        }
+        Ok(settings)
+    }
 }
 
 #[derive(Subcommand)]
@@ -168,11 +194,8 @@ fn main() -> ExitCode {
 
 fn run(what: What) -> Result<()> {
     match what {
-        What::Attach { algorithm, preset, set, name, cgroup, default, yes } => {
-            let mut settings = Settings::new(Algorithm::named(&algorithm)?);
-            for assignment in preset.map(|name| format!("preset={name}")).iter().chain(&set) {
-                settings.set(assignment)?;
-            }
+        What::Attach { chosen, name, cgroup, default, yes } => {
+            let settings = chosen.settings()?;
             if default && !yes {
                 confirm()?;
             }
@@ -196,6 +219,11 @@ fn run(what: What) -> Result<()> {
         }
         What::Observe { name, duration, interval, json } => {
             watch(&attached::find(name.as_deref())?, interval, duration, json)?;
+        }
+        What::Object { chosen, out } => {
+            for path in object::write(&chosen.settings()?, &out)? {
+                println!("{}: written", path.display());
+            }
         }
         What::Part(what) => part(what)?,
         What::Check => {
