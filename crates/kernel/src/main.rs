@@ -11,7 +11,7 @@ use clap::{Args, Parser, Subcommand};
 use incast_kernel::algorithm::{Algorithm, Settings};
 use incast_kernel::attached::{self, Attached, Place};
 use incast_kernel::lab::{load, mark, probe};
-use incast_kernel::observe::{Observation, observe};
+use incast_kernel::observe::{Output, observe};
 use incast_kernel::{Result, fail, object, system};
 use serde_json::json;
 
@@ -86,6 +86,9 @@ enum What {
         /// A line of JSON for each report.
         #[arg(long)]
         json: bool,
+        /// Write each report to this file, too, as a line of JSON.
+        #[arg(long, value_name = "FILE")]
+        record: Option<PathBuf>,
     },
     /// Write objects that `bpftool struct_ops register` takes, with these settings in them.
     Object {
@@ -217,8 +220,14 @@ fn run(what: What) -> Result<()> {
                 println!("{name}: detached");
             }
         }
-        What::Observe { name, duration, interval, json } => {
-            watch(&attached::find(name.as_deref())?, interval, duration, json)?;
+        What::Observe { name, duration, interval, json, record } => {
+            let found = attached::find(name.as_deref())?;
+            let mut outputs = vec![Output::standard(json)];
+            if let Some(path) = &record {
+                outputs.push(Output::file(path)?);
+            }
+            let goes_on = || !STOPPED.load(Ordering::Relaxed);
+            observe(&found, interval, duration, &mut outputs, goes_on)?;
         }
         What::Object { chosen, out } => {
             for path in object::write(&chosen.settings()?, &out)? {
@@ -339,33 +348,6 @@ fn show(one: &Attached, as_json: bool) -> Result<()> {
         println!("  {name:<20} {value:<20} {}", doc.lines().next().unwrap_or_default().trim());
     }
     Ok(())
-}
-
-fn watch(
-    one: &Attached,
-    interval: Duration,
-    duration: Option<Duration>,
-    as_json: bool,
-) -> Result<()> {
-    let each = |seen: Observation| {
-        if as_json {
-            println!("{}", json!(seen));
-            return;
-        }
-        println!(
-            "{:>12.3}  {:<22} {:>9.1} Mb/s {:>9} {:>9.1}  {:<13} cwnd {:>5} in flight {:>5} sent again {}",
-            seen.time_s,
-            seen.remote,
-            seen.rate_mbps,
-            seen.rtt_us.map_or("-".to_owned(), |rtt| format!("{rtt:.0} us")),
-            seen.gauge,
-            seen.branch,
-            seen.cwnd,
-            seen.in_flight,
-            seen.retransmissions,
-        );
-    };
-    observe(one, interval, duration, each, || !STOPPED.load(Ordering::Relaxed))
 }
 
 fn duration(text: &str) -> std::result::Result<Duration, String> {

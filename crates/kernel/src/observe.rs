@@ -1,15 +1,21 @@
 //! What connections tell of themselves while somebody looks.
 
+use std::cell::Cell;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use libbpf_rs::RingBufferBuilder;
 use serde::Serialize;
+use serde_json::json;
 
-use crate::Result;
 use crate::algorithm::Algorithm;
 use crate::attached::Attached;
 use crate::programs::{FlowEvent, Shared};
+use crate::{Result, fail};
 
 /// One connection at one instant.
 #[derive(Clone, Debug, Serialize)]
@@ -71,6 +77,68 @@ impl Observation {
     }
 }
 
+impl fmt::Display for Observation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{:>12.3}  {:<22} {:>9.1} Mb/s {:>9} {:>9.1}  {:<13} cwnd {:>5} in flight {:>5} sent again {}",
+            self.time_s,
+            self.remote,
+            self.rate_mbps,
+            self.rtt_us.map_or("-".to_owned(), |rtt| format!("{rtt:.0} us")),
+            self.gauge,
+            self.branch,
+            self.cwnd,
+            self.in_flight,
+            self.retransmissions,
+        )
+    }
+}
+
+/// Where observations go, a line each.
+pub struct Output {
+    name: String,
+    to: Box<dyn Write>,
+    as_json: bool,
+}
+
+impl Output {
+    /// Standard output, as JSON or to be read.
+    pub fn standard(as_json: bool) -> Self {
+        Self { name: "standard output".to_owned(), to: Box::new(io::stdout()), as_json }
+    }
+
+    /// A new file, as JSON.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn file(path: &Path) -> Result<Self> {
+        let name = format!("--record {}", path.display());
+        match File::create(path) {
+            Ok(file) => Ok(Self { name, to: Box::new(BufWriter::new(file)), as_json: true }),
+            Err(error) => fail!("{name}: cannot be written: {error}"),
+        }
+    }
+
+    fn put(&mut self, seen: &Observation) -> Result<bool> {
+        let wrote = if self.as_json {
+            writeln!(self.to, "{}", json!(seen))
+        } else {
+            writeln!(self.to, "{seen}")
+        };
+        self.wanted(wrote)
+    }
+
+    /// Whether somebody still reads: who has seen enough goes away.
+    fn wanted(&self, wrote: io::Result<()>) -> Result<bool> {
+        match wrote {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+            Err(error) => fail!("{}: cannot be written: {error}", self.name),
+        }
+    }
+}
+
 fn branch(algorithm: Algorithm, branch: u32) -> &'static str {
     match (algorithm, branch) {
         (Algorithm::Timely, 1) => "below T_low",
@@ -95,18 +163,19 @@ fn remote(event: &FlowEvent) -> String {
     format!("{address}:{}", u16::from_be(event.remote_port))
 }
 
-/// Tells `each` of every connection, at most once in `interval`, until `stop` or for `duration`.
+/// Writes what every connection tells, at most once in `interval`, while `goes_on`, for `duration` at most, and as
+/// long as all outputs are read.
 ///
 /// Nobody is told anything afterwards: the programs stop reporting.
 ///
 /// # Errors
-/// The kernel refuses.
+/// The kernel refuses, or an output cannot be written.
 pub fn observe(
     attached: &Attached,
     interval: Duration,
     duration: Option<Duration>,
-    mut each: impl FnMut(Observation),
-    mut turn: impl FnMut() -> bool,
+    outputs: &mut [Output],
+    goes_on: impl Fn() -> bool,
 ) -> Result<()> {
     struct Quiet<'a>(&'a Attached);
     impl Drop for Quiet<'_> {
@@ -116,23 +185,40 @@ pub fn observe(
         }
     }
     let algorithm = attached.algorithm;
+    let ended: Cell<Option<Result<()>>> = Cell::new(None);
     let mut builder = RingBufferBuilder::new();
     builder.add(&attached.events, |bytes: &[u8]| {
-        if let Some(event) = FlowEvent::of(bytes) {
-            each(Observation::new(algorithm, &event));
+        let Some(event) = FlowEvent::of(bytes) else { return 0 };
+        let seen = Observation::new(algorithm, &event);
+        for output in &mut *outputs {
+            match output.put(&seen) {
+                Ok(true) => {}
+                Ok(false) => ended.set(Some(Ok(()))),
+                Err(error) => ended.set(Some(Err(error))),
+            }
         }
         0
     })?;
     let ring = builder.build()?;
-    let _quiet = Quiet(attached);
+    let quiet = Quiet(attached);
     attached.set_interval(u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX))?;
     let began = Instant::now();
-    while duration.is_none_or(|whole| began.elapsed() < whole) && turn() {
-        // Ctrl-C interrupts the wait: the turn decides.
+    let mut result = Ok(());
+    while duration.is_none_or(|whole| began.elapsed() < whole) && goes_on() {
+        // Ctrl-C interrupts the wait: the next turn decides.
         match ring.poll(Duration::from_millis(100)) {
             Err(error) if error.kind() == libbpf_rs::ErrorKind::Interrupted => {}
             other => other?,
         }
+        if let Some(how) = ended.take() {
+            result = how;
+            break;
+        }
     }
-    Ok(())
+    drop((ring, quiet));
+    for output in outputs {
+        let flushed = output.to.flush();
+        output.wanted(flushed)?;
+    }
+    result
 }
