@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -160,7 +160,7 @@ fn remote(event: &FlowEvent) -> String {
     } else {
         IpAddr::V6(Ipv6Addr::from(bytes)).to_canonical()
     };
-    format!("{address}:{}", u16::from_be(event.remote_port))
+    SocketAddr::new(address, u16::from_be(event.remote_port)).to_string()
 }
 
 /// Writes what every connection tells, at most once in `interval`, while `goes_on`, for `duration` at most, and as
@@ -221,4 +221,39 @@ pub fn observe(
         output.wanted(flushed)?;
     }
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_other_end_is_an_address_and_a_port() {
+        let mut event =
+            FlowEvent { family: 10, remote_port: 80_u16.to_be(), ..FlowEvent::default() };
+        event.remote_address[15] = 1;
+        assert_eq!(remote(&event), "[::1]:80");
+        event.remote_address[10..].copy_from_slice(&[0xff, 0xff, 10, 0, 0, 2]);
+        assert_eq!(remote(&event), "10.0.0.2:80");
+        event.family = 2;
+        event.remote_address[..4].copy_from_slice(&[10, 0, 0, 3]);
+        assert_eq!(remote(&event), "10.0.0.3:80");
+    }
+
+    #[test]
+    fn an_output_that_is_read_no_more_ends_it() {
+        struct Gone;
+        impl Write for Gone {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Err(ErrorKind::BrokenPipe.into())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let seen = Observation::new(Algorithm::Rtcp, &FlowEvent::default());
+        let mut output = Output { name: "it".to_owned(), to: Box::new(Gone), as_json: false };
+        assert!(!output.put(&seen).unwrap());
+        assert!(Output::file(Path::new("/nowhere/else")).is_err());
+    }
 }
