@@ -14,7 +14,6 @@ from incast._core import IncastError
 if TYPE_CHECKING:
     from incast.result import Result
 
-# Its presence says that a directory is ours, so that nothing else is ever replaced.
 _RUN = "run.json"
 # Files that the scenario names; the core looks for them there, too.
 _INPUTS = "inputs"
@@ -22,6 +21,18 @@ _INPUTS = "inputs"
 
 class OutputError(IncastError):
     """A directory that a result cannot be written to."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a directory holds, so that nothing else is ever replaced."""
+
+    mark: str
+    """The file that says so: JSON, with all names in `files`."""
+    name: str
+
+
+_RESULT = Kind(_RUN, "a result of incast")
 
 
 @dataclass(frozen=True)
@@ -52,9 +63,23 @@ def check(directory: str | os.PathLike[str]) -> None:
         OutputError: It cannot.
     """
     target = Path(directory)
-    _earlier(target)
+    _earlier(target, _RESULT)
     with _staging(target):
         pass
+
+
+@contextlib.contextmanager
+def filling(directory: Path, kind: Kind) -> Iterator[Path]:
+    """A new directory, which takes the place of an earlier one of its kind unless the block fails.
+
+    Raises:
+        OutputError: The directory cannot be written or holds something else.
+    """
+    _earlier(directory, kind)
+    with _staging(directory) as staging:
+        yield staging
+        _earlier(directory, kind)  # a long time may have passed
+        _replace(directory.resolve(), staging)
 
 
 def write(result: "Result", directory: str | os.PathLike[str], *, figures: bool = True) -> Written:
@@ -64,10 +89,10 @@ def write(result: "Result", directory: str | os.PathLike[str], *, figures: bool 
         OutputError: The directory cannot be written or holds something else.
     """
     target = Path(directory)
-    earlier = _earlier(target)
+    earlier = _earlier(target, _RESULT)
     if earlier is not None and earlier.get("complete") and not result.complete:
         target = target.with_name(f"{target.name}-incomplete")
-        _earlier(target)
+        _earlier(target, _RESULT)
     with _staging(target) as staging:
         pictures, tables = _fill(staging, result, figures=figures)
         _replace(target.resolve(), staging)
@@ -113,8 +138,8 @@ def _fill(staging: Path, result: "Result", *, figures: bool) -> tuple[list[str],
     return pictures, tables
 
 
-def _earlier(target: Path) -> dict[str, Any] | None:
-    """The `run.json` of the result that would be replaced, None where nothing would be."""
+def _earlier(target: Path, kind: Kind) -> dict[str, Any] | None:
+    """The mark of what would be replaced, None where nothing would be."""
     try:
         names = {path.name for path in target.iterdir()}
     except FileNotFoundError:
@@ -126,10 +151,10 @@ def _earlier(target: Path) -> dict[str, Any] | None:
     if not names:
         return None
     try:
-        run = json.loads((target / _RUN).read_text(encoding="utf-8"))
+        run = json.loads((target / kind.mark).read_text(encoding="utf-8"))
         ours = set(run["files"])
     except (OSError, ValueError, KeyError, TypeError):
-        raise OutputError(f"{target}: holds something else than a result of incast") from None
+        raise OutputError(f"{target}: holds something else than {kind.name}") from None
     foreign = sorted(names - ours)
     if foreign:
         raise OutputError(f"{target}: holds {foreign[0]}, which incast did not write there")

@@ -59,18 +59,23 @@ def print_columns(out: Console, front: Columns, columns: Columns) -> None:
     first = True
     while first or columns:
         first = False
-        count = max(1, _fitting(out, front, columns))
-        grid = grid_of(out)
-        for heading, cells in front:
-            number = all(cell.isdecimal() for cell in cells)
-            grid.add_column(heading, justify="right" if number else "left", overflow="fold")
-        for heading, _ in columns[:count]:
-            grid.add_column(heading, justify="right")
-        for row in zip(*(cells for _, cells in front + columns[:count]), strict=True):
-            grid.add_row(*row)
+        grid, columns = first_columns(out, front, columns)
         out.print()
         out.print(grid)
-        columns = columns[count:]
+
+
+def first_columns(out: Console, front: Columns, columns: Columns) -> tuple[Table, Columns]:
+    """A table of what fits beside the front columns, and the columns that are left."""
+    count = max(1, _fitting(out, front, columns))
+    grid = grid_of(out)
+    for heading, cells in front:
+        number = all(cell.isdecimal() for cell in cells)
+        grid.add_column(heading, justify="right" if number else "left", overflow="fold")
+    for heading, _ in columns[:count]:
+        grid.add_column(heading, justify="right")
+    for row in zip(*(cells for _, cells in front + columns[:count]), strict=True):
+        grid.add_row(*row)
+    return grid, columns[count:]
 
 
 def _fitting(out: Console, front: Columns, columns: Columns) -> int:

@@ -3,7 +3,6 @@
 import inspect
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,9 +10,11 @@ from pathlib import Path
 import typer
 
 from incast._core import IncastError
-from incast.cli import lab
+from incast.cli import lab, observing, program
 
 _PROGRAM = "incast-kernel"
+# What is Python's: a test bed needs scenarios and the simulator, an observation tables and figures.
+_OWN: dict[str, Callable[..., None]] = {"lab": lab.lab, "observe": observing.observe}
 
 
 def kernel(context: typer.Context) -> None:
@@ -23,39 +24,34 @@ def kernel(context: typer.Context) -> None:
         raise IncastError(
             f"{_PROGRAM} is not built: `make kernel` builds it, and says what that needs"
         )
-    if context.args[:1] == ["lab"]:
-        _lab(found, context.args[1:])
+    if context.args and context.args[0] in _OWN:
+        _run_own(found, *context.args)
         return
     # Not replaced by it: the exit code goes through `main`, as that of every command.
-    try:
-        done = subprocess.run([found, *context.args], check=False)  # noqa: S603
-    except OSError as error:
-        raise IncastError(f"{found}: cannot be run: {error.strerror or error}") from None
-    except KeyboardInterrupt:  # the program has had it, too, and ends by itself
-        raise typer.Exit(130) from None
+    code = program.run([found, *context.args])
     if context.args[:1] in ([], ["--help"], ["-h"]):
         print("\nAnd of Python:\n  lab      Run a scenario on Linux TCP, in network namespaces")
-    if done.returncode:
-        raise typer.Exit(done.returncode)
-
-
-def _lab(program: str, arguments: list[str]) -> None:
-    """The one part that is Python's: it needs scenarios, and the simulator."""
-    app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command("lab")(_bound(program))
-    code = app(arguments, standalone_mode=False, prog_name="incast kernel lab")
     if code:
         raise typer.Exit(code)
 
 
-def _bound(program: str) -> Callable[..., None]:
+def _run_own(found: str, name: str, *arguments: str) -> None:
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    help_names = {"help_option_names": ["--help", "-h"]}
+    app.command(name, context_settings=help_names)(_bound(_OWN[name], Path(found)))
+    code = app(list(arguments), standalone_mode=False, prog_name=f"incast kernel {name}")
+    if code:
+        raise typer.Exit(code)
+
+
+def _bound(own: Callable[..., None], found: Path) -> Callable[..., None]:
     """The command with the program in its place; Typer reads the other parameters."""
-    signature = inspect.signature(lab.lab)
+    signature = inspect.signature(own)
 
     def command(**given: object) -> None:
-        lab.lab(Path(program), **given)  # type: ignore[arg-type]
+        own(found, **given)
 
-    command.__doc__ = lab.lab.__doc__
+    command.__doc__ = own.__doc__
     parameters = [one for name, one in signature.parameters.items() if name != "kernel"]
     command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     return command

@@ -6,10 +6,11 @@ Figures are made without pyplot: no global state, no window.
 from pathlib import Path
 
 import matplotlib as mpl
+import polars as pl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from incast.plots import bars, distributions, latency, layers, series, sizes
+from incast.plots import bars, distributions, latency, layers, observations, series, sizes
 from incast.plots.drawing import Drawing
 from incast.plots.saturation import saturation
 from incast.plots.style import RC
@@ -17,7 +18,9 @@ from incast.results import FigureError, Results
 from incast.saturation import Saturation
 from incast.words import nearest
 
-__all__ = ["DRAWINGS", "available", "draw", "draw_saturation", "save", "usual"]
+__all__ = [
+    "DRAWINGS", "available", "draw", "draw_observations", "draw_saturation", "save", "usual",
+]  # fmt: skip
 
 DRAWINGS: dict[str, Drawing] = {
     drawing.name: drawing
@@ -49,6 +52,18 @@ def draw_saturation(found: Saturation) -> Figure:
     """Draws what is carried of what is offered, against the load."""
     with mpl.rc_context(RC):
         return _on_canvas(saturation(found))
+
+
+def draw_observations(title: str, rows: pl.DataFrame) -> dict[str, Figure]:
+    """Draws the rate and the RTT of connections on Linux TCP over time."""
+    with mpl.rc_context(RC):
+        return {
+            name: _on_canvas(observations.over_time(title, rows, column, label))
+            for name, column, label in (
+                ("rate", "rate_mbps", "rate (Mb/s)"),
+                ("rtt", "rtt_us", "RTT (us)"),
+            )
+        }
 
 
 def _on_canvas(figure: Figure) -> Figure:

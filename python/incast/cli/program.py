@@ -1,0 +1,37 @@
+"""Runs a program as a part of the command."""
+
+import contextlib
+import subprocess
+from collections.abc import Callable, Sequence
+from typing import IO
+
+from incast._core import IncastError
+from incast.cli.exits import INTERRUPTED
+
+_PATIENCE_S = 2.0
+
+
+def run(command: Sequence[str], read: Callable[[IO[str]], None] | None = None) -> int:
+    """Waits for the program; `read` has its standard output, which otherwise is the command's.
+
+    Raises:
+        IncastError: It cannot be run.
+    """
+    try:
+        process = subprocess.Popen(  # noqa: S603
+            command, stdout=subprocess.PIPE if read else None, text=True
+        )
+    except OSError as error:
+        raise IncastError(f"{command[0]}: cannot be run: {error.strerror or error}") from None
+    with process:
+        try:
+            if read is not None and process.stdout is not None:
+                read(process.stdout)
+            return process.wait()
+        except KeyboardInterrupt:  # the program has had it, too, and ends by itself
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.communicate(timeout=_PATIENCE_S)
+            return INTERRUPTED
+        finally:
+            if process.poll() is None:
+                process.kill()
