@@ -16,8 +16,11 @@ _SIZE = 40_000_000
 
 
 @pytest.fixture(params=["timely", "rtcp", "dctcp"])
-def hosts(request: pytest.FixtureRequest) -> Iterator[tuple[bed.Bed, str, Path]]:
+def hosts(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[bed.Bed, str, Path]]:
     """Two hosts whose default is one of ours, its name, and `incast-kernel`."""
+    monkeypatch.chdir(tmp_path)
     program = program_or_skip()
     for tool, package in (
         ("nginx", "nginx-light"),

@@ -216,7 +216,8 @@ def test_the_simulator_predicts_beside(command: Callable[..., Finished]) -> None
 
 
 @pytest.mark.usefixtures("built")
-def test_ctrl_c_removes_the_test_bed() -> None:
+def test_ctrl_c_removes_the_test_bed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     before = _left()
     Path("star.toml").write_text(STAR.replace("3s", "30s"))
     lab = [sys.executable, "-m", "incast", "kernel", "lab", "star.toml", "--cc", "timely"]
