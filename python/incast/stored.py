@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from incast._core import IncastError
-from incast.tables import TableInfo
+from incast.tables import RecordedRun, TableInfo
 
 
 class ResultError(IncastError):
@@ -69,24 +69,13 @@ class StoredTable:
 
 
 @dataclass(frozen=True)
-class StoredRun:
-    """What one scheme did."""
-
-    scheme: str
-    seed: int
-    complete: bool
-    summary: Mapping[str, float | int | None]
-    tables: Sequence[StoredTable]
-
-
-@dataclass(frozen=True)
 class Stored:
     """Everything that `run.json` and `scenario.toml` say."""
 
     scenario: StoredScenario
     schemes: tuple[str, ...]
     seed: int
-    runs: dict[str, StoredRun]
+    runs: dict[str, RecordedRun]
     version: str
     build: str
 
@@ -128,7 +117,7 @@ def _stored(path: Path, said: Mapping[str, Any], text: str) -> Stored:
         held = [
             StoredTable(path / f"{name}.parquet", scheme, info) for name, info in tables.items()
         ]
-        runs[scheme] = StoredRun(
+        runs[scheme] = RecordedRun(
             scheme, int(said["seed"]), bool(row["complete"]), dict(row["measured"]), held
         )
     schemes = tuple(map(str, said["schemes"]))

@@ -1,6 +1,7 @@
 """Tables of a run as Polars frames. Whatever table or column comes is passed on."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol, TypedDict
 
 import numpy as np
@@ -62,6 +63,17 @@ class Run(Protocol):
     @property
     def tables(self) -> Sequence[Table | FramedTable]:
         """All tables of the run, traces included."""
+
+
+@dataclass(frozen=True)
+class RecordedRun:
+    """What one scheme did, known from elsewhere than the core: read back, or measured."""
+
+    scheme: str
+    seed: int
+    complete: bool
+    summary: Mapping[str, float | int | None]
+    tables: Sequence[Table | FramedTable]
 
 
 def concatenate(tables: Sequence[tuple[str, Table | FramedTable]]) -> pl.DataFrame:

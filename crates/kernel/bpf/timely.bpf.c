@@ -209,7 +209,6 @@ void BPF_PROG(timely_init, struct sock *sk)
 	begin(ca, now_ns, tp->delivered);
 	ca->reported_ns = 0;
 	ca->rate_before_loss_bps = 0;
-	ca->startup = 0;
 	tp->snd_ssthresh = 0x7fffffff;
 	pace(sk);
 	ca->startup = knobs->startup != 0;

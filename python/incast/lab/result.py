@@ -14,7 +14,7 @@ from incast.described import all_tables
 from incast.lab.measure import Measured
 from incast.result import Result
 from incast.stored import StoredScenario
-from incast.tables import FramedTable, Run, TableInfo
+from incast.tables import RecordedRun, Run, TableInfo
 
 ON_LINUX = "on Linux"
 SIMULATED = "simulated"
@@ -34,41 +34,6 @@ class _Table:
         return self.rows
 
 
-@dataclass(frozen=True)
-class _Run:
-    """One scheme on Linux, in the terms of the simulator's runs."""
-
-    scheme: str
-    seed: int
-    complete: bool
-    summary: Mapping[str, float | int | None]
-    tables: Sequence[FramedTable]
-
-
-@dataclass(frozen=True)
-class _Renamed:
-    """A run of the simulator under the name that it has beside that of Linux."""
-
-    scheme: str
-    run: SimulatedRun
-
-    @property
-    def seed(self) -> int:
-        return self.run.seed
-
-    @property
-    def complete(self) -> bool:
-        return self.run.complete
-
-    @property
-    def summary(self) -> Mapping[str, float | int | None]:
-        return self.run.summary
-
-    @property
-    def tables(self) -> Sequence[_core.Table]:
-        return self.run.tables
-
-
 def result(
     scenario: Scenario,
     schemes: Sequence[str],
@@ -85,7 +50,8 @@ def result(
             runs[name] = _on_linux(name, repeat + 1, measured[scheme], known)
         if scheme in simulated:
             name = f"{scheme} {SIMULATED}"
-            runs[name] = _Renamed(name, simulated[scheme])
+            run = simulated[scheme]
+            runs[name] = RecordedRun(name, run.seed, run.complete, run.summary, run.tables)
     kinds = (ON_LINUX, SIMULATED) if simulated else (ON_LINUX,)
     names = tuple(f"{scheme} {kind}" for scheme in schemes for kind in kinds)
     described = StoredScenario(
@@ -102,7 +68,7 @@ def result(
     return Result(described, names, repeat + 1, runs)
 
 
-def _on_linux(name: str, seed: int, found: Measured, known: Mapping[str, TableInfo]) -> _Run:
+def _on_linux(name: str, seed: int, found: Measured, known: Mapping[str, TableInfo]) -> RecordedRun:
     row, rtts = found.row, np.array(found.rtts_us)
     frames = dict(found.carried.tables)
     if "series_flows" in frames:
@@ -126,7 +92,7 @@ def _on_linux(name: str, seed: int, found: Measured, known: Mapping[str, TableIn
     }
     own = asdict(row)
     summary |= {key: own[key] for key in _ONLY_HERE}
-    return _Run(name, seed, True, summary, tables)
+    return RecordedRun(name, seed, True, summary, tables)
 
 
 _ONLY_HERE = (
