@@ -51,3 +51,31 @@ def bar_per_scheme(
             return advance
 
         yield start
+
+
+@contextmanager
+def bar_of_steps(total: int, *, visible: bool) -> Iterator[Callable[[str], None]]:
+    """Shows one bar on stderr, and nothing at all when stderr is not a terminal.
+
+    Yields a function that names the step that begins.
+    """
+    console = Console(stderr=True)
+    if not (visible and console.is_terminal):
+        yield lambda _: None
+        return
+    columns = (
+        bars.TextColumn("{task.description}"),
+        bars.BarColumn(),
+        bars.TextColumn("{task.completed:.0f} of {task.total:.0f}"),
+        bars.TimeRemainingColumn(compact=True),
+    )
+    with bars.Progress(*columns, console=console, transient=True) as display:
+        task = display.add_task("", total=total)
+        begun = 0
+
+        def step(name: str) -> None:
+            nonlocal begun
+            display.update(task, completed=begun, description=name)
+            begun += 1
+
+        yield step

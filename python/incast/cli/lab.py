@@ -11,6 +11,7 @@ from incast import experiment, store, terminal
 from incast._core import Run
 from incast.cli import options
 from incast.cli.exits import INTERRUPTED
+from incast.progress import bar_of_steps
 
 
 def lab(
@@ -65,16 +66,22 @@ def lab(
     order = [(turn, scheme) for turn in turns for scheme in schemes]
     delays = False
     try:
-        with bed.standing(wanted, kernel) as stands:
+        with (
+            bed.standing(wanted, kernel) as stands,
+            bar_of_steps(len(order), visible=not as_json) as step,
+        ):
             for turn, scheme in order:
+                step(f"{scheme} on Linux")
                 with attach.on_hosts(stands, kernel, scheme, knobs or []) as name:
                     delays = stands.delays
                     found[turn, scheme] = measure.run(stands, kernel, scheme, name, turn)
-        for turn, scheme in order if simulate else []:
-            run = predict.simulate(chosen, scheme, turn + 1)
-            if not run.complete:
-                raise KeyboardInterrupt
-            simulated[turn, scheme] = run
+        with bar_of_steps(len(order), visible=simulate and not as_json) as step:
+            for turn, scheme in order if simulate else []:
+                step(f"{scheme} simulated")
+                run = predict.simulate(chosen, scheme, turn + 1)
+                if not run.complete:
+                    raise KeyboardInterrupt
+                simulated[turn, scheme] = run
         stopped = False
     except KeyboardInterrupt:
         stopped = True

@@ -110,20 +110,10 @@ def _make(bed: Bed, kernel: Path) -> None:
 def _delay(bed: Bed) -> bool:
     """Gives each host's link its delay, both ways as the host sends; whether the kernel could."""
     for one in bed.plan.hosts:
-        delay = ["delay", f"{2 * one.delay_us:g}us", "limit", "100000"]
+        netem = ["netem", "delay", f"{2 * one.delay_us:g}us", "limit", "100000"]
+        place = ["-n", bed.netns(one.name), "qdisc", "add", "dev", "eth0", "root"]
         try:
-            call(
-                "tc",
-                "-n",
-                bed.netns(one.name),
-                "qdisc",
-                "add",
-                "dev",
-                "eth0",
-                "root",
-                "netem",
-                *delay,
-            )
+            call("tc", *place, *netem)
         except LabError:
             return False
     return True
