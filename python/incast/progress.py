@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from rich import progress as bars
 from rich.console import Console
@@ -19,8 +20,8 @@ def bar_per_scheme(
 
     Yields a function that adds the bar of a scheme, for `duration_s` simulated seconds.
     """
-    console = Console(stderr=True)
-    if not (visible and console.is_terminal):
+    console = _terminal(visible=visible)
+    if console is None:
         yield lambda _: None
         return
     columns = (
@@ -54,28 +55,26 @@ def bar_per_scheme(
 
 
 @contextmanager
-def bar_of_steps(total: int, *, visible: bool) -> Iterator[Callable[[str], None]]:
-    """Shows one bar on stderr, and nothing at all when stderr is not a terminal.
+def bar_of_runs(*, visible: bool) -> Iterator[Callable[..., None]]:
+    """Shows one bar on stderr for many runs, and nothing at all when stderr is not a terminal.
 
-    Yields a function that names the step that begins.
+    Yields a function that changes it: `total`, `completed` or `advance` in runs, `description`.
     """
-    console = Console(stderr=True)
-    if not (visible and console.is_terminal):
-        yield lambda _: None
+    console = _terminal(visible=visible)
+    if console is None:
+        yield lambda **_: None
         return
     columns = (
         bars.TextColumn("{task.description}"),
         bars.BarColumn(),
-        bars.TextColumn("{task.completed:.0f} of {task.total:.0f}"),
+        bars.TextColumn("{task.completed:.0f} of {task.total:.0f} runs"),
         bars.TimeRemainingColumn(compact=True),
     )
     with bars.Progress(*columns, console=console, transient=True) as display:
-        task = display.add_task("", total=total)
-        begun = 0
+        task = display.add_task("runs", total=0)
+        yield partial(display.update, task)
 
-        def step(name: str) -> None:
-            nonlocal begun
-            display.update(task, completed=begun, description=name)
-            begun += 1
 
-        yield step
+def _terminal(*, visible: bool) -> Console | None:
+    console = Console(stderr=True)
+    return console if visible and console.is_terminal else None

@@ -11,7 +11,7 @@ from incast import experiment, store, terminal
 from incast._core import Run
 from incast.cli import options
 from incast.cli.exits import INTERRUPTED
-from incast.progress import bar_of_steps
+from incast.progress import bar_of_runs
 
 
 def lab(
@@ -68,16 +68,16 @@ def lab(
     try:
         with (
             bed.standing(wanted, kernel) as stands,
-            bar_of_steps(len(order), visible=not as_json) as step,
+            bar_of_runs(visible=not as_json) as show,
         ):
-            for turn, scheme in order:
-                step(f"{scheme} on Linux")
+            for done, (turn, scheme) in enumerate(order):
+                show(total=len(order), completed=done, description=f"{scheme} on Linux")
                 with attach.on_hosts(stands, kernel, scheme, knobs or []) as name:
                     delays = stands.delays
                     found[turn, scheme] = measure.run(stands, kernel, scheme, name, turn)
-        with bar_of_steps(len(order), visible=simulate and not as_json) as step:
-            for turn, scheme in order if simulate else []:
-                step(f"{scheme} simulated")
+        with bar_of_runs(visible=simulate and not as_json) as show:
+            for done, (turn, scheme) in enumerate(order if simulate else []):
+                show(total=len(order), completed=done, description=f"{scheme} simulated")
                 run = predict.simulate(chosen, scheme, turn + 1)
                 if not run.complete:
                     raise KeyboardInterrupt

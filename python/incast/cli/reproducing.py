@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich import progress as bars
-from rich.console import Console
 
 from incast import terminal
 from incast.cli.exits import INTERRUPTED
+from incast.progress import bar_of_runs
 
 if TYPE_CHECKING:  # half a second that no other command needs
     from incast.reproduce import driver
@@ -105,19 +104,8 @@ def _progress(*, visible: bool) -> Iterator["driver.Progress"]:
     """A bar on stderr, for all runs together; nothing where that is no terminal."""
     from incast.reproduce import driver  # noqa: PLC0415
 
-    console = Console(stderr=True)
-    if not (visible and console.is_terminal):
-        yield driver.Progress()
-        return
-    columns = (
-        bars.TextColumn("{task.description}"),
-        bars.BarColumn(),
-        bars.TextColumn("{task.completed:.0f} of {task.total:.0f} runs"),
-        bars.TimeRemainingColumn(compact=True),
-    )
-    with bars.Progress(*columns, console=console, transient=True) as display:
-        task = display.add_task("runs", total=None)
+    with bar_of_runs(visible=visible) as show:
         yield driver.Progress(
-            total=lambda count: display.update(task, total=count),
-            run=lambda name, _: display.update(task, advance=1, description=name),
+            total=lambda count: show(total=count),
+            run=lambda name, _: show(advance=1, description=name),
         )
