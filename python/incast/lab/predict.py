@@ -4,7 +4,7 @@ import polars as pl
 
 from incast import _core
 from incast._core import Run, Scenario
-from incast.lab.traffic import URGENT_BELOW
+from incast.lab.traffic import by_urgency
 from incast.tables import frame
 
 _ATTACHED = {"timely": "timely:linux-tcp", "rtcp": "rtcp:testbed-websearch-1to1"}
@@ -32,12 +32,5 @@ def figures(scenario: Scenario, run: Run) -> dict[str, float]:
         found["jain_index"] = said["jain_index"]
         return found
     counted = rows.filter(pl.col("posted_us") >= scenario.warmup_s * 1e6)
-    urgent = pl.col("bytes") < URGENT_BELOW
-    for key, part in (
-        ("urgent_p99_us", counted.filter(urgent)),
-        ("others_p99_us", counted.filter(~urgent)),
-    ):
-        value = part["completion_us"].quantile(0.99, "linear")
-        if value is not None:
-            found[key] = float(value)
-    return found
+    known = {key: value for key, value in by_urgency(counted).items() if value is not None}
+    return found | known

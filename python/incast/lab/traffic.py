@@ -162,10 +162,17 @@ def _fetch(
 def _of_requests(answers: pl.DataFrame, begin_us: float, end_us: float) -> dict[str, Any]:
     measured = answers.filter(pl.col("posted_us").is_between(begin_us, end_us, closed="left"))
     arrived = answers.filter(pl.col("completed_us").is_between(begin_us, end_us, closed="left"))
+    return {
+        "throughput_mbps": 8 * float(sum(arrived["bytes"].to_list())) / (end_us - begin_us),
+        **by_urgency(measured),
+    }
+
+
+def by_urgency(answers: pl.DataFrame) -> dict[str, float | None]:
+    """The 99th percentiles of the completion times of small requests and of others."""
     urgent = pl.col("bytes") < URGENT_BELOW
     p99 = pl.col("completion_us").quantile(0.99, "linear")
     return {
-        "throughput_mbps": 8 * float(sum(arrived["bytes"].to_list())) / (end_us - begin_us),
-        "urgent_p99_us": measured.filter(urgent).select(p99).item(),
-        "others_p99_us": measured.filter(~urgent).select(p99).item(),
+        "urgent_p99_us": answers.filter(urgent).select(p99).item(),
+        "others_p99_us": answers.filter(~urgent).select(p99).item(),
     }
