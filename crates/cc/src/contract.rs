@@ -29,7 +29,9 @@
 //!   that told of it). A timeout declares all that has left the NIC lost, burst by burst. Data
 //!   acknowledged after it was declared lost is in `delivered` of that ACK, not in its `bytes`;
 //!   [`on_spurious_loss`](CongestionControl::on_spurious_loss) comes before it, from a stream once all
-//!   that the episode has declared lost was acknowledged so. No loss and no spurious loss is of nothing.
+//!   that the episode has declared lost was acknowledged so. Where an answer shows that a timeout came
+//!   too early, what it gave up is in flight again: the same call says so, and by `in_flight` how much
+//!   that makes. No loss and no spurious loss is of nothing.
 //! * **Sending.** The next burst leaves when the pacer lets it, and either it fits (`in_flight + burst
 //!   <= cwnd`) or nothing is in flight that could be answered before it. A stream's fast retransmit and
 //!   its tail-loss probes do not wait for the window. The carrier never changes an algorithm's window
@@ -376,7 +378,8 @@ pub enum LossCause {
     Persistent,
 }
 
-/// Data declared lost was acknowledged after all.
+/// Data that was declared lost is no loss: it was acknowledged after all, or a timeout that came too
+/// early had given it up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Spurious {
@@ -388,12 +391,15 @@ pub struct Spurious {
     pub first: Bytes,
     /// Where it ends.
     pub end: Bytes,
+    /// Payload in flight. Data that is still on its way counts again; of data that was acknowledged, the
+    /// ACK comes next.
+    pub in_flight: Bytes,
 }
 
 impl Spurious {
     /// `bytes` were no loss.
     pub const fn new(now: Time, bytes: Bytes) -> Self {
-        Self { now, bytes, first: Bytes::ZERO, end: bytes }
+        Self { now, bytes, first: Bytes::ZERO, end: bytes, in_flight: Bytes::ZERO }
     }
 }
 

@@ -328,7 +328,7 @@ fn wire_format(scenario: &Scenario, scheme: Scheme) -> WireFormat {
 /// A host's transport; `seed` is the host's own.
 fn endpoint(scenario: &Scenario, line_rate: Rate, scheme: Scheme, seed: u64) -> Endpoint {
     let (transport, algorithm) = (&scenario.transport, scheme.algorithm);
-    let [rto_initial, rto_min, rto_max] = transport.timeouts(scheme.transport);
+    let (rto_initial, rto_min, rto_max) = transport.timeouts(scheme.transport);
     let mut weights = [0; MOST_CLASSES];
     for (weight, class) in weights.iter_mut().zip(scenario.classes()) {
         *weight = class.weight.map_or(0, |weight| u16::try_from(weight).unwrap_or(u16::MAX));
@@ -337,6 +337,7 @@ fn endpoint(scenario: &Scenario, line_rate: Rate, scheme: Scheme, seed: u64) -> 
     let config = Config {
         segment: transport.segment,
         payload: transport.mtu.saturating_sub(transport.header),
+        recovery: transport.recovery(),
         header: transport.header,
         line_rate,
         ack_class: scenario.ack_class(),

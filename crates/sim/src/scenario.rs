@@ -47,7 +47,9 @@ pub use traffic::{
     After, AfterEvent, Collective, CollectiveKind, Destinations, FanOut, FlowList, Incast, Kind,
     ListedFlow, LoadOf, Operation, Poisson, Requests, Traffic, Urgent,
 };
-pub use transport::{Ecn, Signal, SignalKind, Stream, StreamPreset, Transport, TransportKind};
+pub use transport::{
+    Ecn, Recovery, Signal, SignalKind, Stream, StreamPreset, Transport, TransportKind,
+};
 
 /// What is simulated.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

@@ -9,6 +9,38 @@ use crate::message::MAX_SEGMENT_PACKETS;
 use crate::signal::Signal;
 use crate::stream;
 
+/// How messages are repaired after a loss.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Recovery {
+    /// Selective repeat: the receiver keeps what arrives out of order and reports the packets that are
+    /// missing; the sender repeats these alone.
+    #[default]
+    Selective,
+    /// Going back N, as RDMA NICs of 2015 do: the receiver drops what is out of order and says once
+    /// which packet it waits for; the sender repeats all from there on.
+    GoBackN,
+}
+
+/// The retransmission timeout before the first RTT sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InitialTimeout {
+    /// This long, or three base RTTs where these are known and longer: RFC 6298 makes as much of a
+    /// first sample.
+    AtLeast(Span),
+    /// This long, whatever the path.
+    Fixed(Span),
+}
+
+impl InitialTimeout {
+    /// The timeout on a path whose RTT without queues is `base_rtt`, where it is known.
+    pub fn on(self, base_rtt: Option<Span>) -> Span {
+        match self {
+            Self::Fixed(timeout) => timeout,
+            Self::AtLeast(timeout) => base_rtt.map_or(timeout, |rtt| timeout.max(rtt * 3)),
+        }
+    }
+}
+
 /// What is common to all connections of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -16,6 +48,8 @@ pub struct Config {
     pub segment: Bytes,
     /// Messages: most payload of a packet.
     pub payload: Bytes,
+    /// Messages: how losses are repaired.
+    pub recovery: Recovery,
     /// What headers add to a packet on the wire.
     pub header: Bytes,
     /// Rate of the NIC.
@@ -31,10 +65,10 @@ pub struct Config {
     /// from falling into step, which exactly equal delays make them do.
     pub ack_jitter: Span,
     /// Retransmission timeout before the first RTT sample.
-    pub rto_initial: Span,
+    pub rto_initial: InitialTimeout,
     /// Least retransmission timeout.
     pub rto_min: Span,
-    /// Most retransmission timeout.
+    /// Longest timeout that backing off leads to. A path whose RTT asks for a longer one has that.
     pub rto_max: Span,
     /// Streams.
     pub stream: stream::Config,
@@ -53,13 +87,14 @@ impl Default for Config {
         Self {
             segment: Bytes::from_kb(64),
             payload: Bytes::new(1_460),
+            recovery: Recovery::Selective,
             header: Bytes::new(40),
             line_rate: Rate::from_gbps(10),
             ack_class: None,
             weights: [0; CLASSES as usize],
             ack_turnaround: Span::from_us(1),
             ack_jitter: Span::ZERO,
-            rto_initial: Span::from_ms(16),
+            rto_initial: InitialTimeout::AtLeast(Span::from_ms(16)),
             rto_min: Span::from_ms(4),
             rto_max: Span::from_secs(1),
             stream: stream::Config::default(),

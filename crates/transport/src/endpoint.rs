@@ -21,6 +21,7 @@ use crate::halves::{Next, Receiver, Sender};
 use crate::pacing::PacingEngine;
 use crate::packet::{Body, Packet, clock_ns};
 use crate::rate::{RateComputation, Report};
+use crate::rtt::RttMeasurement;
 use crate::signal::Replaced;
 use crate::{message, stream};
 
@@ -231,9 +232,10 @@ impl<C: CongestionControl> Endpoint<C> {
         let signal = if requests { None } else { Replaced::new(config.signal, config.seed, index) };
         let control = start(&flow, purpose);
         let rate = RateComputation::new(control, now, signal, &terms);
+        let rtt = RttMeasurement::new(config, terms.path.base_rtt);
         self.connections[place as usize].sender = Some(Box::new(match terms.transport {
-            Transport::Message => Sender::Message(message::Sender::new(rate, config, now)),
-            Transport::Stream => Sender::Stream(stream::Sender::new(rate, config, now)),
+            Transport::Message => Sender::Message(message::Sender::new(rate, rtt, now)),
+            Transport::Stream => Sender::Stream(stream::Sender::new(rate, rtt, config, now)),
         }));
     }
 
@@ -252,6 +254,7 @@ impl<C: CongestionControl> Endpoint<C> {
                 receiver.handle(
                     data,
                     report.marked,
+                    self.config.recovery,
                     |body| answers.push(body),
                     |message| messages.push(message),
                 );

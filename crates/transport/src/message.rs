@@ -14,6 +14,10 @@
 //! Connections are reliable where the network is not: the receiver reports which packets of a
 //! segment are missing, only those are sent again, silence is answered by a probe after a timeout
 //! that backs off, duplicates are recognised, and messages are delivered exactly once and in order.
+//! ACKs say which attempt they answer, so each completion gives an RTT sample, after a loss too, and
+//! a timeout that came too early is recognised and undone. Going back N
+//! ([`Recovery`](crate::Recovery)) takes the place of selective repeat where the NICs of 2015 are
+//! meant.
 //! A write is paced by the side that posts it; a read sends a request, itself a message, and the
 //! responder is the paced side.
 //!
@@ -38,8 +42,9 @@
 
 mod packet;
 mod receiver;
+mod segment;
 mod sender;
 
 pub use packet::{Ack, Data, MAX_SEGMENT_PACKETS, Nack, PacketSet};
 pub use receiver::Receiver;
-pub use sender::Sender;
+pub use sender::{MAX_PACKETS_AHEAD, Sender};

@@ -305,8 +305,16 @@ impl<C: CongestionControl> RateComputation<C> {
     pub fn on_spurious_loss(&mut self, now: Time, sent: Transmission) {
         let mut spurious = Spurious::new(now, sent.bytes);
         (spurious.first, spurious.end) = (sent.first, sent.end);
+        spurious.in_flight = self.in_flight;
         self.control.on_spurious_loss(&spurious);
         self.limits = self.control.limits();
+    }
+
+    /// What was declared lost is still on its way: a timeout came too early.
+    pub fn on_restored_flight(&mut self, now: Time, sent: Transmission) {
+        self.in_flight += sent.bytes;
+        self.sampler.lost = self.sampler.lost.saturating_sub(sent.bytes);
+        self.on_spurious_loss(now, sent);
     }
 
     /// The receiver says that payload arrived marked.

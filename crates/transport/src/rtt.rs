@@ -32,10 +32,10 @@ pub struct BurstSize {
 }
 
 impl RttMeasurement {
-    /// Nothing measured yet.
-    pub const fn new(config: &Config) -> Self {
+    /// An engine without a sample, on a path whose RTT without queues is `base_rtt`, where it is known.
+    pub fn new(config: &Config, base_rtt: Option<Span>) -> Self {
         let Config { line_rate, rto_initial, rto_min, rto_max, .. } = *config;
-        let rto = if rto_initial.as_ps() > rto_min.as_ps() { rto_initial } else { rto_min };
+        let rto = rto_initial.on(base_rtt).max(rto_min);
         Self { line_rate, rto_min, rto_max, smoothed: None, rto, min_rtt: Span::MAX }
     }
 
@@ -75,25 +75,39 @@ impl RttMeasurement {
         self.min_rtt
     }
 
-    /// The retransmission timeout after `backoff` timeouts in a row (RFC 6298, 2.3 and 5.5).
+    /// Forgets the smoothed RTT: the next sample counts as a first one. For a timeout that came too early,
+    /// which says that the RTT has outgrown it (RFC 4015, step 4).
+    pub const fn start_over(&mut self) {
+        self.smoothed = None;
+    }
+
+    /// The retransmission timeout after `backoff` timeouts in a row (RFC 6298, 2.3 and 5.5). What bounds
+    /// the backing off does not bound the timeout that the RTT asks for.
     #[inline]
     pub fn rto(&self, backoff: u32) -> Span {
-        let rto = if backoff == 0 { self.rto } else { self.rto * (1 << backoff.min(16)) };
-        rto.min(self.rto_max)
+        if backoff == 0 {
+            return self.rto;
+        }
+        (self.rto * (1 << backoff.min(16))).min(self.rto_max.max(self.rto))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::InitialTimeout;
 
-    fn engine() -> RttMeasurement {
-        RttMeasurement::new(&Config {
-            rto_initial: Span::from_ms(1),
+    fn config() -> Config {
+        Config {
+            rto_initial: InitialTimeout::AtLeast(Span::from_ms(1)),
             rto_min: Span::from_us(100),
             rto_max: Span::from_ms(100),
             ..Config::default()
-        })
+        }
+    }
+
+    fn engine() -> RttMeasurement {
+        RttMeasurement::new(&config(), None)
     }
 
     #[test]
@@ -128,5 +142,24 @@ mod tests {
         assert_eq!(engine.rto(0), Span::from_us(500)); // variance 75
         assert_eq!(engine.rto(2), Span::from_us(2_000));
         assert_eq!(engine.rto(60), Span::from_ms(100), "the maximum");
+    }
+
+    #[test]
+    fn first_timeout_is_no_shorter_than_the_path_asks_for() {
+        let on = |rto_initial, rtt| {
+            RttMeasurement::new(&Config { rto_initial, ..config() }, Some(rtt)).rto(0)
+        };
+        let (ms, least) = (Span::from_ms, InitialTimeout::AtLeast(Span::from_ms(1)));
+        assert_eq!(on(least, Span::from_us(300)), ms(1));
+        assert_eq!(on(least, ms(50)), ms(150));
+        assert_eq!(on(InitialTimeout::Fixed(ms(1)), ms(50)), ms(1), "as it was set");
+    }
+
+    #[test]
+    fn most_timeout_bounds_the_backing_off_and_not_what_the_rtt_asks_for() {
+        let mut engine = engine();
+        let total = Span::from_ms(200);
+        engine.sample(Time::ZERO, Time::ZERO + total, Span::ZERO);
+        assert_eq!((engine.rto(0), engine.rto(3)), (total * 3, total * 3));
     }
 }

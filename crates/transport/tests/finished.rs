@@ -8,8 +8,8 @@ use incast_cc::registry::AnyAlgorithm;
 use incast_cc::{AnyControl, Bytes, Span, Time};
 use incast_transport::stream::{self, EcnEcho};
 use incast_transport::{
-    Address, Config, Endpoint, Event, Opening, Operation, Outgoing, Packet, Report, Role, Terms,
-    Transport,
+    Address, Config, Endpoint, Event, InitialTimeout, Opening, Operation, Outgoing, Packet, Report,
+    Role, Terms, Transport,
 };
 
 const STEP: Span = Span::from_ns(250);
@@ -57,7 +57,7 @@ impl World {
                 segment: Bytes::new(4_000),
                 payload: Bytes::new(1_000),
                 ack_jitter: Span::from_ns(300),
-                rto_initial: Span::from_us(200),
+                rto_initial: InitialTimeout::Fixed(Span::from_us(200)),
                 rto_min: Span::from_us(100),
                 rto_max: Span::from_us(800),
                 stream: case.stream,

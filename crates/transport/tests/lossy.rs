@@ -12,8 +12,8 @@ use incast_cc::registry::{AnyAlgorithm, NAMES};
 use incast_cc::{AnyControl, Bytes, Rate, Span, Time};
 use incast_transport::stream::{self, EcnEcho};
 use incast_transport::{
-    Body, Config, Endpoint, Event, Operation, Packet, Purpose, Report, Role, Sender, Starter,
-    Terms, Transport,
+    Body, Config, Endpoint, Event, InitialTimeout, Operation, Packet, Purpose, Recovery, Report,
+    Role, Sender, Starter, Terms, Transport,
 };
 use proptest::prelude::*;
 
@@ -51,6 +51,7 @@ struct Case {
     every: Span,
     seed: u64,
     transport: Transport,
+    recovery: Recovery,
     stream: stream::Config,
 }
 
@@ -75,9 +76,10 @@ impl Host {
             segment: Bytes::new(case.segment_packets * PAYLOAD - case.odd),
             payload: Bytes::new(PAYLOAD),
             header: Bytes::new(HEADER),
+            recovery: case.recovery,
             line_rate: case.rate,
             ack_turnaround: Span::from_us(1),
-            rto_initial: RTO_MIN,
+            rto_initial: InitialTimeout::Fixed(RTO_MIN),
             rto_min: RTO_MIN,
             rto_max: RTO_MAX,
             stream: case.stream,
@@ -417,6 +419,7 @@ fn case(reorders: bool, transport: Transport) -> impl Strategy<Value = Case> {
                     every,
                     seed,
                     transport,
+                    recovery: Recovery::Selective,
                     stream,
                 }
             },
@@ -442,6 +445,15 @@ proptest! {
         case in case(true, Transport::Message),
     ) {
         check(&case);
+    }
+
+    #[test]
+    fn going_back_n_delivers_exactly_once_and_in_order(
+        case in any::<bool>().prop_flat_map(|reorders| case(reorders, Transport::Message)),
+    ) {
+        // A receiver that keeps nothing out of order gets a few packets from each attempt.
+        let wire = Wire { lost: case.wire.lost.min(10), ..case.wire };
+        check(&Case { recovery: Recovery::GoBackN, wire, ..case });
     }
 
     #[test]
@@ -479,6 +491,7 @@ fn plain(bytes: u64) -> Case {
         every: Span::ZERO,
         seed: 1,
         transport: Transport::Message,
+        recovery: Recovery::Selective,
         stream: stream::Config::default(),
     }
 }

@@ -5,7 +5,7 @@ mod common;
 use common::net::{Fate, Net, WRITE, Wire};
 use common::plain::{Plain, window};
 use incast_cc::{Bytes, LossCause, Rate, Span, Time};
-use incast_transport::{Config, Operation, Transport};
+use incast_transport::{Config, InitialTimeout, Operation, Recovery, Transport};
 
 /// Between these moves the window of a test that has one: to the least at a loss, up by 10 KB an ACK.
 const LEAST_WINDOW: Bytes = Bytes::from_kb(70);
@@ -156,4 +156,84 @@ fn a_window_that_a_loss_has_shrunk_below_incomplete_segments_does_not_stop_their
         packet.data().is_some_and(|data| matches!(data.sequence, 3 | 50) && data.attempt == 0)
     });
     assert_eq!(net.delivered[1].len(), 2, "both, well before a timeout of 4 ms");
+}
+
+/// Messages over a wire of `delay` each way that a first timeout of 16 ms knows nothing of.
+fn far(delay: Span, plain: &Plain) -> Net {
+    let rto_initial = InitialTimeout::Fixed(Span::from_ms(16));
+    let wire = Wire { rate: Rate::from_mbps(100), delay, ..Wire::default() };
+    let config = Config { rto_initial, line_rate: wire.rate, ..Config::default() };
+    Net::new(Transport::Message, config, wire, plain)
+}
+
+#[test]
+fn a_path_longer_than_the_timeouts_carries_its_rate() {
+    // 4 s, twenty RTTs of 200 ms, and the longest timeout is 1 s.
+    for delay in [Span::from_ms(30), Span::from_ms(100), Span::from_ms(600)] {
+        let mut net = far(delay, &Plain::rate(Rate::from_mbps(100)));
+        net.ends[0].post(Time::ZERO, WRITE, Operation::Stream);
+        net.run(ms(4_000), |_| Fate::Arrives);
+        // The timeout stops it for the first RTT; after that it sends all the time.
+        let most = Rate::from_mbps(100).bytes_in(Span::from_ms(4_000) - delay * 3).get();
+        let delivered = net.ends[1].delivered_bytes(WRITE);
+        assert!(delivered > most * 9 / 10, "{delay}: {delivered} of {most}");
+    }
+}
+
+#[test]
+fn a_timeout_that_came_too_early_is_taken_back() {
+    let plain = Plain::rate(Rate::from_mbps(100));
+    let mut net = far(Span::from_ms(100), &plain);
+    net.ends[0].post(Time::ZERO, WRITE, Operation::Stream);
+    net.run(ms(1_000), |_| Fate::Arrives);
+    // Probes 16, 48 and 112 ms after the first burst, in the first RTT; nothing else was sent twice.
+    let again = net.log.iter().filter(|packet| packet.data().is_some_and(|data| data.attempt > 0));
+    assert_eq!(again.count(), 3);
+    let told = plain.told();
+    let early = told.acks.first().unwrap();
+    assert!(early.now < ms(206) && early.rtt.is_some(), "the first answer gives a sample");
+    let restored = told.spurious.iter().find(|spurious| !spurious.in_flight.is_zero()).unwrap();
+    assert!(restored.now == early.now && restored.in_flight >= restored.bytes);
+}
+
+#[test]
+fn segments_that_were_sent_again_give_samples() {
+    // Each segment loses a packet of its first attempt: none is sent only once.
+    let plain = Plain::rate(Rate::from_gbps(5));
+    let mut net = messages(&plain);
+    for _ in 0..50 {
+        net.write(64_000);
+    }
+    net.run_losing(ms(50), |packet| {
+        packet.data().is_some_and(|data| data.index == 7 && data.attempt == 0)
+    });
+    assert_eq!(net.delivered[1].len(), 50);
+    let told = plain.told();
+    assert!(told.acks.iter().all(|ack| ack.rtt.is_some()), "each completion has its RTT");
+    // The answer to one packet that was sent again: 1.2 us, 5 us, 1 us turnaround, 5 us.
+    let least = told.acks.iter().map(|ack| ack.rtt.unwrap().network()).min().unwrap();
+    assert!(least < Span::from_us(12), "{least}");
+    assert!(told.acks.iter().all(|ack| ack.rtt.unwrap().network() < Span::from_us(80)));
+}
+
+#[test]
+fn going_back_n_repeats_all_from_the_loss_on() {
+    let plain = Plain::rate(Rate::from_gbps(10));
+    let config = Config { recovery: Recovery::GoBackN, ..Config::default() };
+    let wire = Wire { delay: Span::from_us(5), ..Wire::default() };
+    let mut net = Net::new(Transport::Message, config, wire, &plain);
+    net.write(128_000); // 88 packets, 44 each
+    net.run_losing(ms(2), |packet| {
+        packet.data().is_some_and(|data| data.sequence == 40 && data.attempt == 0)
+    });
+    assert_eq!(net.delivered[1].len(), 1, "before a timeout");
+    let sent = |attempt| {
+        let data = net.log.iter().filter_map(|packet| packet.data());
+        data.filter(|data| data.attempt == attempt).map(|data| data.sequence).collect::<Vec<_>>()
+    };
+    // Eleven microseconds and a packet, in which 10 more leave: 40 is asked for when 41 arrives, and
+    // the rest of the second segment's first attempt is given up.
+    let first = sent(0);
+    assert!(first.len() > 44 && first.len() < 60, "{} of 88", first.len());
+    assert_eq!(sent(1), (40..88).collect::<Vec<_>>(), "in order, with what had arrived after it");
 }

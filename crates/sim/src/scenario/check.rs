@@ -134,7 +134,7 @@ fn check_transport(scenario: &Scenario) -> Result<(), Fault> {
         return Err(Fault::at([&"transport", &"segment"], error.to_string()));
     }
     for kind in [TransportKind::Message, TransportKind::Stream] {
-        let [_, min, max] = transport.timeouts(kind);
+        let (_, min, max) = transport.timeouts(kind);
         if min > max {
             let message = format!("rto_min of {min} is above rto_max of {max}; change one");
             let set = if transport.rto_min.is_some() { &"rto_min" } else { &"rto_max" };

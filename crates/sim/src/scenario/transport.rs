@@ -2,6 +2,7 @@
 
 use incast_cc::param::Need;
 use incast_cc::{AnyAlgorithm, Bytes, Span};
+use incast_transport::InitialTimeout;
 use incast_transport::stream::{self, EcnEcho};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -18,6 +19,8 @@ pub struct Transport {
     #[serde(deserialize_with = "quantity::size")]
     #[schemars(with = "String")]
     pub segment: Bytes,
+    /// Messages: how losses are repaired.
+    pub recovery: Recovery,
     /// Largest packet on the wire, headers included.
     #[serde(deserialize_with = "quantity::packet")]
     #[schemars(with = "String")]
@@ -42,8 +45,8 @@ pub struct Transport {
     #[serde(deserialize_with = "quantity::optional_time")]
     #[schemars(with = "Option<String>")]
     pub ack_jitter: Option<Span>,
-    /// Retransmission timeout before the first RTT sample; 16 ms, unless the stream's preset says
-    /// otherwise.
+    /// Retransmission timeout before the first RTT sample, whatever the path. If absent, 16 ms, unless
+    /// the stream's preset says otherwise, or three base RTTs where these are longer.
     #[serde(deserialize_with = "quantity::optional_duration")]
     #[schemars(with = "Option<String>")]
     pub rto_initial: Option<Span>,
@@ -51,7 +54,8 @@ pub struct Transport {
     #[serde(deserialize_with = "quantity::optional_duration")]
     #[schemars(with = "Option<String>")]
     pub rto_min: Option<Span>,
-    /// Most retransmission timeout; 1 s, unless the stream's preset says otherwise.
+    /// Longest retransmission timeout that backing off leads to; 1 s, unless the stream's preset says
+    /// otherwise. A path whose RTT asks for a longer one has that.
     #[serde(deserialize_with = "quantity::optional_duration")]
     #[schemars(with = "Option<String>")]
     pub rto_max: Option<Span>,
@@ -69,6 +73,7 @@ impl Default for Transport {
         Self {
             kind: TransportKind::Message,
             segment: Bytes::from_kb(64),
+            recovery: Recovery::Selective,
             mtu: Bytes::new(1_500),
             header: Bytes::new(40),
             ack: Bytes::new(64),
@@ -93,6 +98,18 @@ pub enum TransportKind {
     Message,
     /// A byte stream, as TCP.
     Stream,
+}
+
+/// How messages are repaired after a loss.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Recovery {
+    /// Selective repeat: receivers keep what arrives out of order, and senders repeat what is missing.
+    #[default]
+    Selective,
+    /// Going back N, as the RDMA NICs of 2015: receivers drop what is out of order, and senders repeat
+    /// all from the loss on.
+    GoBackN,
 }
 
 /// A model of TCP. What is absent follows from the preset.
@@ -229,18 +246,26 @@ impl TransportKind {
 
 impl Transport {
     /// Initial, least and most retransmission timeout of `kind`.
-    pub(crate) fn timeouts(&self, kind: TransportKind) -> [Span; 3] {
+    pub(crate) fn timeouts(&self, kind: TransportKind) -> (InitialTimeout, Span, Span) {
         let defaults = match (kind, self.stream.preset) {
             (TransportKind::Message, _) | (_, StreamPreset::Datacenter) => [16, 4, 1_000],
             (_, StreamPreset::Linux) => [1_000, 200, 120_000],
             (_, StreamPreset::Ns3) => [1_000, 1_000, 60_000],
         };
         let [initial, min, max] = defaults.map(Span::from_ms);
-        [
-            self.rto_initial.unwrap_or(initial),
+        (
+            self.rto_initial.map_or(InitialTimeout::AtLeast(initial), InitialTimeout::Fixed),
             self.rto_min.unwrap_or(min),
             self.rto_max.unwrap_or(max),
-        ]
+        )
+    }
+
+    /// How messages are repaired, in the transport's own words.
+    pub(crate) const fn recovery(&self) -> incast_transport::Recovery {
+        match self.recovery {
+            Recovery::Selective => incast_transport::Recovery::Selective,
+            Recovery::GoBackN => incast_transport::Recovery::GoBackN,
+        }
     }
 
     /// The most that an ACK of `kind` takes beyond `ack_turnaround`.

@@ -38,6 +38,9 @@ pub struct Ack {
     pub segment: u64,
     /// Payload that arrived with a congestion mark since the last ACK of the connection.
     pub ce_bytes: u32,
+    /// The attempt of the packet that is answered, so that the RTT of a segment that was sent again is
+    /// as certain as that of any other.
+    pub attempt: u8,
 }
 
 /// Packets are missing.
@@ -45,7 +48,8 @@ pub struct Ack {
 pub struct Nack {
     /// The sequence number that the first bit stands for.
     pub base: u64,
-    /// Which packets from there on are missing.
+    /// The packets from there on that are missing. Going back N tells none: all is to be sent again
+    /// from `base` on.
     pub missing: PacketSet,
     /// The attempt that the report is about; a report about an older one is stale.
     pub attempt: u8,

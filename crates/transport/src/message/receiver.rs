@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::packet::{Ack, Data, MAX_SEGMENT_PACKETS, Nack, PacketSet};
+use crate::config::Recovery;
 use crate::connection::Delivered;
 use crate::halves::Remains;
 use crate::packet::Body;
@@ -22,6 +23,8 @@ pub struct Receiver {
     ce_bytes: u32,
     delivered_bytes: u64,
     duplicates: u64,
+    /// Going back N: what `next` will be when a gap may be reported again.
+    reported: u64,
 }
 
 /// Where a segment lies, and what its delivery means.
@@ -105,6 +108,7 @@ impl Receiver {
         &mut self,
         data: &Data,
         marked: bool,
+        recovery: Recovery,
         reply: impl FnMut(Body),
         mut deliver: impl FnMut(Delivered),
     ) {
@@ -113,22 +117,43 @@ impl Receiver {
         }
         let in_order = data.sequence == self.next && self.ahead.is_empty();
         if !in_order {
-            return self.handle_out_of_order(data, reply, deliver);
+            return match recovery {
+                Recovery::Selective => self.handle_out_of_order(data, reply, deliver),
+                Recovery::GoBackN => self.go_back(data, reply),
+            };
         }
         self.next += 1;
         self.delivered_bytes += u64::from(data.payload);
         self.current = Extent::of(data);
         if data.index + 1 == data.count {
-            self.acknowledge(data.segment(), reply);
+            self.acknowledge(data, reply);
             if let Some(message) = self.current.message() {
                 deliver(message);
             }
         }
     }
 
-    fn acknowledge(&mut self, segment: u64, mut reply: impl FnMut(Body)) {
-        reply(Body::Ack(Ack { segment, ce_bytes: self.ce_bytes }));
+    /// Answers `data`, whose segment has arrived as a whole.
+    fn acknowledge(&mut self, data: &Data, mut reply: impl FnMut(Body)) {
+        let (segment, attempt) = (data.segment(), data.attempt);
+        reply(Body::Ack(Ack { segment, ce_bytes: self.ce_bytes, attempt }));
         self.ce_bytes = 0;
+    }
+
+    /// Going back N: what is out of order is dropped, and the packet that is due is asked for, once
+    /// until it has arrived.
+    #[cold]
+    fn go_back(&mut self, data: &Data, mut reply: impl FnMut(Body)) {
+        if data.sequence < self.next {
+            self.duplicates += 1;
+            if data.ack_request && Extent::of(data).end() <= self.next {
+                self.acknowledge(data, reply);
+            }
+        } else if self.reported <= self.next {
+            self.reported = self.next + 1;
+            let (base, attempt) = (self.next, data.attempt);
+            reply(Body::Nack(Nack { base, missing: PacketSet::EMPTY, attempt }));
+        }
     }
 
     #[cold]
@@ -143,7 +168,7 @@ impl Receiver {
             // The ACK may have been lost: answer once per attempt.
             self.duplicates += 1;
             if data.ack_request {
-                self.acknowledge(extent.first, reply);
+                self.acknowledge(data, reply);
             }
             return;
         }
@@ -157,14 +182,14 @@ impl Receiver {
             partial.received.insert(u32::from(data.index));
             self.delivered_bytes += u64::from(data.payload);
         }
-        let (missing, segment) = (partial.missing(), extent.first);
+        let missing = partial.missing();
         if missing.is_empty() {
             if !duplicate || data.ack_request {
-                self.acknowledge(segment, &mut reply);
+                self.acknowledge(data, &mut reply);
             }
         } else if data.ack_request {
             partial.reported = true;
-            reply(Body::Nack(Nack { base: segment, missing, attempt: data.attempt }));
+            reply(Body::Nack(Nack { base: extent.first, missing, attempt: data.attempt }));
         }
         self.advance(&mut deliver);
     }
@@ -258,6 +283,7 @@ mod tests {
     #[derive(Default)]
     struct Run {
         receiver: Receiver,
+        recovery: Recovery,
         messages: u32,
     }
 
@@ -265,13 +291,19 @@ mod tests {
         fn get(&mut self, data: Data) -> Vec<Body> {
             let mut replies = Vec::new();
             let messages = &mut self.messages;
-            self.receiver.handle(&data, false, |body| replies.push(body), |_| *messages += 1);
+            let push = |body| replies.push(body);
+            self.receiver.handle(&data, false, self.recovery, push, |_| *messages += 1);
             replies
         }
     }
 
+    /// Of the first attempt.
     fn ack(segment: u64) -> Body {
-        Body::Ack(Ack { segment, ce_bytes: 0 })
+        ack_of(segment, 0)
+    }
+
+    fn ack_of(segment: u64, attempt: u8) -> Body {
+        Body::Ack(Ack { segment, ce_bytes: 0, attempt })
     }
 
     fn nack(base: u64, missing: &[u32], attempt: u8) -> Body {
@@ -297,8 +329,8 @@ mod tests {
         assert_eq!(run.get(data(2)), [nack(0, &[1], 0)]);
         assert_eq!(run.get(data(3)), []);
         let again = Data { attempt: 1, ack_request: true, ..data(1) };
-        assert_eq!(run.get(again), [ack(0)]);
-        assert_eq!(run.get(again), [ack(0)], "a duplicate is acknowledged again");
+        assert_eq!(run.get(again), [ack_of(0, 1)]);
+        assert_eq!(run.get(again), [ack_of(0, 1)], "a duplicate is acknowledged again");
         assert_eq!((run.receiver.duplicates(), run.receiver.delivered_bytes()), (1, 400));
         assert_eq!(run.get(data(4)), []);
         assert_eq!(run.get(data(5)), [ack(3)]);
@@ -314,7 +346,7 @@ mod tests {
         assert_eq!(run.get(data(5)), [ack(3)]);
         assert_eq!(run.messages, 0, "messages are delivered in order");
         run.get(Data { attempt: 1, ..data(1) });
-        assert_eq!(run.get(Data { attempt: 1, ..data(2) }), [ack(0)]);
+        assert_eq!(run.get(Data { attempt: 1, ..data(2) }), [ack_of(0, 1)]);
         assert_eq!(run.messages, 1);
     }
 
@@ -328,7 +360,7 @@ mod tests {
             run.get(Data { attempt: 1, ..data(n) });
         }
         assert_eq!(run.messages, 1);
-        assert_eq!(run.get(Data { attempt: 1, ack_request: true, ..data(9) }), [ack(9)]);
+        assert_eq!(run.get(Data { attempt: 1, ack_request: true, ..data(9) }), [ack_of(9, 1)]);
         assert_eq!((run.messages, run.receiver.delivered_bytes()), (2, 1_200));
     }
 
@@ -337,8 +369,24 @@ mod tests {
         let mut receiver = Receiver::default();
         let mut replies = Vec::new();
         for n in 0..3 {
-            receiver.handle(&data(n), n > 0, |body| replies.push(body), |_| {});
+            let push = |body| replies.push(body);
+            receiver.handle(&data(n), n > 0, Recovery::Selective, push, |_| {});
         }
-        assert_eq!(replies, [Body::Ack(Ack { segment: 0, ce_bytes: 200 })]);
+        assert_eq!(replies, [Body::Ack(Ack { segment: 0, ce_bytes: 200, attempt: 0 })]);
+    }
+
+    #[test]
+    fn going_back_n_drops_what_is_out_of_order_and_asks_once() {
+        let mut run = Run { recovery: Recovery::GoBackN, ..Run::default() };
+        let due = |base, attempt| nack(base, &[], attempt);
+        run.get(data(0));
+        assert_eq!(run.get(data(2)), [due(1, 0)]);
+        assert_eq!((run.get(data(3)), run.get(data(4))), (vec![], vec![]), "it was said");
+        let again = |n| Data { attempt: 1, ..data(n) };
+        assert_eq!((run.get(again(1)), run.get(again(2))), (vec![], vec![ack_of(0, 1)]));
+        assert_eq!(run.receiver.delivered_bytes(), 300, "the first copy of 2 was dropped");
+        assert_eq!(run.get(again(4)), [due(3, 1)], "another gap");
+        assert_eq!(run.get(data(2)), [ack(0)], "a duplicate is acknowledged again");
+        assert_eq!(run.receiver.duplicates(), 1);
     }
 }

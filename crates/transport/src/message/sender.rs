@@ -1,22 +1,25 @@
 //! The sending half of a connection: cutting messages, bursts, retransmission.
 
+mod answer;
+
 use std::collections::VecDeque;
 
 use incast_cc::parts::Pacer;
-use incast_cc::{Bytes, CongestionControl, LossCause, Rate, Span, Time};
+use incast_cc::{Bytes, CongestionControl, Rate, Span, Time};
 
-use super::packet::{Ack, Data, Nack, PacketSet};
+use super::packet::{Data, PacketSet};
+use super::segment::{Fate, Segment, burst_size};
 use crate::backlog::{Backlog, Piece};
 use crate::config::Config;
-use crate::connection::Sample;
 use crate::halves::Next;
 use crate::packet::Body;
-use crate::rate::{Completion, RateComputation, Report, Transmission, gap, pacing_rate, spacing};
-use crate::rtt::{BurstSize, RttMeasurement};
+use crate::rate::{RateComputation, gap, pacing_rate, spacing};
+use crate::rtt::RttMeasurement;
 
-/// Packets that one connection may have sent beyond the oldest that is unacknowledged: bounds the
-/// memory of both sides (48 MB at an MTU of 1,500 B).
-const MAX_PACKETS_AHEAD: u64 = 32_768;
+/// The most packets that a connection has sent beyond the oldest that is unacknowledged: half of the
+/// 24-bit sequence numbers of `InfiniBand`, which RDMA NICs tell packets apart by. At an MTU of 1,500 B
+/// that is 12 GB in flight.
+pub const MAX_PACKETS_AHEAD: u64 = 1 << 23;
 
 /// What one connection has to send and has sent.
 #[derive(Clone, Debug)]
@@ -30,16 +33,21 @@ pub struct Sender<C> {
     burst: Option<Burst>,
     /// Sent and not acknowledged, in order.
     segments: VecDeque<Segment>,
-    /// First sequence numbers of segments of which packets are to be sent again.
+    /// First sequence numbers of segments of which packets are to be sent again. Entries behind the
+    /// front may have been answered since.
     resend: VecDeque<u64>,
     /// Segments that have lost something and are not acknowledged.
     damaged: u32,
     /// Whether a timeout has declared them lost: it ends a recovery episode, and opens none.
     timed_out: bool,
-    /// Timeouts in a row.
+    /// Timeouts since the last RTT sample; each doubles the next one.
     backoff: u32,
-    /// While backing off: whether the probe is out.
+    /// Whether the last timeout has not been answered by anything yet.
+    silent: bool,
+    /// During such silence: whether the probe is out.
     probing: bool,
+    /// When the first timeout in a row came, until an answer tells whether it was too early.
+    timed_out_at: Option<Time>,
     /// Since when the peer has been silent.
     silent_since: Time,
     retransmissions: u64,
@@ -62,53 +70,11 @@ struct Burst {
     gap: Span,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
-    /// Sent, or being sent.
-    Out,
-    /// In `resend`.
-    Queued,
-    Acked,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Segment {
-    first: u64,
-    bytes: u32,
-    /// How much of it is in flight.
-    flying: u32,
-    /// How much was declared lost and has not been sent again.
-    lost: u32,
-    count: u8,
-    attempt: u8,
-    fate: Fate,
-    /// Whether it has ever lost something.
-    damaged: bool,
-    ends_message: bool,
-    read: u64,
-    /// Its last burst, and where its first one started.
-    sent: Transmission,
-    serialization: Span,
-    /// Reported missing and not sent again yet.
-    missing: PacketSet,
-}
-
-impl Segment {
-    /// What is known to be missing, or the last packet as a probe.
-    fn missing_or_probe(&self) -> PacketSet {
-        if self.missing.is_empty() {
-            PacketSet::only(u32::from(self.count) - 1)
-        } else {
-            self.missing
-        }
-    }
-}
-
 impl<C: CongestionControl> Sender<C> {
-    pub(crate) fn new(rate: RateComputation<C>, config: &Config, now: Time) -> Self {
+    pub(crate) fn new(rate: RateComputation<C>, rtt: RttMeasurement, now: Time) -> Self {
         Self {
             rate,
-            rtt: RttMeasurement::new(config),
+            rtt,
             pacer: Pacer::default(),
             messages: Backlog::new(),
             next_sequence: 0,
@@ -118,7 +84,9 @@ impl<C: CongestionControl> Sender<C> {
             damaged: 0,
             timed_out: false,
             backoff: 0,
+            silent: false,
             probing: false,
+            timed_out_at: None,
             silent_since: now,
             retransmissions: 0,
         }
@@ -174,7 +142,7 @@ impl<C: CongestionControl> Sender<C> {
         if let Some(burst) = &self.burst {
             return Some(burst.next_at);
         }
-        let allowed = if self.backoff > 0 {
+        let allowed = if self.silent {
             !self.resend.is_empty() && !self.probing
         } else if let Some(&first) = self.resend.front() {
             // What has arrived of incomplete segments is in flight by the books and can exceed a window
@@ -200,7 +168,7 @@ impl<C: CongestionControl> Sender<C> {
     fn resend_bytes(&self, first: u64, config: &Config) -> Bytes {
         self.find(first).map_or(Bytes::ZERO, |place| {
             let segment = &self.segments[place];
-            Bytes::new(u64::from(payload_of(segment.missing_or_probe(), segment, config)))
+            Bytes::new(u64::from(segment.payload_of(segment.repeated(config.recovery), config)))
         })
     }
 
@@ -215,7 +183,10 @@ impl<C: CongestionControl> Sender<C> {
             return;
         }
         let burst = match self.resend.pop_front() {
-            Some(first) => self.restart_segment(now, first, config),
+            Some(first) => {
+                self.trim_resend();
+                self.restart_segment(now, first, config)
+            }
             None => self.cut_segment(now, config),
         };
         self.burst = Some(burst);
@@ -233,12 +204,8 @@ impl<C: CongestionControl> Sender<C> {
         let last = self.messages.is_empty();
         let sent = self.rate.on_sent(now, Bytes::new(u64::from(bytes)), false, last);
         self.pacer.sent(now, Bytes::new(u64::from(bytes)));
-        let spaced = config.payload * u64::from(count - 1);
-        let size = BurstSize {
-            spaced_payload: spaced,
-            spaced_wire: spaced + config.header * u64::from(count - 1),
-            last_wire: Bytes::new(u64::from(bytes)).saturating_sub(spaced) + config.header,
-        };
+        let size = burst_size(u32::from(count), bytes, config);
+        let serialization = self.rtt.serialization(size, self.rate.limits().burst.rate);
         self.segments.push_back(Segment {
             first,
             bytes,
@@ -251,7 +218,8 @@ impl<C: CongestionControl> Sender<C> {
             ends_message,
             read,
             sent,
-            serialization: self.rtt.serialization(size, self.rate.limits().burst.rate),
+            serialization,
+            first_burst: (now, serialization),
             missing: PacketSet::EMPTY,
         });
         let packets = PacketSet::first(u32::from(count));
@@ -272,15 +240,15 @@ impl<C: CongestionControl> Sender<C> {
     /// Sends again what is missing of a segment, or its last packet as a probe when nothing is
     /// known.
     fn restart_segment(&mut self, now: Time, first: u64, config: &Config) -> Burst {
-        self.probing = self.backoff > 0;
+        self.probing = self.silent;
         let place = self.find(first).unwrap_or_else(|| unreachable!("acknowledging removes it"));
         let segment = &mut self.segments[place];
-        let packets = segment.missing_or_probe();
+        let packets = segment.repeated(config.recovery);
         segment.missing = PacketSet::EMPTY;
         segment.fate = Fate::Out;
-        // Zero is the first attempt for good: only its RTT sample is unambiguous.
+        // Zero is the first attempt for good: answers to it and to the last one give RTT samples.
         segment.attempt = segment.attempt.checked_add(1).unwrap_or(1);
-        let bytes = payload_of(packets, segment, config);
+        let bytes = segment.payload_of(packets, config);
         segment.flying += bytes;
         segment.lost = segment.lost.saturating_sub(bytes);
         let last = self.messages.is_empty() && self.resend.is_empty();
@@ -288,7 +256,9 @@ impl<C: CongestionControl> Sender<C> {
         segment.sent = again.since(&segment.sent);
         self.pacer.sent(now, Bytes::new(u64::from(bytes)));
         self.retransmissions += u64::from(packets.len());
-        let segment = &self.segments[place];
+        let size = burst_size(packets.len(), bytes, config);
+        let segment = &mut self.segments[place];
+        segment.serialization = self.rtt.serialization(size, self.rate.limits().burst.rate);
         Burst {
             segment: first,
             packets,
@@ -345,128 +315,8 @@ impl<C: CongestionControl> Sender<C> {
         Some(next)
     }
 
-    /// A segment is complete. Returns its sample and how many messages are now acknowledged.
-    pub(crate) fn on_ack(
-        &mut self,
-        now: Time,
-        ack: &Ack,
-        config: &Config,
-        report: Report<'_>,
-    ) -> (Option<Sample>, u32) {
-        self.on_answer(now);
-        self.note_drained();
-        let window_limited = self.is_window_limited(now, config);
-        let Some(place) = self.find(ack.segment) else { return (None, 0) };
-        if self.segments[place].fate == Fate::Acked {
-            return (None, 0);
-        }
-        self.probe_overtaken(now, place);
-        let segment = &mut self.segments[place];
-        let was_queued = std::mem::replace(&mut segment.fate, Fate::Acked) == Fate::Queued;
-        let segment = *segment;
-        if was_queued {
-            self.resend.retain(|&first| first != segment.first);
-        }
-        if self.burst.is_some_and(|burst| burst.segment == segment.first) {
-            self.burst = None;
-        }
-        let sent = |bytes: u32| segment.sent.of(u64::from(bytes));
-        self.damaged -= u32::from(segment.damaged);
-        self.timed_out &= self.damaged > 0;
-        if segment.lost > 0 {
-            self.rate.on_spurious_loss(now, sent(segment.lost));
-        }
-        // Karn: only a segment that was sent once tells what the ACK answers.
-        let unambiguous = segment.attempt == 0 && segment.lost == 0;
-        let sample =
-            unambiguous.then(|| self.rtt.sample(segment.sent.sent_at, now, segment.serialization));
-        let completion = Completion {
-            sent: &sent(segment.flying),
-            identified: true,
-            delivered: Bytes::new(u64::from(segment.bytes)),
-            ce_bytes: Bytes::new(u64::from(ack.ce_bytes)),
-            sample,
-            in_recovery: self.damaged > 0 && !self.timed_out,
-            posted: self.messages.posted(),
-            window_limited,
-            one_way: None,
-            nic_backlog: Bytes::ZERO,
-            report,
-        };
-        self.rate.on_completion(now, &completion, &self.rtt);
-        let mut messages = 0;
-        while let Some(front) = self.segments.front()
-            && front.fate == Fate::Acked
-        {
-            messages += u32::from(front.ends_message);
-            self.segments.pop_front();
-        }
-        let rate = self.pacing_rate();
-        (sample.map(|rtt| Sample { rtt, measured: rtt.network(), rate }), messages)
-    }
-
     pub(crate) fn on_notification(&mut self, now: Time) {
         self.rate.on_notification(now);
-    }
-
-    /// Packets are missing.
-    pub(crate) fn on_nack(&mut self, now: Time, nack: &Nack, config: &Config) {
-        self.on_answer(now);
-        let from = self.segments.partition_point(|s| s.first + u64::from(s.count) <= nack.base);
-        for place in from..self.segments.len() {
-            let segment = &mut self.segments[place];
-            if segment.first >= nack.base + u64::from(super::MAX_SEGMENT_PACKETS) {
-                break;
-            }
-            let count = u32::from(segment.count);
-            let reported = nack.missing.window(nack.base, segment.first, count);
-            let missing = reported.without(segment.missing);
-            if segment.fate == Fate::Acked || segment.attempt != nack.attempt || missing.is_empty()
-            {
-                continue;
-            }
-            let lost = payload_of(missing, segment, config).min(segment.flying);
-            segment.missing = segment.missing.union(missing);
-            self.declare_lost(now, place, lost, LossCause::Detected);
-        }
-    }
-
-    /// Packets of a connection do not overtake each other, nor do its answers: a segment that was
-    /// sent before the one now acknowledged and is still unanswered has lost its data or its answer.
-    /// A probe finds out which. (Where packets are reordered, it is a packet too many.)
-    fn probe_overtaken(&mut self, now: Time, acknowledged: usize) {
-        let Segment { sent: Transmission { end, .. }, attempt, .. } = self.segments[acknowledged];
-        if acknowledged == 0 || attempt > 0 {
-            return;
-        }
-        for place in 0..acknowledged {
-            let segment = &self.segments[place];
-            let overtaken = segment.fate == Fate::Out && segment.sent.end < end;
-            if overtaken && segment.flying > 0 {
-                self.declare_lost(now, place, segment.flying, LossCause::Detected);
-            }
-        }
-    }
-
-    /// `bytes` of a segment are lost: what is missing of it will be sent again, or a probe.
-    fn declare_lost(&mut self, now: Time, place: usize, bytes: u32, cause: LossCause) {
-        let segment = &mut self.segments[place];
-        segment.flying -= bytes;
-        segment.lost += bytes;
-        if std::mem::replace(&mut segment.fate, Fate::Queued) == Fate::Out {
-            self.resend.push_back(segment.first);
-        }
-        if bytes > 0 {
-            let sent = segment.sent.of(u64::from(bytes));
-            let in_recovery = self.damaged > 0;
-            self.damaged += u32::from(!std::mem::replace(&mut segment.damaged, true));
-            self.rate.on_loss(now, sent, in_recovery, cause);
-        }
-    }
-
-    /// Anything that the peer says ends the silence.
-    fn on_answer(&mut self, now: Time) {
-        (self.backoff, self.probing, self.silent_since) = (0, false, now);
     }
 
     /// Whether something has left the NIC and the peer owes an answer to it. What waits to be sent
@@ -499,38 +349,11 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// Nothing was heard: all that is out counts as lost, and one packet asks what has arrived.
-    fn on_timeout(&mut self, now: Time) {
-        let cause = if self.backoff == 0 { LossCause::Timeout } else { LossCause::Persistent };
-        let sending = self.burst.map(|burst| burst.segment);
-        for place in 0..self.segments.len() {
-            let segment = &self.segments[place];
-            if segment.fate != Fate::Acked && sending != Some(segment.first) {
-                self.declare_lost(now, place, segment.flying, cause);
-            }
-        }
-        self.backoff += 1;
-        self.timed_out = self.damaged > 0;
-        self.probing = false;
-        self.silent_since = now;
-    }
-
     fn find(&self, first: u64) -> Option<usize> {
         // The oldest one, nearly always.
         if self.segments.front().is_some_and(|segment| segment.first == first) {
             return Some(0);
         }
         self.segments.binary_search_by_key(&first, |segment| segment.first).ok()
-    }
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "a payload is below an MTU")]
-fn payload_of(packets: PacketSet, segment: &Segment, config: &Config) -> u32 {
-    let full = config.payload.get() as u32;
-    let last = u32::from(segment.count) - 1;
-    if packets.contains(last) {
-        full * (packets.len() - 1) + (segment.bytes - full * last)
-    } else {
-        full * packets.len()
     }
 }

@@ -111,10 +111,15 @@ struct Probe {
 }
 
 impl<C: CongestionControl> Sender<C> {
-    pub(crate) fn new(rate: RateComputation<C>, config: &Config, now: Time) -> Self {
+    pub(crate) fn new(
+        rate: RateComputation<C>,
+        rtt: RttMeasurement,
+        config: &Config,
+        now: Time,
+    ) -> Self {
         Self {
             rate,
-            rtt: RttMeasurement::new(config),
+            rtt,
             pacer: Pacer::default(),
             messages: Backlog::new(),
             opening: if config.stream.handshake { Opening::No } else { Opening::Done },

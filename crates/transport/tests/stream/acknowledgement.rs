@@ -2,7 +2,7 @@
 
 use incast_cc::{Bytes, Flow, Hop, Rate, Span, Time};
 use incast_transport::stream::{Block, EcnEcho, Segment};
-use incast_transport::{Body, Endpoint, Packet, Report, Role, Terms, Transport};
+use incast_transport::{Body, Endpoint, InitialTimeout, Packet, Report, Role, Terms, Transport};
 
 use super::common::audit::{Audited, Carrier};
 use super::common::net::{Fate, Net};
@@ -36,7 +36,8 @@ fn one_ack_for_two_segments_comes_with_the_second() {
 #[test]
 fn an_odd_segment_is_acknowledged_after_the_timeout() {
     let mut config = config_with(|stream| stream.delayed_ack = 2);
-    (config.rto_initial, config.rto_min) = (Span::from_secs(1), Span::from_secs(1));
+    (config.rto_initial, config.rto_min) =
+        (InitialTimeout::Fixed(Span::from_secs(1)), Span::from_secs(1));
     for timeout in [Span::from_us(500), Span::from_ms(40), Span::from_us(2)] {
         config.stream.delayed_ack_timeout = timeout;
         let mut net = net(config, &window(10 * MSS));

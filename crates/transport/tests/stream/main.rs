@@ -19,7 +19,7 @@ use common::net::{Fate, Net, Traced, Wire};
 use common::plain::Plain;
 use incast_cc::{Span, Time};
 use incast_transport::stream::{self, Segment};
-use incast_transport::{Config, Transport};
+use incast_transport::{Config, InitialTimeout, Transport};
 
 const MSS: u64 = 1_460;
 /// What one segment takes on the wire.
@@ -49,7 +49,7 @@ fn config() -> Config {
         stream::Config { delayed_ack: 1, tail_loss_probe: false, ..stream::Config::default() };
     Config {
         ack_turnaround: Span::ZERO,
-        rto_initial: Span::from_ms(10),
+        rto_initial: InitialTimeout::Fixed(Span::from_ms(10)),
         rto_min: Span::from_ms(10),
         stream,
         ..Config::default()

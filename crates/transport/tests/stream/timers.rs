@@ -1,7 +1,7 @@
 //! Retransmission timeouts: how long, how often, and since when.
 
 use incast_cc::{Bytes, LossCause, Rate, Span, Time};
-use incast_transport::{Config, Transport};
+use incast_transport::{Config, InitialTimeout, Transport};
 
 use super::common::net::{Fate, Net, Wire};
 use super::common::plain::{Plain, window};
@@ -24,7 +24,7 @@ fn waits(net: &Net, k: u64) -> Vec<Span> {
 /// three of the first sample), less than any of the tests'.
 fn short_wire(least: Span, plain: &Plain) -> Net {
     let config = Config {
-        rto_initial: Span::from_secs(1),
+        rto_initial: InitialTimeout::Fixed(Span::from_secs(1)),
         rto_min: least,
         rto_max: Span::from_secs(100),
         ..config()
@@ -53,7 +53,7 @@ fn the_least_timeout_is_honoured_and_doubles() {
 #[test]
 fn the_first_timeout_is_the_initial_one_and_none_exceeds_the_most() {
     let config = Config {
-        rto_initial: Span::from_ms(3),
+        rto_initial: InitialTimeout::Fixed(Span::from_ms(3)),
         rto_min: Span::from_us(20),
         rto_max: Span::from_ms(10),
         ..config()
@@ -108,7 +108,11 @@ fn what_a_timeout_declares_lost_and_nobody_has_sent_again_gives_a_sample() {
     // s0 is lost. The SACKs of the others come at 1.05 ms, after the timeout has sent it again and before
     // that is acknowledged: they were sent once, so there is no doubt about their RTT.
     let plain = Plain::halving(10 * MSS);
-    let config = Config { rto_initial: Span::from_ms(1), rto_min: Span::from_ms(1), ..config() };
+    let config = Config {
+        rto_initial: InitialTimeout::Fixed(Span::from_ms(1)),
+        rto_min: Span::from_ms(1),
+        ..config()
+    };
     let mut net = net(config, &plain);
     net.write(10 * MSS);
     net.finish(|packet| match packet.from {

@@ -1,0 +1,243 @@
+//! The answers of the receiver, and its silence: completions, losses, timeouts.
+
+use incast_cc::{Bytes, CongestionControl, LossCause, RttSample, Time};
+
+use super::Sender;
+use crate::config::{Config, Recovery};
+use crate::connection::Sample;
+use crate::message::packet::{Ack, MAX_SEGMENT_PACKETS, Nack, PacketSet};
+use crate::message::segment::Fate;
+use crate::rate::{Completion, Report, Transmission};
+
+/// What an ACK says of a segment.
+#[derive(Clone, Copy)]
+struct Answer<'a> {
+    ce_bytes: u32,
+    sample: Option<RttSample>,
+    window_limited: bool,
+    report: Report<'a>,
+}
+
+impl<C: CongestionControl> Sender<C> {
+    /// A segment is complete. Returns its sample and how many messages are now acknowledged.
+    pub(crate) fn on_ack(
+        &mut self,
+        now: Time,
+        ack: &Ack,
+        config: &Config,
+        report: Report<'_>,
+    ) -> (Option<Sample>, u32) {
+        self.hear(now);
+        self.note_drained();
+        let window_limited = self.is_window_limited(now, config);
+        let Some(place) = self.find(ack.segment) else { return (None, 0) };
+        if self.segments[place].fate == Fate::Acked {
+            return (None, 0);
+        }
+        let answered = self.segments[place].burst(ack.attempt);
+        if let Some((sent_at, _)) = answered {
+            self.judge_timeout(now, sent_at, place);
+        }
+        let sample = answered.map(|(sent_at, serialization)| {
+            // What was not missing after all completes a segment before its burst has ended.
+            self.rtt.sample(sent_at, now, serialization.min(now.since(sent_at)))
+        });
+        if sample.is_some() {
+            self.backoff = 0;
+        }
+        if config.recovery == Recovery::GoBackN {
+            // What is out of order was dropped: all before has arrived.
+            let unheard = Answer { ce_bytes: 0, sample: None, window_limited, report };
+            for place in 0..place {
+                if self.segments[place].fate != Fate::Acked {
+                    self.complete(now, place, &unheard);
+                }
+            }
+        } else if ack.attempt == self.segments[place].attempt {
+            self.probe_overtaken(now, place);
+        }
+        let answer = Answer { ce_bytes: ack.ce_bytes, sample, window_limited, report };
+        self.complete(now, place, &answer);
+        let mut messages = 0;
+        while let Some(front) = self.segments.front()
+            && front.fate == Fate::Acked
+        {
+            messages += u32::from(front.ends_message);
+            self.segments.pop_front();
+        }
+        self.trim_resend();
+        let rate = self.pacing_rate();
+        (sample.map(|rtt| Sample { rtt, measured: rtt.network(), rate }), messages)
+    }
+
+    /// Takes note that all of a segment has arrived, and tells the algorithm.
+    fn complete(&mut self, now: Time, place: usize, answer: &Answer<'_>) {
+        let segment = &mut self.segments[place];
+        segment.fate = Fate::Acked;
+        let segment = *segment;
+        if self.burst.is_some_and(|burst| burst.segment == segment.first) {
+            self.burst = None;
+        }
+        self.damaged -= u32::from(segment.damaged);
+        self.timed_out &= self.damaged > 0;
+        if segment.lost > 0 {
+            self.rate.on_spurious_loss(now, segment.transmission(segment.lost));
+        }
+        let completion = Completion {
+            sent: &segment.transmission(segment.flying),
+            identified: true,
+            delivered: Bytes::new(u64::from(segment.bytes)),
+            ce_bytes: Bytes::new(u64::from(answer.ce_bytes)),
+            sample: answer.sample,
+            in_recovery: self.damaged > 0 && !self.timed_out,
+            posted: self.messages.posted(),
+            window_limited: answer.window_limited,
+            one_way: None,
+            nic_backlog: Bytes::ZERO,
+            report: answer.report,
+        };
+        self.rate.on_completion(now, &completion, &self.rtt);
+    }
+
+    /// Decides by the first certain answer after a timeout whether that came too early: an answer to what
+    /// had left before says that it was late, not lost (RFC 3522, the Eifel detection). The segment at
+    /// `place` is the one that was answered.
+    fn judge_timeout(&mut self, now: Time, sent_at: Time, place: usize) {
+        let Some(timed_out_at) = self.timed_out_at.take() else { return };
+        if sent_at >= timed_out_at {
+            return;
+        }
+        // RFC 4015: the RTT has outgrown what was known of it.
+        self.rtt.start_over();
+        let mut restored: Option<Transmission> = None;
+        for other in 0..self.segments.len() {
+            let segment = &mut self.segments[other];
+            let before = segment.first_burst.0 < timed_out_at;
+            if other == place || !before || !segment.is_given_up() {
+                continue;
+            }
+            segment.fate = Fate::Out;
+            segment.flying = std::mem::take(&mut segment.lost);
+            self.damaged -= u32::from(std::mem::take(&mut segment.damaged));
+            let sent = segment.transmission(segment.flying);
+            match &mut restored {
+                None => restored = Some(sent),
+                Some(all) => all.join(sent),
+            }
+        }
+        if let Some(sent) = restored {
+            self.rate.on_restored_flight(now, sent);
+        }
+    }
+
+    /// Packets are missing.
+    pub(crate) fn on_nack(&mut self, now: Time, nack: &Nack, config: &Config) {
+        self.hear(now);
+        if config.recovery == Recovery::GoBackN {
+            return self.go_back(now, nack.base, config);
+        }
+        let from = self.segments.partition_point(|s| s.first + u64::from(s.count) <= nack.base);
+        for place in from..self.segments.len() {
+            let segment = &mut self.segments[place];
+            if segment.first >= nack.base + u64::from(MAX_SEGMENT_PACKETS) {
+                break;
+            }
+            let count = u32::from(segment.count);
+            let reported = nack.missing.window(nack.base, segment.first, count);
+            let missing = reported.without(segment.missing);
+            if segment.fate == Fate::Acked || segment.attempt != nack.attempt || missing.is_empty()
+            {
+                continue;
+            }
+            let lost = segment.payload_of(missing, config).min(segment.flying);
+            segment.missing = segment.missing.union(missing);
+            self.declare_lost(now, place, lost, LossCause::Detected);
+        }
+        self.trim_resend();
+    }
+
+    /// Going back N: the receiver waits for the packet `base` and has dropped all that came after it.
+    fn go_back(&mut self, now: Time, base: u64, config: &Config) {
+        let from = self.segments.partition_point(|s| s.first + u64::from(s.count) <= base);
+        for place in from..self.segments.len() {
+            let segment = &mut self.segments[place];
+            let arrived = u32::try_from(base.saturating_sub(segment.first)).unwrap_or(u32::MAX);
+            let all = PacketSet::first(u32::from(segment.count));
+            segment.missing = all.without(PacketSet::first(arrived));
+            let lost = segment.payload_of(segment.missing, config).min(segment.flying);
+            if self.burst.is_some_and(|burst| burst.segment == segment.first) {
+                self.burst = None;
+            }
+            self.declare_lost(now, place, lost, LossCause::Detected);
+        }
+        let queued = self.segments.iter().filter(|segment| segment.fate == Fate::Queued);
+        self.resend = queued.map(|segment| segment.first).collect();
+    }
+
+    /// Packets of a connection do not overtake each other, nor do its answers: a segment that was
+    /// sent before the one now acknowledged and is still unanswered has lost its data or its answer.
+    /// A probe finds out which. (Where packets are reordered, it is a packet too many.)
+    fn probe_overtaken(&mut self, now: Time, acknowledged: usize) {
+        let Transmission { end, .. } = self.segments[acknowledged].sent;
+        // Of first attempts, later segments were sent later.
+        let first = self.segments[acknowledged].attempt == 0;
+        for place in 0..if first { acknowledged } else { self.segments.len() } {
+            let segment = &self.segments[place];
+            let overtaken = segment.fate == Fate::Out && segment.sent.end < end;
+            if overtaken && segment.flying > 0 {
+                self.declare_lost(now, place, segment.flying, LossCause::Detected);
+            }
+        }
+    }
+
+    /// `bytes` of a segment are lost: what is missing of it will be sent again, or a probe.
+    fn declare_lost(&mut self, now: Time, place: usize, bytes: u32, cause: LossCause) {
+        let segment = &mut self.segments[place];
+        segment.flying -= bytes;
+        segment.lost += bytes;
+        if std::mem::replace(&mut segment.fate, Fate::Queued) == Fate::Out {
+            self.resend.push_back(segment.first);
+        }
+        if bytes > 0 {
+            let sent = segment.transmission(bytes);
+            let in_recovery = self.damaged > 0;
+            self.damaged += u32::from(!std::mem::replace(&mut segment.damaged, true));
+            self.rate.on_loss(now, sent, in_recovery, cause);
+        }
+    }
+
+    /// Lets go of entries of `resend` whose segments have been answered in the meantime.
+    pub(super) fn trim_resend(&mut self) {
+        while let Some(&first) = self.resend.front()
+            && self.find(first).is_none_or(|place| self.segments[place].fate != Fate::Queued)
+        {
+            self.resend.pop_front();
+        }
+    }
+
+    /// Anything that the peer says ends the silence. The timeout stays backed off until a sample says
+    /// how long an answer takes (RFC 6298, section 5.7; Karn's algorithm).
+    fn hear(&mut self, now: Time) {
+        (self.silent, self.probing, self.silent_since) = (false, false, now);
+    }
+
+    /// Nothing was heard: all that is out counts as lost, and one packet asks what has arrived.
+    pub(super) fn on_timeout(&mut self, now: Time) {
+        let cause = if self.silent { LossCause::Persistent } else { LossCause::Timeout };
+        if !self.silent {
+            self.timed_out_at = Some(now);
+        }
+        let sending = self.burst.map(|burst| burst.segment);
+        for place in 0..self.segments.len() {
+            let segment = &self.segments[place];
+            if segment.fate != Fate::Acked && sending != Some(segment.first) {
+                self.declare_lost(now, place, segment.flying, cause);
+            }
+        }
+        self.backoff += 1;
+        self.timed_out = self.damaged > 0;
+        self.silent = true;
+        self.probing = false;
+        self.silent_since = now;
+    }
+}
