@@ -8,8 +8,8 @@
 //!
 //! Integers throughout, as in [`crate::timely`].
 
-use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss};
-use crate::param::{Configurable, Conflict, Info, Kind, Param, Preset, SetError};
+use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Spurious};
+use crate::param::{Configurable, Conflict, Info, Kind, Need, Param, Preset, SetError};
 use crate::parameters;
 use crate::parts::DelayGradient;
 use crate::parts::integer::ONE_Q20;
@@ -71,7 +71,7 @@ impl Configurable for IntegralTimely {
         summary: "the rate follows gradient and integral of the RTT: TIMELY with a set point",
         kind: Kind::Rate,
         signal: "RTT of each segment",
-        needs: &[],
+        needs: Timely::INFO.needs,
         source: "a discussion item of a course on TIMELY; the form is this project's",
     };
     const PRESETS: &'static [Preset] = &[Preset {
@@ -94,6 +94,10 @@ impl Configurable for IntegralTimely {
         } else {
             self.timely.write(name, out)
         }
+    }
+
+    fn needs(&self) -> &'static [Need] {
+        self.timely.needs()
     }
 
     fn check(&self) -> Result<(), Conflict> {
@@ -157,8 +161,13 @@ impl CongestionControl for IntegralTimelyControl {
         }
     }
 
-    /// As TIMELY: no answer to loss.
-    fn on_loss(&mut self, _loss: &Loss) {}
+    fn on_loss(&mut self, loss: &Loss) {
+        self.timely.on_loss(loss);
+    }
+
+    fn on_spurious_loss(&mut self, spurious: &Spurious) {
+        self.timely.on_spurious_loss(spurious);
+    }
 
     fn limits(&self) -> Limits {
         self.timely.limits()

@@ -122,6 +122,11 @@ pub trait Configurable: crate::Algorithm + Default {
     /// No such parameter, or `out` failed.
     fn write(&self, name: &str, out: &mut dyn fmt::Write) -> fmt::Result;
 
+    /// The needs that remain with these values.
+    fn needs(&self) -> &'static [Need] {
+        Self::INFO.needs
+    }
+
     /// Whether the values fit together.
     ///
     /// # Errors

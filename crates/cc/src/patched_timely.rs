@@ -10,7 +10,7 @@
 //! Integers throughout, as in [`crate::timely`].
 
 use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Pacing};
-use crate::param::{BurstRate, Configurable, Conflict, Info, Kind, Preset};
+use crate::param::{BurstRate, Configurable, Conflict, Info, Kind, Need, Preset};
 use crate::parts::DelayGradient;
 use crate::parts::integer::{self, ONE_Q20};
 use crate::units::{Bytes, Fraction, Rate, Span};
@@ -55,7 +55,7 @@ impl Configurable for PatchedTimely {
         summary: "the rate follows gradient and level of the RTT: TIMELY with one fixed point",
         kind: Kind::Rate,
         signal: "RTT of each segment",
-        needs: &[],
+        needs: &[Need::Lossless],
         source: "Zhu et al., CoNEXT 2016",
     };
     const PRESETS: &'static [Preset] = &[Preset {

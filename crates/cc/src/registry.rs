@@ -8,7 +8,7 @@ use core::fmt;
 use crate::contract::{
     Ack, Algorithm, CongestionControl, Demand, Flow, Limits, Loss, Notification, Sent, Spurious,
 };
-use crate::param::{Configurable, Conflict, Info, Param, Preset, SetError};
+use crate::param::{Configurable, Conflict, Info, Need, Param, Preset, SetError};
 use crate::units::{Bytes, Span, Time};
 
 macro_rules! registry {
@@ -38,6 +38,11 @@ macro_rules! registry {
             /// What it is.
             pub const fn info(&self) -> &'static Info {
                 match self { $(Self::$variant(_) => &<$type as Configurable>::INFO,)+ }
+            }
+
+            /// Its needs of the network with these values; see [`Configurable::needs`].
+            pub fn needs(&self) -> &'static [Need] {
+                match self { $(Self::$variant(algorithm) => algorithm.needs(),)+ }
             }
 
             /// Its parameters.

@@ -11,10 +11,12 @@
 //! unsigned and guarded, so that a twin in BPF C computes the same bits. Only the filter is signed: its
 //! product is shifted right arithmetically, which rounds towards minus infinity.
 
-use crate::contract::{Ack, Algorithm, Burst, CongestionControl, Flow, Limits, Loss, Pacing};
-use crate::param::{BurstRate, Configurable, Conflict, Info, Kind, Preset};
-use crate::parts::DelayGradient;
+use crate::contract::{
+    Ack, Algorithm, Burst, CongestionControl, Flow, Limits, Loss, Pacing, Spurious,
+};
+use crate::param::{BurstRate, Configurable, Conflict, Info, Kind, Need, Preset};
 use crate::parts::integer::{self, ONE_Q20};
+use crate::parts::{DelayGradient, RecoveryGate};
 use crate::units::{Bytes, Fraction, Rate, Span};
 use crate::{configurable_by_name, parameters, words};
 
@@ -62,6 +64,9 @@ parameters! {
         pub time_scaling: TimeScaling = TimeScaling::IncreaseAndTHigh, source src!(snippet);
         /// The largest part of the rate that one completion can take away.
         pub max_decrease: Fraction = Fraction::from_ratio(1, 2), in "0.000001" to "1", source src!(snippet);
+        /// The part of the rate that a loss takes away, at most once in a window of data. At 0 a loss
+        /// changes nothing: the paper's law is for networks that lose none.
+        pub loss_decrease: Fraction = Fraction::ZERO, in "0" to "1", source src!(paper);
         /// The rate never falls below, for a NIC of the rate `delta_reference`.
         pub min_rate: Rate = Rate::from_mbps(10), in "1bps" to "1Tbps", source src!(ours);
         /// The rate of a new flow.
@@ -130,7 +135,7 @@ impl Configurable for Timely {
         summary: "the rate follows the gradient of the RTT",
         kind: Kind::Rate,
         signal: "RTT of each segment",
-        needs: &[],
+        needs: &[Need::Lossless],
         source: "Mittal et al., SIGCOMM 2015",
     };
     const PRESETS: &'static [Preset] = &[
@@ -172,6 +177,7 @@ impl Configurable for Timely {
                 ("t_low", "100us"),
                 ("min_rtt", "500us"),
                 ("max_decrease", "0.2"),
+                ("loss_decrease", "0.5"),
             ],
         },
         Preset {
@@ -182,6 +188,10 @@ impl Configurable for Timely {
         },
     ];
     configurable_by_name!();
+
+    fn needs(&self) -> &'static [Need] {
+        if self.loss_decrease > Fraction::ZERO { &[] } else { Self::INFO.needs }
+    }
 
     fn check(&self) -> Result<(), Conflict> {
         if self.t_low > self.t_high {
@@ -216,6 +226,8 @@ pub struct Constants {
     pub time_scaling: TimeScaling,
     /// Largest part of the rate that one completion takes, times 2^20.
     pub max_decrease_q20: u64,
+    /// Part of the rate that a loss takes, times 2^20.
+    pub loss_decrease_q20: u64,
     /// The rate never falls below, b/s.
     pub min_bps: u64,
     /// Nor rises above, b/s.
@@ -239,6 +251,7 @@ impl Constants {
             hai_counts: params.hai_counts,
             time_scaling: params.time_scaling,
             max_decrease_q20: u64::from(params.max_decrease.bits()).min(ONE_Q20),
+            loss_decrease_q20: u64::from(params.loss_decrease.bits()).min(ONE_Q20),
             min_bps: integer::scaled(params.min_rate, params.delta_reference, line_bps),
             line_bps,
         }
@@ -299,6 +312,17 @@ impl State {
         }
     }
 
+    /// The first loss of a window of data.
+    pub fn on_loss(&mut self, k: &Constants) {
+        self.rate_bps -= (self.rate_bps * k.loss_decrease_q20) >> Fraction::BITS;
+        self.rate_bps = self.rate_bps.max(k.min_bps);
+    }
+
+    /// The losses were none: the rate is at least what it was before them.
+    pub fn on_spurious_loss(&mut self, before_bps: u64) {
+        self.rate_bps = self.rate_bps.max(before_bps);
+    }
+
     /// Adds a step, up to line rate.
     pub(crate) fn increase(&mut self, k: &Constants, step_bps: u64, scale_q20: u64) {
         self.rate_bps += (step_bps * scale_q20) >> Fraction::BITS;
@@ -319,6 +343,10 @@ pub struct TimelyControl {
     pub(crate) state: State,
     pub(crate) constants: Constants,
     burst_rate: Rate,
+    /// One reaction to loss for each window of data.
+    gate: RecoveryGate,
+    /// The rate before the last reaction.
+    before_loss_bps: u64,
 }
 
 impl TimelyControl {
@@ -334,7 +362,8 @@ impl TimelyControl {
         };
         let now_ns = flow.now.since(crate::Time::ZERO).as_ns();
         let state = State::new(rate_bps.max(constants.min_bps), now_ns, gradient);
-        Self { state, constants, burst_rate: params.burst_rate.0 }
+        let (burst_rate, gate) = (params.burst_rate.0, RecoveryGate::default());
+        Self { state, constants, burst_rate, gate, before_loss_bps: 0 }
     }
 }
 
@@ -346,9 +375,18 @@ impl CongestionControl for TimelyControl {
         }
     }
 
-    /// TIMELY has no answer to loss: PFC keeps the network free of it, and where there is none the
-    /// transport's retransmission timer backs off.
-    fn on_loss(&mut self, _loss: &Loss) {}
+    /// The paper's TIMELY has no answer to loss: PFC keeps the network free of it. Without PFC,
+    /// `loss_decrease` is the answer.
+    fn on_loss(&mut self, loss: &Loss) {
+        if self.constants.loss_decrease_q20 > 0 && self.gate.enter_loss(loss) {
+            self.before_loss_bps = self.state.rate_bps;
+            self.state.on_loss(&self.constants);
+        }
+    }
+
+    fn on_spurious_loss(&mut self, _spurious: &Spurious) {
+        self.state.on_spurious_loss(core::mem::take(&mut self.before_loss_bps));
+    }
 
     fn limits(&self) -> Limits {
         Limits {

@@ -222,7 +222,7 @@ void BPF_PROG(timely_release, struct sock *sk)
 	COUNT(timely, closed);
 }
 
-/* Without PFC packets are lost: then half of the rate goes, once for each episode, and the start is over. */
+/* Without PFC packets are lost: then a part of the rate goes, once for each episode, and the start is over. */
 SEC("struct_ops")
 void BPF_PROG(timely_set_state, struct sock *sk, __u8 new_state)
 {
@@ -235,7 +235,8 @@ void BPF_PROG(timely_set_state, struct sock *sk, __u8 new_state)
 	COUNT(timely, losses);
 	ca->startup = 0;
 	ca->rate_before_loss_bps = ca->law.rate_bps;
-	ca->law.rate_bps = bounded(ca->law.rate_bps / 2);
+	timely_on_loss(&ca->law, &timely_knobs.timely);
+	ca->law.rate_bps = bounded(ca->law.rate_bps);
 }
 
 /* The rate decides, not a threshold. */
@@ -252,7 +253,8 @@ __u32 BPF_PROG(timely_undo_cwnd, struct sock *sk)
 	struct timely_sock *ca = ca_of(sk);
 
 	COUNT(timely, undone);
-	ca->law.rate_bps = most(ca->law.rate_bps, ca->rate_before_loss_bps);
+	timely_on_spurious_loss(&ca->law, ca->rate_before_loss_bps);
+	ca->rate_before_loss_bps = 0;
 	return tcp_sk(sk)->snd_cwnd;
 }
 

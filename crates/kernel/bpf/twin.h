@@ -12,7 +12,7 @@
 
 enum twin_algorithm { TWIN_TIMELY, TWIN_RTCP, TWIN_DCTCP };
 
-/* TIMELY: now, RTT. RTCP: queued bytes, has a delay, delay, packets << 1 | step due. DCTCP: bytes acked,
+/* TIMELY: now, RTT, a loss in the place of a completion. RTCP: queued bytes, has a delay, delay, packets << 1 | step due. DCTCP: bytes acked,
  * bytes marked, the round ends, window. */
 struct twin_event {
 	__u64 a, b, c, d;
@@ -50,7 +50,10 @@ static __always_inline void twin_start(struct twin_state *s, const struct twin_s
 static __always_inline void twin_timely(struct twin_state *s, const struct twin_setup *k,
 					const struct twin_event *e, struct twin_answer *out)
 {
-	timely_on_completion(&s->timely, &k->timely, e->a, e->b);
+	if (e->c)
+		timely_on_loss(&s->timely, &k->timely);
+	else
+		timely_on_completion(&s->timely, &k->timely, e->a, e->b);
 	out->value[0] = s->timely.rate_bps;
 	out->value[1] = (__u64)s->timely.difference_q8;
 	out->value[2] = s->timely.falling;

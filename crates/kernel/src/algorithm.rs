@@ -345,6 +345,7 @@ pub(crate) fn timely_twin(k: &timely::Constants) -> timely_constants {
         t_high_ns: k.t_high_ns,
         min_rtt_ns: k.min_rtt_ns,
         max_decrease_q20: k.max_decrease_q20,
+        loss_decrease_q20: k.loss_decrease_q20,
         min_bps: k.min_bps,
         line_bps: k.line_bps,
         hai_threshold: k.hai_threshold,

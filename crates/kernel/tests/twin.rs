@@ -3,7 +3,8 @@
 
 use incast_cc::registry::AnyAlgorithm;
 use incast_cc::{
-    Ack, Algorithm as _, Bytes, CongestionControl as _, Flow, Fraction, Pacing, Rate, Span, Time,
+    Ack, Algorithm as _, Bytes, CongestionControl as _, Flow, Fraction, Loss, LossCause, Pacing,
+    Rate, Span, Time,
     dctcp, rtcp, timely,
 };
 use incast_kernel::twin::{self, Answer, EVENTS, Event, Setup};
@@ -50,6 +51,7 @@ fn timely_algorithms() -> Vec<timely::Timely> {
     found.push(timely::Timely { hai_counts: timely::HaiCounts::Smoothed, ..found[0] });
     found.push(timely::Timely { t_low: Span::ZERO, t_high: Span::from_ns(1), ..found[0] });
     found.push(timely::Timely { min_rtt: Span::from_secs(1), ..found[0] });
+    found.push(timely::Timely { loss_decrease: Fraction::from_ratio(1, 3), ..found[0] });
     found
 }
 
@@ -61,9 +63,17 @@ fn timely_in_rust(params: &timely::Timely, flow: &Flow, events: &[Event]) -> (u6
         other => panic!("{other:?}"),
     };
     let start = rate(&control);
-    let rates = events.iter().map(|&[now_ns, rtt_ns, ..]| {
+    let rates = (1..).zip(events).map(|(sent, &[now_ns, rtt_ns, is_lost, _])| {
         let now = Time::ZERO + Span::from_ns(now_ns);
-        control.on_ack(&Ack::new(now, Time::ZERO, Bytes::new(1)).with_rtt(Span::from_ns(rtt_ns)));
+        if is_lost != 0 {
+            // Each of a window of its own: what counts as one is the carrier's.
+            let mut loss = Loss::new(now, Time::ZERO, Bytes::new(1), LossCause::Detected);
+            (loss.end, loss.next) = (Bytes::new(sent), Bytes::new(sent));
+            control.on_loss(&loss);
+        } else {
+            let ack = Ack::new(now, Time::ZERO, Bytes::new(1));
+            control.on_ack(&ack.with_rtt(Span::from_ns(rtt_ns)));
+        }
         rate(&control)
     });
     (start, rates.collect())
@@ -90,7 +100,7 @@ fn timely_has_twins() {
                 .into_iter()
                 .map(|rtt| {
                     now += random.any(22);
-                    [now, rtt, 0, 0]
+                    [now, rtt, u64::from(random.below(40) == 0), 0]
                 })
                 .collect();
             let mut flow = Flow::new(Bytes::from_kb(64), line);

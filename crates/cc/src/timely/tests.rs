@@ -1,6 +1,7 @@
 //! Vectors computed by hand, one for each branch of Algorithm 1.
 
 use super::*;
+use crate::LossCause;
 use crate::units::Time;
 
 /// 10 Gb/s NIC, no time scaling and no limit on one decrease unless a test says so: the formulas
@@ -260,4 +261,37 @@ fn queue_size_controller_never_asks_the_gradient() {
         assert_eq!(with_other.complete_after(gap, Span::from_ns(rtt_ns)), after);
     }
     assert!(increases > 1_000 && decreases > 1_000, "{increases} up, {decreases} down");
+}
+
+/// A loss of data that ends at `end`, when `next` is the next to be sent.
+fn loss(end: u64, next: u64) -> Loss {
+    let mut loss = Loss::new(Time::ZERO, Time::ZERO, Bytes::new(1), LossCause::Detected);
+    (loss.end, loss.next) = (Bytes::new(end), Bytes::new(next));
+    loss
+}
+
+#[test]
+fn the_papers_law_has_no_answer_to_loss_and_needs_a_network_without() {
+    let mut run = Run::of(plain());
+    run.control.on_loss(&loss(1, 10));
+    assert_eq!(run.control.state.rate_bps, START);
+    assert_eq!(plain().needs(), [Need::Lossless]);
+}
+
+#[test]
+fn a_loss_takes_its_part_once_in_a_window_and_gives_it_back_if_it_was_none() {
+    let params = Timely { loss_decrease: Fraction::from_ratio(1, 4), ..plain() };
+    assert_eq!(params.needs(), []);
+    let mut run = Run::of(params);
+    run.control.on_loss(&loss(1, 10));
+    assert_eq!(run.control.state.rate_bps, START / 4 * 3);
+    run.control.on_loss(&loss(10, 15));
+    assert_eq!(run.control.state.rate_bps, START / 4 * 3, "sent before the first reaction");
+    run.control.on_loss(&loss(11, 20));
+    assert_eq!(run.control.state.rate_bps, START / 16 * 9);
+    run.control.on_spurious_loss(&Spurious::new(Time::ZERO, Bytes::new(1)));
+    assert_eq!(run.control.state.rate_bps, START / 4 * 3, "what it was before the last reaction");
+    let mut slow = Run::of(params);
+    (0..100).for_each(|n| slow.control.on_loss(&loss(n * 10 + 1, n * 10 + 10)));
+    assert_eq!(slow.control.state.rate_bps, slow.control.constants.min_bps);
 }

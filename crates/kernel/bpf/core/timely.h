@@ -37,6 +37,7 @@ struct timely_constants {
 	__u64 t_high_ns;
 	__u64 min_rtt_ns;
 	__u64 max_decrease_q20;
+	__u64 loss_decrease_q20;
 	__u64 min_bps;
 	__u64 line_bps;
 	__u32 hai_threshold;
@@ -140,6 +141,21 @@ static __always_inline void timely_on_completion(struct timely_state *s,
 		s->branch = TIMELY_GRADIENT;
 		timely_decrease(s, k, least(cut_q28 >> 8, ONE_Q20), gradient_q20);
 	}
+}
+
+/* The first loss of an episode. */
+static __always_inline void timely_on_loss(struct timely_state *s,
+					   const struct timely_constants *k)
+{
+	__u64 cut_bps = (s->rate_bps * k->loss_decrease_q20) >> Q20_BITS;
+
+	s->rate_bps = most(s->rate_bps - cut_bps, k->min_bps);
+}
+
+/* The losses were none. */
+static __always_inline void timely_on_spurious_loss(struct timely_state *s, __u64 before_bps)
+{
+	s->rate_bps = most(s->rate_bps, before_bps);
 }
 
 #endif

@@ -36,7 +36,7 @@ impl Scenario {
     pub fn warnings(&self, name: &str, scheme: &Scheme) -> Vec<String> {
         let (switch, classes) = (&self.switch, self.classes());
         let mut warnings = Vec::new();
-        for need in scheme.algorithm.info().needs {
+        for need in scheme.algorithm.needs() {
             let lacks = match need {
                 Need::Ecn | Need::Notifications if !classes.iter().any(ResolvedClass::marks) => {
                     "no switch marks packets; set switch.ecn_threshold, such as \"100KB\""
