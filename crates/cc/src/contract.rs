@@ -52,7 +52,8 @@ use crate::units::{Bytes, Rate, Span, Time};
 
 /// The state of one flow under one algorithm.
 pub trait CongestionControl {
-    /// Data was acknowledged. `ack.bytes` may be zero: a duplicate, or a mark alone.
+    /// Data was acknowledged. `ack.bytes` may be zero: a duplicate, a mark alone, or the RTT of a burst
+    /// that has arrived in part.
     fn on_ack(&mut self, ack: &Ack<'_>);
 
     /// Data was declared lost.

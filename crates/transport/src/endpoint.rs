@@ -387,8 +387,7 @@ impl<C: CongestionControl> Endpoint<C> {
         let answer = |sender: &mut Sender<C>| match (sender, body) {
             (Sender::Message(sender), Body::Ack(ack)) => sender.on_ack(now, ack, config, report),
             (Sender::Message(sender), Body::Nack(nack)) => {
-                sender.on_nack(now, nack, config);
-                (None, 0)
+                (sender.on_nack(now, nack, config, report), 0)
             }
             (Sender::Stream(sender), Body::SegmentAck(ack)) => {
                 sender.on_ack(now, ack, config, report, backlog)

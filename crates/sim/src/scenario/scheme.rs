@@ -50,9 +50,12 @@ impl Scenario {
                 Need::Telemetry if !switch.telemetry => {
                     "no switch stamps them into packets; set switch.telemetry to true"
                 }
-                Need::Lossless if !classes.iter().any(|class| class.protected) => {
-                    "switches drop what does not fit; set switch.pfc.enabled to true"
+                Need::Lossless if classes.iter().any(|class| class.protected) => continue,
+                Need::Lossless if answers_loss(&scheme.algorithm) => {
+                    "switches drop what does not fit; set switch.pfc.enabled to true, or its \
+                     loss_decrease to 0.5, so that it answers losses"
                 }
+                Need::Lossless => "switches drop what does not fit; set switch.pfc.enabled to true",
                 _ => continue,
             };
             warnings.push(format!("{name} needs {}, but {lacks}", need.as_str()));
@@ -178,6 +181,11 @@ fn one_of<T: Copy>(what: &str, text: &str, known: &[(&'static str, T)]) -> Resul
 }
 
 /// What a value would be on the command line.
+/// Whether a parameter of the algorithm can make it answer losses.
+fn answers_loss(algorithm: &AnyAlgorithm) -> bool {
+    algorithm.params().iter().any(|param| param.name == "loss_decrease")
+}
+
 fn text_of(value: &toml::Value) -> String {
     match value {
         toml::Value::String(text) => text.clone(),

@@ -10,6 +10,7 @@ mod common;
 
 mod delay_based;
 mod loss_based;
+mod losses;
 mod marks;
 mod models;
 mod rates;

@@ -53,6 +53,9 @@ pub struct Nack {
     pub missing: PacketSet,
     /// The attempt that the report is about; a report about an older one is stale.
     pub attempt: u8,
+    /// Whether this answers the last packet of the attempt, and so tells its RTT. Else the packets were
+    /// missed when something later arrived.
+    pub answers: bool,
 }
 
 /// A set of up to [`MAX_SEGMENT_PACKETS`] packets.

@@ -151,8 +151,8 @@ impl Receiver {
             }
         } else if self.reported <= self.next {
             self.reported = self.next + 1;
-            let (base, attempt) = (self.next, data.attempt);
-            reply(Body::Nack(Nack { base, missing: PacketSet::EMPTY, attempt }));
+            let (base, missing, attempt) = (self.next, PacketSet::EMPTY, data.attempt);
+            reply(Body::Nack(Nack { base, missing, attempt, answers: false }));
         }
     }
 
@@ -189,7 +189,8 @@ impl Receiver {
             }
         } else if data.ack_request {
             partial.reported = true;
-            reply(Body::Nack(Nack { base: extent.first, missing, attempt: data.attempt }));
+            let (base, attempt) = (extent.first, data.attempt);
+            reply(Body::Nack(Nack { base, missing, attempt, answers: true }));
         }
         self.advance(&mut deliver);
     }
@@ -217,7 +218,7 @@ impl Receiver {
         {
             last.reported = true;
             let (base, missing) = (last.extent.first, last.missing());
-            reply(Body::Nack(Nack { base, missing, attempt: 0 }));
+            reply(Body::Nack(Nack { base, missing, attempt: 0, answers: false }));
         }
         // Whole segments, of which only the extent together is known.
         let mut base = horizon;
@@ -225,7 +226,7 @@ impl Receiver {
             let count = (extent.first - base).min(u64::from(MAX_SEGMENT_PACKETS));
             #[expect(clippy::cast_possible_truncation, reason = "at most MAX_SEGMENT_PACKETS")]
             let missing = PacketSet::first(count as u32);
-            reply(Body::Nack(Nack { base, missing, attempt: 0 }));
+            reply(Body::Nack(Nack { base, missing, attempt: 0, answers: false }));
             base += count;
         }
     }
@@ -311,7 +312,13 @@ mod tests {
         for &index in missing {
             set.insert(index);
         }
-        Body::Nack(Nack { base, missing: set, attempt })
+        Body::Nack(Nack { base, missing: set, attempt, answers: false })
+    }
+
+    /// The answer to the last packet of a first attempt.
+    fn answer(base: u64, missing: &[u32]) -> Body {
+        let Body::Nack(nack) = nack(base, missing, 0) else { unreachable!("it makes one") };
+        Body::Nack(Nack { answers: true, ..nack })
     }
 
     #[test]
@@ -326,7 +333,7 @@ mod tests {
     fn hole_is_reported_with_the_last_packet_and_filled_once() {
         let mut run = Run::default();
         assert_eq!(run.get(data(0)), []);
-        assert_eq!(run.get(data(2)), [nack(0, &[1], 0)]);
+        assert_eq!(run.get(data(2)), [answer(0, &[1])]);
         assert_eq!(run.get(data(3)), []);
         let again = Data { attempt: 1, ack_request: true, ..data(1) };
         assert_eq!(run.get(again), [ack_of(0, 1)]);
@@ -355,7 +362,7 @@ mod tests {
         let mut run = Run::default();
         (0..3).for_each(|n| drop(run.get(data(n))));
         assert_eq!(run.get(data(10)), [nack(3, &[0, 1, 2, 3, 4, 5], 0)]);
-        assert_eq!(run.get(data(11)), [nack(9, &[0], 0)]);
+        assert_eq!(run.get(data(11)), [answer(9, &[0])]);
         for n in 3..9 {
             run.get(Data { attempt: 1, ..data(n) });
         }

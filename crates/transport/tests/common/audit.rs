@@ -95,8 +95,9 @@ impl<C: CongestionControl + std::fmt::Debug> CongestionControl for Audited<C> {
         assert!(ack.first < ack.end && ack.end <= ack.next && ack.next == self.transmitted);
         assert!(ack.bytes <= ack.end - ack.first, "more than its burst: {ack:?}");
         assert!(ack.sent_at <= ack.now && ack.round >= self.round && ack.round <= self.round + 1);
-        // Nothing new: a mark alone, or, without SACK, what duplicate ACKs had counted before.
-        let same = !self.exact() || ack.bytes.is_zero() && !ack.ce_bytes.is_zero();
+        // Nothing new: a mark or a sample alone, or, without SACK, what duplicate ACKs had counted before.
+        let alone = !ack.ce_bytes.is_zero() || ack.rtt.is_some();
+        let same = !self.exact() || ack.bytes.is_zero() && alone;
         let same = same && ack.delivered == self.delivered;
         assert!(same || ack.delivered > self.delivered, "{ack:?} after {self:?}");
         if let Some(delivery) = ack.delivery {

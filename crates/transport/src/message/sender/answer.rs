@@ -1,6 +1,6 @@
 //! The answers of the receiver, and its silence: completions, losses, timeouts.
 
-use incast_cc::{Bytes, CongestionControl, LossCause, RttSample, Time};
+use incast_cc::{Bytes, CongestionControl, LossCause, RttSample, Span, Time};
 
 use super::Sender;
 use crate::config::{Config, Recovery};
@@ -38,13 +38,7 @@ impl<C: CongestionControl> Sender<C> {
         if let Some((sent_at, _)) = answered {
             self.judge_timeout(now, sent_at, place);
         }
-        let sample = answered.map(|(sent_at, serialization)| {
-            // What was not missing after all completes a segment before its burst has ended.
-            self.rtt.sample(sent_at, now, serialization.min(now.since(sent_at)))
-        });
-        if sample.is_some() {
-            self.backoff = 0;
-        }
+        let sample = answered.map(|burst| self.take_sample(now, burst));
         if config.recovery == Recovery::GoBackN {
             // What is out of order was dropped: all before has arrived.
             let unheard = Answer { ce_bytes: 0, sample: None, window_limited, report };
@@ -66,8 +60,20 @@ impl<C: CongestionControl> Sender<C> {
             self.segments.pop_front();
         }
         self.trim_resend();
-        let rate = self.pacing_rate();
-        (sample.map(|rtt| Sample { rtt, measured: rtt.network(), rate }), messages)
+        (sample.map(|rtt| self.sampled(rtt)), messages)
+    }
+
+    /// Takes the RTT sample of a burst that left at a time and was on the wire for a span, and has been
+    /// answered.
+    fn take_sample(&mut self, now: Time, (sent_at, serialization): (Time, Span)) -> RttSample {
+        self.backoff = 0;
+        // What was not missing after all completes a segment before its burst has ended.
+        self.rtt.sample(sent_at, now, serialization.min(now.since(sent_at)))
+    }
+
+    /// A sample as it is traced, with the rate that has come of it.
+    fn sampled(&self, rtt: RttSample) -> Sample {
+        Sample { rtt, measured: rtt.network(), rate: self.pacing_rate() }
     }
 
     /// Takes note that all of a segment has arrived, and tells the algorithm.
@@ -130,12 +136,44 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// Packets are missing.
-    pub(crate) fn on_nack(&mut self, now: Time, nack: &Nack, config: &Config) {
+    /// Packets are missing. Returns the RTT sample, where the report answers a burst: that of a segment
+    /// that loses packets at each attempt would be the last to come.
+    pub(crate) fn on_nack(
+        &mut self,
+        now: Time,
+        nack: &Nack,
+        config: &Config,
+        report: Report<'_>,
+    ) -> Option<Sample> {
         self.hear(now);
         if config.recovery == Recovery::GoBackN {
-            return self.go_back(now, nack.base, config);
+            self.go_back(now, nack.base, config);
+            return None;
         }
+        let answered = if nack.answers { self.find(nack.base) } else { None };
+        let answered = answered.map(|place| self.segments[place]);
+        let sample = answered.and_then(|segment| {
+            let burst = segment.burst(nack.attempt)?;
+            if segment.fate == Fate::Acked {
+                return None;
+            }
+            let sample = self.take_sample(now, burst);
+            let nothing = Completion {
+                sent: &segment.transmission(0),
+                identified: false,
+                delivered: Bytes::ZERO,
+                ce_bytes: Bytes::ZERO,
+                sample: Some(sample),
+                in_recovery: self.damaged > 0 && !self.timed_out,
+                posted: self.messages.posted(),
+                window_limited: false,
+                one_way: None,
+                nic_backlog: Bytes::ZERO,
+                report,
+            };
+            self.rate.on_completion(now, &nothing, &self.rtt);
+            Some(self.sampled(sample))
+        });
         let from = self.segments.partition_point(|s| s.first + u64::from(s.count) <= nack.base);
         for place in from..self.segments.len() {
             let segment = &mut self.segments[place];
@@ -154,6 +192,7 @@ impl<C: CongestionControl> Sender<C> {
             self.declare_lost(now, place, lost, LossCause::Detected);
         }
         self.trim_resend();
+        sample
     }
 
     /// Going back N: the receiver waits for the packet `base` and has dropped all that came after it.
