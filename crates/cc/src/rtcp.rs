@@ -424,12 +424,14 @@ impl RtcpControl {
     }
 
     /// Halves or doubles the window, within floor and ceiling.
+    ///
+    /// The floor holds in both directions, also where a timeout has left less. A window below what a
+    /// receiver acknowledges at once is acknowledged when its delayed-ACK timer fires: that time is then
+    /// every RTT sample, no queue costs as much, and a window that halving keeps there stays for ever.
     fn step(&mut self, doubles: bool, srtt: Span) {
         let before = self.window.cwnd();
         let cwnd = if doubles { before * 2 } else { before / 2 };
         let floor = self.constants.floor_segments * self.window.mss();
-        // A loss may have left less than the floor, which halving must not raise.
-        let floor = if doubles { floor } else { floor.min(before) };
         let ceiling = match self.constants.ceiling {
             Ceiling::LineRate if !srtt.is_zero() => {
                 srtt.as_ps().min(1 << 43) / self.segment_ps * self.window.mss()

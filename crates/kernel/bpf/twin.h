@@ -12,8 +12,11 @@
 
 enum twin_algorithm { TWIN_TIMELY, TWIN_RTCP, TWIN_DCTCP };
 
-/* TIMELY: now, RTT, a loss in the place of a completion. RTCP: queued bytes, has a delay, delay, packets << 1 | step due. DCTCP: bytes acked,
- * bytes marked, the round ends, window. */
+/*
+ * TIMELY: now, RTT, a loss in the place of a completion.
+ * RTCP: queued bytes, has a delay, delay, packets << 2 | a timeout came before << 1 | step due.
+ * DCTCP: bytes acked, bytes marked, the round ends, window.
+ */
 struct twin_event {
 	__u64 a, b, c, d;
 };
@@ -64,8 +67,11 @@ static __always_inline void twin_timely(struct twin_state *s, const struct twin_
 static __always_inline void twin_rtcp(struct twin_state *s, const struct twin_setup *k,
 				      const struct twin_event *e, struct twin_answer *out)
 {
-	__u64 packets_q20 = least((e->d >> 1) << Q20_BITS, RTCP_MAX_PACKETS_Q20);
+	__u64 packets_q20 = least((e->d >> 2) << Q20_BITS, RTCP_MAX_PACKETS_Q20);
 
+	/* As TCP has it: one segment, whatever the floor. */
+	if (e->d & 2)
+		s->cwnd = 1;
 	rtcp_measure(&s->rtcp, &k->rtcp, e->a, e->b != 0, e->c);
 	rtcp_count(&s->rtcp, &k->rtcp, packets_q20, packets_q20);
 	if (e->d & 1)

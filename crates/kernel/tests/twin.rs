@@ -4,8 +4,7 @@
 use incast_cc::registry::AnyAlgorithm;
 use incast_cc::{
     Ack, Algorithm as _, Bytes, CongestionControl as _, Flow, Fraction, Loss, LossCause, Pacing,
-    Rate, Span, Time,
-    dctcp, rtcp, timely,
+    Rate, Span, Time, dctcp, rtcp, timely,
 };
 use incast_kernel::twin::{self, Answer, EVENTS, Event, Setup};
 
@@ -116,6 +115,13 @@ fn timely_has_twins() {
     compare(&runs, &expected, |answer| vec![answer[0]]);
 }
 
+/// An event of Regulated TCP: what waits at the sender, the delay if it was measured, the packets acknowledged,
+/// and whether a timeout came before and a step is due.
+fn regulated(queued: u64, delay_ns: Option<u64>, packets: u64, timeout: bool, due: bool) -> Event {
+    let flags = u64::from(timeout) << 1 | u64::from(due);
+    [queued, u64::from(delay_ns.is_some()), delay_ns.unwrap_or(0), packets << 2 | flags]
+}
+
 /// Windows in segments are bytes of Rust's where a segment has one byte.
 fn rtcp_in_rust(params: &rtcp::Rtcp, events: &[Event]) -> Vec<Vec<u64>> {
     let mut flow = Flow::new(Bytes::new(1), Rate::from_gbps(400));
@@ -123,8 +129,12 @@ fn rtcp_in_rust(params: &rtcp::Rtcp, events: &[Event]) -> Vec<Vec<u64>> {
     flow.max_window = Bytes::new(1 << 40);
     let mut control = params.start(&flow);
     let mut states = Vec::new();
-    for &[queued, has_delay, delay_ns, packets_and_due] in events {
-        let mut ack = Ack::new(Time::ZERO, Time::ZERO, Bytes::new(packets_and_due >> 1));
+    for &[queued, has_delay, delay_ns, packets_and_flags] in events {
+        if packets_and_flags & 2 != 0 {
+            let lost = Bytes::new(1);
+            control.on_loss(&Loss::new(Time::ZERO, Time::ZERO, lost, LossCause::Timeout));
+        }
+        let mut ack = Ack::new(Time::ZERO, Time::ZERO, Bytes::new(packets_and_flags >> 2));
         ack.nic_backlog = Bytes::new(queued);
         ack.cwnd_limited = true;
         ack.min_rtt = Span::ZERO;
@@ -132,7 +142,7 @@ fn rtcp_in_rust(params: &rtcp::Rtcp, events: &[Event]) -> Vec<Vec<u64>> {
             ack = ack.with_rtt(Span::from_ns(delay_ns));
         }
         // An ACK of nothing takes no step, nor does one while losses are repaired.
-        ack.in_recovery = packets_and_due & 1 == 0;
+        ack.in_recovery = packets_and_flags & 1 == 0;
         control.on_ack(&ack);
         let mut gauges = Vec::new();
         #[expect(
@@ -173,8 +183,10 @@ fn regulated_tcp_has_twins() {
                     // Prices above 2^53 do not pass through a gauge without loss: moderate delays.
                     let delay = if at % 2 == 0 { random.below(200_000) } else { random.any(24) };
                     let packets = 1 + random.below(64);
-                    let queued = random.any(16);
-                    [queued, u64::from(random.below(8) != 0), delay, packets << 1 | random.below(2)]
+                    let delay = (random.below(8) != 0).then_some(delay);
+                    let timeout = random.below(16) == 0;
+                    let due = random.below(2) == 0;
+                    regulated(random.any(16), delay, packets, timeout, due)
                 })
                 .collect();
             expected.push(rtcp_in_rust(&params, &events));
@@ -185,6 +197,35 @@ fn regulated_tcp_has_twins() {
     let expected: Vec<Vec<u64>> =
         expected.into_iter().map(|run| run.into_iter().flatten().collect()).collect();
     compare(&runs, &expected, |answer| answer[..4].to_vec());
+}
+
+/// A timeout leaves one segment, which the receiver's delayed-ACK timer acknowledges: its 40 ms are all that is
+/// measured, and each step halves. No window stays below the floor, in either twin.
+#[test]
+fn regulated_tcp_leaves_windows_below_the_floor_in_both_twins() {
+    let mut runs = Vec::new();
+    let mut expected = Vec::new();
+    for floor in [2, 3, 8, 1_000] {
+        let AnyAlgorithm::Rtcp(mut params) = AnyAlgorithm::named("rtcp").unwrap() else {
+            unreachable!()
+        };
+        (params.floor, params.ceiling) = (floor, rtcp::Ceiling::Peer);
+        let held = Some(40_000_000);
+        let events = vec![
+            regulated(0, held, 1, true, false), // an ACK while the loss is repaired takes no step
+            regulated(0, held, 1, false, true),
+            regulated(0, held, 1, false, true),
+            regulated(0, None, 1, true, true), // what was sent again has no sample
+        ];
+        let windows: Vec<u64> =
+            rtcp_in_rust(&params, &events).iter().map(|state| state[0]).collect();
+        let floor = u64::from(floor);
+        assert_eq!(windows, [1, floor, floor, floor]);
+        expected.push(windows);
+        let constants = rtcp::Constants::new(&params);
+        runs.push((Setup::Rtcp(constants, constants.w_high_volume, 10), events));
+    }
+    compare(&runs, &expected, |answer| vec![answer[0]]);
 }
 
 #[test]
@@ -273,12 +314,15 @@ fn no_input_divides_by_zero_or_leaves_the_bounds() {
         alpha: 0,
         delta: 0,
         max_rate_q20: 0,
+        floor_segments: 0,
         ..rtcp::Constants::new(&rtcp::Rtcp::default())
     };
     let events: Vec<Event> = (0..EVENTS)
         .map(|_| [random.any(40), random.any(1), random.any(40), random.any(20)])
         .collect();
-    for setup in [Setup::Timely(zero, 0, 0), Setup::Rtcp(nothing, 0, 0)] {
-        assert_eq!(twin::on_host(&setup, &events).len(), EVENTS);
-    }
+    assert_eq!(twin::on_host(&Setup::Timely(zero, 0, 0), &events).len(), EVENTS);
+    // A step leaves a window: with none TCP would never send again.
+    let answers = twin::on_host(&Setup::Rtcp(nothing, 0, 0), &events);
+    assert_eq!(answers.len(), EVENTS);
+    assert!(answers[EVENTS - 1][0] > 0);
 }

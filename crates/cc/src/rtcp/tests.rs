@@ -305,13 +305,53 @@ fn losses_and_marks_halve_as_in_new_reno() {
 }
 
 #[test]
-fn halving_raises_no_window_to_the_floor() {
-    let mut run = Run::of(Rtcp { floor: 4, ..unbounded() });
-    let loss = Loss::new(run.now, Time::ZERO, Bytes::new(MSS), LossCause::Timeout);
+fn a_step_leaves_no_window_below_the_floor() {
+    // A timeout leaves one segment, whatever the floor. The next step raises it, be the path dear or not.
+    let timeout = |run: &mut Run| {
+        run.control.on_loss(&Loss::new(run.now, Time::ZERO, Bytes::new(MSS), LossCause::Timeout));
+        run.control.window.cwnd()
+    };
+    for floor in [2, 4, 8, 1_000] {
+        for delay in [Span::from_ms(40), Span::ZERO] {
+            let mut run = Run::of(Rtcp { floor, ..unbounded() });
+            run.ack(delay, 0);
+            assert_eq!(timeout(&mut run), MSS);
+            assert_eq!(run.ack(delay, 0), u64::from(floor) * MSS, "{floor} segments, {delay}");
+        }
+    }
+    // Between one segment and the floor, too: what half of a small window leaves at a loss.
+    let mut run = Run::of(Rtcp { floor: 8, ..unbounded() });
+    let mut loss = Loss::new(run.now, Time::ZERO, Bytes::new(MSS), LossCause::Detected);
+    (loss.end, loss.next) = (Bytes::new(MSS), Bytes::new(10 * MSS));
     run.control.on_loss(&loss);
-    assert_eq!(run.ack(Span::from_ms(1), 0), MSS);
-    let first = (0..100).map(|_| run.ack(Span::ZERO, 0)).find(|&cwnd| cwnd > MSS);
-    assert_eq!(first, Some(4 * MSS), "doubling goes to it at once");
+    assert_eq!(run.control.window.cwnd(), 5 * MSS);
+    assert_eq!(run.ack(Span::from_ms(40), 0), 8 * MSS);
+    // While the loss is repaired the window is TCP's.
+    let mut run = Run::of(Rtcp { floor: 8, ..unbounded() });
+    run.control.on_loss(&loss);
+    let mut ack = Ack::new(run.now, Time::ZERO, Bytes::new(MSS)).with_rtt(Span::from_ms(40));
+    (ack.min_rtt, ack.cwnd_limited, ack.in_recovery) = (Span::from_us(10), true, true);
+    run.control.on_ack(&ack);
+    assert_eq!(run.control.window.cwnd(), 5 * MSS);
+}
+
+#[test]
+fn samples_of_a_delayed_ack_timer_hold_no_window_at_one_segment() {
+    // A receiver that acknowledges two segments at once, and fewer after 40 ms. The path has no queue.
+    for preset in Rtcp::PRESETS {
+        let mut run = Run::of(self::preset(preset.name));
+        let loss = Loss::new(run.now, Time::ZERO, Bytes::new(MSS), LossCause::Timeout);
+        run.control.on_loss(&loss);
+        let mut cwnd = run.control.window.cwnd();
+        let held = (0..100)
+            .filter(|_| {
+                let held = cwnd < 2 * MSS;
+                cwnd = run.ack(if held { Span::from_ms(40) } else { Span::ZERO }, 0);
+                held
+            })
+            .count();
+        assert_eq!(held, 1, "{}", preset.name);
+    }
 }
 
 #[test]

@@ -112,15 +112,16 @@ static __always_inline int rtcp_may_double(const struct rtcp_state *s)
 	return s->counter_q20 >= s->price_q20;
 }
 
-/* The window after a step (9), in segments, between the floor and `most_segments`. */
+/*
+ * The window after a step (9), in segments, between the floor and `most_segments`. The floor holds in both
+ * directions, also where a timeout has left less: a window of one segment is acknowledged when the
+ * receiver's delayed-ACK timer fires, that time is its RTT, and it would be halved for ever.
+ */
 static __always_inline __u64 rtcp_step(const struct rtcp_constants *k, int doubles, __u64 cwnd,
 				       __u64 most_segments)
 {
-	__u64 floor = k->floor_segments;
+	__u64 floor = most(k->floor_segments, 1);
 
-	/* A loss may have left less than the floor, which halving must not raise. */
-	if (!doubles)
-		floor = least(floor, cwnd);
 	return most(least(doubles ? cwnd * 2 : cwnd / 2, most_segments), floor);
 }
 

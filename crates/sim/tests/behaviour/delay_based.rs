@@ -1,8 +1,8 @@
 //! Algorithms that hold a queue, each at a level of its own.
 
-use incast_sim::Report;
+use incast_sim::{Report, TraceConfig};
 
-use crate::common::{numbers, port};
+use crate::common::{numbers, port, run_with};
 use crate::setting::{PACKET_KB, assert_in, mean, run, share, streams, with};
 
 /// The mean backlog of the port that all share, in KB.
@@ -182,4 +182,46 @@ fn rtcp_serves_urgent_messages_first_and_keeps_the_queue_short() {
     assert_in("completion over that with one weight", urgent_us / as_all_us, 0.7..=0.92);
     assert_in("completion over NewReno's", urgent_us / reno_us, 0.0..=0.3);
     assert_in("queue over NewReno's", queue / reno_queue, 0.0..=0.05);
+}
+
+/// Ten hosts with two connections each into 1 Gb/s and a queue of 40 packets. Receivers acknowledge two
+/// segments at once, and one after 40 ms.
+const SHALLOW: &str = r#"
+    title = "twenty connections into a shallow port"
+    [run]
+    duration = "2500ms"
+    warmup = "500ms"
+    schemes = ["rtcp"]
+    [[network.star.hosts]]
+    name = "sender"
+    count = 10
+    rate = "10Gbps"
+    delay = "1us"
+    [[network.star.hosts]]
+    name = "receiver"
+    rate = "1Gbps"
+    delay = "1us"
+    [switch]
+    queue_limit = "60KB"
+    [transport]
+    kind = "stream"
+    [transport.stream]
+    preset = "linux"
+    [[traffic]]
+    from = "sender"
+    to = "receiver"
+    connections = 2
+"#;
+
+#[test]
+fn rtcp_leaves_no_flow_to_the_timer_of_delayed_acks() {
+    // A window that stays at one segment has 1,460 B per 40 ms: 0.29 Mb/s of the 48 that are a fair share.
+    let document = crate::common::document(SHALLOW);
+    for scheme in ["rtcp:testbed-websearch-1to1", "rtcp:testbed-datamining-1to4"] {
+        let report = run_with(&document, scheme, 1, TraceConfig::default());
+        let goodputs = numbers(&report, "flows", "goodput_gbps");
+        assert_eq!(goodputs.len(), 20);
+        let least = goodputs.iter().copied().fold(f64::INFINITY, f64::min);
+        assert!(least > 0.001, "{scheme}: {:.2} Mb/s of {goodputs:?}", least * 1e3);
+    }
 }
