@@ -189,8 +189,8 @@ fn rtcp_serves_urgent_messages_first_and_keeps_the_queue_short() {
 const SHALLOW: &str = r#"
     title = "twenty connections into a shallow port"
     [run]
-    duration = "2500ms"
-    warmup = "500ms"
+    duration = "4s"
+    warmup = "1s"
     schemes = ["rtcp"]
     [[network.star.hosts]]
     name = "sender"
@@ -217,11 +217,13 @@ const SHALLOW: &str = r#"
 fn rtcp_leaves_no_flow_to_the_timer_of_delayed_acks() {
     // A window that stays at one segment has 1,460 B per 40 ms: 0.29 Mb/s of the 48 that are a fair share.
     let document = crate::common::document(SHALLOW);
-    for scheme in ["rtcp:testbed-websearch-1to1", "rtcp:testbed-datamining-1to4"] {
-        let report = run_with(&document, scheme, 1, TraceConfig::default());
+    for seed in [1, 2] {
+        let preset = "rtcp:testbed-websearch-1to1";
+        let report = run_with(&document, preset, seed, TraceConfig::default());
         let goodputs = numbers(&report, "flows", "goodput_gbps");
         assert_eq!(goodputs.len(), 20);
-        let least = goodputs.iter().copied().fold(f64::INFINITY, f64::min);
-        assert!(least > 0.001, "{scheme}: {:.2} Mb/s of {goodputs:?}", least * 1e3);
+        let slow = goodputs.iter().filter(|&&gbps| gbps < 0.001).count();
+        assert_eq!(slow, 0, "below 1 Mb/s with seed {seed}: {goodputs:?}");
+        assert_in("p99 of RTTs in us", report.summary.rtt_p99_us, 0.0..=10_000.0);
     }
 }
