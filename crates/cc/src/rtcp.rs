@@ -428,7 +428,8 @@ impl RtcpControl {
     /// The floor holds in both directions, also where a timeout has left less. A window below what a
     /// receiver acknowledges at once is acknowledged when its delayed-ACK timer fires: that time is then
     /// every RTT sample, no queue costs as much, and a window that halving keeps there stays for ever.
-    fn step(&mut self, doubles: bool, srtt: Span) {
+    /// Only a window that may grow is raised.
+    fn step(&mut self, doubles: bool, may_grow: bool, srtt: Span) {
         let before = self.window.cwnd();
         let cwnd = if doubles { before * 2 } else { before / 2 };
         let floor = self.constants.floor_segments * self.window.mss();
@@ -438,7 +439,8 @@ impl RtcpControl {
             }
             _ => u64::MAX,
         };
-        self.window.set_cwnd(cwnd.min(ceiling).max(floor));
+        let cwnd = cwnd.min(ceiling).max(floor);
+        self.window.set_cwnd(if may_grow { cwnd } else { cwnd.min(before) });
     }
 }
 
@@ -463,9 +465,9 @@ impl CongestionControl for RtcpControl {
             return;
         }
         self.stepped_in = ack.round;
-        let doubles = self.state.may_double();
-        if !doubles || Window::may_grow(ack) {
-            self.step(doubles, ack.srtt);
+        let (doubles, may_grow) = (self.state.may_double(), Window::may_grow(ack));
+        if !doubles || may_grow {
+            self.step(doubles, may_grow, ack.srtt);
         }
     }
 

@@ -102,24 +102,30 @@ void BPF_PROG(rtcp_pkts_acked, struct sock *sk, const struct ack_sample *acked)
 		report(sk, ca, now_ns);
 }
 
-/* TCP asks for this when no loss is being repaired: the step (9). */
+/*
+ * TCP asks for this when it would raise the window: not in fast recovery, nor while it reduces the window for
+ * marks, but after a timeout, which has left one segment. The step (9).
+ */
 SEC("struct_ops")
 void BPF_PROG(rtcp_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 {
 	const struct rtcp_knobs *knobs = &rtcp_knobs;
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct rtcp_sock *ca = ca_of(sk);
-	int doubles = rtcp_may_double(&ca->law);
+	bool doubles = rtcp_may_double(&ca->law);
+	bool in_use = tp->max_packets_out * 2 >= tp->snd_cwnd;
+	__u64 cwnd;
 
 	if (!ca->due)
 		return;
 	ca->due = 0;
 	/* A window that was not in use is no reason for a larger one. */
-	if (doubles && tp->max_packets_out * 2 < tp->snd_cwnd)
+	if (doubles && !in_use)
 		return;
-	tp->snd_cwnd = least(rtcp_step(&knobs->rtcp, doubles, tp->snd_cwnd,
-				       most_segments(knobs, tp)),
-			     tp->snd_cwnd_clamp);
+	cwnd = least(rtcp_step(&knobs->rtcp, doubles, tp->snd_cwnd, most_segments(knobs, tp)),
+		     tp->snd_cwnd_clamp);
+	if (in_use || cwnd < tp->snd_cwnd)
+		tp->snd_cwnd = cwnd;
 }
 
 SEC("struct_ops")
