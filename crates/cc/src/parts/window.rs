@@ -168,14 +168,18 @@ impl Window {
     /// Takes in congestion marks: the first ones of a window of data reduce it as a loss does (RFC
     /// 3168). Returns whether `ack` brought them.
     ///
-    /// To two segments at least, as after a loss and as in Linux. RFC 3168 allows one, but sends from there
-    /// on only a segment per retransmission timeout, which in a datacenter is thousands of round trips;
-    /// without that a window of one waits for delayed ACKs and still slows down no further.
+    /// To two segments, as in Linux, also where a timeout has left one. RFC 3168 allows one, but sends
+    /// from there on only a segment per retransmission timeout, which in a datacenter is thousands of round
+    /// trips; without that a window of one waits for delayed ACKs, slows down no further, and stays as long
+    /// as a queue of other flows has it marked.
     pub fn on_marks(&mut self, ack: &Ack<'_>, ssthresh: impl FnOnce(&Self) -> u64) -> bool {
         let reacts = !ack.ce_bytes.is_zero() && self.gate.enter(ack.end, ack.next);
         if reacts {
             self.reduce(ssthresh(self));
             self.prior = None; // no loss: nothing that could turn out to be false
+            if !ack.in_recovery && !ack.bytes.is_zero() {
+                self.cwnd = self.cwnd.max(self.mss * 2).min(self.max);
+            }
         }
         reacts
     }
@@ -331,6 +335,14 @@ mod tests {
             assert!(window.on_marks(&ack, |window| window.cwnd() / 2));
         }
         assert_eq!(window.cwnd(), 2_000);
+        // Also where a timeout has left one, once data is acknowledged and nothing is being repaired.
+        window.on_loss(&loss(30, 40, LossCause::Timeout), |window| window.cwnd() / 2);
+        for (bytes, in_recovery, cwnd) in [(0, false, 1_000), (1, true, 1_000), (1, false, 2_000)] {
+            (ack.bytes, ack.in_recovery) = (Bytes::new(bytes), in_recovery);
+            (ack.end, ack.next) = (ack.end + Bytes::new(40), ack.end + Bytes::new(40));
+            assert!(window.on_marks(&ack, |window| window.cwnd() / 2));
+            assert_eq!((window.cwnd(), window.ssthresh()), (cwnd, 2_000), "{bytes} {in_recovery}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use incast_cc::{Bytes, CongestionControl, Flow, Limits, Pacing, Rate};
 pub(crate) struct Bounds {
     pub(crate) name: &'static str,
     line_rate: Rate,
-    mss: Bytes,
+    pub(crate) mss: Bytes,
     /// The most that a window may be: the peer's limit, or a packet where that is more.
     max_window: Bytes,
 }

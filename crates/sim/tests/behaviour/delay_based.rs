@@ -1,9 +1,12 @@
 //! Algorithms that hold a queue, each at a level of its own.
 
-use incast_sim::{Report, TraceConfig};
+use incast_sim::Report;
 
-use crate::common::{numbers, port, run_with};
-use crate::setting::{PACKET_KB, assert_in, mean, run, share, streams, with};
+use crate::common::{numbers, port};
+use crate::setting::{
+    PACKET_KB, assert_in, assert_none_stands, mean, run, share, streams,
+    streams_into_a_shallow_port, with,
+};
 
 /// The mean backlog of the port that all share, in KB.
 fn backlog_kb(report: &Report) -> f64 {
@@ -184,46 +187,9 @@ fn rtcp_serves_urgent_messages_first_and_keeps_the_queue_short() {
     assert_in("queue over NewReno's", queue / reno_queue, 0.0..=0.05);
 }
 
-/// Ten hosts with two connections each into 1 Gb/s and a queue of 40 packets. Receivers acknowledge two
-/// segments at once, and one after 40 ms.
-const SHALLOW: &str = r#"
-    title = "twenty connections into a shallow port"
-    [run]
-    duration = "4s"
-    warmup = "1s"
-    schemes = ["rtcp"]
-    [[network.star.hosts]]
-    name = "sender"
-    count = 10
-    rate = "10Gbps"
-    delay = "1us"
-    [[network.star.hosts]]
-    name = "receiver"
-    rate = "1Gbps"
-    delay = "1us"
-    [switch]
-    queue_limit = "60KB"
-    [transport]
-    kind = "stream"
-    [transport.stream]
-    preset = "linux"
-    [[traffic]]
-    from = "sender"
-    to = "receiver"
-    connections = 2
-"#;
-
 #[test]
 fn rtcp_leaves_no_flow_to_the_timer_of_delayed_acks() {
-    // A window that stays at one segment has 1,460 B per 40 ms: 0.29 Mb/s of the 48 that are a fair share.
-    let document = crate::common::document(SHALLOW);
     for seed in [1, 2] {
-        let preset = "rtcp:testbed-websearch-1to1";
-        let report = run_with(&document, preset, seed, TraceConfig::default());
-        let goodputs = numbers(&report, "flows", "goodput_gbps");
-        assert_eq!(goodputs.len(), 20);
-        let slow = goodputs.iter().filter(|&&gbps| gbps < 0.001).count();
-        assert_eq!(slow, 0, "below 1 Mb/s with seed {seed}: {goodputs:?}");
-        assert_in("p99 of RTTs in us", report.summary.rtt_p99_us, 0.0..=10_000.0);
+        assert_none_stands(&streams_into_a_shallow_port(&[]), "rtcp:testbed-websearch-1to1", seed);
     }
 }

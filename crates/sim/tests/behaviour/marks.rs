@@ -4,7 +4,8 @@ use incast_sim::{Report, TraceConfig};
 
 use crate::common::{counts, numbers, port, run_with, texts};
 use crate::setting::{
-    PACKET_KB, assert_in, between, goodputs, mean, messages, run, share, steps, streams, with,
+    PACKET_KB, assert_in, assert_none_stands, between, goodputs, mean, messages, run, share, steps,
+    streams, streams_into_a_shallow_port, with,
 };
 
 /// Two streams over 206 us, 172 packets on the way, through a port that marks above 65 packets.
@@ -107,6 +108,17 @@ fn dcqcn_halves_on_its_first_cnps_and_converges_to_equal_shares() {
     assert_in("Jain's index", report.summary.jain_index, 0.999..=1.0);
     assert_in("share of the link", share(&report), 0.97..=1.0);
     assert_eq!((report.summary.drops, report.summary.pfc_pauses), (0, 0));
+}
+
+#[test]
+fn marks_leave_no_flow_to_the_timer_of_delayed_acks() {
+    // With two segments of each of 20 flows the queue is above the threshold for ever: all that arrives is
+    // marked, also the one segment of a flow that begins anew after a timeout.
+    let document =
+        streams_into_a_shallow_port(&["switch.ecn_threshold=30KB", "transport.stream.ecn=classic"]);
+    for scheme in ["newreno", "dctcp", "rtcp:testbed-websearch-1to1"] {
+        assert_none_stands(&document, scheme, 1);
+    }
 }
 
 #[test]

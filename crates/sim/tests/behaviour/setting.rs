@@ -96,6 +96,36 @@ pub(crate) fn streams_over_a_country(assignments: &[&str]) -> Document {
     streams(&[&country, assignments].concat())
 }
 
+/// Two streams from each of ten hosts through 1 Gb/s and a queue of 40 packets, as Linux has them: receivers
+/// acknowledge two segments at once, and one after 40 ms.
+pub(crate) fn streams_into_a_shallow_port(assignments: &[&str]) -> Document {
+    let shallow = [
+        "run.duration=4s",
+        "run.warmup=1s",
+        "network.star.hosts.0.count=10",
+        "network.star.hosts.0.rate=10Gbps",
+        "network.star.hosts.1.rate=1Gbps",
+        "network.star.hosts.0.delay=1us",
+        "network.star.hosts.1.delay=1us",
+        "switch.queue_limit=60KB",
+        "transport.stream.preset=linux",
+        "transport.stream.delayed_ack=2",
+        "traffic.0.connections=2",
+    ];
+    streams(&[&shallow, assignments].concat())
+}
+
+/// Checks that no flow is left to a timer of delayed ACKs: a window that stays at one segment has 1,460 B per
+/// 40 ms, 0.29 Mb/s.
+#[track_caller]
+pub(crate) fn assert_none_stands(document: &Document, scheme: &str, seed: u64) {
+    let report = run_with(document, scheme, seed, TraceConfig::default());
+    let goodputs = numbers(&report, "flows", "goodput_gbps");
+    let slow = goodputs.iter().filter(|&&gbps| gbps < 0.001).count();
+    assert_eq!(slow, 0, "below 1 Mb/s under {scheme} with seed {seed}: {goodputs:?}");
+    assert_in("p99 of RTTs in us", report.summary.rtt_p99_us, 0.0..=10_000.0);
+}
+
 /// Messages in segments of 16 KB from ten hosts to one, 10 Gb/s, 10 us without queues, PFC.
 pub(crate) fn messages(assignments: &[&str]) -> Document {
     with(
