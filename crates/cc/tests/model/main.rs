@@ -73,6 +73,25 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    /// A window of one segment waits for the receiver's delayed-ACK timer, which is then all that its RTTs
+    /// measure. No window stays there but Swift's, which takes that time for the fabric's or the peer's delay
+    /// and has to have an ACK for each segment (`docs/algorithms/swift.md`).
+    #[test]
+    fn no_window_is_left_to_a_timer_of_delayed_acks(
+        steps in prop::collection::vec(sane::step(), 1..100),
+    ) {
+        let mut flow = Flow::new(Bytes::new(1_460), Rate::from_gbps(10));
+        flow.segment = flow.mss;
+        for algorithm in presets().filter(|algorithm| algorithm.name() != "swift") {
+            let acks = sane::acks_of_a_timer(&algorithm, &flow, &steps, Span::from_ms(40));
+            prop_assert!(acks.is_some_and(|acks| acks < 200), "{}: {acks:?}", algorithm.name());
+        }
+    }
+}
+
 #[test]
 fn time_zero_and_never_are_survived() {
     for name in NAMES {

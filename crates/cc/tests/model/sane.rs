@@ -61,8 +61,10 @@ pub(crate) enum Step {
 pub(crate) struct Path {
     /// How long it waited in queues.
     queue: Span,
-    /// How long the peer took to answer.
+    /// How long the peer took to answer, as it says.
     peer: Span,
+    /// How long a timer held back the acknowledgement, of which nobody says anything.
+    held: Span,
     marked: bool,
     nic_backlog: Bytes,
     /// Whether the RTT is known.
@@ -72,7 +74,14 @@ pub(crate) struct Path {
 impl Path {
     /// One queue, and no mark.
     pub(crate) const fn queue(queue: Span) -> Self {
-        Self { queue, peer: Span::ZERO, marked: false, nic_backlog: Bytes::ZERO, timed: true }
+        Self {
+            queue,
+            peer: Span::ZERO,
+            held: Span::ZERO,
+            marked: false,
+            nic_backlog: Bytes::ZERO,
+            timed: true,
+        }
     }
 }
 
@@ -107,6 +116,7 @@ fn path() -> impl Strategy<Value = Path> {
         |(queue, peer, marked, nic_backlog, timed)| Path {
             queue,
             peer,
+            held: Span::ZERO,
             marked,
             nic_backlog,
             timed,
@@ -148,6 +158,32 @@ pub(crate) fn rounds_to_grow(
             Pacing::Window { .. } | Pacing::Unpaced => Bytes::MAX,
         };
         per_round.min(limits.cwnd) >= ENOUGH
+    })
+}
+
+/// The ACKs of a delayed-ACK timer that a flow meets, after `steps`, until its window holds the two segments that
+/// a receiver acknowledges at once; nothing if it comes to none of that. The path is clean.
+pub(crate) fn acks_of_a_timer(
+    algorithm: &AnyAlgorithm,
+    flow: &Flow,
+    steps: &[Step],
+    timer: Span,
+) -> Option<usize> {
+    let mut carrier = Carrier::new(algorithm, flow);
+    // A segment that grows is no matter of windows.
+    for step in steps.iter().filter(|step| !matches!(step, Step::MssChange { .. })) {
+        carrier.take(step);
+    }
+    let path = Path { held: timer, ..Path::queue(Span::ZERO) };
+    // What is out arrives, so that nothing is being repaired.
+    carrier.deliver(usize::MAX, Path::queue(Span::ZERO));
+    (0..1_000).find(|_| {
+        let at_once = carrier.control.limits().cwnd >= carrier.bounds.mss * 2;
+        if !at_once {
+            carrier.send(2, Span::from_secs(1), false);
+            carrier.deliver(usize::MAX, path);
+        }
+        at_once
     })
 }
 
@@ -392,7 +428,7 @@ impl Carrier {
     }
 
     fn arrive(&mut self, burst: &Burst, path: Path) {
-        let at = burst.sent_at + self.base_rtt + path.queue + path.peer;
+        let at = burst.sent_at + self.base_rtt + path.queue + path.peer + path.held;
         self.wait_until(at.max(self.now));
     }
 
