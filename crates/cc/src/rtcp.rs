@@ -63,8 +63,8 @@ parameters! {
         pub counter: CounterClock = CounterClock::Ack, source src!(reading);
         /// How often the window doubles or halves.
         pub step: Step = Step::Ack, source src!(paper "IV-C");
-        /// The least window that a step leaves, in segments.
-        pub floor: u32 = 2, in "1" to "1000", source src!(reading);
+        /// The least window that a step leaves, in segments: no less than a receiver acknowledges at once.
+        pub floor: u32 = 2, in "2" to "1000", source src!(reading);
         /// The largest window that a step makes: line rate times the smoothed RTT, or the peer's limit.
         pub ceiling: Ceiling = Ceiling::LineRate, source src!(reading);
     }

@@ -123,6 +123,7 @@ fn refusals() {
         (&["attach", "timely", "--cgroup", "/tmp"], "is no cgroup"),
         (&["attach", "timely", "--default"], "add --yes"),
         (&["attach", "rtcp", "--set", "counter=time-clocked"], "expected counter=ack-clocked"),
+        (&["attach", "rtcp", "--set", "floor=1"], "is out of range; expected 2 to 1000"),
         (&["detach", "nobody"], "is not attached"),
         (&["set", "--name", "nobody", "t_low=1us"], "is not attached"),
     ] {

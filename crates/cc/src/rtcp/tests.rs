@@ -336,6 +336,14 @@ fn a_step_leaves_no_window_below_the_floor() {
 }
 
 #[test]
+fn no_floor_is_below_what_a_receiver_acknowledges_at_once() {
+    let mut params = Rtcp::default();
+    assert_eq!(params.set("floor", "2"), Ok(()));
+    assert!(params.set("floor", "1").is_err());
+    assert_eq!(params.floor, 2);
+}
+
+#[test]
 fn samples_of_a_delayed_ack_timer_hold_no_window_at_one_segment() {
     // A receiver that acknowledges two segments at once, and fewer after 40 ms. The path has no queue.
     for preset in Rtcp::PRESETS {
