@@ -287,7 +287,9 @@ impl CongestionControl for SwiftControl {
                 window.decrease(&self.k, self.k.max_mdf, loss.now, self.srtt);
             }
         }
-        if (self.fabric.cwnd, self.endpoint.cwnd) != before {
+        // Further timeouts in a row leave what the first one took to be given back.
+        let first = loss.cause != LossCause::Persistent || self.before_loss.is_none();
+        if first && (self.fabric.cwnd, self.endpoint.cwnd) != before {
             self.before_loss = Some(before);
         }
     }

@@ -158,6 +158,9 @@ impl Window {
             self.reduce(ssthresh(self));
         }
         if loss.cause != LossCause::Detected {
+            if !reacts && self.cwnd > self.mss {
+                self.prior = Some((self.cwnd, self.ssthresh)); // the collapse alone may be for nothing
+            }
             self.cwnd = self.mss;
             // A timeout declares burst after burst lost, and its oldest one has decided.
             self.gate.close(loss.next);
@@ -351,5 +354,19 @@ mod tests {
         window.on_loss(&loss(1_000, 10_000, LossCause::Timeout), |window| window.cwnd() / 2);
         window.undo();
         assert_eq!((window.cwnd(), window.in_slow_start()), (10_000, true));
+    }
+
+    #[test]
+    fn a_false_timeout_after_a_loss_gives_back_what_the_loss_had_left() {
+        let mut window = window();
+        let half = |window: &Window| window.cwnd() / 2;
+        window.on_loss(&loss(1_000, 10_000, LossCause::Detected), half);
+        for end in [9_000, 10_000] {
+            window.on_loss(&loss(end, 11_000, LossCause::Timeout), half);
+        }
+        window.on_loss(&loss(12_000, 13_000, LossCause::Persistent), half);
+        assert_eq!(window.cwnd(), 1_000);
+        window.undo();
+        assert_eq!((window.cwnd(), window.ssthresh()), (5_000, 5_000));
     }
 }
