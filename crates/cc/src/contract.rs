@@ -29,9 +29,12 @@
 //!   that told of it). A timeout declares all that has left the NIC lost, burst by burst. Data
 //!   acknowledged after it was declared lost is in `delivered` of that ACK, not in its `bytes`;
 //!   [`on_spurious_loss`](CongestionControl::on_spurious_loss) comes before it, from a stream once all
-//!   that the episode has declared lost was acknowledged so. Where an answer shows that a timeout came
-//!   too early, what it gave up is in flight again: the same call says so, and by `in_flight` how much
-//!   that makes. No loss and no spurious loss is of nothing.
+//!   that the episode has declared lost was acknowledged so. Where an answer shows that a timeout was for
+//!   nothing, it comes before that ACK, for all that the timeout and those after it have declared lost;
+//!   what of it is on its way is in flight again ([`Spurious::returned`]). No loss and no spurious loss is
+//!   of nothing.
+//! * **Delayed ACKs.** Where the receiver tells how long its timer has held an ACK back, `rtt`, `srtt` and
+//!   `min_rtt` are without that: a timer is no congestion. The carrier's own timeout covers it.
 //! * **Sending.** The next burst leaves when the pacer lets it, and either it fits (`in_flight + burst
 //!   <= cwnd`) or nothing is in flight that could be answered before it. A stream's fast retransmit and
 //!   its tail-loss probes do not wait for the window. The carrier never changes an algorithm's window
@@ -271,7 +274,8 @@ impl Ack<'_> {
 /// One measured round trip and the parts of it that are no network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RttSample {
-    /// From handing the data to the NIC to its acknowledgement.
+    /// From handing the data to the NIC to its acknowledgement, without what the receiver's timer has held
+    /// that back, where it says so (a delayed ACK).
     pub total: Span,
     /// The time that the NIC needs for the data alone, at the rate it was told to send the burst at.
     pub serialization: Span,
@@ -392,15 +396,14 @@ pub struct Spurious {
     pub first: Bytes,
     /// Where it ends.
     pub end: Bytes,
-    /// Payload in flight. Data that is still on its way counts again; of data that was acknowledged, the
-    /// ACK comes next.
-    pub in_flight: Bytes,
+    /// How much of it is in flight again: its acknowledgement is still to come.
+    pub returned: Bytes,
 }
 
 impl Spurious {
     /// `bytes` were no loss.
     pub const fn new(now: Time, bytes: Bytes) -> Self {
-        Self { now, bytes, first: Bytes::ZERO, end: bytes, in_flight: Bytes::ZERO }
+        Self { now, bytes, first: Bytes::ZERO, end: bytes, returned: Bytes::ZERO }
     }
 }
 

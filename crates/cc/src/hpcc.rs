@@ -61,7 +61,7 @@ impl Configurable for Hpcc {
         summary: "the window follows the utilisation of the busiest link",
         kind: Kind::Telemetry,
         signal: "queues and byte counters of switches (INT)",
-        needs: &[Need::Telemetry],
+        needs: &[Need::Telemetry, Need::EachAcknowledged],
         source: "Li et al., SIGCOMM 2019",
     };
     const PRESETS: &'static [Preset] = &[

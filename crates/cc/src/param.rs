@@ -87,6 +87,9 @@ pub enum Need {
     Telemetry,
     /// Switches that lose nothing (PFC).
     Lossless,
+    /// Receivers that acknowledge each packet: a window below two packets, or what each tells, waits for no
+    /// delayed ACK.
+    EachAcknowledged,
 }
 
 impl Need {
@@ -97,6 +100,7 @@ impl Need {
             Self::Notifications => "CNPs from receivers",
             Self::Telemetry => "INT",
             Self::Lossless => "PFC",
+            Self::EachAcknowledged => "an ACK for each packet",
         }
     }
 }

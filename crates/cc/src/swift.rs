@@ -10,7 +10,7 @@
 use crate::contract::{
     Ack, Algorithm, Burst, CongestionControl, Flow, Limits, Loss, LossCause, Pacing, Spurious,
 };
-use crate::param::{Configurable, Conflict, Info, Kind, Preset};
+use crate::param::{Configurable, Conflict, Info, Kind, Need, Preset};
 use crate::units::{Bytes, Fraction, Rate, Span, Time};
 use crate::{configurable_by_name, parameters};
 
@@ -74,7 +74,7 @@ impl Configurable for Swift {
         summary: "the windows for fabric and host hold their delays at targets",
         kind: Kind::Window,
         signal: "RTT, split into fabric and host",
-        needs: &[],
+        needs: &[Need::EachAcknowledged],
         source: "Kumar et al., SIGCOMM 2020",
     };
     const PRESETS: &'static [Preset] = &[Preset {

@@ -126,6 +126,7 @@ impl Scenario {
         let known = self.load_warnings.get_or_init(|| {
             let scenario = self.document.scenario();
             let mut warnings = scenario.load_warnings();
+            warnings.extend(scenario.buffer_warnings());
             warnings.extend(scenario.series_warnings());
             warnings
         });

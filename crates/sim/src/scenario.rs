@@ -6,6 +6,7 @@
 //! fields are refused, with the nearest name that is known.
 
 mod aqm;
+mod buffers;
 mod check;
 mod class;
 mod document;

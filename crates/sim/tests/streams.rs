@@ -164,7 +164,8 @@ fn signals_take_the_place_of_the_rtt() {
     // the same, and steadier, since nothing of it is old. Noise of 0 to 20 us is 10 us on average: that
     // much less is left for the queue, 12.5 KB at 10 Gb/s.
     let queue = |settings: &[&str]| {
-        let document = shipped("tcp-incast", settings);
+        let settings = [settings, &["transport.stream.delayed_ack=2"]].concat();
+        let document = shipped("tcp-incast", &settings);
         let summary = run_with(&document, "swift", 1, TraceConfig::default()).summary;
         (summary.queue_mean_kb, summary.queue_p99_kb)
     };

@@ -32,11 +32,12 @@ pub enum InitialTimeout {
 }
 
 impl InitialTimeout {
-    /// The timeout on a path whose RTT without queues is `base_rtt`, where it is known.
-    pub fn on(self, base_rtt: Option<Span>) -> Span {
+    /// The timeout on a path whose RTT without queues is `base_rtt`, where it is known: at most `most`,
+    /// unless the path asks for more.
+    pub fn on(self, base_rtt: Option<Span>, most: Span) -> Span {
         match self {
-            Self::Fixed(timeout) => timeout,
-            Self::AtLeast(timeout) => base_rtt.map_or(timeout, |rtt| timeout.max(rtt * 3)),
+            Self::Fixed(timeout) => timeout.min(most),
+            Self::AtLeast(timeout) => timeout.min(most).max(base_rtt.unwrap_or_default() * 3),
         }
     }
 }
@@ -145,8 +146,8 @@ impl Config {
             ("the payload of a packet", self.payload.is_zero()),
             ("the MSS", self.stream.mss.is_zero()),
             ("the number of segments per ACK", self.stream.delayed_ack == 0),
-            ("the send buffer", self.stream.send_buffer.is_zero()),
-            ("the receive buffer", self.stream.receive_buffer.is_zero()),
+            ("the send buffer", self.stream.send_buffer.is_some_and(Bytes::is_zero)),
+            ("the receive buffer", self.stream.receive_buffer.is_some_and(Bytes::is_zero)),
             ("the line rate", self.line_rate.is_zero()),
         ] {
             if zero {

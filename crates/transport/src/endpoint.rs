@@ -216,6 +216,7 @@ impl<C: CongestionControl> Endpoint<C> {
         let (stream, messages) = (&config.stream, terms.transport == Transport::Message);
         let (mss, segment) =
             if messages { (config.payload, config.segment) } else { (stream.mss, stream.mss) };
+        let buffer = stream.send_buffer(config.line_rate, terms.path.base_rtt);
         let mut flow = Flow::new(segment, config.line_rate);
         (flow.now, flow.mss) = (now, mss);
         flow.active_flows = self.active;
@@ -225,7 +226,7 @@ impl<C: CongestionControl> Endpoint<C> {
         } else {
             flow.initial_window = stream.initial_window;
             flow.slow_start_limit = stream.slow_start_limit;
-            flow.max_window = stream.send_buffer.min(stream.receive_buffer);
+            flow.max_window = buffer.min(stream.window());
         }
         // Different on one host; who starts algorithms mixes in which host it is.
         flow.seed = u64::from(index);
@@ -235,7 +236,9 @@ impl<C: CongestionControl> Endpoint<C> {
         let rtt = RttMeasurement::new(config, terms.path.base_rtt);
         self.connections[place as usize].sender = Some(Box::new(match terms.transport {
             Transport::Message => Sender::Message(message::Sender::new(rate, rtt, now)),
-            Transport::Stream => Sender::Stream(stream::Sender::new(rate, rtt, config, now)),
+            Transport::Stream => {
+                Sender::Stream(stream::Sender::new((rate, rtt), config, buffer, now))
+            }
         }));
     }
 
@@ -288,8 +291,8 @@ impl<C: CongestionControl> Endpoint<C> {
                 }
                 if news == News::None { News::Later } else { news }
             }
-            body => {
-                self.on_answer(now, place, body, report);
+            _ => {
+                self.on_answer(now, place, packet, report);
                 News::Now
             }
         }
@@ -346,7 +349,7 @@ impl<C: CongestionControl> Endpoint<C> {
             let echoes = matches!(body, Body::Ack(_) | Body::SegmentAck(_));
             let stamped = echoes && !report.hops.is_empty();
             let hops = if stamped { report.hops.into() } else { Box::default() };
-            let packet = Packet { connection: peer, sent_ns: clock_ns(ready_at), body };
+            let packet = Packet { connection: peer, sent_ns: clock_ns(now), body };
             self.replies.push_back(Reply {
                 ready_at,
                 connection: index,
@@ -378,19 +381,19 @@ impl<C: CongestionControl> Endpoint<C> {
     }
 
     /// The peer says what has become of data.
-    fn on_answer(&mut self, now: Time, place: u32, body: &Body, report: Report<'_>) {
+    fn on_answer(&mut self, now: Time, place: u32, packet: &Packet, report: Report<'_>) {
         let Some(connection) = self.connections.get_mut(place as usize) else { return };
         let Some(sender) = &mut connection.sender else { return };
         let index = connection.index;
         let was_idle = sender.is_idle();
         let (config, backlog) = (&self.config, self.nic_backlog);
-        let answer = |sender: &mut Sender<C>| match (sender, body) {
+        let answer = |sender: &mut Sender<C>| match (sender, &packet.body) {
             (Sender::Message(sender), Body::Ack(ack)) => sender.on_ack(now, ack, config, report),
             (Sender::Message(sender), Body::Nack(nack)) => {
                 (sender.on_nack(now, nack, config, report), 0)
             }
             (Sender::Stream(sender), Body::SegmentAck(ack)) => {
-                sender.on_ack(now, ack, config, report, backlog)
+                sender.on_ack(now, (ack, packet.sent_ns), config, report, backlog)
             }
             (Sender::Message(sender), Body::Notification) => {
                 sender.on_notification(now);

@@ -9,7 +9,8 @@ use crate::{message, stream};
 pub struct Packet {
     /// The connection's index at the endpoint that will receive the packet.
     pub connection: u32,
-    /// When it was given to the sender's NIC, by the sender's clock: nanoseconds modulo 2^32.
+    /// When it was given to the sender's NIC, by the sender's clock: nanoseconds modulo 2^32. Answers say when
+    /// they were made, before their turnaround.
     pub sent_ns: u32,
     /// What it says.
     pub body: Body,

@@ -180,6 +180,11 @@ impl<C: CongestionControl> RateComputation<C> {
         self.in_flight
     }
 
+    /// Where the next transmission will start in transmission order.
+    pub const fn transmitted(&self) -> Bytes {
+        self.transmitted
+    }
+
     /// Whether `burst` more fits the window.
     pub fn admits(&self, burst: Bytes) -> bool {
         self.in_flight.is_zero() || self.in_flight + burst <= self.limits.cwnd
@@ -305,16 +310,18 @@ impl<C: CongestionControl> RateComputation<C> {
     pub fn on_spurious_loss(&mut self, now: Time, sent: Transmission) {
         let mut spurious = Spurious::new(now, sent.bytes);
         (spurious.first, spurious.end) = (sent.first, sent.end);
-        spurious.in_flight = self.in_flight;
         self.control.on_spurious_loss(&spurious);
         self.limits = self.control.limits();
     }
 
-    /// What was declared lost is still on its way: a timeout came too early.
-    pub fn on_restored_flight(&mut self, now: Time, sent: Transmission) {
-        self.in_flight += sent.bytes;
-        self.sampler.lost = self.sampler.lost.saturating_sub(sent.bytes);
-        self.on_spurious_loss(now, sent);
+    /// A timeout was for nothing: it has declared `sent` lost, of which `returned` is in flight again.
+    #[cold]
+    pub fn on_spurious_timeout(&mut self, now: Time, sent: Transmission, returned: Bytes) {
+        self.in_flight += returned;
+        let mut spurious = Spurious::new(now, sent.bytes);
+        (spurious.first, spurious.end, spurious.returned) = (sent.first, sent.end, returned);
+        self.control.on_spurious_loss(&spurious);
+        self.limits = self.control.limits();
     }
 
     /// The receiver says that payload arrived marked.

@@ -14,10 +14,28 @@ pub struct RttMeasurement {
     line_rate: Rate,
     rto_min: Span,
     rto_max: Span,
+    /// RFC 6298's SRTT and RTTVAR, of all the time that answers take.
     smoothed: Option<(Span, Span)>,
-    /// The timeout before it backs off, and is held to the most that it may be.
+    /// What of SRTT peers have held answers back.
+    held: Span,
+    /// The timeout before it backs off.
     rto: Span,
     min_rtt: Span,
+}
+
+/// When data was answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answered {
+    /// When the data was given to the NIC.
+    pub sent_at: Time,
+    /// When its answer came.
+    pub now: Time,
+    /// What the NIC needs for the data alone.
+    pub serialization: Span,
+    /// How long the peer says that it has held its answer back: the timer of a delayed ACK.
+    pub held: Span,
+    /// Whether a timeout was for nothing, since this answer was still to come.
+    pub late: bool,
 }
 
 /// The bytes of one burst, apart as the NIC spaces them.
@@ -35,8 +53,9 @@ impl RttMeasurement {
     /// An engine without a sample, on a path whose RTT without queues is `base_rtt`, where it is known.
     pub fn new(config: &Config, base_rtt: Option<Span>) -> Self {
         let Config { line_rate, rto_initial, rto_min, rto_max, .. } = *config;
-        let rto = rto_initial.on(base_rtt).max(rto_min);
-        Self { line_rate, rto_min, rto_max, smoothed: None, rto, min_rtt: Span::MAX }
+        let rto = rto_initial.on(base_rtt, rto_max).max(rto_min);
+        let (smoothed, held, min_rtt) = (None, Span::ZERO, Span::MAX);
+        Self { line_rate, rto_min, rto_max, smoothed, held, rto, min_rtt }
     }
 
     /// The time from the first bit of a burst to its last one on the NIC's wire, nothing else being
@@ -50,24 +69,40 @@ impl RttMeasurement {
 
     /// The sample of a segment that was given to the NIC at `sent_at` and completed `now`.
     pub fn sample(&mut self, sent_at: Time, now: Time, serialization: Span) -> RttSample {
-        let total = now.since(sent_at);
-        self.min_rtt = self.min_rtt.min(total);
+        self.answered(&Answered { sent_at, now, serialization, held: Span::ZERO, late: false })
+    }
+
+    /// The sample of data that was answered, without what the peer has held its answer back. That is no
+    /// part of the path, but the timeout has to cover it. After a timeout that was for nothing the
+    /// estimate is at least as long as the late answer took (RFC 4015, section 3.3).
+    #[inline]
+    pub fn answered(&mut self, answered: &Answered) -> RttSample {
+        let &Answered { sent_at, now, serialization, held, late } = answered;
+        let all = now.since(sent_at);
         let (srtt, var) = match self.smoothed {
-            None => (total, total / 2),
+            None => (all, all / 2),
+            Some((srtt, var)) if late => (srtt.max(all), var.max(all / 2)),
             Some((srtt, var)) => {
-                let error = if srtt > total { srtt - total } else { total - srtt };
-                ((srtt * 7 + total) / 8, (var * 3 + error) / 4)
+                let error = if srtt > all { srtt - all } else { all - srtt };
+                ((srtt * 7 + all) / 8, (var * 3 + error) / 4)
             }
         };
+        if !held.is_zero() || !self.held.is_zero() {
+            let first = self.smoothed.is_none();
+            self.held = if first { held } else { (self.held * 7 + held) / 8 };
+        }
         self.smoothed = Some((srtt, var));
         self.rto = (srtt + var * 4).max(self.rto_min);
+        let total = all.saturating_sub(held).max(serialization);
+        self.min_rtt = self.min_rtt.min(total);
         // A hardware ACK does not tell its turnaround: it stays in the sample, as in the paper.
         RttSample { total, serialization, peer: Span::ZERO }
     }
 
-    /// The smoothed total RTT; zero before the first sample.
+    /// The smoothed total RTT, without what peers have held their answers back; zero before the first
+    /// sample.
     pub fn srtt(&self) -> Span {
-        self.smoothed.map_or(Span::ZERO, |(srtt, _)| srtt)
+        self.smoothed.map_or(Span::ZERO, |(srtt, _)| srtt.saturating_sub(self.held))
     }
 
     /// The least total RTT; [`Span::MAX`] before the first sample.
@@ -75,20 +110,17 @@ impl RttMeasurement {
         self.min_rtt
     }
 
-    /// Forgets the smoothed RTT: the next sample counts as a first one. For a timeout that came too early,
-    /// which says that the RTT has outgrown it (RFC 4015, step 4).
-    pub const fn start_over(&mut self) {
-        self.smoothed = None;
-    }
-
-    /// The retransmission timeout after `backoff` timeouts in a row (RFC 6298, 2.3 and 5.5). What bounds
-    /// the backing off does not bound the timeout that the RTT asks for.
+    /// The retransmission timeout after `backoff` timeouts in a row (RFC 6298, 2.3 and 5.5). Its most
+    /// bounds the back-off alone: what the measured RTT asks for is never cut, and doubles once.
     #[inline]
     pub fn rto(&self, backoff: u32) -> Span {
-        if backoff == 0 {
-            return self.rto;
-        }
-        (self.rto * (1 << backoff.min(16))).min(self.rto_max.max(self.rto))
+        if backoff == 0 { self.rto } else { self.backed_off(backoff) }
+    }
+
+    #[cold]
+    fn backed_off(&self, backoff: u32) -> Span {
+        let least = if self.smoothed.is_some() { self.rto * 2 } else { self.rto };
+        (self.rto * (1 << backoff.min(16))).min(self.rto_max.max(least))
     }
 }
 
@@ -156,10 +188,51 @@ mod tests {
     }
 
     #[test]
-    fn most_timeout_bounds_the_backing_off_and_not_what_the_rtt_asks_for() {
+    fn the_most_bounds_the_back_off_and_no_measured_timeout() {
         let mut engine = engine();
-        let total = Span::from_ms(200);
-        engine.sample(Time::ZERO, Time::ZERO + total, Span::ZERO);
-        assert_eq!((engine.rto(0), engine.rto(3)), (total * 3, total * 3));
+        assert_eq!(engine.rto(20), Span::from_ms(100), "nothing is measured");
+        engine.sample(Time::ZERO, Time::ZERO + Span::from_ms(200), Span::ZERO);
+        assert_eq!(engine.rto(0), Span::from_ms(600), "200 + 4 x 100, beyond 100");
+        assert_eq!([1, 2, 60].map(|n| engine.rto(n)), [Span::from_ms(1_200); 3]);
+    }
+
+    #[test]
+    fn what_the_peer_has_held_back_is_in_the_timeout_and_in_nothing_else() {
+        let (mut engine, us) = (engine(), Span::from_us);
+        let mut answered = Answered {
+            sent_at: Time::ZERO,
+            now: Time::ZERO + us(540),
+            serialization: us(1),
+            held: us(500),
+            late: false,
+        };
+        let sample = engine.answered(&answered);
+        assert_eq!((sample.total, sample.network()), (us(40), us(39)));
+        assert_eq!((engine.srtt(), engine.min_rtt()), (us(40), us(40)));
+        assert_eq!(engine.rto(0), us(540 + 4 * 270));
+        (answered.now, answered.held) = (Time::ZERO + us(48), Span::ZERO);
+        engine.answered(&answered);
+        assert_eq!((engine.srtt(), engine.min_rtt()), (us(41), us(40)));
+        // A peer that says more than has passed.
+        answered.held = Span::from_secs(1);
+        assert_eq!(engine.answered(&answered).total, us(1));
+    }
+
+    #[test]
+    fn after_a_timeout_for_nothing_the_late_answer_counts_whole() {
+        let mut engine = engine();
+        engine.sample(Time::ZERO, Time::ZERO + Span::from_us(200), Span::ZERO);
+        let late = Answered {
+            sent_at: Time::ZERO,
+            now: Time::ZERO + Span::from_us(2_000),
+            serialization: Span::ZERO,
+            held: Span::ZERO,
+            late: true,
+        };
+        engine.answered(&late);
+        assert_eq!((engine.srtt(), engine.rto(0)), (Span::from_us(2_000), Span::from_us(6_000)));
+        let early = Answered { now: Time::ZERO + Span::from_us(100), ..late };
+        engine.answered(&early);
+        assert_eq!(engine.rto(0), Span::from_us(6_000), "never shorter");
     }
 }

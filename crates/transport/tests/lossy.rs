@@ -350,13 +350,15 @@ fn wire(reorders: bool) -> impl Strategy<Value = Wire> {
 
 fn stream() -> impl Strategy<Value = stream::Config> {
     let buffer = prop_oneof![1 => Just(PAYLOAD), 4 => PAYLOAD..300_000].prop_map(Bytes::new);
-    let switches = prop::array::uniform6(any::<bool>());
+    let buffer = prop::option::weighted(0.8, buffer);
+    let switches = prop::array::uniform7(any::<bool>());
     let tso = prop_oneof![Just(PAYLOAD), Just(16_000)].prop_map(Bytes::new);
     let queue = prop_oneof![Just(u64::MAX), 0..2_u64, Just(10_000)].prop_map(Bytes::new);
     let pace = prop_oneof![Just(None), Just(Some(120))];
     (switches, 1_u32..4, 1_u64..2_000, buffer.clone(), buffer, tso, queue, pace).prop_map(
         |(switches, delayed_ack, timeout, send_buffer, receive_buffer, tso, queue, pace)| {
-            let [sack, tail_loss_probe, ect, exact, handshake, rate_reduction] = switches;
+            let [sack, tail_loss_probe, ect, exact, handshake, rate_reduction, ack_delay] =
+                switches;
             stream::Config {
                 mss: Bytes::new(PAYLOAD),
                 sack,
@@ -364,6 +366,7 @@ fn stream() -> impl Strategy<Value = stream::Config> {
                 rate_reduction,
                 delayed_ack,
                 delayed_ack_timeout: Span::from_us(timeout),
+                ack_delay,
                 handshake,
                 initial_window: Bytes::from_kb(10),
                 slow_start_limit: u32::MAX,

@@ -71,6 +71,22 @@ impl Ways {
         cables.map(|cable| cable.delay + cable.rate.time_for(bytes)).sum()
     }
 
+    /// The ways of a scenario's streams, for what is asked before a run.
+    pub(crate) fn of_streams(scenario: &Scenario, topology: Topology) -> Self {
+        let ports = topology.ports();
+        let routing = Routing::new(scenario, &topology, &ports, scenario.run.seed);
+        Self::new(scenario, &Arc::new(topology), ports, routing, TransportKind::Stream)
+    }
+
+    /// The bandwidth-delay product between two hosts without queues: what fits the path at the rate of its
+    /// slowest link.
+    pub(crate) fn product(&self, from: u32, to: u32) -> Bytes {
+        let links = self.links(from, (to, 0));
+        let slowest = links.iter().map(|&(cable, _)| self.topology.cables[cable].rate).min();
+        let rtt = self.path((from, 0), (to, 0)).base_rtt;
+        slowest.zip(rtt).map_or(Bytes::ZERO, |(rate, rtt)| rate.bytes_in(rtt))
+    }
+
     /// The way from one end of a connection, a host and its number there, to the other.
     pub(super) fn path(&self, from: (u32, u32), to: (u32, u32)) -> Path {
         let (there, back) = (self.links(from.0, to), self.links(to.0, from));

@@ -50,6 +50,12 @@ impl Scenario {
                 Need::Telemetry if !switch.telemetry => {
                     "no switch stamps them into packets; set switch.telemetry to true"
                 }
+                Need::EachAcknowledged
+                    if scheme.transport == TransportKind::Stream
+                        && self.transport.stream.delayed_ack.is_some_and(|wait| wait > 1) =>
+                {
+                    "an ACK waits for several; leave out transport.stream.delayed_ack or set it to 1"
+                }
                 Need::Lossless if classes.iter().any(|class| class.protected) => continue,
                 Need::Lossless if answers_loss(&scheme.algorithm) => {
                     "switches drop what does not fit; set switch.pfc.enabled to true, or its \

@@ -55,7 +55,7 @@ pub struct Transport {
     #[schemars(with = "Option<String>")]
     pub rto_min: Option<Span>,
     /// Longest retransmission timeout that backing off leads to; 1 s, unless the stream's preset says
-    /// otherwise. A path whose RTT asks for a longer one has that.
+    /// otherwise. It does not cut what a long RTT asks for, which may double once.
     #[serde(deserialize_with = "quantity::optional_duration")]
     #[schemars(with = "Option<String>")]
     pub rto_max: Option<Span>,
@@ -129,12 +129,17 @@ pub struct Stream {
     /// In fast recovery no more is sent than in proportion to what arrives (the restraint of RFC 9937,
     /// proportional rate reduction, which Linux and ns-3 have); on if absent.
     pub rate_reduction: Option<bool>,
-    /// Segments that one ACK waits for; 1 acknowledges each. 2, but 1 for algorithms that need INT.
+    /// Segments that one ACK waits for; 1 acknowledges each. 2, but 1 for algorithms that need an ACK for each
+    /// packet.
     pub delayed_ack: Option<u32>,
     /// How long an ACK waits at most.
     #[serde(deserialize_with = "quantity::optional_duration")]
     #[schemars(with = "Option<String>")]
     pub delayed_ack_timeout: Option<Span>,
+    /// ACKs tell how long they were held, and the RTTs that algorithms get are without that: a timer is no
+    /// congestion. QUIC, Swift and Regulated TCP have a field for it, TCP has none; so it is off in the
+    /// preset `linux` if absent, and on in the others.
+    pub ack_delay: Option<bool>,
     /// Whether a connection is opened by an exchange before its first segment; only in the preset `ns-3`
     /// if absent.
     pub handshake: Option<bool>,
@@ -143,11 +148,12 @@ pub struct Stream {
     /// Segments by which one ACK lets a window grow in slow start at most (RFC 3465's L): 1 in the preset
     /// `ns-3`, no limit in the others.
     pub slow_start_limit: Option<u32>,
-    /// Most payload that is sent and not acknowledged.
+    /// Most payload that is sent and not acknowledged; if absent in the preset `datacenter`, twice what the
+    /// connection's path holds at the rate of its NIC, at least 4 MB and at most 1 GiB.
     #[serde(deserialize_with = "quantity::optional_size")]
     #[schemars(with = "Option<String>")]
     pub send_buffer: Option<Bytes>,
-    /// The window that receivers advertise.
+    /// The window that receivers advertise; if absent in the preset `datacenter`, it limits nothing.
     #[serde(deserialize_with = "quantity::optional_size")]
     #[schemars(with = "Option<String>")]
     pub receive_buffer: Option<Bytes>,
@@ -170,7 +176,7 @@ pub struct Stream {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 pub enum StreamPreset {
     /// Hosts tuned for a datacenter: timeouts from 4 ms, an ACK for two segments or after 500 us,
-    /// buffers of 4 MB.
+    /// buffers that grow.
     #[default]
     #[serde(rename = "datacenter")]
     Datacenter,
@@ -281,22 +287,30 @@ impl Transport {
         self.stream.mss.unwrap_or_else(|| self.mtu.saturating_sub(self.header))
     }
 
+    /// What streams may have sent and not acknowledged, and may advertise; none grows.
+    pub(crate) fn buffers(&self) -> [Option<Bytes>; 2] {
+        let kib = |n: u64| Some(Bytes::new(n * 1_024));
+        let [send, receive] = match self.stream.preset {
+            StreamPreset::Datacenter => [None, None],
+            StreamPreset::Linux => [kib(4_096), kib(6_144)],
+            StreamPreset::Ns3 => [kib(128), kib(128)],
+        };
+        [self.stream.send_buffer.or(send), self.stream.receive_buffer.or(receive)]
+    }
+
     /// Streams under `algorithm`.
     pub(crate) fn stream_config(&self, algorithm: &AnyAlgorithm) -> stream::Config {
         let (stream, mss) = (&self.stream, self.mss());
         let kib = |n: u64| Bytes::new(n * 1_024);
-        // Delayed ACK, send and receive buffer, burst, small queue, tail-loss probe.
-        let (ack_us, send, receive, tso, small, probe) = match stream.preset {
-            StreamPreset::Datacenter => {
-                (500, Bytes::from_kb(4_000), Bytes::from_kb(4_000), mss, Bytes::MAX, true)
-            }
-            StreamPreset::Linux => {
-                (40_000, kib(4_096), kib(6_144), Bytes::new(65_160), kib(128), true)
-            }
-            StreamPreset::Ns3 => (200_000, kib(128), kib(128), mss, Bytes::MAX, false),
+        // Delayed ACK, burst, small queue, tail-loss probe.
+        let (ack_us, tso, small, probe) = match stream.preset {
+            StreamPreset::Datacenter => (500, mss, Bytes::MAX, true),
+            StreamPreset::Linux => (40_000, Bytes::new(65_160), kib(128), true),
+            StreamPreset::Ns3 => (200_000, mss, Bytes::MAX, false),
         };
+        let [send_buffer, receive_buffer] = self.buffers();
         let needs_marks = algorithm.info().needs.contains(&Need::Ecn);
-        let needs_stamps = algorithm.info().needs.contains(&Need::Telemetry);
+        let needs_each = algorithm.info().needs.contains(&Need::EachAcknowledged);
         let (ect, echo) = match stream.ecn {
             Ecn::Auto => (needs_marks, EcnEcho::Exact),
             Ecn::Off => (false, EcnEcho::Exact),
@@ -308,17 +322,17 @@ impl Transport {
             sack: stream.sack.unwrap_or(true),
             tail_loss_probe: stream.tail_loss_probe.unwrap_or(probe),
             rate_reduction: stream.rate_reduction.unwrap_or(true),
-            // HPCC reacts to each packet's stamps.
-            delayed_ack: stream.delayed_ack.unwrap_or(if needs_stamps { 1 } else { 2 }),
+            delayed_ack: stream.delayed_ack.unwrap_or(if needs_each { 1 } else { 2 }),
             delayed_ack_timeout: stream.delayed_ack_timeout.unwrap_or(Span::from_us(ack_us)),
+            ack_delay: stream.ack_delay.unwrap_or(stream.preset != StreamPreset::Linux),
             handshake: stream.handshake.unwrap_or(stream.preset == StreamPreset::Ns3),
             initial_window: mss * u64::from(stream.initial_window.unwrap_or(10)),
             slow_start_limit: stream.slow_start_limit.unwrap_or(match stream.preset {
                 StreamPreset::Datacenter | StreamPreset::Linux => u32::MAX,
                 StreamPreset::Ns3 => 1,
             }),
-            send_buffer: stream.send_buffer.unwrap_or(send),
-            receive_buffer: stream.receive_buffer.unwrap_or(receive),
+            send_buffer,
+            receive_buffer,
             tso: stream.tso.unwrap_or(tso).max(mss),
             small_queue: stream.small_queue.unwrap_or(small),
             pace_windows_percent: stream.pace_windows_percent,

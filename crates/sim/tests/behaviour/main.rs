@@ -13,6 +13,7 @@ mod loss_based;
 mod losses;
 mod marks;
 mod models;
+mod paths;
 mod rates;
 mod setting;
 mod signals;

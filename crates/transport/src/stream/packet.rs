@@ -18,6 +18,10 @@ pub struct Segment {
     pub cwr: bool,
     /// Opens the connection, without payload (SYN).
     pub opens: bool,
+    /// The sender's count of silences that ended with a timeout, modulo 256; of a SYN, how often it was asked
+    /// before. ACKs echo it, so it tells what was sent before a timeout from what was sent after it, which is
+    /// what TCP's timestamps are asked for (RFC 7323, RFC 3522).
+    pub epoch: u8,
 }
 
 impl Segment {
@@ -52,7 +56,8 @@ pub struct Ack {
     pub window: u32,
     /// Payload that arrived marked since the last ACK.
     pub ce_bytes: u32,
-    /// When the newest segment arrived, by the receiver's clock: nanoseconds modulo 2^32.
+    /// When the newest segment arrived, by the receiver's clock: nanoseconds modulo 2^32. The ACK was held for
+    /// the time from then until it was made ([`Packet::sent_ns`](crate::Packet)).
     pub arrived_ns: u32,
     /// Classic ECN echo: a mark has arrived and the sender has not answered it yet (RFC 3168).
     pub ece: bool,
@@ -60,4 +65,7 @@ pub struct Ack {
     pub duplicate: bool,
     /// Answers the segment that opened the connection (SYN-ACK).
     pub opens: bool,
+    /// The [`epoch`](Segment::epoch) of what it answers: of the first segment since the last ACK, unless that
+    /// lies beyond a gap (as RFC 7323, section 4.3, chooses the timestamp to echo).
+    pub echo: u8,
 }

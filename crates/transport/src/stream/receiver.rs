@@ -33,6 +33,8 @@ pub struct Receiver {
     /// Classic: a mark is being echoed until the sender answers it.
     ece: bool,
     duplicate: bool,
+    /// What the next ACK echoes of the sender's epochs.
+    echo: u8,
     arrived_ns: u32,
     duplicates: u64,
 }
@@ -93,7 +95,8 @@ impl Receiver {
     ) {
         if segment.opens {
             // Also what comes twice, or late, and then must take nothing from the ACK that waits.
-            return reply(Ack { opens: true, ..self.clone().ack(config) });
+            let echo = segment.epoch;
+            return reply(Ack { opens: true, echo, ..self.clone().ack(config) });
         }
         // RFC 8257, section 3.2: a change is acknowledged at once, and what arrived before it apart.
         let changed = config.echo == EcnEcho::Exact && marked != self.ce;
@@ -109,6 +112,9 @@ impl Receiver {
             self.ce_bytes = self.ce_bytes.saturating_add(segment.payload);
         }
         self.arrived_ns = clock_ns(now);
+        if self.unacknowledged == 0 && segment.sequence <= self.next {
+            self.echo = segment.epoch;
+        }
         let in_order = segment.sequence == self.next && self.ahead.is_empty();
         if in_order {
             self.next = segment.end();
@@ -181,12 +187,13 @@ impl Receiver {
             sequence: self.next,
             blocks,
             // The application takes at once what is in order; what lies beyond gaps is in the window.
-            window: u32::try_from(config.receive_buffer.get()).unwrap_or(u32::MAX),
+            window: u32::try_from(config.window().get()).unwrap_or(u32::MAX),
             ce_bytes: std::mem::take(&mut self.ce_bytes),
             arrived_ns: self.arrived_ns,
             ece: self.ece,
             duplicate: std::mem::take(&mut self.duplicate),
             opens: false,
+            echo: self.echo,
         }
     }
 }

@@ -158,6 +158,36 @@ impl Repair {
     }
 }
 
+/// The last silence that ended with a timeout, or with several in a row. An ACK may show that they were for
+/// nothing: it answers what was sent before the first of them (Eifel detection, RFC 3522).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Silence {
+    /// What segments say that are sent after it: it counts silences, modulo 256.
+    pub(super) epoch: u8,
+    /// Whether no ACK has decided about it yet.
+    pub(super) open: bool,
+    /// The episode of its first timeout.
+    pub(super) episode: u32,
+    /// Where what was sent after that starts in transmission order.
+    pub(super) from: Bytes,
+    /// The first segment that was declared lost, which is sent again first, as it was sent before; none if
+    /// it is unclear which transmission an answer would be to.
+    pub(super) first: Option<(u64, Transmission)>,
+}
+
+impl Silence {
+    /// If an ACK that echoes `epoch` answers what was sent before: where what was sent after that starts.
+    pub(super) const fn follows(&self, epoch: u8) -> Option<Bytes> {
+        if precedes(epoch, self.epoch) { Some(self.from) } else { None }
+    }
+}
+
+/// Whether `one` was before `other`, both counted modulo 256.
+const fn precedes(one: u8, other: u8) -> bool {
+    let behind = other.wrapping_sub(one);
+    behind != 0 && behind < 128
+}
+
 /// The segments that one episode has declared lost, and which of them have arrived before they were sent
 /// again. An algorithm takes an episode back as a whole: only if all of them have was it for nothing.
 #[derive(Clone, Debug, Default)]
@@ -173,6 +203,17 @@ impl Episode {
     pub(super) fn open(&mut self) {
         self.number = self.number.wrapping_add(1).max(1);
         (self.lost, self.confirmed) = (0, false);
+        self.refuted.clear();
+    }
+
+    /// The present one's number.
+    pub(super) const fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// It was for nothing, as a whole: what arrives of it is no news.
+    pub(super) fn close(&mut self) {
+        (self.lost, self.confirmed) = (0, true);
         self.refuted.clear();
     }
 

@@ -312,6 +312,53 @@ impl Scoreboard {
         record
     }
 
+    /// The declarations of `episode` and later ones were false: what they have declared lost and nobody has
+    /// sent again is on its way. Returns all that they had declared lost and that is still out, and what
+    /// of it flies again; none if nothing is.
+    #[cold]
+    pub(super) fn revive(&mut self, episode: u32) -> Option<(Transmission, Bytes)> {
+        let (mut all, mut returned) = (None, 0);
+        let concerns =
+            |record: &&mut Record| record.episode >= episode && record.fate != Fate::Sacked;
+        for record in self.records.iter_mut().filter(concerns) {
+            record.episode = 0;
+            let sent = record.sent.of(u64::from(record.payload));
+            match &mut all {
+                None => all = Some(sent),
+                Some(all) => all.join(sent),
+            }
+            if record.fate == Fate::Lost {
+                record.fate = Fate::Flying;
+                returned += u64::from(record.payload);
+                self.lost -= 1;
+            }
+        }
+        self.flying_bytes += returned;
+        self.list_anew();
+        all.map(|all| (all, Bytes::new(returned)))
+    }
+
+    /// The segment that starts at `sequence` is as it was before it was sent again.
+    #[cold]
+    pub(super) fn restore(&mut self, sequence: u64, sent: Transmission) {
+        let place = self.records.partition_point(|record| record.sequence < sequence);
+        if let Some(record) = self.records.get_mut(place)
+            && record.sequence == sequence
+            && record.fate == Fate::Flying
+        {
+            (record.sent, record.sent_again) = (sent, false);
+            self.list_anew();
+        }
+    }
+
+    /// Lists all that flies in transmission order.
+    fn list_anew(&mut self) {
+        let flying = (self.base..).zip(&self.records).filter(|(_, r)| r.fate == Fate::Flying);
+        self.order = flying.map(|(number, record)| (number, record.sent.end)).collect();
+        self.order.make_contiguous().sort_unstable_by_key(|&(_, end)| end);
+        self.in_order_from = self.end();
+    }
+
     /// The last segment, to be sent once more without a record of that.
     pub(super) fn copy_last(&mut self) -> Option<Record> {
         self.records.back().filter(|record| record.fate == Fate::Flying)?;

@@ -9,7 +9,7 @@ use incast_cc::{Bytes, CongestionControl, LossCause, Pacing, Rate, Span, Time};
 
 use super::config::EcnEcho;
 use super::packet::Segment;
-use super::recovery::{Credits, Episode, Rack, Reduction, Repair};
+use super::recovery::{Credits, Episode, Rack, Reduction, Repair, Silence};
 use super::scoreboard::{Fate, Record, Scoreboard};
 use crate::backlog::{Backlog, Piece};
 use crate::config::Config;
@@ -32,13 +32,17 @@ pub struct Sender<C> {
     rtt: RttMeasurement,
     pacer: Pacer,
     messages: Backlog,
-    opening: Opening,
+    /// Whether the peer has agreed to the connection, and the questions that it has not answered.
+    opened: bool,
+    asked: Option<Box<Asked>>,
     /// The next byte that has not been sent.
     next: u64,
     /// The first byte that has not been acknowledged.
     acknowledged: u64,
     /// Where the receiver's window ends.
     window_end: u64,
+    /// What may be sent and not acknowledged.
+    buffer: u32,
     board: Scoreboard,
     /// Given to the NIC, which has not sent it yet.
     outbox: VecDeque<Queued>,
@@ -56,9 +60,11 @@ pub struct Sender<C> {
     /// Of the recovery that is going on.
     reduction: Reduction,
     /// Timeouts in a row.
-    timeouts: u32,
+    timeouts: u8,
     /// Times that the timeout has doubled: until there is a sample of the RTT (RFC 6298, section 5).
-    backoff: u32,
+    backoff: u8,
+    /// The last one in a row ended this; none without any.
+    silence: Option<Box<Silence>>,
     /// When the retransmission timer was started.
     timer_from: Time,
     /// When a segment left the NIC, or something was acknowledged.
@@ -72,7 +78,7 @@ pub struct Sender<C> {
     newest: Option<Transmission>,
     retransmissions: u64,
     /// Most payload of a segment: [`stream::Config::largest_segment`](super::Config).
-    segment: u64,
+    segment: u32,
     /// What a full segment takes on the wire: spares a division per ACK.
     full_segment: Span,
 }
@@ -88,17 +94,14 @@ struct Queued {
     begins: Option<Time>,
 }
 
-/// Whether the peer has agreed to the connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Opening {
-    /// It has not been asked.
-    No,
-    /// It was asked at this time; how often before, and whether the question has left the NIC.
-    Asked {
-        at: Time,
-        before: u32,
-    },
-    Done,
+/// The questions whether the peer agrees to the connection.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    /// When the first one and the last one were asked.
+    first: Time,
+    last: Time,
+    /// How many before the last.
+    before: u8,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -111,10 +114,11 @@ struct Probe {
 }
 
 impl<C: CongestionControl> Sender<C> {
+    /// A sender with a send buffer of `buffer`.
     pub(crate) fn new(
-        rate: RateComputation<C>,
-        rtt: RttMeasurement,
+        (rate, rtt): (RateComputation<C>, RttMeasurement),
         config: &Config,
+        buffer: Bytes,
         now: Time,
     ) -> Self {
         Self {
@@ -122,10 +126,12 @@ impl<C: CongestionControl> Sender<C> {
             rtt,
             pacer: Pacer::default(),
             messages: Backlog::new(),
-            opening: if config.stream.handshake { Opening::No } else { Opening::Done },
+            opened: !config.stream.handshake,
+            asked: None,
             next: 0,
             acknowledged: 0,
-            window_end: config.stream.receive_buffer.get().min(u64::from(u32::MAX)),
+            window_end: config.stream.window().get().min(u64::from(u32::MAX)),
+            buffer: u32::try_from(buffer.get()).unwrap_or(u32::MAX),
             board: Scoreboard::default(),
             outbox: VecDeque::new(),
             queued: 0,
@@ -139,6 +145,7 @@ impl<C: CongestionControl> Sender<C> {
             reduction: Reduction::default(),
             timeouts: 0,
             backoff: 0,
+            silence: None,
             timer_from: now,
             probe_from: now,
             probe: None,
@@ -171,6 +178,11 @@ impl<C: CongestionControl> Sender<C> {
         self.retransmissions
     }
 
+    /// What segments that are sent now say of the silences before them.
+    fn epoch(&self) -> u8 {
+        self.silence.as_ref().map_or(0, |silence| silence.epoch)
+    }
+
     /// Payload that waits in the NIC.
     pub(crate) const fn queued(&self) -> u64 {
         self.queued
@@ -185,15 +197,15 @@ impl<C: CongestionControl> Sender<C> {
         self.note_drained();
         let size = self.messages.post(now, bytes, read);
         self.rate.on_demand(now, size);
-        if self.opening == Opening::No {
-            self.ask(now, 0);
+        if !self.opened && self.asked.is_none() {
+            self.ask(now, Asked { first: now, last: now, before: 0 });
         }
         self.fill(now, config);
     }
 
     /// Asks the peer for the connection.
-    fn ask(&mut self, now: Time, before: u32) {
-        self.opening = Opening::Asked { at: now, before };
+    fn ask(&mut self, now: Time, asked: Asked) {
+        self.asked = Some(Box::new(asked));
         self.next_at = self.next_at.max(now);
         let segment = Segment {
             sequence: 0,
@@ -203,18 +215,21 @@ impl<C: CongestionControl> Sender<C> {
             ect: false,
             cwr: false,
             opens: true,
+            epoch: asked.before,
         };
         self.outbox.push_back(Queued { segment, end: Bytes::ZERO, since: now, begins: None });
     }
 
-    /// The peer has agreed. The exchange gives the first RTT, unless it is unclear which question was
-    /// answered.
-    fn opened(&mut self, now: Time, config: &Config) {
-        if let Opening::Asked { at, before } = self.opening {
-            if before == 0 {
+    /// The peer has agreed. The exchange gives the first RTT, if it answers the first question or the last
+    /// one: when the others were asked is not kept.
+    fn opened(&mut self, now: Time, echo: u8, config: &Config) {
+        if let Some(asked) = self.asked.take() {
+            let Asked { first, last, before } = *asked;
+            let at = if echo == before { Some(last) } else { (echo == 0).then_some(first) };
+            if let Some(at) = at {
                 self.rtt.sample(at, now, config.line_rate.time_for(config.header));
             }
-            self.opening = Opening::Done;
+            self.opened = true;
             self.fill(now, config);
         }
     }
@@ -246,7 +261,7 @@ impl<C: CongestionControl> Sender<C> {
     #[inline(always)]
     fn next_burst(&self, config: &Config) -> Option<Bytes> {
         let full = self.queued >= config.stream.small_queue.get() && self.queued > 0;
-        if full || self.opening != Opening::Done {
+        if full || !self.opened {
             return None;
         }
         let bytes = self.waiting(config);
@@ -267,28 +282,28 @@ impl<C: CongestionControl> Sender<C> {
         if let Some(record) = self.board.first_lost() {
             return Bytes::new(u64::from(record.payload));
         }
-        let segment = self.segment;
+        let segment = u64::from(self.segment);
         let burst = if config.stream.tso.get() <= segment {
             segment // whatever the algorithm says
         } else {
             self.long_burst(config)
         };
         let bytes = self.messages.remaining().min(burst);
-        let room = self.room(config);
+        let room = self.room();
         // A segment is not cut to fit: that would be the silly window syndrome.
         Bytes::new(if bytes <= room { bytes } else { whole(room, segment) })
     }
 
     /// The most payload of a burst of several segments.
     fn long_burst(&self, config: &Config) -> u64 {
-        let (limits, segment) = (self.rate.limits(), self.segment);
+        let (limits, segment) = (self.rate.limits(), u64::from(self.segment));
         let most = config.stream.tso.min(limits.burst.bytes);
         whole(most.min(limits.cwnd / BURSTS_PER_WINDOW).get(), segment).max(segment)
     }
 
     /// What the buffers at both ends have room for.
-    fn room(&self, config: &Config) -> u64 {
-        let end = self.window_end.min(self.acknowledged + config.stream.send_buffer.get());
+    fn room(&self) -> u64 {
+        let end = self.window_end.min(self.acknowledged + u64::from(self.buffer));
         end.saturating_sub(self.next)
     }
 
@@ -323,7 +338,7 @@ impl<C: CongestionControl> Sender<C> {
         }
         let mut left = bytes.get();
         while left > 0 {
-            let sent = self.send_new(now, left.min(self.segment), config);
+            let sent = self.send_new(now, left.min(u64::from(self.segment)), config);
             left = left.saturating_sub(sent);
         }
         true
@@ -382,6 +397,7 @@ impl<C: CongestionControl> Sender<C> {
             ect,
             cwr,
             opens: false,
+            epoch: self.epoch(),
         };
         let Transmission { end, sent_at, .. } = record.sent;
         self.outbox.push_back(Queued { segment, end, since: sent_at, begins });
@@ -464,11 +480,11 @@ impl<C: CongestionControl> Sender<C> {
     pub(crate) fn alarm_before(&self, armed: Time, config: &Config) -> Option<Time> {
         // Asked after every ACK, and the answer is nearly always that nothing can come before it.
         let later = |at: Time| at >= armed;
-        let none_before = later(self.timer_from + self.rtt.rto(self.backoff))
+        let none_before = later(self.timer_from + self.rto())
             && later(self.probe_from + self.probe_wait())
             && self.rack.alarm.is_none_or(later)
             && self.rate.next_timer().is_none_or(later);
-        if none_before && self.opening == Opening::Done {
+        if none_before && self.opened {
             return None;
         }
         self.alarm(config)
@@ -483,13 +499,20 @@ impl<C: CongestionControl> Sender<C> {
             .min()
     }
 
+    /// The timeout as far as it has backed off.
+    #[inline]
+    fn rto(&self) -> Span {
+        self.rtt.rto(u32::from(self.backoff))
+    }
+
     /// While something that has left the NIC is on its way.
     fn timeout_at(&self) -> Option<Time> {
-        if let Opening::Asked { at, before } = self.opening {
-            return self.outbox.is_empty().then(|| at + self.rtt.rto(before));
+        if let Some(asked) = &self.asked {
+            let wait = || self.rtt.rto(u32::from(asked.before));
+            return self.outbox.is_empty().then(|| asked.last + wait());
         }
         let (_, sent) = self.board.oldest_flying()?;
-        (sent.end <= self.left).then(|| self.timer_from + self.rtt.rto(self.backoff))
+        (sent.end <= self.left).then(|| self.timer_from + self.rto())
     }
 
     /// RFC 8985, section 7.2: two RTTs after the last segment, if its loss would leave no other trace; at
@@ -508,7 +531,7 @@ impl<C: CongestionControl> Sender<C> {
         let delayed = self.board.len() < stream.delayed_ack as usize && !self.rtt.srtt().is_zero();
         let more = if delayed { stream.delayed_ack_timeout } else { Span::ZERO };
         let wait = self.probe_wait() + more;
-        Some((self.probe_from + wait).min(self.timer_from + self.rtt.rto(self.backoff)))
+        Some((self.probe_from + wait).min(self.timer_from + self.rto()))
     }
 
     /// How long a tail-loss probe waits at least.
@@ -526,9 +549,11 @@ impl<C: CongestionControl> Sender<C> {
         if self.probe_at(config).is_some_and(|at| at <= now) {
             self.send_probe(now, config);
         } else if self.timeout_at().is_some_and(|at| at <= now) {
-            match self.opening {
-                Opening::Asked { before, .. } => self.ask(now, before + 1),
-                Opening::No | Opening::Done => self.on_timeout(now),
+            match self.asked.as_deref() {
+                Some(&Asked { first, before, .. }) => {
+                    self.ask(now, Asked { first, last: now, before: before.saturating_add(1) });
+                }
+                None => self.on_timeout(now),
             }
         }
         if self.rack.alarm.is_some_and(|at| at <= now) {
@@ -546,10 +571,21 @@ impl<C: CongestionControl> Sender<C> {
         {
             self.lose(now, number, cause);
         }
+        if self.timeouts == 0 {
+            let first = self.board.first_lost().filter(|record| !record.sent_again);
+            let first = first.map(|record| (record.sequence, record.sent));
+            self.silence = Some(Box::new(Silence {
+                epoch: self.epoch().wrapping_add(1),
+                open: true,
+                episode: self.episode.number(),
+                from: self.rate.transmitted(),
+                first,
+            }));
+        }
         self.credits.acks = 0;
         self.rack.alarm = None;
-        self.timeouts += 1;
-        self.backoff += 1;
+        self.timeouts = self.timeouts.saturating_add(1);
+        self.backoff = self.backoff.saturating_add(1);
     }
 
     /// One more segment, whatever the window says: a new one if there is one, else the last one again,
@@ -557,9 +593,9 @@ impl<C: CongestionControl> Sender<C> {
     fn send_probe(&mut self, now: Time, config: &Config) {
         self.timer_from = now;
         let next = self.messages.remaining();
-        let segment = next.min(self.segment);
+        let segment = next.min(u64::from(self.segment));
         let mut copied = None;
-        if segment > 0 && segment <= self.room(config) {
+        if segment > 0 && segment <= self.room() {
             self.send_new(now, segment, config);
         } else if let Some(record) = self.board.copy_last() {
             copied = Some(record.sequence);

@@ -153,9 +153,9 @@ impl<C: CongestionControl + std::fmt::Debug> CongestionControl for Audited<C> {
         self.at(spurious.now);
         // The ACK that tells of it comes next, and counts it; what is on its way still counts again.
         assert!(!spurious.bytes.is_zero(), "nothing was no loss: {spurious:?}");
-        let restored = spurious.in_flight - self.in_flight;
-        assert!(restored.is_zero() || restored == spurious.bytes, "{spurious:?} after {self:?}");
-        self.in_flight = spurious.in_flight;
+        assert!(spurious.returned <= spurious.bytes, "{spurious:?}");
+        assert!(spurious.bytes <= spurious.end - spurious.first, "more than its bursts");
+        self.in_flight += spurious.returned;
         self.inner.on_spurious_loss(spurious);
     }
     fn on_notification(&mut self, notification: &Notification) {

@@ -7,7 +7,9 @@ use incast_transport::{Body, Endpoint, InitialTimeout, Packet, Report, Role, Ter
 use super::common::audit::{Audited, Carrier};
 use super::common::net::{Fate, Net};
 use super::common::plain::{Plain, window};
-use super::{MSS, SEGMENT, config, config_with, is_one_of, lose_once, net, ns, number, sent_again};
+use super::{
+    MSS, RTT, SEGMENT, config, config_with, is_one_of, lose_once, net, ns, number, sent_again,
+};
 
 /// When and up to where ACKs left.
 fn acks(net: &Net) -> Vec<(Time, u64)> {
@@ -55,6 +57,40 @@ fn the_timeout_runs_from_the_first_segment_that_waits() {
     net.finish(|_| Fate::Arrives);
     // s0 arrives at 51.2 us, s1 100 us later; 500 us from the first.
     assert_eq!(acks(&net), [(ns(551_200), 2)]);
+}
+
+#[test]
+fn what_the_timer_holds_is_told_and_no_part_of_the_rtt() {
+    // s2 waits for 500 us. Algorithms get its RTT without that; without the field they
+    // get all of it.
+    for told in [true, false] {
+        let plain = window(10 * MSS);
+        let config = config_with(|stream| (stream.delayed_ack, stream.ack_delay) = (2, told));
+        let mut net = net(config, &plain);
+        net.write(3 * MSS);
+        net.finish(|_| Fate::Arrives);
+        let acks = plain.told().acks.clone();
+        let held = Span::from_us(500);
+        let (first, second) = (RTT + SEGMENT, RTT + SEGMENT * 2);
+        let total = if told { second } else { second + held };
+        assert_eq!(acks[0].rtt.map(|rtt| rtt.total), Some(first));
+        assert_eq!(acks[1].rtt.map(|rtt| (rtt.total, rtt.peer)), Some((total, Span::ZERO)));
+        assert_eq!((acks[1].srtt, acks[1].min_rtt), ((first * 7 + total) / 8, first));
+    }
+}
+
+#[test]
+fn of_several_segments_the_newest_tells_how_long_it_was_held() {
+    // An ACK for three: s0 arrives at 51.2 us and waits for 500 us, s1 100 us later and waits for 400.
+    let plain = Plain::rate(rate_of(100));
+    let mut net = net(config_with(|stream| stream.delayed_ack = 3), &plain);
+    net.write(2 * MSS);
+    net.finish(|_| Fate::Arrives);
+    let acks = plain.told().acks.clone();
+    let [ack] = &acks[..] else { panic!("one ACK: {acks:?}") };
+    // Clocks tell whole nanoseconds.
+    let rtt = ack.rtt.map_or(Span::ZERO, |rtt| rtt.total);
+    assert!(rtt.max(RTT) - rtt.min(RTT) <= Span::from_ns(1), "{rtt}");
 }
 
 /// The rate that lets a segment leave every so many microseconds.
@@ -110,8 +146,10 @@ fn without_sack_acks_are_cumulative_alone() {
 fn the_window_is_the_whole_buffer_though_segments_wait_beyond_a_gap() {
     // What waits there lies in the window (RFC 9293, section 3.8.6): it ends a buffer beyond the ACK. The
     // gap of s1 is filled while s4 and more wait beyond that of s3.
-    let mut net =
-        net(config_with(|stream| stream.receive_buffer = Bytes::new(10 * MSS)), &window(10 * MSS));
+    let mut net = net(
+        config_with(|stream| stream.receive_buffer = Some(Bytes::new(10 * MSS))),
+        &window(10 * MSS),
+    );
     net.write(30 * MSS);
     net.finish(lose_once(&[1, 3]));
     assert!(net.acks().all(|(_, ack)| u64::from(ack.window) == 10 * MSS));
@@ -243,6 +281,7 @@ fn first(payload: u32) -> Packet {
         ect: true,
         cwr: false,
         opens: payload == 0,
+        epoch: 0,
     };
     Packet { connection: 0, sent_ns: 0, body: Body::Segment(segment) }
 }

@@ -312,8 +312,8 @@ fn an_episode_is_taken_back_as_a_whole_or_not_at_all() {
 
 #[test]
 fn acks_that_were_late_for_the_timeout_bring_no_false_fast_retransmit() {
-    // RFC 6582, section 4. Ten segments arrive, s1 to s10, their ACKs after the timeout: each lets out one
-    // needless retransmission. When s11 flies the duplicate ACKs of these come, far more than three.
+    // RFC 6582, section 4. Ten segments arrive, s1 to s10, their ACKs after the timeout. The first of them
+    // answers what was sent before it, so s1 alone is sent twice, and the duplicate ACK of that is one.
     let plain = Plain::halving(10 * MSS);
     let mut net = net(config_with(|stream| stream.sack = false), &plain);
     net.write(MSS);
@@ -324,13 +324,13 @@ fn acks_that_were_late_for_the_timeout_bring_no_false_fast_retransmit() {
         if late { Fate::Late(Span::from_us(9_950)) } else { Fate::Arrives }
     });
     let again: Vec<_> = sent_again(&net).iter().map(|&(_, number)| number).collect();
-    assert_eq!(again, (1..=10).collect::<Vec<_>>());
-    assert_eq!(net.acks().filter(|(_, ack)| ack.duplicate).count(), 10);
+    assert_eq!(again, [1]);
+    assert_eq!(net.acks().filter(|(_, ack)| ack.duplicate).count(), 1);
     assert!(losses(&plain).iter().all(|&(cause, _)| cause == LossCause::Timeout));
     let told = plain.told();
-    assert_eq!(told.spurious.len(), 10, "nothing was lost");
-    let last = ns(1_000_000) + Span::from_us(9_950) + RTT + SEGMENT * 9;
-    assert_eq!(told.spurious[0].now, last, "known with the last");
+    let first = ns(1_000_000) + Span::from_us(9_950) + RTT;
+    let spurious: Vec<_> = told.spurious.iter().map(|spurious| spurious.now).collect();
+    assert_eq!(spurious, [first], "nothing was lost, which is known with the first");
 }
 
 #[test]

@@ -82,7 +82,7 @@ fn a_buffer_caps_throughput_at_buffer_over_rtt() {
     for of_sender in [true, false] {
         let config = config_with(|stream| {
             *(if of_sender { &mut stream.send_buffer } else { &mut stream.receive_buffer }) =
-                buffer;
+                Some(buffer);
         });
         let plain = window(10_000_000);
         let mut net = Net::new(Transport::Stream, config, wire, &plain);
@@ -104,7 +104,7 @@ fn a_buffer_below_the_mss_makes_segments_of_its_size() {
         let config = config_with(|stream| {
             let buffer =
                 if of_sender { &mut stream.send_buffer } else { &mut stream.receive_buffer };
-            *buffer = Bytes::new(500);
+            *buffer = Some(Bytes::new(500));
         });
         let mut net = net(config, &window(10 * MSS));
         net.write(1_700);

@@ -1,9 +1,9 @@
 //! Retransmission timeouts: how long, how often, and since when.
 
 use incast_cc::{Bytes, LossCause, Rate, Span, Time};
-use incast_transport::{Config, InitialTimeout, Transport};
+use incast_transport::{Config, InitialTimeout, Sender, Transport};
 
-use super::common::net::{Fate, Net, Wire};
+use super::common::net::{Fate, Net, WRITE, Wire};
 use super::common::plain::{Plain, window};
 use super::{
     MSS, RTT, SEGMENT, ack_of, config, config_with, lose_once, net, ns, number, sent_again,
@@ -91,16 +91,91 @@ fn the_timeout_stays_long_until_an_rtt_is_measured() {
 #[test]
 fn an_rtt_that_grows_beyond_the_timeout_is_found_out() {
     // From 5.232 us to 505.232 us, with one segment in flight and 20 us to wait. s1 is sent at 0, 20, 60, 140
-    // and 300 us; the timeout stays at 320 us, so s2 is sent at 0 and 320 us, and s3 once: the next sample.
-    // If each ACK made the timeout short again, every segment would be sent five times.
-    let mut net = short_wire(Span::from_us(20), &window(MSS));
+    // and 300 us. Its ACK answers the first of these, so it is a sample, and all after it are sent once.
+    let plain = window(MSS);
+    let mut net = short_wire(Span::from_us(20), &plain);
     net.write(MSS);
     net.run(ns(10_000), |_| Fate::Arrives);
     net.wire.delay = Span::from_us(252);
     net.write(20 * MSS);
     net.finish(|_| Fate::Arrives);
     let again: Vec<_> = sent_again(&net).iter().map(|&(_, number)| number).collect();
-    assert_eq!(again, [1, 1, 1, 1, 2]);
+    assert_eq!(again, [1, 1, 1, 1]);
+    let told = plain.told();
+    let late = Span::from_ns(2 * 252_000 + 1_232);
+    assert_eq!(told.acks[1].rtt.map(|rtt| rtt.total), Some(late));
+    assert_eq!(told.spurious.len(), 1, "one answer to four timeouts in a row");
+    // What flies is the copy that left last, and it was in the books already.
+    assert_eq!((told.spurious[0].bytes.get(), told.spurious[0].returned.get()), (MSS, 0));
+}
+
+#[test]
+fn a_connection_survives_an_rtt_above_its_most_timeout() {
+    // 504 us against at most 100: before the first sample s0 is sent every 100 us, then never again.
+    let plain =
+        Plain { on_ack: |limits, ack| limits.cwnd += ack.bytes, ..Plain::halving(10 * MSS) };
+    let config = Config {
+        rto_initial: InitialTimeout::Fixed(Span::from_us(50)),
+        rto_min: Span::from_us(20),
+        rto_max: Span::from_us(100),
+        ..config()
+    };
+    let wire = Wire { delay: Span::from_us(252), ..Wire::default() };
+    let mut net = Net::new(Transport::Stream, config, wire, &plain);
+    net.write(200 * MSS);
+    net.finish(|_| Fate::Arrives);
+    assert_eq!(waits(&net, 0), [50, 150, 250, 350, 450].map(Span::from_us));
+    assert_eq!(net.retransmissions(), 5);
+    assert_eq!(plain.told().spurious.len(), 1);
+    // The window of one segment that this algorithm does not take back grows by what is acknowledged: 10, 11,
+    // 22, 44, 88 and 25 segments, the last of which take half a round trip and 30 us to arrive.
+    assert!(net.delivered_at() < ns(0) + Span::from_us(506) * 6, "{}", net.delivered_at());
+}
+
+#[test]
+fn a_timeout_for_nothing_sends_one_segment_again_and_leaves_the_window() {
+    // RFC 3522 and RFC 4015. Ten fly; their ACKs come after the timeout of 10 ms has sent s0 again and before
+    // that is acknowledged. Nine are on their way again, and the timeout covers what it took.
+    const LATE: Span = Span::from_us(9_950);
+    for sack in [true, false] {
+        let plain = Plain::halving(10 * MSS);
+        let mut net = net(config_with(|stream| stream.sack = sack), &plain);
+        net.write(10 * MSS);
+        net.finish(|packet| {
+            let late = packet.from == 1 && packet.at < ns(100_000);
+            if late { Fate::Late(LATE) } else { Fate::Arrives }
+        });
+        assert_eq!(sent_again(&net), [(ns(10_000_000), 0)], "SACK {sack}");
+        let told = plain.told();
+        let spurious = told.spurious[0];
+        assert_eq!((told.losses.len(), told.spurious.len()), (10, 1));
+        assert_eq!((spurious.bytes.get(), spurious.returned.get()), (10 * MSS, 9 * MSS));
+        assert_eq!(spurious.now, ack_of(0) + LATE, "before the first ACK");
+        let acks: Vec<_> =
+            told.acks.iter().map(|ack| (ack.bytes.get(), ack.in_flight.get())).collect();
+        let expected: Vec<_> = (0..10).map(|k| (MSS, (9 - k) * MSS)).collect();
+        assert_eq!(acks, expected, "as if nothing had been");
+        let sampled = told.acks.iter().map(|ack| ack.rtt.map(|rtt| rtt.total));
+        assert!(sampled.eq((0..10).map(|k| Some(RTT + SEGMENT * k + LATE))));
+        let Some(Sender::Stream(sender)) = net.ends[0].sender(WRITE) else { panic!("a stream") };
+        assert!(sender.rtt().rto(0) > RTT + LATE, "{}", sender.rtt().rto(0));
+    }
+}
+
+#[test]
+fn a_timeout_whose_acks_were_lost_was_right() {
+    // s0 has arrived, its ACK has not: the copy is answered, not the original.
+    let plain = window(MSS);
+    let mut net = net(config(), &plain);
+    net.write(MSS);
+    let mut acks = 0;
+    net.finish(|packet| {
+        acks += u32::from(packet.from == 1);
+        if packet.from == 1 && acks == 1 { Fate::Lost } else { Fate::Arrives }
+    });
+    assert_eq!(sent_again(&net).len(), 1);
+    let told = plain.told();
+    assert_eq!((told.losses.len(), told.spurious.len()), (1, 0));
 }
 
 #[test]
@@ -218,9 +293,8 @@ fn a_timeout_sends_the_first_segment_again_and_the_rest_as_the_window_allows() {
 }
 
 #[test]
-fn the_question_that_opens_a_connection_is_asked_again_and_gives_an_rtt_if_asked_once() {
-    // Headers of 40 B each way: 2 x (0.032 + 50) us. Asked at 0, 10 and 30 ms; only the first exchange is
-    // known to be one.
+fn the_question_that_opens_a_connection_is_asked_again_and_gives_an_rtt() {
+    // Headers of 40 B each way: 2 x (0.032 + 50) us. Asked at 0, 10 and 30 ms; the answer tells to which.
     let exchange = Span::from_ns(100_064);
     for (lost, asked) in [(0, &[0][..]), (2, &[0, 10, 30])] {
         let plain = window(2 * MSS);
@@ -239,6 +313,27 @@ fn the_question_that_opens_a_connection_is_asked_again_and_gives_an_rtt_if_asked
         let opened = *asked.last().unwrap() + exchange;
         assert_eq!(data.iter().map(at).collect::<Vec<_>>(), [opened, opened + SEGMENT]);
         let first = plain.told().acks[0];
-        assert_eq!(first.min_rtt, if lost == 0 { exchange } else { RTT });
+        assert_eq!(first.min_rtt, exchange);
     }
+}
+
+#[test]
+fn an_answer_to_the_first_question_that_is_late_gives_its_rtt() {
+    // Asked at 0 and 10 ms, answered at 10.05 ms, when the second question is on its way.
+    let late = Span::from_us(9_950);
+    let plain = window(2 * MSS);
+    let mut net = net(config_with(|stream| stream.handshake = true), &plain);
+    net.write(2 * MSS);
+    net.finish(|packet| match packet.ack() {
+        Some(ack) if ack.opens && packet.at < ns(1_000_000) => Fate::Late(late),
+        _ => Fate::Arrives,
+    });
+    assert_eq!(net.segments().filter(|(_, segment)| segment.opens).count(), 2);
+    let first = plain.told().acks[0];
+    // One question took 10,050 us and one segment 101 us; RTTs of the two are smoothed.
+    assert_eq!(
+        (first.min_rtt, first.srtt),
+        (RTT, (Span::from_ns(100_064) * 7 + late * 7 + RTT) / 8)
+    );
+    assert_eq!(net.retransmissions(), 0);
 }

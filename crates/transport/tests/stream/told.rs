@@ -56,7 +56,7 @@ fn a_window_is_limiting_for_the_round_in_which_it_was_and_the_next() {
 #[test]
 fn what_buffers_the_pacer_or_the_nic_hold_back_the_window_does_not() {
     let buffer = |stream: &mut incast_transport::stream::Config| {
-        stream.send_buffer = Bytes::new(5 * MSS);
+        stream.send_buffer = Some(Bytes::new(5 * MSS));
     };
     let plain = window(10 * MSS);
     stream_for(20, config_with(buffer), &plain);
@@ -68,7 +68,8 @@ fn what_buffers_the_pacer_or_the_nic_hold_back_the_window_does_not() {
 
     let plain = window(10_000 * MSS);
     let small = config_with(|stream| {
-        (stream.small_queue, stream.send_buffer) = (Bytes::new(2 * MSS), Bytes::from_kb(100_000));
+        (stream.small_queue, stream.send_buffer) =
+            (Bytes::new(2 * MSS), Some(Bytes::from_kb(100_000)));
     });
     stream_for(20, small, &plain);
     assert!(!limited(&plain).contains(&true), "the small queue");

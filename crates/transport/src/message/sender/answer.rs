@@ -8,6 +8,7 @@ use crate::connection::Sample;
 use crate::message::packet::{Ack, MAX_SEGMENT_PACKETS, Nack, PacketSet};
 use crate::message::segment::Fate;
 use crate::rate::{Completion, Report, Transmission};
+use crate::rtt::Answered;
 
 /// What an ACK says of a segment.
 #[derive(Clone, Copy)]
@@ -35,10 +36,8 @@ impl<C: CongestionControl> Sender<C> {
             return (None, 0);
         }
         let answered = self.segments[place].burst(ack.attempt);
-        if let Some((sent_at, _)) = answered {
-            self.judge_timeout(now, sent_at, place);
-        }
-        let sample = answered.map(|burst| self.take_sample(now, burst));
+        let late = answered.is_some_and(|(sent_at, _)| self.judge_timeout(now, sent_at, place));
+        let sample = answered.map(|burst| self.take_sample(now, burst, late));
         if config.recovery == Recovery::GoBackN {
             // What is out of order was dropped: all before has arrived.
             let unheard = Answer { ce_bytes: 0, sample: None, window_limited, report };
@@ -63,12 +62,14 @@ impl<C: CongestionControl> Sender<C> {
         (sample.map(|rtt| self.sampled(rtt)), messages)
     }
 
-    /// Takes the RTT sample of a burst that left at a time and was on the wire for a span, and has been
-    /// answered.
-    fn take_sample(&mut self, now: Time, (sent_at, serialization): (Time, Span)) -> RttSample {
+    /// Takes the RTT sample of a burst that left at a time, was on the wire for a span, and has been
+    /// answered; `late` tells that a timeout had not waited for it.
+    fn take_sample(&mut self, now: Time, burst: (Time, Span), late: bool) -> RttSample {
         self.backoff = 0;
+        let (sent_at, serialization) = burst;
         // What was not missing after all completes a segment before its burst has ended.
-        self.rtt.sample(sent_at, now, serialization.min(now.since(sent_at)))
+        let serialization = serialization.min(now.since(sent_at));
+        self.rtt.answered(&Answered { sent_at, now, serialization, held: Span::ZERO, late })
     }
 
     /// A sample as it is traced, with the rate that has come of it.
@@ -107,14 +108,12 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Decides by the first certain answer after a timeout whether that came too early: an answer to what
     /// had left before says that it was late, not lost (RFC 3522, the Eifel detection). The segment at
-    /// `place` is the one that was answered.
-    fn judge_timeout(&mut self, now: Time, sent_at: Time, place: usize) {
-        let Some(timed_out_at) = self.timed_out_at.take() else { return };
+    /// `place` is the one that was answered. Returns whether it came too early.
+    fn judge_timeout(&mut self, now: Time, sent_at: Time, place: usize) -> bool {
+        let Some(timed_out_at) = self.timed_out_at.take() else { return false };
         if sent_at >= timed_out_at {
-            return;
+            return false;
         }
-        // RFC 4015: the RTT has outgrown what was known of it.
-        self.rtt.start_over();
         let mut restored: Option<Transmission> = None;
         for other in 0..self.segments.len() {
             let segment = &mut self.segments[other];
@@ -132,8 +131,9 @@ impl<C: CongestionControl> Sender<C> {
             }
         }
         if let Some(sent) = restored {
-            self.rate.on_restored_flight(now, sent);
+            self.rate.on_spurious_timeout(now, sent, sent.bytes);
         }
+        true
     }
 
     /// Packets are missing. Returns the RTT sample, where the report answers a burst: that of a segment
@@ -157,7 +157,7 @@ impl<C: CongestionControl> Sender<C> {
             if segment.fate == Fate::Acked {
                 return None;
             }
-            let sample = self.take_sample(now, burst);
+            let sample = self.take_sample(now, burst, false);
             let nothing = Completion {
                 sent: &segment.transmission(0),
                 identified: false,

@@ -9,6 +9,7 @@ use crate::config::Config;
 use crate::connection::Sample;
 use crate::packet::clock_ns;
 use crate::rate::{Completion, Report, Transmission};
+use crate::rtt::Answered;
 use crate::stream::config::EcnEcho;
 use crate::stream::packet::Ack;
 use crate::stream::recovery::Repair;
@@ -37,20 +38,24 @@ struct News {
     anonymous: bool,
     /// Whether the window held data back when it came.
     window_limited: bool,
+    /// If it answers what was sent before the last silence: where what was sent after that starts in
+    /// transmission order.
+    old: Option<Bytes>,
 }
 
 impl<C: CongestionControl> Sender<C> {
-    /// Takes in an ACK. Returns its RTT sample and how many messages are now acknowledged.
+    /// Takes in an ACK, and when its receiver made it. Returns its RTT sample and how many messages are now
+    /// acknowledged.
     pub(crate) fn on_ack(
         &mut self,
         now: Time,
-        ack: &Ack,
+        (ack, made_ns): (&Ack, u32),
         config: &Config,
         report: Report<'_>,
         nic_backlog: u64,
     ) -> (Option<Sample>, u32) {
         if ack.opens {
-            self.opened(now, config);
+            self.opened(now, ack.echo, config);
             return (None, 0);
         }
         self.note_drained();
@@ -58,8 +63,11 @@ impl<C: CongestionControl> Sender<C> {
             progress: ack.sequence > self.acknowledged,
             highest: self.rack.highest(),
             window_limited: self.is_window_limited(now, config),
+            old: self.silence.as_ref().and_then(|silence| silence.follows(ack.echo)),
             ..News::default()
         };
+        let undecided = self.silence.as_ref().is_some_and(|silence| silence.open);
+        let late = undecided && news.progress && self.judge_timeout(now, news.old.is_some());
         self.window_end = self.window_end.max(ack.sequence + u64::from(ack.window));
         if news.progress {
             self.acknowledge(now, ack.sequence, &mut news);
@@ -87,7 +95,11 @@ impl<C: CongestionControl> Sender<C> {
             let full = wire == config.stream.mss + config.header;
             let alone = if full { self.full_segment } else { config.line_rate.time_for(wire) };
             self.backoff = 0;
-            self.rtt.sample(at, now, alone)
+            let held =
+                if config.stream.ack_delay { made_ns.wrapping_sub(ack.arrived_ns) } else { 0 };
+            let held = Span::from_ns(u64::from(held));
+            let answered = Answered { sent_at: at, now, serialization: alone, held, late };
+            self.rtt.answered(&answered)
         });
         let lost = self.board.lost();
         if config.stream.sack {
@@ -102,7 +114,32 @@ impl<C: CongestionControl> Sender<C> {
         }
         self.fill(now, config);
         let rate = self.pacing_rate();
-        (sample.map(|rtt| Sample { rtt, measured: rtt.total, rate }), news.messages)
+        let sample = sample.zip(news.sent_at);
+        let sample = sample.map(|(rtt, at)| Sample { rtt, measured: now.since(at), rate });
+        (sample, news.messages)
+    }
+
+    /// The first ACK of new data after a timeout decides about it: one that answers what was sent before the
+    /// timeout shows that it was for nothing (RFC 3522). Then no more is sent again, and the algorithm takes
+    /// its answer back (RFC 4015); a recovery that was going on is over, as in Linux. Returns whether it
+    /// was so.
+    #[cold]
+    fn judge_timeout(&mut self, now: Time, old: bool) -> bool {
+        let Some(silence) = &mut self.silence else { return false };
+        silence.open = false;
+        if !old {
+            return false;
+        }
+        let refuted = self.board.revive(silence.episode);
+        if let Some((sequence, sent)) = silence.first {
+            self.board.restore(sequence, sent);
+        }
+        (self.repair, self.urgent) = (Repair::None, false);
+        self.episode.close();
+        if let Some((sent, returned)) = refuted {
+            self.rate.on_spurious_timeout(now, sent, returned);
+        }
+        true
     }
 
     /// Whether the window alone holds data back: not the application, a buffer, or the pacer.
@@ -171,7 +208,8 @@ impl<C: CongestionControl> Sender<C> {
         // A little sooner is jitter, and before the first RTT nothing is known.
         let least = self.rtt.min_rtt();
         let sooner = least != Span::MAX && now.since(sent_at) < least / 4 * 3;
-        let too_soon = sent_again && (sooner || sent.end > self.left);
+        let before = news.old.is_some_and(|from| sent.end > from);
+        let too_soon = sent_again && (before || sooner || sent.end > self.left);
         if episode > 0 {
             self.arrived_after_loss(now, episode, sent, fate == Fate::Lost || too_soon);
         }
