@@ -77,8 +77,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     /// A window of one segment waits for the receiver's delayed-ACK timer, which is then all that its RTTs
-    /// measure. No window stays there but Swift's, which takes that time for the fabric's or the peer's delay
-    /// and has to have an ACK for each segment (`docs/algorithms/swift.md`).
+    /// measure. No window stays there but Swift's, which takes that time for the fabric's delay, or for the
+    /// peer's, and has to have an ACK for each segment.
     #[test]
     fn no_window_is_left_to_a_timer_of_delayed_acks(
         steps in prop::collection::vec(sane::step(), 1..100),
