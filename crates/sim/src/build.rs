@@ -13,10 +13,9 @@ use std::sync::Arc;
 
 use incast_cc::line_rate::LineRate;
 use incast_cc::param::Need;
+use incast_cc::parts::random::derive;
 use incast_cc::{Algorithm, AnyControl, Bytes, Rate, Span, Time};
 use incast_transport::{Config, Endpoint, Purpose, REQUEST_BYTES, Signal};
-use rand_core::{Rng, SeedableRng};
-use rand_pcg::Pcg64Mcg;
 
 use crate::network::buffer::SharedBuffer;
 use crate::network::calendar::Calendar;
@@ -28,6 +27,7 @@ use crate::network::switch::Switch;
 use crate::network::trace::{Trace, TraceConfig};
 use crate::network::transmitter::Transmitter;
 use crate::network::{Component, ComponentKind, Network as Net, Transit};
+use crate::random::purpose;
 use crate::report::Cut;
 use crate::routing::Routing;
 use crate::scenario::{MOST_CLASSES, RoutingKind, Scenario, Scheme, TransportKind};
@@ -83,7 +83,7 @@ pub(crate) fn build(scenario: &Scenario, scheme: Scheme, seed: u64, traces: Trac
     let mut net = assemble(scenario, (&topology, &ports), &routing, scheme, seed, traces);
     let mut plan = plan(scenario, &topology, seed);
     let ways = Arc::new(Ways::new(scenario, &topology, ports, routing, scheme.transport));
-    let flows = connect(&mut net, &mut plan, scheme, &ways);
+    let flows = connect(&mut net, &mut plan, scheme, &ways, seed);
     pin(&mut net, &flows, &ways.routing);
     choose_series(scenario, &mut net, &flows);
     choose_traces(scenario, &mut net, &topology);
@@ -211,7 +211,7 @@ fn assemble(
         arrivals[incoming(cable)] = numbers.add(HostArrival, host, incoming(cable), 0);
         let timer = numbers.add(HostTimer, host, 0, 0);
         let nic = Transmitter::new(outgoing(cable) as u32, port, start);
-        let seed = seed ^ ((host as u64) << 32);
+        let seed = derive(seed, purpose::HOST, &[host as u64]);
         let endpoint = endpoint(scenario, topology.cables[cable.0].rate, scheme, seed);
         let mut host = Host::new(
             endpoint,
@@ -353,11 +353,7 @@ fn endpoint(scenario: &Scenario, line_rate: Rate, scheme: Scheme, seed: u64) -> 
         notification_interval: notifies.then_some(transport.cnp_interval),
     };
     let start = move |flow: &incast_cc::Flow, purpose| match purpose {
-        Purpose::Data => {
-            let mut flow = *flow;
-            flow.seed = Pcg64Mcg::seed_from_u64(seed ^ flow.seed).next_u64();
-            algorithm.start(&flow)
-        }
+        Purpose::Data => algorithm.start(flow),
         Purpose::Requests => AnyControl::LineRate(LineRate::default().start(flow)),
     };
     Endpoint::new(config, Box::new(start))

@@ -1,26 +1,49 @@
-//! Random numbers: whoever draws has a generator of its own, seeded from the run's seed and from who it is.
+//! Random numbers: whoever draws has a generator of its own, which follows from the run's seed, from what it is for
+//! and from whose it is.
 
 use incast_cc::{Bytes, Span};
-use rand_core::{Rng, SeedableRng};
-use rand_pcg::Pcg64Mcg;
+pub(crate) use incast_transport::random::{below, generator, unit};
+use rand_core::Rng;
 
-/// The generator of one user, told apart from all others by `stream` and `number`.
-pub(crate) fn generator(seed: u64, stream: u64, number: u64) -> Pcg64Mcg {
-    let mut mixed = Pcg64Mcg::seed_from_u64(seed ^ 0x696E_6361_7374).next_u64();
-    mixed = Pcg64Mcg::seed_from_u64(mixed ^ stream).next_u64();
-    Pcg64Mcg::seed_from_u64(mixed ^ number)
-}
+/// What random numbers are for, and whose they are: the words that `owner` of a [`generator`] takes.
+pub(crate) mod purpose {
+    /// Of a host: the seed of its transport.
+    pub(crate) const HOST: &str = "host";
+    /// Of a connection at one of its ends: the seed of what is sent there.
+    pub(crate) const CONNECTION: &str = "connection";
+    /// Of a traffic and a host: whom it sends to on connections that stay, and when these start.
+    pub(crate) const LASTING: &str = "connections that stay";
+    /// Of a traffic and a host: when its flows arrive, their sizes and destinations.
+    pub(crate) const ARRIVALS: &str = "arrivals";
+    /// Of a traffic: who sends to whom.
+    pub(crate) const PERMUTATION: &str = "permutation";
+    /// Of a traffic: when incasts come, and who takes part.
+    pub(crate) const INCASTS: &str = "incasts";
+    /// Of a traffic and a client: what it asks for and, in an open loop, when.
+    pub(crate) const REQUESTS: &str = "requests";
+    /// Of a traffic and a client: how long it thinks.
+    pub(crate) const THINK_TIMES: &str = "think times";
+    /// Of a switch: which of several ports a flow takes.
+    pub(crate) const ECMP: &str = "ECMP";
+    /// Of a switch: which of several ports a packet takes.
+    pub(crate) const SPRAYING: &str = "spraying";
+    /// Of a switch, a port and a class: which packets queue management chooses.
+    pub(crate) const QUEUE_MANAGEMENT: &str = "queue management";
 
-/// Uniform, from 0 to below 1.
-#[inline]
-pub(crate) fn unit(random: &mut impl Rng) -> f64 {
-    (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
-}
-
-/// Uniform, from 0 to below `end`, which is above 0. (The bias is `end` over 2^64.)
-#[inline]
-pub(crate) fn below(random: &mut impl Rng, end: u64) -> u64 {
-    ((u128::from(random.next_u64()) * u128::from(end)) >> 64) as u64
+    #[cfg(test)]
+    pub(crate) const ALL: [&str; 11] = [
+        HOST,
+        CONNECTION,
+        LASTING,
+        ARRIVALS,
+        PERMUTATION,
+        INCASTS,
+        REQUESTS,
+        THINK_TIMES,
+        ECMP,
+        SPRAYING,
+        QUEUE_MANAGEMENT,
+    ];
 }
 
 /// An exponentially distributed time, of at least a picosecond.
@@ -70,11 +93,13 @@ pub(crate) fn share(bytes: Bytes, parts: u32) -> Bytes {
 
 #[cfg(test)]
 mod tests {
+    use incast_transport::random;
+
     use super::*;
 
     #[test]
     fn exponential_times_have_their_mean() {
-        let mut random = generator(1, 2, 3);
+        let mut random = generator(1, "test", &[]);
         let n = 200_000;
         let sum: f64 =
             (0..n).map(|_| exponential(&mut random, Span::from_us(10)).as_us_f64()).sum();
@@ -84,7 +109,7 @@ mod tests {
 
     #[test]
     fn distinct_numbers_are_distinct_and_all_may_come() {
-        let mut random = generator(1, 0, 0);
+        let mut random = generator(1, "test", &[]);
         for (count, end) in [(3, 100), (60, 100), (100, 100), (200, 100)] {
             let mut drawn = distinct(&mut random, count, end);
             assert!(drawn.iter().all(|&number| number < end));
@@ -98,11 +123,19 @@ mod tests {
     }
 
     #[test]
-    fn generators_differ_by_each_of_their_names() {
-        let first = |seed, stream, number| generator(seed, stream, number).next_u64();
-        let all = [first(1, 0, 0), first(2, 0, 0), first(1, 1, 0), first(1, 0, 1), first(1, 1, 1)];
-        for (i, a) in all.iter().enumerate() {
-            assert!(all[i + 1..].iter().all(|b| a != b));
-        }
+    fn purposes_share_no_stream() {
+        // Each with what it may be the owner of, by number; and those of the transport.
+        let own = [random::ACK_JITTER, random::SIGNAL, random::ALGORITHM, random::CONNECTION];
+        let mut first: Vec<_> = purpose::ALL
+            .into_iter()
+            .chain(own)
+            .flat_map(|purpose| (0..40).map(move |owner| (purpose, owner)))
+            .flat_map(|(purpose, owner)| [1, 2].map(|seed| generator(seed, purpose, &[owner])))
+            .map(|mut random| random.next_u64())
+            .collect();
+        let streams = first.len();
+        first.sort_unstable();
+        first.dedup();
+        assert_eq!((streams, first.len()), ((11 + 4) * 40 * 2, streams));
     }
 }

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use incast_cc::Time;
-use incast_cc::parts::random::Random;
+use incast_cc::parts::random::{Random, derive};
 
 use crate::network::routes::{NO_EDGE, Place, Routes, Table, TableBuilder};
+use crate::random::purpose;
 use crate::scenario::{LinkEvent, LinkState, RoutingKind, Scenario};
 use crate::topology::{Node, Ports, Topology};
 
@@ -33,10 +34,11 @@ impl Routing {
         let edges = Edges::of(topology, ports);
         let first = edges.tables(topology, ports, &|_| true, single);
         let changes = changes(scenario, topology, ports, &edges, &first);
-        // One draw for each switch: neighbours have nothing in common.
-        let mut seeds = Random::new(seed);
-        let switches = edges.numbers.iter().zip(first).map(|(&edge, table)| {
-            Routes::new(edges.places.clone(), edge, table, seeds.bits(), spray)
+        let switches = (0..).zip(&edges.numbers).zip(first).map(|((switch, &edge), table)| {
+            let seed_for = |purpose| derive(seed, purpose, &[switch]);
+            let spraying = spray.then(|| Random::new(seed_for(purpose::SPRAYING)));
+            let places = edges.places.clone();
+            Routes::new(places, edge, table, seed_for(purpose::ECMP), spraying)
         });
         let pinned = pinned(scenario, topology, ports);
         Self { switches: switches.collect(), changes, pinned }

@@ -9,6 +9,7 @@ mod shipped;
 mod sizes;
 mod table;
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "samples are held against the definition of PCG")]
 mod tests;
 
 use incast_cc::Bytes;

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 
 use common::{counts, numbers, port, ps, run, run_traced, texts};
 use incast_sim::Report;
-use rand_core::{Rng, SeedableRng};
-use rand_pcg::Pcg64Mcg;
+use incast_transport::random::generator;
+use rand_core::Rng;
 
 /// Two hosts on one switch, and what one sends the other from time zero.
 fn pair(left: &str, right: &str, transport: &str, traffic: &str) -> String {
@@ -293,7 +293,7 @@ fn drop_tail_caps_the_queue_and_drops_the_rest() {
 /// Start times of a Poisson process of `rate` per picosecond. The logarithm is the only thing here
 /// that the standard library does not promise to the last bit; the tolerances know nothing of it.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time in ps")]
-fn poisson(random: &mut Pcg64Mcg, rate: f64) -> impl Iterator<Item = u64> + '_ {
+fn poisson(random: &mut impl Rng, rate: f64) -> impl Iterator<Item = u64> + '_ {
     let mut at = 0.0;
     std::iter::repeat_with(move || {
         // Uniform in (0, 1].
@@ -364,7 +364,7 @@ fn simulated_waiting(starts: &[u64], duration: u64) -> f64 {
 /// Simulates `messages` Poisson arrivals at load `rho`, holds the simulator's mean backlog against
 /// Lindley's recursion on the same arrivals, and returns it.
 fn check_poisson_queue(rho: f64, messages: usize, seed: u64) -> f64 {
-    let mut random = Pcg64Mcg::seed_from_u64(seed);
+    let mut random = generator(seed, "arrivals", &[]);
     let starts: Vec<_> = poisson(&mut random, rho / SERVICE as f64).take(messages).collect();
     // Long enough for the last one to be delivered, and its ACK.
     let duration = starts[messages - 1] + 200 * SERVICE;
@@ -379,7 +379,7 @@ fn check_poisson_queue(rho: f64, messages: usize, seed: u64) -> f64 {
 fn lindley_on_poisson_arrivals_is_m_d_1() {
     // Ties the recursion, and with it the tests below, to the formula: 2 million arrivals.
     for (rho, tolerance) in [(0.5, 0.01), (0.8, 0.02)] {
-        let mut random = Pcg64Mcg::seed_from_u64(7);
+        let mut random = generator(7, "arrivals", &[]);
         let (mut last, rate) = (0, rho / SERVICE as f64);
         let arrivals = poisson(&mut random, rate).take(2_000_000).inspect(|&at| last = at);
         let waiting = total_waiting(arrivals, SERVICE) / last as f64;

@@ -33,7 +33,7 @@ const LOSSY: &str = r#"
     queue_limit = "60KB"
     ecn_threshold = "20KB"
     [transport]
-    segment = "8KB"
+    segment = "4KB"
     [[traffic]]
     from = "left"
     to = "right"

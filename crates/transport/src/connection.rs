@@ -84,6 +84,9 @@ pub struct Opening {
     pub peer: u32,
     /// Where the peer is.
     pub address: Address,
+    /// Of its random numbers here, those of its algorithm and of noise in its signal: another than any other
+    /// connection's.
+    pub seed: u64,
 }
 
 /// What a carrier wants to be told with every packet: where it goes.

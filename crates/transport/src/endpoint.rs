@@ -6,9 +6,8 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::hint::black_box;
 
+use incast_cc::parts::random::derive;
 use incast_cc::{AnyControl, CongestionControl, Flow, Hop, Span, Time};
-
-use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use crate::config::Config;
@@ -20,6 +19,7 @@ use crate::directory::{Directory, Standing};
 use crate::halves::{Next, Receiver, Sender};
 use crate::pacing::PacingEngine;
 use crate::packet::{Body, Packet, clock_ns};
+use crate::random;
 use crate::rate::{RateComputation, Report};
 use crate::rtt::RttMeasurement;
 use crate::signal::Replaced;
@@ -152,7 +152,7 @@ impl<C: CongestionControl> Endpoint<C> {
         }
         let weights = config.weights.map(|weight| (weight > 0).then_some(u32::from(weight)));
         Self {
-            random: Pcg64Mcg::seed_from_u64(config.seed),
+            random: random::generator(config.seed, random::ACK_JITTER, &[]),
             config,
             start,
             opener: None,
@@ -209,8 +209,7 @@ impl<C: CongestionControl> Endpoint<C> {
 
     fn start_sender(&mut self, now: Time, place: u32) {
         let Self { config, start, .. } = self;
-        let Connection { index, opening: Opening { role, terms, .. }, .. } =
-            self.connections[place as usize];
+        let Opening { role, terms, seed, .. } = self.connections[place as usize].opening;
         let requests = role == Role::Requester;
         let purpose = if requests { Purpose::Requests } else { Purpose::Data };
         let (stream, messages) = (&config.stream, terms.transport == Transport::Message);
@@ -228,9 +227,8 @@ impl<C: CongestionControl> Endpoint<C> {
             flow.slow_start_limit = stream.slow_start_limit;
             flow.max_window = buffer.min(stream.window());
         }
-        // Different on one host; who starts algorithms mixes in which host it is.
-        flow.seed = u64::from(index);
-        let signal = if requests { None } else { Replaced::new(config.signal, config.seed, index) };
+        flow.seed = derive(seed, random::ALGORITHM, &[]);
+        let signal = if requests { None } else { Replaced::new(config.signal, seed) };
         let control = start(&flow, purpose);
         let rate = RateComputation::new(control, now, signal, &terms);
         let rtt = RttMeasurement::new(config, terms.path.base_rtt);
@@ -337,11 +335,11 @@ impl<C: CongestionControl> Endpoint<C> {
 
     fn reply(&mut self, now: Time, place: u32, report: Report<'_>) {
         let Connection { index, opening, .. } = &self.connections[place as usize];
-        let (index, &Opening { peer, address, role, terms }) = (*index, opening);
+        let (index, &Opening { peer, address, role, terms, .. }) = (*index, opening);
         let class = self.config.ack_class.unwrap_or(terms.class);
         let mut ready_at = now + self.config.ack_turnaround;
         if !self.config.ack_jitter.is_zero() {
-            let late = self.random.next_u64() % (self.config.ack_jitter.as_ps() + 1);
+            let late = random::below(&mut self.random, self.config.ack_jitter.as_ps() + 1);
             let last = self.replies.back().map_or(Time::ZERO, |reply| reply.ready_at);
             ready_at = (ready_at + Span::from_ps(late)).max(last); // ACKs do not overtake each other
         }
@@ -651,7 +649,7 @@ mod tests {
     fn what_a_connection_takes_stays_small() {
         // Of those that are open. In a large network there are thousands at each host, nearly all of them silent.
         let silent = [size_of::<Connection<AnyControl>>(), size_of::<Receiver>()];
-        assert!(silent[0] <= 168 && silent[1] <= 112, "{silent:?}");
+        assert!(silent[0] <= 176 && silent[1] <= 112, "{silent:?}");
         let sending = size_of::<Sender<AnyControl>>();
         assert!(sending <= 1_552, "{sending}");
     }

@@ -19,6 +19,7 @@ pub mod message;
 
 pub mod pacing;
 mod packet;
+pub mod random;
 pub mod rate;
 pub mod rtt;
 mod scheduler;

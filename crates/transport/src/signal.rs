@@ -4,8 +4,9 @@
 //! follow from it. Timeouts, traces and results keep to the samples as they were measured.
 
 use incast_cc::{RttSample, Span};
-use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+
+use crate::random::{self, below, generator};
 
 /// What an algorithm gets as its RTT.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,12 +39,11 @@ pub(crate) struct Replaced {
 }
 
 impl Replaced {
-    /// None where samples stay as they are.
-    pub(crate) fn new(signal: Signal, seed: u64, connection: u32) -> Option<Self> {
-        let random = Pcg64Mcg::seed_from_u64(seed ^ u64::from(connection) << 32);
-        (signal != Signal::Rtt).then_some(Self {
+    /// None where samples stay as they are; `seed` is the connection's.
+    pub(crate) fn new(signal: Signal, seed: u64) -> Option<Self> {
+        (signal != Signal::Rtt).then(|| Self {
             signal,
-            random,
+            random: generator(seed, random::SIGNAL, &[]),
             srtt: Span::ZERO,
             min_rtt: Span::MAX,
         })
@@ -54,7 +54,8 @@ impl Replaced {
         let total = match self.signal {
             Signal::Rtt => measured.total,
             Signal::Noise(most) => {
-                measured.total + Span::from_ps(self.below(most.as_ps().saturating_add(1)))
+                let end = most.as_ps().saturating_add(1);
+                measured.total + Span::from_ps(below(&mut self.random, end))
             }
             Signal::SoftwareTimestamps => measured.total + self.software(),
             Signal::Oracle => truth
@@ -70,13 +71,9 @@ impl Replaced {
         (self.srtt, self.min_rtt)
     }
 
-    fn below(&mut self, bound: u64) -> u64 {
-        self.random.next_u64() % bound.max(1)
-    }
-
     fn software(&mut self) -> Span {
         // In picoseconds of a second's thousandth parts, so that nothing is rounded to microseconds.
-        let at = self.below(1_000_000);
+        let at = below(&mut self.random, 1_000_000);
         let above = SOFTWARE_US.iter().position(|&(part, _)| part * 1_000 > at).unwrap_or(1);
         let ((low_part, low), (high_part, high)) = (SOFTWARE_US[above - 1], SOFTWARE_US[above]);
         let into = at - low_part * 1_000;
@@ -93,7 +90,7 @@ mod tests {
         RttSample { total: Span::from_us(100), serialization: Span::from_us(51), peer: Span::ZERO };
 
     fn replaced(signal: Signal, samples: usize) -> Vec<f64> {
-        let mut replaced = Replaced::new(signal, 7, 0).unwrap();
+        let mut replaced = Replaced::new(signal, 7).unwrap();
         let mut rtts: Vec<_> =
             (0..samples).map(|_| replaced.replace(SAMPLE, None).total.as_us_f64()).collect();
         rtts.sort_by(f64::total_cmp);
@@ -120,10 +117,10 @@ mod tests {
 
     #[test]
     fn oracle_tells_the_truth_about_the_network() {
-        let mut oracle = Replaced::new(Signal::Oracle, 7, 0).unwrap();
+        let mut oracle = Replaced::new(Signal::Oracle, 7).unwrap();
         let told = oracle.replace(SAMPLE, Some(Span::from_us(20)));
         assert_eq!(told.network(), Span::from_us(20));
         assert_eq!(oracle.smoothed(), (Span::from_us(71), Span::from_us(71)));
-        assert!(Replaced::new(Signal::Rtt, 7, 0).is_none());
+        assert!(Replaced::new(Signal::Rtt, 7).is_none());
     }
 }

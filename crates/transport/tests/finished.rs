@@ -35,7 +35,7 @@ fn opening(case: Case, end: usize, connection: u32) -> Opening {
         (true, true, _) => Role::Responder { answers: connection - 1 },
     };
     let terms = Terms { transport: case.transport, once: true, ..Terms::default() };
-    Opening { terms, role, peer: connection, address: Address::default() }
+    Opening { terms, role, peer: connection, address: Address::default(), seed: 0 }
 }
 
 struct World {

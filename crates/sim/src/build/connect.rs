@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use incast_cc::Bytes;
+use incast_cc::parts::random::derive;
 use incast_transport::{Address, Opener, Opening, Path, Role, Signal, Terms, Transport};
 
 use super::plan::{Plan, PlannedApplication, PlannedClient};
@@ -13,6 +14,7 @@ use crate::network::application::{Application, Awaited, Chain, Client, Dependent
 use crate::network::flows::{End, Flow, Flows, Life};
 use crate::network::host::{Duties, ENDLESS, Post};
 use crate::network::oracle::{Oracle, Way};
+use crate::random::purpose;
 use crate::scenario::{Scheme, TransportKind};
 
 /// Gives hosts their connections, which are opened when they are first used, what is posted and who posts the
@@ -22,6 +24,7 @@ pub(super) fn connect(
     plan: &mut Plan,
     scheme: Scheme,
     ways: &Arc<Ways>,
+    seed: u64,
 ) -> Arc<Flows> {
     let flows = Arc::new(std::mem::take(&mut plan.flows));
     let posts = posts(plan, &flows, net.hosts.len());
@@ -43,7 +46,7 @@ pub(super) fn connect(
         (0..).zip(&mut net.hosts).zip(duties)
     {
         let (flows, ways) = (Arc::clone(&flows), Arc::clone(ways));
-        let own = Book { host: number, flows, connections, ways, transport };
+        let own = Book { host: number, flows, connections, ways, transport, seed };
         let (flows, connections) = (Arc::clone(&own.flows), Arc::clone(&own.connections));
         host.endpoint.expect(connections.len(), own.opener());
         let duties = Duties { flows, connections, posts, applications };
@@ -90,6 +93,8 @@ struct Book {
     connections: Arc<[u32]>,
     ways: Arc<Ways>,
     transport: Transport,
+    /// The run's.
+    seed: u64,
 }
 
 impl Book {
@@ -113,7 +118,9 @@ impl Book {
         };
         let route = self.ways.route(self.host, (peer, peer_connection));
         let address = Address { host: peer, route: route.bits() };
-        Opening { terms, role, peer: peer_connection, address }
+        let owner = [self.host, connection].map(u64::from);
+        let seed = derive(self.seed, purpose::CONNECTION, &owner);
+        Opening { terms, role, peer: peer_connection, address, seed }
     }
 }
 
@@ -157,6 +164,84 @@ fn client(planned: PlannedClient, flows: &Flows) -> Client {
         writes: [slots(writes), slots(urgent_writes)],
     };
     let servers = planned.servers.iter().map(server).collect();
-    let PlannedClient { workload, random, start, pace, .. } = planned;
-    Client::new(workload, servers, random, start, pace)
+    let PlannedClient { workload, random, thoughts, start, pace, .. } = planned;
+    Client::new(workload, servers, (random, thoughts), start, pace)
+}
+
+#[cfg(test)]
+mod tests {
+    use incast_transport::random::{ACK_JITTER, ALGORITHM, SIGNAL, unit};
+
+    use super::*;
+    use crate::build::build;
+    use crate::network::trace::TraceConfig;
+    use crate::random::generator;
+    use crate::scenario::Document;
+
+    /// What ten hosts with four connections each to another one draw, by purpose: of each connection the noise and
+    /// what its algorithm starts from, of each host the jitter.
+    fn streams() -> Vec<Vec<f64>> {
+        let text = r#"
+            title = "ten hosts with four connections"
+            [run]
+            duration = "1ms"
+            schemes = ["timely"]
+            [[network.star.hosts]]
+            name = "host"
+            count = 10
+            rate = "10Gbps"
+            delay = "1us"
+            [[network.star.hosts]]
+            name = "server"
+            rate = "10Gbps"
+            delay = "1us"
+            [[traffic]]
+            from = "host"
+            to = "server"
+            connections = 4
+        "#;
+        let document = Document::parse(text.to_owned(), "test.toml").unwrap();
+        let scenario = document.scenario();
+        let scheme = scenario.scheme("timely").unwrap();
+        let built = build(scenario, scheme, 1, TraceConfig::default());
+        let mut streams = Vec::new();
+        let mut draw = |seed, purpose| {
+            let mut random = generator(seed, purpose, &[]);
+            streams.push((0..1_000).map(|_| unit(&mut random)).collect());
+        };
+        for (host, connections) in (0..10).zip(built.flows.by_connection()) {
+            let book = Book {
+                host,
+                flows: Arc::clone(&built.flows),
+                connections: connections.into(),
+                ways: Arc::clone(&built.ways),
+                transport: Transport::Message,
+                seed: 1,
+            };
+            for connection in 0..4 {
+                let Opening { seed, .. } = book.opening(connection);
+                draw(seed, SIGNAL);
+                draw(seed, ALGORITHM);
+            }
+            draw(derive(1, purpose::HOST, &[host.into()]), ACK_JITTER);
+        }
+        streams
+    }
+
+    #[test]
+    fn every_connection_and_every_host_draws_on_its_own() {
+        let streams = streams();
+        assert_eq!(streams.len(), 10 * (4 * 2 + 1));
+        let mut greatest = 0.0_f64;
+        for (number, a) in streams.iter().enumerate() {
+            for b in &streams[number + 1..] {
+                let product = |(a, b): (&f64, &f64)| (a - 0.5) * (b - 0.5) * 12.0;
+                let correlation = a.iter().zip(b).map(product).sum::<f64>() / 1_000.0;
+                greatest = greatest.max(correlation.abs());
+            }
+        }
+        // 4,005 pairs, each with a standard deviation of 1 / sqrt(1,000) = 0.032: the greatest is beyond 5 of them
+        // once in 400 times. Of two that are one it is 1.
+        assert!(greatest < 5.0 * 0.0317, "{greatest}");
+    }
 }

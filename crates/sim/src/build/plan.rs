@@ -18,11 +18,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use incast_cc::{Bytes, Span, Time};
-use rand_core::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
 use crate::network::application::{Pace, Trigger, Workload};
 use crate::network::flows::{Flows, Life, Treatment};
+use crate::random::generator;
 use crate::scenario::{Destinations, Kind, Operation, Requests, Scenario, Traffic};
 use crate::topology::Topology;
 pub(crate) use demand::{Demand, demand, offered_bps};
@@ -78,7 +78,9 @@ pub(super) struct PlannedClient {
     pub(super) servers: Vec<[Range<u32>; 4]>,
     pub(super) start: Time,
     pub(super) pace: Pace,
+    /// Of its requests, and of its think times.
     pub(super) random: Pcg64Mcg,
+    pub(super) thoughts: Pcg64Mcg,
 }
 
 /// A member of a ring: it sends on one flow.
@@ -145,7 +147,6 @@ pub(super) fn plan(scenario: &Scenario, topology: &Topology, seed: u64) -> Plan 
         flows: Flows::between(topology.hosts.len()),
         ..Plan::default()
     };
-    let mut starts = Pcg64Mcg::seed_from_u64(seed);
     let places = Places::new(topology);
     for (number, traffic) in (0..).zip(&scenario.traffic) {
         let context = Context::new(scenario, (topology, &places), seed, number);
@@ -159,7 +160,7 @@ pub(super) fn plan(scenario: &Scenario, topology: &Topology, seed: u64) -> Plan 
                         asking::collective(&context, &mut plan, collective);
                     }
                     Kind::Flows(list) => listed::plan(&context, &mut plan, list),
-                    _ => lasting::plan(&context, &mut plan, &mut starts),
+                    _ => lasting::plan(&context, &mut plan),
                 }
                 None
             }
@@ -248,9 +249,14 @@ impl<'a> Context<'a> {
         self.places.line_rate(host).as_bps() as f64
     }
 
-    /// Tells generators of this traffic from those of others.
-    fn stream(&self) -> u64 {
-        u64::from(self.number) + 1
+    /// The generator of what all of this traffic draws for one purpose.
+    fn generator(&self, purpose: &str) -> Pcg64Mcg {
+        generator(self.seed, purpose, &[u64::from(self.number)])
+    }
+
+    /// The generator of what one of its hosts draws.
+    fn generator_of(&self, host: u32, purpose: &str) -> Pcg64Mcg {
+        generator(self.seed, purpose, &[u64::from(self.number), u64::from(host)])
     }
 }
 

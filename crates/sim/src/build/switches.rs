@@ -3,11 +3,12 @@
 use incast_cc::{Bytes, Rate, Time};
 use incast_transport::Scheduler;
 
-use crate::network::aqm::{self, Aqm};
+use crate::network::aqm::Aqm;
 use crate::network::buffer::{BufferConfig, ClassLimits, PfcConfig};
 use crate::network::port::Port;
 use crate::network::transmitter::Transmitter;
 use crate::network::watchdog::Watchdog;
+use crate::random::{generator, purpose};
 use crate::scenario::{MOST_CLASSES, ResolvedClass, Scenario, WatchdogAction};
 
 /// The egress port of a switch, both by their numbers, onto a link of `rate`; `seed` is the run's.
@@ -21,8 +22,9 @@ pub(super) fn egress(
     let mut egress = Port::new(transmitter, classes.len(), scheduler(scenario, classes), start);
     for (number, class) in (0..).zip(classes) {
         if let Some(settings) = &class.aqm {
-            let seed = aqm::seed(seed, switch, port, number);
-            egress.manage(number, Aqm::new(Some(settings), rate, seed));
+            let place = [u64::from(switch), u64::from(port), u64::from(number)];
+            let random = generator(seed, purpose::QUEUE_MANAGEMENT, &place);
+            egress.manage(number, Aqm::new(Some(settings), rate, random));
         }
     }
     egress

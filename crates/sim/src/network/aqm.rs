@@ -11,9 +11,9 @@ mod pie;
 mod red;
 
 use incast_cc::{Rate, Span, Time};
-use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
+use crate::random::unit;
 use crate::scenario;
 use codel::Codel;
 use phantom::Phantom;
@@ -42,13 +42,13 @@ pub(crate) enum Verdict {
 }
 
 impl Aqm {
-    /// As the scenario has it, for a link of `rate`; `seed` is from [`seed`].
-    pub(crate) fn new(settings: Option<&scenario::Aqm>, rate: Rate, seed: u64) -> Self {
+    /// As the scenario has it, for a link of `rate`.
+    pub(crate) fn new(settings: Option<&scenario::Aqm>, rate: Rate, random: Pcg64Mcg) -> Self {
         match settings {
             None => Self::None,
-            Some(scenario::Aqm::Red(settings)) => Self::Red(Red::new(settings, rate, seed)),
-            Some(scenario::Aqm::Pi(settings)) => Self::Pi(Pi::new(settings, seed)),
-            Some(scenario::Aqm::Pie(settings)) => Self::Pie(Pie::new(settings, seed)),
+            Some(scenario::Aqm::Red(settings)) => Self::Red(Red::new(settings, rate, random)),
+            Some(scenario::Aqm::Pi(settings)) => Self::Pi(Pi::new(settings, random)),
+            Some(scenario::Aqm::Pie(settings)) => Self::Pie(Pie::new(settings, random)),
             Some(scenario::Aqm::Codel(settings)) => Self::Codel(Codel::new(settings)),
             Some(scenario::Aqm::Phantom(settings)) => Self::Phantom(Phantom::new(settings, rate)),
         }
@@ -117,13 +117,6 @@ impl Aqm {
     }
 }
 
-/// The seed for one class of one port of one switch.
-pub(crate) fn seed(run: u64, switch: u32, port: u16, class: u8) -> u64 {
-    // The run's seed is spread first: by itself, run 1 would have the choices of run 0 in other places.
-    let place = u64::from(switch) << 32 | u64::from(port) << 8 | u64::from(class);
-    Pcg64Mcg::seed_from_u64(run).next_u64() ^ place
-}
-
 /// What becomes of the packets that are chosen.
 #[derive(Clone, Copy, Debug)]
 struct Response {
@@ -179,14 +172,19 @@ impl Sampling {
 
 /// Whether something of this probability happens.
 fn happens(probability: f64, random: &mut Pcg64Mcg) -> bool {
-    // A number of 53 bits below one, so zero never happens and one always.
-    let uniform = (random.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64);
-    uniform < probability
+    unit(random) < probability // which is below one, so zero never happens and one always
 }
 
 #[cfg(test)]
 mod tests {
+    use rand_core::Rng;
+
     use super::*;
+    use crate::random::generator;
+
+    pub(super) fn random(seed: u64) -> Pcg64Mcg {
+        generator(seed, "test", &[])
+    }
 
     pub(super) fn us(us: u64) -> Time {
         Time::ZERO + Span::from_us(us)
@@ -203,7 +201,7 @@ mod tests {
     /// A queue that changes at irregular times, often empty and sometimes still for long: microseconds,
     /// the bytes that are left, and how long the packet that left had waited.
     pub(super) fn trajectory(changes: u32) -> impl Iterator<Item = (u64, u64, u64)> {
-        let mut random = Pcg64Mcg::seed_from_u64(11);
+        let mut random = random(11);
         let (mut at, mut queued) = (0, 0_u64);
         (0..changes).map(move |change| {
             at += random.next_u64() % if change % 100 == 0 { 5_000 } else { 12 };
@@ -231,7 +229,7 @@ mod tests {
 
     /// What packets of 3,000 B hear, one of three of which may be marked.
     fn verdicts(settings: &scenario::Aqm, seed: u64) -> Vec<Verdict> {
-        let mut aqm = Aqm::new(Some(settings), Rate::from_gbps(1), seed);
+        let mut aqm = Aqm::new(Some(settings), Rate::from_gbps(1), random(seed));
         let mut verdicts = Vec::new();
         let mut before = 0;
         for (index, (at, queued, waited)) in trajectory(5_000).enumerate() {
@@ -261,27 +259,14 @@ mod tests {
 
     #[test]
     fn none_lets_all_pass() {
-        let mut none = Aqm::new(None, Rate::from_gbps(10), 1);
+        let mut none = Aqm::new(None, Rate::from_gbps(10), random(1));
         assert_eq!(none.on_enqueue(us(1), 1 << 40, 1_500, true), Verdict::Pass);
         assert_eq!(none.on_dequeue(us(9_000_000), 1 << 40, us(1), 1_500, true), Verdict::Pass);
     }
 
     #[test]
-    fn every_place_of_every_run_has_choices_of_its_own() {
-        let mut seeds = Vec::new();
-        for (run, switch, port, class) in
-            [(0, 0, 0, 0), (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1), (1, 0, 0, 1)]
-        {
-            seeds.push(seed(run, switch, port, class));
-        }
-        seeds.sort_unstable();
-        seeds.dedup();
-        assert_eq!(seeds.len(), 6);
-    }
-
-    #[test]
     fn chances_are_as_large_as_they_say() {
-        let mut random = Pcg64Mcg::seed_from_u64(1);
+        let mut random = random(1);
         let mut count = |p| (0..10_000).filter(|_| happens(p, &mut random)).count();
         assert_eq!((count(0.0), count(1.0)), (0, 10_000));
         assert!(count(0.25).abs_diff(2_500) < 4 * 43); // deviation sqrt(10,000 * 0.25 * 0.75) = 43

@@ -144,9 +144,8 @@ impl Routes {
         edge: u16,
         table: Table,
         seed: u64,
-        spray: bool,
+        spray: Option<Random>,
     ) -> Self {
-        let spray = spray.then(|| Random::new(seed));
         Self { places, edge, table, seed, spray, pinned: BTreeMap::new() }
     }
 

@@ -162,7 +162,11 @@ pub(crate) fn with(text: &str, assignments: &[&str]) -> Document {
 }
 
 pub(crate) fn run(document: &Document, scheme: &str) -> Report {
-    run_with(document, scheme, 1, FLOWS)
+    run_by(document, scheme, 1)
+}
+
+pub(crate) fn run_by(document: &Document, scheme: &str, seed: u64) -> Report {
+    run_with(document, scheme, seed, FLOWS)
 }
 
 /// The throughput as a share of what 10 Gb/s carry.

@@ -78,7 +78,7 @@ fn clients_think_between_requests() {
 fn schemes_are_asked_the_same_requests_in_the_same_order() {
     let settings = "outstanding = 4\nthink_time = \"20us\"\nreads = 0.6\nreplicas = 2\n\
                     sizes = \"solar\"\nfan_out = [[1, 0.5], [2, 0.3], [8, 0.2]]";
-    let scenario = document(&asking(300, settings));
+    let scenario = document(&asking(400, settings));
     let [ours, theirs] = ["line-rate", "timely"].map(|scheme| {
         by_client(&run_with(&scenario, scheme, 1, incast_sim::TraceConfig::default()))
     });

@@ -1,11 +1,13 @@
 //! The places of connections: who has one, who gets it, and what is left of those that had one.
 
+use incast_cc::parts::random::derive;
 use incast_cc::{CongestionControl, Time};
 
 use super::{Connection, Endpoint};
 use crate::connection::{Address, Opener, Opening, Role, Terms, Transport};
 use crate::directory::{END, Standing};
 use crate::halves::{Receiver, Sender};
+use crate::random;
 
 impl<C: CongestionControl> Endpoint<C> {
     /// There are so many connections more, each of which is opened as `opener` says when something is posted on
@@ -29,7 +31,8 @@ impl<C: CongestionControl> Endpoint<C> {
     /// Opens a connection on `terms`, which must be the same at both ends but for the path.
     pub fn open_on(&mut self, terms: Terms, role: Role, peer: u32) -> u32 {
         let index = self.directory.add();
-        let opening = Opening { terms, role, peer, address: Address::default() };
+        let seed = derive(self.config.seed, random::CONNECTION, &[u64::from(index)]);
+        let opening = Opening { terms, role, peer, address: Address::default(), seed };
         self.settle_in(index, opening, Receiver::new(terms.transport), (false, None));
         index
     }

@@ -6,7 +6,7 @@ use incast_cc::{Bytes, Time};
 
 use super::peers::{Peers, one_of, skip};
 use super::{Context, Gathering, NewFlow, Plan, Planned};
-use crate::random::{distinct, exponential, generator, mean_gap};
+use crate::random::{distinct, exponential, mean_gap, purpose};
 use crate::scenario::{Incast, Poisson};
 
 /// Flows of a Poisson process at each source; returns the offered load in bits per second.
@@ -15,7 +15,7 @@ pub(super) fn poisson(context: &Context<'_>, plan: &mut Plan, poisson: &Poisson)
     let peers = Peers::new(context, poisson);
     let (offered, all_bps) = (peers.offered_bps(poisson), peers.line_bps());
     for source in peers.senders() {
-        let mut random = generator(context.seed, context.stream(), u64::from(source));
+        let mut random = context.generator_of(source, purpose::ARRIVALS);
         let share = context.line_bps(source) / all_bps;
         let gap = mean_gap(sizes.mean(), share, offered);
         let mut at = context.start();
@@ -41,7 +41,7 @@ fn single(plan: &mut Plan, flow: NewFlow, at: Time, bytes: Bytes) -> u32 {
 
 /// One host of the destinations for each source, drawn at random; different ones while there are enough.
 pub(super) fn permutation(context: &Context<'_>) -> BTreeMap<u32, u32> {
-    let mut random = generator(context.seed, context.stream(), u64::MAX);
+    let mut random = context.generator(purpose::PERMUTATION);
     #[expect(clippy::cast_possible_truncation, reason = "bounded by the hosts")]
     let count = context.destinations.len() as u32;
     let order = distinct(&mut random, count, count);
@@ -67,7 +67,7 @@ pub(super) fn permutation(context: &Context<'_>) -> BTreeMap<u32, u32> {
 pub(super) fn incast(context: &Context<'_>, plan: &mut Plan, incast: &Incast) -> f64 {
     let all_bps: f64 = context.destinations.iter().map(|&host| context.line_bps(host)).sum();
     let offered = incast.load * all_bps;
-    let mut random = generator(context.seed, context.stream(), 0);
+    let mut random = context.generator(purpose::INCASTS);
     let bytes = incast.size * u64::from(incast.senders);
     let gap = mean_gap(bytes.get() as f64, 1.0, offered);
     let mut at: Time = context.start();

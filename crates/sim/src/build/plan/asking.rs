@@ -8,7 +8,7 @@ use incast_cc::{Bytes, Time};
 use super::{Context, NewFlow, Plan, PlannedApplication, PlannedClient, PlannedMember};
 use crate::network::application::{Member, Pace, Workload};
 use crate::network::flows::Life;
-use crate::random::{generator, mean_gap};
+use crate::random::{mean_gap, purpose};
 use crate::scenario::{Collective, Operation, Requests};
 
 /// Clients; returns the offered load in bits per second, if it is asked for.
@@ -78,7 +78,8 @@ pub(super) fn requests(context: &Context<'_>, plan: &mut Plan, requests: &Reques
             servers,
             start: context.start(),
             pace,
-            random: generator(context.seed, context.stream(), u64::from(host)),
+            random: context.generator_of(host, purpose::REQUESTS),
+            thoughts: context.generator_of(host, purpose::THINK_TIMES),
         }));
     }
     offered

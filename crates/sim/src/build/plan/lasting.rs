@@ -1,25 +1,26 @@
 //! Connections that stay.
 
 use incast_cc::{Span, Time};
-use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 
 use super::{Context, NewFlow, Plan, Planned};
 use crate::network::flows::Life;
+use crate::random::{below, distinct, purpose};
 use crate::scenario::Traffic;
 
 /// In the order of sources and destinations.
-pub(super) fn plan(context: &Context<'_>, plan: &mut Plan, random: &mut Pcg64Mcg) {
+pub(super) fn plan(context: &Context<'_>, plan: &mut Plan) {
     let traffic = context.traffic;
     for &source in &context.sources {
         let others = || context.destinations.iter().copied().filter(|&host| host != source);
+        let mut random = context.generator_of(source, purpose::LASTING);
         let picked: Vec<_> = match traffic.fan_out {
             None => others().collect(),
-            Some(count) => pick(others().collect(), count, random),
+            Some(count) => pick(&others().collect::<Vec<_>>(), count, &mut random),
         };
         for destination in picked {
             for _ in 0..traffic.connections_per_pair() {
-                let start = start(traffic, random);
+                let start = start(traffic, &mut random);
                 let flow = context.flow(source, destination, traffic.message);
                 let flow = plan.add(NewFlow { life: Life::Lasting, ..flow });
                 plan.posts.extend((0..u64::from(traffic.messages())).map(|message| Planned {
@@ -44,20 +45,14 @@ pub(super) fn count(context: &Context<'_>) -> usize {
 }
 
 /// So many of `hosts`, drawn without putting back.
-fn pick(mut hosts: Vec<u32>, count: u32, random: &mut Pcg64Mcg) -> Vec<u32> {
-    let count = (count as usize).min(hosts.len());
-    for place in 0..count {
-        let rest = (hosts.len() - place) as u64;
-        #[expect(clippy::cast_possible_truncation, reason = "below the number of hosts")]
-        let drawn = place + (random.next_u64() % rest) as usize;
-        hosts.swap(place, drawn);
-    }
-    hosts.truncate(count);
-    hosts
+fn pick(hosts: &[u32], count: u32, random: &mut Pcg64Mcg) -> Vec<u32> {
+    #[expect(clippy::cast_possible_truncation, reason = "bounded by the hosts")]
+    let places = distinct(random, count, hosts.len() as u32);
+    places.into_iter().map(|place| hosts[place as usize]).collect()
 }
 
 fn start(traffic: &Traffic, random: &mut Pcg64Mcg) -> Time {
     let spread = traffic.start_spread.as_ps();
-    let late = Span::from_ps(if spread == 0 { 0 } else { random.next_u64() % (spread + 1) });
+    let late = Span::from_ps(if spread == 0 { 0 } else { below(random, spread + 1) });
     Time::ZERO + traffic.start + late
 }

@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::sync::Arc;
 
 use incast_cc::{Bytes, Span, Time};
-use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use super::{Finished, FinishedKind, Outcome};
@@ -100,7 +99,7 @@ impl Client {
     pub(crate) fn new(
         workload: Arc<Workload>,
         servers: Vec<Server>,
-        mut random: Pcg64Mcg,
+        (mut random, thoughts): (Pcg64Mcg, Pcg64Mcg),
         start: Time,
         pace: Pace,
     ) -> Self {
@@ -119,7 +118,6 @@ impl Client {
                     .collect(),
             ),
         };
-        let thoughts = Pcg64Mcg::seed_from_u64(random.next_u64());
         Self {
             workload,
             servers,
@@ -275,7 +273,8 @@ mod tests {
             ..Server::default()
         };
         let servers = (0..8).map(server).collect();
-        Client::new(workload.into(), servers, generator(1, 0, 0), Time::ZERO, pace)
+        let random = ["requests", "think times"].map(|purpose| generator(1, purpose, &[]));
+        Client::new(workload.into(), servers, random.into(), Time::ZERO, pace)
     }
 
     #[test]

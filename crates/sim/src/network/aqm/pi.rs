@@ -9,7 +9,6 @@
 //! within 0..1. The gains are per packet. Packets that come are chosen by p, each by itself.
 
 use incast_cc::Time;
-use rand_core::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
 use super::{Response, Sampling, Verdict, happens};
@@ -32,7 +31,7 @@ pub(crate) struct Pi {
 }
 
 impl Pi {
-    pub(super) fn new(settings: &scenario::Pi, seed: u64) -> Self {
+    pub(super) fn new(settings: &scenario::Pi, random: Pcg64Mcg) -> Self {
         let packet = settings.packet.get() as f64;
         Self {
             a: settings.a / packet,
@@ -43,7 +42,7 @@ impl Pi {
             queued: 0,
             before: 0,
             probability: 0.0,
-            random: Pcg64Mcg::seed_from_u64(seed),
+            random,
         }
     }
 
@@ -83,7 +82,7 @@ mod tests {
     use incast_cc::{Bytes, Span};
 
     use super::*;
-    use crate::network::aqm::tests::{near, trajectory, us};
+    use crate::network::aqm::tests::{near, random, trajectory, us};
 
     fn settings() -> scenario::Pi {
         scenario::Pi {
@@ -98,7 +97,7 @@ mod tests {
 
     #[test]
     fn probability_follows_the_recurrence() {
-        let mut pi = Pi::new(&settings(), 1);
+        let mut pi = Pi::new(&settings(), random(1));
         // 30 packets, 20 above the target, from 50 us on; at first 10 below it.
         // 100 us: 20/64 + 10/128 = 50/128. Then each: 20/64 - 20/128 = 20/128.
         pi.on_dequeue(us(50), 30_000);
@@ -118,7 +117,7 @@ mod tests {
 
     #[test]
     fn queue_on_target_leaves_the_probability() {
-        let mut pi = Pi::new(&settings(), 1);
+        let mut pi = Pi::new(&settings(), random(1));
         pi.on_dequeue(us(50), 30_000);
         pi.on_dequeue(us(150), 10_000);
         pi.on_dequeue(us(200), 10_000); // 50/128 - 20/128
@@ -134,7 +133,7 @@ mod tests {
     #[test]
     fn a_queue_that_has_just_changed_is_not_at_rest() {
         // 8 packets after none: -2/64 + 10/128 keeps it at 1, then each -2/64 + 2/128 = -2/128.
-        let mut pi = Pi { probability: 1.0, ..Pi::new(&settings(), 1) };
+        let mut pi = Pi { probability: 1.0, ..Pi::new(&settings(), random(1)) };
         pi.on_dequeue(us(50), 8_000);
         pi.on_dequeue(us(300), 8_000);
         near(pi.probability * 128.0, 128.0 - 2.0 * 2.0);
@@ -144,7 +143,7 @@ mod tests {
     #[test]
     fn late_samples_are_those_of_a_timer() {
         let settings = scenario::Pi { interval: Span::from_us(7), ..settings() };
-        let (mut lazy, mut eager) = (Pi::new(&settings, 3), Pi::new(&settings, 3));
+        let (mut lazy, mut eager) = (Pi::new(&settings, random(3)), Pi::new(&settings, random(3)));
         let (mut instant, mut queue, mut between) = (0, 0, 0);
         for (at, queued, _) in trajectory(2_000) {
             while instant + 7 <= at {
@@ -163,7 +162,7 @@ mod tests {
     #[test]
     fn chosen_are_as_many_as_the_probability_says() {
         // At rest on target with p = 30/128 (above); 10,000 packets: 2,344 with a deviation of 42.
-        let mut pi = Pi::new(&settings(), 5);
+        let mut pi = Pi::new(&settings(), random(5));
         pi.on_dequeue(us(50), 30_000);
         pi.on_dequeue(us(150), 10_000);
         let marks = (0..10_000)

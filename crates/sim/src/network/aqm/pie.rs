@@ -18,7 +18,6 @@
 //! probability does not depend on the packet's size.
 
 use incast_cc::{Span, Time};
-use rand_core::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
 use super::{Response, Sampling, Verdict, happens};
@@ -44,7 +43,7 @@ pub(crate) struct Pie {
 }
 
 impl Pie {
-    pub(super) fn new(settings: &scenario::Pie, seed: u64) -> Self {
+    pub(super) fn new(settings: &scenario::Pie, random: Pcg64Mcg) -> Self {
         Self {
             a: settings.a,
             b: settings.b,
@@ -58,7 +57,7 @@ impl Pie {
             burst_left: settings.burst,
             probability: 0.0,
             largest_packet: 0,
-            random: Pcg64Mcg::seed_from_u64(seed),
+            random,
         }
     }
 
@@ -137,7 +136,7 @@ fn scale(probability: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::aqm::tests::{near, trajectory, us};
+    use crate::network::aqm::tests::{near, random, trajectory, us};
 
     const MS: u64 = 1_000;
 
@@ -153,7 +152,7 @@ mod tests {
     #[test]
     fn probability_moves_by_the_formula() {
         let interval = Span::from_ms(100);
-        let mut pie = Pie::new(&scenario::Pie { interval, ..settings() }, 1);
+        let mut pie = Pie::new(&scenario::Pie { interval, ..settings() }, random(1));
         // Target 15 ms, delay first 40 ms, then 55 ms, gains 0.125 and 1.25:
         // 0.125 * 0.025 + 1.25 * 0.040 = 0.053125, by 1/2048 since the probability is 0.
         leave(&mut pie, 50 * MS, 40 * MS);
@@ -193,7 +192,7 @@ mod tests {
 
     #[test]
     fn high_probabilities_rise_by_two_percent_at_most_and_fall_freely() {
-        let mut pie = Pie { probability: 0.5, ..Pie::new(&settings(), 1) };
+        let mut pie = Pie { probability: 0.5, ..Pie::new(&settings(), random(1)) };
         pie.delay = Span::from_ms(215); // 0.125 * 0.2 + 1.25 * 0.215 is far above 0.02
         pie.catch_up(us(15 * MS));
         near(pie.probability, 0.52);
@@ -204,7 +203,7 @@ mod tests {
 
     #[test]
     fn probability_decays_without_delay_and_reaches_zero() {
-        let mut pie = Pie { probability: 0.5, ..Pie::new(&settings(), 1) };
+        let mut pie = Pie { probability: 0.5, ..Pie::new(&settings(), random(1)) };
         pie.catch_up(us(15 * MS));
         near(pie.probability, (0.5 - 0.125 * 0.015) * 0.98);
         pie.catch_up(us(30 * MS));
@@ -216,7 +215,7 @@ mod tests {
     #[test]
     fn bursts_pass_until_the_allowance_is_used_up() {
         let settings = scenario::Pie { burst: Span::from_ms(30), ..settings() };
-        let mut pie = Pie::new(&settings, 1);
+        let mut pie = Pie::new(&settings, random(1));
         pie.catch_up(us(30 * MS)); // quiet: the allowance stays whole
         leave(&mut pie, 40 * MS, 40 * MS);
         pie.probability = 1.0;
@@ -229,7 +228,7 @@ mod tests {
     #[test]
     fn an_allowance_runs_out_while_all_else_is_at_rest() {
         let settings = scenario::Pie { burst: Span::from_ms(60), ..settings() };
-        let mut pie = Pie::new(&settings, 1);
+        let mut pie = Pie::new(&settings, random(1));
         (pie.probability, pie.delay, pie.delay_before) = (1.0, pie.burst, pie.burst);
         pie.catch_up(us(46 * MS));
         assert_eq!(pie.burst_left, Span::from_ms(15)); // of 60 ms, after 15, 30 and 45 ms
@@ -237,7 +236,7 @@ mod tests {
 
     #[test]
     fn two_packets_and_calm_queues_are_left_alone() {
-        let mut pie = Pie::new(&settings(), 1);
+        let mut pie = Pie::new(&settings(), random(1));
         (pie.probability, pie.delay_before) = (1.0, Span::from_ms(15));
         assert_eq!(pie.on_enqueue(us(1), 3_000, 1_500, false), Verdict::Pass);
         assert_eq!(pie.on_enqueue(us(1), 3_001, 1_500, false), Verdict::Drop);
@@ -251,7 +250,7 @@ mod tests {
     #[test]
     fn marks_up_to_the_limit_and_drops_above() {
         let first = |probability, drop| {
-            let mut pie = Pie::new(&scenario::Pie { drop, ..settings() }, 1);
+            let mut pie = Pie::new(&scenario::Pie { drop, ..settings() }, random(1));
             (pie.probability, pie.delay_before) = (probability, Span::from_ms(15));
             let mut verdicts = (0..1_000).map(|_| pie.on_enqueue(us(1), 9_000, 1_500, true));
             verdicts.find(|&verdict| verdict != Verdict::Pass)
@@ -266,7 +265,8 @@ mod tests {
         let settings =
             scenario::Pie { interval: Span::from_us(7), target: Span::from_us(10), ..settings() };
         let settings = scenario::Pie { burst: Span::from_us(50), a: 125.0, b: 1_250.0, ..settings };
-        let (mut lazy, mut eager) = (Pie::new(&settings, 3), Pie::new(&settings, 3));
+        let (mut lazy, mut eager) =
+            (Pie::new(&settings, random(3)), Pie::new(&settings, random(3)));
         let (mut instant, mut between, mut moving) = (0, 0, 0);
         for (at, queued, waited) in trajectory(2_000) {
             while instant + 7 <= at {

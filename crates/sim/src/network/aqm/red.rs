@@ -26,7 +26,6 @@
 //! independently of each other, by `p_b`, as switches do that mark for DCQCN.
 
 use incast_cc::{Bytes, Rate, Span, Time};
-use rand_core::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
 use super::{Response, Verdict, happens};
@@ -53,7 +52,7 @@ pub(crate) struct Red {
 }
 
 impl Red {
-    pub(super) fn new(settings: &scenario::Red, rate: Rate, seed: u64) -> Self {
+    pub(super) fn new(settings: &scenario::Red, rate: Rate, random: Pcg64Mcg) -> Self {
         let scenario::Red { max_probability, gentle, weight, small_packet, .. } = *settings;
         Self {
             min: settings.min.get() as f64,
@@ -67,7 +66,7 @@ impl Red {
             average: 0.0,
             idle_since: Time::ZERO,
             count: 0,
-            random: Pcg64Mcg::seed_from_u64(seed),
+            random,
         }
     }
 
@@ -138,7 +137,7 @@ fn spaced(probability: f64, count: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::aqm::tests::{near, us};
+    use crate::network::aqm::tests::{near, random, us};
     use Verdict::{Drop, Mark, Pass};
 
     const RATE: Rate = Rate::from_gbps(1);
@@ -157,7 +156,7 @@ mod tests {
     }
 
     fn red(settings: &scenario::Red) -> Red {
-        Red::new(settings, RATE, 1)
+        Red::new(settings, RATE, random(1))
     }
 
     /// DCQCN's Kmin 10 KB, Kmax 30 KB, Pmax 0.1.
