@@ -9,7 +9,10 @@ use rand_core::Rng;
 pub(crate) mod purpose {
     /// Of a host: the seed of its transport.
     pub(crate) const HOST: &str = "host";
-    /// Of a connection at one of its ends: the seed of what is sent there.
+    /// Of a flow, one of its connections and a direction: what ECMP hashes, as it does real packets' addresses and
+    /// ports. It follows from no seed.
+    pub(crate) const FLOW_LABEL: &str = "flow label";
+    /// Of a flow label: the seed of what the connection sends.
     pub(crate) const CONNECTION: &str = "connection";
     /// Of a traffic and a host: whom it sends to on connections that stay, and when these start.
     pub(crate) const LASTING: &str = "connections that stay";
@@ -31,8 +34,9 @@ pub(crate) mod purpose {
     pub(crate) const QUEUE_MANAGEMENT: &str = "queue management";
 
     #[cfg(test)]
-    pub(crate) const ALL: [&str; 11] = [
+    pub(crate) const ALL: [&str; 12] = [
         HOST,
+        FLOW_LABEL,
         CONNECTION,
         LASTING,
         ARRIVALS,
@@ -136,6 +140,6 @@ mod tests {
         let streams = first.len();
         first.sort_unstable();
         first.dedup();
-        assert_eq!((streams, first.len()), ((11 + 4) * 40 * 2, streams));
+        assert_eq!((streams, first.len()), ((12 + 4) * 40 * 2, streams));
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use incast_cc::Time;
 use incast_cc::parts::random::{Random, derive};
 
+use crate::network::flows::Leg;
 use crate::network::routes::{NO_EDGE, Place, Routes, Table, TableBuilder};
 use crate::random::purpose;
 use crate::scenario::{LinkEvent, LinkState, RoutingKind, Scenario};
@@ -44,22 +45,20 @@ impl Routing {
         Self { switches: switches.collect(), changes, pinned }
     }
 
-    /// The links that packets of a connection take from host `from` to host `to`, which numbers it
-    /// `connection`, by the first routes: for each, the cable and its sending end. Where packets are
-    /// sprayed, some path that they may take.
+    /// The links that packets take, by the first routes: for each, the cable and its sending end. Where packets
+    /// are sprayed, some path that they may take.
     pub(crate) fn path(
         &self,
         topology: &Topology,
         ports: &Ports,
-        (from, to): (u32, u32),
-        connection: u32,
+        Leg { from, to, label }: Leg,
     ) -> Vec<(usize, usize)> {
         let pinned = self.pinned.get(&(from, to)).map_or(&[][..], |path| path);
         let mut link = ports.hosts[from as usize][0];
         let mut path = vec![link];
         while let Node::Switch(switch) = topology.far_end(link) {
             let given = pinned.iter().find(|hop| hop.0 == switch).map(|hop| hop.1);
-            let port = given.or_else(|| self.switches[switch as usize].port_of(to, connection));
+            let port = given.or_else(|| self.switches[switch as usize].port_of(to, label));
             let Some(port) = port else { break };
             link = ports.switches[switch as usize][port as usize];
             path.push(link);

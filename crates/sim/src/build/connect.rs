@@ -11,7 +11,7 @@ use super::plan::{Plan, PlannedApplication, PlannedClient};
 use super::ways::Ways;
 use crate::network::Network as Net;
 use crate::network::application::{Application, Awaited, Chain, Client, Dependent, Server, Slots};
-use crate::network::flows::{End, Flow, Flows, Life};
+use crate::network::flows::{End, Flows, Life};
 use crate::network::host::{Duties, ENDLESS, Post};
 use crate::network::oracle::{Oracle, Way};
 use crate::random::purpose;
@@ -73,14 +73,13 @@ fn posts(plan: &mut Plan, flows: &Flows, hosts: usize) -> Vec<Vec<Post>> {
 
 /// What the oracle knows of each connection.
 fn oracle(flows: &Flows, connections: &[Arc<[u32]>], ways: &Ways) -> Oracle {
-    let way = |(host, connection), flow: &Flow| {
-        let End { role, peer, peer_connection } = flow.end(host, connection);
-        let sends = role == Role::Sender;
-        if sends { ways.way((host, connection), (peer, peer_connection)) } else { Way::default() }
+    let way = |end, flow: u32| {
+        let sends = flows[flow as usize].sender() == end;
+        if sends { ways.way(flows.legs(flow, end)) } else { Way::default() }
     };
     let of_host = |(host, own): (u32, &Arc<[u32]>)| {
         let own = (0..).zip(&**own);
-        own.map(|(connection, &flow)| way((host, connection), &flows[flow as usize])).collect()
+        own.map(|(connection, &flow)| way((host, connection), flow)).collect()
     };
     Oracle { ways: (0..).zip(connections).map(of_host).collect() }
 }
@@ -103,11 +102,13 @@ impl Book {
     }
 
     fn opening(&self, connection: u32) -> Opening {
-        let flow = &self.flows[self.connections[connection as usize] as usize];
+        let number = self.connections[connection as usize];
+        let (flow, legs) =
+            (&self.flows[number as usize], self.flows.legs(number, (self.host, connection)));
         let End { role, peer, peer_connection } = flow.end(self.host, connection);
         let treatment = self.flows.treatment(flow);
         let sends = matches!(role, Role::Sender | Role::Requester);
-        let path = || self.ways.path((self.host, connection), (peer, peer_connection));
+        let path = || self.ways.path(legs);
         let terms = Terms {
             transport: self.transport,
             path: if sends { path() } else { Path::default() },
@@ -116,10 +117,8 @@ impl Book {
             deadline: treatment.deadline,
             once: flow.life == Life::Once,
         };
-        let route = self.ways.route(self.host, (peer, peer_connection));
-        let address = Address { host: peer, route: route.bits() };
-        let owner = [self.host, connection].map(u64::from);
-        let seed = derive(self.seed, purpose::CONNECTION, &owner);
+        let address = Address { host: peer, route: self.ways.route(legs[0]).bits() };
+        let seed = derive(self.seed, purpose::CONNECTION, &[legs[0].label]);
         Opening { terms, role, peer: peer_connection, address, seed }
     }
 }

@@ -6,7 +6,7 @@ use incast_cc::Time;
 
 use crate::network::Network as Net;
 use crate::network::failure::{Change, Failures};
-use crate::network::flows::Flows;
+use crate::network::flows::{Flows, Leg};
 use crate::routing::Routing;
 use crate::scenario::{LinkState, Scenario};
 use crate::topology::{Node, Ports, Topology};
@@ -89,15 +89,10 @@ pub(super) fn pin(net: &mut Net, flows: &Flows, routing: &Routing) {
     if !routing.pins() {
         return;
     }
-    for flow in flows.iter() {
-        for connection in flow.at_source() {
-            for &(switch, port) in routing.pinned(flow.destination, flow.source) {
-                net.switches[switch as usize].routes.pin(flow.source, connection, port);
-            }
-        }
-        for connection in flow.at_destination() {
-            for &(switch, port) in routing.pinned(flow.source, flow.destination) {
-                net.switches[switch as usize].routes.pin(flow.destination, connection, port);
+    for (flow, _) in (0..).zip(flows.iter()) {
+        for Leg { from, to, label } in flows.all_legs(flow) {
+            for &(switch, port) in routing.pinned(from, to) {
+                net.switches[switch as usize].routes.pin(to, label, port);
             }
         }
     }

@@ -37,6 +37,8 @@ struct NewFlow {
     source: u32,
     destination: u32,
     operation: Operation,
+    /// Others of its traffic, or of its traffic and its source, that come before it.
+    before: u32,
     life: Life,
 }
 
@@ -205,7 +207,7 @@ impl<'a> Context<'a> {
         Self { scenario, topology, places, seed, number, traffic, sources, destinations }
     }
 
-    /// A flow of messages of up to `bytes`.
+    /// A flow of messages of up to `bytes`, the first of its kind.
     fn flow(&self, source: u32, destination: u32, bytes: Option<Bytes>) -> NewFlow {
         let urgent = self.traffic.urgent.as_ref();
         let urgent = urgent.filter(|urgent| bytes.is_some_and(|bytes| bytes < urgent.below));
@@ -220,6 +222,7 @@ impl<'a> Context<'a> {
             source,
             destination,
             operation: self.traffic.operation,
+            before: 0,
             life: Life::OnDemand,
         }
     }
@@ -262,8 +265,8 @@ impl<'a> Context<'a> {
 
 impl Plan {
     fn add(&mut self, flow: NewFlow) -> u32 {
-        let NewFlow { traffic, treatment, source, destination, operation, life } = flow;
-        self.flows.add((source, destination), (traffic, operation), treatment, life)
+        let NewFlow { traffic, treatment, source, destination, operation, before, life } = flow;
+        self.flows.add((source, destination), (traffic, operation), before, treatment, life)
     }
 
     /// The number that one more application on `host` will have: they are numbered host by host, in the

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use incast_cc::{Bytes, Span};
 use incast_transport::Path;
 
+use crate::network::flows::Leg;
 use crate::network::oracle::Way;
 use crate::network::routes;
 use crate::routing::Routing;
@@ -45,24 +46,24 @@ impl Ways {
         }
     }
 
-    /// The links from one host to another, for packets of the connection that the latter numbers so.
-    pub(crate) fn links(&self, from: u32, (to, connection): (u32, u32)) -> Vec<(usize, usize)> {
-        self.routing.path(&self.topology, &self.ports, (from, to), connection)
+    /// The links from one host to another.
+    pub(crate) fn links(&self, leg: Leg) -> Vec<(usize, usize)> {
+        self.routing.path(&self.topology, &self.ports, leg)
     }
 
     /// The ports of switches on the way, unless that may change, or packets take several.
     #[expect(clippy::cast_possible_truncation, reason = "a switch's ports fit 16 bits")]
-    pub(super) fn route(&self, from: u32, to: (u32, u32)) -> routes::Path {
+    pub(super) fn route(&self, leg: Leg) -> routes::Path {
         if !self.routing.is_fixed() {
-            return routes::Path::UNKNOWN;
+            return routes::Path::labelled(leg.label);
         }
         let port = |link @ &(cable, end): &(usize, usize)| {
             let Node::Switch(switch) = self.topology.cables[cable].ends[end] else { return None };
             let own = &self.ports.switches[switch as usize];
             own.iter().position(|own| own == link).map(|port| port as u16)
         };
-        let ports: Vec<_> = self.links(from, to).iter().filter_map(port).collect();
-        routes::Path::of(&ports)
+        let ports: Vec<_> = self.links(leg).iter().filter_map(port).collect();
+        routes::Path::of(&ports, leg.label)
     }
 
     /// The time of `bytes` over links without queues, stored and forwarded by each switch.
@@ -81,23 +82,24 @@ impl Ways {
     /// The bandwidth-delay product between two hosts without queues: what fits the path at the rate of its
     /// slowest link.
     pub(crate) fn product(&self, from: u32, to: u32) -> Bytes {
-        let links = self.links(from, (to, 0));
+        let legs = [Leg { from, to, label: 0 }, Leg { from: to, to: from, label: 0 }];
+        let links = self.links(legs[0]);
         let slowest = links.iter().map(|&(cable, _)| self.topology.cables[cable].rate).min();
-        let rtt = self.path((from, 0), (to, 0)).base_rtt;
+        let rtt = self.path(legs).base_rtt;
         slowest.zip(rtt).map_or(Bytes::ZERO, |(rate, rtt)| rate.bytes_in(rtt))
     }
 
-    /// The way from one end of a connection, a host and its number there, to the other.
-    pub(super) fn path(&self, from: (u32, u32), to: (u32, u32)) -> Path {
-        let (there, back) = (self.links(from.0, to), self.links(to.0, from));
+    /// The way to the other end of a connection, and what comes back.
+    pub(super) fn path(&self, legs: [Leg; 2]) -> Path {
+        let [there, back] = legs.map(|leg| self.links(leg));
         let rtt = self.delay(&there, self.packet) + self.turnaround + self.delay(&back, self.ack);
         Path { base_rtt: Some(rtt), hop_count: u8::try_from(there.len()).unwrap_or(u8::MAX) }
     }
 
-    /// What the oracle knows of a connection whose data goes from one end to the other.
+    /// What the oracle knows of a connection whose data goes there.
     #[expect(clippy::cast_possible_truncation, reason = "a switch's ports fit 16 bits")]
-    pub(super) fn way(&self, from: (u32, u32), to: (u32, u32)) -> Way {
-        let (links, rtt) = (self.links(from.0, to), self.path(from, to).base_rtt);
+    pub(super) fn way(&self, legs: [Leg; 2]) -> Way {
+        let (links, rtt) = (self.links(legs[0]), self.path(legs).base_rtt);
         let sender = self.topology.cables[links[0].0].rate.time_for(self.packet);
         let rtt = rtt.unwrap_or(Span::ZERO);
         let queues = links.iter().filter_map(|link @ &(cable, end)| {

@@ -2,11 +2,14 @@
 //! all hosts, none of which writes it.
 
 use std::collections::BTreeMap;
-use std::ops::{Deref, Range};
+use std::ops::Deref;
 
 use incast_cc::Span;
+use incast_cc::parts::random::derive;
 use incast_transport::Role;
 
+use super::routes::LABEL_BITS;
+use crate::random::purpose;
 use crate::scenario::Operation;
 
 /// One connection of the scenario's traffic; a read has another one for its requests. There may be millions.
@@ -54,6 +57,16 @@ pub(crate) struct End {
     pub(crate) peer_connection: u32,
 }
 
+/// One direction of one connection: the packets that one host sends the other on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Leg {
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+    /// What tells it from all others, in so many bits as a [`Path`](super::routes::Path) has room for. It hangs on
+    /// nothing else that is sent, so what a run does until some time is the same whatever is to come.
+    pub(crate) label: u64,
+}
+
 /// The application at one end of flows that lie one after the other, and the slots that it knows them by.
 #[derive(Clone, Copy, Debug)]
 struct Following {
@@ -72,6 +85,9 @@ pub(crate) struct Flows {
     followed: [BTreeMap<u32, Following>; 2],
     /// For each host: how many connections it has.
     connections: Vec<u32>,
+    /// How many flows like it come before a flow, where that is not one more than before the flow with the number
+    /// before it: the flow's number, and how many.
+    before: Vec<(u32, u32)>,
 }
 
 impl Deref for Flows {
@@ -102,15 +118,6 @@ impl Flow {
     /// The source's connection on which messages are posted.
     pub(crate) const fn posting(&self) -> u32 {
         self.at_source + self.connections() - 1
-    }
-
-    /// Its connections at the source, and at the destination.
-    pub(crate) const fn at_source(&self) -> Range<u32> {
-        self.at_source..self.at_source + self.connections()
-    }
-
-    pub(crate) const fn at_destination(&self) -> Range<u32> {
-        self.at_destination..self.at_destination + self.connections()
     }
 
     /// How many it has at each end.
@@ -156,14 +163,22 @@ impl Flows {
     }
 
     /// Adds a flow from a host to another, and returns its number. Hosts number connections in the order of flows.
+    /// There are `before` others of its traffic, or of its traffic and its source, that count as coming before it:
+    /// none that is posted later.
     #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the connections")]
     pub(crate) fn add(
         &mut self,
         (source, destination): (u32, u32),
         (traffic, operation): (u16, Operation),
+        before: u32,
         treatment: Treatment,
         life: Life,
     ) -> u32 {
+        let number = self.rows.len() as u32;
+        if self.before.last().is_none_or(|&(first, of_first)| of_first + (number - first) != before)
+        {
+            self.before.push((number, before));
+        }
         let Self { treatments, numbers, connections, .. } = self;
         let treatment = *numbers.entry(treatment).or_insert_with(|| {
             treatments.push(treatment);
@@ -185,7 +200,33 @@ impl Flows {
             connections[host as usize] += flow.connections();
         }
         self.rows.push(flow);
-        self.rows.len() as u32 - 1
+        number
+    }
+
+    /// What a host sends on a connection of a flow, and what comes back.
+    pub(crate) fn legs(&self, number: u32, (host, connection): (u32, u32)) -> [Leg; 2] {
+        let flow = &self.rows[number as usize];
+        let (data, out) = (flow.is_data(host, connection), host == flow.source);
+        [out, !out].map(|out| self.leg(number, data, out))
+    }
+
+    /// What one end of a connection of a flow sends, that of payload or that of requests, seen `out` from the source.
+    fn leg(&self, number: u32, data: bool, out: bool) -> Leg {
+        let Flow { source, destination, traffic, .. } = self.rows[number as usize];
+        let place = self.before.partition_point(|&(first, _)| first <= number) - 1;
+        let (first, of_first) = self.before[place];
+        let before = of_first + (number - first);
+        let flow = [traffic.into(), source, destination, before, data.into(), out.into()];
+        let label = derive(0, purpose::FLOW_LABEL, &flow.map(u64::from)) >> (64 - LABEL_BITS);
+        let [from, to] = if out { [source, destination] } else { [destination, source] };
+        Leg { from, to, label }
+    }
+
+    /// Both directions of all connections of a flow.
+    pub(crate) fn all_legs(&self, number: u32) -> impl Iterator<Item = Leg> {
+        let kinds =
+            [true, false].into_iter().take(self.rows[number as usize].connections() as usize);
+        kinds.flat_map(move |data| [true, false].map(|out| self.leg(number, data, out)))
     }
 
     /// An application follows a flow at its source, or at its destination.
@@ -224,6 +265,7 @@ impl Flows {
     /// No more flows come.
     pub(crate) fn finish(&mut self) {
         self.rows.shrink_to_fit();
+        self.before.shrink_to_fit();
     }
 
     pub(crate) fn treatment(&self, flow: &Flow) -> Treatment {
@@ -265,7 +307,7 @@ mod tests {
             ((2, 1), Operation::Read),
             ((1, 2), Operation::Write),
         ] {
-            flows.add(ends, (0, operation), TREATMENT, Life::OnDemand);
+            flows.add(ends, (0, operation), 0, TREATMENT, Life::OnDemand);
         }
         let connections = flows.by_connection();
         assert_eq!(connections, [vec![0, 1, 1, 2], vec![0, 1, 1, 2, 3, 3, 4], vec![3, 3, 4]]);
@@ -291,10 +333,62 @@ mod tests {
     }
 
     #[test]
+    fn labels_follow_from_the_flow_alone() {
+        // Three flows of host 0 and two of host 1, with others between and behind them, and with none.
+        let flows = |others: u32| {
+            let mut flows = Flows::between(4);
+            let mut add = |ends, traffic, before| {
+                flows.add(ends, (traffic, Operation::Read), before, TREATMENT, Life::OnDemand)
+            };
+            let mut own = Vec::new();
+            for source in [0, 1] {
+                own.extend((0..3 - source).map(|before| add((source, 2), 0, before)));
+                for more in 0..others {
+                    add((source, 3), 0, 3 - source + more);
+                }
+            }
+            for before in 0..others {
+                add((0, 2), 1, before);
+            }
+            (flows, own)
+        };
+        let labels = |(flows, own): (Flows, Vec<u32>)| {
+            let legs = own.into_iter().flat_map(|flow| flows.all_legs(flow).collect::<Vec<_>>());
+            legs.map(|leg| leg.label).collect::<Vec<_>>()
+        };
+        let alone = labels(flows(0));
+        assert_eq!((alone.len(), &alone), (5 * 4, &labels(flows(7))));
+        let (flows, _) = flows(7);
+        let mut all: Vec<_> = (0..u32::try_from(flows.len()).unwrap())
+            .flat_map(|flow| flows.all_legs(flow).collect::<Vec<_>>())
+            .map(|leg| leg.label)
+            .collect();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), (5 + 3 * 7) * 4);
+    }
+
+    #[test]
+    fn legs_of_both_ends_are_the_same() {
+        let mut flows = Flows::between(3);
+        for (ends, operation) in [((0, 1), Operation::Read), ((2, 0), Operation::Write)] {
+            flows.add(ends, (0, operation), 0, TREATMENT, Life::OnDemand);
+        }
+        for (host, own) in (0..).zip(flows.by_connection()) {
+            for (connection, flow) in (0..).zip(own) {
+                let [there, back] = flows.legs(flow, (host, connection));
+                let End { peer, peer_connection, .. } = flows[flow as usize].end(host, connection);
+                assert_eq!(flows.legs(flow, (peer, peer_connection)), [back, there]);
+                assert_eq!((there.from, there.to), (host, peer));
+            }
+        }
+    }
+
+    #[test]
     fn applications_follow_one_end() {
         let mut flows = Flows::between(2);
         for _ in 0..6 {
-            flows.add((0, 1), (0, Operation::Write), TREATMENT, Life::OnDemand);
+            flows.add((0, 1), (0, Operation::Write), 0, TREATMENT, Life::OnDemand);
         }
         for (flow, slot) in [(1, 0), (2, 1), (4, 7), (5, 2)] {
             flows.follow(flow, true, (3, slot));

@@ -34,7 +34,7 @@ impl Network {
 
     #[inline(never)]
     fn touch_next(&mut self) -> usize {
-        let Transit { links, packets, calendar } = &self.transit;
+        let Transit { links, calendar, .. } = &self.transit;
         let batch = &mut self.coming;
         batch.clear();
         for id in calendar.next().take(BATCH) {
@@ -74,7 +74,7 @@ impl Network {
             let Component { kind, node, port, .. } = coming.component;
             if kind == ComponentKind::SwitchArrival {
                 let frame = &coming.frame;
-                coming.egress = self.switches[node as usize].touch(port, frame, packets);
+                coming.egress = self.switches[node as usize].touch(port, frame);
             }
         }
         let now = self.now;

@@ -2,7 +2,7 @@
 //!
 //! A switch knows the ports by which a shortest path leads to each edge, that is, to each switch with hosts;
 //! hosts come in only at their own. Ports are in sets, each kept once: most of a switch's edges share one.
-//! Which port of a set a connection takes is a hash of the connection, mixed with a seed of the switch:
+//! Which port of a set a connection takes is a hash of its label, mixed with a seed of the switch:
 //! with equal seeds the connections that one switch sends to its first port would all take the first
 //! port of the next as well, and leave the others empty (polarisation).
 
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use incast_cc::parts::random::Random;
 
-use super::frame::{Frame, Packets};
+use super::frame::Frame;
 
 /// The edge of a host, numbered among the edges, and its port there.
 #[derive(Clone, Copy, Debug)]
@@ -23,15 +23,33 @@ pub(crate) struct Place {
 
 /// The ports of switches that a packet leaves by, where its host knows them: a byte each with the port's number
 /// and one, from the next port on; all bits at the end. What switches would find in their tables anyway, but
-/// tables of many switches are not in the processor's caches.
+/// tables of many switches are not in the processor's caches. Where the host does not know them, that byte and the
+/// label of the connection's direction, which switches hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Path(NonZeroU64);
 
 const END: u64 = 0xff;
 
+/// How long a label is.
+pub(crate) const LABEL_BITS: u32 = 56;
+
 impl Path {
-    /// Switches are to look into their tables.
+    /// Of a frame that no switch sends on.
     pub(crate) const UNKNOWN: Self = Self(NonZeroU64::MAX);
+
+    /// Switches are to look into their tables, and to choose by this label where there are several ports.
+    pub(crate) const fn labelled(label: u64) -> Self {
+        match NonZeroU64::new(label << 8 | END) {
+            Some(bits) => Self(bits),
+            None => Self::UNKNOWN,
+        }
+    }
+
+    /// The label of a path that is not known.
+    #[inline]
+    pub(crate) const fn label(self) -> u64 {
+        self.0.get() >> 8
+    }
 
     /// What [`bits`](Self::bits) has made.
     #[inline]
@@ -44,12 +62,12 @@ impl Path {
         self.0.get()
     }
 
-    /// By these ports; unknown where it cannot be written down.
-    pub(crate) fn of(ports: &[u16]) -> Self {
+    /// By these ports; with the label instead where they cannot be written down.
+    pub(crate) fn of(ports: &[u16], label: u64) -> Self {
         let known = ports.len() <= 8 && ports.iter().all(|&port| u64::from(port) + 1 < END);
         let before = |rest: u64, &port: &u16| rest << 8 | (u64::from(port) + 1);
         let bits = ports.iter().rfold(u64::MAX, before);
-        if known { Self::from_bits(bits) } else { Self::UNKNOWN }
+        if known { Self::from_bits(bits) } else { Self::labelled(label) }
     }
 
     /// The next port, if it is known.
@@ -63,7 +81,9 @@ impl Path {
     #[inline]
     pub(crate) const fn next(&mut self) -> Option<u16> {
         let port = self.peek();
-        if let Some(rest) = NonZeroU64::new(self.0.get() >> 8 | END << 56) {
+        if port.is_some()
+            && let Some(rest) = NonZeroU64::new(self.0.get() >> 8 | END << 56)
+        {
             self.0 = rest;
         }
         port
@@ -134,8 +154,8 @@ pub(crate) struct Routes {
     seed: u64,
     /// Draws a port for each packet, where packets are sprayed.
     spray: Option<Random>,
-    /// Ports of connections whose path is given, by the destination and the connection there.
-    pinned: BTreeMap<(u32, u32), u16>,
+    /// Ports of connections whose path is given, by the destination and the label.
+    pinned: BTreeMap<(u32, u64), u16>,
 }
 
 impl Routes {
@@ -151,7 +171,7 @@ impl Routes {
 
     /// The port by which a frame leaves; [`None`] where no way leads to its destination.
     #[inline]
-    pub(crate) fn port(&mut self, frame: &mut Frame, packets: &Packets) -> Option<u16> {
+    pub(crate) fn port(&mut self, frame: &mut Frame) -> Option<u16> {
         if let Some(port) = frame.path.next() {
             return Some(port);
         }
@@ -159,16 +179,16 @@ impl Routes {
         if place.edge == self.edge {
             return Some(place.port);
         }
-        self.towards(place.edge, frame.destination, packets[frame].connection)
+        self.towards(place.edge, frame.destination, frame.path.label())
     }
 
     /// The port towards another edge.
-    fn towards(&mut self, edge: u16, destination: u32, connection: u32) -> Option<u16> {
-        let Set { first, count } = self.set(edge, destination, connection);
+    fn towards(&mut self, edge: u16, destination: u32, label: u64) -> Option<u16> {
+        let Set { first, count } = self.set(edge, destination, label);
         let member = match &mut self.spray {
             _ if count <= 1 => 0,
             Some(random) => random.below(u32::from(count)),
-            None => self.flow_hash(destination, connection, count),
+            None => self.flow_hash(label, count),
         };
         self.member(first, count, member)
     }
@@ -178,31 +198,30 @@ impl Routes {
         self.spray.is_none()
     }
 
-    /// The port by which a connection's packets leave; where they are sprayed, one of the ports.
-    pub(crate) fn port_of(&self, destination: u32, connection: u32) -> Option<u16> {
+    /// The port by which packets with a label leave; where they are sprayed, one of the ports.
+    pub(crate) fn port_of(&self, destination: u32, label: u64) -> Option<u16> {
         let place = self.places[destination as usize];
         if place.edge == self.edge {
             return Some(place.port);
         }
-        let Set { first, count } = self.set(place.edge, destination, connection);
-        self.member(first, count, self.flow_hash(destination, connection, count))
+        let Set { first, count } = self.set(place.edge, destination, label);
+        self.member(first, count, self.flow_hash(label, count))
     }
 
     #[inline]
-    fn set(&self, edge: u16, destination: u32, connection: u32) -> Set {
+    fn set(&self, edge: u16, destination: u32, label: u64) -> Set {
         if !self.pinned.is_empty()
-            && let Some(&port) = self.pinned.get(&(destination, connection))
+            && let Some(&port) = self.pinned.get(&(destination, label))
         {
             return Set { first: u32::from(port), count: 1 };
         }
         self.table.sets[self.table.towards[edge as usize] as usize]
     }
 
-    /// A number below `count` that is the connection's, and another at every switch.
+    /// A number below `count` that is the label's, and another at every switch.
     #[inline]
-    fn flow_hash(&self, destination: u32, connection: u32, count: u16) -> u32 {
-        let key = u64::from(destination) << 32 | u64::from(connection);
-        Random::new(key ^ self.seed).below(u32::from(count))
+    fn flow_hash(&self, label: u64, count: u16) -> u32 {
+        Random::new(label ^ self.seed).below(u32::from(count))
     }
 
     #[inline]
@@ -216,8 +235,8 @@ impl Routes {
     }
 
     /// Gives a connection's packets a port of their own.
-    pub(crate) fn pin(&mut self, destination: u32, connection: u32, port: u16) {
-        self.pinned.insert((destination, connection), port);
+    pub(crate) fn pin(&mut self, destination: u32, label: u64, port: u16) {
+        self.pinned.insert((destination, label), port);
     }
 
     /// Another seed, or the same at all switches.
@@ -246,13 +265,15 @@ mod tests {
     fn a_path_is_walked_port_by_port() {
         let ports = [0, 253, 7, 0, 0, 0, 0, 12];
         for length in 0..=8 {
-            let mut path = Path::of(&ports[..length]);
+            let mut path = Path::of(&ports[..length], 7);
             for &port in &ports[..length] {
                 assert_eq!((path.peek(), path.next()), (Some(port), Some(port)));
             }
             assert_eq!((path.next(), path), (None, Path::UNKNOWN));
         }
-        assert_eq!(Path::of(&[1, 254]), Path::UNKNOWN);
-        assert_eq!(Path::of(&[1; 9]), Path::UNKNOWN);
+        for unknown in [Path::of(&[1, 254], 7), Path::of(&[1; 9], 7), Path::labelled(7)] {
+            let mut path = unknown;
+            assert_eq!((path.next(), path.next(), path.label()), (None, None, 7));
+        }
     }
 }

@@ -85,7 +85,7 @@ impl Switch {
         if frame.is_pfc() {
             return self.on_pfc(now, &frame, transit);
         }
-        let Some(egress) = self.routes.port(&mut frame, &transit.packets) else {
+        let Some(egress) = self.routes.port(&mut frame) else {
             return self.on_stranded(now, &frame, transit);
         };
         if self.ports[egress as usize].next_start() <= now {
@@ -165,14 +165,14 @@ impl Switch {
     /// Brings into the caches what a frame needs that comes in at `ingress`; returns the port that it leaves
     /// by, unless that is drawn by lot.
     #[inline]
-    pub(crate) fn touch(&self, ingress: u16, frame: &Frame, packets: &Packets) -> Option<u16> {
+    pub(crate) fn touch(&self, ingress: u16, frame: &Frame) -> Option<u16> {
         self.buffer.touch(ingress, frame.class);
         if frame.is_pfc() {
             return None;
         }
         let known = frame.path.peek();
-        let egress =
-            known.or_else(|| self.routes.port_of(frame.destination, packets[frame].connection))?;
+        let found = || self.routes.port_of(frame.destination, frame.path.label());
+        let egress = known.or_else(found)?;
         self.ports[egress as usize].touch();
         Some(egress)
     }

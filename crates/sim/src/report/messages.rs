@@ -100,7 +100,7 @@ pub(super) fn messages(built: &Built, window: (Time, Time)) -> (Vec<Message>, Ve
                 ideal: ideal(
                     built,
                     flow,
-                    links.get_or_insert_with(|| links_of(built, flow)),
+                    links.get_or_insert_with(|| links_of(built, number)),
                     bytes,
                 ),
             });
@@ -120,8 +120,9 @@ fn take_flow<'a, 'b>(begun: &mut &'a [&'b Begun], flow: u32) -> (&'a [&'b Begun]
 }
 
 /// The links that payload travels, from the sender on.
-fn links_of(built: &Built, flow: &Flow) -> Vec<(Rate, Span)> {
-    let links = built.ways.links(flow.sender().0, flow.receiver());
+fn links_of(built: &Built, flow: u32) -> Vec<(Rate, Span)> {
+    let [payload, _] = built.flows.legs(flow, built.flows[flow as usize].sender());
+    let links = built.ways.links(payload);
     let cables = links.into_iter().map(|(cable, _)| &built.topology.cables[cable]);
     cables.map(|cable| (cable.rate, cable.delay)).collect()
 }

@@ -30,7 +30,8 @@ impl Net {
     }
 
     fn path(&self, from: u32, to: u32, connection: u32) -> Vec<(usize, usize)> {
-        self.routing.path(&self.topology, &self.ports, (from, to), connection)
+        let label = derive(0, "test", &[from, to, connection].map(u64::from)) >> 8;
+        self.routing.path(&self.topology, &self.ports, Leg { from, to, label })
     }
 
     /// The names of the switches on a path.

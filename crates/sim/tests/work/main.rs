@@ -9,6 +9,7 @@ mod common;
 
 mod arrivals;
 mod arrivals_to_whom;
+mod causality;
 mod collective;
 mod everything;
 mod fabric;

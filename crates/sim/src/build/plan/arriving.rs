@@ -19,14 +19,15 @@ pub(super) fn poisson(context: &Context<'_>, plan: &mut Plan, poisson: &Poisson)
         let share = context.line_bps(source) / all_bps;
         let gap = mean_gap(sizes.mean(), share, offered);
         let mut at = context.start();
-        loop {
+        for before in 0.. {
             at += exponential(&mut random, gap);
             if at >= context.stop() {
                 break;
             }
             let bytes = sizes.sample(&mut random);
             let destination = peers.draw(source, &mut random);
-            single(plan, context.flow(source, destination, Some(bytes)), at, bytes);
+            let flow = context.flow(source, destination, Some(bytes));
+            single(plan, NewFlow { before, ..flow }, at, bytes);
         }
     }
     offered
@@ -70,7 +71,7 @@ pub(super) fn incast(context: &Context<'_>, plan: &mut Plan, incast: &Incast) ->
     let mut random = context.generator(purpose::INCASTS);
     let bytes = incast.size * u64::from(incast.senders);
     let gap = mean_gap(bytes.get() as f64, 1.0, offered);
-    let mut at: Time = context.start();
+    let (mut at, mut before): (Time, _) = (context.start(), 0);
     loop {
         at += exponential(&mut random, gap);
         if at >= context.stop() {
@@ -85,7 +86,8 @@ pub(super) fn incast(context: &Context<'_>, plan: &mut Plan, incast: &Incast) ->
         for place in distinct(&mut random, incast.senders, others) {
             let sender = context.sources[skip(place as usize, own)];
             let flow = context.flow(sender, receiver, Some(incast.size));
-            let flow = single(plan, flow, at, incast.size);
+            let flow = single(plan, NewFlow { before, ..flow }, at, incast.size);
+            before += 1;
             flows = if flows.is_empty() { flow..flow + 1 } else { flows.start..flow + 1 };
         }
         let traffic = context.number;

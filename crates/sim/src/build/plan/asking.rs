@@ -45,8 +45,8 @@ pub(super) fn requests(context: &Context<'_>, plan: &mut Plan, requests: &Reques
             let count = if wanted { context.traffic.connections_per_pair() } else { 0 };
             for _ in 0..count {
                 let size = if urgent { Bytes::ZERO } else { Bytes::MAX };
-                let flow = NewFlow { operation, ..context.flow(host, server, Some(size)) };
-                let flow = plan.add(flow);
+                let flow = context.flow(host, server, Some(size));
+                let flow = plan.add(NewFlow { operation, before: slots, ..flow });
                 plan.flows.follow(flow, true, (application, slots));
                 slots += 1;
             }

@@ -18,17 +18,17 @@ pub(super) fn plan(context: &Context<'_>, plan: &mut Plan) {
             None => others().collect(),
             Some(count) => pick(&others().collect::<Vec<_>>(), count, &mut random),
         };
-        for destination in picked {
-            for _ in 0..traffic.connections_per_pair() {
-                let start = start(traffic, &mut random);
-                let flow = context.flow(source, destination, traffic.message);
-                let flow = plan.add(NewFlow { life: Life::Lasting, ..flow });
-                plan.posts.extend((0..u64::from(traffic.messages())).map(|message| Planned {
-                    flow,
-                    at: start + traffic.every * message,
-                    bytes: traffic.message,
-                }));
-            }
+        let connections = || 0..traffic.connections_per_pair();
+        let all = picked.iter().flat_map(|&destination| connections().map(move |_| destination));
+        for (before, destination) in (0..).zip(all) {
+            let start = start(traffic, &mut random);
+            let flow = context.flow(source, destination, traffic.message);
+            let flow = plan.add(NewFlow { before, life: Life::Lasting, ..flow });
+            plan.posts.extend((0..u64::from(traffic.messages())).map(|message| Planned {
+                flow,
+                at: start + traffic.every * message,
+                bytes: traffic.message,
+            }));
         }
     }
 }

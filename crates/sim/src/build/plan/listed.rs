@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use incast_cc::{Bytes, Time};
+use incast_cc::{Bytes, Span, Time};
 
-use super::{Context, Plan, Planned, PlannedApplication, PlannedChain};
+use super::{Context, NewFlow, Plan, Planned, PlannedApplication, PlannedChain};
 use crate::network::application::{Outcome, Trigger};
 use crate::network::flows::Life;
 use crate::scenario::{After, AfterEvent, FlowList};
@@ -18,9 +18,10 @@ pub(super) fn plan(context: &Context<'_>, plan: &mut Plan, list: &FlowList) {
     };
     let mut by_id = BTreeMap::new();
     let mut waiting = Vec::new();
-    for listed in &list.list {
+    for (listed, before) in list.list.iter().zip(ranks(list, context.traffic.start)) {
         let start = Time::ZERO + listed.start.unwrap_or(context.traffic.start);
-        let mut flow = context.flow(host(&listed.from), host(&listed.to), listed.size);
+        let flow = context.flow(host(&listed.from), host(&listed.to), listed.size);
+        let mut flow = NewFlow { before, ..flow };
         let treatment = &mut flow.treatment;
         if let Some(class) = &listed.class {
             treatment.class = context.scenario.class_number(class).unwrap_or(treatment.class);
@@ -51,6 +52,27 @@ pub(super) fn plan(context: &Context<'_>, plan: &mut Plan, list: &FlowList) {
     plan.applications
         .extend(chains.into_values().map(|(_, chain)| PlannedApplication::Chain(chain)));
 }
+
+/// For each flow, how many others come before it: in the order of time, whatever that of the list. Those that wait
+/// for others are counted apart, from [`WAITING`] on.
+#[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the connections")]
+fn ranks(list: &FlowList, start: Span) -> Vec<u32> {
+    let waits = |place: usize| list.list[place].after.is_some();
+    let mut places: Vec<_> = (0..list.list.len()).collect();
+    places.sort_by_key(|&place| (waits(place), list.list[place].start.unwrap_or(start)));
+    let started = places.iter().filter(|&&place| !waits(place)).count();
+    let mut ranks = vec![0; places.len()];
+    for (rank, place) in places.into_iter().enumerate() {
+        ranks[place] = match rank.checked_sub(started) {
+            None => rank as u32,
+            Some(waiting) => WAITING + waiting as u32,
+        };
+    }
+    ranks
+}
+
+/// More than there are flows.
+const WAITING: u32 = 1 << 31;
 
 /// Adds a flow that waits to the chain of its host.
 fn wait(

@@ -1,0 +1,208 @@
+//! What happens before some time does not hang on what is asked for after it: how long the run goes on, further
+//! traffic, links that change.
+
+use std::fmt::Write as _;
+
+use incast_sim::{Report, Table, TraceConfig, Values};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use crate::common::{document, run_with};
+
+/// A scenario in its parts, and how long its two runs last, in microseconds.
+#[derive(Clone, Debug)]
+struct Case {
+    network: String,
+    switch: &'static str,
+    routing: &'static str,
+    transport: &'static str,
+    scheme: &'static str,
+    traffic: Vec<&'static str>,
+    short_us: u32,
+    longer_us: u32,
+    /// What the longer run has beside, from the end of the short one on.
+    behind: Vec<&'static str>,
+    change: Option<&'static str>,
+    seed: u64,
+}
+
+/// Networks with several paths, and who is not in a rack with whom.
+fn network() -> impl Strategy<Value = String> {
+    let rates = || select(vec!["10Gbps", "25Gbps"]);
+    let leaf_spine = (2..4_u32, 2..4_u32, rates(), rates()).prop_map(|(spines, each, host, up)| {
+        format!(
+            "[network.leaf-spine]\nleaves = 3\nspines = {spines}\n\
+             hosts = {{ name = \"h\", count = {each}, rate = \"{host}\", delay = \"1us\" }}\n\
+             uplink = {{ rate = \"{up}\", delay = \"700ns\" }}\n"
+        )
+    });
+    let fat_tree = rates().prop_map(|rate| {
+        format!(
+            "[network.fat-tree]\nk = 4\nhosts = {{ name = \"h\", rate = \"{rate}\", delay = \"1us\" }}\n\
+             link = {{ rate = \"10Gbps\", delay = \"500ns\" }}\n"
+        )
+    });
+    prop_oneof![leaf_spine, fat_tree]
+}
+
+/// Each with the schemes that run on it.
+const ON_MESSAGES: &[&str] = &["timely", "dcqcn", "swift", "line-rate"];
+const ON_STREAMS: &[&str] = &["newreno", "dctcp", "bbr", "vivace", "timely"];
+
+const SWITCHES: [&str; 4] = [
+    "pfc = { enabled = true, xoff = \"20KB\" }",
+    "queue_limit = \"30KB\"\necn_threshold = \"9KB\"",
+    "queue_limit = \"60KB\"\naqm = { kind = \"red\", min = \"6KB\", max = \"30KB\" }",
+    "telemetry = true",
+];
+
+const ROUTING: [&str; 4] =
+    ["kind = \"ecmp\"", "kind = \"ecmp\"\nhash_seed = 3", "kind = \"spray\"", "kind = \"single\""];
+
+/// From `START` on; it is put in.
+const TRAFFIC: [&str; 9] = [
+    "from = \"h\"\npoisson = { load = 0.4, sizes = { fixed = \"9KB\" } }",
+    "from = \"h\"\noperation = \"read\"\npoisson = { load = 0.3, sizes = { uniform = [\"1KB\", \"40KB\"] }, destinations = \"permutation\" }",
+    "from = \"h\"\nto = \"h0\"\nincast = { load = 0.3, senders = 3, size = \"5KB\" }",
+    "from = \"h\"\nrequests = { load = 0.2, sizes = { fixed = \"12KB\" }, fan_out = [[1, 0.5], [3, 0.5]], reads = 0.5 }",
+    "from = \"h[0-2]\"\nto = \"h\"\nrequests = { outstanding = 2, think_time = \"9us\", sizes = { uniform = [\"1KB\", \"20KB\"] } }",
+    "from = \"h[1-4]\"\nto = \"h\"\nfan_out = 2\nconnections = 2\nstart_spread = \"30us\"\nmessage = \"8KB\"\ncount = 200\nevery = \"25us\"",
+    "from = \"h[0-3]\"\nto = \"h5\"\noperation = \"read\"",
+    "from = \"h[0-3]\"\ncollective = { kind = \"ring-all-reduce\", size = \"40KB\", rounds = 30, compute = \"5us\" }",
+    "flows.list = [{ from = \"h0\", to = \"h4\", size = \"30KB\", id = 1 }, \
+     { from = \"h4\", to = \"h1\", size = \"20KB\", after = { all = [1] } }, { from = \"h2\", to = \"h5\" }]",
+];
+
+/// After the end of the short run.
+const CHANGES: [&str; 2] = ["state = \"down\"", "rate = \"5Gbps\""];
+
+fn case() -> impl Strategy<Value = Case> {
+    let schemes = [("kind = \"message\"", ON_MESSAGES), ("kind = \"stream\"", ON_STREAMS)];
+    let schemes = schemes.map(|(kind, names)| names.iter().map(move |&name| (kind, name)));
+    let schemes: Vec<_> = schemes.into_iter().flatten().collect();
+    let some = |most| prop::collection::vec(select(TRAFFIC.to_vec()), 1..=most);
+    let what = (network(), select(SWITCHES.to_vec()), select(ROUTING.to_vec()), select(schemes));
+    let change = prop::option::weighted(0.3, select(CHANGES.to_vec()));
+    let how = (some(3), some(2), change, 100..200_u32, 40..200_u32, 1..100_u64);
+    (what, how).prop_map(|((network, switch, routing, (transport, scheme)), how)| {
+        let (traffic, behind, change, short_us, more, seed) = how;
+        let longer_us = short_us + more;
+        let (network, change) = (network, change);
+        Case {
+            network,
+            switch,
+            routing,
+            transport,
+            scheme,
+            traffic,
+            short_us,
+            longer_us,
+            behind,
+            change,
+            seed,
+        }
+    })
+}
+
+impl Case {
+    /// The run until `us`, with what is behind or without.
+    fn run(&self, us: u32, cooldown_us: u32, behind: bool, traces: TraceConfig) -> Report {
+        let Self { network, switch, routing, transport, scheme, .. } = self;
+        let mut text = format!(
+            "title = \"at random\"\n[run]\nduration = \"{us}us\"\nwarmup = \"20us\"\n\
+             cooldown = \"{cooldown_us}us\"\nschemes = [\"{scheme}\"]\n{network}\n\
+             [switch]\nbuffer = \"400KB\"\n{switch}\n[routing]\n{routing}\nconvergence = \"10us\"\n\
+             [transport]\n{transport}\nsegment = \"16KB\"\nrto_min = \"100us\"\nrto_initial = \"100us\"\n"
+        );
+        for (number, traffic) in self.traffic.iter().enumerate() {
+            let _ = writeln!(text, "[[traffic]]\nname = \"{number}\"\n{traffic}");
+        }
+        for (number, traffic) in self.behind.iter().enumerate().filter(|_| behind) {
+            let _ = writeln!(
+                text,
+                "[[traffic]]\nname = \"behind-{number}\"\nstart = \"{}us\"\n{traffic}",
+                self.short_us
+            );
+        }
+        if let Some(change) = self.change.filter(|_| behind) {
+            let link = if network.contains("fat-tree") {
+                "edge0\", \"aggregation0"
+            } else {
+                "leaf0\", \"spine0"
+            };
+            let _ = writeln!(
+                text,
+                "[[event]]\nat = \"{}us\"\nlink = [\"{link}\"]\n{change}",
+                self.short_us
+            );
+        }
+        run_with(&document(&text), scheme, self.seed, traces)
+    }
+}
+
+/// The rows of a table for which something happened before a time, column by column; without the columns of numbers
+/// that count what is in the run.
+fn rows(report: &Report, name: &str, time: &str, before_us: f64) -> Vec<String> {
+    let Some(Table { columns, .. }) = report.tables.iter().find(|table| table.name == name) else {
+        return Vec::new();
+    };
+    let Values::F64(times) = &columns.iter().find(|column| column.name == time).unwrap().values
+    else {
+        panic!("{name}.{time}")
+    };
+    let columns = columns.iter().filter(|column| !["flow", "connection"].contains(&column.name));
+    let mut rows: Vec<_> = times.iter().map(|_| String::new()).collect();
+    for column in columns {
+        for (place, row) in rows.iter_mut().enumerate() {
+            let _ = match &column.values {
+                Values::F64(values) => write!(row, " {:?}", values[place]),
+                Values::U64(values) => write!(row, " {}", values[place]),
+                Values::Text(values) => write!(row, " {}", values[place]),
+            };
+        }
+    }
+    rows.into_iter().zip(times).filter(|&(_, &at)| at < before_us).map(|(row, _)| row).collect()
+}
+
+/// Everything that the tables say of what happened until then.
+fn past(report: &Report, until_us: u32) -> [Vec<String>; 3] {
+    [("messages", "completed_us"), ("requests", "completed_us"), ("trace_packets", "time_us")]
+        .map(|(name, time)| rows(report, name, time, until_us.into()))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_past_is_the_same_whatever_is_to_come(case in case()) {
+        let packets = TraceConfig { queues: false, flows: false, packets: true };
+        for traces in [packets, TraceConfig::default()] {
+            let short = past(&case.run(case.short_us, 10, false, traces), case.short_us);
+            for (behind, cooldown_us) in [(false, 15), (true, 0)] {
+                let report = case.run(case.longer_us, cooldown_us, behind, traces);
+                let longer = past(&report, case.short_us);
+                for (short, longer) in short.iter().zip(&longer) {
+                    prop_assert_eq!(short.len(), longer.len());
+                    let other = short.iter().zip(longer).find(|(short, longer)| short != longer);
+                    prop_assert_eq!(other, None);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn flows_of_the_demo_fabric_do_not_hang_on_how_long_it_runs() {
+    let run = |ms: u32| {
+        let document = crate::common::shipped(
+            "fat-tree-web-search",
+            &[&format!("run.duration={ms}ms"), "run.warmup=0us", "run.cooldown=0us"],
+        );
+        run_with(&document, "timely", 1, TraceConfig::default())
+    };
+    let (short, longer) = (run(1), run(2));
+    let [short, longer] =
+        [&short, &longer].map(|report| rows(report, "messages", "completed_us", 1_000.0));
+    assert!(short.len() > 30, "{}", short.len());
+    assert!(short == longer, "{} and {} messages", short.len(), longer.len());
+}
