@@ -113,6 +113,9 @@ pub trait Configurable: crate::Algorithm + Default {
     const PRESETS: &'static [Preset];
     /// Its parameters.
     const PARAMS: &'static [Param];
+    /// Whether the size of bursts changes in the course of a flow; else it is that of the first
+    /// [`Limits`](crate::Limits), or one packet after a change of the MSS where it was one before.
+    const BURST_VARIES: bool = false;
 
     /// Sets the parameter `name` to the value that `text` says.
     ///

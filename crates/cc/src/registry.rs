@@ -45,6 +45,11 @@ macro_rules! registry {
                 match self { $(Self::$variant(algorithm) => algorithm.needs(),)+ }
             }
 
+            /// Whether the size of its bursts changes; see [`Configurable::BURST_VARIES`].
+            pub const fn burst_varies(&self) -> bool {
+                match self { $(Self::$variant(_) => <$type as Configurable>::BURST_VARIES,)+ }
+            }
+
             /// Its parameters.
             pub const fn params(&self) -> &'static [Param] {
                 match self { $(Self::$variant(_) => <$type as Configurable>::PARAMS,)+ }

@@ -77,6 +77,8 @@ impl Configurable for Swift {
         needs: &[Need::EachAcknowledged],
         source: "Kumar et al., SIGCOMM 2020",
     };
+    /// A packet while the window is below one.
+    const BURST_VARIES: bool = true;
     const PRESETS: &'static [Preset] = &[Preset {
         name: "htsim",
         source: "htsim (Broadcom/csg-htsim), sim/swift.cpp, whose authors call the values guesses",

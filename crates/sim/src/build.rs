@@ -14,7 +14,8 @@ use std::sync::Arc;
 use incast_cc::line_rate::LineRate;
 use incast_cc::param::Need;
 use incast_cc::parts::random::derive;
-use incast_cc::{Algorithm, AnyControl, Bytes, Rate, Span, Time};
+use incast_cc::{Algorithm, AnyControl, Bytes, CongestionControl, Flow, Rate, Span, Time};
+use incast_transport::message::segment_limit;
 use incast_transport::{Config, Endpoint, Purpose, REQUEST_BYTES, Signal};
 
 use crate::network::buffer::SharedBuffer;
@@ -28,7 +29,7 @@ use crate::network::trace::{Trace, TraceConfig};
 use crate::network::transmitter::Transmitter;
 use crate::network::{Component, ComponentKind, Network as Net, Transit};
 use crate::random::purpose;
-use crate::report::Cut;
+use crate::report::{Cut, Segments};
 use crate::routing::Routing;
 use crate::scenario::{MOST_CLASSES, RoutingKind, Scenario, Scheme, TransportKind};
 use crate::topology::{Cable, Node, Ports, Topology};
@@ -148,13 +149,20 @@ fn choose_traces(scenario: &Scenario, net: &mut Net, topology: &Topology) {
 
 fn cut(scenario: &Scenario, scheme: Scheme) -> Cut {
     let transport = &scenario.transport;
-    let (payload, segment) = match scheme.transport {
+    let (payload, segments) = match scheme.transport {
         TransportKind::Message => {
-            (transport.mtu.saturating_sub(transport.header), transport.segment)
+            let (segment, payload) =
+                (transport.segment, transport.mtu.saturating_sub(transport.header));
+            let mut flow = Flow::new(segment, Rate::from_gbps(10));
+            flow.mss = payload;
+            let burst = scheme.algorithm.start(&flow).limits().burst.bytes;
+            let varies = scheme.algorithm.burst_varies() && segment > payload;
+            let of = segment_limit(segment, payload, burst);
+            (payload, if varies { Segments::Any } else { Segments::Of(of) })
         }
-        TransportKind::Stream => (transport.mss(), Bytes::MAX),
+        TransportKind::Stream => (transport.mss(), Segments::None),
     };
-    Cut { payload, header: transport.header, segment, request: Bytes::new(REQUEST_BYTES) }
+    Cut { payload, header: transport.header, segments, request: Bytes::new(REQUEST_BYTES) }
 }
 
 /// The length of an interval of the time series.
@@ -352,7 +360,7 @@ fn endpoint(scenario: &Scenario, line_rate: Rate, scheme: Scheme, seed: u64) -> 
         seed,
         notification_interval: notifies.then_some(transport.cnp_interval),
     };
-    let start = move |flow: &incast_cc::Flow, purpose| match purpose {
+    let start = move |flow: &Flow, purpose| match purpose {
         Purpose::Data => algorithm.start(flow),
         Purpose::Requests => AnyControl::LineRate(LineRate::default().start(flow)),
     };

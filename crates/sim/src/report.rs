@@ -12,7 +12,7 @@ mod work;
 
 use incast_cc::{Span, Time};
 
-pub(crate) use ideal::Cut;
+pub(crate) use ideal::{Cut, Segments};
 
 use crate::build::Built;
 use crate::metrics::Histogram;

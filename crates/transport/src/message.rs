@@ -48,3 +48,11 @@ mod sender;
 pub use packet::{Ack, Data, MAX_SEGMENT_PACKETS, Nack, PacketSet};
 pub use receiver::Receiver;
 pub use sender::{MAX_PACKETS_AHEAD, Sender};
+
+use incast_cc::Bytes;
+
+/// The most payload of a segment that a sender cuts: what is configured, within a `burst` of the algorithm, which is
+/// at least a packet of `payload`.
+pub fn segment_limit(segment: Bytes, payload: Bytes, burst: Bytes) -> Bytes {
+    segment.min(burst.max(payload))
+}

@@ -1,6 +1,6 @@
 //! What an algorithm promises (`contract.rs`), checked after every call.
 
-use incast_cc::{Bytes, CongestionControl, Flow, Limits, Pacing, Rate};
+use incast_cc::{AnyAlgorithm, Bytes, CongestionControl, Flow, Limits, Pacing, Rate};
 
 /// The promises for one flow.
 #[derive(Clone, Debug)]
@@ -10,15 +10,21 @@ pub(crate) struct Bounds {
     pub(crate) mss: Bytes,
     /// The most that a window may be: the peer's limit, or a packet where that is more.
     max_window: Bytes,
+    /// The size of all bursts, where it does not vary.
+    burst: Option<Bytes>,
 }
 
 impl Bounds {
     pub(crate) fn new(name: &'static str, flow: &Flow) -> Self {
         let max_window = flow.max_window.max(flow.mss);
-        Self { name, line_rate: flow.line_rate, mss: flow.mss, max_window }
+        let algorithm = AnyAlgorithm::named(name).unwrap_or_else(|| panic!("no {name}"));
+        let first = || algorithm.start(flow).limits().burst.bytes;
+        let burst = (!algorithm.burst_varies()).then(first);
+        Self { name, line_rate: flow.line_rate, mss: flow.mss, max_window, burst }
     }
 
     pub(crate) fn on_mss_change(&mut self, mss: Bytes) {
+        self.burst = self.burst.map(|burst| if burst == self.mss { mss } else { burst });
         self.mss = mss;
         self.max_window = self.max_window.max(mss);
     }
@@ -38,6 +44,8 @@ impl Bounds {
         let within = cwnd == Bytes::MAX || cwnd <= self.max_window;
         assert!(within, "{name}: cwnd {cwnd} above {}", self.max_window);
         assert!(!limits.burst.bytes.is_zero() && !limits.burst.rate.is_zero(), "{name}: no burst");
+        let burst = limits.burst.bytes;
+        assert!(self.burst.is_none_or(|same| same == burst), "{name}: a burst of {burst}");
         match limits.pacing {
             Pacing::Rate(rate) => {
                 let line_rate = self.line_rate;

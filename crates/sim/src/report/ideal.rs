@@ -9,8 +9,10 @@
 //! ```
 //!
 //! and the message is complete when the last bit of the last packet has arrived. Headers count; windows, slow
-//! start, handshakes, acknowledgements and later changes of a link's rate do not. For a read, the request (one
-//! packet) comes before it. A slowdown is a completion time over the ideal one: not below 1, but where an
+//! start, handshakes, acknowledgements and later changes of a link's rate do not. Packets are full but for the last
+//! one of each segment, which is as long as the sender cuts it: `transport.segment`, within a burst of the algorithm.
+//! Where the size of bursts varies, it is what no cut falls below. For a read, the request (one packet) comes
+//! before it. A slowdown is a completion time over the ideal one: not below 1, but where an
 //! event has made a link faster, and where packets are sprayed: the ideal is
 //! that of one path, and a message that takes several at once has more than the rate of one, and may have
 //! faster ones.
@@ -27,15 +29,28 @@ pub(crate) struct Cut {
     /// Most payload of a packet, and what headers add.
     pub(crate) payload: Bytes,
     pub(crate) header: Bytes,
-    /// The payload after which a new packet begins in any case; [`Bytes::MAX`] in streams.
-    pub(crate) segment: Bytes,
+    pub(crate) segments: Segments,
     /// Payload of a request.
     pub(crate) request: Bytes,
+}
+
+/// The payload after which a new packet begins in any case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Segments {
+    /// There is none: in streams.
+    None,
+    /// So much.
+    Of(Bytes),
+    /// A full packet or more, each time as the algorithm has it then.
+    Any,
 }
 
 impl Cut {
     /// The time of a message of `bytes` over links of these rates and delays.
     pub(crate) fn ideal(&self, bytes: Bytes, links: &[(Rate, Span)]) -> Span {
+        if self.segments == Segments::Any {
+            return self.least(bytes, links);
+        }
         let mut ends = vec![Span::ZERO; links.len()];
         let sizes = self.tail_sizes(bytes.get());
         let steady = bytes.get() - sizes.iter().sum::<u64>();
@@ -58,13 +73,37 @@ impl Cut {
         self.ideal(self.request, links) + self.ideal(bytes, links)
     }
 
+    /// What no cut into segments falls below: on some link there is all of the message, in as few packets as can be;
+    /// before it the first packet, which is full, passes those before, and after it the last one, of a byte at
+    /// least, those behind. On links that are not faster behind the slowest one, full packets take no more.
+    fn least(&self, bytes: Bytes, links: &[(Rate, Span)]) -> Span {
+        let packets = bytes.get().div_ceil(self.payload.get()).max(1);
+        let first = bytes.min(self.payload) + self.header;
+        let last = if packets > 1 { Bytes::new(1) } else { bytes } + self.header;
+        let all = bytes + self.header * packets;
+        let mut after: Span = links.iter().map(|(rate, _)| rate.time_for(last)).sum();
+        let (mut before, mut most) = (Span::ZERO, Span::ZERO);
+        for (rate, _) in links {
+            after = after.saturating_sub(rate.time_for(last));
+            most = most.max(before + rate.time_for(all) + after);
+            before += rate.time_for(first);
+        }
+        most + links.iter().map(|&(_, delay)| delay).sum()
+    }
+
+    /// The payload of a segment of a message of `bytes`.
+    fn segment(&self, bytes: u64) -> u64 {
+        let Segments::Of(segment) = self.segments else { return bytes.max(1) };
+        segment.get().min(bytes.max(1))
+    }
+
     /// Payload of the last packets: all of them, of a short message, else a whole number of segments and
     /// what remains, so that what comes before them is whole segments too.
     fn tail_sizes(&self, bytes: u64) -> Vec<u64> {
-        let (full, segment) = (self.payload.get(), self.segment.get().min(bytes.max(1)));
+        let (full, segment) = (self.payload.get(), self.segment(bytes));
         let per_segment = segment.div_ceil(full);
         let segments = bytes / segment;
-        let kept = if self.segment == Bytes::MAX {
+        let kept = if self.segments == Segments::None {
             return sizes(bytes.min(full * TAIL as u64 + bytes % full), full);
         } else {
             (TAIL as u64).div_ceil(per_segment).min(segments)
@@ -80,7 +119,7 @@ impl Cut {
     /// When the last of many packets of `bytes` in all has left each link: the first one reaches it, and
     /// then the slowest link so far sets the pace.
     fn steady(&self, bytes: u64, links: &[(Rate, Span)], ends: &mut [Span]) {
-        let (full, segment) = (self.payload.get(), self.segment.get().min(bytes));
+        let (full, segment) = (self.payload.get(), self.segment(bytes));
         let on_wire = |payload| Bytes::new(payload) + self.header;
         let first = on_wire(full);
         // Packet by packet, since the time of each is a whole number of picoseconds.
@@ -118,12 +157,14 @@ fn sizes(bytes: u64, full: u64) -> Vec<u64> {
 
 #[cfg(test)]
 mod tests {
+    use incast_cc::parts::random::Random;
+
     use super::*;
 
     const CUT: Cut = Cut {
         payload: Bytes::new(1_460),
         header: Bytes::new(40),
-        segment: Bytes::from_kb(64),
+        segments: Segments::Of(Bytes::from_kb(64)),
         request: Bytes::new(32),
     };
 
@@ -151,10 +192,20 @@ mod tests {
 
     /// The recurrence, packet by packet, for messages too long to do so as a rule.
     fn eager(cut: &Cut, bytes: u64, links: &[(Rate, Span)]) -> Span {
+        eager_in(cut, bytes, links, || cut.segment(u64::MAX))
+    }
+
+    /// In segments of what `segment` says, one after the other.
+    fn eager_in(
+        cut: &Cut,
+        bytes: u64,
+        links: &[(Rate, Span)],
+        mut segment: impl FnMut() -> u64,
+    ) -> Span {
         let mut ends = vec![Span::ZERO; links.len()];
         let mut left = bytes;
         while left > 0 {
-            let segment = left.min(cut.segment.get());
+            let segment = left.min(segment());
             left -= segment;
             for payload in sizes(segment, cut.payload.get()) {
                 let mut ready = Span::ZERO;
@@ -168,14 +219,58 @@ mod tests {
     }
 
     #[test]
+    fn no_cut_takes_less_than_the_least() {
+        let cut = Cut { segments: Segments::Any, ..CUT };
+        let mut random = Random::new(3);
+        let mut exact = 0;
+        for _ in 0..20_000 {
+            let links: Vec<_> = (0..=random.below(6))
+                .map(|_| {
+                    let rate = Rate::from_gbps([1, 3, 10, 25, 40, 100][random.below(6) as usize]);
+                    (rate, Span::from_ns(random.below(2_000).into()))
+                })
+                .collect();
+            let bytes = u64::from(
+                [1 + random.below(4_500), 1 + random.below(70_000)][random.below(2) as usize],
+            );
+            // A segment that is one packet, a few, some odd bytes more, or all of it.
+            let kinds = random.below(4);
+            let took = eager_in(&cut, bytes, &links, || match random.below(kinds + 1) {
+                0 => 1_460,
+                1 => 1_460 * u64::from(1 + random.below(4)),
+                2 => 1_460 + u64::from(random.below(3_000)),
+                _ => 64_000,
+            });
+            let least = cut.ideal(Bytes::new(bytes), &links);
+            assert!(least <= took, "{bytes} B over {links:?}: {took:?}, not {least:?} or more");
+            exact += u32::from(least == took);
+        }
+        assert!(exact > 5_000, "or it says little: {exact}");
+    }
+
+    #[test]
+    fn the_least_is_that_of_full_packets_where_no_faster_link_follows() {
+        let packets = Cut { segments: Segments::Of(CUT.payload), ..CUT };
+        let cut = Cut { segments: Segments::Any, ..CUT };
+        for gbps in [&[10, 10][..], &[40, 10, 10], &[100, 40, 10, 10], &[10]] {
+            let links = links(gbps);
+            for bytes in [1, 1_460, 64_000, 1_000_000] {
+                let bytes = Bytes::new(bytes);
+                assert_eq!(cut.ideal(bytes, &links), packets.ideal(bytes, &links), "{gbps:?}");
+            }
+        }
+    }
+
+    #[test]
     fn long_messages_take_what_the_recurrence_says() {
-        let stream = Cut { segment: Bytes::MAX, ..CUT };
+        let stream = Cut { segments: Segments::None, ..CUT };
+        let packets = Cut { segments: Segments::Of(CUT.payload), ..CUT };
         for gbps in
             [&[10, 10][..], &[10, 40, 40, 10], &[100, 40, 10, 40], &[10, 40], &[40, 10], &[3, 7, 3]]
         {
             let links = links(gbps);
             for bytes in [1, 64_000, 64_001, 1_000_000, 6_400_000, 9_999_999, 10_000_001] {
-                for cut in [CUT, stream] {
+                for cut in [CUT, stream, packets] {
                     let (got, wanted) =
                         (cut.ideal(Bytes::new(bytes), &links), eager(&cut, bytes, &links));
                     assert_eq!(got, wanted, "{bytes} B over {gbps:?}");

@@ -1,6 +1,9 @@
 //! A message that is alone takes its ideal time, to the picosecond, and that is the closed form.
 
-use crate::common::{run, texts};
+use incast_cc::registry::NAMES;
+use incast_sim::TraceConfig;
+
+use crate::common::{document, run, run_with, texts};
 use crate::setting::{Row, messages};
 
 /// A network, who sends to whom in it, and the rates in Gb/s and delays in microseconds of the links between.
@@ -66,10 +69,15 @@ const SIZES: [u64; 4] = [1, 1_460, 64_001, 1_000_000];
 
 /// The packets of a message on the wire: segments of 64,000 B are cut into packets of 1,460 B, each with 40 B of
 /// headers.
-fn packets(mut bytes: u64) -> Vec<u64> {
+fn packets(bytes: u64) -> Vec<u64> {
+    packets_of(bytes, 64_000)
+}
+
+/// In segments of another size.
+fn packets_of(mut bytes: u64, segment: u64) -> Vec<u64> {
     let mut packets = Vec::new();
     while bytes > 0 {
-        let mut segment = bytes.min(64_000);
+        let mut segment = bytes.min(segment);
         bytes -= segment;
         while segment > 0 {
             let payload = segment.min(1_460);
@@ -95,12 +103,17 @@ fn passage(packets: &[u64], links: &[(u64, u64)]) -> u64 {
 }
 
 fn alone(way: &Way, transport: &str, traffic: &str) -> Row {
+    alone_by("line-rate", way, transport, traffic)
+}
+
+fn alone_by(scheme: &str, way: &Way, transport: &str, traffic: &str) -> Row {
     let (from, to) = way.ends;
-    let report = run(&format!(
-        "title = \"alone\"\n[run]\nduration = \"5ms\"\nschemes = [\"line-rate\"]\n{}\n\
+    let document = document(&format!(
+        "title = \"alone\"\n[run]\nduration = \"5ms\"\nschemes = [\"{scheme}\"]\n{}\n\
          [transport]\n{transport}\n[[traffic]]\nfrom = \"{from}\"\nto = \"{to}\"\n{traffic}",
         way.network
     ));
+    let report = run_with(&document, scheme, 1, TraceConfig::default());
     assert_eq!(report.summary.drops + report.summary.retransmissions, 0);
     assert_eq!(texts(&report, "messages", "source"), [from]);
     messages(&report).remove(0)
@@ -115,6 +128,36 @@ fn a_lone_message_takes_the_closed_form_and_its_slowdown_is_one() {
             let what = format!("{bytes} B over {:?}", way.links);
             assert_eq!((row.completed, row.ideal), (expected, expected), "{what}");
             assert!(row.slowdown.to_bits() == 1.0_f64.to_bits(), "{what}: {}", row.slowdown);
+        }
+    }
+}
+
+#[test]
+fn a_burst_that_is_shorter_than_a_segment_is_what_the_ideal_is_cut_by() {
+    // DCQCN has bursts of one packet, and begins at line rate: no packet but the last one is short, and a message
+    // of 1 MB has three headers fewer than in segments of 64 KB, which would be a slowdown below 1.
+    assert_eq!((packets_of(1_000_000, 1_460).len(), packets(1_000_000).len()), (685, 688));
+    for way in &WAYS {
+        for bytes in SIZES {
+            let row = alone_by("dcqcn", way, "", &format!("message = \"{bytes}B\""));
+            let expected = passage(&packets_of(bytes, 1_460), way.links);
+            let what = format!("{bytes} B over {:?}", way.links);
+            assert_eq!((row.completed, row.ideal), (expected, expected), "{what}");
+            assert!(row.slowdown.to_bits() == 1.0_f64.to_bits(), "{what}: {}", row.slowdown);
+        }
+    }
+}
+
+#[test]
+fn no_algorithm_is_faster_alone_than_the_ideal() {
+    // Swift's bursts vary: a packet while its window is below one, else a segment.
+    for scheme in NAMES {
+        for way in [&WAYS[1], &WAYS[2], &WAYS[4], &WAYS[5]] {
+            for segment in ["1460B", "4KB", "16KB", "64KB"] {
+                let transport = format!("segment = \"{segment}\"");
+                let row = alone_by(scheme, way, &transport, "message = \"300001B\"");
+                assert!(row.slowdown >= 1.0, "{scheme}, {segment}, {:?}: {row:?}", way.links);
+            }
         }
     }
 }

@@ -9,6 +9,7 @@ use incast_cc::{Bytes, CongestionControl, Rate, Span, Time};
 
 use super::packet::{Data, PacketSet};
 use super::segment::{Fate, Segment, burst_size};
+use super::segment_limit;
 use crate::backlog::{Backlog, Piece};
 use crate::config::Config;
 use crate::halves::Next;
@@ -160,8 +161,9 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The payload of the next segment: what the message has left, within a segment and a burst.
     fn segment_bytes(&self, config: &Config) -> Bytes {
-        let burst = self.rate.limits().burst.bytes.max(config.payload);
-        Bytes::new(self.messages.remaining()).min(config.segment).min(burst)
+        let burst = self.rate.limits().burst.bytes;
+        let most = segment_limit(config.segment, config.payload, burst);
+        Bytes::new(self.messages.remaining()).min(most)
     }
 
     /// The payload of what is to be sent again of a segment.
