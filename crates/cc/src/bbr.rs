@@ -17,7 +17,7 @@ use crate::contract::{
     Sent, Spurious,
 };
 use crate::param::{Configurable, Info, Kind, Preset};
-use crate::parts::{MinFilter, Random};
+use crate::parts::{MinFilter, Random, Switch};
 use crate::units::{Bytes, Fraction, Rate, Span, Time};
 use crate::{configurable_by_name, parameters, words};
 
@@ -65,6 +65,8 @@ parameters! {
         pub initial_bandwidth: Rate = Rate::ZERO, in "0bps" to "1Tbps", source src!(prime);
         /// The RTT before the first sample, where the operator knows none.
         pub initial_rtt: Span = Span::from_ms(1), in "1us" to "1s", source src!(linux);
+        /// Whether the RTT of the handshake is the first one to be believed.
+        pub handshake_rtt: Switch = Switch::On, source src!(prime);
     }
 }
 
@@ -103,6 +105,11 @@ impl Configurable for Bbr {
             values: &[],
         },
         Preset {
+            name: "ns-3",
+            source: "ns-3 3.44 to 3.48, tcp-bbr.cc: three segments, and two for aggregated ACKs",
+            values: &[("startup_gain", "2.89"), ("spare_bursts", "5")],
+        },
+        Preset {
             name: "bbr-prime",
             source: "BBR' for ns-3 (mark-claypool/bbr), as the RTCP paper (IFIP 2020) compares with",
             values: &[
@@ -112,6 +119,7 @@ impl Configurable for Bbr {
                 ("margin_on", "cruise"),
                 ("spare_bursts", "0"),
                 ("initial_bandwidth", "6Mbps"),
+                ("handshake_rtt", "off"),
             ],
         },
     ];
@@ -369,7 +377,12 @@ impl BbrControl {
     fn update_min_rtt(&mut self, ack: &Ack<'_>) {
         let expired = ack.now.since(self.min_rtt.1) > self.params.rtt_window;
         if let Some(rtt) = ack.rtt {
-            let rtt = rtt.total.max(Span::from_ps(1));
+            let mut rtt = rtt.total;
+            if self.min_rtt.0 == Span::MAX && self.params.handshake_rtt.is_on() {
+                // The carrier has seen the handshake's; the first data may have met a queue since.
+                rtt = rtt.min(ack.min_rtt);
+            }
+            let rtt = rtt.max(Span::from_ps(1));
             if self.min_rtt.0 == Span::MAX && self.params.initial_bandwidth.is_zero() {
                 self.pace_initial_window(rtt);
             }

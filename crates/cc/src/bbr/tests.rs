@@ -114,8 +114,33 @@ fn the_first_window_is_paced_by_the_gain_of_startup() {
     assert_eq!(Bbr::default().start(&known).rate.as_bps() / 1_000_000, 2_284);
     // And with a measured one of 10 ms a tenth.
     let mut feed = Feed::new(&Bbr::default());
-    feed.ack_after(RTT, 0, 0, |ack| (ack.rtt, ack.delivery) = (Some(rtt(Span::from_ms(10))), None));
+    let measured = Span::from_ms(10);
+    feed.ack_after(RTT, 0, 0, |ack| {
+        (ack.rtt, ack.min_rtt, ack.delivery) = (Some(rtt(measured)), measured, None);
+    });
     assert_eq!(feed.control.rate.as_bps() / 10_000, 2_284);
+}
+
+#[test]
+fn the_rtt_of_the_handshake_is_the_first_to_be_believed() {
+    // The exchange took 1 ms. The first data then found a queue and took 4 ms.
+    let first_ack = |bbr: &Bbr| {
+        let mut feed = Feed::new(bbr);
+        feed.ack_after(RTT, 0, 0, |ack| {
+            (ack.rtt, ack.min_rtt) = (Some(rtt(RTT * 4)), RTT);
+            ack.delivery = None;
+        });
+        (feed.control.min_rtt.0, feed.mbps())
+    };
+    // The initial window of 10 KB goes out in that time, by the gain of Startup, less 1 %.
+    assert_eq!(first_ack(&Bbr::default()), (RTT, 228));
+    let data_only = Bbr { handshake_rtt: Switch::Off, ..Bbr::default() };
+    assert_eq!(first_ack(&data_only), (RTT * 4, 57));
+    // Later on only data counts: an old minimum of the carrier's is no new sample.
+    let mut feed = Feed::new(&data_only);
+    feed.ack_after(RTT, 0, 0, |ack| ack.rtt = Some(rtt(RTT * 4)));
+    feed.ack_after(RTT, 0, 0, |ack| ack.rtt = Some(rtt(RTT * 3)));
+    assert_eq!(feed.control.min_rtt.0, RTT * 3);
 }
 
 #[test]
@@ -353,7 +378,8 @@ fn marks_are_not_answered() {
 #[test]
 fn bbr_prime_starts_at_six_megabits_and_holds_back_only_while_cruising() {
     let mut prime = Bbr::default();
-    for &(name, value) in Bbr::PRESETS[1].values {
+    let preset = Bbr::PRESETS.iter().find(|preset| preset.name == "bbr-prime").unwrap();
+    for &(name, value) in preset.values {
         prime.set(name, value).unwrap();
     }
     let control = prime.start(&flow());
