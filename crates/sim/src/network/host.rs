@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use incast_cc::{Rate, Span, Time};
+use incast_cc::{CongestionControl, Rate, Span, Time};
 use incast_transport::{
     Endpoint, Event, News, Operation, Outgoing, Packet, Report, Sender, clock_ns,
 };
@@ -474,6 +474,11 @@ impl Host {
                             tally.rtt.as_deref_mut().unwrap_or(&mut self.rtt).add(rtt.as_ns(), 1);
                         }
                         self.trace.flow(now, number, rtt, sample.rate);
+                        self.trace.gauges(now, number, |emit| {
+                            if let Some(sender) = self.endpoint.sender(connection) {
+                                sender.rate().control().gauges(emit);
+                            }
+                        });
                     }
                 }
                 Event::Delivered { connection, message } => {

@@ -10,7 +10,7 @@ use super::frame::{Frame, Packets};
 pub struct TraceConfig {
     /// Every change of every queue.
     pub queues: bool,
-    /// Every RTT sample and the rate after it.
+    /// Every RTT sample, the rate after it, and the algorithm's gauges.
     pub flows: bool,
     /// Every packet that a port sends or drops.
     pub packets: bool,
@@ -22,6 +22,7 @@ pub(crate) struct Trace {
     config: TraceConfig,
     pub(crate) queues: Vec<QueueRow>,
     pub(crate) flows: Vec<FlowRow>,
+    pub(crate) gauges: Vec<GaugeRow>,
     pub(crate) packets: Vec<PacketRow>,
 }
 
@@ -38,6 +39,14 @@ pub(crate) struct FlowRow {
     pub(crate) flow: u32,
     pub(crate) rtt: Span,
     pub(crate) rate: Rate,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GaugeRow {
+    pub(crate) at: Time,
+    pub(crate) flow: u32,
+    pub(crate) gauge: &'static str,
+    pub(crate) value: f64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -102,6 +111,19 @@ impl Trace {
     pub(crate) fn flow(&mut self, at: Time, flow: u32, rtt: Span, rate: Rate) {
         if self.config.flows {
             self.flows.push(FlowRow { at, flow, rtt, rate });
+        }
+    }
+
+    /// Records what a flow's algorithm emits.
+    #[inline]
+    pub(crate) fn gauges(
+        &mut self,
+        at: Time,
+        flow: u32,
+        emit: impl FnOnce(&mut dyn FnMut(&'static str, f64)),
+    ) {
+        if self.config.flows {
+            emit(&mut |gauge, value| self.gauges.push(GaugeRow { at, flow, gauge, value }));
         }
     }
 

@@ -41,8 +41,29 @@ pub(super) fn traces(built: &Built) -> Vec<Table> {
                 }),
         );
     }
+    tables.extend(gauge_trace(built));
     tables.extend(packet_trace(built, &names));
     tables
+}
+
+fn gauge_trace(built: &Built) -> Option<Table> {
+    let mut rows: Vec<_> = built.net.hosts.iter().flat_map(|host| &host.trace.gauges).collect();
+    if rows.is_empty() {
+        return None;
+    }
+    rows.sort_by_key(|row| (row.at, row.flow)); // stable: in the algorithm's order
+    Some(
+        Table::new(
+            "trace_gauges",
+            "one gauge of an algorithm at an RTT sample, over the whole run",
+        )
+        .column(("time_us", "us", "completion of the segment"), &rows, |r| us(r.at))
+        .column(("flow", "", "number of the flow"), &rows, |r| u64::from(r.flow))
+        .column(("gauge", "", "what it is; a unit stands in its name"), &rows, |r| {
+            r.gauge.to_owned()
+        })
+        .column(("value", "", "after the sample"), &rows, |r| r.value),
+    )
 }
 
 fn packet_trace(built: &Built, names: &[String]) -> Option<Table> {
