@@ -35,7 +35,8 @@ def main() -> None:
     compiler = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++")
     if compiler is None:
         sys.exit("a C++ compiler is missing; install one (Debian, Ubuntu: apt install g++)")
-    peer = build(compiler, install(arguments.into.resolve()), arguments.into.resolve())
+    into = arguments.into.resolve()
+    peer = build(compiler, install(into), into, "peer")
     heads = ("CPU s", "Mhops/s", "ns/hop", "Gb/s")
     print(f"{'network':21} {'packet-hops':>13}", *(f"{head:>9}" for head in heads))
     for name, scenario, milliseconds in PAIRS:
@@ -73,17 +74,17 @@ def install(into: Path) -> Path:
     return wheel / "ns3"
 
 
-def build(compiler: str, ns3: Path, into: Path) -> str:
-    """The program that runs the networks in ns-3."""
-    peer = into / "peer"
+def build(compiler: str, ns3: Path, into: Path, name: str) -> str:
+    """The program that runs networks in ns-3 and is called `name`."""
+    program = into / name
     modules = ("applications", "internet", "traffic-control", "point-to-point", "network", "core")
     libraries = ns3 / "lib64"
     link = [f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-Wl,--allow-shlib-undefined"]
     named = [f"-lns{VERSION}-{module}" for module in modules]
-    source = [str(FOLDER / "peer.cc"), "-isystem", str(ns3 / "include")]
+    source = [str(FOLDER / f"{name}.cc"), "-isystem", str(ns3 / "include")]
     flags = ["-std=c++20", "-O3", "-Wall", "-Wextra"]
-    subprocess.run([compiler, *flags, *source, "-o", str(peer), *link, *named], check=True)
-    return str(peer)
+    subprocess.run([compiler, *flags, *source, "-o", str(program), *link, *named], check=True)
+    return str(program)
 
 
 def run_ours(scenario: str, microseconds: int) -> dict[str, Any]:
