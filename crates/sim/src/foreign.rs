@@ -11,6 +11,7 @@
 mod error;
 mod hpcc_config;
 mod hpcc_flows;
+mod hpcc_homes;
 mod hpcc_results;
 mod hpcc_topology;
 mod hpcc_trace;
@@ -92,8 +93,8 @@ pub struct Flow {
     pub to: String,
     /// When it starts.
     pub start: Start,
-    /// Payload.
-    pub size: Bytes,
+    /// Payload; absent is without end.
+    pub size: Option<Bytes>,
     /// By which others wait for it.
     pub id: Option<u32>,
     /// HPCC: the priority group, a queue in every port.

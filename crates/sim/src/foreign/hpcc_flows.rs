@@ -95,7 +95,7 @@ impl Flows {
             from: format!("host{}", message.from),
             to: format!("host{}", message.to),
             start: Start::At(message.start),
-            size: message.size,
+            size: Some(message.size),
             id: None,
             group: Some(message.group),
             priority: None,

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use incast_cc::{Rate, Span};
 
+use super::hpcc_homes::Homes;
 use super::text::{MOST, ended, lines, refused};
 use super::{ForeignError, Graph, Link, Switch};
 
@@ -104,17 +105,18 @@ impl Topology {
         (0..self.nodes).filter(|&node| self.is_host(node))
     }
 
-    /// The name of a node in a scenario: its id stays in it.
+    /// The name of a node in a scenario: its id stays in it. A host with several links is a host for each of
+    /// its NICs there, whose names have a number more.
     pub fn name(&self, node: u32) -> String {
         if self.is_host(node) { format!("host{node}") } else { format!("switch{node}") }
     }
 
-    /// As a graph.
+    /// As a graph, in which a host with several links is a host for each of them.
     ///
     /// # Errors
-    /// A host does not have exactly one link, to a switch, or a switch has none.
+    /// A host is linked to a host, or a node has no link.
     pub fn graph(&self, file: &str) -> Result<Graph, ForeignError> {
-        let mut first_link = vec![None; self.nodes as usize];
+        let mut linked = vec![false; self.nodes as usize];
         for link in &self.links {
             let [a, b] = link.ends;
             if self.is_host(a) && self.is_host(b) {
@@ -123,40 +125,32 @@ impl Topology {
                 );
                 return Err(refused(file, link.line, reason));
             }
-            for node in link.ends {
-                let first = &mut first_link[node as usize];
-                if let (Some(other), true) = (*first, self.is_host(node)) {
-                    let reason = format!(
-                        "host {node} has a link already, in line {other}; a host has one link here"
-                    );
-                    return Err(refused(file, link.line, reason));
-                }
-                first.get_or_insert(link.line);
-            }
+            link.ends.iter().for_each(|&node| linked[node as usize] = true);
         }
-        if let Some(node) = (0..self.nodes).find(|&node| first_link[node as usize].is_none()) {
+        if let Some(node) = (0..self.nodes).find(|&node| !linked[node as usize]) {
             let kind = if self.is_host(node) { "host" } else { "switch" };
             let reason = format!("{kind} {node} of the {} nodes has no link", self.nodes);
             return Err(refused(file, 1, reason));
         }
+        let homes = Homes::of(self);
         let links = self.routed().into_iter().map(|link| Link {
-            ends: link.ends.map(|node| self.name(node)),
+            ends: [(0, 1), (1, 0)].map(|(a, b)| homes.end(link.ends[a], link.ends[b])),
             rate: link.rate,
             delay: link.delay,
         });
         let switches = self.switches.iter();
         Ok(Graph {
-            hosts: self.hosts().map(|node| self.name(node)).collect(),
+            hosts: self.hosts().flat_map(|node| homes.names(node)).collect(),
             switches: switches
                 .map(|&node| Switch { name: self.name(node), layer: "switch" })
                 .collect(),
             links: links.collect(),
-            notes: self.notes(file),
+            notes: self.notes(file, homes.several()),
         })
     }
 
-    /// The links that carry anything: the last one where several join two switches. In the file's order.
-    fn routed(&self) -> Vec<&Cable> {
+    /// The links that carry anything: the last one where several join two nodes. In the file's order.
+    pub(super) fn routed(&self) -> Vec<&Cable> {
         let mut pairs = BTreeSet::new();
         let last = |link: &&Cable| {
             let [a, b] = link.ends;
@@ -167,7 +161,7 @@ impl Topology {
         routed
     }
 
-    fn notes(&self, file: &str) -> Vec<String> {
+    fn notes(&self, file: &str, several: usize) -> Vec<String> {
         let mut notes = Vec::new();
         let lossy = self.links.iter().filter(|link| link.error_rate > 0.0).count();
         if lossy > 0 {
@@ -178,8 +172,14 @@ impl Topology {
         let parallel = self.links.len() - self.routed().len();
         if parallel > 0 {
             notes.push(format!(
-                "{file}: {parallel} of the links are left out: a later link joins the same switches, and HPCC's \
+                "{file}: {parallel} of the links are left out: a later link joins the same nodes, and HPCC's \
                  simulator routes over the last one"
+            ));
+        }
+        if several > 0 {
+            notes.push(format!(
+                "{file}: {several} hosts have several links; each NIC is a host of its own here, such as \
+                 host0nic0 and host0nic1, and a flow has one NIC at each end, as there"
             ));
         }
         notes.extend(self.rest.map(|line| after_the_end(file, line, "link")));

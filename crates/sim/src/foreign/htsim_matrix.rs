@@ -34,7 +34,7 @@ pub struct Connection {
     pub id: Option<u32>,
     /// When it starts.
     pub start: When,
-    /// Payload; none never ends.
+    /// Payload; a connection without any never ends.
     pub size: Option<Bytes>,
     /// The trigger that fires when the sender knows that all has arrived.
     pub send_done: Option<u32>,
@@ -194,7 +194,7 @@ impl Matrix {
                     connection.start = When::At(start);
                 }
                 "trigger" => connection.start = When::Trigger(id(value)?),
-                "size" => connection.size = Some(value.size()?),
+                "size" => connection.size = value.size_if_any()?,
                 "id" => connection.id = Some(id(value)?),
                 "send_done_trigger" => connection.send_done = Some(id(value)?),
                 "recv_done_trigger" => connection.recv_done = Some(id(value)?),
@@ -205,6 +205,11 @@ impl Matrix {
                     ));
                 }
             }
+        }
+        if !fields.seen.contains(&"size") {
+            let reason = "no size, which htsim leaves undefined; give it one, or 0 for a connection \
+                          without end";
+            return Err(line.refused(reason));
         }
         match (fields.seen.contains(&"start"), fields.seen.contains(&"trigger")) {
             (true, true) => Err(line.refused("a start and a trigger; take one out")),

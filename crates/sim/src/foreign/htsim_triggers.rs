@@ -16,7 +16,7 @@ impl Matrix {
     /// As flows of a scenario, between `host0`, `host1` and so on.
     ///
     /// # Errors
-    /// A connection never ends, or starts in a way that a scenario cannot say.
+    /// A connection starts in a way that a scenario cannot say, or never.
     pub fn flows(&self, file: &str) -> Result<Vec<Flow>, ForeignError> {
         let ids = self.ids(file)?;
         let causes = self.causes(file, &ids)?;
@@ -27,10 +27,15 @@ impl Matrix {
             }
         }
         let flow = |(at, connection): (usize, &Connection)| {
-            let reason = "no size: it would never end, and a scenario's flows do; give it a size";
-            let size = connection.size.ok_or_else(|| refused(file, connection.line, reason))?;
             let start = match connection.start {
                 When::At(start) => Start::At(start),
+                When::Trigger(number) if connection.size.is_none() => {
+                    let reason = format!(
+                        "it has no end and starts when trigger {number} fires; a flow without end \
+                         starts at a time"
+                    );
+                    return Err(refused(file, connection.line, reason));
+                }
                 When::Trigger(number) => {
                     Start::After(self.after(file, connection, number, &causes, &waiting)?)
                 }
@@ -39,7 +44,7 @@ impl Matrix {
                 from: format!("host{}", connection.from),
                 to: format!("host{}", connection.to),
                 start,
-                size,
+                size: connection.size,
                 id: ids[at],
                 group: None,
                 priority: connection.priority,
@@ -49,7 +54,8 @@ impl Matrix {
         let flows: Vec<_> =
             self.connections.iter().enumerate().map(flow).collect::<Result<_, _>>()?;
         last_end(&flows, Rate::MAX).map_err(|flow| {
-            refused(file, flow.line, "it never starts: what it waits for waits for it")
+            let reason = "it never starts: what it waits for never ends, or waits for it";
+            refused(file, flow.line, reason)
         })?;
         Ok(flows)
     }
@@ -182,7 +188,8 @@ fn unknown(trigger: u32) -> String {
     format!("trigger {trigger} is not there; add a line such as \"trigger id {trigger} oneshot\"")
 }
 
-/// When the last of `flows` ends if each has the rate to itself; a flow that never starts otherwise.
+/// When the last of `flows` ends if each has the rate to itself, or starts if it has no end; a flow that never
+/// starts otherwise.
 pub(super) fn last_end(flows: &[Flow], rate: Rate) -> Result<Span, &Flow> {
     let mut waiting: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     let mut ready = VecDeque::new();
@@ -204,7 +211,11 @@ pub(super) fn last_end(flows: &[Flow], rate: Rate) -> Result<Span, &Flow> {
     while let Some(number) = ready.pop_front() {
         started[number] = true;
         let flow = &flows[number];
-        let end = state[number].1 + rate.time_for(flow.size);
+        let Some(size) = flow.size else {
+            last = last.max(state[number].1);
+            continue;
+        };
+        let end = state[number].1 + rate.time_for(size);
         last = last.max(end);
         for &next in flow.id.iter().filter_map(|id| waiting.get(id)).flatten() {
             let (left, latest) = &mut state[next];

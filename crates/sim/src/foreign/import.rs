@@ -145,8 +145,11 @@ pub fn import(files: &[(&str, &str)], options: &Options) -> Result<Imported, For
     Ok(Imported { scenario_toml, files, notes })
 }
 
+/// How many milliseconds longer a run is where a flow has no end.
+const ENDLESS: u64 = 10;
+
 /// How long to simulate where no file says it: twice what the flows need at the rates of the hosts' links,
-/// counted from the first start, in whole milliseconds.
+/// counted from the first start, in whole milliseconds; and longer where flows have no end.
 fn estimated_duration(graph: &Graph, flows: &[Flow]) -> Result<Span, ForeignError> {
     let hosts: BTreeSet<&str> = graph.hosts.iter().map(String::as_str).collect();
     let mut rates: BTreeMap<&str, Rate> = BTreeMap::new();
@@ -159,8 +162,9 @@ fn estimated_duration(graph: &Graph, flows: &[Flow]) -> Result<Span, ForeignErro
     }
     let mut bytes: BTreeMap<(&str, bool), Bytes> = BTreeMap::new();
     for flow in flows {
-        *bytes.entry((&flow.from, true)).or_default() += flow.size;
-        *bytes.entry((&flow.to, false)).or_default() += flow.size;
+        let size = flow.size.unwrap_or_default();
+        *bytes.entry((&flow.from, true)).or_default() += size;
+        *bytes.entry((&flow.to, false)).or_default() += size;
     }
     let time = |(&(host, _), &bytes): (&(&str, bool), &Bytes)| {
         rates.get(host).map_or(Span::ZERO, |rate| rate.time_for(bytes))
@@ -171,7 +175,9 @@ fn estimated_duration(graph: &Graph, flows: &[Flow]) -> Result<Span, ForeignErro
     let (first, last) = starts(flows);
     let end = alone.max(last + busiest);
     let whole = (first + (end - first) * 2).as_ps().div_ceil(1_000_000_000);
-    let duration = Span::from_ms(whole + 1);
+    // What has no end needs a time of its own to settle.
+    let more = if flows.iter().any(|flow| flow.size.is_none()) { ENDLESS } else { 1 };
+    let duration = Span::from_ms(whole + more);
     if duration > Span::from_secs(1_000) {
         let message = format!(
             "the flows need more than 1000 s, the longest run, at the rates of their hosts: \

@@ -181,6 +181,16 @@ impl<'a> Word<'a> {
         Err(self.unexpected(expected))
     }
 
+    /// The size of a flow in bytes; nothing where it is 0.
+    pub(super) fn size_if_any(self) -> Result<Option<Bytes>, ForeignError> {
+        let expected = "a size up to 10^15 bytes, or 0 for a connection without end";
+        match self.exact(1, expected)? {
+            0 => Ok(None),
+            size @ 1..=1_000_000_000_000_000 => Ok(Some(Bytes::new(size))),
+            _ => Err(self.unexpected(expected)),
+        }
+    }
+
     fn quantity(self, unit: fn(&str) -> Option<u64>) -> Option<u64> {
         let (number, rest) = decimal(self.text)?;
         number.scaled(unit(rest)?).filter(|&(_, exact)| exact).map(|(value, _)| value)

@@ -133,7 +133,8 @@ fn matrices_of_htsim_that_do_not_add_up() {
             (
                 "start 2500000 size 1",
                 "start 2500000",
-                "m:10: no size: it would never end, and a scenario's flows do; give it a size",
+                "m:10: no size, which htsim leaves undefined; give it one, or 0 for a connection \
+                 without end",
             ),
             ("start 2500000 size 1", "start 2500000 size", "m:10:20: size has no value"),
             (
@@ -239,7 +240,10 @@ fn triggers_that_a_scenario_cannot_say() {
          it a scenario cannot say which is next"
     );
     let ring = "0->1 trigger 1 size 1 send_done_trigger 1";
-    assert_eq!(matrix(ring, "oneshot"), "m:4: it never starts: what it waits for waits for it");
+    assert_eq!(
+        matrix(ring, "oneshot"),
+        "m:4: it never starts: what it waits for never ends, or waits for it"
+    );
 }
 
 #[test]

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use incast_cc::{Rate, Span};
 use incast_sim::foreign::{self, After, Format, Graph, HtsimMatrix, HtsimTopology, Start, What};
+use incast_sim::scenario::Document;
+use incast_sim::{Simulation, TraceConfig};
 
 use crate::{CHAIN, LEAF_SPINE, THREE_TIERS};
 
@@ -111,4 +113,42 @@ fn starts_with_a_point_are_microseconds() {
     let flows = foreign::flows(Format::Htsim, "f.cm", text).unwrap();
     let starts: Vec<_> = flows.iter().map(|flow| flow.start.clone()).collect();
     assert_eq!(starts, [Start::At(Span::from_ns(1_500)), Start::At(Span::from_us(2))]);
+}
+
+#[test]
+fn a_connection_of_size_zero_never_ends() {
+    let text = "Nodes 2\nConnections 2\n0->1 start 2000000 size 0\n1->0 start 0 size 1000\n";
+    let flows = foreign::flows(Format::Htsim, "f.cm", text).unwrap();
+    let sizes: Vec<_> = flows.iter().map(|flow| flow.size.map(incast_cc::Bytes::get)).collect();
+    assert_eq!(sizes, [None, Some(1_000)]);
+    let imported = foreign::import(&[("f.cm", text)], &foreign::Options::default()).unwrap();
+    let scenario: toml::Table = imported.scenario_toml.parse().unwrap();
+    let list = scenario["traffic"][0]["flows"]["list"].as_array().unwrap();
+    assert!(list[0].get("size").is_none() && list[0]["start"].as_str() == Some("2us"));
+    let note = "f.cm: 1 of the connections have size 0 and never end, as there";
+    assert!(imported.notes.iter().any(|known| known == note), "{:?}", imported.notes);
+    // It starts when it should, and runs to the end.
+    let document = Document::parse(imported.scenario_toml, "endless.toml").unwrap();
+    let run = Simulation::new(document.scenario(), "timely", 1, TraceConfig::default());
+    let mut run = run.unwrap();
+    while run.advance(1 << 20) {}
+    let report = run.finish();
+    assert!(report.complete && report.books.balance());
+    // Host 0 sends from 2 us to the end on a link of 100 Gb/s.
+    assert!(report.summary.throughput_gbps > 80.0, "{}", report.summary.throughput_gbps);
+}
+
+#[test]
+fn connections_without_end_and_triggers_do_not_mix() {
+    let text = "Nodes 2\nConnections 2\nTriggers 1\n0->1 start 0 size 1 recv_done_trigger 1\n\
+                1->0 trigger 1 size 0\ntrigger id 1 oneshot\n";
+    let error = foreign::flows(Format::Htsim, "f.cm", text).unwrap_err().to_string();
+    let expected = "f.cm:5: it has no end and starts when trigger 1 fires; a flow without end starts \
+                    at a time";
+    assert_eq!(error, expected);
+    let text = "Nodes 2\nConnections 2\nTriggers 1\n0->1 start 0 size 0 send_done_trigger 1\n\
+                0->1 trigger 1 size 1\ntrigger id 1 oneshot\n";
+    let error = foreign::flows(Format::Htsim, "f.cm", text).unwrap_err().to_string();
+    let expected = "f.cm:5: it never starts: what it waits for never ends, or waits for it";
+    assert_eq!(error, expected);
 }

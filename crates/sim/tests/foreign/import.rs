@@ -89,7 +89,7 @@ fn flows_of_the_scenario_are_those_of_the_file() {
     for (written, flow) in list.iter().zip(&flows) {
         let field = |key: &str| written.get(key).unwrap().as_str().unwrap();
         assert_eq!((field("from"), field("to")), (flow.from.as_str(), flow.to.as_str()));
-        assert_eq!(field("size").parse(), Ok(flow.size));
+        assert_eq!(field("size").parse().ok(), flow.size);
         assert_eq!(Start::At(field("start").parse().unwrap()), flow.start);
         assert!(written.get("class").is_none(), "one priority group needs no classes");
     }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::float_cmp, reason = "a test fails by panicking")]
 
+mod dual_homed;
 mod errors;
 mod errors_htsim;
 mod hpcc;
@@ -22,7 +23,8 @@ const CHAIN: &str = include_str!("htsim/chain.cm");
 
 /// Ends and size of flows.
 fn pairs(flows: &[Flow]) -> Vec<(&str, &str, Bytes)> {
-    flows.iter().map(|flow| (flow.from.as_str(), flow.to.as_str(), flow.size)).collect()
+    let size = |flow: &Flow| flow.size.unwrap_or_default();
+    flows.iter().map(|flow| (flow.from.as_str(), flow.to.as_str(), size(flow))).collect()
 }
 
 /// What to write instead of what (the first of it), and the error.

@@ -8,6 +8,7 @@ use super::hpcc_scheme::{Scheme, Used};
 use super::write::{Draft, Event, Setting, class_name};
 use super::{ForeignError, Kind, Source, estimated_duration, warmup};
 use crate::foreign::hpcc_config::{Config, LinkDown};
+use crate::foreign::hpcc_homes::Homes;
 use crate::foreign::hpcc_topology::after_the_end;
 use crate::foreign::text::refused;
 use crate::foreign::{Flow, Format, Graph, HpccFlows, HpccTopology, HpccTrace};
@@ -42,7 +43,8 @@ pub(super) fn draft(known: &BTreeMap<Kind, Source<'_>>) -> Result<Draft, Foreign
     if parsed.flows.is_empty() {
         return Err(refused(flow_source.name, 1, "no flows; a scenario needs some"));
     }
-    let flows = parsed.named();
+    let homes = Homes::of(&topology);
+    let flows = homes.flows(&parsed);
     let mut notes = graph.notes.clone();
     notes.extend(parsed.rest.map(|line| after_the_end(flow_source.name, line, "flow")));
     let classes = classes(&flows, &mut notes);
@@ -77,12 +79,13 @@ pub(super) fn draft(known: &BTreeMap<Kind, Source<'_>>) -> Result<Draft, Foreign
         classes,
         flows,
         flow_file: (flow_source.base().to_owned(), flow_source.text.to_owned(), Format::Hpcc),
+        flows_differ: homes.several() > 0,
         parameters: vec![],
         notes,
     };
     warmup(&mut draft, if stop.is_some() { " (SIMULATOR_STOP_TIME)" } else { "" })?;
     if let (Some(config), Some(source)) = (&config, config_source) {
-        configure(&mut draft, config, source.name, &topology)?;
+        configure(&mut draft, config, source.name, &topology, &homes)?;
     } else {
         draft.notes.push(
             "no configuration: transport, switches and the scheme are this project's until changed"
@@ -90,7 +93,7 @@ pub(super) fn draft(known: &BTreeMap<Kind, Source<'_>>) -> Result<Draft, Foreign
         );
     }
     if let Some(source) = known.get(&Kind::HpccTrace) {
-        trace(&mut draft, source, &topology, config.as_ref())?;
+        trace(&mut draft, source, &topology, &homes, config.as_ref())?;
     }
     Ok(draft)
 }
@@ -122,6 +125,7 @@ fn configure(
     config: &Config,
     file: &str,
     topology: &HpccTopology,
+    homes: &Homes<'_>,
 ) -> Result<(), ForeignError> {
     let mut used = Used::default();
     let scheme = Scheme::of(config, file, &mut used)?;
@@ -168,7 +172,13 @@ fn configure(
         }
         if at < draft.duration.0 {
             let source = "LINK_DOWN counts from 2 s".to_owned();
-            let link = ends.map(|node| topology.name(node));
+            let link = [homes.end(ends[0], ends[1]), homes.end(ends[1], ends[0])];
+            if ends.iter().any(|&node| homes.names(node).len() > 1) {
+                draft.notes.push(format!(
+                    "{file}:{line}: LINK_DOWN of a host with several links: flows of that NIC wait; \
+                     there they go on with another"
+                ));
+            }
             draft.failures.push(Event { at, link, rate: None, source });
         } else {
             let end = draft.duration.0;
@@ -317,6 +327,7 @@ fn trace(
     draft: &mut Draft,
     source: &Source<'_>,
     topology: &HpccTopology,
+    homes: &Homes<'_>,
     config: Option<&Config>,
 ) -> Result<(), ForeignError> {
     let trace = HpccTrace::parse(source.name, source.text)?;
@@ -333,7 +344,7 @@ fn trace(
     draft.notes.push(format!(
         "{source}: nodes are traced where the command asks for it, with --trace packets"
     ));
-    let names = known.iter().map(|&node| topology.name(node)).collect();
+    let names = known.iter().flat_map(|&node| homes.names(node)).collect();
     draft.traced = Some((names, source));
     Ok(())
 }

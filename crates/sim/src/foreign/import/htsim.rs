@@ -43,6 +43,13 @@ pub(super) fn draft(known: &BTreeMap<Kind, Source<'_>>) -> Result<Draft, Foreign
             source.name
         ));
     }
+    let endless = flows.iter().filter(|flow| flow.size.is_none()).count();
+    if endless > 0 {
+        notes.push(format!(
+            "{}: {endless} of the connections have size 0 and never end, as there",
+            source.name
+        ));
+    }
     notes.extend(graph.notes.iter().cloned());
     notes.push(
         "htsim's protocol, packet size, queues and end time are on its command line: transport, \
@@ -68,10 +75,14 @@ pub(super) fn draft(known: &BTreeMap<Kind, Source<'_>>) -> Result<Draft, Foreign
         tables.push(("switch", vec![setting]));
     }
     let duration = estimated_duration(&graph, &flows)?;
+    let how_long = match endless {
+        0 => "twice what the flows need at the rates of their hosts",
+        _ => "twice what the flows that end need, and 10 ms for the others; htsim has -end",
+    };
     let mut draft = Draft {
         title: format!("Imported from htsim: {}", source.base()),
         description: format!("Made from {}, in htsim's formats.", super::hpcc::names(known)),
-        duration: (duration, "twice what the flows need at the rates of their hosts".into()),
+        duration: (duration, how_long.into()),
         warmup: Span::ZERO,
         scheme: ("timely".into(), "none is in the files; --cc takes another".into()),
         traced: None,
@@ -88,6 +99,7 @@ pub(super) fn draft(known: &BTreeMap<Kind, Source<'_>>) -> Result<Draft, Foreign
         classes: vec![],
         flows,
         flow_file: (source.base().to_owned(), source.text.to_owned(), Format::Htsim),
+        flows_differ: false,
         parameters: vec![],
         notes,
     };

@@ -66,6 +66,8 @@ pub(super) struct Draft {
     pub(super) flows: Vec<Flow>,
     /// Name, text and format of the file that the flows are from.
     pub(super) flow_file: (String, String, Format),
+    /// Whether they are others than those that the scenario would read there.
+    pub(super) flows_differ: bool,
     /// Parameters of the scheme.
     pub(super) parameters: Vec<Setting>,
     pub(super) notes: Vec<String>,
@@ -74,7 +76,8 @@ pub(super) struct Draft {
 impl Draft {
     /// The text, the notes, and the files that belong to it.
     pub(super) fn write(mut self) -> (String, Vec<String>, Vec<(String, String)>) {
-        let inline = self.flows.len() <= MOST_INLINE || !self.classes.is_empty();
+        let few = self.flows.len() <= MOST_INLINE;
+        let inline = few || self.flows_differ || !self.classes.is_empty();
         let files = if inline {
             vec![]
         } else {
@@ -190,7 +193,7 @@ impl Draft {
                 after.what.as_str()
             ),
         });
-        fields.push(format!("size = \"{}\"", flow.size));
+        fields.extend(flow.size.map(|size| format!("size = \"{size}\"")));
         fields.extend(flow.id.map(|id| format!("id = {id}")));
         if let (false, Some(group)) = (self.classes.is_empty(), flow.group) {
             fields.push(format!("class = \"{}\"", class_name(group)));

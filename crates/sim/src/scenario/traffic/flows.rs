@@ -94,7 +94,7 @@ impl ListedFlow {
                 to: flow.to,
                 start,
                 after,
-                size: Some(flow.size),
+                size: flow.size,
                 id: flow.id.map(u64::from),
                 class: None,
                 weight: None,
