@@ -150,6 +150,7 @@ mod tests {
     use super::*;
     use incast_cc::Span;
     use proptest::prelude::*;
+    use proptest::test_runner::FileFailurePersistence;
 
     #[test]
     fn nothing_is_first_of_nothing() {
@@ -161,7 +162,18 @@ mod tests {
         assert_eq!((times.earliest(), times.first()), (Time::ZERO, 0));
     }
 
+    /// What fails is kept, and tried first from then on.
+    fn config() -> ProptestConfig {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/send-times.txt");
+        ProptestConfig {
+            failure_persistence: Some(Box::new(FileFailurePersistence::Direct(file))),
+            ..ProptestConfig::default()
+        }
+    }
+
     proptest! {
+        #![proptest_config(config())]
+
         #[test]
         fn first_is_the_least_time_and_then_the_least_rank(
             changes in prop::collection::vec((0_u32..40, prop::option::of(0_u64..20)), 1..200),

@@ -16,6 +16,7 @@ use incast_transport::{
     Role, Sender, Starter, Terms, Transport,
 };
 use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
 
 /// A number from zero to below `bound`, which may be longer than the 32 bits of [`Random::below`].
 fn below(random: &mut Random, bound: u64) -> u64 {
@@ -429,12 +430,17 @@ fn case(reorders: bool, transport: Transport) -> impl Strategy<Value = Case> {
         )
 }
 
+/// What fails is kept, and tried first from then on.
+fn config() -> ProptestConfig {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/lossy.txt");
+    ProptestConfig {
+        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(file))),
+        ..ProptestConfig::with_cases(400)
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 400,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(config())]
 
     #[test]
     fn messages_arrive_exactly_once_and_in_order_over_a_lossy_wire(

@@ -18,6 +18,7 @@ mod size;
 use incast_cc::registry::{AnyAlgorithm, NAMES};
 use incast_cc::{Ack, Bytes, CongestionControl, Flow, Rate, Span, Time};
 use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
 
 /// Every algorithm with every one of its presets.
 fn presets() -> impl Iterator<Item = AnyAlgorithm> {
@@ -31,8 +32,17 @@ fn presets() -> impl Iterator<Item = AnyAlgorithm> {
     })
 }
 
+/// What fails is kept, and tried first from then on.
+fn config() -> ProptestConfig {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/model.txt");
+    ProptestConfig {
+        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(file))),
+        ..ProptestConfig::with_cases(2_048)
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2048))]
+    #![proptest_config(config())]
 
     #[test]
     fn any_calls_in_any_order_leave_limits_within_bounds(
@@ -56,7 +66,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2048))]
+    #![proptest_config(config())]
 
     /// No state is a trap: on a clean path, every flow comes to send more than a few packets per round trip.
     #[test]

@@ -300,6 +300,7 @@ impl Credits {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use proptest::test_runner::FileFailurePersistence;
 
     #[test]
     fn a_window_comes_down_in_proportion_to_what_arrives() {
@@ -361,7 +362,18 @@ mod tests {
         assert!(!Repair::None.covers(0) && !Repair::None.ends_at(u64::MAX));
     }
 
+    /// What fails is kept, and tried first from then on.
+    fn config() -> ProptestConfig {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/recovery.txt");
+        ProptestConfig {
+            failure_persistence: Some(Box::new(FileFailurePersistence::Direct(file))),
+            ..ProptestConfig::default()
+        }
+    }
+
     proptest! {
+        #![proptest_config(config())]
+
         /// Segments of any size, of which duplicate ACKs have told: what is credited is never more than
         /// what is out, and each byte is news once.
         #[test]
