@@ -1,4 +1,4 @@
-//! Hosts with several links in files of HPCC's simulator, such as its racks of two ToR switches.
+//! Hosts with several links in files of HPCC's simulator, such as its racks of two top-of-rack switches.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -9,7 +9,7 @@ use incast_sim::{Simulation, TraceConfig};
 
 use crate::{CONFIG, TOPOLOGY};
 
-/// Ten hosts with two NICs each: 0 to 4 at the ToR switches 10 and 11, 5 to 9 at 12 and 13, which two spines
+/// Ten hosts with two NICs each: 0 to 4 at switches 10 and 11, 5 to 9 at 12 and 13, which two spines
 /// join.
 const DUAL: &str = include_str!("hpcc/dual-homed.txt");
 
@@ -34,6 +34,15 @@ fn imported(files: &[(&str, &str)]) -> (foreign::Imported, Vec<(String, String)>
     (imported, ends)
 }
 
+/// How many flows there are of each pair of ends.
+fn counted(ends: &[(String, String)]) -> BTreeMap<(String, String), usize> {
+    let mut count: BTreeMap<_, usize> = BTreeMap::new();
+    for ends in ends {
+        *count.entry(ends.clone()).or_default() += 1;
+    }
+    count
+}
+
 #[test]
 fn each_nic_is_a_host_of_its_own() {
     let graph = foreign::graph(Format::Hpcc, "t", DUAL).unwrap();
@@ -56,8 +65,7 @@ fn each_nic_is_a_host_of_its_own() {
 fn a_flow_within_a_rack_stays_at_one_switch_and_flows_spread_over_nics() {
     let flows = flow_file(&[(0, 4)], 400);
     let (_, ends) = imported(&[("topology.txt", DUAL), ("flow.txt", &flows)]);
-    let mut count: BTreeMap<_, usize> = BTreeMap::new();
-    ends.iter().for_each(|ends| *count.entry(ends.clone()).or_default() += 1);
+    let count = counted(&ends);
     // By the other switch it would be four links in the place of two.
     let nics = |nic: usize| (format!("host0nic{nic}"), format!("host4nic{nic}"));
     assert_eq!(count.keys().cloned().collect::<Vec<_>>(), [nics(0), nics(1)]);
@@ -68,8 +76,7 @@ fn a_flow_within_a_rack_stays_at_one_switch_and_flows_spread_over_nics() {
 fn a_flow_between_racks_has_any_nic_at_each_end() {
     let flows = flow_file(&[(0, 9), (9, 0)], 400);
     let (_, ends) = imported(&[("topology.txt", DUAL), ("flow.txt", &flows)]);
-    let mut count: BTreeMap<_, usize> = BTreeMap::new();
-    ends.iter().for_each(|ends| *count.entry(ends.clone()).or_default() += 1);
+    let count = counted(&ends);
     assert_eq!(count.len(), 8, "{count:?}");
     assert!(count.values().all(|count| (65..=135).contains(count)), "{count:?}");
     // The same at every import.
