@@ -128,7 +128,9 @@ pub(super) fn fraction(text: &str) -> Result<u32, ParseError> {
         return Err(fail(Problem::UnknownUnit));
     }
     let scaled = number.digits.checked_mul(1 << Fraction::BITS).ok_or(fail(Problem::TooLarge))?;
-    let bits = (scaled + number.divisor / 2) / number.divisor;
+    // Not the sum of both, which 128 bits need not hold.
+    let up = scaled % number.divisor >= number.divisor.div_ceil(2);
+    let bits = scaled / number.divisor + u128::from(up);
     u32::try_from(bits).map_err(|_| fail(Problem::TooLarge))
 }
 
