@@ -32,14 +32,14 @@ struct Case {
 /// `tcp-incast` with senders that start 10 us apart.
 fn ten_us_apart() -> Document {
     let text = std::fs::read_to_string(repository("scenarios/tcp-incast.toml")).unwrap();
-    let mut text = text.split_once("[[traffic]]").unwrap().0.to_owned();
-    for sender in 0..10 {
-        text += &format!(
-            "[[traffic]]\nfrom = \"sender{sender}\"\nto = \"receiver\"\nstart = \"{}us\"\n",
-            sender * 10
-        );
-    }
-    document(&text)
+    let before = text.split_once("[[traffic]]").unwrap().0;
+    let traffic = (0..10).map(|sender| {
+        let start = sender * 10;
+        format!(
+            "[[traffic]]\nfrom = \"sender{sender}\"\nto = \"receiver\"\nstart = \"{start}us\"\n"
+        )
+    });
+    document(&(before.to_owned() + &traffic.collect::<String>()))
 }
 
 /// Mean RTT and mean queue over three seeds.
