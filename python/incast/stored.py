@@ -63,7 +63,7 @@ class StoredTable:
         try:
             rows = pl.scan_parquet(self.path, glob=False).filter(pl.col("scheme") == self.scheme)
             return rows.drop("scheme").collect()
-        except (OSError, pl.exceptions.PolarsError) as error:
+        except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             reason = str(error).splitlines()[0]
             raise ResultError(f"{self.path}: cannot be read: {reason}") from None
 
@@ -99,7 +99,7 @@ def read(directory: str | os.PathLike[str]) -> Stored:
     except OSError as error:
         reason = error.strerror or str(error)
         raise ResultError(f"{path}: cannot be read: {error.filename}: {reason}") from None
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         raise ResultError(f"{path}: its run.json is not that of a result of incast") from None
 
 
@@ -107,6 +107,29 @@ def _inside(path: Path) -> str:
     """Names results one level below, where somebody who named the parent meant them."""
     found = sorted(entry.parent.name for entry in path.glob("*/run.json"))
     return f"; there is one in {', '.join(found[:3])}" if found else ""
+
+
+def _figures(said: Mapping[str, Any]) -> dict[str, float | int | None]:
+    """The figures of a run, each a number or nothing."""
+    for name, value in said.items():
+        if value is not None and not _is_number(value):
+            raise TypeError(name)
+    return dict(said)
+
+
+def _published(said: Mapping[str, Any]) -> dict[str, float | str]:
+    """What was published: numbers, and where."""
+    for name, value in said.items():
+        if not (isinstance(value, str) if name == "source" else _is_number(value)):
+            raise TypeError(name)
+    return dict(said)
+
+
+def _is_number(value: object) -> bool:
+    """Whether a column can hold it as a number."""
+    if isinstance(value, int):
+        return not isinstance(value, bool) and abs(value) < 1 << 63
+    return isinstance(value, float)
 
 
 def _stored(path: Path, said: Mapping[str, Any], text: str) -> Stored:
@@ -118,7 +141,7 @@ def _stored(path: Path, said: Mapping[str, Any], text: str) -> Stored:
             StoredTable(path / f"{name}.parquet", scheme, info) for name, info in tables.items()
         ]
         runs[scheme] = RecordedRun(
-            scheme, int(said["seed"]), bool(row["complete"]), dict(row["measured"]), held
+            scheme, int(said["seed"]), bool(row["complete"]), _figures(row["measured"]), held
         )
     schemes = tuple(map(str, said["schemes"]))
     scenario = StoredScenario(
@@ -128,7 +151,7 @@ def _stored(path: Path, said: Mapping[str, Any], text: str) -> Stored:
         warmup_s=float(said["warmup_s"]),
         cooldown_s=float(said["cooldown_s"]),
         schemes=schemes,
-        published={row["scheme"]: dict(row["published"]) for row in said["runs"]},
+        published={row["scheme"]: _published(row["published"]) for row in said["runs"]},
         text=text,
         recorded_warnings=tuple(map(str, said["warnings"])),
         inputs={file.name: file.read_bytes().decode() for file in sorted(path.glob("inputs/*"))},
