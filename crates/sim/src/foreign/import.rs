@@ -12,6 +12,7 @@ use incast_cc::{Bytes, Rate, Span};
 
 use super::htsim_triggers::last_end;
 use super::{Flow, ForeignError, Format, Graph, Start};
+use crate::scenario::{Document, ScenarioError};
 use detect::detect;
 use write::Draft;
 
@@ -141,7 +142,18 @@ pub fn import(files: &[(&str, &str)], options: &Options) -> Result<Imported, For
     if let Some(title) = &options.title {
         draft.title.clone_from(title);
     }
-    let (scenario_toml, notes, files) = draft.write();
+    let (scenario_toml, mut notes, files) = draft.write();
+    // What the files say may be more than can be run here: buffers below headroom, say.
+    if files.is_empty()
+        && let Err(error) = Document::parse(scenario_toml.clone(), "scenario")
+    {
+        notes.push(match error {
+            ScenarioError::At { place, message } => {
+                format!("line {} of the scenario cannot be run as it is: {message}", place.line)
+            }
+            error => format!("the scenario cannot be run as it is: {error}"),
+        });
+    }
     Ok(Imported { scenario_toml, files, notes })
 }
 

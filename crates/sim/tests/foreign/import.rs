@@ -123,6 +123,19 @@ fn a_failure_after_the_end_is_noted() {
 }
 
 #[test]
+fn what_cannot_be_run_is_told() {
+    // Headroom for 5 ms of a link is more than the buffer.
+    let long = TOPOLOGY.replacen("25Gbps 0.001ms", "25Gbps 5ms", 1);
+    let mut files = HPCC;
+    files[1].1 = &long;
+    let (_, imported) = import(&files);
+    let told = imported.notes.last().unwrap();
+    assert!(told.starts_with("line ") && told.contains("cannot be run as it is: the PFC headroom"));
+    let (_, imported) = import(&HPCC);
+    assert!(!imported.notes.iter().any(|note| note.contains("cannot be run as it is")));
+}
+
+#[test]
 fn switches_are_those_of_the_configuration() {
     let (scenario, imported) = import(&HPCC);
     assert_eq!(text(&scenario, "switch/buffer").parse(), Ok(Bytes::new(8 << 20)));
