@@ -15,7 +15,7 @@ RUST      := Cargo.toml Cargo.lock $(shell find crates -path crates/kernel -prun
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check test-rust test-python kernel test-kernel test-kernels bench bench-ns3 fmt lock clean
+.PHONY: help setup demo test check test-rust test-python kernel test-kernel test-kernels fuzz bench bench-ns3 fmt lock clean
 
 help:  ## this list
 	@echo 'make TARGET, where TARGET is one of'
@@ -31,6 +31,7 @@ test: check test-rust test-kernel test-python  ## everything that must hold befo
 
 check: setup  ## formatting, lints, types and documentation, of Rust and of Python
 	cargo fmt --all --check
+	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked
 	cargo check -p incast-cc --no-default-features --locked
@@ -74,6 +75,10 @@ test-kernels:  ## the same programs on Linux 6.1 and 6.12, which are downloaded 
 	@$(require_kernel)
 	crates/kernel/tests/kernels/run || [ $$? = 77 ]
 
+fuzz: setup  ## coverage-guided fuzzing of scenarios, files of other simulators and stored results: seven minutes
+	fuzz/run
+	INCAST_FUZZ_EXAMPLES=2000 $(BIN)/pytest tests/python/test_damaged.py
+
 bench: setup  ## packet-hops per second, instructions and memory of whole runs, and benchmarks of the parts
 	cargo run --release --locked -p incast-sim --example speed
 	cargo bench -p incast-cc -p incast-sim --bench '*' --locked
@@ -83,6 +88,7 @@ bench-ns3: setup  ## the same star and leaf-spine in ns-3 and here, pair by pair
 
 fmt: $(TOOLS)  ## format Rust and Python in place
 	cargo fmt --all
+	cargo fmt --manifest-path fuzz/Cargo.toml
 	$(BIN)/ruff check --fix --select I
 	$(BIN)/ruff format
 
