@@ -3,6 +3,8 @@
 mod failures;
 mod ideal;
 mod messages;
+mod quantiles;
+mod requests;
 mod series;
 mod summary;
 mod tables;
@@ -23,9 +25,9 @@ use crate::network::host::Count;
 use crate::network::port::Port;
 use crate::network::transmitter::Transmitter;
 use crate::table::Table;
-use messages::Message;
+use quantiles::Quantiles;
 pub use summary::{FIGURES, Figure, Summary};
-use work::{Quantiles, Work};
+use work::Work;
 
 /// The result of one run.
 #[derive(Clone, Debug)]
@@ -148,10 +150,12 @@ pub(crate) fn report(built: &Built, info: RunInfo, measured: Measured) -> Report
 fn finish_summary(summary: &mut Summary, built: &Built, work: &Work) {
     let net = &built.net;
     let ports = || net.switches.iter().flat_map(|switch| &switch.ports);
-    let slowdowns = Quantiles::of(work.measured().map(Message::slowdown));
+    let slowdowns = Quantiles::of(work.measured().map(|m| m.observed_slowdown(net.now)));
     summary.slowdown_mean = slowdowns.mean();
     summary.slowdown_p99 = slowdowns.at(0.99);
-    summary.messages = slowdowns.len() as u64;
+    summary.slowdown_p99_bound = slowdowns.bound_at(0.99);
+    summary.messages = slowdowns.known() as u64;
+    summary.messages_posted = slowdowns.len() as u64;
     let lost = net.failures().flat_map(Failures::lost);
     summary.drops = ports().map(|port| port.counters.all_drops()).sum::<u64>()
         + lost.map(|count| count.packets).sum::<u64>();
@@ -300,8 +304,10 @@ fn summary(
         delay_mean_us: us(delays.mean()),
         delay_p99_us: us(delays.quantile(0.99)),
         messages: 0,
+        messages_posted: 0,
         slowdown_mean: f64::NAN,
         slowdown_p99: f64::NAN,
+        slowdown_p99_bound: f64::NAN,
         packet_hops: 0,
         events: 0,
         simulated_s: 0.0,

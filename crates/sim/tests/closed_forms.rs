@@ -4,7 +4,7 @@ mod common;
 
 use std::fmt::Write as _;
 
-use common::{counts, numbers, port, ps, run, run_traced, texts};
+use common::{completions_us, counts, numbers, port, ps, run, run_traced, texts};
 use incast_sim::Report;
 use incast_transport::random::generator;
 use rand_core::Rng;
@@ -35,7 +35,7 @@ fn pair(left: &str, right: &str, transport: &str, traffic: &str) -> String {
 
 /// When each message was complete at its receiver, in picoseconds since it was posted.
 fn completions(report: &Report) -> Vec<u64> {
-    numbers(report, "messages", "completion_us").iter().map(|&us| ps(us)).collect()
+    completions_us(report).into_iter().map(ps).collect()
 }
 
 const TEN: &str = "rate = \"10Gbps\"\ndelay = \"5us\"";

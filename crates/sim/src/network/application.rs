@@ -34,7 +34,7 @@ pub(crate) enum Outcome {
 /// Something that an application asked for as a whole and has got: a request, a round of a collective.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Finished {
-    pub(crate) kind: FinishedKind,
+    pub(crate) kind: RequestKind,
     pub(crate) posted: Time,
     pub(crate) completed: Time,
     pub(crate) bytes: Bytes,
@@ -42,15 +42,27 @@ pub(crate) struct Finished {
     pub(crate) fan_out: u32,
 }
 
+/// Something of that kind which is not complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FinishedKind {
+pub(crate) struct UnderWay {
+    pub(crate) kind: RequestKind,
+    pub(crate) posted: Time,
+    pub(crate) bytes: Bytes,
+    /// Messages that it takes.
+    pub(crate) fan_out: u32,
+    /// Those of them that are not complete.
+    pub(crate) missing: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RequestKind {
     Read,
     Write,
     AllReduce,
     Incast,
 }
 
-impl FinishedKind {
+impl RequestKind {
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -100,6 +112,15 @@ impl Application {
             Self::Client(client) => client.finished(),
             Self::Member(member) => member.finished(),
             Self::Chain(_) => &[],
+        }
+    }
+
+    /// What it has asked for and not got yet, in the order of asking.
+    pub(crate) fn under_way(&self) -> Vec<UnderWay> {
+        match self {
+            Self::Client(client) => client.under_way(),
+            Self::Member(member) => member.under_way().into_iter().collect(),
+            Self::Chain(_) => Vec::new(),
         }
     }
 

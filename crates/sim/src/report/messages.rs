@@ -2,34 +2,59 @@
 
 use incast_cc::{Bytes, Rate, Span, Time};
 
+use super::delivered;
+use super::quantiles::Observed;
 use crate::build::Built;
 use crate::network::flows::Flow;
 use crate::network::host::{Begun, Delivery, ENDLESS, Posted};
 use crate::scenario::Operation;
 
-/// One message of known size that was delivered.
+/// One message of known size that was posted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Message {
     pub(super) flow: u32,
     /// Within the flow, from 0.
     pub(super) number: u32,
     pub(super) bytes: Bytes,
+    /// Of them, what had arrived by the end of the run.
+    pub(super) delivered: Bytes,
     pub(super) posted: Time,
-    /// Its first packet left the sender.
-    pub(super) first_sent: Time,
-    pub(super) completed: Time,
-    /// Waited at hosts, before the network.
-    pub(super) host: Span,
+    /// Its first packet left the sender; none has left of one that still waits there.
+    pub(super) first_sent: Option<Time>,
+    /// All of it arrived; none if it had not by the end of the run.
+    pub(super) completed: Option<Time>,
+    /// Waited at hosts, before the network; known once its first packet has left.
+    pub(super) host: Option<Span>,
     pub(super) ideal: Span,
 }
 
 impl Message {
-    pub(super) fn completion(&self) -> Span {
-        self.completed.since(self.posted)
+    pub(super) fn completion(&self) -> Option<Span> {
+        self.completed.map(|completed| completed.since(self.posted))
     }
 
-    pub(super) fn slowdown(&self) -> f64 {
-        self.completion().as_ps() as f64 / self.ideal.as_ps() as f64
+    pub(super) fn slowdown(&self) -> Option<f64> {
+        self.completion().map(|completion| self.over_ideal(completion))
+    }
+
+    /// The completion time in microseconds, in a run that ended at `end`.
+    pub(super) fn observed_us(&self, end: Time) -> Observed {
+        match self.completion() {
+            Some(completion) => Observed::Exactly(completion.as_us_f64()),
+            None => Observed::AtLeast(end.since(self.posted).as_us_f64()),
+        }
+    }
+
+    /// The slowdown, in a run that ended at `end`.
+    pub(super) fn observed_slowdown(&self, end: Time) -> Observed {
+        match self.slowdown() {
+            Some(slowdown) => Observed::Exactly(slowdown),
+            None => Observed::AtLeast(self.over_ideal(end.since(self.posted))),
+        }
+    }
+
+    fn over_ideal(&self, taken: Span) -> f64 {
+        taken.as_ps() as f64 / self.ideal.as_ps() as f64
     }
 }
 
@@ -70,6 +95,7 @@ pub(super) fn messages(built: &Built, window: (Time, Time)) -> (Vec<Message>, Ve
         let flow = &flows[number as usize];
         let (requests, data) = take_flow(&mut begun, number);
         let (deadline, mut links) = (flows.treatment(flow).deadline, None);
+        let (mut arrived, mut before) = (None, 0);
         for (message, posted) in (0_u32..).zip(of_flow) {
             let delivery =
                 deliveries.next_if(|next| next.flow == number && next.message == message);
@@ -85,18 +111,23 @@ pub(super) fn messages(built: &Built, window: (Time, Time)) -> (Vec<Message>, Ve
                 let completed = delivery.map(|delivery| delivery.at);
                 carried.judge(posted.at, deadline, completed, built.net.now);
             }
-            let Some(delivery) = delivery else { continue };
-            carried.completed += u64::from(counts);
-            let waited =
-                |begun: &[&Begun]| begun.get(message as usize).map_or(Span::ZERO, |b| b.waited);
+            carried.completed += u64::from(counts && delivery.is_some());
+            let begun = data.get(message as usize);
+            let of_request = requests.get(message as usize).map_or(Span::ZERO, |b| b.waited);
             messages.push(Message {
                 flow: number,
                 number: message,
                 bytes,
+                delivered: if delivery.is_some() {
+                    bytes
+                } else {
+                    let arrived = *arrived.get_or_insert_with(|| delivered(built, flow));
+                    bytes.min(Bytes::new(arrived.saturating_sub(before)))
+                },
                 posted: posted.at,
-                first_sent: data.get(message as usize).map_or(posted.at, |begun| begun.at),
-                completed: delivery.at,
-                host: waited(requests) + waited(data),
+                first_sent: begun.map(|begun| begun.at).or(delivery.map(|_| posted.at)),
+                completed: delivery.map(|delivery| delivery.at),
+                host: begun.map(|begun| of_request + begun.waited).or(delivery.map(|_| of_request)),
                 ideal: ideal(
                     built,
                     flow,
@@ -104,6 +135,7 @@ pub(super) fn messages(built: &Built, window: (Time, Time)) -> (Vec<Message>, Ve
                     bytes,
                 ),
             });
+            before += bytes.get();
         }
     }
     (messages, carried)

@@ -45,10 +45,15 @@ pub struct Summary {
     pub delay_p99_us: f64,
     /// Messages that were posted while measured and delivered by the end of the run.
     pub messages: u64,
-    /// Their completion time over the ideal one: mean.
+    /// Messages that were posted while measured, delivered or not.
+    pub messages_posted: u64,
+    /// Completion time over the ideal one: mean of the messages that were delivered.
     pub slowdown_mean: f64,
-    /// 99th percentile.
+    /// 99th percentile of all that were posted, those that were not delivered the slowest; not a number where it
+    /// is one of these.
     pub slowdown_p99: f64,
+    /// What the 99th percentile is at least where it is that of a message that was not delivered.
+    pub slowdown_p99_bound: f64,
     /// Packets that left a link, over the whole run; PFC frames do not count.
     pub packet_hops: u64,
     /// Events handled.
@@ -70,7 +75,7 @@ pub enum Figure {
 macro_rules! figures {
     ($($name:ident: $kind:ident, $unit:literal, $doc:literal;)*) => {
         /// Name, unit and meaning of each figure, in the order of [`Summary::entries`].
-        pub const FIGURES: [(&str, &str, &str); 25] = [$((stringify!($name), $unit, $doc)),*];
+        pub const FIGURES: [(&str, &str, &str); 27] = [$((stringify!($name), $unit, $doc)),*];
 
         impl Summary {
             /// All figures by name, which ends in the unit, in the order of their declaration.
@@ -109,8 +114,13 @@ figures! {
         "mean one-way delay of data packets, from the sender's NIC taking them to their arrival, measured";
     delay_p99_us: Number, "us", "its 99th percentile";
     messages: Count, "", "messages that were posted while measured and delivered by the end of the run";
-    slowdown_mean: Number, "", "their mean completion time over the ideal one";
-    slowdown_p99: Number, "", "its 99th percentile, nearest rank";
+    messages_posted: Count, "", "messages that were posted while measured, delivered or not";
+    slowdown_mean: Number, "",
+        "completion over ideal completion: mean of the messages that were posted while measured and delivered";
+    slowdown_p99: Number, "",
+        "its 99th percentile, nearest rank, of all that were posted while measured: those that were not delivered \
+         are the slowest; null where it is one of these";
+    slowdown_p99_bound: Number, "", "the 99th percentile is at least this, where it is null";
     packet_hops: Count, "packets", "packets that left a link, PFC frames not counted, over the whole run";
     events: Count, "", "events handled";
     simulated_s: Number, "s", "simulated time, warm-up and cool-down included";
@@ -143,8 +153,10 @@ mod tests {
             delay_mean_us: 0.0,
             delay_p99_us: 0.0,
             messages: 0,
+            messages_posted: 0,
             slowdown_mean: 0.0,
             slowdown_p99: 0.0,
+            slowdown_p99_bound: 0.0,
             packet_hops: 0,
             events: 0,
             simulated_s: 0.0,

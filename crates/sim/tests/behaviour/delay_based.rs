@@ -2,7 +2,7 @@
 
 use incast_sim::Report;
 
-use crate::common::{numbers, port};
+use crate::common::{completions_us, numbers, port};
 use crate::setting::{
     PACKET_KB, assert_in, assert_none_stands, mean, run, share, streams,
     streams_into_a_shallow_port, with,
@@ -83,9 +83,9 @@ fn answer_us(scheme: &str) -> f64 {
         every = "100us"
     "#;
     let report = run(&crate::common::document(second), scheme);
-    let answers = numbers(&report, "messages", "completion_us");
+    let answers = completions_us(&report);
     assert!(answers.len() > 100, "{}", answers.len());
-    mean(answers.iter().copied())
+    mean(answers.into_iter())
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn rtcp_serves_urgent_messages_first_and_keeps_the_queue_short() {
     let completion = |assignments: &[&str], scheme| {
         let report = run(&with(URGENT, assignments), scheme);
         assert_in(&format!("share of the link under {scheme}"), share(&report), 0.99..=1.001);
-        (mean(numbers(&report, "messages", "completion_us").iter().copied()), backlog_kb(&report))
+        (mean(completions_us(&report).into_iter()), backlog_kb(&report))
     };
     let (urgent_us, queue) = completion(&[], "rtcp");
     let (as_all_us, _) = completion(&["cc.rtcp.w_urgent=12000"], "rtcp");

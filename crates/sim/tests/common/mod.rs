@@ -95,6 +95,12 @@ pub(crate) fn numbers<'a>(report: &'a Report, name: &str, column: &str) -> &'a [
     values
 }
 
+/// The completion times of the messages that were delivered, in microseconds.
+pub(crate) fn completions_us(report: &Report) -> Vec<f64> {
+    let times = numbers(report, "messages", "completion_us").iter().copied();
+    times.filter(|time| !time.is_nan()).collect()
+}
+
 pub(crate) fn counts<'a>(report: &'a Report, name: &str, column: &str) -> &'a [u64] {
     let Values::U64(values) = values(report, name, column) else { panic!("{name}.{column}") };
     values

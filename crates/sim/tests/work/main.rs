@@ -20,4 +20,5 @@ mod max_min;
 mod overload;
 mod requests;
 mod setting;
+mod unfinished;
 mod windows;

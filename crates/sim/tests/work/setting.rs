@@ -68,27 +68,26 @@ pub(crate) struct Row {
     pub(crate) met_deadline: f64,
 }
 
-/// All rows of the table of messages.
+/// All rows of the table of messages that were delivered.
 pub(crate) fn messages(report: &Report) -> Vec<Row> {
     let text = |column| texts(report, "messages", column);
     let count = |column| counts(report, "messages", column);
     let number = |column| numbers(report, "messages", column);
-    let times = |column| number(column).iter().map(|&us| ps(us)).collect::<Vec<_>>();
-    let (posted, completed) = (times("posted_us"), times("completed_us"));
-    let (host, network, ideal) = (times("host_us"), times("network_us"), times("ideal_us"));
-    (0..posted.len())
-        .map(|i| Row {
+    let time = |column, i: usize| ps(number(column)[i]);
+    let finished = count("finished").iter().enumerate().filter(|&(_, &finished)| finished == 1);
+    finished
+        .map(|(i, _)| Row {
             traffic: text("traffic")[i].to_string(),
             flow: count("flow")[i],
             source: text("source")[i].to_string(),
             destination: text("destination")[i].to_string(),
             class: text("class")[i].to_string(),
             bytes: count("bytes")[i],
-            posted: posted[i],
-            completed: completed[i],
-            host: host[i],
-            network: network[i],
-            ideal: ideal[i],
+            posted: time("posted_us", i),
+            completed: time("completed_us", i),
+            host: time("host_us", i),
+            network: time("network_us", i),
+            ideal: time("ideal_us", i),
             slowdown: number("slowdown")[i],
             met_deadline: number("met_deadline")[i],
         })
@@ -106,21 +105,20 @@ pub(crate) struct Request {
     pub(crate) completed: u64,
 }
 
-/// All rows of the table of requests.
+/// All rows of the table of requests that are complete.
 pub(crate) fn requests(report: &Report) -> Vec<Request> {
     let text = |column| texts(report, "requests", column);
     let count = |column| counts(report, "requests", column);
-    let times =
-        |column| numbers(report, "requests", column).iter().map(|&us| ps(us)).collect::<Vec<_>>();
-    let (posted, completed) = (times("posted_us"), times("completed_us"));
-    (0..posted.len())
-        .map(|i| Request {
+    let time = |column, i: usize| ps(numbers(report, "requests", column)[i]);
+    let finished = count("finished").iter().enumerate().filter(|&(_, &finished)| finished == 1);
+    finished
+        .map(|(i, _)| Request {
             client: text("client")[i].to_string(),
             kind: text("kind")[i].to_string(),
             fan_out: count("fan_out")[i],
             bytes: count("bytes")[i],
-            posted: posted[i],
-            completed: completed[i],
+            posted: time("posted_us", i),
+            completed: time("completed_us", i),
         })
         .collect()
 }

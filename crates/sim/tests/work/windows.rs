@@ -37,8 +37,11 @@ fn messages_count_by_when_they_were_posted() {
         assert!(late > 20 || cooldown == 0, "{late}");
         assert!(rows.len() > measured.len() + 100 || warmup + cooldown == 0);
         let count = measured.len() as u64;
-        assert_eq!(sum(&report, "fct", "count"), count);
+        assert_eq!(sum(&report, "fct", "finished"), count);
         assert_eq!(sum(&report, "load", "completed"), count);
+        let posted = sum(&report, "load", "posted");
+        assert_eq!(sum(&report, "fct", "posted"), posted);
+        assert_eq!(report.summary.messages_posted, posted);
         assert_eq!(report.summary.messages, count);
         let mean = measured.iter().map(|row| row.slowdown).sum::<f64>() / count as f64;
         assert!((report.summary.slowdown_mean / mean - 1.0).abs() < 1e-9);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use incast_cc::{Bytes, Span, Time};
 use rand_pcg::Pcg64Mcg;
 
-use super::{Finished, FinishedKind, Outcome};
+use super::{Finished, Outcome, RequestKind, UnderWay};
 use crate::network::host::Post;
 use crate::random::{below, distinct, exponential, share, unit};
 use crate::workload::Sizes;
@@ -76,21 +76,12 @@ pub(crate) struct Client {
     /// When the next requests are due.
     due: BinaryHeap<Reverse<Time>>,
     /// Those that are under way, in places that are used again.
-    requests: Vec<Request>,
+    requests: Vec<UnderWay>,
     vacant: Vec<u32>,
     /// For each slot that waits for any, whose message is next: they come in order.
     waiting: BTreeMap<u32, VecDeque<u32>>,
     begun: u64,
     finished: Vec<Finished>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Request {
-    kind: FinishedKind,
-    posted: Time,
-    bytes: Bytes,
-    fan_out: u32,
-    missing: u32,
 }
 
 impl Client {
@@ -153,9 +144,9 @@ impl Client {
         let workload = Arc::clone(&self.workload);
         let read = workload.reads >= 1.0 || unit(&mut self.random) < workload.reads;
         let (kind, sizes, wanted) = if read {
-            (FinishedKind::Read, &workload.read_sizes, self.draw_fan_out())
+            (RequestKind::Read, &workload.read_sizes, self.draw_fan_out())
         } else {
-            (FinishedKind::Write, &workload.write_sizes, workload.replicas)
+            (RequestKind::Write, &workload.write_sizes, workload.replicas)
         };
         let bytes = sizes.sample(&mut self.random);
         #[expect(clippy::cast_possible_truncation, reason = "bounded by the hosts")]
@@ -163,7 +154,7 @@ impl Client {
         #[expect(clippy::cast_possible_truncation, reason = "bounded by the hosts")]
         let fan_out = servers.len() as u32;
         let each = if workload.split { share(bytes, fan_out) } else { bytes };
-        let request = Request { kind, posted: now, bytes, fan_out, missing: fan_out };
+        let request = UnderWay { kind, posted: now, bytes, fan_out, missing: fan_out };
         let place = self.place(request);
         let urgent = usize::from(each < workload.urgent_below);
         for server in servers {
@@ -193,7 +184,7 @@ impl Client {
         options.last().map_or(1, |&(fan_out, _)| fan_out)
     }
 
-    fn place(&mut self, request: Request) -> u32 {
+    fn place(&mut self, request: UnderWay) -> u32 {
         if let Some(place) = self.vacant.pop() {
             self.requests[place as usize] = request;
             return place;
@@ -216,7 +207,7 @@ impl Client {
         if request.missing > 0 {
             return;
         }
-        let Request { kind, posted, bytes, fan_out, .. } = *request;
+        let UnderWay { kind, posted, bytes, fan_out, .. } = *request;
         self.finished.push(Finished { kind, posted, completed: now, bytes, fan_out });
         self.vacant.push(place);
         if self.gap.is_none() {
@@ -229,6 +220,14 @@ impl Client {
 
     pub(super) fn finished(&self) -> &[Finished] {
         &self.finished
+    }
+
+    pub(super) fn under_way(&self) -> Vec<UnderWay> {
+        // The place of one that is complete, free or not, misses nothing.
+        let places = self.requests.iter().filter(|request| request.missing > 0);
+        let mut under_way: Vec<_> = places.copied().collect();
+        under_way.sort_by_key(|request| request.posted);
+        under_way
     }
 
     pub(super) const fn begun(&self) -> u64 {
@@ -285,12 +284,15 @@ mod tests {
         client.on_timer(asked, &mut posts);
         assert_eq!((posts.len(), client.next_timer()), (3, Time::MAX));
         let later = asked + Span::from_us(50);
-        for post in &posts {
+        for (missing, post) in (1..=3).rev().zip(&posts) {
             assert!(client.finished().is_empty());
+            let [under_way] = client.under_way()[..] else { panic!("{:?}", client.under_way()) };
+            assert_eq!((under_way.posted, under_way.missing), (asked, missing));
             client.on_outcome(later, post.connection - 100, Outcome::Received);
         }
         let [finished] = client.finished() else { panic!("{:?}", client.finished()) };
         assert_eq!((finished.posted, finished.completed, finished.fan_out), (asked, later, 3));
+        assert!(client.under_way().is_empty());
         assert!(client.next_timer() > later && client.next_timer() < Time::MAX, "thinks, goes on");
     }
 

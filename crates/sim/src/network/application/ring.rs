@@ -5,7 +5,7 @@
 
 use incast_cc::{Bytes, Span, Time};
 
-use super::{Finished, FinishedKind};
+use super::{Finished, RequestKind, UnderWay};
 use crate::network::host::Post;
 
 #[derive(Debug)]
@@ -82,14 +82,12 @@ impl Member {
             posts.push(Post { at: now, connection, bytes });
         }
         if self.started > self.finished.len() as u64 && self.received >= end {
-            #[expect(clippy::cast_possible_truncation, reason = "twice the hosts")]
-            let fan_out = self.steps as u32;
             self.finished.push(Finished {
-                kind: FinishedKind::AllReduce,
+                kind: RequestKind::AllReduce,
                 posted: self.starts,
                 completed: now,
                 bytes: self.bytes,
-                fan_out,
+                fan_out: self.fan_out(),
             });
             self.starts = now + self.compute;
         }
@@ -97,6 +95,24 @@ impl Member {
 
     pub(super) fn finished(&self) -> &[Finished] {
         &self.finished
+    }
+
+    /// The round that has started and has not ended.
+    #[expect(clippy::cast_possible_truncation, reason = "at most the fan-out")]
+    pub(super) fn under_way(&self) -> Option<UnderWay> {
+        let missing = (self.steps * self.started).checked_sub(self.received)?;
+        (self.started > self.finished.len() as u64).then_some(UnderWay {
+            kind: RequestKind::AllReduce,
+            posted: self.starts,
+            bytes: self.bytes,
+            fan_out: self.fan_out(),
+            missing: missing as u32,
+        })
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "twice the hosts")]
+    const fn fan_out(&self) -> u32 {
+        self.steps as u32
     }
 
     pub(super) const fn begun(&self) -> u64 {
@@ -125,7 +141,10 @@ mod tests {
         }
         // Three hosts: four steps. The last chunk to come ends the round, and asks for none.
         assert!(member.finished().is_empty());
+        let round = member.under_way().unwrap();
+        assert_eq!((round.posted, round.fan_out, round.missing), (at(1), 4, 1));
         member.on_received(at(20), &mut posts);
+        assert_eq!(member.under_way(), None);
         assert_eq!((posts.len(), member.finished().len()), (4, 1));
         // The predecessor is ahead: its chunk waits until this member's round starts.
         assert_eq!(member.next_timer(), at(70));

@@ -1,0 +1,152 @@
+//! Requests, incasts and rounds of collectives: what was asked for as a whole, and what became of it.
+
+use incast_cc::{Bytes, Time};
+
+use super::messages::Message;
+use super::tables::us;
+use crate::build::Built;
+use crate::network::application::{RequestKind, UnderWay};
+use crate::table::Table;
+
+/// A request, and whose it was.
+pub(super) struct Request {
+    traffic: u16,
+    client: u32,
+    number: u64,
+    kind: RequestKind,
+    posted: Time,
+    /// None if it was not complete by the end of the run.
+    completed: Option<Time>,
+    bytes: Bytes,
+    fan_out: u32,
+    /// Messages that were complete by then.
+    done: u32,
+}
+
+/// All requests that were posted, in the order of traffic and client: those that are complete first.
+pub(super) fn requests(built: &Built, messages: &[Message]) -> Vec<Request> {
+    let mut requests = Vec::new();
+    for (client, host) in (0..).zip(&built.net.hosts) {
+        for (application, &traffic) in
+            host.applications.iter().zip(&built.plan.owners[client as usize])
+        {
+            let finished = application.finished().iter().map(|f| {
+                let all = UnderWay {
+                    kind: f.kind,
+                    posted: f.posted,
+                    bytes: f.bytes,
+                    fan_out: f.fan_out,
+                    missing: 0,
+                };
+                (all, Some(f.completed))
+            });
+            let under_way = application.under_way().into_iter().map(|request| (request, None));
+            let all = (0..).zip(finished.chain(under_way));
+            requests.extend(all.map(|(number, (request, completed))| Request {
+                traffic,
+                client,
+                number,
+                kind: request.kind,
+                posted: request.posted,
+                completed,
+                bytes: request.bytes,
+                fan_out: request.fan_out,
+                done: request.fan_out - request.missing,
+            }));
+        }
+    }
+    requests.extend(incasts(built, messages));
+    requests.sort_by_key(|request| (request.traffic, request.client, request.number));
+    requests
+}
+
+/// Incasts have no application: their flows are known in advance.
+fn incasts(built: &Built, messages: &[Message]) -> impl Iterator<Item = Request> {
+    let mut of_flow = vec![None; built.flows.len()];
+    for message in messages {
+        of_flow[message.flow as usize] = Some(message.completed);
+    }
+    (0..).zip(&built.plan.gatherings).filter_map(move |(number, gathering)| {
+        let flows = &of_flow[gathering.flows.start as usize..gathering.flows.end as usize];
+        // All are posted at the same time: none of one that the run did not live to see.
+        let ends: Vec<Option<Time>> = flows.iter().copied().flatten().collect();
+        if ends.is_empty() {
+            return None;
+        }
+        let fan_out = gathering.flows.end - gathering.flows.start;
+        let done = ends.iter().flatten().count();
+        let last = ends.iter().flatten().max().copied();
+        Some(Request {
+            traffic: gathering.traffic,
+            client: gathering.receiver,
+            number,
+            kind: RequestKind::Incast,
+            posted: gathering.at,
+            completed: last.filter(|_| done == flows.len()),
+            bytes: gathering.bytes,
+            fan_out,
+            #[expect(clippy::cast_possible_truncation, reason = "at most the fan-out")]
+            done: done as u32,
+        })
+    })
+}
+
+pub(super) fn table(built: &Built, requests: &[Request], end: Time) -> Table {
+    Table::new(
+        "requests",
+        "one request, incast, or round of a collective at one host, that was posted, complete or not, over the \
+         whole run",
+    )
+    .column(("traffic", "", "the traffic's name"), requests, |r| {
+        built.plan.traffic[r.traffic as usize].name.clone()
+    })
+    .column(("client", "", "host that asked; of an incast the receiver"), requests, |r| {
+        built.topology.hosts[r.client as usize].clone()
+    })
+    .column(
+        (
+            "request",
+            "",
+            "number at the client, in the order of completion, those that are not complete last; of incasts in \
+             the order of posting",
+        ),
+        requests,
+        |r| r.number,
+    )
+    .column(("kind", "", "read, write, incast or all-reduce"), requests, |r| {
+        r.kind.as_str().to_owned()
+    })
+    .column(("fan_out", "", "messages that it takes"), requests, |r| u64::from(r.fan_out))
+    .column(("bytes", "B", "its size"), requests, |r| r.bytes.get())
+    .column(("posted_us", "us", "when it was asked for"), requests, |r| us(r.posted))
+    .column(
+        (
+            "finished",
+            "",
+            "1 if it was complete by the end of the run, 0 if not: when and how long is then null",
+        ),
+        requests,
+        |r| u64::from(r.completed.is_some()),
+    )
+    .column(
+        ("messages_finished", "", "of its messages, those that were complete by the end of the run"),
+        requests,
+        |r| u64::from(r.done),
+    )
+    .column(("completed_us", "us", "when the last of its messages was complete"), requests, |r| {
+        r.completed.map_or(f64::NAN, us)
+    })
+    .column(("completion_us", "us", "from posted to completed"), requests, |r| {
+        r.completed.map_or(f64::NAN, |completed| completed.since(r.posted).as_us_f64())
+    })
+    .column(
+        (
+            "elapsed_us",
+            "us",
+            "of one that was not complete, from posted to the end of the run: its completion takes longer; null of \
+             others",
+        ),
+        requests,
+        |r| r.completed.map_or_else(|| end.since(r.posted).as_us_f64(), |_| f64::NAN),
+    )
+}
