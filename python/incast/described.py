@@ -49,22 +49,28 @@ _SUMMARY = (
     "to the beginning of the cool-down"
 )
 _TRAFFIC = _info(
-    "messages and requests of one traffic that were posted while measured and complete by the end "
-    "of the run: `traffic` in run.json, and Result.traffic; percentiles are of nearest rank",
+    "messages and requests of one traffic that were posted while measured: `traffic` in run.json, "
+    "and Result.traffic; percentiles are of nearest rank, and count what had not finished by the "
+    "end of the run as the slowest",
     scheme=("", "scheme that was run"),
     traffic=("", "the traffic's name"),
-    messages=("", "number of messages"),
-    slowdown_mean=("", "mean of their completion over ideal completion"),
-    slowdown_p99=("", "its 99th percentile"),
-    completion_mean_us=("us", "mean of their completion times"),
-    completion_p99_us=("us", "the 99th percentile"),
+    messages=("", "number of messages that were delivered by the end of the run"),
+    messages_posted=("", "number of messages, delivered or not"),
+    slowdown_mean=("", "completion over ideal completion: mean of the delivered"),
+    slowdown_p99=("", "its 99th percentile; null where that message was not delivered"),
+    slowdown_p99_bound=("", "the 99th percentile is at least this where it is null"),
+    completion_mean_us=("us", "completion time: mean of the delivered"),
+    completion_p99_us=("us", "the 99th percentile; null where that message was not delivered"),
+    completion_p99_bound_us=("us", "the 99th percentile is at least this where it is null"),
     deadlines_met=(
         "",
         "share of the messages with a deadline that met it; one that never came has missed it",
     ),
-    requests=("", "number of requests, incasts or rounds of a collective"),
-    request_mean_us=("us", "mean of their completion times"),
-    request_p99_us=("us", "the 99th percentile"),
+    requests=("", "number of requests, incasts or rounds of a collective that were complete"),
+    requests_posted=("", "number of these, complete or not"),
+    request_mean_us=("us", "completion time: mean of the complete ones"),
+    request_p99_us=("us", "the 99th percentile; null where that one was not complete"),
+    request_p99_bound_us=("us", "the 99th percentile is at least this where it is null"),
 )
 _SATURATION = _info(
     "one scheme at one load: saturation.parquet, which `incast saturate` writes",
@@ -73,8 +79,12 @@ _SATURATION = _info(
     offered_gbps=("Gb/s", "payload posted, measured"),
     carried_gbps=("Gb/s", "payload that arrived, measured"),
     ratio=("", "carried over offered"),
-    slowdown_p99=("", "99th percentile of the slowdown of messages posted while measured"),
-    messages=("", "number of these messages, of those that were delivered"),
+    slowdown_p99=(
+        "",
+        "99th percentile of the slowdown of messages posted while measured; null if not delivered",
+    ),
+    slowdown_p99_bound=("", "the 99th percentile is at least this where it is null"),
+    messages=("", "number of these messages, delivered or not"),
     equal_messages=("", "messages of one size that would say as much: (sum bytes)^2 / sum bytes^2"),
 )
 

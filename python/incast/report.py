@@ -1,17 +1,19 @@
 """What the command prints of results: comparisons, spreads over seeds, searches for saturation."""
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
+from incast import cells
 from incast.comparison import Ratio, number
+from incast.differences import comparable, differences, without_baseline
+from incast.measures import bound_of
 from incast.result import Result
 from incast.results import Results
-from incast.saturation import Saturation
-from incast.seeds import spread
+from incast.saturation import Point, Saturation
 from incast.store import Written
 from incast.terminal import grid_of, print_columns, say, wrapped
 
@@ -53,18 +55,43 @@ _TRAFFIC_COLUMNS = (
 _RATIO_NAMES = {"rtt_mean_us": "Mean RTT", "rtt_p99_us": "p99 RTT"}
 
 
+def print_results(out: Console, results: Results, baseline: str | None, *, one: bool) -> None:
+    """The table of one result, or what several say together; below it the differences."""
+    if one:
+        print_comparison(out, results.members[0])
+    else:
+        print_spread(out, results)
+    if baseline is not None and comparable(results, baseline):
+        print_differences(out, results, baseline)
+
+
+def to_dict(
+    results: Results, items: list[dict[str, Any]], baseline: str | None, *, one: bool
+) -> dict[str, Any]:
+    """The same, ready for JSON: one result, or the items of several and their spread."""
+    whole = items[0] if one else {"results": items, "spread": spread_to_dict(results)}
+    if baseline is None or not comparable(results, baseline):
+        return whole
+    found = [difference.to_dict() for difference in differences(results, baseline)]
+    return {**whole, "differences": found}
+
+
 def print_comparison(out: Console, result: Result) -> None:
     """The table of all schemes, then the ratios between them against the published ones."""
     rows = result.rows()
     names = [row["scheme"] if row["complete"] else f"{row['scheme']} *" for row in rows]
+    measured = [row["measured"] for row in rows]
     columns = [
-        (heading, [_cell(key, row["measured"], row["published"]) for row in rows])
+        (
+            cells.heading(heading, key, measured),
+            [cells.cell(key, row["measured"], row["published"]) for row in rows],
+        )
         for heading, key in _shown(
-            [row["measured"].get for row in rows], {key for row in rows for key in row["published"]}
+            [one.get for one in measured], {key for row in rows for key in row["published"]}
         )
     ]
     say(out, f"{result.scenario.title or result.scenario.name} (seed {result.seed})", style="bold")
-    print_columns(out, [("scheme", names)], columns)
+    print_columns(out, [("scheme", names)], cells.plain(out, columns))
     _print_traffic(out, result)
     if any(row["published"] for row in rows):
         named = dict.fromkeys(row["published"].get("source") for row in rows)
@@ -91,8 +118,7 @@ def describe_ratio(ratio: Ratio) -> str:
 
 
 def print_spread(out: Console, results: Results) -> None:
-    """A row for each scheme: mean over the seeds, and half the width of its 95 % interval."""
-    sign = "+-" if out.options.ascii_only else "±"
+    """A row for each scheme: mean over the seeds, and its 95 % confidence interval."""
     front = [
         (
             "scheme",
@@ -103,13 +129,21 @@ def print_spread(out: Console, results: Results) -> None:
         ),
         ("seeds", [str(len(case.runs)) for case in results.cases]),
     ]
+    summaries = [run.summary for case in results.cases for run in case.runs]
     columns = [
-        (heading, [_spread(case.values(key), key, sign) for case in results.cases])
-        for heading, key in _shown([run.summary.get for case in results.cases for run in case.runs])
+        (
+            cells.heading(heading, key, summaries),
+            [cells.of_case(case, key) for case in results.cases],
+        )
+        for heading, key in _shown([summary.get for summary in summaries])
     ]
     say(out, results.title, style="bold")
-    print_columns(out, front, columns)
-    wrapped(out, "", f"Mean over the seeds {sign} half the 95 % confidence interval (Student's t).")
+    print_columns(out, front, cells.plain(out, columns))
+    wrapped(
+        out, "",
+        f"Mean over the seeds {cells.sign(out)} half the 95 % confidence interval (Student's t); "
+        "low - high where that ends at zero, which nothing here is below, or a share at one.",
+    )  # fmt: skip
     for result in results.members:
         _print_unfinished(out, result)
 
@@ -119,20 +153,59 @@ def spread_to_dict(results: Results) -> list[dict[str, Any]]:
     rows = []
     for case in results.cases:
         keys = dict.fromkeys(key for run in case.runs for key in run.summary)
-        known = {key: spread(case.values(key)) for key in keys}
+        known = {key: case.spread(key) for key in keys}
         rows.append(
             {
                 "case": case.label,
                 "scheme": case.scheme,
                 "seeds": [result.seed for result in case.results],
                 "values": {
-                    key: {"mean": value.mean, "half_width": value.half_width, "runs": value.count}
-                    for key, value in known.items()
-                    if value is not None
+                    key: value.to_dict() for key, value in known.items() if value is not None
                 },
             }
         )
     return rows
+
+
+def print_differences(out: Console, results: Results, baseline: str) -> None:
+    """A row for each other scheme: mean difference to the baseline, its interval, and percent."""
+    found = differences(results, baseline)
+    paired = [difference for difference in found if difference.seeds]
+    summaries = [run.summary for case in results.cases for run in case.runs]
+    columns = [
+        (heading, [cells.of_difference(difference, key) for difference in paired])
+        for heading, key in _shown([summary.get for summary in summaries])
+        if any(key in difference.values for difference in paired)
+    ]
+    say(out, "")
+    say(out, f"Difference to {baseline}, seed by seed", style="bold")
+    if paired:
+        front = [
+            ("scheme", [difference.case for difference in paired]),
+            ("seeds", [str(len(difference.seeds)) for difference in paired]),
+        ]
+        print_columns(out, front, cells.plain(out, columns))
+        text = f"Scheme less {baseline} in the same seed, which had the same arrivals: "
+        if any(len(difference.seeds) > 1 for difference in paired):
+            text += (
+                f"mean over the seeds, {cells.sign(out)} half the 95 % confidence interval of "
+                "these differences (Student's t), "
+            )
+        if any(len(difference.seeds) == 1 for difference in paired):
+            text += "of one seed, which says nothing of how far it can be off, without interval, "
+        text += "and percent of the baseline's mean."
+        wrapped(out, "", text)
+    for difference in found:
+        if difference.left_out:
+            seeds = ", ".join(map(str, difference.left_out))
+            many = "seeds" if len(difference.left_out) > 1 else "seed"
+            wrapped(
+                out, "",
+                f"{difference.case}: left out is {many} {seeds}, with which it or {baseline} was "
+                "not run to the end.",
+            )  # fmt: skip
+    for name in without_baseline(results, baseline):
+        wrapped(out, "", f"{name}: left out, it has no run of {baseline}.")
 
 
 def print_saturation(out: Console, found: Saturation, directory: Path) -> None:
@@ -148,10 +221,9 @@ def print_saturation(out: Console, found: Saturation, directory: Path) -> None:
         ):  # fmt: skip
             grid.add_column(heading, justify="right")
         for point in found.of(scheme):
-            slowdown = "-" if point.slowdown_p99 is None else f"{point.slowdown_p99:.1f}"
             grid.add_row(
                 scheme, f"{point.load:g}", f"{point.offered_gbps:.2f}", f"{point.carried_gbps:.2f}",
-                f"{point.ratio:.4f}", slowdown, str(point.messages),
+                f"{point.ratio:.4f}", cells.plainly(out, _slowdown(point)), str(point.messages),
             )  # fmt: skip
         out.print()
         out.print(grid)
@@ -162,6 +234,12 @@ def print_saturation(out: Console, found: Saturation, directory: Path) -> None:
         say(out, "* incomplete: stopped; the same command goes on from here.", style="bold")
     out.print()
     say(out, f"Wrote {directory}{os.sep}")
+
+
+def _slowdown(point: Point) -> str:
+    if point.slowdown_p99 is not None:
+        return f"{point.slowdown_p99:.1f}"
+    return "-" if point.slowdown_p99_bound is None else f"≥ {point.slowdown_p99_bound:.1f}"
 
 
 def _saturated(found: Saturation, scheme: str) -> str:
@@ -200,7 +278,7 @@ def _shown(
     """The columns that say something, of runs each of which is a function from key to value."""
 
     def used(key: str) -> bool:
-        return any(number(figure(key)) for figure in figures)
+        return any(number(figure(key)) or number(figure(bound_of(key))) for figure in figures)
 
     return [
         (heading, key)
@@ -220,42 +298,11 @@ def _print_traffic(out: Console, result: Result) -> None:
         ("traffic", [row["traffic"] for row in rows]),
     ]
     columns = [
-        (heading, ["-" if row[key] is None else _figures(row[key], key) for row in rows])
+        (cells.heading(heading, key, rows), [cells.value(key, row) for row in rows])
         for heading, key in _TRAFFIC_COLUMNS
-        if any(row[key] is not None for row in rows)
+        if any(row[key] is not None or row.get(bound_of(key)) is not None for row in rows)
     ]
-    print_columns(out, front, columns)
-
-
-def _cell(key: str, measured: Mapping[str, Any], published: Mapping[str, Any]) -> str:
-    value = measured.get(key)
-    text = "-" if value is None else _figures(value, key)
-    return f"{text} ({published[key]:g})" if key in published else text
-
-
-def _spread(values: list[float | int | None], key: str, sign: str) -> str:
-    found = spread(values)
-    if found is None:
-        return "-"
-    whole = all(isinstance(value, int) for value in values)
-    if found.half_width is None:
-        return _figures(int(found.mean) if whole else found.mean, key)
-    # A count that is the same under every seed is shown as that count.
-    mean, half = (
-        _figures(int(value) if whole and value == int(value) else value, key)
-        for value in (found.mean, found.half_width)
-    )
-    return f"{mean}\n{sign} {half}"
-
-
-def _figures(value: float, key: str) -> str:
-    """A number with as many digits as are worth reading."""
-    if isinstance(value, int):
-        return str(value)
-    if key in ("jain_index", "deadlines_met"):
-        return f"{value:.3f}"
-    digits = 2 if abs(value) < 10 or key == "throughput_gbps" else 1 if abs(value) < 100 else 0
-    return f"{value:.{digits}f}"
+    print_columns(out, front, cells.plain(out, columns))
 
 
 def _print_unfinished(out: Console, result: Result) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from incast import _core, comparison, store, stored
+from incast import _core, comparison, store, stored, unfinished
 from incast._core import Scenario
 from incast.measures import by_traffic
 from incast.results import Results
@@ -73,11 +73,11 @@ class Result:
 
     @property
     def warnings(self) -> list[str]:
-        """Loads that no network carries, and what the network lacks that a scheme needs."""
+        """What is wrong with the scenario or its schemes, and traffic that had not finished."""
         if isinstance(self.scenario, StoredScenario):
             return list(self.scenario.recorded_warnings)
         of_schemes = (text for scheme in self.schemes for text in self.scenario.warnings(scheme))
-        return [*self.scenario.load_warnings(), *of_schemes]
+        return [*self.scenario.load_warnings(), *of_schemes, *unfinished.warnings([self])]
 
     @cached_property
     def summary(self) -> pl.DataFrame:
@@ -100,8 +100,9 @@ class Result:
     def traffic(self) -> pl.DataFrame:
         """One row for each scheme and traffic: its messages and requests, and how long they took.
 
-        Counted is what was posted while it was measured and complete by the end of the run, and of
-        deadlines those that passed without; traffic without messages of known size has no row.
+        Counted is what was posted while it was measured: means are of what had finished by the end
+        of the run, percentiles of all, what had not finished the slowest. Traffic without messages
+        of known size has no row.
         """
         messages, requests, load = (
             self.table(name) if name in self.tables else pl.DataFrame()

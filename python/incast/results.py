@@ -1,5 +1,6 @@
 """Several results together: seeds of one scenario, or different scenarios."""
 
+import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -9,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from incast import comparison
+from incast import comparison, unfinished
 from incast._core import IncastError
+from incast.measures import bound_of
+from incast.seeds import Known, Spread, limits, spread
 from incast.stored import ResultError
 from incast.tables import Run
 
@@ -42,9 +45,13 @@ class Case:
         """What was published for the scheme in the scenario, if anything was."""
         return comparison.published(self.results[0].scenario, self.scheme)
 
-    def values(self, key: str) -> list[float | int | None]:
-        """A value of the summary, for each seed."""
-        return [comparison.number(run.summary.get(key)) for run in self.runs]
+    def values(self, key: str) -> list[float | int | Known | None]:
+        """A figure of the summary, for each seed; one that is known by a bound alone with it."""
+        return [known(run.summary, key) for run in self.runs]
+
+    def spread(self, key: str) -> Spread | None:
+        """What the seeds say together of a figure of the summary."""
+        return spread(self.values(key), limits(key))
 
     def table(self, name: str) -> pl.DataFrame:
         """The rows of all seeds, `seed` the first column; without columns where there is none."""
@@ -56,6 +63,13 @@ class Case:
             for result in self.results
             if name in result.tables
         )
+
+
+def known(summary: Mapping[str, float | int | None], key: str) -> float | int | Known | None:
+    """A figure of a summary: a number, or least and greatest where it is known by a bound alone."""
+    value = comparison.number(summary.get(key))
+    bound = comparison.number(summary.get(bound_of(key)))
+    return (float(bound), math.inf) if value is None and bound is not None else value
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +110,25 @@ class Results:
     @cached_property
     def cases(self) -> tuple[Case, ...]:
         """All curves, in the order of the results and of their schemes."""
-        return tuple(self._cases())
+        return tuple(case for _, cases in self.experiments for case in cases)
+
+    @cached_property
+    def experiments(self) -> tuple[tuple[str, tuple[Case, ...]], ...]:
+        """The cases of each scenario and version, with the name of these.
+
+        Equal seeds of one experiment have equal arrivals.
+        """
+        return tuple(
+            (name, tuple(self._cases(name, group)))
+            for name, group in zip(self._names, self._groups, strict=True)
+        )
+
+    @property
+    def unfinished(self) -> list[str]:
+        """Traffic of which too much had not finished, a sentence for each."""
+        found = zip(self._names, map(unfinished.warnings, self._groups), strict=True)
+        many = len(self._groups) > 1
+        return [f"{name}: {text}" if many else text for name, texts in found for text in texts]
 
     @property
     def complete(self) -> bool:
@@ -146,15 +178,18 @@ class Results:
             for label, result in self._labelled()
         )
 
-    def figure(self, name: str) -> "Figure":
+    def figure(self, name: str, baseline: str | None = None) -> "Figure":
         """One figure, such as `rtt-cdf`; `incast plot --list` says which there are.
+
+        With a baseline, `bars` shows the differences of the other schemes to that one.
 
         Raises:
             FigureError: There is no such figure, or nothing to draw in it.
+            ParameterError: The baseline is none of the schemes, or alone.
         """
         from incast import plots  # noqa: PLC0415
 
-        return plots.draw(name, self)
+        return plots.draw(name, self, baseline)
 
     def to_dict(self) -> dict[str, Any]:
         """All results, ready for JSON."""
@@ -180,11 +215,10 @@ class Results:
                 return names
         return [f"{name} ({number})" for number, name in enumerate(names, 1)]
 
-    def _cases(self) -> Iterator[Case]:
-        for name, group in zip(self._names, self._groups, strict=True):
-            for scheme in dict.fromkeys(scheme for result in group for scheme in result.runs):
-                own = tuple(result for result in group if scheme in result.runs)
-                yield Case(scheme if len(self._groups) == 1 else f"{scheme}, {name}", scheme, own)
+    def _cases(self, name: str, group: "list[Result]") -> Iterator[Case]:
+        for scheme in dict.fromkeys(scheme for result in group for scheme in result.runs):
+            own = tuple(result for result in group if scheme in result.runs)
+            yield Case(scheme if len(self._groups) == 1 else f"{scheme}, {name}", scheme, own)
 
     def _labelled(self) -> "Iterator[tuple[str, Result]]":
         for name, group in zip(self._names, self._groups, strict=True):

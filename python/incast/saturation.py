@@ -52,9 +52,11 @@ class Point:
     carried_gbps: float
     slowdown_p99: float | None
     messages: int = 0
-    """Posted while it was measured and delivered: what the point rests on."""
+    """Posted while it was measured: what the point rests on."""
     equal_messages: float = 0.0
     """Messages of one size that would say as much: (Σ bytes)² / Σ bytes²."""
+    slowdown_p99_bound: float | None = None
+    """What the 99th percentile is at least, where that message had not been delivered."""
 
     @property
     def uncertainty(self) -> float:
@@ -116,7 +118,7 @@ class Saturation:
         schema = {
             "scheme": pl.String, "load": pl.Float64, "offered_gbps": pl.Float64,
             "carried_gbps": pl.Float64, "ratio": pl.Float64, "slowdown_p99": pl.Float64,
-            "messages": pl.UInt64, "equal_messages": pl.Float64,
+            "slowdown_p99_bound": pl.Float64, "messages": pl.UInt64, "equal_messages": pl.Float64,
         }  # fmt: skip
         rows = [
             {**asdict(point), "ratio": point.ratio}
@@ -341,11 +343,13 @@ class _Search:
                 "raise run.duration"
             )
         messages = result.table("messages").filter(pl.col("traffic") == row["traffic"])
-        slowdown = p99_slowdown(messages, result.scenario)
+        slowdown, bound = p99_slowdown(messages, result.scenario)
         sizes = posted_while_measured(messages, result.scenario)["bytes"].cast(pl.Float64)
         square = float((sizes**2).sum())
         equal = float(sizes.sum()) ** 2 / square if square else 0.0
-        return Point(scheme, load, float(offered), float(carried), slowdown, sizes.len(), equal)
+        return Point(
+            scheme, load, float(offered), float(carried), slowdown, sizes.len(), equal, bound
+        )
 
     def write(self, found: Saturation) -> None:
         """The outcome as JSON, as a table and as a figure."""

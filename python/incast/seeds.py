@@ -3,8 +3,10 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 # Two-sided 95 % points of Student's t distribution: degrees of freedom 1 to 30, then some above.
 _T95 = (
@@ -13,6 +15,26 @@ _T95 = (
     2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 )  # fmt: skip
 _T95_ABOVE = ((30, 2.042), (40, 2.021), (60, 2.000), (120, 1.980), (math.inf, 1.960))
+
+Floats = npt.NDArray[np.float64]
+
+Limits = tuple[float, float]
+"""The least and the greatest that a quantity can be."""
+
+ANYTHING: Limits = (-math.inf, math.inf)
+NOT_NEGATIVE: Limits = (0.0, math.inf)
+_SHARE: Limits = (0.0, 1.0)
+_SHARES = {"jain_index", "deadlines_met"}
+
+Known = tuple[float, float]
+"""The least and the greatest that a value can be: twice the same if it is known."""
+
+Side = Literal["", "at least", "at most"]
+
+
+def limits(key: str) -> Limits:
+    """Those of a figure of a summary: counts, times, rates and lengths are not negative."""
+    return _SHARE if key in _SHARES else NOT_NEGATIVE
 
 
 @dataclass(frozen=True)
@@ -24,22 +46,67 @@ class Spread:
     """Of the 95 % confidence interval; None for a single run, which says nothing of it."""
     count: int
     """Runs that have the value."""
+    within: Limits = ANYTHING
+    """What the quantity can be: an interval does not go beyond."""
+    side: Side = ""
+    """Whether the mean is known by a bound alone: that of runs that ended too early to tell."""
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95 % confidence interval, cut at the limits of the quantity."""
+        if self.half_width is None:
+            return None
+        low, high = self.mean - self.half_width, self.mean + self.half_width
+        return max(low, self.within[0]), min(high, self.within[1])
+
+    @property
+    def cut(self) -> bool:
+        """Whether the interval ended at a limit, and is no longer even about the mean."""
+        return self.interval is not None and self.half_width is not None and self.interval != (
+            self.mean - self.half_width, self.mean + self.half_width,
+        )  # fmt: skip
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, ready for JSON."""
+        low, high = self.interval or (None, None)
+        known = {"side": self.side} if self.side else {}
+        return {"mean": self.mean, "low": low, "high": high, "runs": self.count, **known}
 
 
-def spread(values: Sequence[float | int | None]) -> Spread | None:
+def spread(
+    values: Sequence[float | int | Known | None], within: Limits = ANYTHING
+) -> Spread | None:
     """Mean and 95 % confidence interval, mean ± t(0.975, n - 1) · s / √n; None of no values.
 
     s is the standard deviation with n - 1 degrees of freedom, t a point of Student's distribution.
+    The interval is cut at the limits of the quantity, which leaves it as likely to hold the mean.
+    Where a value is known by a bound alone, so is the mean, and there is no interval.
     """
-    present = np.array([value for value in values if value is not None], float)
-    present = present[np.isfinite(present)]
-    count = present.size
-    if not count:
+    ends = [value if isinstance(value, tuple) else (value, value) for value in values]
+    present = [(low, high) for low, high in ends if not _missing(low) and not _missing(high)]
+    least, most = (np.array([end[at] for end in present], float) for at in (0, 1))
+    if (least != most).any():
+        return _bounded(least, most, within)
+    known = least[np.isfinite(least)]
+    if not known.size:
         return None
-    if count == 1:
-        return Spread(float(present[0]), None, 1)
-    half = t95(count - 1) * float(present.std(ddof=1)) / math.sqrt(count)
-    return Spread(float(present.mean()), half, count)
+    if known.size == 1:
+        return Spread(float(known[0]), None, 1, within)
+    half = t95(known.size - 1) * float(known.std(ddof=1)) / math.sqrt(known.size)
+    return Spread(float(known.mean()), half, known.size, within)
+
+
+def _bounded(least: Floats, most: Floats, within: Limits) -> Spread | None:
+    """Of values of which some are known by a bound alone; None if they are on both sides."""
+    if np.isfinite(least).all():
+        return Spread(float(least.mean()), None, least.size, within, "at least")
+    if np.isfinite(most).all():
+        return Spread(float(most.mean()), None, most.size, within, "at most")
+    return None
+
+
+def _missing(value: float | None) -> bool:
+    return value is None or math.isnan(value)
 
 
 def t95(freedom: int) -> float:

@@ -117,7 +117,7 @@ def _fct(messages: pl.DataFrame) -> pl.DataFrame:
             own = messages.filter(pl.col("bytes") >= low, pl.col("bytes") < high)
             row = {
                 "traffic": traffic, "size_from_bytes": int(low), "size_to_bytes": int(high) - 1,
-                "count": own.height,
+                "posted": own.height, "finished": own.height,
             }  # fmt: skip
             for value, column in (
                 ("completion_{}_us", "completion_us"),

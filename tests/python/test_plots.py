@@ -274,11 +274,51 @@ def test_bars_of_several_seeds_have_intervals_and_those_of_one_have_none(
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "bands"),
+    [
+        *((name, 2) for name in ("rtt-cdf", "rtt-ccdf", "delay-pdf", "delay-cdf", "delay-ccdf")),
+        *((name, 2) for name in ("fct-cdf", "fct-ccdf", "request-cdf", "queue", "jain")),
+        *((name, 4) for name in ("slowdown-by-size", "fct-by-size")),  # median and p99
+        ("rates", 1),  # a panel for each scheme
+    ],
+)
+def test_curves_of_several_seeds_have_bands(short: incast.Scenario, name: str, bands: int) -> None:
+    seeds = [everything(short, "timely", "dctcp", seed=seed, messages=300) for seed in (1, 2, 3)]
+    figure = Results(tuple(seeds)).figure(name)
+    assert "bands: from the" in figure.get_suptitle()
+    assert {len(axes.collections) for axes in figure.axes} == {bands}
+    one = Results(tuple(seeds[:1])).figure(name)
+    assert "bands: from the" not in one.get_suptitle()
+    if name != "queue":  # whose band reaches to the maximum
+        assert not any(axes.collections for axes in one.axes)
+
+
+def test_a_band_reaches_from_the_least_to_the_greatest_of_the_seeds(
+    short: incast.Scenario,
+) -> None:
+    # Two messages under each seed, 1 and 3 us, 2 and 3 us: at 1 us none or half of them is there.
+    seeds = [
+        made_up(
+            short, "timely", seed=seed,
+            messages=pl.DataFrame({"completion_us": times, "posted_us": 2000.0}),
+        )
+        for seed, times in ((1, [1.0, 3.0]), (2, [2.0, 3.0]))
+    ]  # fmt: skip
+    axes = Results(tuple(seeds)).figure("fct-cdf").axes[0]
+    (band,) = axes.collections
+    (outline,) = band.get_paths()
+    at_one = {y for x, y in outline.vertices.tolist() if x == 1}
+    assert at_one == {0.0, 0.5}
+    (line,) = axes.get_lines()
+    assert line.get_ydata().tolist() == [0, 0.25, 0.5, 0.75, 1]
+
+
 def test_slowdown_by_size_is_usual_where_there_are_several_sizes(short: incast.Scenario) -> None:
     def usual(sizes: list[int]) -> list[str]:
         fct = pl.DataFrame(
             {
-                "traffic": "rpc", "size_from_bytes": sizes, "size_to_bytes": 10**6, "count": 5,
+                "traffic": "rpc", "size_from_bytes": sizes, "size_to_bytes": 10**6, "posted": 5,
                 "slowdown_p50": 1.0, "slowdown_p99": 2.0,
             }
         )  # fmt: skip

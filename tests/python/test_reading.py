@@ -43,6 +43,7 @@ def test_several_seeds_as_json(command: Command) -> None:
     each = [item["runs"][0]["measured"]["rtt_mean_us"] for item in read["results"]]
     assert row["values"]["rtt_mean_us"]["mean"] == pytest.approx(sum(each) / 3)
     assert row["values"]["rtt_mean_us"]["runs"] == 3
+    assert row["values"]["drops"] == {"mean": 0, "low": 0, "high": 0, "runs": 3}
     assert "written" in read["results"][0]
 
 

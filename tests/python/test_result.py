@@ -132,14 +132,14 @@ def test_the_cool_down_is_not_measured(short: incast.Scenario, tmp_path: Path) -
     read = incast.Result.read(written.directory)
     assert measures.window_us(read.scenario) == pytest.approx((1000, 3000))
     messages = pl.DataFrame({"posted_us": [999.0, 1000, 2999, 3000], "slowdown": [9.0, 1, 2, 9]})
-    assert measures.p99_slowdown(messages, read.scenario) == 2
+    assert measures.p99_slowdown(messages, read.scenario) == (2, None)
 
 
 def test_p99_is_that_of_nearest_rank(short: incast.Scenario) -> None:
     # Of 200 values in order, number 198: ⌈0.99 · 200⌉.
     messages = pl.DataFrame({"posted_us": 2000.0, "slowdown": np.arange(200, 0, -1.0)})
-    assert measures.p99_slowdown(messages, short) == 198
-    assert measures.p99_slowdown(messages.head(0), short) is None
+    assert measures.p99_slowdown(messages, short) == (198, None)
+    assert measures.p99_slowdown(messages.head(0), short) == (None, None)
 
 
 def test_the_slowdown_is_in_the_table_where_it_was_measured(short: incast.Scenario) -> None:
@@ -202,9 +202,11 @@ def test_each_traffic_has_its_row(short: incast.Scenario) -> None:
     result = made_up(short, "timely", "dctcp", messages=messages, requests=requests)
     assert result.traffic["scheme"].to_list() == ["timely", "dctcp"]
     assert result.traffic.row(0, named=True) == {
-        "scheme": "timely", "traffic": "rpc", "messages": 200, "slowdown_mean": 100.5,
-        "slowdown_p99": 198.0, "completion_mean_us": 201.0, "completion_p99_us": 396.0,
-        "deadlines_met": None, "requests": 3, "request_mean_us": 50.0, "request_p99_us": 70.0,
+        "scheme": "timely", "traffic": "rpc", "messages": 200, "messages_posted": 200,
+        "slowdown_mean": 100.5, "slowdown_p99": 198.0, "slowdown_p99_bound": None,
+        "completion_mean_us": 201.0, "completion_p99_us": 396.0, "completion_p99_bound_us": None,
+        "deadlines_met": None, "requests": 3, "requests_posted": 3, "request_mean_us": 50.0,
+        "request_p99_us": 70.0, "request_p99_bound_us": None,
     }  # fmt: skip
     assert "request" in table_of(result)
     assert result.to_dict()["traffic"] == result.traffic.to_dicts()

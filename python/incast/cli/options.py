@@ -1,7 +1,7 @@
 """Arguments and options that several commands take."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -38,6 +38,10 @@ Threads = Annotated[
         help="Threads of each run, if not the scenario's; results are the same.",
     ),
 ]
+Baseline = Annotated[
+    str | None,
+    typer.Option(metavar="SCHEME", help="Compare the other schemes with this one, seed by seed."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON in place of the table.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress, and no table.")]
 
@@ -51,5 +55,10 @@ def load(scenario: str, assignments: list[str] | None) -> Scenario:
 def warn(scenario: Scenario, schemes: Sequence[str]) -> None:
     """Says on stderr what no network carries, and what the network lacks that a scheme needs."""
     of_schemes = (text for scheme in schemes for text in scenario.warnings(scheme))
-    for text in (*scenario.load_warnings(), *of_schemes):
+    say_warnings((*scenario.load_warnings(), *of_schemes))
+
+
+def say_warnings(texts: Iterable[str]) -> None:
+    """Says them on stderr."""
+    for text in texts:
         print(f"warning: {text}", file=sys.stderr)

@@ -8,23 +8,29 @@ import typer
 
 from incast import catalogue, described, report, terminal
 from incast.cli import options
+from incast.differences import differences
 from incast.result import open_result
 from incast.store import OutputError
 
 _FORMATS = ("png", "svg", "pdf")
 
 
-def show(directories: options.Directories, as_json: options.AsJson = False) -> None:
+def show(
+    directories: options.Directories,
+    baseline: options.Baseline = None,
+    as_json: options.AsJson = False,
+) -> None:
     """Print the table of results again; of several, the mean over the seeds and its certainty."""
     results = open_result(*directories)
+    if baseline is not None:
+        differences(results, baseline)  # or says what is wrong with it
+    options.say_warnings(results.unfinished)
+    one = len(results.members) == 1
     if as_json:
-        only = results.members[0]
-        several = {**results.to_dict(), "spread": report.spread_to_dict(results)}
-        print(json.dumps(only.to_dict() if len(results.members) == 1 else several, allow_nan=False))
-    elif len(results.members) == 1:
-        report.print_comparison(terminal.console(), results.members[0])
+        items = [result.to_dict() for result in results.members]
+        print(json.dumps(report.to_dict(results, items, baseline, one=one), allow_nan=False))
     else:
-        report.print_spread(terminal.console(), results)
+        report.print_results(terminal.console(), results, baseline, one=one)
 
 
 def plot(
@@ -41,6 +47,7 @@ def plot(
     list_them: Annotated[
         bool, typer.Option("--list", help="Say which figures there are, and draw none.")
     ] = False,
+    baseline: options.Baseline = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where to write.")] = Path("figures"),
     form: Annotated[
         str, typer.Option("--format", metavar="|".join(_FORMATS), help="The kind of file.")
@@ -62,7 +69,12 @@ def plot(
         raise OutputError(f"{out}: holds a result; choose another directory for its figures")
     # Everything is drawn before anything is written: a name that is wrong leaves nothing behind.
     names = list(dict.fromkeys(figure or plots.available(results)))
-    drawn = {out / f"{name}.{form}": plots.draw(name, results) for name in names}
+    if baseline is not None and plots.DIFFERENCES not in names:
+        raise typer.BadParameter(
+            f"--baseline {baseline}: only the figure {plots.DIFFERENCES} shows differences; name "
+            "it with --figure, too, or leave --baseline out"
+        )
+    drawn = {out / f"{name}.{form}": plots.draw(name, results, baseline) for name in names}
     try:
         out.mkdir(parents=True, exist_ok=True)
         for path, picture in drawn.items():

@@ -10,6 +10,7 @@ from incast import experiment, report, saturation, store, terminal
 from incast._core import ParameterError
 from incast.cli import options
 from incast.cli.exits import INTERRUPTED
+from incast.differences import check_baseline
 from incast.result import Result
 from incast.results import Results
 from incast.store import Written
@@ -42,6 +43,7 @@ def run(
             help="Record every event of these; may be repeated.",
         ),
     ] = None,
+    baseline: options.Baseline = None,
     threads: options.Threads = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -49,6 +51,8 @@ def run(
     """Simulate a scenario once per scheme, compare them, and write tables and figures."""
     chosen = options.load(scenario, assignments)
     schemes = experiment.check_schemes(chosen, cc or None)
+    if baseline is not None:
+        check_baseline(baseline, schemes)
     options.warn(chosen, schemes)
     traces = experiment.check_traces(trace or ())
     experiment.check_threads(threads)
@@ -68,10 +72,11 @@ def run(
         if not (result.complete and whole):
             stopped = True
             break
+    options.say_warnings(_results(done).unfinished)
     if as_json:
-        _print_json(done, one=len(places) == 1)
+        _print_json(done, baseline, one=len(places) == 1)
     elif not quiet:
-        _print_table(done, one=len(places) == 1)
+        _print_table(done, baseline, one=len(places) == 1)
     if stopped:
         raise typer.Exit(INTERRUPTED)
 
@@ -147,18 +152,14 @@ def _write(result: Result, directory: Path) -> tuple[Written, bool]:
         return result.write(directory, figures=False), False
 
 
-def _print_json(done: list[tuple[Result, Written]], *, one: bool) -> None:
+def _print_json(done: list[tuple[Result, Written]], baseline: str | None, *, one: bool) -> None:
     items = [{**result.to_dict(), "written": written.to_dict()} for result, written in done]
-    whole = items[0] if one else {"results": items, "spread": report.spread_to_dict(_results(done))}
-    print(json.dumps(whole, allow_nan=False))
+    print(json.dumps(report.to_dict(_results(done), items, baseline, one=one), allow_nan=False))
 
 
-def _print_table(done: list[tuple[Result, Written]], *, one: bool) -> None:
+def _print_table(done: list[tuple[Result, Written]], baseline: str | None, *, one: bool) -> None:
     console = terminal.console()
-    if one:
-        report.print_comparison(console, done[0][0])
-    else:
-        report.print_spread(console, _results(done))
+    report.print_results(console, _results(done), baseline, one=one)
     for _, written in done:
         report.print_written(console, written, short=not one)
 

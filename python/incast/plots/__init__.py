@@ -29,15 +29,19 @@ DRAWINGS: dict[str, Drawing] = {
 }
 """All figures, in the order of a list of them."""
 
+DIFFERENCES = "bars"
+"""The figure that shows differences to a baseline, where one is named."""
+
 # What a run writes by itself. The others are a matter of `incast plot`.
 _USUAL = ("rtt-cdf", "queue", "rates", "slowdown-by-size", "request-cdf")
 
 
-def draw(name: str, results: Results) -> Figure:
-    """Draws one figure.
+def draw(name: str, results: Results, baseline: str | None = None) -> Figure:
+    """Draws one figure; with a baseline, `bars` as differences to that scheme.
 
     Raises:
         FigureError: There is no such figure, or nothing to draw in it.
+        ParameterError: The baseline is none of the schemes, or alone.
     """
     if name not in DRAWINGS:
         raise FigureError(f"{name}: no such figure; {nearest(name, DRAWINGS)}")
@@ -45,6 +49,8 @@ def draw(name: str, results: Results) -> Figure:
         others = ", ".join(available(results)) or "none"
         raise FigureError(f"{name}: {why}; of these results there is {others}")
     with mpl.rc_context(RC):
+        if baseline is not None and name == DIFFERENCES:
+            return _on_canvas(bars.of_differences(results, baseline))
         return _on_canvas(DRAWINGS[name].draw(results))
 
 

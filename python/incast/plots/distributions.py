@@ -1,7 +1,9 @@
 """Distributions of times: what fraction of the samples is below, above, or around a value.
 
 Histograms are drawn as they are: within a bucket, samples count as spread evenly. Messages and
-requests are drawn one by one. The samples of several seeds are pooled; each traffic has a panel.
+requests are drawn one by one; those that had not finished count as slower than all others, so that
+a curve ends at the share that had. The samples of several seeds are pooled, and a band reaches from
+the least to the greatest of the seeds at each point; each traffic has a panel.
 """
 
 import math
@@ -33,9 +35,10 @@ Curve = tuple[Floats, Floats]
 _HISTOGRAM = ("low_us", "high_us", "count")
 _RTT = Rows("rtt_histogram", _HISTOGRAM, pl.col("count") > 0)
 _DELAY = Rows("delay_histogram", _HISTOGRAM, pl.col("count") > 0)
-_COMPLETED = (("completion_us", "posted_us"), pl.col("completion_us").is_not_null())
-_MESSAGES = Rows("messages", *_COMPLETED, measured=True)
-_REQUESTS = Rows("requests", *_COMPLETED, measured=True)
+_COMPLETION = ("completion_us", "posted_us")
+_COMPLETED = pl.col("completion_us").is_not_null()
+_MESSAGES = Rows("messages", _COMPLETION, measured=True, some=_COMPLETED)
+_REQUESTS = Rows("requests", _COMPLETION, measured=True, some=_COMPLETED)
 
 
 def of_histogram(rows: pl.DataFrame) -> Curve:
@@ -51,17 +54,17 @@ def of_histogram(rows: pl.DataFrame) -> Curve:
 
 
 def of_samples(rows: pl.DataFrame) -> Curve:
-    """The distribution function of single samples, a step at each.
+    """The distribution function of single samples, a step at each, up to the share that is known.
 
     Of many samples, so many are kept as can be seen: evenly over the ranks, and again over their
     logarithm from the greatest down, which is what a logarithmic tail shows.
     """
-    values = np.sort(rows["completion_us"].to_numpy())
+    values = np.sort(rows["completion_us"].drop_nulls().to_numpy())
     count = len(values)
     even = np.linspace(0, count - 1, min(count, _POINTS))
     tail = count - np.geomspace(1, count, min(count, _POINTS))
     ranks = np.unique(np.concatenate((even, tail)).round().astype(np.int64))
-    kept, below = values[ranks].astype(np.float64), (ranks + 1) / count
+    kept, below = values[ranks].astype(np.float64), (ranks + 1) / rows.height
     return np.concatenate((kept[:1], kept)), np.concatenate(([0.0], below))
 
 
@@ -70,7 +73,7 @@ def cumulative(
     published: bool = False,
 ) -> Figure:  # fmt: skip
     """The fraction that is not above a value; published mean and 99th percentile as points."""
-    figure, panels = _panels(results, rows, x)
+    figure, panels = _panels(results, rows, x, samples)
     lowest, highest = math.inf, 0.0
     marked: list[Mapping[str, float | str]] = []
     for axes, cases in panels:
@@ -78,6 +81,8 @@ def cumulative(
         for index, case, own in cases:
             values, below = curve(own)
             axes.plot(values, below, label=case.label, **_steps(curve), **style.line(index))
+            if found := _between(own, curve):
+                style.band(axes, *found, index, step=curve is of_samples)
             at = [float(values[0]), float(values[-1])]
             if published and case.published and case.published not in marked:
                 marked.append(case.published)  # presets of one algorithm share what was published
@@ -93,7 +98,7 @@ def tail(
     results: Results, *, rows: Rows, curve: Callable[[pl.DataFrame], Curve], x: str, samples: str
 ) -> Figure:
     """The fraction that is above a value, both axes logarithmic: what the slowest ones are like."""
-    figure, panels = _panels(results, rows, x)
+    figure, panels = _panels(results, rows, x, samples)
     lowest, highest = math.inf, 0.0
     for axes, cases in panels:
         axes.set(ylabel=f"fraction of {samples} above")
@@ -102,8 +107,16 @@ def tail(
             above = 1 - below
             # Nothing is above the greatest, and zero is at no place of a logarithmic axis: the
             # curve ends at the greatest value, at the height before it.
-            above[-1] = above[-2]
+            if above[-1] <= 0:
+                above[-1] = above[-2]
             axes.plot(values, above, label=case.label, **_steps(curve), **style.line(index))
+            if found := _between(own, curve):
+                at, low, high = found
+                least = np.full_like(low, above[-1] / 2)
+                style.band(
+                    axes, at, np.maximum(1 - high, least), np.maximum(1 - low, least), index,
+                    step=curve is of_samples,
+                )  # fmt: skip
             shown = values[values > 0]
             if shown.size:
                 lowest, highest = min(lowest, float(shown[0])), max(highest, float(shown[-1]))
@@ -116,36 +129,82 @@ def tail(
 
 def density(results: Results, *, rows: Rows, x: str, samples: str) -> Figure:
     """The density of a histogram: the area below each curve is one."""
-    figure, panels = _panels(results, rows, x)
+    figure, panels = _panels(results, rows, x, samples)
     curves = [
-        (axes, [(index, case, of_histogram(own)) for index, case, own in cases])
+        (axes, [(index, case, of_histogram(own), own) for index, case, own in cases])
         for axes, cases in panels
     ]
-    ends = [(values[0], values[-1]) for _, cases in curves for _, _, (values, _) in cases]
+    ends = [(values[0], values[-1]) for _, cases in curves for _, _, (values, _), _ in cases]
     lowest, highest = float(min(end[0] for end in ends)), float(max(end[1] for end in ends))
     far_apart = highest > 10 * max(lowest, 1e-3)
     for axes, cases in curves:
         axes.set_ylabel(f"density of {samples} (1/us)")
-        for index, case, (values, below) in cases:
+        for index, case, (values, below), own in cases:
             first, last = float(values[0]), float(values[-1])
             space = np.geomspace if far_apart and first > 0 else np.linspace
             edges = space(first, last, _INTERVALS + 1)
-            height = np.diff(np.interp(edges, values, below)) / np.diff(edges)
-            outline = np.concatenate(([0.0], np.repeat(height, 2), [0.0]))
+            outline = _outline(edges, values, below)
             axes.plot(np.repeat(edges, 2), outline, label=case.label, **style.line(index))
+            seeds = [_outline(edges, *of_histogram(rows)) for rows in _seeds(own)]
+            if len(seeds) > 1:
+                low, high = np.min(seeds, axis=0), np.max(seeds, axis=0)
+                style.band(axes, np.repeat(edges, 2), low, high, index)
         axes.set_ylim(bottom=0)
     style.microseconds(panels[-1][0], lowest, highest)
     _finish(figure, panels, rows, results)
     return figure
 
 
+def _outline(edges: Floats, values: Floats, below: Floats) -> Floats:
+    """The density of a curve between edges, twice at each of these."""
+    height = np.diff(np.interp(edges, values, below)) / np.diff(edges)
+    outline: Floats = np.concatenate(([0.0], np.repeat(height, 2), [0.0]))
+    return outline
+
+
+def _seeds(rows: pl.DataFrame) -> list[pl.DataFrame]:
+    return rows.partition_by("seed", maintain_order=True)
+
+
+def _between(
+    rows: pl.DataFrame, curve: Callable[[pl.DataFrame], Curve]
+) -> tuple[Floats, Floats, Floats] | None:
+    """Where the seeds have samples, and the least and greatest fraction below there."""
+    curves = [curve(own) for own in _seeds(rows) if curve is of_histogram or _any(own)]
+    if len(curves) < 2:
+        return None
+    at = np.unique(np.concatenate([values for values, _ in curves]))
+    if curve is of_samples:
+        below = [_step(at, *one) for one in curves]
+    else:
+        below = [np.interp(at, *one) for one in curves]
+    return at, np.min(below, axis=0), np.max(below, axis=0)
+
+
+def _any(rows: pl.DataFrame) -> bool:
+    return not rows.filter(_COMPLETED).is_empty()
+
+
+def _step(at: Floats, values: Floats, below: Floats) -> Floats:
+    """What a curve of steps is there."""
+    place = np.searchsorted(values, at, side="right") - 1
+    return np.where(place < 0, 0.0, below[np.maximum(place, 0)])
+
+
 _Panel = tuple[Axes, list[tuple[int, Case, pl.DataFrame]]]
 
 
-def _panels(results: Results, rows: Rows, x: str) -> tuple[Figure, list[_Panel]]:
+def _panels(results: Results, rows: Rows, x: str, samples: str) -> tuple[Figure, list[_Panel]]:
     """A panel for each traffic: what flows of different kinds do has no common distribution."""
     traffics = rows.by_traffic(results)
-    figure, grid = style.panels(results, list(traffics), height=4.4)
+    lacking = any(
+        "completion_us" in own.columns and own["completion_us"].has_nulls()
+        for cases in traffics.values()
+        for _, _, own in cases
+    )
+    note = f"{samples} that had not finished by the end of the run are beyond the end of a curve"
+    notes = style.notes(results, note if lacking else "")
+    figure, grid = style.panels(results, list(traffics), notes, height=4.4)
     grid[-1].set_xlabel(x)
     return figure, list(zip(grid, traffics.values(), strict=True))
 

@@ -23,6 +23,8 @@ class Rows:
     """Which rows count."""
     measured: bool = False
     """Whether only what was posted while it was measured counts."""
+    some: pl.Expr | None = None
+    """What at least one row must have, or there is nothing to draw: of messages, an end."""
 
     def of(self, case: Case) -> pl.DataFrame | None:
         """Those of a case, None where there is none."""
@@ -33,7 +35,8 @@ class Rows:
             rows = rows.filter(self.only)
         if self.measured:
             rows = posted_while_measured(rows, case.results[0].scenario)
-        return None if rows.is_empty() else rows
+        enough = rows if self.some is None else rows.filter(self.some)
+        return None if enough.is_empty() else rows
 
     def each(self, results: Results) -> Iterator[tuple[int, Case, pl.DataFrame]]:
         """Each case that has any, with its number, which says its colour."""
@@ -50,7 +53,8 @@ class Rows:
                 found.setdefault("", []).append((index, case, rows))
                 continue
             for own in rows.partition_by("traffic", maintain_order=True):
-                found.setdefault(own["traffic"][0], []).append((index, case, own))
+                if self.some is None or not own.filter(self.some).is_empty():
+                    found.setdefault(own["traffic"][0], []).append((index, case, own))
         return found
 
     def without(self, results: Results) -> list[str]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 
 from incast.plots import style
@@ -14,8 +15,8 @@ _PARTS = ("host_us", "network_us")
 _ROWS = Rows(
     "messages",
     (*_PARTS, "completion_us", "posted_us"),
-    pl.all_horizontal(pl.col(*_PARTS, "completion_us").is_not_null()),
     measured=True,
+    some=pl.all_horizontal(pl.col(*_PARTS, "completion_us").is_not_null()),
 )
 # Percentiles of two parts do not add up to that of the whole. So the messages around a percentile
 # of the whole are taken, so far to both sides in rank, and the parts are their means.
@@ -30,13 +31,18 @@ class Parts:
     network: float
 
 
-def parts(messages: pl.DataFrame, fraction: float) -> Parts:
-    """The parts of the messages within half a percent, in rank, of a percentile."""
-    ordered = messages.sort("completion_us")
+def parts(messages: pl.DataFrame, fraction: float) -> Parts | None:
+    """The parts of the messages within half a percent, in rank, of a percentile.
+
+    Messages that had not finished are the slowest; None if some of them are among these.
+    """
+    ordered = messages.sort("completion_us", nulls_last=True)
     count = ordered.height
     first = int(np.floor((fraction - _AROUND) * (count - 1)))
     last = int(np.ceil((fraction + _AROUND) * (count - 1)))
     around = ordered.slice(max(first, 0), min(last, count - 1) - max(first, 0) + 1)
+    if around["completion_us"].has_nulls():
+        return None
     host, network = (np.mean(around[part].to_numpy()) for part in _PARTS)
     return Parts(float(host), float(network))
 
@@ -57,6 +63,13 @@ def rpc_latency(results: Results) -> Figure:
         for axes, fraction, name in zip(panels, (0.5, 0.99), ("median", "p99"), strict=True):
             for place, (_, _, own) in enumerate(cases):
                 found = parts(own, fraction)
+                if found is None:
+                    axes.annotate(
+                        "had not finished", (0, place), (3, 0), textcoords="offset points",
+                        va="center", color=style.MUTED, fontsize="small",
+                    )  # fmt: skip
+                    axes.barh(place, 0.0)
+                    continue
                 axes.barh(place, found.host, height=0.6, label="host", **style.bar(1))
                 axes.barh(
                     place, found.network, left=found.host, height=0.6, label="network",
@@ -66,12 +79,18 @@ def rpc_latency(results: Results) -> Figure:
             axes.set_yticks(range(len(cases)), [case.label for _, case, _ in cases])
             axes.tick_params(axis="y", labelleft=axes is panels[0])
             axes.invert_yaxis()
+            axes.set_xlim(left=0)
             axes.grid(visible=False, axis="y")
             style.few_ticks(axes)
     for axes in grid[-1]:
         axes.set_xlabel("completion time (us)")
-    handles, labels = grid[0, 0].get_legend_handles_labels()
-    figure.legend(handles[:2], labels[:2], loc="outside lower center", ncols=2, fontsize="small")
+    said: dict[str, Artist] = {}
+    for axes in grid.flat:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            said.setdefault(label, handle)
+    figure.legend(
+        list(said.values()), list(said), loc="outside lower center", ncols=2, fontsize="small"
+    )
     return figure
 
 

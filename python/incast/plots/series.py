@@ -10,6 +10,7 @@ from incast.comparison import number
 from incast.measures import window_us
 from incast.plots import style
 from incast.plots.drawing import Drawing, Rows
+from incast.plots.style import Floats
 from incast.results import Case, Results
 
 if TYPE_CHECKING:
@@ -26,8 +27,13 @@ _JAIN = Rows("series_jain", ("time_us", "jain_index"), pl.col("jain_index").is_n
 
 
 def queue(results: Results) -> Figure:
-    """The busiest queue over time: the mean as a line, up to the maximum as a band."""
-    figure, axes = style.frame(results, height=3.8)
+    """The busiest queue over time: the mean as a line, up to the maximum as a band.
+
+    Of several seeds their mean as a line, from the least to the greatest of them as a band, and the
+    maximum of all as a thin line.
+    """
+    note = style.notes(results, "thin lines: maximum of all") if _several(results) else ""
+    figure, axes = style.frame(results, note, height=3.8)
     shown = list(_QUEUES.each(results))
     ports = _busiest_ports(shown)
     named = f"queue at {next(iter(ports.values()))}"
@@ -36,21 +42,22 @@ def queue(results: Results) -> Figure:
         ylabel=f"{named if len(set(ports.values())) == 1 else 'busiest queue'} (KB)",
     )
     few = len(results.cases) <= style.FEW
-    if not few:
+    if not few and not note:
         axes.set_title("lines: mean, bands: up to maximum", fontsize="small")
     for index, case, series in shown:
-        binned = style.binned(
-            series.filter(pl.col("port") == ports[_network(case)]),
-            pl.col("queue_mean_kb").mean(),
-            pl.col("queue_max_kb").max(),
-            points=_POINTS,
-        )
+        own = series.filter(pl.col("port") == ports[_network(case)])
+        mean = pl.col("queue_mean_kb").mean()
+        binned = style.binned(own, mean, pl.col("queue_max_kb").max(), points=_POINTS)
         time_ms = binned["time_ms"].to_numpy()
-        mean, highest = binned["queue_mean_kb"].to_numpy(), binned["queue_max_kb"].to_numpy()
+        line, highest = binned["queue_mean_kb"].to_numpy(), binned["queue_max_kb"].to_numpy()
         look = style.line(index)
-        axes.plot(time_ms, mean, label=f"{case.label}: mean" if few else case.label, **look)
+        axes.plot(time_ms, line, label=f"{case.label}: mean" if few else case.label, **look)
+        if len(case.results) > 1:
+            style.band(axes, *_between(own, mean, "queue_mean_kb"), index)
+            axes.plot(time_ms, highest, **{**look, "linewidth": 0.7})
+            continue
         axes.fill_between(
-            time_ms, mean, highest, color=look["color"], alpha=0.18, linewidth=0,
+            time_ms, line, highest, color=look["color"], alpha=0.18, linewidth=0,
             label=f"{case.label}: up to maximum" if few else None,
         )  # fmt: skip
     axes.set_ylim(0, axes.get_ylim()[1] * 1.08)  # room for the words above the lines
@@ -59,6 +66,30 @@ def queue(results: Results) -> Figure:
     style.absent(axes, _QUEUES.without(results), "none")
     style.legend(figure, results)
     return figure
+
+
+def _several(results: Results) -> bool:
+    return any(len(case.results) > 1 for case in results.cases)
+
+
+def _between(series: pl.DataFrame, value: pl.Expr, name: str) -> tuple[Floats, Floats, Floats]:
+    """The times, and the least and the greatest of the seeds at each."""
+    return _ends(style.binned(series, value, by="seed", points=_POINTS), name)
+
+
+def _ends(each: pl.DataFrame, name: str) -> tuple[Floats, Floats, Floats]:
+    """The times, and the least and the greatest of several series at each."""
+    ends = (
+        each.group_by("bin")
+        .agg(
+            pl.col("time_ms").mean(),
+            pl.col(name).min().alias("least"),
+            pl.col(name).max().alias("greatest"),
+        )
+        .sort("bin")
+    )
+    time, least, greatest = (ends[one].to_numpy() for one in ("time_ms", "least", "greatest"))
+    return time, least, greatest
 
 
 def _busiest_ports(shown: list[tuple[int, Case, pl.DataFrame]]) -> dict[str, str]:
@@ -84,11 +115,13 @@ def _network(case: Case) -> str:
 def rates(results: Results) -> Figure:
     """The goodput of every flow over time, a panel for each case, the equal share dashed.
 
-    Of several seeds only the first is drawn: their flows start at other times.
+    Of several seeds the lines are the flows of the first, for those of another start at other
+    times; a band reaches from the slowest to the fastest flow of all seeds.
     """
     panels = list(_FLOWS.each(results))
     figure = Figure(figsize=(style.WIDTH, 1.2 + 2.0 * len(panels)))
-    style.headline(figure, results)
+    note = "bands: from the slowest to the fastest flow of all seeds" if _several(results) else ""
+    style.headline(figure, results, note)
     grid = figure.subplots(len(panels), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     top = 0.0
     for axes, (index, case, rows) in zip(grid, panels, strict=True):
@@ -101,6 +134,8 @@ def rates(results: Results) -> Figure:
                 flow["time_ms"].to_numpy(), flow["goodput_gbps"].to_numpy(),
                 color=style.line(index)["color"], linewidth=0.7, alpha=0.55,
             )  # fmt: skip
+        if len(case.results) > 1:
+            style.band(axes, *_all_flows(rows), index)
         style.shade_unmeasured(axes, results)
         top = max(top, float(np.quantile(binned["goodput_gbps"].fill_null(0).to_numpy(), 0.999)))
         of_seed = f", seed {seed}" if len(case.results) > 1 else ""
@@ -120,6 +155,13 @@ def rates(results: Results) -> Figure:
     return figure
 
 
+def _all_flows(rows: pl.DataFrame) -> tuple[Floats, Floats, Floats]:
+    """The times, and the goodput of the slowest and of the fastest flow of all seeds."""
+    each = rows.with_columns(pl.format("{} of {}", "flow", "seed").alias("each"))
+    value = pl.col("goodput_gbps").mean()
+    return _ends(style.binned(each, value, by="each", points=_RATE_POINTS), "goodput_gbps")
+
+
 def _equal_share(series: pl.DataFrame, result: "Result") -> float | None:
     """What each flow would have had of what they had together, while it was measured."""
     begin, end = window_us(result.scenario)
@@ -129,15 +171,19 @@ def _equal_share(series: pl.DataFrame, result: "Result") -> float | None:
 
 
 def jain(results: Results) -> Figure:
-    """Jain's fairness index over time; of several seeds, their mean."""
-    figure, axes = style.frame(results, height=3.8)
+    """Jain's fairness index over time; of several seeds, their mean, with a band between them."""
+    note = style.notes(results, "lines: mean over the seeds") if _several(results) else ""
+    figure, axes = style.frame(results, note, height=3.8)
     axes.set(xlabel="time (ms)", ylabel="Jain's fairness index", ylim=(0, 1.08))
     for index, case, series in _JAIN.each(results):
-        binned = style.binned(series, pl.col("jain_index").mean(), points=_POINTS)
+        mean = pl.col("jain_index").mean()
+        binned = style.binned(series, mean, points=_POINTS)
         axes.plot(
             binned["time_ms"].to_numpy(), binned["jain_index"].to_numpy(), label=case.label,
             **style.line(index),
         )  # fmt: skip
+        if len(case.results) > 1:
+            style.band(axes, *_between(series, mean, "jain_index"), index)
     axes.margins(x=0.01)
     style.shade_unmeasured(axes, results)
     style.absent(axes, _JAIN.without(results), "none")

@@ -9,12 +9,13 @@ from matplotlib import ticker
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from incast.measures import bound_of
 from incast.plots import style
 from incast.plots.drawing import Drawing, Rows
 from incast.plots.style import Floats
 from incast.results import Results
 
-_BINS = ("traffic", "size_from_bytes", "size_to_bytes", "count")
+_BINS = ("traffic", "size_from_bytes", "size_to_bytes", "posted")
 _NO_BOUND = 1e12  # bytes: the core's word for a bin without an end
 _FEW = 100  # messages: the 99th percentile of so many, by nearest rank, is not the greatest
 _UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1, "B"))
@@ -23,26 +24,39 @@ _UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1, "B"))
 def by_size(results: Results, *, rows: Rows, value: str, unit: str, y: str) -> Figure:
     """A panel for each traffic; of several seeds, the mean of their percentiles in each bin."""
     traffics = rows.by_traffic(results)
-    notes = ["mean over the seeds in each bin"] if len(results.seeds) > 1 else []
-    if any((own["count"] < _FEW).any() for cases in traffics.values() for _, _, own in cases):
+    tails = {f"{value}_p99{unit}": "p99", f"{value}_p50{unit}": "median"}
+    every = [own for cases in traffics.values() for _, _, own in cases]
+    notes = ["lines: mean over the seeds in each bin"] if len(results.seeds) > 1 else []
+    if any((own["posted"] < _FEW).any() for own in every):
         notes.append(f"in bins of fewer than {_FEW} messages p99 is the slowest one")
-    figure, grid = style.panels(results, list(traffics), "; ".join(notes), height=4.4)
+    if any(_bounded(own, name).any() for own in every for name in tails):
+        notes.append("arrows: at least so much, that message had not finished")
+    note = style.notes(results, *notes)
+    figure, grid = style.panels(results, list(traffics), note, height=4.4)
     for axes, cases in zip(grid, traffics.values(), strict=True):
         heights: list[float] = []
         for index, case, own in cases:
-            bins = _bins(own, f"{value}_p50{unit}", f"{value}_p99{unit}")
-            sizes = middle(bins)
             colour, mark = style.line(index)["color"], style.marker(index)
-            for name, width, fill, label in (
-                (f"{value}_p99{unit}", 1.8, "full", "p99"),
-                (f"{value}_p50{unit}", 1.0, "none", "median"),
+            for (name, label), width, fill in zip(
+                tails.items(), (1.8, 1.0), ("full", "none"), strict=True
             ):
+                bins = _bins(own, name)
+                places, line = middle(bins), bins["mean"].to_numpy()
                 axes.plot(
-                    sizes, bins[name].to_numpy(), color=colour, marker=mark, fillstyle=fill,
+                    places, line, color=colour, marker=mark, fillstyle=fill,
                     markersize=5, linewidth=width, linestyle=style.line(index)["linestyle"],
                     label=f"{case.label}: {label}",
                 )  # fmt: skip
-                heights += bins[name].drop_nulls().to_list()
+                for at in np.flatnonzero(bins["bounded"].to_numpy()):
+                    axes.annotate(
+                        "", (places[at], line[at]), (0, 14), textcoords="offset points",
+                        arrowprops={"arrowstyle": "<-", "color": colour, "shrinkA": 0},
+                    )  # fmt: skip
+                if own["seed"].n_unique() > 1:
+                    low, high = (bins[end].to_numpy() for end in ("least", "greatest"))
+                    style.band(axes, places, low, high, index)
+                    heights += [*bins["least"].drop_nulls(), *bins["greatest"].drop_nulls()]
+                heights += bins["mean"].drop_nulls().to_list()
         axes.set_ylabel(y)
         positive = [height for height in heights if height > 0]
         if positive:
@@ -62,11 +76,30 @@ def several_sizes(results: Results, *, rows: Rows) -> bool:
     return any(own["size_from_bytes"].n_unique() > 1 for _, _, own in cases)
 
 
-def _bins(rows: pl.DataFrame, *values: str) -> pl.DataFrame:
-    """Each bin once, in the order of the sizes: the mean over the seeds that have it."""
+def _bounded(rows: pl.DataFrame, name: str) -> pl.Series:
+    """Of which bins a percentile is known by a bound alone."""
+    bound = bound_of(name)
+    if bound not in rows.columns:
+        return pl.Series([False] * rows.height, dtype=pl.Boolean)
+    return rows[name].is_null() & rows[bound].is_not_null()
+
+
+def _bins(rows: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Each bin once, in the order of the sizes: mean, least and greatest of the seeds that have it.
+
+    Where a percentile is known by a bound alone, the bound counts, and the bin says so.
+    """
+    bound = bound_of(name)
+    value = pl.col(name).fill_null(pl.col(bound)) if bound in rows.columns else pl.col(name)
     return (
-        rows.group_by("size_from_bytes", "size_to_bytes")
-        .agg(pl.col(value).mean() for value in values)
+        rows.with_columns(value.alias(name), _bounded(rows, name).alias("bounded"))
+        .group_by("size_from_bytes", "size_to_bytes")
+        .agg(
+            pl.col(name).mean().alias("mean"),
+            pl.col(name).min().alias("least"),
+            pl.col(name).max().alias("greatest"),
+            pl.col("bounded").any(),
+        )
         .sort("size_from_bytes")
     )
 
@@ -107,7 +140,7 @@ def _drawings() -> Iterator[Drawing]:
         ),
     ):
         columns = (*_BINS, f"{value}_p50{unit}", f"{value}_p99{unit}")
-        rows = Rows("fct", columns, pl.col("count") > 0)
+        rows = Rows("fct", columns, pl.col("posted") > 0)
         draw = partial(by_size, rows=rows, value=value, unit=unit, y=y)
         several = partial(several_sizes, rows=rows)
         yield Drawing(name, f"{about}: median and 99th percentile", rows, draw, several)

@@ -34,6 +34,7 @@ MUTED = "0.35"
 # the second for them in one line.
 _NARROWEST, _WIDE = 0.13, 0.25
 _LONG_US = 1e5  # from here on, an axis of times is in milliseconds
+BAND = "bands: from the least to the greatest of the seeds"
 WIDTH = 7.0  # inches; the height follows from what is shown
 
 RC: dict[Any, Any] = {
@@ -77,11 +78,27 @@ def bar(index: int) -> dict[str, Any]:
     }
 
 
-def frame(results: Results, *, height: float) -> tuple[Figure, Axes]:
+def frame(results: Results, note: str = "", *, height: float) -> tuple[Figure, Axes]:
     """A figure of one panel, with the title of the results."""
     figure = Figure(figsize=(WIDTH, height))
-    headline(figure, results)
+    headline(figure, results, note)
     return figure, figure.subplots()
+
+
+def band(
+    axes: Axes, x: Floats, low: Floats, high: Floats, index: int, *, step: bool = False
+) -> None:
+    """Shades what lies between two curves of a case: between the seeds, or up to a maximum."""
+    axes.fill_between(
+        x, low, high, color=line(index)["color"], alpha=0.18, linewidth=0,
+        step="post" if step else None,
+    )  # fmt: skip
+
+
+def notes(results: Results, *texts: str) -> str:
+    """A remark below the title; of several seeds, on what the bands are."""
+    several = any(len(case.results) > 1 for case in results.cases)
+    return "; ".join(text for text in (BAND if several else "", *texts) if text)
 
 
 def panels(
@@ -104,7 +121,7 @@ def panels(
 def headline(figure: Figure, results: Results, note: str = "") -> None:
     """The title, wrapped to the width of the figure, and a remark below it."""
     text = textwrap.fill(results.title, 80)
-    figure.suptitle(f"{text}\n{textwrap.fill(note, 100)}" if note else text, fontsize="medium")
+    figure.suptitle(f"{text}\n{textwrap.fill(note, 84)}" if note else text, fontsize="medium")
 
 
 def legend(figure: Figure, results: Results) -> None:

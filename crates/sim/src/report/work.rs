@@ -52,16 +52,7 @@ fn message_table(built: &Built, messages: &[Message], end: Time) -> Table {
     let flow = |message: &Message| &built.flows[message.flow as usize];
     let treatment = |message: &Message| built.flows.treatment(flow(message));
     let traffic = |message: &Message| &plan.traffic[flow(message).traffic as usize];
-    let deadline = |message: &Message| treatment(message).deadline;
-    let elapsed = |message: &Message| match message.completed {
-        None => Some(end.since(message.posted)),
-        Some(_) => None,
-    };
-    let met = |message: &Message, deadline: Span| match message.completion() {
-        Some(completion) => Some(completion <= deadline),
-        None => (end.since(message.posted) > deadline).then_some(false),
-    };
-    Table::new("messages", "one message that was posted, delivered or not, over the whole run")
+    let table = Table::new("messages", "one message that was posted, delivered or not, over the whole run")
         .column(("traffic", "", "the traffic's name"), messages, |m| traffic(m).name.clone())
         .column(("flow", "", "number of its flow"), messages, |m| u64::from(m.flow))
         .column(("message", "", "number within the flow, from 0"), messages, |m| u64::from(m.number))
@@ -84,7 +75,18 @@ fn message_table(built: &Built, messages: &[Message], end: Time) -> Table {
             ),
             messages,
             |m| m.delivered.get(),
-        )
+        );
+    let table = message_times(table, messages, end);
+    message_deadlines(table, built, messages, end)
+}
+
+/// When they were posted, sent and complete, and how long that took.
+fn message_times(table: Table, messages: &[Message], end: Time) -> Table {
+    let elapsed = |message: &Message| match message.completed {
+        None => Some(end.since(message.posted)),
+        Some(_) => None,
+    };
+    table
         .column(("posted_us", "us", "asked for by the application"), messages, |m| us(m.posted))
         .column(
             ("first_sent_us", "us", "its first packet left the sender; null if none had"),
@@ -153,6 +155,16 @@ fn message_table(built: &Built, messages: &[Message], end: Time) -> Table {
             messages,
             |m| m.slowdown().unwrap_or(f64::NAN),
         )
+}
+
+fn message_deadlines(table: Table, built: &Built, messages: &[Message], end: Time) -> Table {
+    let flow = |message: &Message| &built.flows[message.flow as usize];
+    let deadline = |message: &Message| built.flows.treatment(flow(message)).deadline;
+    let met = |message: &Message, deadline: Span| match message.completion() {
+        Some(completion) => Some(completion <= deadline),
+        None => (end.since(message.posted) > deadline).then_some(false),
+    };
+    table
         .column(("deadline_us", "us", "time that it had; null without a deadline"), messages, |m| {
             deadline(m).map_or(f64::NAN, Span::as_us_f64)
         })

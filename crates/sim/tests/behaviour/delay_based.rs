@@ -85,7 +85,7 @@ fn answer_us(scheme: &str) -> f64 {
     let report = run(&crate::common::document(second), scheme);
     let answers = completions_us(&report);
     assert!(answers.len() > 100, "{}", answers.len());
-    mean(answers.into_iter())
+    mean(answers)
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn rtcp_serves_urgent_messages_first_and_keeps_the_queue_short() {
     let completion = |assignments: &[&str], scheme| {
         let report = run(&with(URGENT, assignments), scheme);
         assert_in(&format!("share of the link under {scheme}"), share(&report), 0.99..=1.001);
-        (mean(completions_us(&report).into_iter()), backlog_kb(&report))
+        (mean(completions_us(&report)), backlog_kb(&report))
     };
     let (urgent_us, queue) = completion(&[], "rtcp");
     let (as_all_us, _) = completion(&["cc.rtcp.w_urgent=12000"], "rtcp");

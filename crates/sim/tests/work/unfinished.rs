@@ -2,7 +2,7 @@
 
 use incast_sim::Report;
 
-use crate::common::{counts, numbers, run, texts};
+use crate::common::{counts, numbers, ps, run, texts};
 use crate::setting::star;
 
 /// Ten messages of a host, the first nine of 1 KB, one after the other, and then one of 1 MB, which takes
@@ -32,10 +32,10 @@ fn a_message_that_was_not_delivered_has_a_row() {
         assert!(!is_null(&report, "messages", column, 8), "{column}");
     }
     assert!(is_null(&report, "messages", "elapsed_us", 8));
-    let number = |column| numbers(&report, "messages", column)[9];
-    assert_eq!([number("posted_us"), number("elapsed_us")], [100.0, 40.0]);
-    assert_eq!([number("first_sent_us"), number("host_us")], [100.0, 0.0]);
-    assert!(number("ideal_us") > 83.2);
+    let time = |column| ps(numbers(&report, "messages", column)[9]);
+    assert_eq!([time("posted_us"), time("elapsed_us")], [100_000_000, 40_000_000]);
+    assert_eq!([time("first_sent_us"), time("host_us")], [100_000_000, 0]);
+    assert!(time("ideal_us") > 83_200_000);
     // The first packet is there after 2 us and two times its 0.12 us, and the others follow one after the other.
     // Seven segments, each of 43 packets of 1,500 B and one of 1,260 B with its headers, take 36.83 us in all; eight
     // packets more are there by 139.91 us, and the ninth would be by 140.03 us.
@@ -46,7 +46,7 @@ fn a_message_that_was_not_delivered_has_a_row() {
 #[test]
 fn a_deadline_that_passed_is_missed_and_one_that_may_be_met_is_not() {
     let missed = nine_and_a_large_one("160us");
-    assert_eq!(numbers(&missed, "messages", "met_deadline")[9], 0.0);
+    assert!(numbers(&missed, "messages", "met_deadline")[9].abs() < 0.5);
     let open = nine_and_a_large_one("140us");
     assert!(is_null(&open, "messages", "met_deadline", 9));
 }
@@ -90,10 +90,9 @@ fn percentiles_count_what_was_not_delivered_as_the_slowest() {
         assert!(is_null(&report, "fct", column, 1), "{column}");
     }
     let bound = |column| numbers(&report, "fct", column)[1];
-    assert_eq!(
-        [bound("completion_p50_bound_us"), bound("completion_p99_bound_us")],
-        [100.0, 200.0]
-    );
+    let [median, p99] =
+        ["completion_p50_bound_us", "completion_p99_bound_us"].map(|c| ps(bound(c)));
+    assert_eq!((median, p99), (100_000_000, 200_000_000));
     let ideal = numbers(&report, "messages", "ideal_us")[98];
     assert!((bound("slowdown_p99_bound") - 200.0 / ideal).abs() < 1e-12);
 }
@@ -111,7 +110,7 @@ fn requests_incasts_and_rounds_that_are_not_complete_have_rows() {
     let (kinds, finished) =
         (texts(&report, "requests", "kind"), counts(&report, "requests", "finished"));
     for kind in ["read", "incast", "all-reduce"] {
-        let unfinished = kinds.iter().zip(finished).filter(|(k, f)| *k == &kind && **f == 0);
+        let unfinished = kinds.iter().zip(finished).filter(|(k, f)| **k == kind && **f == 0);
         assert!(unfinished.count() >= 2, "{kind}");
     }
     let [posted, elapsed, completion] =
