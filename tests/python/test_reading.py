@@ -30,7 +30,7 @@ def test_several_seeds_are_several_results(command: Command) -> None:
         assert f"Wrote out/seed-{seed}/" in done.out
 
 
-def test_several_seeds_print_mean_and_half_width(command: Command) -> None:
+def test_several_seeds_print_mean_and_interval(command: Command) -> None:
     out = command(*RUN, *SEEDS, "--cc", "timely").out
     assert re.search(r"\ntimely +3 +\d+\.\d\d +.*\n +± \d+\.\d\d ", out)
     assert max(len(line) for line in out.splitlines()) <= 100

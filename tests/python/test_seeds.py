@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from incast.seeds import spread, t95
+from incast import _core
+from incast.reproduce.words import measured
+from incast.seeds import NOT_NEGATIVE, limits, spread, t95
 
 
 def probability_between(t: float, freedom: int) -> float:
@@ -42,3 +44,35 @@ def test_one_value_has_no_interval() -> None:
 
 def test_no_value_has_no_mean() -> None:
     assert spread([None, float("nan")]) is None
+
+
+def test_an_interval_ends_where_the_quantity_does() -> None:
+    found = spread([0, 6, 3], NOT_NEGATIVE)
+    assert found is not None
+    assert found.half_width == pytest.approx(4.303 * 3 / 3**0.5)
+    assert found.interval == pytest.approx((0, 3 + 4.303 * 3 / 3**0.5))
+    assert found.cut
+    assert found.to_dict()["low"] == 0
+    inside = spread([5, 6, 5.5], NOT_NEGATIVE)
+    assert inside is not None
+    assert not inside.cut
+
+
+def test_every_figure_of_a_summary_has_limits() -> None:
+    for key, _, _ in _core.summary_figures():
+        assert limits(key) == ((0, 1) if key == "jain_index" else NOT_NEGATIVE), key
+
+
+def test_a_value_that_is_a_bound_makes_the_mean_one() -> None:
+    found = spread([4.0, (10.0, np.inf)])
+    assert found is not None
+    assert (found.mean, found.side, found.half_width) == (7.0, "at least", None)
+    assert spread([(-np.inf, 1.0), (10.0, np.inf)]) is None
+
+
+def test_an_interval_that_is_cut_is_written_with_its_ends() -> None:
+    cut, whole = spread([0, 6, 3], NOT_NEGATIVE), spread([5, 6, 5.5], NOT_NEGATIVE)
+    assert cut is not None
+    assert whole is not None
+    assert measured(cut) == "3 (0 to 10.45)"
+    assert measured(whole).startswith("5.50 ± ")

@@ -6,7 +6,7 @@ from rich.console import Console
 
 from incast.lab.measure import Row
 from incast.reproduce.words import measured, number
-from incast.seeds import spread
+from incast.seeds import NOT_NEGATIVE, spread
 from incast.terminal import print_columns, say, wrapped
 
 _COLUMNS = (
@@ -39,8 +39,8 @@ def print_rows(
     for scheme in dict.fromkeys(row.scheme for row in rows):
         own = [row for row in rows if row.scheme == scheme]
         names.append(scheme)
-        found = [spread([getattr(row, key) for row in own]) for _, key in shown]
-        cells.append(["-" if one is None else measured(one.mean, one.half_width) for one in found])
+        found = [spread([getattr(row, key) for row in own], NOT_NEGATIVE) for _, key in shown]
+        cells.append(["-" if one is None else measured(one) for one in found])
         if predicted.get(scheme):
             names.append("  simulated")
             said = [spread([run.get(key) for run in predicted[scheme]]) for _, key in shown]

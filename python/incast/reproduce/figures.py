@@ -17,6 +17,7 @@ from incast.reproduce.outcome import At, Outcome
 from incast.reproduce.spec import Case
 from incast.reproduce.spec import Figure as Wanted
 from incast.reproduce.words import case_label, heading, number
+from incast.seeds import Spread
 
 _PANEL = 2.7  # inches
 _PER_CASE = 0.3
@@ -145,7 +146,7 @@ def _lines(of: Outcome, wanted: Wanted, column: str, axes: Axes, drawn: Drawn) -
             x = [place[at] for at, _ in points]  # type: ignore[index]
             axes.errorbar(
                 x, [found.mean for _, found in points],
-                yerr=[found.half_width or 0 for _, found in points],
+                yerr=np.transpose([_off(found) for _, found in points]),
                 label=label, marker=style.marker(index), markersize=5, capsize=3,
                 **style.line(index),
             )  # fmt: skip
@@ -177,6 +178,12 @@ def _lines(of: Outcome, wanted: Wanted, column: str, axes: Axes, drawn: Drawn) -
     _scales(axes, wanted, numeric and axis.scale == "log")
 
 
+def _off(found: Spread) -> tuple[float, float]:
+    """How far a mean can be off, below and above."""
+    low, high = found.interval or (found.mean, found.mean)
+    return found.mean - low, high - found.mean
+
+
 def _bars(of: Outcome, wanted: Wanted, column: str, axes: Axes, drawn: Drawn) -> None:
     names, place = [], 0
     shown = [(case.name, at) for case in _cases(of, wanted) for at in of.places(case)]
@@ -191,10 +198,8 @@ def _bars(of: Outcome, wanted: Wanted, column: str, axes: Axes, drawn: Drawn) ->
             if found is not None:
                 axes.barh(place, found.mean, height=0.6, **style.bar(_index(of, case)))
                 if found.half_width:
-                    # What is measured is not below zero, whatever Student's t says.
-                    below = min(found.half_width, max(found.mean, 0.0))
                     axes.errorbar(
-                        found.mean, place, xerr=[[below], [found.half_width]], color="black",
+                        found.mean, place, xerr=np.transpose([_off(found)]), color="black",
                         capsize=3, linewidth=1.2,
                     )  # fmt: skip
                 end = found.mean + (found.half_width or 0.0)

@@ -12,7 +12,8 @@ from incast import _core
 from incast.reproduce.claims import Floats, Verdict, View, judge
 from incast.reproduce.runs import Done, Plan, Value, values_of
 from incast.reproduce.spec import Case, Experiment, SpecError
-from incast.seeds import Spread, spread
+from incast.results import known
+from incast.seeds import ANYTHING, NOT_NEGATIVE, Spread, spread
 
 At = int | float | str | None
 
@@ -72,8 +73,14 @@ class Outcome:
         ]
 
     def spread(self, case: str, at: At, column: str) -> Spread | None:
-        """Their mean, and how far it can be off."""
-        return spread(self.values(case, at, column))
+        """Their mean, and how far it can be off: not below zero where no seed is."""
+        positive = all(value is None or value >= 0 for value in self.values(case, at, column))
+        found = [
+            known(done.values, column)
+            for (name, place, _), done in self.runs.items()
+            if name == case and place == at
+        ]
+        return spread(found, NOT_NEGATIVE if positive else ANYTHING)
 
     def curve(self, name: str, case: str, at: At) -> pl.DataFrame:
         """The rows of a curve, of all seeds that have it."""

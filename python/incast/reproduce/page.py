@@ -175,7 +175,7 @@ def _claim(verdict: Verdict) -> dict[str, str]:
         "sign": _SIGNS[verdict.word],
         "slug": verdict.word.replace(" ", "-"),
         "verdict": verdict.text,
-        "measured": "" if found is None else measured(found.mean, found.half_width),
+        "measured": "" if found is None else measured(found),
         "bound": verdict.bound,
         "published": "" if said is None else said if isinstance(said, str) else f"{said:g}",
         "expression": verdict.claim.value,

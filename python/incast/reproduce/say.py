@@ -68,7 +68,7 @@ def table(of: Outcome) -> tuple[list[tuple[str, list[str]]], list[tuple[str, lis
 def cell(of: Outcome, case: str, at: At, column: str) -> str:
     """The mean over the seeds, how far it can be off, and what was published."""
     found = of.spread(case, at, column)
-    text = "-" if found is None else measured(found.mean, found.half_width)
+    text = "-" if found is None else measured(found)
     said = of.published(case, at, column)
     return text if said is None else f"{text} ({number(said)})"
 
@@ -76,7 +76,7 @@ def cell(of: Outcome, case: str, at: At, column: str) -> str:
 def _said(verdict: Verdict) -> str:
     parts = [verdict.claim.says]
     if verdict.measured is not None:
-        value = measured(verdict.measured.mean, verdict.measured.half_width)
+        value = measured(verdict.measured)
         parts.append(f"measured {value}, asked {verdict.bound}")
     if verdict.claim.published is not None:
         parts.append(f"published {verdict.claim.published}")

@@ -1,6 +1,7 @@
 """What columns and values are called where people read them."""
 
 from incast.reproduce.outcome import Outcome
+from incast.seeds import Spread
 
 _UNITS = {
     "gbps": "Gb/s", "mbps": "Mb/s", "us": "us", "ms": "ms", "s": "s", "kb": "KB", "bytes": "B",
@@ -39,8 +40,11 @@ def number(value: float | None) -> str:
     return f"{value:.{digits}f}" if size >= 0.001 else f"{value:.2g}"
 
 
-def measured(value: float, half_width: float | None) -> str:
-    """A mean and how far it can be off."""
-    if half_width is None:
-        return number(value)
-    return f"{number(value)} ± {number(half_width)}"
+def measured(found: Spread) -> str:
+    """A mean and how far it can be off: half its interval, or from where to where if it is cut."""
+    if found.interval is None:
+        return f"{found.side} {number(found.mean)}" if found.side else number(found.mean)
+    if found.cut:
+        low, high = found.interval
+        return f"{number(found.mean)} ({number(low)} to {number(high)})"
+    return f"{number(found.mean)} ± {number(found.half_width)}"
