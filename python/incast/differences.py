@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from incast._core import ParameterError
+from incast.pairs import Ratio, slowdown_ratio
 from incast.results import Case, Results, known
 from incast.seeds import Known, Spread, limits, spread
 from incast.words import nearest
@@ -30,6 +31,8 @@ class Difference:
     """Of each figure of the summary that both have."""
     means: Mapping[str, float]
     """The means of the baseline over the seeds of the pairs, of figures that are known."""
+    slowdown_ratio: Ratio | None = None
+    """Message by message; None where messages have no likes."""
 
     def relative(self, key: str) -> float | None:
         """The mean difference as a part of the mean of the baseline; None of nothing."""
@@ -48,6 +51,7 @@ class Difference:
                 key: {**value.to_dict(), "relative": self.relative(key)}
                 for key, value in self.values.items()
             },
+            "slowdown_ratio": self.slowdown_ratio and self.slowdown_ratio.to_dict(),
         }
 
 
@@ -110,9 +114,11 @@ def without_baseline(results: Results, baseline: str) -> list[str]:
 
 
 def _difference(case: Case, base: Case) -> Difference:
-    ours, theirs = (
-        {result.seed: result.runs[one.scheme] for result in one.results} for one in (case, base)
+    ours_by_seed, base_by_seed = (
+        {result.seed: result for result in one.results} for one in (case, base)
     )
+    ours = {seed: result.runs[case.scheme] for seed, result in ours_by_seed.items()}
+    theirs = {seed: result.runs[base.scheme] for seed, result in base_by_seed.items()}
     seeds = sorted(
         seed
         for seed in ours.keys() & theirs.keys()
@@ -132,9 +138,11 @@ def _difference(case: Case, base: Case) -> Difference:
         of_base = spread([base for own, base in pairs if own is not None])
         if of_base is not None and not of_base.side:
             means[key] = of_base.mean
+    both = [(ours_by_seed[seed], base_by_seed[seed]) for seed in seeds]
+    ratio = slowdown_ratio(both, case.scheme, base.scheme)
     return Difference(
         case.label, case.scheme, base.scheme, tuple(seeds),
-        tuple(sorted((ours.keys() | theirs.keys()) - set(seeds))), values, means,
+        tuple(sorted((ours.keys() | theirs.keys()) - set(seeds))), values, means, ratio,
     )  # fmt: skip
 
 

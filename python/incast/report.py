@@ -9,8 +9,9 @@ from rich.console import Console
 
 from incast import cells
 from incast.comparison import Ratio, number
-from incast.differences import comparable, differences, without_baseline
+from incast.differences import Difference, comparable, differences, without_baseline
 from incast.measures import bound_of
+from incast.pairs import Ratio as PairRatio
 from incast.result import Result
 from incast.results import Results
 from incast.saturation import Point, Saturation
@@ -196,6 +197,9 @@ def print_differences(out: Console, results: Results, baseline: str) -> None:
         text += "and percent of the baseline's mean."
         wrapped(out, "", text)
     for difference in found:
+        if difference.slowdown_ratio is not None:
+            wrapped(out, "", _of_messages(difference, difference.slowdown_ratio))
+    for difference in found:
         if difference.left_out:
             seeds = ", ".join(map(str, difference.left_out))
             many = "seeds" if len(difference.left_out) > 1 else "seed"
@@ -206,6 +210,17 @@ def print_differences(out: Console, results: Results, baseline: str) -> None:
             )  # fmt: skip
     for name in without_baseline(results, baseline):
         wrapped(out, "", f"{name}: left out, it has no run of {baseline}.")
+
+
+def _of_messages(difference: Difference, ratio: PairRatio) -> str:
+    """What the messages say one by one."""
+    sure = (
+        "" if ratio.interval is None else f" ({ratio.interval[0]:.3g} to {ratio.interval[1]:.3g})"
+    )
+    return (
+        f"{difference.case}: message by message, the slowdown is {ratio.median:.3g}{sure} times "
+        f"that under {difference.baseline} in the median, of {ratio.messages} pairs."
+    )
 
 
 def print_saturation(out: Console, found: Saturation, directory: Path) -> None:

@@ -4,11 +4,12 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import incast
 from conftest import SHORT, Finished
-from incast import differences, plots
+from incast import differences, pairs, plots
 from incast.results import Results
 from incast.seeds import spread, t95
 from synthetic import FakeRun, made_up
@@ -17,6 +18,7 @@ Command = Callable[..., Finished]
 RUN = ("run", "incast", *(word for assignment in SHORT for word in ("--set", assignment)))
 SEEDS = ("--seed", "1", "--seed", "2", "--seed", "5")
 
+Pair = tuple[incast.Result, incast.Result]
 Values = dict[str, float | int | None]
 
 
@@ -109,6 +111,59 @@ def test_scenarios_are_not_paired_with_each_other(short: incast.Scenario) -> Non
     assert differences.without_baseline(Results((here, there)), "dctcp") == ["tcp-incast"]
     with pytest.raises(incast.ParameterError, match="no other scheme was run in its scenario"):
         differences.differences(Results((here, there)), "cubic")
+
+
+def slowdowns(*values: float | None, late: float = 0.0) -> pl.DataFrame:
+    """Messages with these slowdowns, posted one after the other."""
+    count = len(values)
+    return pl.DataFrame(
+        {
+            "traffic": "rpc", "flow": range(count), "message": 0, "bytes": 1000,
+            "posted_us": [2000.0 + late + at for at in range(count)], "slowdown": values,
+            "finished": [int(value is not None) for value in values],
+        },
+        schema_overrides={"slowdown": pl.Float64},
+    )  # fmt: skip
+
+
+def paired(short: incast.Scenario, seed: int, ours: pl.DataFrame, theirs: pl.DataFrame) -> Pair:
+    return made_up(short, "timely", seed=seed, messages=ours), made_up(
+        short, "dctcp", seed=seed, messages=theirs
+    )
+
+
+def test_messages_are_paired_one_by_one(short: incast.Scenario) -> None:
+    # Twice as slow, four times, and half: 2 in the median, though the means are 5 and 34.
+    first = paired(short, 1, slowdowns(2, 4, 50), slowdowns(1, 1, 100))
+    (found,) = differences.differences(Results(first), "dctcp")
+    assert found.slowdown_ratio is not None
+    assert found.slowdown_ratio.median == pytest.approx(2)
+    assert found.slowdown_ratio.messages == 3
+    assert found.slowdown_ratio.interval is None
+    # Under another seed eight times: the geometric mean of both is 4, and the interval is even
+    # about it by factors, t · ln(8 / 2) / 2 up and down.
+    second = paired(short, 2, slowdowns(8, 8), slowdowns(1, 1))
+    (found,) = differences.differences(Results((*first, *second)), "dctcp")
+    assert found.slowdown_ratio is not None
+    assert found.slowdown_ratio.median == pytest.approx(4)
+    low, high = found.slowdown_ratio.interval or (0, 0)
+    assert (low > 0, high / 4) == (True, pytest.approx(4 / low))
+    assert high / 4 == pytest.approx(2 ** t95(1))
+
+
+def test_a_message_that_had_not_finished_is_the_slower_of_a_pair(short: incast.Scenario) -> None:
+    def ratio(ours: pl.DataFrame, theirs: pl.DataFrame) -> pairs.Ratio | None:
+        found = pairs.slowdown_ratio([paired(short, 1, ours, theirs)], "timely", "dctcp")
+        assert found is None or found.interval is None
+        return found
+
+    # Endless, 3 and 2 times: 3. Of the last pair nothing is known.
+    found = ratio(slowdowns(None, 3, 2, None), slowdowns(1, 1, 1, None))
+    assert found is not None
+    assert (found.median, found.messages) == (pytest.approx(3), 3)
+    assert ratio(slowdowns(None, None), slowdowns(1, 1)) is None
+    # Posted at other times, as in a closed loop, messages are not the same ones.
+    assert ratio(slowdowns(2, 2, late=0.5), slowdowns(1, 1)) is None
 
 
 def test_a_run_prints_differences_to_its_baseline(command: Command) -> None:

@@ -76,8 +76,10 @@ def test_the_incast_of_regulated_tcp_can_be_a_closed_loop() -> None:
     closed = shortened(name).with_set(setting, "run.duration=1s")
     assert closed.open_loops() == []
     assert len(shortened(name).open_loops()) == 1
-    # Four are under way, always: so many more were begun than completed.
+    # Four are under way, always: so many more were begun than completed, and have rows.
     result = incast.run(closed, "cubic")
     begun = result.table("load")["requests"].item()
     assert begun > 20
-    assert begun - result.table("requests").height == 4
+    requests = result.table("requests")
+    assert requests.height == begun
+    assert begun - requests["finished"].sum() == 4
