@@ -11,6 +11,7 @@ mod check;
 mod class;
 mod document;
 mod error;
+mod input;
 mod load;
 mod measure;
 mod network;
@@ -22,6 +23,7 @@ mod switch;
 mod threads;
 mod traffic;
 mod transport;
+mod words;
 
 use std::collections::BTreeMap;
 

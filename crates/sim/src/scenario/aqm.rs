@@ -202,26 +202,26 @@ impl Default for Phantom {
 /// What is wrong with `[switch.aqm]`, and that of each class, of a text, and where: once serde knows the
 /// kind, it has forgotten where the fields stood.
 pub(super) fn fields(text: &str) -> Result<(), Fault> {
-    let Ok(text) = DeTable::parse(text) else { return Ok(()) };
-    let mut text = text.into_inner();
-    if let Some(DeValue::Table(mut switch)) = text.remove("switch").map(Spanned::into_inner)
+    let Ok(parsed) = DeTable::parse(text) else { return Ok(()) };
+    let mut parsed = parsed.into_inner();
+    if let Some(DeValue::Table(mut switch)) = parsed.remove("switch").map(Spanned::into_inner)
         && let Some(aqm) = switch.remove("aqm")
     {
-        fields_of(aqm, &[&"switch", &"aqm"])?;
+        fields_of(text, aqm, &[&"switch", &"aqm"])?;
     }
-    if let Some(DeValue::Array(classes)) = text.remove("class").map(Spanned::into_inner) {
+    if let Some(DeValue::Array(classes)) = parsed.remove("class").map(Spanned::into_inner) {
         for (number, class) in classes.into_iter().enumerate() {
             if let DeValue::Table(mut class) = class.into_inner()
                 && let Some(aqm) = class.remove("aqm")
             {
-                fields_of(aqm, &[&"class", &number, &"aqm"])?;
+                fields_of(text, aqm, &[&"class", &number, &"aqm"])?;
             }
         }
     }
     Ok(())
 }
 
-fn fields_of(aqm: Spanned<DeValue<'_>>, path: &[&dyn Display]) -> Result<(), Fault> {
+fn fields_of(text: &str, aqm: Spanned<DeValue<'_>>, path: &[&dyn Display]) -> Result<(), Fault> {
     let fault = |path: &[&dyn Display], message| {
         Fault::Path(path.iter().map(ToString::to_string).collect(), message)
     };
@@ -231,12 +231,13 @@ fn fields_of(aqm: Spanned<DeValue<'_>>, path: &[&dyn Display]) -> Result<(), Fau
         return Err(fault(path, format!("no kind; expected one of {}", KINDS.join(", "))));
     };
     let fields = ValueDeserializer::from(Spanned::new(span, DeValue::Table(table)));
+    let said = |error| Fault::of(&error, text);
     let message = match kind.get_ref().as_str() {
-        Some("red") => return Ok(Red::deserialize(fields).map(drop)?),
-        Some("pi") => return Ok(Pi::deserialize(fields).map(drop)?),
-        Some("pie") => return Ok(Pie::deserialize(fields).map(drop)?),
-        Some("codel") => return Ok(Codel::deserialize(fields).map(drop)?),
-        Some("phantom") => return Ok(Phantom::deserialize(fields).map(drop)?),
+        Some("red") => return Red::deserialize(fields).map(drop).map_err(said),
+        Some("pi") => return Pi::deserialize(fields).map(drop).map_err(said),
+        Some("pie") => return Pie::deserialize(fields).map(drop).map_err(said),
+        Some("codel") => return Codel::deserialize(fields).map(drop).map_err(said),
+        Some("phantom") => return Phantom::deserialize(fields).map(drop).map_err(said),
         Some(other) => format!("unknown kind {other:?}{}", suggestion(other, &KINDS)),
         None => format!("no text; expected one of {}", KINDS.join(", ")),
     };
@@ -308,7 +309,7 @@ mod tests {
         let text = format!("[switch.aqm]\n{fields}\n");
         let place = |fault: Fault| fault.locate("f", &text).to_string();
         super::fields(&text).map_err(place)?;
-        let aqm: Aqm = toml::from_str(fields).map_err(|error| place(error.into()))?;
+        let aqm: Aqm = toml::from_str(fields).map_err(|error| place(Fault::of(&error, fields)))?;
         aqm.check()
             .map_err(|(field, message)| place(Fault::at([&"switch", &"aqm", &field], message)))?;
         Ok(aqm)
@@ -361,7 +362,7 @@ mod tests {
             ("kind = 'phantom'\ndrain = nan", "f:3:9: \"NaN\" is out of range; expected 0.01 to 1"),
             (
                 "kind = 'phantom'\ndrain = 'x'",
-                "f:3:9: \"x\" invalid float literal; expected a number from 0.01 to 1",
+                "f:3:9: \"x\" is not a number; expected a number from 0.01 to 1",
             ),
             (
                 "kind = 'red'\nmin = '3KB'\nmax = '2KB'",

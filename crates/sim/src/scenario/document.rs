@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::error::Fault;
 use super::{
     FlowList, FlowSizes, Graph, ListedFlow, Network, Scenario, ScenarioError, SignalKind,
-    TransportKind, aqm, check,
+    TransportKind, aqm, check, input,
 };
 
 /// A scenario, the text that it was read from, and the files that the text names.
@@ -53,8 +53,8 @@ impl Files {
         // A run's directory first of all: what a path leads to from there, or an absolute one, may have changed.
         let kept = self.folder.join(INPUTS).join(name);
         let found = if kept.is_file() { kept } else { self.folder.join(path) };
-        let text = std::fs::read_to_string(&found)
-            .map_err(|error| format!("cannot read {}: {error}", found.display()))?;
+        let text = input::text(&found, input::MOST_OF_INPUT)
+            .map_err(|reason| format!("cannot read {}: {reason}", found.display()))?;
         self.texts.insert(path.to_owned(), text.clone());
         Ok(text)
     }
@@ -70,10 +70,8 @@ impl Document {
     /// # Errors
     /// It cannot be read, or something in it is wrong.
     pub fn load(path: &Path) -> Result<Self, ScenarioError> {
-        let text = std::fs::read_to_string(path).map_err(|error| ScenarioError::Unreadable {
-            path: path.to_owned(),
-            reason: error.to_string(),
-        })?;
+        let text = input::text(path, input::MOST_OF_SCENARIO)
+            .map_err(|reason| ScenarioError::Unreadable { path: path.to_owned(), reason })?;
         Self::parse(text, &path.display().to_string())
     }
 
@@ -143,7 +141,7 @@ impl Document {
 fn read(text: &str, files: &mut Files) -> Result<Scenario, Fault> {
     check::network::kinds(text)?;
     aqm::fields(text)?;
-    let mut scenario: Scenario = toml::from_str(text)?;
+    let mut scenario: Scenario = toml::from_str(text).map_err(|error| Fault::of(&error, text))?;
     read_files(&mut scenario, files)?;
     check::check(&scenario)?;
     Ok(scenario)

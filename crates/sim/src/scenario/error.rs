@@ -4,6 +4,8 @@ use std::fmt;
 use std::ops::Range;
 use std::path::PathBuf;
 
+use super::words::sentence;
+
 /// A scenario that cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScenarioError {
@@ -80,6 +82,13 @@ impl Fault {
         Self::Path(path.iter().map(ToString::to_string).collect(), message)
     }
 
+    /// What the parser says of `text`, in plain words.
+    pub(super) fn of(error: &toml::de::Error, text: &str) -> Self {
+        let span = error.span().unwrap_or(0..0);
+        let value = text.get(span.clone()).unwrap_or_default();
+        Self::Span(span, with_remedy(&sentence(error.message(), value)))
+    }
+
     pub(super) fn into_message(self) -> String {
         match self {
             Self::Span(_, message) | Self::Path(_, message) => message,
@@ -115,18 +124,11 @@ fn span_of(text: &str, path: &[String]) -> Range<usize> {
     span
 }
 
-impl From<toml::de::Error> for Fault {
-    fn from(error: toml::de::Error) -> Self {
-        Self::Span(error.span().unwrap_or(0..0), with_remedy(error.message()))
-    }
-}
-
 /// Adds the nearest name to what serde says of an unknown field or variant.
 fn with_remedy(message: &str) -> String {
-    let message = message.lines().collect::<Vec<_>>().join("; ");
     let mut quoted = message.split('`').skip(1).step_by(2);
     let unknown = message.starts_with("unknown field") || message.starts_with("unknown variant");
-    let (Some(name), true) = (quoted.next(), unknown) else { return message };
+    let (Some(name), true) = (quoted.next(), unknown) else { return message.into() };
     let what = if message.starts_with("unknown field") { "field" } else { "word" };
     let known: Vec<_> = quoted.collect();
     format!("unknown {what} {name:?}{}", suggestion(name, &known))

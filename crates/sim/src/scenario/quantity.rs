@@ -35,7 +35,10 @@ where
     fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
         let Bounds { expected, low, high } = &self.bounds;
         let value: T = text.parse().map_err(|error: T::Err| {
-            let error = error.to_string();
+            let mut error = error.to_string();
+            if error == "invalid float literal" {
+                error = "is not a number".into();
+            }
             if error.contains("expected") {
                 return E::custom(format!("{text:?} {error}"));
             }

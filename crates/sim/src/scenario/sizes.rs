@@ -304,7 +304,7 @@ mod tests {
         let text = format!("sizes = {sizes}");
         match toml::from_str::<Traffic>(&text) {
             Ok(traffic) => Ok(traffic.sizes),
-            Err(error) => Err(Fault::from(error).locate("f", &text).to_string()),
+            Err(error) => Err(Fault::of(&error, &text).locate("f", &text).to_string()),
         }
     }
 

@@ -88,7 +88,10 @@ pub struct Requests {
 /// How many servers a request asks: a number, or several with their weights, such as
 /// `[[1, 0.5], [2, 0.3], [8, 0.2]]`.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "expected a number of servers, or pairs of a number and a weight such as [[1, 0.5], [8, 0.5]]"
+)]
 pub enum FanOut {
     /// Always so many.
     Always(u32),

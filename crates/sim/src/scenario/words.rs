@@ -1,0 +1,198 @@
+//! What the parser says of values, in the words of this project.
+//!
+//! serde says what it expected in types of Rust, and calls dates and tables alike. The text at the place of an
+//! error says what is there.
+
+/// Characters of a value that a message shows.
+const MOST_SHOWN: usize = 40;
+
+/// What serde calls a type, and what that is to somebody who writes a scenario.
+const TYPES: [(&str, &str); 22] = [
+    ("a string", "a text in quotes"),
+    ("string", "a text in quotes"),
+    ("a borrowed string", "a text in quotes"),
+    ("a boolean", "true or false"),
+    ("u8", "a whole number from 0 to 255"),
+    ("u16", "a whole number from 0 to 65535"),
+    ("u32", "a whole number from 0 to 4294967295"),
+    ("u64", "a whole number from 0 to 9223372036854775807"),
+    ("usize", "a whole number from 0 to 9223372036854775807"),
+    ("i64", "a whole number"),
+    ("f64", "a number"),
+    ("f32", "a number"),
+    ("a sequence", "a list"),
+    ("sequence", "a list"),
+    ("a map", "a table"),
+    ("map", "a table"),
+    ("string or table", "a word in quotes, or a table"),
+    ("variant identifier", "a word in quotes"),
+    ("unit variant", "a word in quotes"),
+    ("unit", "nothing"),
+    ("option", "a value"),
+    ("table", "a table"),
+];
+
+/// What the parser makes of a date where a table with fields was expected.
+const DATE: &str = "unknown field `$__toml_private_datetime`";
+
+/// A sentence for what the parser says of `value`, the text at the place of the error.
+pub(super) fn sentence(message: &str, value: &str) -> String {
+    let message = message.lines().collect::<Vec<_>>().join("; ");
+    let parts = |kind: &str| message.strip_prefix(kind)?.rsplit_once(", expected ");
+    if message.starts_with(DATE) {
+        return format!("{}; expected a table", found_there("", value));
+    }
+    if let Some((found, wanted)) = parts("invalid type: ") {
+        if found.starts_with("integer")
+            && matches!(wanted.as_bytes(), [b'u' | b'i', b'0'..=b'9', ..])
+        {
+            return format!("{} is out of range; expected {}", shortened(value), expected(wanted));
+        }
+        return format!("{}; expected {}", found_there(found, value), expected(wanted));
+    }
+    if let Some((found, wanted)) = parts("invalid value: ") {
+        let shown = quoted(found).map_or_else(|| shortened(value), shortened);
+        return format!("{shown} is out of range; expected {}", expected(wanted));
+    }
+    if let Some((length, wanted)) = parts("invalid length ") {
+        let things = if length == "1" { "1 value" } else { &format!("{length} values") };
+        return format!("a list of {things}; expected {}", expected(wanted));
+    }
+    if message.starts_with("wanted exactly 1 element") {
+        return "a table with nothing, or too much, in it; expected one kind".into();
+    }
+    if message.starts_with("cannot recurse further") {
+        return "brackets in brackets, too deep".into();
+    }
+    message
+}
+
+/// What is there, by the text, and by what serde makes of it.
+fn found_there(found: &str, value: &str) -> String {
+    if let Some(what) = moment(value) {
+        return format!("{} is a {what}", shortened(value));
+    }
+    match found.split([' ', '`', '"']).next() {
+        Some("map") => "a table".into(),
+        Some("sequence") => "a list".into(),
+        Some("boolean") => format!("{} is no such value", quoted(found).unwrap_or(value)),
+        Some("string") => {
+            let text = found.strip_prefix("string ").unwrap_or(value);
+            format!("{} is a text", shortened(text))
+        }
+        Some("integer") => {
+            format!("{} is a whole number", shortened(quoted(found).unwrap_or(value)))
+        }
+        Some("floating") => match quoted(found).unwrap_or(value) {
+            odd @ ("inf" | "-inf" | "NaN" | "nan" | "-nan") => {
+                format!("{} is no finite number", odd.to_lowercase())
+            }
+            number => format!("{} is a number", shortened(number)),
+        },
+        _ => format!("{} does not fit", shortened(value)),
+    }
+}
+
+/// Between the first two backticks.
+fn quoted(found: &str) -> Option<&str> {
+    found.split('`').nth(1)
+}
+
+/// A date or a time of day.
+fn moment(value: &str) -> Option<&'static str> {
+    let value = value.trim_start().as_bytes();
+    let digits = |range: std::ops::Range<usize>| {
+        value.get(range).is_some_and(|part| part.iter().all(u8::is_ascii_digit))
+    };
+    if digits(0..4) && value.get(4) == Some(&b'-') && digits(5..7) {
+        Some("date")
+    } else if digits(0..2) && value.get(2) == Some(&b':') && digits(3..5) {
+        Some("time of day")
+    } else {
+        None
+    }
+}
+
+/// What was expected, in plain words.
+fn expected(wanted: &str) -> String {
+    let known = TYPES.iter().find(|(serde, _)| *serde == wanted);
+    if let Some((_, plain)) = known {
+        return (*plain).into();
+    }
+    let first = wanted.split_once(' ').map_or(wanted, |(first, _)| first);
+    match first {
+        "struct" | "internally" | "adjacently" => "a table".into(),
+        "enum" | "externally" => "a word in quotes, or a table".into(),
+        "tuple" => "a list of as many values as it takes".into(),
+        _ if wanted.starts_with("a tuple of size ")
+            || wanted.starts_with("an array of length ") =>
+        {
+            let size = wanted.rsplit(' ').next().unwrap_or_default();
+            format!("a list of {size}")
+        }
+        _ => wanted.into(),
+    }
+}
+
+fn shortened(value: &str) -> String {
+    let line = value.lines().next().unwrap_or_default().trim();
+    match line.char_indices().nth(MOST_SHOWN) {
+        Some((end, _)) => format!("{}...", &line[..end]),
+        None => line.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_of_rust_become_words() {
+        for (said, value, ours) in [
+            (
+                "invalid type: integer `5`, expected a string",
+                "5",
+                "5 is a whole number; expected a text in quotes",
+            ),
+            (
+                "invalid type: map, expected a string",
+                "1979-05-27",
+                "1979-05-27 is a date; expected a text in quotes",
+            ),
+            (
+                "invalid type: map, expected f64",
+                "07:32:00",
+                "07:32:00 is a time of day; expected a number",
+            ),
+            ("invalid type: map, expected u32", "{ a = 1 }", "a table; expected a whole number"),
+            ("invalid type: sequence, expected a boolean", "[1]", "a list; expected true or false"),
+            (
+                "invalid type: string \"x\", expected struct Run",
+                "\"x\"",
+                "\"x\" is a text; expected a table",
+            ),
+            ("invalid type: floating point `inf`, expected u64", "inf", "inf is no finite number"),
+            (
+                "invalid value: integer `-2`, expected u32",
+                "-2",
+                "-2 is out of range; expected a whole",
+            ),
+            (
+                "invalid length 1, expected an array of length 2",
+                "[1]",
+                "a list of 1 value; expected a list of 2",
+            ),
+            ("missing field `duration`", "", "missing field `duration`"),
+        ] {
+            let sentence = sentence(said, value);
+            assert!(sentence.starts_with(ours), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn long_values_are_cut() {
+        let long = format!("\"{}\"", "é".repeat(100));
+        let sentence = sentence(&format!("invalid type: string {long}, expected i64"), &long);
+        assert_eq!(sentence, format!("\"{}... is a text; expected a whole number", "é".repeat(39)));
+    }
+}
