@@ -5,6 +5,7 @@
 mod algorithms;
 mod errors;
 mod foreign;
+mod heard;
 mod run;
 mod scenario;
 mod workloads;

@@ -1,6 +1,7 @@
 //! Runs and their tables.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use incast_sim::scenario::Threads;
 use incast_sim::{Figure, Report, Simulation, TraceConfig, Values};
@@ -9,10 +10,52 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::errors::{ParameterError, raise};
+use crate::heard::{Raised, heard};
 use crate::scenario::Scenario;
 
-/// Events between two looks at the caller: some 30 a second, more in several threads.
+/// Events between two calls of `progress`: some 10 to 30 a second, more in several threads.
 const EVENTS_PER_CALL: u64 = 1 << 19;
+
+/// Events between two looks whether a signal has come: as many as take some hundredths of a second. Where
+/// connections are opened that are few.
+struct Pace {
+    events: u64,
+    /// How many there had been at the last call of `progress`.
+    told: u64,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { events: 1 << 13, told: 0 }
+    }
+}
+
+impl Pace {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "how often the caller is looked at changes no result"
+    )]
+    fn advance(&mut self, simulation: &mut Simulation) -> bool {
+        let began = Instant::now();
+        let more = simulation.advance(self.events);
+        let took = began.elapsed();
+        if took < Duration::from_millis(20) {
+            self.events = (self.events * 2).min(EVENTS_PER_CALL);
+        } else if took > Duration::from_millis(100) {
+            self.events = (self.events / 4).max(1 << 10);
+        }
+        more
+    }
+
+    /// Whether it is time to tell of these events.
+    fn tells(&mut self, events: u64) -> bool {
+        let tells = events >= self.told + EVENTS_PER_CALL;
+        if tells {
+            self.told = events;
+        }
+        tells
+    }
+}
 
 /// What one scheme did in one scenario.
 #[pyclass(module = "incast._core", frozen)]
@@ -175,21 +218,32 @@ pub(crate) fn run(
     threads: Option<&str>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Run> {
-    let document = &scenario.document;
+    let document = &*scenario.document;
     let seed = seed.unwrap_or(document.scenario().run.seed);
     let traces = trace_config(&traces)?;
     let threads =
         threads.map(str::parse::<Threads>).transpose().map_err(ParameterError::new_err)?;
-    let mut simulation =
-        Simulation::new(document.scenario(), scheme, seed, traces).map_err(raise)?;
-    if let Some(threads) = threads {
-        simulation = simulation.in_threads(threads);
-    }
-    while py.detach(|| simulation.advance(EVENTS_PER_CALL)) {
+    let raised = Raised::default();
+    let simulation = py
+        .detach(|| {
+            let go_on = || raised.nothing();
+            let built = Simulation::new_while(document.scenario(), scheme, seed, traces, &go_on)?;
+            Ok(built.map(|built| match threads {
+                Some(threads) => built.in_threads(threads),
+                None => built,
+            }))
+        })
+        .map_err(raise)?;
+    let Some(mut simulation) = simulation else {
+        return Err(raised.take().unwrap_or_else(|| PyKeyboardInterrupt::new_err(())));
+    };
+    let mut pace = Pace::default();
+    while py.detach(|| pace.advance(&mut simulation)) {
         let call = |progress: &Bound<'_, PyAny>| {
             let simulated = simulation.simulated().as_secs_f64();
             progress.call1((simulated, simulation.events()))?.is_truthy()
         };
+        let progress = progress.filter(|_| pace.tells(simulation.events()));
         // A run that is stopped keeps what it has, so the interruption ends here.
         let go_on = py.check_signals().and_then(|()| progress.map_or(Ok(true), call));
         match go_on {
@@ -199,12 +253,12 @@ pub(crate) fn run(
             Err(error) => return Err(error),
         }
     }
-    let mut report = py.detach(|| simulation.finish());
+    let mut report = heard(py, move || simulation.finish())?;
     let tables = std::mem::take(&mut report.tables).into();
     Ok(Run { report, tables })
 }
 
-fn trace_config(names: &[String]) -> PyResult<TraceConfig> {
+pub(crate) fn trace_config(names: &[String]) -> PyResult<TraceConfig> {
     let mut config = TraceConfig::default();
     for name in names {
         match name.as_str() {

@@ -2,34 +2,34 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use incast_sim::scenario::{Document, Kind, Published, Traffic, json_schema};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::errors::raise;
+use crate::heard::heard;
 
 /// What is run: network, traffic, transport and measurement. Immutable.
 #[pyclass(module = "incast._core", frozen)]
 pub(crate) struct Scenario {
-    pub(crate) document: Document,
+    pub(crate) document: Arc<Document>,
     /// Worked out once: of a large network it takes a while.
     load_warnings: OnceLock<Vec<String>>,
 }
 
 impl From<Document> for Scenario {
     fn from(document: Document) -> Self {
-        Self { document, load_warnings: OnceLock::new() }
+        Self { document: Arc::new(document), load_warnings: OnceLock::new() }
     }
 }
 
 #[pymethods]
 impl Scenario {
     #[staticmethod]
-    #[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts a path by value")]
-    fn load(path: PathBuf) -> PyResult<Self> {
-        Document::load(&path).map(Self::from).map_err(raise)
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        heard(py, move || Document::load(&path))?.map(Self::from).map_err(raise)
     }
 
     #[staticmethod]
@@ -39,9 +39,10 @@ impl Scenario {
     }
 
     #[pyo3(signature = (*assignments))]
-    fn with_set(&self, assignments: &Bound<'_, PyTuple>) -> PyResult<Self> {
+    fn with_set(&self, py: Python<'_>, assignments: &Bound<'_, PyTuple>) -> PyResult<Self> {
         let assignments: Vec<String> = assignments.extract()?;
-        self.document.with_set(&assignments).map(Self::from).map_err(raise)
+        let document = Arc::clone(&self.document);
+        heard(py, move || document.with_set(&assignments))?.map(Self::from).map_err(raise)
     }
 
     #[getter]
@@ -122,15 +123,19 @@ impl Scenario {
         open.map(|(number, kind)| (number, scenario.traffic_name(number), kind.as_str())).collect()
     }
 
-    fn load_warnings(&self) -> Vec<String> {
-        let known = self.load_warnings.get_or_init(|| {
-            let scenario = self.document.scenario();
+    fn load_warnings(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        if let Some(known) = self.load_warnings.get() {
+            return Ok(known.clone());
+        }
+        let document = Arc::clone(&self.document);
+        let warnings = heard(py, move || {
+            let scenario = document.scenario();
             let mut warnings = scenario.load_warnings();
             warnings.extend(scenario.buffer_warnings());
             warnings.extend(scenario.series_warnings());
             warnings
-        });
-        known.clone()
+        })?;
+        Ok(self.load_warnings.get_or_init(|| warnings).clone())
     }
 
     fn __repr__(&self) -> String {

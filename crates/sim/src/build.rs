@@ -33,6 +33,7 @@ use crate::report::{Cut, Segments};
 use crate::routing::Routing;
 use crate::scenario::{MOST_CLASSES, RoutingKind, Scenario, Scheme, TransportKind};
 use crate::topology::{Cable, Node, Ports, Topology};
+use crate::watch::Watch;
 pub(crate) use cables::topology;
 use connect::connect;
 use events::{Events, pin};
@@ -76,15 +77,21 @@ pub(crate) struct Built {
     pub(crate) size_bins: Vec<Bytes>,
 }
 
-/// Builds the network and what its applications will post.
-pub(crate) fn build(scenario: &Scenario, scheme: Scheme, seed: u64, traces: TraceConfig) -> Built {
+/// Builds the network and what its applications will post, unless whoever watches stops it.
+pub(crate) fn build(
+    scenario: &Scenario,
+    scheme: Scheme,
+    seed: u64,
+    traces: TraceConfig,
+    watch: &Watch<'_>,
+) -> Built {
     let topology = Arc::new(topology(scenario));
     let ports = topology.ports();
-    let routing = Routing::new(scenario, &topology, &ports, seed);
-    let mut net = assemble(scenario, (&topology, &ports), &routing, scheme, seed, traces);
-    let mut plan = plan(scenario, &topology, seed);
+    let routing = Routing::new(scenario, &topology, &ports, seed, watch);
+    let mut net = assemble(scenario, (&topology, &ports), &routing, scheme, (seed, watch), traces);
+    let mut plan = plan(scenario, &topology, seed, watch);
     let ways = Arc::new(Ways::new(scenario, &topology, ports, routing, scheme.transport));
-    let flows = connect(&mut net, &mut plan, scheme, &ways, seed);
+    let flows = connect(&mut net, &mut plan, scheme, &ways, (seed, watch));
     pin(&mut net, &flows, &ways.routing);
     choose_series(scenario, &mut net, &flows);
     choose_traces(scenario, &mut net, &topology);
@@ -172,13 +179,15 @@ pub(crate) fn interval(scenario: &Scenario) -> Span {
 }
 
 /// Numbers the components node by node: hosts first, as they are described, then switches.
-struct Numbering {
+struct Numbering<'a> {
     components: Vec<Component>,
+    watch: &'a Watch<'a>,
 }
 
-impl Numbering {
+impl Numbering<'_> {
     #[expect(clippy::cast_possible_truncation, reason = "bounded by the hosts of a scenario")]
     fn add(&mut self, kind: ComponentKind, node: usize, link: usize, port: usize) -> u32 {
+        self.watch.step();
         let component = Component { kind, node: node as u32, link: link as u32, port: port as u16 };
         self.components.push(component);
         self.components.len() as u32 - 1
@@ -191,7 +200,7 @@ fn assemble(
     (topology, ports): (&Topology, &Ports),
     routing: &Routing,
     scheme: Scheme,
-    seed: u64,
+    (seed, watch): (u64, &Watch<'_>),
     traces: TraceConfig,
 ) -> Net {
     use ComponentKind::{
@@ -204,7 +213,7 @@ fn assemble(
     // Link 2c leads from the first end of cable c to the second, link 2c + 1 back.
     let outgoing = |&(cable, end): &(usize, usize)| cable * 2 + end;
     let incoming = |&(cable, end): &(usize, usize)| cable * 2 + 1 - end;
-    let mut numbers = Numbering { components: Vec::new() };
+    let mut numbers = Numbering { components: Vec::new(), watch };
     let mut arrivals = vec![0; topology.cables.len() * 2];
     let mut hosts = Vec::with_capacity(topology.hosts.len());
     for (host, cables) in ports.hosts.iter().enumerate() {

@@ -29,6 +29,7 @@ mod run;
 pub mod scenario;
 mod table;
 pub mod topology;
+mod watch;
 pub mod workload;
 
 pub use network::trace::TraceConfig;

@@ -11,6 +11,7 @@ use crate::network::routes::{NO_EDGE, Place, Routes, Table, TableBuilder};
 use crate::random::purpose;
 use crate::scenario::{LinkEvent, LinkState, RoutingKind, Scenario};
 use crate::topology::{Node, Ports, Topology};
+use crate::watch::Watch;
 
 /// The ways of a network.
 #[derive(Debug)]
@@ -27,14 +28,20 @@ pub(crate) struct Routing {
 type Pinned = BTreeMap<(u32, u32), Arc<[(u32, u16)]>>;
 
 impl Routing {
-    pub(crate) fn new(scenario: &Scenario, topology: &Topology, ports: &Ports, seed: u64) -> Self {
+    pub(crate) fn new(
+        scenario: &Scenario,
+        topology: &Topology,
+        ports: &Ports,
+        seed: u64,
+        watch: &Watch<'_>,
+    ) -> Self {
         let routing = &scenario.routing;
         let seed = routing.hash_seed.unwrap_or(seed);
         let single = routing.kind == RoutingKind::Single;
         let spray = routing.kind == RoutingKind::Spray;
         let edges = Edges::of(topology, ports);
-        let first = edges.tables(topology, ports, &|_| true, single);
-        let changes = changes(scenario, topology, ports, &edges, &first);
+        let first = edges.tables(topology, ports, &|_| true, single, watch);
+        let changes = changes(scenario, (topology, ports), &edges, &first, watch);
         let switches = (0..).zip(&edges.numbers).zip(first).map(|((switch, &edge), table)| {
             let seed_for = |purpose| derive(seed, purpose, &[switch]);
             let spraying = spray.then(|| Random::new(seed_for(purpose::SPRAYING)));
@@ -131,6 +138,7 @@ impl Edges {
         ports: &Ports,
         up: &dyn Fn(usize) -> bool,
         single: bool,
+        watch: &Watch<'_>,
     ) -> Vec<Table> {
         let neighbours: Vec<Vec<(u16, u32)>> = ports
             .switches
@@ -148,6 +156,7 @@ impl Edges {
         let (mut distance, mut queue) = (vec![], VecDeque::new());
         let mut closer = Vec::new();
         for &edge in &self.switches {
+            watch.steps(neighbours.len());
             distances_to(edge, &neighbours, &mut distance, &mut queue);
             for ((table, neighbours), &own) in tables.iter_mut().zip(&neighbours).zip(&distance) {
                 closer.clear();
@@ -189,10 +198,10 @@ fn distances_to(
 /// The tables that failures and repairs lead to; only those that differ from the one before.
 fn changes(
     scenario: &Scenario,
-    topology: &Topology,
-    ports: &Ports,
+    (topology, ports): (&Topology, &Ports),
     edges: &Edges,
     first: &[Table],
+    watch: &Watch<'_>,
 ) -> Vec<(Time, u32, Table)> {
     let mut states: Vec<_> = scenario
         .link_events(topology)
@@ -207,7 +216,7 @@ fn changes(
             down[cable] = state == LinkState::Down;
         }
         let at = Time::ZERO + simultaneous[0].0 + scenario.routing.convergence;
-        let next = edges.tables(topology, ports, &|cable| !down[cable], single);
+        let next = edges.tables(topology, ports, &|cable| !down[cable], single, watch);
         for ((switch, now), next) in (0..).zip(&mut now).zip(next) {
             if *now != next {
                 now.clone_from(&next);

@@ -7,7 +7,8 @@ use crate::network::partition::Partition;
 use crate::network::trace::TraceConfig;
 use crate::network::windows::{WindowCounts, Windows};
 use crate::report::{Measured, Report, RunInfo, measure, report};
-use crate::scenario::{Scenario, ScenarioError, Threads};
+use crate::scenario::{Scenario, ScenarioError, Scheme, Threads};
+use crate::watch::Watch;
 
 /// A run in progress. It reads no clock: whoever drives it decides how long to go on and what to
 /// show meanwhile.
@@ -60,8 +61,35 @@ impl Simulation {
         traces: TraceConfig,
     ) -> Result<Self, ScenarioError> {
         let resolved = scenario.scheme(scheme)?;
+        Ok(Self::built(scenario, (scheme, resolved), seed, traces, &Watch::nobody()))
+    }
+
+    /// Builds the network, and asks `go_on` every few milliseconds; returns nothing if that says no.
+    ///
+    /// # Errors
+    /// The scheme is not known.
+    pub fn new_while(
+        scenario: &Scenario,
+        scheme: &str,
+        seed: u64,
+        traces: TraceConfig,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<Option<Self>, ScenarioError> {
+        let resolved = scenario.scheme(scheme)?;
+        let build =
+            |watch: &Watch<'_>| Self::built(scenario, (scheme, resolved), seed, traces, watch);
+        Ok(Watch::asking(go_on).over(build))
+    }
+
+    fn built(
+        scenario: &Scenario,
+        (name, scheme): (&str, Scheme),
+        seed: u64,
+        traces: TraceConfig,
+        watch: &Watch<'_>,
+    ) -> Self {
         let info = RunInfo {
-            scheme: scheme.to_owned(),
+            scheme: name.to_owned(),
             seed,
             measured_from: Time::ZERO + scenario.run.warmup,
             interval: crate::build::interval(scenario),
@@ -70,10 +98,10 @@ impl Simulation {
         let end = Time::ZERO + scenario.run.duration;
         let measured_until =
             Time::ZERO + scenario.run.duration.saturating_sub(scenario.run.cooldown);
-        let built = build(scenario, resolved, seed, traces);
+        let built = build(scenario, scheme, seed, traces, watch);
         let hosts = built.net.hosts.len();
         let run = Self { built, windows: None, hosts, end, measured_until, measured: None, info };
-        Ok(run.in_threads(scenario.run.threads))
+        run.in_threads(scenario.run.threads)
     }
 
     /// Has so many threads from now on, in place of what the scenario says. Results are the same.

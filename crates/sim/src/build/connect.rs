@@ -16,6 +16,7 @@ use crate::network::host::{Duties, ENDLESS, Post};
 use crate::network::oracle::{Oracle, Way};
 use crate::random::purpose;
 use crate::scenario::{Scheme, TransportKind};
+use crate::watch::Watch;
 
 /// Gives hosts their connections, which are opened when they are first used, what is posted and who posts the
 /// rest. Returns all flows.
@@ -24,7 +25,7 @@ pub(super) fn connect(
     plan: &mut Plan,
     scheme: Scheme,
     ways: &Arc<Ways>,
-    seed: u64,
+    (seed, watch): (u64, &Watch<'_>),
 ) -> Arc<Flows> {
     let flows = Arc::new(std::mem::take(&mut plan.flows));
     let posts = posts(plan, &flows, net.hosts.len());
@@ -35,7 +36,7 @@ pub(super) fn connect(
     }
     let connections: Vec<Arc<[u32]>> = flows.by_connection().into_iter().map(Arc::from).collect();
     if scheme.signal == Signal::Oracle {
-        net.oracle = Some(oracle(&flows, &connections, ways));
+        net.oracle = Some(oracle(&flows, &connections, ways, watch));
     }
     let transport = match scheme.transport {
         TransportKind::Message => Transport::Message,
@@ -45,6 +46,7 @@ pub(super) fn connect(
     for ((number, host), (connections, (posts, applications))) in
         (0..).zip(&mut net.hosts).zip(duties)
     {
+        watch.steps(connections.len());
         let (flows, ways) = (Arc::clone(&flows), Arc::clone(ways));
         let own = Book { host: number, flows, connections, ways, transport, seed };
         let (flows, connections) = (Arc::clone(&own.flows), Arc::clone(&own.connections));
@@ -72,8 +74,9 @@ fn posts(plan: &mut Plan, flows: &Flows, hosts: usize) -> Vec<Vec<Post>> {
 }
 
 /// What the oracle knows of each connection.
-fn oracle(flows: &Flows, connections: &[Arc<[u32]>], ways: &Ways) -> Oracle {
+fn oracle(flows: &Flows, connections: &[Arc<[u32]>], ways: &Ways, watch: &Watch<'_>) -> Oracle {
     let way = |end, flow: u32| {
+        watch.step();
         let sends = flows[flow as usize].sender() == end;
         if sends { ways.way(flows.legs(flow, end)) } else { Way::default() }
     };
@@ -202,7 +205,7 @@ mod tests {
         let document = Document::parse(text.to_owned(), "test.toml").unwrap();
         let scenario = document.scenario();
         let scheme = scenario.scheme("timely").unwrap();
-        let built = build(scenario, scheme, 1, TraceConfig::default());
+        let built = build(scenario, scheme, 1, TraceConfig::default(), &Watch::nobody());
         let mut streams = Vec::new();
         let mut draw = |seed, purpose| {
             let mut random = generator(seed, purpose, &[]);

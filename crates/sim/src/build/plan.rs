@@ -25,6 +25,7 @@ use crate::network::flows::{Flows, Life, Treatment};
 use crate::random::generator;
 use crate::scenario::{Destinations, Kind, Operation, Requests, Scenario, Traffic};
 use crate::topology::Topology;
+use crate::watch::Watch;
 pub(crate) use demand::{Demand, demand, offered_bps};
 use places::Places;
 pub(crate) use places::fewest_farthest;
@@ -139,10 +140,12 @@ struct Context<'a> {
     traffic: &'a Traffic,
     sources: Vec<u32>,
     destinations: Vec<u32>,
+    /// Who may stop the planning, if anybody.
+    watch: Option<&'a Watch<'a>>,
 }
 
 /// Plans the traffic of a scenario.
-pub(super) fn plan(scenario: &Scenario, topology: &Topology, seed: u64) -> Plan {
+pub(super) fn plan(scenario: &Scenario, topology: &Topology, seed: u64, watch: &Watch<'_>) -> Plan {
     let mut plan = Plan {
         owners: vec![Vec::new(); topology.hosts.len()],
         classes: scenario.classes().into_iter().map(|class| class.name).collect(),
@@ -151,7 +154,10 @@ pub(super) fn plan(scenario: &Scenario, topology: &Topology, seed: u64) -> Plan 
     };
     let places = Places::new(topology);
     for (number, traffic) in (0..).zip(&scenario.traffic) {
-        let context = Context::new(scenario, (topology, &places), seed, number);
+        let context = Context {
+            watch: Some(watch),
+            ..Context::new(scenario, (topology, &places), seed, number)
+        };
         let offered = match traffic.kind() {
             Kind::Poisson(poisson) => Some(arriving::poisson(&context, &mut plan, poisson)),
             Kind::Incast(incast) => Some(arriving::incast(&context, &mut plan, incast)),
@@ -204,11 +210,15 @@ impl<'a> Context<'a> {
         let traffic = &scenario.traffic[number as usize];
         let hosts = |name| scenario.network.hosts_called(name, topology);
         let (sources, destinations) = (hosts(traffic.sources()), hosts(traffic.destinations()));
-        Self { scenario, topology, places, seed, number, traffic, sources, destinations }
+        let watch = None;
+        Self { scenario, topology, places, seed, number, traffic, sources, destinations, watch }
     }
 
     /// A flow of messages of up to `bytes`, the first of its kind.
     fn flow(&self, source: u32, destination: u32, bytes: Option<Bytes>) -> NewFlow {
+        if let Some(watch) = self.watch {
+            watch.step();
+        }
         let urgent = self.traffic.urgent.as_ref();
         let urgent = urgent.filter(|urgent| bytes.is_some_and(|bytes| bytes < urgent.below));
         let class = urgent.and_then(|urgent| urgent.class.as_ref()).or(self.traffic.class.as_ref());

@@ -11,6 +11,7 @@ use crate::network::routes;
 use crate::routing::Routing;
 use crate::scenario::{Scenario, TransportKind};
 use crate::topology::{Node, Ports, Topology};
+use crate::watch::Watch;
 
 /// The ways between hosts, by the first routes.
 pub(crate) struct Ways {
@@ -75,7 +76,8 @@ impl Ways {
     /// The ways of a scenario's streams, for what is asked before a run.
     pub(crate) fn of_streams(scenario: &Scenario, topology: Topology) -> Self {
         let ports = topology.ports();
-        let routing = Routing::new(scenario, &topology, &ports, scenario.run.seed);
+        let seed = scenario.run.seed;
+        let routing = Routing::new(scenario, &topology, &ports, seed, &Watch::nobody());
         Self::new(scenario, &Arc::new(topology), ports, routing, TransportKind::Stream)
     }
 

@@ -1,6 +1,7 @@
 use super::*;
 use crate::build::topology;
 use crate::scenario::Document;
+use crate::watch::Watch;
 
 struct Net {
     topology: Topology,
@@ -17,7 +18,7 @@ impl Net {
         let document = Document::parse(text, "test.toml").unwrap_or_else(|e| panic!("{e}"));
         let topology = topology(document.scenario());
         let ports = topology.ports();
-        let routing = Routing::new(document.scenario(), &topology, &ports, 1);
+        let routing = Routing::new(document.scenario(), &topology, &ports, 1, &Watch::nobody());
         Self { topology, ports, routing }
     }
 

@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::build::topology;
 use crate::scenario::Document;
+use crate::watch::Watch;
 
 /// The plan of such traffic on a star of three groups: `a` of six hosts, `b` of four, `c` of nine.
 fn planned(traffic: &str) -> Plan {
@@ -23,7 +24,7 @@ fn planned_with(traffic: &str, seed: u64) -> Plan {
         group("c", 9)
     );
     let document = Document::parse(text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
-    plan(document.scenario(), &topology(document.scenario()), seed)
+    plan(document.scenario(), &topology(document.scenario()), seed, &Watch::nobody())
 }
 
 /// Who sends to whom by a permutation.
