@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+use incast_sim::Cost;
 use incast_sim::scenario::{Document, Kind, Published, Traffic, json_schema};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::errors::raise;
 use crate::heard::heard;
+use crate::run::trace_config;
 
 /// What is run: network, traffic, transport and measurement. Immutable.
 #[pyclass(module = "incast._core", frozen)]
@@ -138,9 +140,39 @@ impl Scenario {
         Ok(self.load_warnings.get_or_init(|| warnings).clone())
     }
 
+    #[pyo3(signature = (scheme, *, traces = Vec::new(), runs = 1))]
+    #[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts a list by value")]
+    fn cost<'py>(
+        &self,
+        py: Python<'py>,
+        scheme: &str,
+        traces: Vec<String>,
+        runs: usize,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let traces = trace_config(&traces)?;
+        let resolved = self.document.scenario().scheme(scheme).map_err(raise)?;
+        let document = Arc::clone(&self.document);
+        let cost = heard(py, move || document.scenario().cost(&resolved, traces))?;
+        costs(py, &cost, runs)
+    }
+
     fn __repr__(&self) -> String {
         format!("Scenario({:?})", self.document.name())
     }
+}
+
+fn costs<'py>(py: Python<'py>, cost: &Cost, runs: usize) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("hosts", cost.hosts)?;
+    dict.set_item("links", cost.links)?;
+    dict.set_item("connections", cost.connections)?;
+    dict.set_item("messages", cost.messages)?;
+    dict.set_item("packet_hops", cost.packet_hops)?;
+    dict.set_item("seconds", cost.seconds)?;
+    dict.set_item("memory_bytes", cost.memory(runs))?;
+    let parts = cost.parts.iter().map(|part| (part.what.as_str(), part.bytes, part.remedy));
+    dict.set_item("parts", parts.collect::<Vec<_>>())?;
+    Ok(dict)
 }
 
 fn dict<'py>(py: Python<'py>, published: &Published) -> PyResult<Bound<'py, PyDict>> {

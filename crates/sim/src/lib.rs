@@ -19,6 +19,7 @@
 )]
 
 mod build;
+mod cost;
 pub mod foreign;
 pub mod metrics;
 mod network;
@@ -32,6 +33,7 @@ pub mod topology;
 mod watch;
 pub mod workload;
 
+pub use cost::{Cost, Part};
 pub use network::trace::TraceConfig;
 pub use network::windows::WindowCounts;
 pub use report::{Books, FIGURES, Figure, Report, Summary};

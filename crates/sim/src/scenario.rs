@@ -32,6 +32,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub use aqm::{Aqm, Codel, Phantom, Pi, Pie, Red};
+pub(crate) use check::counts;
 pub use class::{Class, MOST_CLASSES, ResolvedClass};
 pub use document::{Document, INPUTS, json_schema};
 pub use error::{Place, ScenarioError};

@@ -113,6 +113,11 @@ impl Topology {
         self.edges[host as usize]
     }
 
+    /// How many switches have hosts.
+    pub(crate) fn edge_switches(&self) -> usize {
+        self.edges.iter().collect::<std::collections::BTreeSet<_>>().len()
+    }
+
     /// The name of a node.
     pub fn name(&self, node: Node) -> &str {
         match node {

@@ -20,6 +20,7 @@ use network::{check_names, check_network};
 use routing::check_routing;
 use switch::check_switch;
 use traffic::check_traffic;
+pub(crate) use traffic::counts;
 
 pub(super) fn check(scenario: &Scenario) -> Result<(), Fault> {
     check_run(scenario)?;

@@ -41,10 +41,19 @@ pub(super) fn check_traffic(scenario: &Scenario, net: &Topology) -> Result<(), F
 }
 
 /// How much one traffic asks for, about.
-#[derive(Clone, Copy, Debug)]
-struct Counts {
-    connections: u64,
-    messages: u64,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) connections: u64,
+    pub(crate) messages: u64,
+}
+
+/// How much each traffic of a scenario that was checked asks for.
+pub(crate) fn counts(scenario: &Scenario, net: &Topology) -> Vec<Counts> {
+    let checked = scenario.traffic.iter().enumerate().map(|(number, traffic)| {
+        Checked { scenario, net, number, traffic, from: Vec::new(), to: Vec::new() }.check()
+    });
+    let none = Counts { connections: 0, messages: 0 };
+    checked.map(|counts| counts.unwrap_or(none)).collect()
 }
 
 /// One traffic while it is looked at.

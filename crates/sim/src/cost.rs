@@ -1,0 +1,383 @@
+//! The memory and the time that a run will take, about, counted from its scenario before anything is built.
+//!
+//! Bytes of each thing were measured as the resident memory of the process over their number, with the tables and
+//! the directory that are made of the results (docs/performance.md). They are right within a factor of two.
+
+use incast_cc::{Bytes, Span};
+
+use crate::build::{left_out_series, offered_bps, topology};
+use crate::network::trace::TraceConfig;
+use crate::scenario::{
+    Kind, LoadOf, Operation, Requests, Scenario, Scheme, Traffic, TransportKind, counts,
+};
+use crate::topology::{Node, Topology};
+
+/// A link each way with its ports, queues, and what travels on it.
+const CABLE_BYTES: f64 = 24_000.0;
+const HOST_BYTES: f64 = 4_000.0;
+/// What a switch knows of the way to another that has hosts.
+const ROUTE_BYTES: f64 = 2.0;
+/// A connection on which messages are sent, both ends.
+const MESSAGE_CONNECTION_BYTES: f64 = 3_400.0;
+const STREAM_CONNECTION_BYTES: f64 = 8_400.0;
+/// A connection that is not used yet.
+const IDLE_CONNECTION_BYTES: f64 = 90.0;
+/// A message: what is posted, the rows that it leaves in logs, and those of tables.
+const MESSAGE_BYTES: f64 = 700.0;
+/// A row of a time series, and one of a trace of packets.
+const SERIES_ROW_BYTES: f64 = 120.0;
+const TRACE_ROW_BYTES: f64 = 250.0;
+
+/// Packet-hops in a second of one core, in a small network and in one that does not fit the caches.
+const MESSAGE_HOPS_PER_S: f64 = 4.5e6;
+const STREAM_HOPS_PER_S: f64 = 3e6;
+const LARGE_HOPS_PER_S: f64 = 1.5e6;
+/// Hosts of a large network.
+const LARGE: usize = 512;
+/// Building a connection and handling a message, beside their packets.
+const CONNECTION_S: f64 = 8e-6;
+const MESSAGE_S: f64 = 3e-6;
+/// A request and its answer, at least: clients that wait for answers send no more than one in this time.
+const ROUND_TRIP_S: f64 = 5e-6;
+
+/// What a run will take.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cost {
+    /// Hosts of the network.
+    pub hosts: usize,
+    /// Links, two for each cable.
+    pub links: usize,
+    /// Connections that are built.
+    pub connections: u64,
+    /// Messages that are posted.
+    pub messages: f64,
+    /// Packets, data or ACKs, that leave a link.
+    pub packet_hops: f64,
+    /// Seconds of one core, about.
+    pub seconds: f64,
+    /// The memory by what needs it, the most first.
+    pub parts: Vec<Part>,
+}
+
+/// The memory that one kind of things takes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// What they are, and how many.
+    pub what: String,
+    /// Memory.
+    pub bytes: f64,
+    /// Whether it stays until the results are written: those of all schemes are there together.
+    pub kept: bool,
+    /// What would make it less.
+    pub remedy: &'static str,
+}
+
+impl Cost {
+    /// Bytes of so many runs one after the other, whose results are kept together.
+    pub fn memory(&self, runs: usize) -> f64 {
+        let times = |part: &Part| if part.kept { runs.max(1) as f64 } else { 1.0 };
+        self.parts.iter().map(|part| part.bytes * times(part)).sum()
+    }
+}
+
+impl Scenario {
+    /// What a run of `scheme` will take, about.
+    pub fn cost(&self, scheme: &Scheme, traces: TraceConfig) -> Cost {
+        let net = topology(self);
+        let ends = Ends::of(self, &net);
+        let mut sum = Sum::default();
+        for ((number, traffic), counted) in (0..).zip(&self.traffic).zip(counts(self, &net)) {
+            let amount = ends.amount(number, traffic);
+            let messages = amount.messages.unwrap_or(counted.messages as f64);
+            sum.bytes += amount.bytes;
+            sum.messages += messages;
+            sum.connections += counted.connections;
+            match traffic.kind() {
+                // A place is used again when its message has been delivered.
+                Kind::Poisson(_) | Kind::Incast(_) => sum.once += counted.connections,
+                Kind::Lasting | Kind::Collective(_) | Kind::Flows(_) => {
+                    sum.used += counted.connections as f64;
+                }
+                Kind::Requests(_) => {
+                    let used = messages.min(counted.connections as f64);
+                    sum.used += used;
+                    sum.idle += counted.connections as f64 - used;
+                }
+            }
+        }
+        sum.cost(self, scheme.transport, &net, traces)
+    }
+}
+
+/// All traffic together.
+#[derive(Default)]
+struct Sum {
+    /// Payload.
+    bytes: f64,
+    messages: f64,
+    connections: u64,
+    used: f64,
+    idle: f64,
+    once: u64,
+}
+
+impl Sum {
+    fn cost(
+        &self,
+        scenario: &Scenario,
+        kind: TransportKind,
+        net: &Topology,
+        traces: TraceConfig,
+    ) -> Cost {
+        let (transport, hosts) = (&scenario.transport, net.hosts.len());
+        let (payload, acks, each, speed) = match kind {
+            TransportKind::Message => {
+                let payload = transport.mtu.saturating_sub(transport.header);
+                let segment = transport.segment.max(payload);
+                (payload, ratio(payload, segment), MESSAGE_CONNECTION_BYTES, MESSAGE_HOPS_PER_S)
+            }
+            TransportKind::Stream => {
+                (transport.mss(), 0.5, STREAM_CONNECTION_BYTES, STREAM_HOPS_PER_S)
+            }
+        };
+        // A message is a packet and an ACK at least.
+        let packets = (self.bytes / payload.get().max(1) as f64).max(self.messages);
+        let acks = (packets * acks).max(self.messages);
+        let packet_hops = (packets + acks) * mean_hops(net);
+        let speed = if hosts >= LARGE { speed.min(LARGE_HOPS_PER_S) } else { speed };
+        let seconds = packet_hops / speed
+            + self.connections as f64 * CONNECTION_S
+            + self.messages * MESSAGE_S;
+        let edges = net.edge_switches();
+        let network = hosts as f64 * HOST_BYTES
+            + net.cables.len() as f64 * CABLE_BYTES
+            + net.switches.len() as f64 * edges as f64 * ROUTE_BYTES;
+        let rows = series_rows(scenario, net, self.used);
+        let part = |what, bytes, kept, remedy| Part { what, bytes, kept, remedy };
+        let mut parts = vec![
+            part(
+                format!("{hosts} hosts and {} links", grouped(net.cables.len() as f64 * 2.0)),
+                network,
+                false,
+                "take a smaller network",
+            ),
+            part(
+                format!("{} connections", grouped(self.used + self.idle)),
+                self.used * each + self.idle * IDLE_CONNECTION_BYTES,
+                false,
+                "take fewer hosts, or lower connections or fan_out of the traffic",
+            ),
+            part(
+                format!("{} messages", grouped(self.messages)),
+                self.messages * MESSAGE_BYTES + self.once as f64 * IDLE_CONNECTION_BYTES,
+                true,
+                "shorten run.duration, or lower the load",
+            ),
+            part(
+                format!("{} rows of time series", grouped(rows)),
+                rows * SERIES_ROW_BYTES,
+                true,
+                "lengthen run.interval, or set measure.series = false",
+            ),
+        ];
+        if traces.packets {
+            parts.push(part(
+                format!("{} rows of the trace of packets", grouped(packet_hops)),
+                packet_hops * TRACE_ROW_BYTES,
+                true,
+                "name fewer nodes in measure.trace, or shorten run.duration",
+            ));
+        }
+        parts.sort_by(|a, b| b.bytes.total_cmp(&a.bytes));
+        Cost {
+            hosts,
+            links: net.cables.len() * 2,
+            connections: self.connections,
+            messages: self.messages,
+            packet_hops,
+            seconds,
+            parts,
+        }
+    }
+}
+
+/// A number as it is read: 1,234,567.
+fn grouped(number: f64) -> String {
+    let digits = format!("{number:.0}");
+    let first = digits.len() % 3;
+    let mut text = digits[..first].to_owned();
+    for group in digits.as_bytes()[first..].chunks(3) {
+        if !text.is_empty() {
+            text.push(',');
+        }
+        text.extend(group.iter().map(|&digit| char::from(digit)));
+    }
+    text
+}
+
+fn ratio(part: Bytes, whole: Bytes) -> f64 {
+    part.get() as f64 / whole.get().max(1) as f64
+}
+
+/// Rows of the time series that are not left out.
+fn series_rows(scenario: &Scenario, net: &Topology, connections: f64) -> f64 {
+    if scenario.measure.series == Some(false) {
+        return 0.0;
+    }
+    let left_out = left_out_series(scenario);
+    let interval = crate::build::interval(scenario);
+    let intervals = scenario.run.duration.as_secs_f64() / interval.as_secs_f64();
+    let kept = |name: &str| !left_out.iter().any(|&(other, _)| other == name);
+    let lasting = scenario.traffic.iter().any(|traffic| matches!(traffic.kind(), Kind::Lasting));
+    let queues = if kept("series_queues") { net.cables.len() as f64 * 2.0 } else { 0.0 };
+    let flows = if lasting && kept("series_flows") { connections } else { 0.0 };
+    (queues + flows) * intervals
+}
+
+/// Links from a host to another, on average.
+fn mean_hops(net: &Topology) -> f64 {
+    let ports = net.ports();
+    let Some(first) = ports.hosts.first().map(|_| net.edge(0)) else { return 2.0 };
+    let mut distance = vec![u32::MAX; net.switches.len()];
+    distance[first as usize] = 0;
+    let mut reached = std::collections::VecDeque::from([first]);
+    while let Some(switch) = reached.pop_front() {
+        for &port in &ports.switches[switch as usize] {
+            if let Node::Switch(next) = net.far_end(port)
+                && distance[next as usize] == u32::MAX
+            {
+                distance[next as usize] = distance[switch as usize] + 1;
+                reached.push_back(next);
+            }
+        }
+    }
+    let hosts = u32::try_from(net.hosts.len()).unwrap_or(u32::MAX);
+    let links = |host| f64::from(distance[net.edge(host) as usize].min(64)) + 2.0;
+    (0..hosts).map(links).sum::<f64>() / f64::from(hosts)
+}
+
+/// What one traffic sends.
+struct Amount {
+    bytes: f64,
+    /// Where it is not what the scenario counts.
+    messages: Option<f64>,
+}
+
+/// The rates of all hosts.
+struct Ends<'a> {
+    scenario: &'a Scenario,
+    net: &'a Topology,
+    bps: Vec<f64>,
+}
+
+impl<'a> Ends<'a> {
+    fn of(scenario: &'a Scenario, net: &'a Topology) -> Self {
+        let mut bps = vec![0.0; net.hosts.len()];
+        for cable in &net.cables {
+            for end in cable.ends {
+                if let Node::Host(host) = end {
+                    bps[host as usize] = cable.peak.as_bps() as f64;
+                }
+            }
+        }
+        Self { scenario, net, bps }
+    }
+
+    fn rate(&self, hosts: &[u32]) -> f64 {
+        hosts.iter().map(|&host| self.bps[host as usize]).sum()
+    }
+
+    /// What the traffic sends until the end, which is never more than its hosts' links carry.
+    fn amount(&self, number: usize, traffic: &Traffic) -> Amount {
+        let called = |name| self.scenario.network.hosts_called(name, self.net);
+        let (from, to) = (called(traffic.sources()), called(traffic.destinations()));
+        let (sends, receives) = (self.rate(&from), self.rate(&to));
+        let seconds = self.seconds(traffic);
+        let most = sends.min(receives) / 8.0 * seconds;
+        let (wanted, messages) = match traffic.kind() {
+            Kind::Lasting => match traffic.message {
+                None => (most, None),
+                Some(size) => {
+                    let pairs = from.len() as f64
+                        * traffic.fan_out.map_or(to.len() as f64, f64::from)
+                        * f64::from(traffic.connections_per_pair());
+                    (pairs * f64::from(traffic.messages()) * size.get() as f64, None)
+                }
+            },
+            Kind::Poisson(poisson) => {
+                let bps = match poisson.of {
+                    LoadOf::Hosts => poisson.load * sends,
+                    LoadOf::Core => {
+                        offered_bps(self.scenario, self.net, number, poisson).unwrap_or(0.0)
+                    }
+                };
+                (bps / 8.0 * seconds, None)
+            }
+            Kind::Incast(incast) => {
+                let bytes = incast.load * receives / 8.0 * seconds;
+                (bytes, Some(bytes / incast.size.get().max(1) as f64))
+            }
+            Kind::Requests(requests) => closed_or_open(requests, &from, sends, seconds),
+            Kind::Collective(collective) => {
+                let members = from.len() as f64;
+                let rounds = 2.0 * (members - 1.0) * f64::from(collective.rounds);
+                (rounds * collective.size.get() as f64, None)
+            }
+            Kind::Flows(list) => {
+                let most =
+                    self.bps.iter().sum::<f64>() / 8.0 * self.scenario.run.duration.as_secs_f64();
+                let sizes = list.list.iter().map(|flow| flow.size.map_or(most, bytes_of));
+                return Amount { bytes: sizes.sum::<f64>().min(most), messages: None };
+            }
+        };
+        let read = f64::from(u8::from(traffic.operation == Operation::Read));
+        // A read asks first.
+        let bytes = wanted.min(most);
+        Amount { bytes: bytes * (1.0 + 0.01 * read), messages }
+    }
+
+    /// How long a traffic lasts.
+    fn seconds(&self, traffic: &Traffic) -> f64 {
+        let end: Span = self.scenario.run.duration;
+        let stop = traffic.stop.map_or(end, |stop| stop.min(end));
+        stop.saturating_sub(traffic.start).as_secs_f64()
+    }
+}
+
+fn bytes_of(size: Bytes) -> f64 {
+    size.get() as f64
+}
+
+/// Payload and messages of clients, each of which asks a number of servers at once.
+fn closed_or_open(
+    requests: &Requests,
+    from: &[u32],
+    sends: f64,
+    seconds: f64,
+) -> (f64, Option<f64>) {
+    let writes = requests.write_sizes.as_ref().unwrap_or(&requests.sizes);
+    let reads = requests.reads * requests.fan_out.mean();
+    let written = (1.0 - requests.reads) * f64::from(requests.replicas);
+    let share = if requests.split { 1.0 / requests.fan_out.mean() } else { 1.0 };
+    let bytes = reads * share * requests.sizes.known().mean() + written * writes.known().mean();
+    let most = sends / 8.0 * seconds / bytes.max(1.0);
+    let each = f64::from(requests.outstanding.unwrap_or(1)) * seconds
+        / (ROUND_TRIP_S + requests.think_time.as_secs_f64());
+    let closed = || most.min(each * from.len() as f64);
+    let asked = requests.load.map_or_else(closed, |load| most * load);
+    // A read is a request, and what answers it.
+    (asked * bytes, Some(asked * (reads * 2.0 + written)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_groups() {
+        for (number, text) in [(0.0, "0"), (999.0, "999"), (1_000.0, "1,000")] {
+            assert_eq!(grouped(number), text);
+        }
+        assert_eq!(grouped(1_234_567.4), "1,234,567");
+    }
+}
