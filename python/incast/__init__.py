@@ -17,32 +17,71 @@ per scheme; its `Result` has Polars tables and matplotlib figures.
 The command `incast` does the same from a terminal.
 """
 
-from incast._core import (
-    Algorithm,
-    IncastError,
-    ParameterError,
-    Scenario,
-    ScenarioError,
-    Workload,
-    __version__,
-    algorithms,
-    schema,
-    workloads,
-)
-from incast.comparison import Ratio
-from incast.experiment import load, run, shipped
-from incast.imports import read_foreign
-from incast.result import Result, open_result
-from incast.results import Case, FigureError, Results
-from incast.saturation import Saturation, saturate
-from incast.store import OutputError
-from incast.stored import ResultError
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from incast._core import (
+        Algorithm,
+        IncastError,
+        ParameterError,
+        Scenario,
+        ScenarioError,
+        Workload,
+        __version__,
+        algorithms,
+        schema,
+        workloads,
+    )
+    from incast.comparison import Ratio
+    from incast.costs import CostError, CostWarning
+    from incast.experiment import load, run, shipped
+    from incast.imports import read_foreign
+    from incast.interruption import Interrupted
+    from incast.result import Result, open_result
+    from incast.results import Case, FigureError, Results
+    from incast.saturation import Saturation, saturate
+    from incast.store import OutputError
+    from incast.stored import ResultError
+
+# Where each name comes from. All of them together take half a second, and are imported when one
+# is asked for: the command must hear Ctrl-C before.
+_HOMES = {
+    "Algorithm": "_core",
+    "Case": "results",
+    "CostError": "costs",
+    "CostWarning": "costs",
+    "FigureError": "results",
+    "IncastError": "_core",
+    "Interrupted": "interruption",
+    "OutputError": "store",
+    "ParameterError": "_core",
+    "Ratio": "comparison",
+    "Result": "result",
+    "ResultError": "stored",
+    "Results": "results",
+    "Saturation": "saturation",
+    "Scenario": "_core",
+    "ScenarioError": "_core",
+    "Workload": "_core",
+    "__version__": "_core",
+    "algorithms": "_core",
+    "load": "experiment",
+    "open_result": "result",
+    "read_foreign": "imports",
+    "run": "experiment",
+    "saturate": "saturation",
+    "schema": "_core",
+    "shipped": "experiment",
+    "workloads": "_core",
+}
 
 __all__ = [
     "Algorithm",
     "Case",
+    "CostError",
+    "CostWarning",
     "FigureError",
     "IncastError",
+    "Interrupted",
     "OutputError",
     "ParameterError",
     "Ratio",
@@ -64,3 +103,17 @@ __all__ = [
     "shipped",
     "workloads",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib  # noqa: PLC0415
+
+    value: object = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

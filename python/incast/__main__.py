@@ -1,5 +1,5 @@
 """`python -m incast` is the command `incast`."""
 
-from incast.cli import main
+from incast.command import main
 
 main()

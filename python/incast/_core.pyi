@@ -5,7 +5,7 @@ Types only; the code is in crates/python. Units are in the names: `_s`, `_us`, `
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Final, final
+from typing import Final, TypedDict, final
 
 __all__ = [
     "Algorithm",
@@ -35,6 +35,17 @@ __version__: Final[str]
 
 build_profile: Final[str]
 """`release` or `debug`: a debug build simulates the same, many times slower."""
+
+class _Cost(TypedDict):
+    hosts: int
+    links: int
+    connections: int
+    messages: float
+    packet_hops: float
+    seconds: float
+    memory_bytes: float
+    parts: list[tuple[str, float, str]]
+    """What takes memory, how many bytes, and what would make it less; the most first."""
 
 class IncastError(Exception):
     """What every exception of this package derives from."""
@@ -125,6 +136,13 @@ class Scenario:
     def load_warnings(self) -> list[str]:
         """Links that are asked for more than they carry, and time series that would be too long."""
 
+    def cost(self, scheme: str, *, traces: Sequence[str] = ..., runs: int = 1) -> _Cost:
+        """What a run will take, counted without building it.
+
+        Bytes are those of the core and of the tables made of its results, right within a factor of
+        two; of several runs, one after the other, the results stay. Seconds are of one core.
+        """
+
 @final
 class Column:
     """One column of a table."""
@@ -208,7 +226,8 @@ def run(
 
     `progress(simulated_seconds, events)` is called some 20 to 50 times a second; when it returns
     False, or at Ctrl-C, the run stops with what there is and says `complete` False. The GIL is
-    released between calls.
+    released between calls. Ctrl-C while the network is built, or while results are made of what was
+    simulated, raises KeyboardInterrupt at once.
     """
 
 def summary_figures() -> list[tuple[str, str, str]]:

@@ -1,7 +1,10 @@
 """Every table that a run can have, with units and meanings: for a reader who has no result yet."""
 
+from functools import cache
+
 from incast import _core
-from incast._core import Scenario
+from incast._core import Run, Scenario
+from incast._core import run as simulate
 from incast.tables import TableInfo, describe, own_columns
 
 
@@ -89,10 +92,28 @@ _SATURATION = _info(
 )
 
 
+@cache
+def _every_table() -> Run:
+    """A run that has every table."""
+    scenario = Scenario.parse(_SCENARIO, "described.toml")
+    return simulate(scenario, "timely", traces=["queues", "flows", "packets"])
+
+
+@cache
+def column_kinds(table: str) -> dict[str, str]:
+    """Whether each column of a run's table has `text` or `numbers`; nothing of a table unknown."""
+    kinds = {
+        column.name: "text" if column.dtype == "str" else "numbers"
+        for one in _every_table().tables
+        if one.name == table
+        for column in one.columns
+    }
+    return {"scheme": "text", **kinds}
+
+
 def all_tables() -> dict[str, TableInfo]:
     """Every table that there can be: those of Python, of a run's Parquet files, of imports."""
-    scenario = Scenario.parse(_SCENARIO, "described.toml")
-    run = _core.run(scenario, "timely", traces=["queues", "flows", "packets"])
+    run = _every_table()
     figures = {name: (unit, doc) for name, unit, doc in _core.summary_figures()}
     return {
         "summary": _info(_SUMMARY, **figures),

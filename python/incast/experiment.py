@@ -4,8 +4,9 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from incast import _core
+from incast import _core, costs
 from incast._core import ParameterError, Scenario, ScenarioError
+from incast.interruption import Interrupted
 from incast.progress import bar_per_scheme
 from incast.result import Result
 from incast.tables import Run
@@ -37,7 +38,7 @@ def load(scenario: str | os.PathLike[str]) -> Scenario:
     # A bare word is a name; anything with a folder or a suffix is meant as a file, and the error
     # for a missing one should say so.
     is_name = isinstance(scenario, str) and path.name == scenario and not path.suffix
-    if not is_name or path.is_file():
+    if not is_name or (path.exists() and not path.is_dir()):
         return Scenario.load(path)
     names = shipped()
     if scenario in names:
@@ -54,11 +55,12 @@ def run(
     traces: Sequence[str] = (),
     threads: int | str | None = None,
     progress: bool = False,
+    whatever_it_costs: bool = False,
 ) -> Result:
     """Simulates a scenario once per scheme.
 
-    Ctrl-C stops the simulation, not the program: the result has what there is and says that it is
-    not complete.
+    Ctrl-C raises `Interrupted`, a KeyboardInterrupt: its `result` has what there is and says that
+    it is not complete.
 
     Args:
         scenario: A scenario, the path of one, or the name of one that ships with the package.
@@ -68,8 +70,12 @@ def run(
         threads: How many threads each run has, a number or `auto`; what the scenario says if None.
             Results are the same.
         progress: Shows simulated time, events per second and time left on the terminal.
+        whatever_it_costs: Runs what needs more memory than there seems to be, and does not warn of
+            runs of hours.
 
     Raises:
+        CostError: It would need more memory than this machine has.
+        Interrupted: Ctrl-C.
         ScenarioError: The scenario cannot be read or run.
         ParameterError: A scheme or a trace is unknown, a scheme is named twice, or there cannot be
             so many threads.
@@ -79,10 +85,13 @@ def run(
     schemes = check_schemes(scenario, cc)
     traces = check_traces(traces)
     threads = check_threads(threads)
+    if not whatever_it_costs:
+        costs.check(scenario, schemes, traces=traces)
     runs: dict[str, Run] = {}
-    with bar_per_scheme(scenario.duration_s, visible=progress) as start_bar:
-        for scheme in schemes:
-            try:
+    result = Result(scenario, schemes, scenario.seed if seed is None else seed, runs)
+    try:
+        with bar_per_scheme(scenario.duration_s, visible=progress) as start_bar:
+            for scheme in schemes:
                 runs[scheme] = _core.run(
                     scenario,
                     scheme,
@@ -91,11 +100,11 @@ def run(
                     threads=threads,
                     progress=start_bar(scheme),
                 )
-            except KeyboardInterrupt:  # between two runs; within one, the core ends it by itself
-                break
-            if not runs[scheme].complete:
-                break
-    return Result(scenario, schemes, scenario.seed if seed is None else seed, runs)
+                if not runs[scheme].complete:  # the core ends it by itself
+                    raise Interrupted(result)
+    except KeyboardInterrupt:
+        raise Interrupted(result) from None
+    return result
 
 
 def check_schemes(scenario: Scenario, cc: str | Sequence[str] | None = None) -> tuple[str, ...]:

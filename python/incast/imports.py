@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from incast import _core
+from incast import _core, inputs, staging, store
 from incast._core import ScenarioError, Table
 from incast.tables import frame, own_columns
 
@@ -23,7 +23,7 @@ def import_files(
     `force` says so, and the files that are read never are.
     """
     if len(files) == 1 and len(formats) < 2:
-        table = _core.read_results(str(files[0]), read(files[0]), *formats)
+        table = _core.read_results(str(files[0]), inputs.text(files[0]), *formats)
         if table is not None:
             out = Path(files[0].with_suffix(".parquet").name) if out is None else out
             _write_table(files[0], table, out, force=force)
@@ -42,7 +42,7 @@ def read_foreign(path: str | os.PathLike[str], kind: str | None = None) -> pl.Da
         ScenarioError: The file cannot be read, or is none of them.
     """
     file = Path(path)
-    table = _core.read_results(str(file), read(file), kind)
+    table = _core.read_results(str(file), inputs.text(file), kind)
     if table is None:
         raise ScenarioError(
             f"{file}: no results of HPCC's simulator; expected lines of completed flows or of PFC "
@@ -59,7 +59,7 @@ def write(
     Returns what was written, and notes on what was not taken over. Nothing is overwritten unless
     `force` says so, and the files that are read never are.
     """
-    texts = [(str(file), read(file)) for file in files]
+    texts = [(str(file), inputs.text(file)) for file in files]
     toml, beside, notes = _core.import_files(texts, formats)
     sources = {file.resolve() for file in files}
     planned = [(out, toml)]
@@ -70,29 +70,17 @@ def write(
             planned.append((path, text))
     for path, _ in planned:
         _check(path, sources, force=force)
+    _check_folder(out.parent)
     for path, text in planned:
         _write(path, text)
     return [path for path, _ in planned], notes
-
-
-def read(file: Path) -> str:
-    """The text of a file that the user names.
-
-    Raises:
-        ScenarioError: It cannot be read, or is none.
-    """
-    try:
-        return file.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ScenarioError(f"cannot read {file}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise ScenarioError(f"cannot read {file}: not a text in UTF-8") from error
 
 
 def _write_table(file: Path, table: Table, out: Path, *, force: bool) -> None:
     if out.suffix != ".parquet":
         raise ScenarioError(f"{out}: {file} makes a table; expected an --out that ends in .parquet")
     _check(out, {file.resolve()}, force=force)
+    _check_folder(out.parent)
     about = {"doc": table.doc, "columns": own_columns(table)}
     try:
         frame(table).write_parquet(out, metadata={"incast": json.dumps(about)})
@@ -107,8 +95,16 @@ def _check(path: Path, sources: set[Path], *, force: bool) -> None:
         raise ScenarioError(f"{path} is there already; choose another --out, or take --force")
 
 
+def _check_folder(folder: Path) -> None:
+    """Refuses a folder that files cannot be written to; imports make none."""
+    if not folder.is_dir():
+        raise ScenarioError(f"cannot write to {folder}: no such directory; make it first")
+    store.check_folder(folder)
+
+
 def _write(path: Path, text: str) -> None:
     try:
-        path.write_text(text, encoding="utf-8")
+        with staging.file(path) as place:
+            place.write_text(text, encoding="utf-8")
     except OSError as error:
         raise ScenarioError(f"cannot write {path}: {error.strerror}") from error

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from incast import _core
+from incast import _core, store
 from incast._core import IncastError
 from incast.store import Kind
 from incast.tables import TableInfo
@@ -36,6 +36,8 @@ _GAUGES = {
     "rtcp": ("price", "", "price of the delay"),
     "dctcp": ("alpha", "", "estimate of the fraction of marked packets"),
 }
+_FIGURES = ("rate", "rtt")
+_SUFFIXES = ("png", "svg")
 _EMPTY = {"timely": ("counter",), "rtcp": (), "dctcp": ("counter", "branch")}
 
 
@@ -54,13 +56,11 @@ class Observed:
 
 
 def fill(directory: Path, observed: Observed, record: Path) -> None:
-    """Makes a table, its figures and the mark of what the program recorded there.
+    """Makes a table and the mark of what the program recorded there.
 
     Raises:
         IncastError: It recorded nothing.
     """
-    from incast import plots  # noqa: PLC0415
-
     rows = _read(record, observed.algorithm)
     record.unlink()
     if rows.is_empty():
@@ -69,11 +69,8 @@ def fill(directory: Path, observed: Observed, record: Path) -> None:
         )
     info = _info(observed, rows)
     rows.write_parquet(directory / _TABLE, metadata={"incast": json.dumps(info)})
-    files = [KIND.mark, _TABLE]
-    for name, figure in plots.draw_observations(observed.title, rows).items():
-        for suffix in ("png", "svg"):
-            files.append(f"{name}.{suffix}")
-            plots.save(figure, directory / files[-1])
+    # Figures come last, and may be stopped.
+    files = [KIND.mark, _TABLE, *(f"{name}.{suffix}" for name in _FIGURES for suffix in _SUFFIXES)]
     mark = {
         "incast": _core.__version__,
         "name": observed.name,
@@ -84,6 +81,23 @@ def fill(directory: Path, observed: Observed, record: Path) -> None:
     }
     text = json.dumps(mark, indent=2, allow_nan=False)
     (directory / KIND.mark).write_text(text + "\n", encoding="utf-8")
+
+
+def add_figures(directory: Path, observed: Observed) -> None:
+    """Draws what the table there says.
+
+    Raises:
+        OutputError: They cannot be written.
+    """
+    from incast import plots  # noqa: PLC0415
+
+    rows = pl.read_parquet(directory / _TABLE, glob=False)
+    try:
+        for name, figure in plots.draw_observations(observed.title, rows).items():
+            for suffix in _SUFFIXES:
+                plots.save(figure, directory / f"{name}.{suffix}")
+    except OSError as error:
+        raise store.unwritable(directory, error) from None
 
 
 def _read(record: Path, algorithm: str) -> pl.DataFrame:

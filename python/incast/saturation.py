@@ -10,8 +10,9 @@ from typing import Any
 
 import polars as pl
 
-from incast import _core, experiment, store
+from incast import _core, costs, experiment, staging, store
 from incast._core import ParameterError, Scenario
+from incast.interruption import Interrupted
 from incast.measures import p99_slowdown, posted_while_measured
 from incast.progress import bar_per_scheme
 from incast.result import Result
@@ -21,6 +22,8 @@ from incast.stored import ResultError
 # Between the highest load that is carried and the lowest that is not, the gap is halved so often.
 _HALVINGS = 3
 _FILE = "saturation.json"
+MOST_LOADS = 1000
+"""Of one search."""
 
 
 @dataclass(frozen=True)
@@ -156,12 +159,28 @@ def grid(lowest: float, highest: float, step: float) -> list[float]:
     Raises:
         ParameterError: They make no rising sequence.
     """
-    if not (0 < lowest <= highest and step > 0):
+    finite = all(map(math.isfinite, (lowest, highest, step)))
+    if not (finite and 0 < lowest <= highest and step > 0):
         raise ParameterError(
             f"loads from {lowest:g} to {highest:g} by {step:g}: expected 0 < from <= to, 0 < step"
         )
-    count = math.floor((highest - lowest) / step + 1e-9)
+    gaps = (highest - lowest) / step
+    if gaps >= MOST_LOADS or step < 1e-6:
+        raise ParameterError(
+            f"loads from {lowest:g} to {highest:g} by {step:g}: more than {MOST_LOADS}, or too "
+            "close to each other; take a larger step, or less to --to"
+        )
+    count = math.floor(gaps + 1e-9)
     return [round(lowest + place * step, 6) for place in range(count + 1)]
+
+
+def hardest(scenario: Scenario, loads: Sequence[float], wanted: str | None = None) -> Scenario:
+    """The scenario at the highest of the loads, which takes most.
+
+    Raises:
+        ParameterError: It is not said whose load is raised, or it cannot be so high.
+    """
+    return scenario.with_set(open_loop(scenario, wanted).at(max(loads)))
 
 
 def open_loop(scenario: Scenario, wanted: str | None = None) -> OpenLoop:
@@ -198,13 +217,14 @@ def saturate(
     seed: int | None = None,
     threads: int | str | None = None,
     progress: bool = False,
+    whatever_it_costs: bool = False,
 ) -> Saturation:
     """Finds the load up to which each scheme carries what is offered.
 
     Runs at each of the loads, then halves the gap between the highest that is carried and the
     lowest that is not three times. Each run is a result of its own in the directory; one that is
-    there, complete and of the same scenario, seed and version, is not run again. Ctrl-C stops with
-    what there is.
+    there, complete and of the same scenario, seed and version, is not run again. Ctrl-C raises
+    `Interrupted`, a KeyboardInterrupt, whose `result` has what there is.
 
     Args:
         scenario: A scenario, the path of one, or the name of one that ships with the package.
@@ -217,8 +237,12 @@ def saturate(
         threads: How many threads each run has, a number or `auto`; what the scenario says if None.
             Results are the same.
         progress: Shows simulated time and time left of each run on the terminal.
+        whatever_it_costs: Runs what needs more memory than there seems to be, and does not warn of
+            runs of hours.
 
     Raises:
+        CostError: A run would need more memory than this machine has.
+        Interrupted: Ctrl-C.
         ScenarioError: The scenario cannot be read or run.
         ParameterError: A scheme, a load, the traffic or the threads do not fit.
         OutputError: The directory cannot be written or holds something else.
@@ -227,10 +251,14 @@ def saturate(
     if not 0 < threshold <= 1:
         raise ParameterError(f"threshold {threshold:g}: expected more than 0 and at most 1")
     asked = sorted(set(grid(0.1, 1.0, 0.1) if loads is None else loads))
+    if not asked or len(asked) > MOST_LOADS:
+        raise ParameterError(f"{len(asked)} loads: expected 1 to {MOST_LOADS}")
     raised = open_loop(chosen, traffic)
     schemes = experiment.check_schemes(chosen, cc)
     for load in asked:  # what cannot be run is refused before anything is
-        chosen.with_set(raised.at(load))
+        hottest = chosen.with_set(raised.at(load))
+    if not whatever_it_costs:
+        costs.check(hottest, schemes)
     search = _Search(
         chosen,
         raised,
@@ -247,13 +275,22 @@ def saturate(
             chosen, raised, schemes, search.seed, threshold, tuple(points), complete=complete
         )
 
-    complete = True
-    for scheme in schemes:
-        if not _sweep(search, scheme, asked, points, lambda: outcome(complete=False)):
-            complete = False
-            break
+    complete = False
+    try:
+        for scheme in schemes:
+            if not _sweep(search, scheme, asked, points, lambda: outcome(complete=False)):
+                break
+        else:
+            complete = True
+    except KeyboardInterrupt:  # between two runs; within one, the core ends it by itself
+        pass
     found = outcome(complete=complete)
-    search.write(found)
+    try:
+        search.write(found)
+    except KeyboardInterrupt:  # at the figure: the numbers are written
+        raise Interrupted(found) from None
+    if not complete:
+        raise Interrupted(found)
     return found
 
 
@@ -294,6 +331,8 @@ class _Search:
             if any(self.directory.iterdir()) and not (self.directory / _FILE).is_file():
                 raise OutputError(f"{self.directory}: holds something else than a saturation")
             (self.directory / _FILE).touch()
+            staging.clean(self.directory)
+            staging.check(self.directory)
         except OSError as error:
             raise self._unwritable(error) from None
 
@@ -324,13 +363,8 @@ class _Search:
 
     def _run(self, scenario: Scenario, scheme: str, load: float) -> Result | None:
         with bar_per_scheme(scenario.duration_s, visible=self.progress) as start_bar:
-            try:
-                bar = start_bar(f"{scheme}, load {load:g}")
-                run = _core.run(
-                    scenario, scheme, seed=self.seed, threads=self.threads, progress=bar
-                )
-            except KeyboardInterrupt:  # before or after the simulation: it ends by itself
-                return None
+            bar = start_bar(f"{scheme}, load {load:g}")
+            run = _core.run(scenario, scheme, seed=self.seed, threads=self.threads, progress=bar)
         return Result(scenario, (scheme,), self.seed, {scheme: run}) if run.complete else None
 
     def _measured(self, result: Result, scheme: str, load: float) -> Point:
@@ -353,16 +387,18 @@ class _Search:
 
     def write(self, found: Saturation) -> None:
         """The outcome as JSON, as a table and as a figure."""
-        from incast import plots  # noqa: PLC0415
-
+        text = json.dumps(found.to_dict(), indent=2, allow_nan=False)
         try:
-            found.table.write_parquet(self.directory / "saturation.parquet")
+            with staging.file(self.directory / "saturation.parquet") as place:
+                found.table.write_parquet(place)
+            with staging.file(self.directory / _FILE) as place:
+                place.write_text(text + "\n", encoding="utf-8")
             if found.points:
+                from incast import plots  # noqa: PLC0415
+
                 figure = plots.draw_saturation(found)
                 for suffix in ("png", "svg"):
                     plots.save(figure, self.directory / f"saturation.{suffix}")
-            text = json.dumps(found.to_dict(), indent=2, allow_nan=False)
-            (self.directory / _FILE).write_text(text + "\n", encoding="utf-8")
         except OSError as error:
             raise self._unwritable(error) from None
 

@@ -1,14 +1,15 @@
-"""The directory of a result: written whole or not at all."""
+"""The directory of a result: written whole or not at all, then its figures."""
 
 import contextlib
 import json
 import os
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from incast import inputs, staging
 from incast._core import IncastError
 
 if TYPE_CHECKING:
@@ -64,8 +65,20 @@ def check(directory: str | os.PathLike[str]) -> None:
     """
     target = Path(directory)
     _earlier(target, _RESULT)
-    with _staging(target):
+    with _staged(target):
         pass
+
+
+def check_folder(folder: str | os.PathLike[str]) -> None:
+    """Finds out whether files can be written to a folder; makes it if it is missing.
+
+    Raises:
+        OutputError: They cannot.
+    """
+    try:
+        staging.check(Path(folder))
+    except OSError as error:
+        raise unwritable(Path(folder), error) from None
 
 
 @contextlib.contextmanager
@@ -76,14 +89,16 @@ def filling(directory: Path, kind: Kind) -> Iterator[Path]:
         OutputError: The directory cannot be written or holds something else.
     """
     _earlier(directory, kind)
-    with _staging(directory) as staging:
-        yield staging
+    with _staged(directory) as place:
+        yield place
         _earlier(directory, kind)  # a long time may have passed
-        _replace(directory.resolve(), staging)
+        _replace(directory.resolve(), place)
 
 
 def write(result: "Result", directory: str | os.PathLike[str], *, figures: bool = True) -> Written:
     """Writes a result to a new directory and puts that in the place of an earlier result.
+
+    Figures come last, when all else is there: whoever stops that has a result without them.
 
     Raises:
         OutputError: The directory cannot be written or holds something else.
@@ -93,53 +108,73 @@ def write(result: "Result", directory: str | os.PathLike[str], *, figures: bool 
     if earlier is not None and earlier.get("complete") and not result.complete:
         target = target.with_name(f"{target.name}-incomplete")
         _earlier(target, _RESULT)
-    with _staging(target) as staging:
-        pictures, tables = _fill(staging, result, figures=figures)
-        _replace(target.resolve(), staging)
-    return Written(
+    with _staged(target) as place:
+        tables = _fill(place, result)
+        _replace(target.resolve(), place)
+    written = Written(
         directory=target,
         scenario=target / "scenario.toml",
         run=target / _RUN,
-        figures=[target / name for name in pictures],
+        figures=[],
         tables=[target / name for name in tables],
     )
+    return add_figures(result, written) if figures else written
 
 
-def _fill(staging: Path, result: "Result", *, figures: bool) -> tuple[list[str], list[str]]:
-    """Writes the files of a result; returns the names of the figures and of the tables."""
+def add_figures(result: "Result", written: Written) -> Written:
+    """Draws the usual figures of a result that is written, and puts them there.
+
+    Raises:
+        OutputError: They cannot be written.
+        KeyboardInterrupt: Ctrl-C; the result is as it was, or has some of them.
+    """
     from incast import plots  # noqa: PLC0415
 
-    (staging / "scenario.toml").write_text(result.scenario.toml(), encoding="utf-8")
-    inputs = result.scenario.inputs
-    if inputs:
-        (staging / _INPUTS).mkdir()
-    for name, text in inputs.items():
-        (staging / _INPUTS / name).write_bytes(text.encode())  # line ends as they are
-    descriptions = result.describe_tables()
+    names: list[str] = []
+    with _staged(written.directory) as place:
+        for name, figure in result.plot().items():
+            for suffix in ("png", "svg"):
+                names.append(f"{name}.{suffix}")
+                plots.save(figure, place / names[-1])
+        # First the names, then the files: nothing is ever there that `run.json` does not know.
+        tables = [path.name for path in written.tables]
+        (place / _RUN).write_text(_run(result, [*names, *tables]), encoding="utf-8")
+        for name in (_RUN, *names):
+            (place / name).replace(written.directory / name)
+    return replace(written, figures=[written.directory / name for name in names])
+
+
+def _fill(place: Path, result: "Result") -> list[str]:
+    """Writes the files of a result but for its figures; returns the names of the tables."""
+    (place / "scenario.toml").write_text(result.scenario.toml(), encoding="utf-8")
+    if result.scenario.inputs:
+        (place / _INPUTS).mkdir()
+    for name, text in result.scenario.inputs.items():
+        (place / _INPUTS / name).write_bytes(text.encode())  # line ends as they are
     tables = []
-    for name, description in descriptions.items():
+    for name, description in result.describe_tables().items():
         tables.append(f"{name}.parquet")
         metadata = {"incast": json.dumps(description)}
-        result.table(name).write_parquet(staging / tables[-1], metadata=metadata)
-    pictures = []
-    for name, figure in (result.plot() if figures else {}).items():
-        for suffix in ("png", "svg"):
-            pictures.append(f"{name}.{suffix}")
-            plots.save(figure, staging / pictures[-1])
+        result.table(name).write_parquet(place / tables[-1], metadata=metadata)
+    (place / _RUN).write_text(_run(result, tables), encoding="utf-8")
+    return tables
+
+
+def _run(result: "Result", files: list[str]) -> str:
+    """What `run.json` says."""
+    inputs_there = [_INPUTS] if result.scenario.inputs else []
     summary = {
         **result.to_dict(),
-        "tables": descriptions,
-        "files": sorted(
-            ["scenario.toml", _RUN, *([_INPUTS] if inputs else []), *pictures, *tables]
-        ),
+        "tables": result.describe_tables(),
+        "files": sorted(["scenario.toml", _RUN, *inputs_there, *files]),
     }
-    text = json.dumps(summary, indent=2, allow_nan=False)
-    (staging / _RUN).write_text(text + "\n", encoding="utf-8")
-    return pictures, tables
+    return json.dumps(summary, indent=2, allow_nan=False) + "\n"
 
 
 def _earlier(target: Path, kind: Kind) -> dict[str, Any] | None:
     """The mark of what would be replaced, None where nothing would be."""
+    # One that died while it replaced a result has left that beside its place.
+    staging.clean(target.resolve().parent, target.resolve().name)
     try:
         names = {path.name for path in target.iterdir()}
     except FileNotFoundError:
@@ -151,9 +186,9 @@ def _earlier(target: Path, kind: Kind) -> dict[str, Any] | None:
     if not names:
         return None
     try:
-        run = json.loads((target / kind.mark).read_text(encoding="utf-8"))
+        run = json.loads(inputs.text(target / kind.mark, inputs.MARK_BYTES))
         ours = set(run["files"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (IncastError, ValueError, KeyError, TypeError, RecursionError):
         raise OutputError(f"{target}: holds something else than {kind.name}") from None
     foreign = sorted(names - ours)
     if foreign:
@@ -162,33 +197,24 @@ def _earlier(target: Path, kind: Kind) -> dict[str, Any] | None:
 
 
 @contextlib.contextmanager
-def _staging(target: Path) -> Iterator[Path]:
-    """A new directory beside the target, removed in the end unless it was moved away.
-
-    Beside it, because only a rename within one file system is atomic.
-    """
-    real = target.resolve()  # of a symbolic link, the directory is replaced and the link kept
-    staging = real.with_name(f".{real.name}.{os.getpid()}.tmp")
+def _staged(target: Path) -> Iterator[Path]:
     try:
-        real.parent.mkdir(parents=True, exist_ok=True)
-        staging.mkdir()
-        yield staging
+        with staging.directory(target) as place:
+            yield place
     except OSError as error:
         raise unwritable(target, error) from error
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
 
 
-def _replace(target: Path, staging: Path) -> None:
+def _replace(target: Path, place: Path) -> None:
     """Moves the new directory to the target, and an earlier one out of its way first."""
-    old = staging.with_suffix(".old")
+    old = place.with_suffix(".old")
     # Not `exists`: an empty directory may be renamed over, but a result that is there may not.
     if not target.is_dir():
-        staging.rename(target)
+        place.rename(target)
         return
     target.rename(old)
     try:
-        staging.rename(target)
+        place.rename(target)
     except OSError:
         old.rename(target)
         raise

@@ -1,16 +1,18 @@
 """Results read back from their directories, to be printed and drawn without simulating again."""
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
+import msgspec
 import polars as pl
 
-from incast._core import IncastError
-from incast.tables import RecordedRun, TableInfo
+from incast import inputs, staging
+from incast._core import IncastError, ScenarioError
+from incast.described import column_kinds
+from incast.tables import ColumnInfo, RecordedRun, TableInfo
 
 
 class ResultError(IncastError):
@@ -54,18 +56,37 @@ class StoredTable:
         """The rows of the scheme, without the column that names it.
 
         Raises:
-            ResultError: The file is missing or damaged.
+            ResultError: The file is missing, damaged, or is not as `run.json` describes it.
         """
         if not self.path.is_file():
-            raise ResultError(
-                f"{self.path}: is missing; run {self.path.parent}/scenario.toml again"
-            )
+            raise ResultError(f"{self.path}: is missing; {self._again}")
         try:
-            rows = pl.scan_parquet(self.path, glob=False).filter(pl.col("scheme") == self.scheme)
-            return rows.drop("scheme").collect()
-        except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-            reason = str(error).splitlines()[0]
-            raise ResultError(f"{self.path}: cannot be read: {reason}") from None
+            rows = pl.scan_parquet(self.path, glob=False)
+            self._check(rows.collect_schema())
+            return rows.filter(pl.col("scheme") == self.scheme).drop("scheme").collect()
+        except (OSError, pl.exceptions.PolarsError) as error:
+            reason = (str(error).splitlines() or ["damaged"])[0]
+            raise ResultError(f"{self.path}: cannot be read: {reason}; {self._again}") from None
+        except pl.exceptions.PanicException:
+            raise ResultError(f"{self.path}: is damaged; {self._again}") from None
+
+    @property
+    def _again(self) -> str:
+        return f"run {self.path.parent}/scenario.toml again"
+
+    def _check(self, schema: pl.Schema) -> None:
+        """Refuses a table that lacks a column, or has other values in it than the simulator's."""
+        for column in self.info["columns"]:
+            if column not in schema:
+                raise ResultError(f"{self.path}: has no column {column}; {self._again}")
+            kind = schema[column]
+            text = column_kinds(self.name).get(column)
+            fits = kind == pl.String if text == "text" else kind.is_numeric()
+            if not (fits if text else kind == pl.String or kind.is_numeric()):
+                raise ResultError(
+                    f"{self.path}: column {column} has {kind}, not {text or 'text or numbers'}; "
+                    f"{self._again}"
+                )
 
 
 @dataclass(frozen=True)
@@ -78,6 +99,42 @@ class Stored:
     runs: dict[str, RecordedRun]
     version: str
     build: str
+
+
+class _Column(msgspec.Struct, frozen=True):
+    unit: str
+    doc: str
+
+
+class _Table(msgspec.Struct, frozen=True):
+    doc: str
+    columns: dict[str, _Column]
+
+
+class _Row(msgspec.Struct, frozen=True):
+    """A scheme that was run."""
+
+    scheme: str
+    complete: bool
+    measured: dict[str, int | float | None]
+    published: dict[str, int | float | str]
+
+
+class _Said(msgspec.Struct, frozen=True):
+    """What `run.json` says, of which more may be there."""
+
+    incast: str
+    build: str
+    scenario: str
+    title: str
+    seed: Annotated[int, msgspec.Meta(ge=0)]
+    duration_s: float
+    warmup_s: float
+    cooldown_s: float
+    schemes: list[str]
+    warnings: list[str]
+    runs: list[_Row]
+    tables: dict[Annotated[str, msgspec.Meta(pattern="^[a-z][a-z0-9_]*$")], _Table]
 
 
 def read(directory: str | os.PathLike[str]) -> Stored:
@@ -93,14 +150,19 @@ def read(directory: str | os.PathLike[str]) -> Stored:
     if not (path / "run.json").is_file():
         raise ResultError(f"{path}: holds no result of incast: there is no run.json{_inside(path)}")
     try:
-        said = json.loads((path / "run.json").read_text(encoding="utf-8"))
-        text = (path / "scenario.toml").read_text(encoding="utf-8")
-        return _stored(path, said, text)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise ResultError(f"{path}: cannot be read: {error.filename}: {reason}") from None
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
-        raise ResultError(f"{path}: its run.json is not that of a result of incast") from None
+        said = msgspec.json.decode(inputs.read(path / "run.json", inputs.MARK_BYTES), type=_Said)
+        text = inputs.text(path / "scenario.toml", inputs.SCENARIO_BYTES)
+        found = {
+            file.name: inputs.text(file)
+            for file in sorted(path.glob("inputs/*"))
+            if not staging.is_left(file.name)
+        }
+    except ScenarioError as error:
+        raise ResultError(f"{path}: {error}") from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        why = "brackets in brackets, too deep" if isinstance(error, RecursionError) else str(error)
+        raise ResultError(f"{path}/run.json: is not that of a result of incast: {why}") from None
+    return _stored(path, said, text, found)
 
 
 def _inside(path: Path) -> str:
@@ -109,58 +171,33 @@ def _inside(path: Path) -> str:
     return f"; there is one in {', '.join(found[:3])}" if found else ""
 
 
-def _figures(said: Mapping[str, Any]) -> dict[str, float | int | None]:
-    """The figures of a run, each a number or nothing."""
-    for name, value in said.items():
-        if value is not None and not _is_number(value):
-            raise TypeError(name)
-    return dict(said)
-
-
-def _published(said: Mapping[str, Any]) -> dict[str, float | str]:
-    """What was published: numbers, and where."""
-    for name, value in said.items():
-        if not (isinstance(value, str) if name == "source" else _is_number(value)):
-            raise TypeError(name)
-    return dict(said)
-
-
-def _is_number(value: object) -> bool:
-    """Whether a column can hold it as a number."""
-    if isinstance(value, int):
-        return not isinstance(value, bool) and abs(value) < 1 << 63
-    return isinstance(value, float)
-
-
-def _stored(path: Path, said: Mapping[str, Any], text: str) -> Stored:
-    tables: Mapping[str, TableInfo] = said["tables"]
+def _stored(path: Path, said: _Said, text: str, found: Mapping[str, str]) -> Stored:
+    tables = {name: _info(table) for name, table in said.tables.items()}
     runs = {}
-    for row in said["runs"]:
-        scheme = str(row["scheme"])
+    for row in said.runs:
         held = [
-            StoredTable(path / f"{name}.parquet", scheme, info) for name, info in tables.items()
+            StoredTable(path / f"{name}.parquet", row.scheme, info) for name, info in tables.items()
         ]
-        runs[scheme] = RecordedRun(
-            scheme, int(said["seed"]), bool(row["complete"]), _figures(row["measured"]), held
-        )
-    schemes = tuple(map(str, said["schemes"]))
+        runs[row.scheme] = RecordedRun(row.scheme, said.seed, row.complete, row.measured, held)
     scenario = StoredScenario(
-        name=str(said["scenario"]),
-        title=str(said["title"]),
-        duration_s=float(said["duration_s"]),
-        warmup_s=float(said["warmup_s"]),
-        cooldown_s=float(said["cooldown_s"]),
-        schemes=schemes,
-        published={row["scheme"]: _published(row["published"]) for row in said["runs"]},
+        name=said.scenario,
+        title=said.title,
+        duration_s=said.duration_s,
+        warmup_s=said.warmup_s,
+        cooldown_s=said.cooldown_s,
+        schemes=tuple(said.schemes),
+        published={row.scheme: dict(row.published) for row in said.runs},
         text=text,
-        recorded_warnings=tuple(map(str, said["warnings"])),
-        inputs={file.name: file.read_bytes().decode() for file in sorted(path.glob("inputs/*"))},
+        recorded_warnings=tuple(said.warnings),
+        inputs=found,
     )
     return Stored(
-        scenario,
-        schemes,
-        int(said["seed"]),
-        runs,
-        version=str(said["incast"]),
-        build=str(said["build"]),
+        scenario, tuple(said.schemes), said.seed, runs, version=said.incast, build=said.build
     )
+
+
+def _info(table: _Table) -> TableInfo:
+    columns: dict[str, ColumnInfo] = {
+        name: {"unit": column.unit, "doc": column.doc} for name, column in table.columns.items()
+    }
+    return {"doc": table.doc, "columns": columns}

@@ -113,6 +113,118 @@ def test_a_file_that_cannot_be_read(command: Command, tmp_path: Path) -> None:
         assert name in command("run", name).error
 
 
+@pytest.mark.parametrize("value", ["inf", "-inf", "nan", "0", "-0.1"])
+@pytest.mark.parametrize("option", ["--from", "--to", "--step", "--threshold"])
+def test_loads_that_make_no_search(command: Command, option: str, value: str) -> None:
+    arguments = ("saturate", "timely-clos-rpc", option, value)
+    assert "expected" in command(*arguments).error
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--step", "1e-9"), ("--step", "1e-5"), ("--step", "0.0001"), ("--to", "1e300")],
+)
+def test_a_search_has_no_thousands_of_loads(command: Command, option: str, value: str) -> None:
+    assert "more than 1000" in command("saturate", "timely-clos-rpc", option, value).error
+
+
+@pytest.mark.parametrize("seed", ["inf", "nan", "1e9", "-1", "0.5", "9" * 400])
+def test_seeds_are_whole_numbers(command: Command, seed: str) -> None:
+    for name in ("run", "saturate"):
+        assert "--seed" in command(name, "timely-clos-rpc", "--seed", seed).error
+
+
+@pytest.mark.parametrize("jobs", ["inf", "nan", "0", "-1", "1025", "9" * 400])
+def test_jobs_are_a_few(command: Command, jobs: str) -> None:
+    assert "--jobs" in command("reproduce", "timely/table-1", "--jobs", jobs).error
+
+
+@pytest.mark.parametrize("name", ["pipe", "pipe.toml", "/dev/zero", "endless.toml"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run",), ("scenario", "check"), ("saturate",), ("reproduce",), ("workloads",), ("import",),
+    ],
+)  # fmt: skip
+def test_what_has_no_end_or_never_begins(
+    command: Command, tmp_path: Path, arguments: tuple[str, ...], name: str
+) -> None:
+    for pipe in ("pipe", "pipe.toml"):
+        os.mkfifo(tmp_path / pipe)
+    (tmp_path / "endless.toml").symlink_to("/dev/zero")
+    error = command(*arguments, name).error
+    assert f"{name}: a device or a pipe is no regular file" in error
+
+
+def test_a_file_that_is_too_long(command: Command, tmp_path: Path) -> None:
+    with (tmp_path / "long.toml").open("wb") as file:
+        file.truncate(50_000_000_000)
+    for arguments in (("run",), ("reproduce",)):
+        assert "long.toml: more than 64 MB" in command(*arguments, "long.toml").error
+    for arguments in (("workloads",), ("import",)):
+        assert "long.toml: more than 1000 MB" in command(*arguments, "long.toml").error
+
+
+@pytest.mark.parametrize("name", ["run", "reproduce"])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"a = " + b"[" * 100_000, "mine.toml:1:"),
+        (b"a = " + b"{ a = " * 100_000, "mine.toml:1:"),
+        (b'title = "a"\nabout = "\xff"', "mine.toml"),
+        (bytes(range(256)) * 40, "mine.toml"),
+    ],
+)
+def test_a_file_that_is_binary_or_deep(
+    command: Command, tmp_path: Path, name: str, text: bytes, said: str
+) -> None:
+    (tmp_path / "mine.toml").write_bytes(text)
+    assert said in command(name, "mine.toml").error
+
+
+def test_a_claim_that_is_too_deep(command: Command, tmp_path: Path) -> None:
+    shipped = Path(incast.__file__).parent / "papers" / "timely" / "table-1.toml"
+    deep = "(" * 50_000 + "1" + ")" * 50_000
+    text = re.sub(r'^value = ".*"$', f'value = "{deep}"', shipped.read_text(), flags=re.MULTILINE)
+    (tmp_path / "mine.toml").write_text(text)
+    assert "mine.toml: claim" in command("reproduce", "mine.toml").error
+
+
+@pytest.mark.parametrize(
+    ("out", "said"),
+    [("file", "file"), ("file/below", "ot a directory"), ("/proc/incast", "/proc/incast")],
+)
+def test_where_experiments_go_is_looked_at_before_they_are_run(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str, said: str
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(experiment._core, "run", lambda *_, **__: pytest.fail("was run"))
+    error = command("reproduce", "timely/table-1", "--quick", "--jobs", "1", "--out", out).error
+    assert "cannot be written" in error
+    assert said in error
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"1ms"', "1979-05-27"),
+        ("count = 2", "count = 1.5"),
+        ("count = 2", 'count = "2"'),
+        ('["timely"]', "{ a = 1 }"),
+        ('title = "Two hosts into one"', "title = 5"),
+        ('"1MB"', "[1, 2]"),
+        ("[run]", "[[run]]"),
+    ],
+)
+def test_values_of_another_type_are_told_in_plain_words(
+    command: Command, tmp_path: Path, old: str, new: str
+) -> None:
+    (tmp_path / "mine.toml").write_text(GOOD.replace(old, new, 1))
+    error = command("run", "mine.toml").error
+    assert re.search(r"mine\.toml:\d+:\d+: .*; expected ", error), error
+    assert not re.search(r"invalid type|struct|\bu32|\bi64|\bmap\b|sequence|private", error), error
+
+
 def test_a_file_that_is_not_toml(command: Command, tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text('title = "open\n')
     for arguments in (("run", "mine.toml"), ("scenario", "check", "mine.toml")):

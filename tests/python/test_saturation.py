@@ -54,6 +54,12 @@ class FakeScenario:
     def load_warnings(self) -> list[str]:
         return []
 
+    def cost(self, _scheme: str, *, traces: list[str], runs: int) -> dict[str, Any]:
+        assert traces == []
+        assert runs > 0
+        parts = [("2 hosts", 1e6, "take fewer")]
+        return {"memory_bytes": 1e6, "seconds": 1.0, "packet_hops": 1e6, "parts": parts}
+
     def open_loops(self) -> list[tuple[int, str, str]]:
         return [(0, "rpc", "poisson")]
 
@@ -199,7 +205,10 @@ def test_what_is_stopped_goes_on_from_there(
         return run(given, scheme, seed=seed)
 
     monkeypatch.setattr(_core, "run", stop_at_0_4)
-    stopped = search(scenario, loads=[0.2, 0.4, 0.6])
+    with pytest.raises(incast.Interrupted) as interrupted:
+        search(scenario, loads=[0.2, 0.4, 0.6])
+    stopped = interrupted.value.result
+    assert isinstance(stopped, Saturation)
     assert not stopped.complete
     assert [point.load for point in stopped.points] == [0.2]
     assert json.loads(Path("out/saturation.json").read_text())["complete"] is False

@@ -103,7 +103,7 @@ def test_schemes_of_one_run_may_have_different_transports_and_signals() -> None:
         ("transport.stream.mss=9000B", "MTU"),
         ("transport.stream.send_buffer=1B", "buffer"),
         ("transport.stream.ecn=yes", "classic"),
-        ("switch.telemetry=1", "boolean"),
+        ("switch.telemetry=1", "true or false"),
     ],
 )
 def test_bad_values_are_refused_with_the_remedy(

@@ -114,12 +114,33 @@ def test_a_failure_half_way_leaves_the_earlier_result(
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Figure, "savefig", full)
+    monkeypatch.setattr(pl.DataFrame, "write_parquet", full)
     for target in ("out", "new"):
         with pytest.raises(incast.OutputError, match="No space left"):
             result.write(tmp_path / target)
     assert names(tmp_path) == {"out"}
     assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
+
+
+def test_a_figure_that_cannot_be_written_leaves_the_result_without_figures(
+    result: incast.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, done = Figure.savefig, []
+
+    def nearly_full(self: Figure, *arguments: object, **options: object) -> None:
+        if len(done) == 3:
+            raise OSError(28, "No space left on device")
+        done.append(self)
+        real(self, *arguments, **options)
+
+    monkeypatch.setattr(Figure, "savefig", nearly_full)
+    with pytest.raises(incast.OutputError, match="No space left"):
+        result.write(tmp_path / "out")
+    assert names(tmp_path) == {"out"}
+    assert not list((tmp_path / "out").glob("*.png"))
+    assert incast.Result.read(tmp_path / "out").complete
+    monkeypatch.undo()
+    assert result.write(tmp_path / "out").figures
 
 
 def test_a_stopped_result_is_marked(stopped: incast.Result, tmp_path: Path) -> None:

@@ -3,16 +3,30 @@
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
+import typer.core
 
 from incast import _core
 from incast._core import IncastError
 from incast.cli import importing, kernel, knowing, reading, reproducing, running
 from incast.cli.exits import INTERRUPTED, USAGE
 
+
+class _Commands(typer.core.TyperGroup):
+    """All commands; Ctrl-C, where none of them has its own answer, gets one line."""
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            print("stopped", file=sys.stderr)
+            raise typer.Exit(INTERRUPTED) from None
+
+
 app = typer.Typer(
+    cls=_Commands,
     help="Datacenter congestion control, simulated packet by packet, checked against the papers.",
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -57,6 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
             raise
         code = _reader_went_away()
     except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
         code = INTERRUPTED
     sys.exit(code)
 

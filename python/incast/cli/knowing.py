@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from incast import _core, catalogue, experiment, imports, terminal
+from incast import _core, catalogue, experiment, inputs, terminal
 from incast._core import Scenario
 from incast.cli import options
 from incast.words import nearest
@@ -66,14 +66,15 @@ def _workload(name: str, *, packets: bool, step: bool) -> _core.Workload:
     """The table that ships under a name, or the one in a file."""
     known = {table.name: table for table in _core.workloads()}
     path = Path(name)
-    if name in known and not path.is_file():
+    there = path.exists() and not path.is_dir()
+    if name in known and not there:
         if packets or step:
             raise typer.BadParameter(f"{name}: ships as it is; --packets and --step are for a FILE")
         return known[name]
-    if not path.is_file():
+    if not there:
         why = nearest(path.name, known)
         raise _core.ParameterError(f"{name}: neither a file nor sizes that ship; {why}")
-    return _core.Workload.parse(imports.read(path), name, packets=packets, step=step)
+    return _core.Workload.parse(inputs.text(path), name, packets=packets, step=step)
 
 
 @scenario_app.command("list")

@@ -67,6 +67,11 @@ def observe(
             if code not in (0, INTERRUPTED):
                 raise typer.Exit(code)
             observations.fill(directory, observed, record)
+        try:
+            observations.add_figures(out, observed)
+        except KeyboardInterrupt:
+            print(f"stopped: the table is kept in {out}/, without figures", file=sys.stderr)
+            raise typer.Exit(INTERRUPTED) from None
         if not as_json:
             terminal.say(terminal.console(), f"Wrote {out}/")
     if code:

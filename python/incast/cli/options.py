@@ -44,6 +44,14 @@ Baseline = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON in place of the table.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress, and no table.")]
+Yes = Annotated[
+    bool,
+    typer.Option(
+        "--yes",
+        "-y",
+        help="Run whatever it costs: more memory than there seems to be, or hours of time.",
+    ),
+]
 
 
 def load(scenario: str, assignments: list[str] | None) -> Scenario:
@@ -62,3 +70,11 @@ def say_warnings(texts: Iterable[str]) -> None:
     """Says them on stderr."""
     for text in texts:
         print(f"warning: {text}", file=sys.stderr)
+
+
+def ask(doubts: str) -> bool:
+    """Whether to go on with what takes long; where nobody is at a terminal it is only said."""
+    if sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty():
+        return typer.confirm(f"{doubts}; go on?", err=True)
+    print(f"warning: {doubts}", file=sys.stderr)
+    return True

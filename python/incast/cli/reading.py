@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from incast import catalogue, described, report, terminal
+from incast import catalogue, described, report, store, terminal
 from incast.cli import options
 from incast.differences import differences
 from incast.result import open_result
@@ -74,9 +74,11 @@ def plot(
             f"--baseline {baseline}: only the figure {plots.DIFFERENCES} shows differences; name "
             "it with --figure, too, or leave --baseline out"
         )
+    for name in names:
+        plots.check(name, results)
+    store.check_folder(out)
     drawn = {out / f"{name}.{form}": plots.draw(name, results, baseline) for name in names}
     try:
-        out.mkdir(parents=True, exist_ok=True)
         for path, picture in drawn.items():
             plots.save(picture, path)
     except OSError as error:

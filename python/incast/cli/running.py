@@ -1,16 +1,19 @@
 """Commands that simulate."""
 
+import contextlib
 import json
+import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
-from incast import experiment, report, saturation, store, terminal
+from incast import costs, experiment, report, saturation, store, terminal
 from incast._core import ParameterError
 from incast.cli import options
 from incast.cli.exits import INTERRUPTED
 from incast.differences import check_baseline
+from incast.interruption import Interrupted
 from incast.result import Result
 from incast.results import Results
 from incast.store import Written
@@ -45,6 +48,7 @@ def run(
     ] = None,
     baseline: options.Baseline = None,
     threads: options.Threads = None,
+    yes: options.Yes = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -62,18 +66,33 @@ def run(
     places = _places(out, seed or [])
     for directory in places.values():
         store.check(directory)
+    if not yes:
+        costs.check(chosen, schemes, traces=traces, repeats=len(places), ask=options.ask)
     for number, directory in places.items():
-        result = experiment.run(
-            chosen, schemes, seed=number, traces=traces, threads=threads, progress=not quiet
-        )
+        try:
+            result = experiment.run(
+                chosen,
+                schemes,
+                seed=number,
+                traces=traces,
+                threads=threads,
+                progress=not quiet,
+                whatever_it_costs=True,
+            )
+        except Interrupted as interrupted:
+            result, stopped = cast("Result", interrupted.result), True
+            if not result.runs:
+                break
         # Written at once: what Ctrl-C stops later is not lost.
-        written, whole = _write(result, directory)
+        written, whole = _write(result, directory, figures=not stopped)
         done.append((result, written))
-        if not (result.complete and whole):
+        if not whole:
             stopped = True
             break
-    options.say_warnings(_results(done).unfinished)
-    if as_json:
+    options.say_warnings(_results(done).unfinished if done else [])
+    if not done:
+        typer.echo("stopped: nothing was simulated", err=True)
+    elif as_json:
         _print_json(done, baseline, one=len(places) == 1)
     elif not quiet:
         _print_table(done, baseline, one=len(places) == 1)
@@ -106,6 +125,7 @@ def saturate(
         ),
     ] = None,
     threads: options.Threads = None,
+    yes: options.Yes = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -113,17 +133,30 @@ def saturate(
     chosen = options.load(scenario, assignments)
     options.warn(chosen, experiment.check_schemes(chosen, cc or None))
     out = Path("results") / f"{chosen.name}-saturation" if out is None else out
-    found = saturation.saturate(
-        chosen,
-        cc or None,
-        directory=out,
-        loads=saturation.grid(lowest, highest, step),
-        threshold=threshold,
-        traffic=traffic,
-        seed=seed,
-        threads=threads,
-        progress=not quiet,
-    )
+    loads = saturation.grid(lowest, highest, step)
+    if not yes:
+        schemes = experiment.check_schemes(chosen, cc or None)
+        costs.check(saturation.hardest(chosen, loads, traffic), schemes, ask=options.ask)
+    try:
+        found = saturation.saturate(
+            chosen,
+            cc or None,
+            directory=out,
+            loads=loads,
+            threshold=threshold,
+            traffic=traffic,
+            seed=seed,
+            threads=threads,
+            progress=not quiet,
+            whatever_it_costs=True,
+        )
+    except Interrupted as interrupted:
+        found = cast("saturation.Saturation", interrupted.result)
+        typer.echo(
+            f"stopped: the runs that ended are kept in {out}{os.sep}, and the same command goes on "
+            "from there",
+            err=True,
+        )
     if as_json:
         print(json.dumps(found.to_dict(), allow_nan=False))
     elif not quiet:
@@ -144,12 +177,19 @@ def _places(out: Path, seeds: list[int]) -> dict[int | None, Path]:
     return places
 
 
-def _write(result: Result, directory: Path) -> tuple[Written, bool]:
-    """Writes a result; one that Ctrl-C meets at its figures is kept without them, and False."""
-    try:
-        return result.write(directory), True
-    except KeyboardInterrupt:
-        return result.write(directory, figures=False), False
+def _write(result: Result, directory: Path, *, figures: bool) -> tuple[Written, bool]:
+    """Writes a result; without figures where Ctrl-C has come, or comes meanwhile, and False."""
+    # All that was simulated is there before anything of the figures is even imported.
+    written = result.write(directory, figures=False)
+    if figures:
+        with contextlib.suppress(KeyboardInterrupt):
+            return store.add_figures(result, written), True
+    place = written.directory
+    typer.echo(
+        f"stopped: the tables are kept in {place}{os.sep}; `incast plot {place}` draws figures",
+        err=True,
+    )
+    return written, False
 
 
 def _print_json(done: list[tuple[Result, Written]], baseline: str | None, *, one: bool) -> None:

@@ -10,6 +10,7 @@ import polars as pl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from incast import staging
 from incast.plots import bars, distributions, latency, layers, observations, series, sizes
 from incast.plots.drawing import Drawing
 from incast.plots.saturation import saturation
@@ -19,7 +20,8 @@ from incast.saturation import Saturation
 from incast.words import nearest
 
 __all__ = [
-    "DRAWINGS", "available", "draw", "draw_observations", "draw_saturation", "save", "usual",
+    "DRAWINGS", "available", "check", "draw", "draw_observations", "draw_saturation", "save",
+    "usual",
 ]  # fmt: skip
 
 DRAWINGS: dict[str, Drawing] = {
@@ -43,15 +45,24 @@ def draw(name: str, results: Results, baseline: str | None = None) -> Figure:
         FigureError: There is no such figure, or nothing to draw in it.
         ParameterError: The baseline is none of the schemes, or alone.
     """
+    check(name, results)
+    with mpl.rc_context(RC):
+        if baseline is not None and name == DIFFERENCES:
+            return _on_canvas(bars.of_differences(results, baseline))
+        return _on_canvas(DRAWINGS[name].draw(results))
+
+
+def check(name: str, results: Results) -> None:
+    """Finds out whether a figure can be drawn.
+
+    Raises:
+        FigureError: There is no such figure, or nothing to draw in it.
+    """
     if name not in DRAWINGS:
         raise FigureError(f"{name}: no such figure; {nearest(name, DRAWINGS)}")
     if why := DRAWINGS[name].why_not(results):
         others = ", ".join(available(results)) or "none"
         raise FigureError(f"{name}: {why}; of these results there is {others}")
-    with mpl.rc_context(RC):
-        if baseline is not None and name == DIFFERENCES:
-            return _on_canvas(bars.of_differences(results, baseline))
-        return _on_canvas(DRAWINGS[name].draw(results))
 
 
 def draw_saturation(found: Saturation) -> Figure:
@@ -89,7 +100,7 @@ def usual(results: Results) -> list[str]:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Writes a figure as the suffix of the path says; the file has no date in it."""
+    """Writes a figure as the suffix of the path says, whole or not at all, with no date in it."""
     dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
-    with mpl.rc_context(RC):
-        figure.savefig(path, metadata=dates.get(path.suffix))
+    with mpl.rc_context(RC), staging.file(path) as place:
+        figure.savefig(place, format=path.suffix[1:], metadata=dates.get(path.suffix))

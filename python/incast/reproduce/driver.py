@@ -5,10 +5,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from incast import costs, staging, store
+from incast.costs import CostError
 from incast.reproduce import page, shelf
 from incast.reproduce.outcome import Outcome, outcome
 from incast.reproduce.pool import Kept, make
-from incast.reproduce.runs import Done, plans
+from incast.reproduce.runs import Done, Plan, plans
 from incast.reproduce.spec import Experiment
 
 _RUNS = ".runs"
@@ -37,21 +39,28 @@ def reproduce(
     Runs are kept in `out`: the same call goes on where it was stopped.
 
     Raises:
+        CostError: A run needs more memory than there is; found before anything is run.
         SpecError: An experiment names what there is not; found before anything is run, but for
             columns, which are known when the first run has them.
         OutputError: `out` cannot be written.
         KeyboardInterrupt: Ctrl-C; runs that are done are kept.
     """
     target = Path(out)
+    # What cannot be written is said before anything is simulated.
+    for folder in (target, target / _RUNS, *(target / of.name for of in experiments)):
+        store.check_folder(folder)
+    staging.clean(target / _RUNS)
     progress = progress or Progress()
     planned = {of.name: plans(of, quick=quick) for of in experiments}
     owners = {id(plan): name for name, own in planned.items() for plan in own}
     wanted = [plan for own in planned.values() for plan in own]
+    jobs = jobs or os.cpu_count() or 1
+    _check_costs(wanted, jobs)
     progress.total(len(wanted))
     found: dict[str, dict[int, Done]] = {name: {} for name in planned}
     by_name = {of.name: of for of in experiments}
     outcomes: dict[str, shelf.Written] = {}
-    for plan, done in make(wanted, Kept(target / _RUNS), jobs=jobs or os.cpu_count() or 1):
+    for plan, done in make(wanted, Kept(target / _RUNS), jobs=jobs):
         name = owners[id(plan)]
         found[name][id(plan)] = done
         progress.run(name, done)
@@ -62,3 +71,17 @@ def reproduce(
             outcomes[name] = shelf.write(whole, target)
             yield whole
     page.write([outcomes[name] for name in planned], target)
+
+
+def _check_costs(wanted: Sequence[Plan], jobs: int) -> None:
+    """Refuses runs that do not fit the memory, alone or side by side."""
+    known: dict[tuple[str, tuple[str, ...], str], costs.Cost] = {}
+    for plan in wanted:
+        inputs = (plan.source, plan.changes, plan.scheme)
+        if plan.scenario is not None and inputs not in known:
+            cost = costs.estimate(plan.scenario, [plan.scheme], traces=plan.traces)
+            known[inputs] = cost
+            if why := costs.too_much(cost):
+                raise CostError(f"{plan.label}: {why}")
+            if why := costs.too_much(cost, at_once=min(jobs, len(wanted))):
+                raise CostError(f"{plan.label}: {why}; or take fewer --jobs")

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import polars as pl
 
+from incast import inputs, staging
 from incast._core import IncastError
 from incast.reproduce.runs import Done, Plan, execute
 from incast.store import unwritable
@@ -28,10 +29,13 @@ class Kept:
     def get(self, plan: Plan) -> Done | None:
         """What an earlier call found, if it did and it can be read."""
         try:
-            said = json.loads(self._path(plan.key).read_text(encoding="utf-8"))
+            said = json.loads(inputs.text(self._path(plan.key), inputs.MARK_BYTES))
             curves = {name: pl.DataFrame(columns) for name, columns in said["curves"].items()}
             return Done(said["values"], curves, said["seconds"])
-        except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError):
+        except (
+            IncastError, ValueError, KeyError, TypeError, AttributeError, RecursionError,
+            pl.exceptions.PolarsError,
+        ):  # fmt: skip
             return None
 
     def put(self, plan: Plan, done: Done) -> None:
@@ -47,14 +51,11 @@ class Kept:
             "seconds": done.seconds,
             "curves": {name: rows.to_dict(as_series=False) for name, rows in done.curves.items()},
         }
-        staging = path.with_suffix(f".{os.getpid()}.tmp")
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            staging.write_text(json.dumps(said, allow_nan=False), encoding="utf-8")
-            staging.replace(path)
+            with staging.file(path) as place:
+                place.write_text(json.dumps(said, allow_nan=False), encoding="utf-8")
         except OSError as error:
-            with contextlib.suppress(OSError):
-                staging.unlink(missing_ok=True)
             raise unwritable(self.folder, error) from None
 
     def _path(self, key: str) -> Path:

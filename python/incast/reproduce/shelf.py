@@ -1,13 +1,10 @@
 """Where an experiment's outcome is written: figures, their rows, all numbers."""
 
 import json
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from incast import plots
+from incast import plots, staging
 from incast.reproduce import figures
 from incast.reproduce.outcome import Outcome
 from incast.store import unwritable
@@ -32,10 +29,10 @@ def write(of: Outcome, out: Path) -> Written:
     drawn = figures.draw(of)
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        staging.clean(folder)
         for one in drawn:
             for suffix in ("png", "svg"):
-                with _staged(folder / f"{one.name}.{suffix}") as staging:
-                    plots.save(one.figure, staging)
+                plots.save(one.figure, folder / f"{one.name}.{suffix}")
             put(folder / f"{one.name}.csv", one.data.write_csv())
         put(folder / "rows.csv", of.rows.write_csv())
         text = json.dumps(of.to_dict(), indent=2, allow_nan=False)
@@ -47,16 +44,5 @@ def write(of: Outcome, out: Path) -> Written:
 
 def put(path: Path, text: str) -> None:
     """Writes a file whole or not at all."""
-    with _staged(path) as staging:
-        staging.write_text(text, encoding="utf-8")
-
-
-@contextmanager
-def _staged(path: Path) -> Iterator[Path]:
-    """A file beside it, which takes its place in the end, or goes if it could not be written."""
-    staging = path.with_name(f".{os.getpid()}.{path.name}")
-    try:
-        yield staging
-        staging.replace(path)
-    finally:
-        staging.unlink(missing_ok=True)
+    with staging.file(path) as place:
+        place.write_text(text, encoding="utf-8")

@@ -9,12 +9,19 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from incast import _core
-from incast._core import IncastError
+from incast import _core, inputs
+from incast._core import IncastError, ScenarioError
 from incast.words import nearest
 
 _SHIPPED = Path(__file__).parent.parent / "papers"
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
+# How tomllib says where.
+_AT = re.compile(
+    r"(?P<what>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)",
+    re.DOTALL,
+)
+# Brackets that nobody writes.
+_DEEPEST = 100
 
 Number = int | float
 Count = Annotated[int, msgspec.Meta(ge=1)]
@@ -189,20 +196,51 @@ def load(name: str | os.PathLike[str]) -> Experiment:
     """
     there = known()
     path = there.get(str(name)) or Path(name)
-    if not path.suffix and not path.is_file():
+    if not path.suffix and not (path.exists() and not path.is_dir()):
         raise SpecError(f"{name}: no such experiment; {nearest(str(name), there)}")
-    try:
-        text = path.read_bytes()
-    except OSError as error:
-        raise SpecError(f"{path}: cannot be read: {error.strerror or error}") from None
-    try:
-        found = msgspec.toml.decode(text, type=Experiment)
-    except msgspec.DecodeError as error:
-        raise SpecError(f"{path}: is no experiment: {error}") from None
+    found = _decoded(path)
     home = path.resolve().parent
     found = msgspec.structs.replace(found, name=f"{home.name}/{path.stem}", folder=str(home))
     _check(found, path)
     return found
+
+
+def _decoded(path: Path) -> Experiment:
+    try:
+        whole = inputs.read(path, inputs.SCENARIO_BYTES)
+    except ScenarioError as error:
+        raise SpecError(str(error)) from None
+    try:
+        text = whole.decode("utf-8")
+        return msgspec.toml.decode(text, type=Experiment)
+    except UnicodeDecodeError as error:
+        place = _place(path, whole[: error.start].decode("utf-8"))
+        raise SpecError(f"{place}: not a text in UTF-8; expected an experiment in TOML") from None
+    except RecursionError:
+        place = _place(path, _shallow(text))
+        raise SpecError(
+            f"{place}: brackets in brackets, too deep; expected an experiment"
+        ) from None
+    except msgspec.DecodeError as error:
+        if at := _AT.fullmatch(str(error)):
+            where = f"{path}:{at['line']}:{at['column']}" if at["line"] else _place(path, text)
+            raise SpecError(f"{where}: {at['what']}") from None
+        raise SpecError(f"{path}: is no experiment: {error}") from None
+
+
+def _place(path: Path, before: str) -> str:
+    """File, line and column of what comes after that part of its text."""
+    return f"{path}:{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}"
+
+
+def _shallow(text: str) -> str:
+    """The text up to where brackets are too deep."""
+    depth = 0
+    for place, sign in enumerate(text):
+        depth += (sign in "[{") - (sign in "]}")
+        if depth > _DEEPEST:
+            return text[:place]
+    return ""
 
 
 def _check(found: Experiment, path: Path) -> None:
@@ -271,6 +309,9 @@ def _columns(found: Experiment) -> Iterator[str]:
             tree = ast.walk(ast.parse(claim.value or "0", mode="eval"))
         except SyntaxError as error:
             yield f"{place}: {claim.value}: {error.msg}"
+            continue
+        except (ValueError, MemoryError, RecursionError):
+            yield f"{place}: its value cannot be read; expected a short expression"
             continue
         for node in tree:
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):

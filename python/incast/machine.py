@@ -1,0 +1,79 @@
+"""How much memory this process can still have."""
+
+import contextlib
+import os
+import resource
+from pathlib import Path
+
+_MEMINFO = Path("/proc/meminfo")
+_CGROUPS = Path("/sys/fs/cgroup")
+_OWN_CGROUP = Path("/proc/self/cgroup")
+
+
+def available_bytes() -> int | None:
+    """The least of what the machine, the control groups and the limit of the process leave.
+
+    None if nothing says.
+    """
+    found = [_machine(), *_groups(), _limit()]
+    return min((one for one in found if one is not None), default=None)
+
+
+def _machine() -> int | None:
+    """What the kernel thinks that can be had without swapping."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        for line in _MEMINFO.read_text(encoding="ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    with contextlib.suppress(OSError, ValueError):
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return None
+
+
+def _groups() -> list[int]:
+    """What the limits of the control groups leave, of version 2 and of version 1."""
+    found = []
+    with contextlib.suppress(OSError):
+        for line in _OWN_CGROUP.read_text(encoding="utf-8").splitlines():
+            _, kinds, path = line.split(":", 2)
+            if kinds == "":
+                home, names = _CGROUPS, ("memory.max", "memory.current")
+            elif "memory" in kinds.split(","):
+                home = _CGROUPS / "memory"
+                names = ("memory.limit_in_bytes", "memory.usage_in_bytes")
+            else:
+                continue
+            # The limits of the groups above hold as well; in a container its own is the root.
+            place = home / path.lstrip("/")
+            above = [one for one in place.parents if home in one.parents]
+            found += [_left(group, *names) for group in dict.fromkeys([place, *above, home])]
+    return [one for one in found if one is not None]
+
+
+def _left(group: Path, limit: str, used: str) -> int | None:
+    with contextlib.suppress(OSError, ValueError):
+        most = int((group / limit).read_text(encoding="ascii"))
+        now = int((group / used).read_text(encoding="ascii"))
+        return max(0, most - now + _cache(group))
+    return None
+
+
+def _cache(group: Path) -> int:
+    """Pages of files that would be given up."""
+    with contextlib.suppress(OSError, ValueError):
+        for line in (group / "memory.stat").read_text(encoding="ascii").splitlines():
+            name, _, value = line.partition(" ")
+            if name in ("inactive_file", "total_inactive_file"):
+                return int(value)
+    return 0
+
+
+def _limit() -> int | None:
+    """What `ulimit -v` leaves."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if soft == resource.RLIM_INFINITY:
+        return None
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+        return max(0, soft - pages * os.sysconf("SC_PAGE_SIZE"))
+    return soft
