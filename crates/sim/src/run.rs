@@ -252,6 +252,22 @@ mod tests {
     }
 
     #[test]
+    fn a_build_may_be_stopped_and_one_that_is_not_is_the_same() {
+        let large = TWO_WAY.replace("count = 5\n        rate", "count = 500\n        rate");
+        for text in [TWO_WAY, &large] {
+            let document = Document::parse(text.to_owned(), "two-way.toml").unwrap();
+            let traces = TraceConfig::default();
+            let built = |go_on: &dyn Fn() -> bool| {
+                Simulation::new_while(document.scenario(), "timely", 7, traces, go_on).unwrap()
+            };
+            let plain = Simulation::new(document.scenario(), "timely", 7, traces).unwrap();
+            assert_eq!(built(&|| true).map(|run| run.flows()), Some(plain.flows()));
+            // The small one is built before anybody is asked.
+            assert_eq!(built(&|| false).is_some(), text == TWO_WAY);
+        }
+    }
+
+    #[test]
     fn frames_that_are_no_events_change_nothing() {
         for switch in [
             "[switch]\nbuffer = \"600KB\"\n[switch.pfc]\nenabled = true",
