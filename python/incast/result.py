@@ -170,7 +170,7 @@ class Result:
         return {table.name: describe(table) for run in self.runs.values() for table in run.tables}
 
     def write(self, directory: str | os.PathLike[str], *, figures: bool = True) -> store.Written:
-        """Writes the scenario, the summary, the tables and the usual figures, all or nothing.
+        """Writes the scenario, the summary and the tables, all or nothing, then the usual figures.
 
         An earlier result is replaced, any other content refused. A result that is not complete
         never replaces one that is: it is written beside it, to `<directory>-incomplete`.

@@ -12,6 +12,7 @@ from incast._core import Run
 from incast.cli import options
 from incast.cli.exits import INTERRUPTED
 from incast.progress import bar_of_runs
+from incast.result import Result
 
 
 def lab(
@@ -49,17 +50,17 @@ def lab(
     chosen = options.load(scenario, ["transport.kind=stream", *(assignments or [])])
     schemes = experiment.check_schemes(chosen, cc or None)
     wanted = plan.read(chosen)
-    bed.check()
-    for scheme in schemes:
-        # What cannot be attached is said at once, not when its turn comes.
-        with attach.attached(wanted, kernel, scheme, knobs or []):
-            pass
     turns = range(repeat)
     places = (
         [] if out is None else [out / f"seed-{turn + 1}" if repeat > 1 else out for turn in turns]
     )
     for place in places:
         store.check(place)
+    bed.check()
+    for scheme in schemes:
+        # What cannot be attached is said at once, not when its turn comes.
+        with attach.attached(wanted, kernel, scheme, knobs or []):
+            pass
     found: dict[tuple[int, str], measure.Measured] = {}
     simulated: dict[tuple[int, str], Run] = {}
     # In turn: what the machine does in the meantime meets all schemes.
@@ -85,11 +86,13 @@ def lab(
         stopped = False
     except KeyboardInterrupt:
         stopped = True
+    results = []
     for turn, place in enumerate(places):
         measured = {one: found[turn, one] for one in schemes if (turn, one) in found}
         runs = {one: simulated[turn, one] for one in schemes if (turn, one) in simulated}
         if measured:
-            result(chosen, schemes, measured, runs, turn).write(place)
+            results.append((result(chosen, schemes, measured, runs, turn), place))
+    stopped = not _write(results, figures=not stopped) or stopped
     predicted = {
         scheme: [predict.figures(chosen, run) for (_, of), run in simulated.items() if of == scheme]
         for scheme in schemes
@@ -104,3 +107,15 @@ def lab(
             terminal.console().print(f"\nWrote {out}/")
     if stopped:
         raise typer.Exit(INTERRUPTED)
+
+
+def _write(results: list[tuple[Result, Path]], *, figures: bool) -> bool:
+    """Writes results; whether Ctrl-C has left their figures be."""
+    # All tables are there before anything of the figures is even imported.
+    written = [(one, one.write(place, figures=False)) for one, place in results]
+    try:
+        for one, where in written if figures else []:
+            store.add_figures(one, where)
+    except KeyboardInterrupt:
+        return False
+    return True
