@@ -137,10 +137,16 @@ const VALUES: [&str; 16] = [
 ];
 
 /// Words of serde, and of Rust.
-const NOT_OURS: [&str; 18] = [
-    "invalid", "struct", "enum", "untagged", "variant", "u8", "u16", "u32", "u64", "i64", "f64",
-    "usize", "map", "sequence", "tuple", "floating", "literal", "datetime",
+const NOT_OURS: [&str; 17] = [
+    "struct", "enum", "untagged", "variant", "u8", "u16", "u32", "u64", "i64", "f64", "usize",
+    "map", "sequence", "tuple", "floating", "literal", "datetime",
 ];
+
+fn is_ours(said: &str) -> bool {
+    let mut words = said.split(|c: char| !c.is_ascii_alphanumeric());
+    let phrases = ["invalid type", "invalid value", "invalid length"];
+    !words.any(|word| NOT_OURS.contains(&word)) && !phrases.iter().any(|&one| said.contains(one))
+}
 
 fn value(text: &str) -> Value {
     format!("value = {text}").parse::<toml::Table>().unwrap().remove("value").unwrap()
@@ -191,12 +197,10 @@ fn no_value_of_another_type_is_answered_in_words_of_the_parser() {
             let Err(error) = document else { continue };
             refused += 1;
             let said = error.to_string();
-            let words = said.split(|c: char| !c.is_ascii_alphanumeric());
-            let ours = !words.clone().any(|word| NOT_OURS.contains(&word));
             let place = said.strip_prefix("bad.toml:").is_some_and(|rest| {
                 rest.splitn(3, ':').take(2).all(|number| number.parse::<u32>().is_ok())
             });
-            if !(ours && place && is_one_line(&said)) {
+            if !(is_ours(&said) && place && is_one_line(&said)) {
                 wrong.push(format!("{} = {text}: {said}", path.join(".")));
             }
         }
@@ -221,8 +225,7 @@ fn numbers_that_toml_cannot_hold_are_refused_in_plain_words() {
         let bad = GOOD.replacen("seed = 3", text, 1);
         let error = Document::parse(bad, "bad.toml").unwrap_err().to_string();
         assert!(error.starts_with(said) && is_one_line(&error), "{text}: {error}");
-        let words: Vec<_> = error.split(|c: char| !c.is_ascii_alphanumeric()).collect();
-        assert!(!NOT_OURS.iter().any(|word| words.contains(word)), "{error}");
+        assert!(is_ours(&error), "{error}");
     }
 }
 

@@ -6,6 +6,7 @@ use incast_cc::{AnyAlgorithm, Span};
 use incast_transport::Signal;
 
 use super::error::{Fault, suggestion};
+use super::words::DATE_FIELD;
 use super::{Ecn, ResolvedClass, Scenario, ScenarioError, SignalKind, TransportKind};
 
 /// What every flow of a run has.
@@ -71,6 +72,10 @@ impl Scenario {
 
     pub(super) fn resolve(&self, name: &str) -> Result<Scheme, Fault> {
         let section = self.cc.get(name);
+        if let Some(date) = section.and_then(|section| section.get(DATE_FIELD)) {
+            let message = format!("{} is a date or a time; expected a table", text_of(date));
+            return Err(Fault::at([&"cc", &name], message));
+        }
         let field = |key: &str| section.and_then(|section| section.get(key)).map(text_of);
         let named = field("algorithm");
         let (algorithm_name, preset) = match &named {

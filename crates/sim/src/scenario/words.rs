@@ -32,14 +32,14 @@ const TYPES: [(&str, &str); 22] = [
     ("table", "a table"),
 ];
 
-/// What the parser makes of a date where a table with fields was expected.
-const DATE: &str = "unknown field `$__toml_private_datetime`";
+/// The field of a date where a table was expected.
+pub(super) const DATE_FIELD: &str = "$__toml_private_datetime";
 
 /// A sentence for what the parser says of `value`, the text at the place of the error.
 pub(super) fn sentence(message: &str, value: &str) -> String {
     let message = message.lines().collect::<Vec<_>>().join("; ");
     let parts = |kind: &str| message.strip_prefix(kind)?.rsplit_once(", expected ");
-    if message.starts_with(DATE) {
+    if message.strip_prefix("unknown field `").is_some_and(|rest| rest.starts_with(DATE_FIELD)) {
         return format!("{}; expected a table", found_there("", value));
     }
     if let Some((found, wanted)) = parts("invalid type: ") {
@@ -60,6 +60,9 @@ pub(super) fn sentence(message: &str, value: &str) -> String {
     }
     if message.starts_with("wanted exactly 1 element") {
         return "a table with nothing, or too much, in it; expected one kind".into();
+    }
+    if message.starts_with("floating-point number overflowed") {
+        return format!("{} is too large for a number", shortened(value));
     }
     if message.starts_with("cannot recurse further") {
         return "brackets in brackets, too deep".into();
