@@ -130,6 +130,12 @@ def test_a_table_that_is_cut_or_damaged(command: Command) -> None:
 
 
 @pytest.mark.usefixtures("out")
+def test_a_scenario_that_is_gone(command: Command) -> None:
+    Path("out/scenario.toml").unlink()
+    refused(command, "cannot read out/scenario.toml: No such file or directory")
+
+
+@pytest.mark.usefixtures("out")
 def test_a_scenario_that_has_no_end(command: Command) -> None:
     Path("out/scenario.toml").unlink()
     Path("out/scenario.toml").symlink_to("/dev/zero")

@@ -69,7 +69,7 @@ def test_a_result_that_this_version_would_not_run_is_read(written: Path, tmp_pat
         ({"run.json": "{"}, "not that of a result"),
         ({"run.json": "[]", "scenario.toml": ""}, "not that of a result"),
         ({"run.json": "{}", "scenario.toml": ""}, "not that of a result"),
-        ({"run.json": "{}"}, "scenario.toml"),
+        ({"run.json": "{}"}, "not that of a result"),
     ],
 )
 def test_what_is_no_result_is_refused(
