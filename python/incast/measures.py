@@ -50,7 +50,7 @@ _SLOWDOWN = percentile(pl.col("slowdown"), pl.col("elapsed_us") / pl.col("ideal_
 _KINDS = {
     "messages": {
         "messages": pl.col("finished").sum(),
-        "messages_posted": pl.len(),
+        "messages_posted": pl.len().cast(pl.UInt64),
         "slowdown_mean": pl.col("slowdown").mean(),
         "slowdown_p99": _SLOWDOWN[0],
         "slowdown_p99_bound": _SLOWDOWN[1],
@@ -60,7 +60,7 @@ _KINDS = {
     },
     "requests": {
         "requests": pl.col("finished").sum(),
-        "requests_posted": pl.len(),
+        "requests_posted": pl.len().cast(pl.UInt64),
         "request_mean_us": pl.col("completion_us").mean(),
         "request_p99_us": _COMPLETION[0],
         "request_p99_bound_us": _COMPLETION[1],
