@@ -59,9 +59,16 @@ fn differ(contexts: &[AnyAlgorithm], name: &str, values: [&str; 2], scripts: &[V
 
 /// What flows do: first in order, then by chance.
 fn scripts() -> Vec<Vec<Step>> {
-    let mut scripts = vec![orderly()];
+    // After a handshake the first data finds the queue of others.
+    let queued = orderly().into_iter().skip_while(|step| !is_queued(step));
+    let opened = [Step::Handshake, Step::Send { bursts: 250, patience: Span::from_ms(1) }];
+    let mut scripts = vec![orderly(), opened.into_iter().chain(queued).collect()];
     scripts.extend(samples(&prop::collection::vec(sane::step(), 200), 40));
     scripts
+}
+
+const fn is_queued(step: &Step) -> bool {
+    matches!(step, Step::Deliver { path, .. } if !path.queue.is_zero())
 }
 
 /// A window, acknowledged packet by packet, again and again: the queue comes and goes over minutes, and

@@ -18,6 +18,8 @@ use crate::draw;
 /// What happens next.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
+    /// The connection is opened by an exchange on an empty path, if nothing has been sent on it.
+    Handshake,
     /// Up to so many bursts leave, as window and pacer let them; the pacer is waited for so long in all.
     Send {
         bursts: u8,
@@ -60,7 +62,7 @@ pub(crate) enum Step {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Path {
     /// How long it waited in queues.
-    queue: Span,
+    pub(crate) queue: Span,
     /// How long the peer took to answer, as it says.
     peer: Span,
     /// How long a timer held back the acknowledgement, of which nobody says anything.
@@ -278,6 +280,11 @@ impl Carrier {
 
     fn take(&mut self, step: &Step) {
         match *step {
+            Step::Handshake if self.transmitted.is_zero() => {
+                self.now += self.base_rtt;
+                (self.srtt, self.min_rtt) = (self.base_rtt, self.base_rtt);
+            }
+            Step::Handshake => {}
             Step::Send { bursts, patience } => self.send(bursts, patience, false),
             Step::Finish { bursts, patience } => self.send(bursts, patience, true),
             Step::Deliver { bursts, path } => self.deliver(bursts.into(), path),
