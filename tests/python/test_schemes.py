@@ -37,7 +37,7 @@ def test_what_the_network_lacks_is_a_warning_that_names_the_setting(
     ("scheme", "settings"),
     [
         ("dctcp", ["switch.ecn_threshold=96850B"]),
-        ("dcqcn", ["switch.ecn_threshold=96850B"]),
+        ("dcqcn", ["switch.ecn_threshold=96850B", "switch.pfc.enabled=true"]),
         ("hpcc", ["switch.telemetry=true"]),
         ("newreno", []),
     ],

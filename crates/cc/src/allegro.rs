@@ -8,6 +8,7 @@
 //! utility rises. Senders with this utility share a bottleneck fairly, with less than 5 % lost.
 //! `docs/algorithms/allegro.md` has the equations, the sources of the constants, and the departures.
 
+use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Sent, Spurious};
 use crate::param::{Configurable, Conflict, Info, Kind, Preset};
 use crate::parts::{Prober, Report, Setup, Trial, Trials};
@@ -109,6 +110,10 @@ impl Configurable for Allegro {
             return Err(Conflict { name: "interval_min", rule, other: "interval_max" });
         }
         Ok(())
+    }
+
+    fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
+        path.least_rate("min_rate", self.min_rate, emit);
     }
 }
 

@@ -12,6 +12,7 @@
 //! RTTs are taken whole ([`RttSample::total`](crate::RttSample)): a window must also cover the time that
 //! data spends in its sender's NIC.
 
+use crate::caution::{Caution, PathFacts};
 use crate::contract::{
     Ack, Algorithm, Burst, CongestionControl, Delivery, Flow, Limits, Loss, LossCause, Pacing,
     Sent, Spurious,
@@ -124,6 +125,10 @@ impl Configurable for Bbr {
         },
     ];
     configurable_by_name!();
+
+    fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
+        path.least_window(u64::from(self.min_packets) + u64::from(self.spare_bursts), emit);
+    }
 }
 
 /// The phases of a ProbeBW cycle: one up, one down, six level.

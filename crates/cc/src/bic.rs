@@ -7,6 +7,7 @@
 //! the search, first slowly, then faster, up to the constant step. Cubic is its successor.
 //! `docs/algorithms/bic.md` has the equations and the departures.
 
+use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, LossCause, Spurious};
 use crate::param::{Configurable, Info, Kind, Preset};
 use crate::parts::Window;
@@ -93,6 +94,12 @@ impl Configurable for Bic {
         },
     ];
     configurable_by_name!();
+
+    fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
+        path.least_window(PathFacts::LEAST_PACKETS, emit);
+        path.window_of_segments(emit);
+        path.queue_for_losses(self.beta, emit);
+    }
 }
 
 /// One flow under BIC.

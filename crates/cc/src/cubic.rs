@@ -8,6 +8,7 @@
 //! datacenter) the window follows an estimate of Reno instead. `docs/algorithms/cubic.md` has the
 //! equations and the departures.
 
+use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, LossCause, Spurious};
 use crate::param::{Configurable, Conflict, Info, Kind, Preset};
 use crate::parts::{Switch, Window};
@@ -157,6 +158,12 @@ impl Configurable for Cubic {
             });
         }
         Ok(())
+    }
+
+    fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
+        path.least_window(PathFacts::LEAST_PACKETS, emit);
+        path.window_of_segments(emit);
+        path.queue_for_losses(self.beta, emit);
     }
 }
 

@@ -8,6 +8,7 @@
 //! one of the two has done its steps (additive increase), more when both have (hyper increase).
 //! `docs/algorithms/dcqcn.md` has the equations, the sources of the constants, and the departures.
 
+use crate::caution::{Caution, PathFacts};
 use crate::contract::{
     Ack, Algorithm, Burst, CongestionControl, Flow, Limits, Loss, Notification, Pacing, Sent,
 };
@@ -95,7 +96,7 @@ impl Configurable for Dcqcn {
         summary: "the rate falls at each CNP, and a timer and a byte counter raise it again",
         kind: Kind::Rate,
         signal: "notifications of ECN marks (CNPs)",
-        needs: &[Need::Ecn, Need::Notifications],
+        needs: &[Need::Ecn, Need::Notifications, Need::Lossless],
         source: "Zhu et al., SIGCOMM 2015",
     };
     const PRESETS: &'static [Preset] = &[
@@ -132,6 +133,12 @@ impl Configurable for Dcqcn {
         },
     ];
     configurable_by_name!();
+
+    fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
+        let line_bps = integer::line_bps(path.line_rate);
+        let floor = integer::scaled(self.min_rate, self.reference, line_bps);
+        path.least_rate("min_rate", Rate::from_bps(floor), emit);
+    }
 }
 
 /// A timer that was not served for longer than so many intervals loses the steps beyond.

@@ -6,6 +6,7 @@
 //! `alpha / 2` of its window: little when few packets were marked, half when all were. Everything else
 //! is Reno. `docs/algorithms/dctcp.md` has the equations and the departures.
 
+use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Spurious};
 use crate::param::{Configurable, Info, Kind, Need, Preset};
 use crate::parts::Window;
@@ -55,6 +56,11 @@ impl Configurable for Dctcp {
         },
     ];
     configurable_by_name!();
+
+    fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
+        path.least_window(PathFacts::LEAST_PACKETS, emit);
+        path.window_of_segments(emit);
+    }
 }
 
 /// `Dctcp` in the units of the integer core, fractions times 2^20.

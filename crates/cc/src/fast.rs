@@ -9,6 +9,7 @@
 //! The RTT is [`RttSample::total`](crate::RttSample), what a TCP sender sees, averaged as the paper
 //! does. It is kept in picoseconds, so an RTT of a microsecond has its full resolution.
 
+use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, LossCause, Spurious};
 use crate::param::{Configurable, Info, Kind, Preset};
 use crate::parts::Window;
@@ -77,6 +78,12 @@ impl Configurable for Fast {
         },
     ];
     configurable_by_name!();
+
+    fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
+        path.least_window(PathFacts::LEAST_PACKETS, emit);
+        path.window_of_segments(emit);
+        path.backlog("alpha", u64::from(self.alpha.bits() >> Fraction::BITS), emit);
+    }
 }
 
 /// One flow under FAST.

@@ -7,6 +7,7 @@
 //! at 10^-3, and 83,000 segments at 10^-7. `docs/algorithms/highspeed.md` has the equations and the
 //! departures.
 
+use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Spurious};
 use crate::param::{Configurable, Conflict, Info, Kind, Preset};
 use crate::parts::Window;
@@ -114,6 +115,12 @@ impl Configurable for HighSpeed {
             }
             _ => Ok(()),
         }
+    }
+
+    fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
+        path.least_window(PathFacts::LEAST_PACKETS, emit);
+        path.window_of_segments(emit);
+        path.queue_for_losses(Fraction::from_ratio(1, 2), emit);
     }
 }
 

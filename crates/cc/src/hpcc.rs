@@ -7,6 +7,7 @@
 //! a reference window that changes once per RTT, so that many ACKs about one congestion do not add up.
 //! `docs/algorithms/hpcc.md` has the equations, the sources of the constants, and the departures.
 
+use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, Burst, CongestionControl, Flow, Hop, Limits, Loss, Pacing};
 use crate::param::{Configurable, Info, Kind, Need, Preset};
 use crate::parts::{RecoveryGate, integer};
@@ -77,6 +78,14 @@ impl Configurable for Hpcc {
         },
     ];
     configurable_by_name!();
+
+    fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
+        let line_bps = integer::line_bps(path.line_rate);
+        let floor = integer::scaled(self.min_rate, self.reference, line_bps);
+        if !self.min_rate.is_zero() {
+            path.least_rate("min_rate", Rate::from_bps(floor), emit);
+        }
+    }
 }
 
 /// The hops whose stamps are kept; those of a longer path are not looked at.

@@ -8,6 +8,7 @@
 //!
 //! Integers throughout, as in [`crate::timely`].
 
+use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Spurious};
 use crate::param::{Configurable, Conflict, Info, Kind, Need, Param, Preset, SetError};
 use crate::parameters;
@@ -110,6 +111,12 @@ impl Configurable for IntegralTimely {
             return Err(Conflict { name, rule: "must not be above", other: "t_high" });
         }
         Ok(())
+    }
+
+    fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
+        self.timely.cautions(path, emit);
+        let effect = "the accumulated error takes of the rate with every completion";
+        path.rtt_below(("target", self.integral.target), (3, Span::from_secs(1)), effect, emit);
     }
 }
 

@@ -9,6 +9,7 @@
 //! the RTT ([`RttSample::total`](crate::RttSample)), which contains the queues of the way back too. A
 //! flow never mixes the two: their base delays are different things.
 
+use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Spurious};
 use crate::param::{Configurable, Info, Kind, Preset};
 use crate::parts::Window;
@@ -98,6 +99,12 @@ impl Configurable for Ledbat {
         },
     ];
     configurable_by_name!();
+
+    fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
+        path.least_window(PathFacts::LEAST_PACKETS, emit);
+        path.window_of_segments(emit);
+        path.latecomers("target", self.target, emit);
+    }
 }
 
 /// The longest base history and the longest filter: the state of a flow stays small.

@@ -11,6 +11,7 @@
 //!   way they round; [`Fraction`], the fixed-point number of integer algorithms;
 //! * [`contract`]: what an algorithm is told ([`Ack`], [`Loss`], ...) and what it answers
 //!   ([`Limits`]);
+//! * [`caution`]: paths on which an algorithm says that its parameters cannot work;
 //! * [`parts`]: what several algorithms need (EWMA, minimum filter, recovery gate, delay gradient);
 //! * one module per algorithm, [`timely`] first;
 //! * [`registry`]: the algorithms by name, with their parameters, for command lines and tests.
@@ -43,6 +44,7 @@ extern crate std;
 pub mod allegro;
 pub mod bbr;
 pub mod bic;
+pub mod caution;
 pub mod contract;
 pub mod cubic;
 pub mod dcqcn;
@@ -67,6 +69,7 @@ pub mod veno;
 pub mod vivace;
 pub mod westwood;
 
+pub use caution::{Caution, PathFacts};
 pub use contract::{
     Ack, Algorithm, Burst, CongestionControl, Delivery, Demand, Flow, Hop, Limits, Load, Loss,
     LossCause, Notification, Pacing, RttSample, Sent, Spurious,

@@ -8,6 +8,7 @@
 //! loss is acknowledged, is the carrier's: its `in_recovery` covers partial acknowledgements.
 //! `docs/algorithms/newreno.md` has the equations and the departures.
 
+use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Spurious};
 use crate::param::{Configurable, Info, Kind, Preset};
 use crate::parts::Window;
@@ -76,6 +77,12 @@ impl Configurable for NewReno {
         Preset { name: "ns-3", source: "ns-3, TcpNewReno", values: &[("counting", "acks")] },
     ];
     configurable_by_name!();
+
+    fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
+        path.least_window(PathFacts::LEAST_PACKETS, emit);
+        path.window_of_segments(emit);
+        path.queue_for_losses(self.beta_loss, emit);
+    }
 }
 
 /// One flow under NewReno.

@@ -6,6 +6,7 @@
 
 use core::fmt;
 
+use crate::caution::{Caution, PathFacts};
 use crate::units::{Bytes, Fraction, ParseError, Rate, Span};
 
 /// One parameter of an algorithm.
@@ -141,6 +142,9 @@ pub trait Configurable: crate::Algorithm + Default {
     fn check(&self) -> Result<(), Conflict> {
         Ok(())
     }
+
+    /// Calls `emit` with each reason why a flow with these values cannot have its share of `path`.
+    fn cautions(&self, _path: &PathFacts, _emit: &mut dyn FnMut(Caution)) {}
 }
 
 /// Why a parameter was not set.

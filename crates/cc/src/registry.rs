@@ -5,6 +5,7 @@
 
 use core::fmt;
 
+use crate::caution::{Caution, PathFacts};
 use crate::contract::{
     Ack, Algorithm, CongestionControl, Demand, Flow, Limits, Loss, Notification, Sent, Spurious,
 };
@@ -82,6 +83,11 @@ macro_rules! registry {
             /// As there.
             pub fn check(&self) -> Result<(), Conflict> {
                 match self { $(Self::$variant(algorithm) => algorithm.check(),)+ }
+            }
+
+            /// Why it cannot have its share of a path; see [`Configurable::cautions`].
+            pub fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
+                match self { $(Self::$variant(algorithm) => algorithm.cautions(path, emit),)+ }
             }
 
             /// A new flow.

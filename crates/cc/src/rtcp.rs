@@ -12,6 +12,7 @@
 //! product above 64 bits, so that a twin in BPF C computes the same bits. Equation numbers are the
 //! paper's.
 
+use crate::caution::{Caution, PathFacts};
 use crate::contract::{
     Ack, Algorithm, CongestionControl, Demand, Flow, Limits, Loss, RttSample, Spurious,
 };
@@ -212,6 +213,26 @@ impl Configurable for Rtcp {
         testbed!("testbed-incast", "1000", "incast of 1, 2 or 8 flows"),
     ];
     configurable_by_name!();
+
+    fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
+        path.least_window(u64::from(self.floor.max(2)), emit);
+        path.window_of_segments(emit);
+        // The counter is at most the weight, so this delay is too dear for any window to double. A window that
+        // ACKs clock leaves in bursts, which wait in the sender's NIC.
+        let price = f64::from(self.alpha) * f64::from(self.delta);
+        let borne = f64::from(self.w_high_volume) / price.max(1.0) * self.delay_unit.as_ps() as f64;
+        let burst = path.line_rate.time_for(path.product / 2);
+        if path.lasting && burst.as_ps() as f64 > borne {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "positive; the cast saturates"
+            )]
+            let span = |ps: f64| Span::from_ps(ps as u64);
+            let least = span(self.delay_unit.as_ps() as f64 / borne * burst.as_ps() as f64 * 2.0);
+            emit(Caution::OwnBurst { param: "delay_unit", borne: span(borne), burst, least });
+        }
+    }
 }
 
 /// The largest weight, in counter units: 2^40 with its fraction.

@@ -7,6 +7,7 @@
 //! fall below one packet, which is then paced. `docs/algorithms/swift.md` has the equations, the sources
 //! of the constants, and the departures.
 
+use crate::caution::{Caution, PathFacts};
 use crate::contract::{
     Ack, Algorithm, Burst, CongestionControl, Flow, Limits, Loss, LossCause, Pacing, Spurious,
 };
@@ -92,6 +93,28 @@ impl Configurable for Swift {
             return Err(Conflict { name, rule: "must be below", other });
         }
         Ok(())
+    }
+
+    fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
+        let k = Constants::new(self);
+        let packets = path.product.get() as f64 / path.mss.get().max(1) as f64;
+        let target = k.target((packets / 2.0).max(k.min_cwnd), path.hop_count);
+        let rtt = path.network_rtt;
+        // Delayed and jittered ACKs add to the RTT, and the flows of others a queue: an eighth is little.
+        if rtt.as_secs_f64() * 1.125 >= target {
+            let (param, value) = ("base_target", self.base_target);
+            let effect = "the window shrinks with every ACK, hops and flow scaling counted";
+            let least = (rtt * 2).min(Span::from_secs(1));
+            let least = (least > rtt).then_some(least);
+            emit(Caution::BelowRtt { param, value, rtt, least, effect });
+        }
+        if path.peer >= self.endpoint_target {
+            let (param, value, rtt) = ("endpoint_target", self.endpoint_target, path.peer);
+            let effect = "the window of the endpoint shrinks with every ACK";
+            emit(Caution::BelowRtt { param, value, rtt, least: Some(rtt * 2), effect });
+        }
+        path.most_window("max_cwnd", u64::from(self.max_cwnd), emit);
+        path.window_of_segments(emit);
     }
 }
 

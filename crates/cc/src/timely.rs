@@ -11,6 +11,7 @@
 //! unsigned and guarded, so that a twin in BPF C computes the same bits. Only the filter is signed: its
 //! product is shifted right arithmetically, which rounds towards minus infinity.
 
+use crate::caution::{Caution, PathFacts};
 use crate::contract::{
     Ack, Algorithm, Burst, CongestionControl, Flow, Limits, Loss, Pacing, Spurious,
 };
@@ -198,6 +199,21 @@ impl Configurable for Timely {
             return Err(Conflict { name: "t_low", rule: "must not be above", other: "t_high" });
         }
         Ok(())
+    }
+
+    fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
+        let most = Span::from_secs(1);
+        let rises = "no RTT is short enough for the rate to rise whatever its trend";
+        path.rtt_below(("t_low", self.t_low), (2, most), rises, emit);
+        path.rtt_below(
+            ("t_high", self.t_high),
+            (4, most),
+            "the rate falls with every completion",
+            emit,
+        );
+        let line_bps = integer::line_bps(path.line_rate);
+        let floor = integer::scaled(self.min_rate, self.delta_reference, line_bps);
+        path.least_rate("min_rate", Rate::from_bps(floor), emit);
     }
 }
 

@@ -9,6 +9,7 @@
 //! The RTT is [`RttSample::total`](crate::RttSample): what a TCP sender sees, its own NIC included.
 //! Diff is a ratio of picoseconds in `f64`, without the truncations of the integer implementations.
 
+use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Spurious};
 use crate::param::{Configurable, Conflict, Info, Kind, Preset};
 use crate::parts::Window;
@@ -107,6 +108,11 @@ impl Configurable for Vegas {
             return Err(Conflict { name: "alpha", rule: "must not be above", other: "beta" });
         }
         Ok(())
+    }
+
+    fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
+        path.least_window(PathFacts::LEAST_PACKETS, emit);
+        path.window_of_segments(emit);
     }
 }
 

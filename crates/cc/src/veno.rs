@@ -9,6 +9,7 @@
 //! RTTs are those of [`RttSample::total`](crate::RttSample), what a TCP sender sees: the smoothed one
 //! against the least one of the connection.
 
+use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Spurious};
 use crate::param::{Configurable, Info, Kind, Preset};
 use crate::parts::Window;
@@ -57,6 +58,12 @@ impl Configurable for Veno {
     const PRESETS: &'static [Preset] =
         &[Preset { name: "veno", source: "Fu and Liew, JSAC 2003; Linux tcp_veno", values: &[] }];
     configurable_by_name!();
+
+    fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
+        path.least_window(PathFacts::LEAST_PACKETS, emit);
+        path.window_of_segments(emit);
+        path.queue_for_losses(self.congestion_factor, emit);
+    }
 }
 
 /// One flow under Veno.

@@ -9,6 +9,7 @@
 //! itself that grows as it is reached (the dynamic change boundary). `docs/algorithms/vivace.md` has the
 //! equations, the sources of the constants, and the departures.
 
+use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Sent, Spurious};
 use crate::param::{Configurable, Info, Kind, Preset};
 use crate::parts::{Prober, Report, Setup, Trial, Trials};
@@ -94,6 +95,23 @@ impl Configurable for Vivace {
         },
     ];
     configurable_by_name!();
+
+    fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
+        path.least_rate("min_rate", self.min_rate, emit);
+        let packets = path.share.time_for(path.mss * u64::from(self.min_packets));
+        let interval = path.network_rtt.max(packets).as_secs_f64();
+        let noise = path.jitter.as_secs_f64() / interval.max(1e-9);
+        if self.latency_cost > Fraction::ZERO && noise > self.latency_filter.as_f64() {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "positive and below a thousand"
+            )]
+            let noise = Fraction::from_ratio((noise.min(1.0) * 1000.0) as u32 + 1, 1000);
+            let (param, value) = ("latency_filter", self.latency_filter);
+            emit(Caution::Noise { param, value, noise });
+        }
+    }
 }
 
 impl Vivace {

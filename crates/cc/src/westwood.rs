@@ -9,6 +9,7 @@
 //!
 //! The least RTT is that of [`RttSample::total`](crate::RttSample), what a TCP sender sees.
 
+use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Spurious};
 use crate::param::{Configurable, Info, Kind, Preset};
 use crate::parts::Window;
@@ -74,6 +75,11 @@ impl Configurable for Westwood {
         },
     ];
     configurable_by_name!();
+
+    fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
+        path.least_window(PathFacts::LEAST_PACKETS, emit);
+        path.window_of_segments(emit);
+    }
 }
 
 /// A bandwidth and the sample that it last took in, in bytes per second.

@@ -134,6 +134,7 @@ impl Scenario {
             let scenario = document.scenario();
             let mut warnings = scenario.load_warnings();
             warnings.extend(scenario.buffer_warnings());
+            warnings.extend(scenario.setting_warnings());
             warnings.extend(scenario.series_warnings());
             warnings
         })?;

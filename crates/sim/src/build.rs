@@ -39,7 +39,9 @@ use connect::connect;
 use events::{Events, pin};
 pub(crate) use hosts::{Named, part_of_group};
 use plan::plan;
-pub(crate) use plan::{Demand, Plan, PlannedTraffic, demand, fewest_farthest, offered_bps};
+pub(crate) use plan::{
+    Demand, Plan, PlannedTraffic, demand, fewest_farthest, hosts_of, lasting, offered_bps,
+};
 use switches::{buffer_config, ecn_thresholds, egress, watchdog};
 pub(crate) use ways::Ways;
 
@@ -54,6 +56,15 @@ pub(crate) fn headroom(scenario: &Scenario, cable: &Cable) -> Bytes {
             + packet * 3
             + Bytes::new(u64::from(PFC_FRAME_BYTES)) * protected_classes(scenario)
     })
+}
+
+/// What of a switch's buffer is left when all headroom is taken away.
+pub(crate) fn shared_buffer(scenario: &Scenario, topology: &Topology, switch: u32) -> Bytes {
+    let ports = topology.ports();
+    let cables = ports.switches[switch as usize].iter();
+    let by_port = cables.map(|&(cable, _)| headroom(scenario, &topology.cables[cable]));
+    let reserved = by_port.sum::<Bytes>() * protected_classes(scenario);
+    scenario.switch.buffer.saturating_sub(reserved)
 }
 
 /// How many classes PFC protects.
@@ -154,7 +165,8 @@ fn choose_traces(scenario: &Scenario, net: &mut Net, topology: &Topology) {
     }
 }
 
-fn cut(scenario: &Scenario, scheme: Scheme) -> Cut {
+/// How messages are cut into packets.
+pub(crate) fn cut(scenario: &Scenario, scheme: Scheme) -> Cut {
     let transport = &scenario.transport;
     let (payload, segments) = match scheme.transport {
         TransportKind::Message => {

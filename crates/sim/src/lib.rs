@@ -30,6 +30,7 @@ mod run;
 pub mod scenario;
 mod table;
 pub mod topology;
+mod warnings;
 mod watch;
 pub mod workload;
 

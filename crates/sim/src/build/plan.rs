@@ -200,6 +200,30 @@ pub(crate) fn lasting_flows(scenario: &Scenario, topology: &Topology) -> usize {
     count
 }
 
+/// Flows without end, of which each sends all the time: sender, receiver and class.
+pub(crate) fn lasting(scenario: &Scenario, topology: &Topology) -> Vec<(u32, u32, u8)> {
+    let mut alone = scenario.clone();
+    alone.traffic.retain(|traffic| match traffic.kind() {
+        Kind::Lasting => traffic.message.is_none(),
+        _ => false,
+    });
+    let flows = plan(&alone, topology, scenario.run.seed, &Watch::nobody()).flows;
+    let ends =
+        flows.iter().map(|flow| (flow.sender().0, flow.receiver().0, flows.treatment(flow).class));
+    ends.collect()
+}
+
+/// The hosts that start a traffic, and those at its other end.
+pub(crate) fn hosts_of(
+    scenario: &Scenario,
+    topology: &Topology,
+    number: usize,
+) -> (Vec<u32>, Vec<u32>) {
+    let traffic = &scenario.traffic[number];
+    let hosts = |name| scenario.network.hosts_called(name, topology);
+    (hosts(traffic.sources()), hosts(traffic.destinations()))
+}
+
 impl<'a> Context<'a> {
     fn new(
         scenario: &'a Scenario,

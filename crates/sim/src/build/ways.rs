@@ -25,7 +25,7 @@ pub(crate) struct Ways {
 }
 
 impl Ways {
-    pub(super) fn new(
+    pub(crate) fn new(
         scenario: &Scenario,
         topology: &Arc<Topology>,
         ports: Ports,
@@ -68,7 +68,7 @@ impl Ways {
     }
 
     /// The time of `bytes` over links without queues, stored and forwarded by each switch.
-    pub(super) fn delay(&self, links: &[(usize, usize)], bytes: Bytes) -> Span {
+    pub(crate) fn delay(&self, links: &[(usize, usize)], bytes: Bytes) -> Span {
         let cables = links.iter().map(|&(cable, _)| &self.topology.cables[cable]);
         cables.map(|cable| cable.delay + cable.rate.time_for(bytes)).sum()
     }

@@ -32,8 +32,8 @@ impl Scenario {
         self.resolve(name).map_err(|fault| ScenarioError::Scheme(fault.into_message()))
     }
 
-    /// What the network lacks that the algorithm of `scheme` needs, one sentence each, with the setting
-    /// that would supply it.
+    /// What the network lacks that the algorithm of `scheme` needs, and what cannot work on the paths of the
+    /// traffic: one sentence each, with the setting that would help.
     pub fn warnings(&self, name: &str, scheme: &Scheme) -> Vec<String> {
         let (switch, classes) = (&self.switch, self.classes());
         let mut warnings = Vec::new();
@@ -67,6 +67,7 @@ impl Scenario {
             };
             warnings.push(format!("{name} needs {}, but {lacks}", need.as_str()));
         }
+        warnings.extend(self.path_warnings(name, scheme));
         warnings
     }
 

@@ -1,0 +1,215 @@
+//! Paths on which the parameters of an algorithm cannot work, as far as that is known before anything is sent.
+//!
+//! Each algorithm says so itself ([`Configurable::cautions`](crate::param::Configurable::cautions)); who
+//! knows the network, such as the simulator, hands in the [`PathFacts`] and makes sentences of the answers.
+
+use crate::units::{Bytes, Fraction, Rate, Span};
+
+/// A path without queues, and a flow's part of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathFacts {
+    /// The least [`RttSample::network`](crate::RttSample::network) that the flow can see.
+    pub network_rtt: Span,
+    /// The part of the RTT that the peer reports as its own.
+    pub peer: Span,
+    /// How much later than others ACKs are, at random.
+    pub jitter: Span,
+    /// Links from the sender to the receiver.
+    pub hop_count: u8,
+    /// Whether the flow always has something to send.
+    pub lasting: bool,
+    /// The largest payload of one packet.
+    pub mss: Bytes,
+    /// The unit of sending and of acknowledgement.
+    pub segment: Bytes,
+    /// The rate of the sender's NIC.
+    pub line_rate: Rate,
+    /// Flows that share the bottleneck all the time, this one included.
+    pub flows: u64,
+    /// The rate of the bottleneck over `flows`.
+    pub share: Rate,
+    /// The part of the bandwidth-delay product that is the flow's: `share` times the RTT of a segment.
+    pub product: Bytes,
+    /// The most that waits at the bottleneck before packets are dropped; none where nothing is dropped there.
+    pub queue: Option<Bytes>,
+}
+
+/// A reason why a flow cannot have its share of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caution {
+    /// The RTT without queues is above a threshold.
+    BelowRtt {
+        /// The parameter that is the threshold.
+        param: &'static str,
+        /// Its value.
+        value: Span,
+        /// The RTT that is compared with it.
+        rtt: Span,
+        /// A value that works, if one does.
+        least: Option<Span>,
+        /// What follows: "the rate falls with every completion".
+        effect: &'static str,
+    },
+    /// The flow answers a change of the RTT that its own burst makes, in its own NIC.
+    OwnBurst {
+        /// The parameter that the change is measured in.
+        param: &'static str,
+        /// The change that is borne.
+        borne: Span,
+        /// How long a burst of half of the flow's share takes.
+        burst: Span,
+        /// A value that works.
+        least: Span,
+    },
+    /// What ACKs are late by at random is more than the changes of the RTT that count as none.
+    Noise {
+        /// The parameter that bounds these, as a part of an interval.
+        param: &'static str,
+        /// The part that counts as none.
+        value: Fraction,
+        /// The part that the lateness is.
+        noise: Fraction,
+    },
+    /// A bound holds the window below half of the flow's share.
+    WindowBound {
+        /// The parameter that is the bound, in packets.
+        param: &'static str,
+        /// Its value.
+        value: u64,
+        /// The packets of the flow's share.
+        least: u64,
+    },
+    /// The least rate of a flow is above its share.
+    RateFloor {
+        /// The parameter that is the floor.
+        param: &'static str,
+        /// What it is on this NIC.
+        value: Rate,
+    },
+    /// The window cannot be less than a segment, which is more than the flow's share of the product: the
+    /// segments of all flows are a queue that the window does not govern.
+    Coarse,
+    /// The least windows of all flows are more than the path and its queue hold: what is dropped is
+    /// found out by timeouts.
+    Crowded {
+        /// The least window with which a flow gets on.
+        least: Bytes,
+    },
+    /// Each flow keeps so much in the queue at the bottleneck, which does not hold that of all: flows lose
+    /// packets in place of settling.
+    Backlog {
+        /// The parameter that is the backlog, in packets.
+        param: &'static str,
+        /// The backlog of one flow.
+        each: Bytes,
+    },
+    /// A flow that starts into the queue of others takes it for a part of its path. The queue is never empty, and
+    /// the flow pushes the others aside.
+    Latecomers {
+        /// The parameter that is the delay that each flow keeps.
+        param: &'static str,
+        /// Its value.
+        value: Span,
+        /// The delay of a full queue; none where nothing is dropped.
+        full: Option<Span>,
+    },
+    /// A loss takes more of the window than the queue holds: the link runs dry, and a window that grows by a
+    /// constant takes long to come back.
+    ShortQueue {
+        /// The part of the window that a loss leaves.
+        left: Fraction,
+        /// The queue that keeps the link busy.
+        least: Bytes,
+    },
+}
+
+impl PathFacts {
+    /// Packets of a window that finds its losses without timeouts, and is halved for each: between the four that
+    /// three duplicate ACKs take (RFC 5681) and twice as many it has six on average.
+    pub const LEAST_PACKETS: u64 = 6;
+
+    /// Says that a flow needs a window of `packets` to find its losses without a timeout.
+    pub fn least_window(&self, packets: u64, emit: &mut dyn FnMut(Caution)) {
+        let least = (self.mss * packets).max(self.segment);
+        if self.queue.is_some_and(|queue| least > self.product + queue / self.flows.max(1)) {
+            emit(Caution::Crowded { least });
+        }
+    }
+
+    /// Says that the window of a flow is a segment at least, and that nothing else holds it back.
+    pub fn window_of_segments(&self, emit: &mut dyn FnMut(Caution)) {
+        if self.segment > self.mss && self.segment > self.product && self.flows > 1 {
+            emit(Caution::Coarse);
+        }
+    }
+
+    /// Says that a window of more than `packets` is not allowed by `param`.
+    pub fn most_window(&self, param: &'static str, packets: u64, emit: &mut dyn FnMut(Caution)) {
+        let least = self.product.get().div_ceil(self.mss.get().max(1));
+        if packets < least / 2 {
+            emit(Caution::WindowBound { param, value: packets, least });
+        }
+    }
+
+    /// Says that a flow keeps `packets` in the queue, which `param` sets.
+    pub fn backlog(&self, param: &'static str, packets: u64, emit: &mut dyn FnMut(Caution)) {
+        let each = self.mss * packets;
+        if self.queue.is_some_and(|queue| each * self.flows > queue) {
+            emit(Caution::Backlog { param, each });
+        }
+    }
+
+    /// Says that a flow keeps a delay of `value` in the queue over the least that it has seen. Where the queue
+    /// holds less, its losses tell all flows of the same.
+    pub fn latecomers(&self, param: &'static str, value: Span, emit: &mut dyn FnMut(Caution)) {
+        let full = self.queue.map(|queue| (self.share * self.flows).time_for(queue));
+        if self.flows > 1 && full.is_none_or(|full| full > value) {
+            emit(Caution::Latecomers { param, value, full });
+        }
+    }
+
+    /// Says that a loss leaves `left` of the window, and that the window then grows slowly. Of many flows
+    /// few lose something at once, so a queue of the product over the root of their number will do
+    /// (Appenzeller, Keslassy and `McKeown`, SIGCOMM 2004).
+    pub fn queue_for_losses(&self, left: Fraction, emit: &mut dyn FnMut(Caution)) {
+        let Some(queue) = self.queue else { return };
+        // What is left of product and queue must still be the product.
+        let left_of_one = left.min(Fraction::ONE).as_f64().max(1e-6);
+        let flows = self.flows.max(1) as f64;
+        let product = self.product.get() as f64 * flows;
+        let least = product * (1.0 - left_of_one) / left_of_one / libm::sqrt(flows);
+        if least > queue.get() as f64 {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "positive; the cast saturates"
+            )]
+            let least = Bytes::new(libm::ceil(least) as u64);
+            emit(Caution::ShortQueue { left, least });
+        }
+    }
+
+    /// Says that the rate of a flow is `floor` at least.
+    pub fn least_rate(&self, param: &'static str, floor: Rate, emit: &mut dyn FnMut(Caution)) {
+        if floor > self.share {
+            emit(Caution::RateFloor { param, value: floor });
+        }
+    }
+
+    /// Says that `effect` comes about at an RTT of `value` or more. A value that works is `times` the RTT,
+    /// which leaves room for a queue, and at most `most`.
+    pub fn rtt_below(
+        &self,
+        (param, value): (&'static str, Span),
+        (times, most): (u64, Span),
+        effect: &'static str,
+        emit: &mut dyn FnMut(Caution),
+    ) {
+        let rtt = self.network_rtt;
+        if rtt >= value {
+            let least = (rtt * times).min(most);
+            let least = (least > rtt).then_some(least);
+            emit(Caution::BelowRtt { param, value, rtt, least, effect });
+        }
+    }
+}

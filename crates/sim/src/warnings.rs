@@ -1,0 +1,52 @@
+//! Sentences about what cannot work, told before a run: one each, with the value, its place and a value
+//! that would do.
+//!
+//! What the algorithm needs of switches is in `scenario/scheme.rs`, what traffic asks of links in
+//! `scenario/load.rs`. Here is what follows from the paths of the traffic: [`survey`] looks at them, the
+//! algorithm says what it cannot do there ([`incast_cc::caution`]), [`cautions`] makes sentences of that,
+//! and [`timeouts`] looks at the timers; [`settings`] has what holds whatever the scheme.
+
+mod cautions;
+mod settings;
+mod survey;
+#[cfg(test)]
+mod tests;
+mod timeouts;
+
+use incast_cc::{Bytes, Span};
+
+use crate::scenario::{Scenario, Scheme};
+use survey::survey;
+
+impl Scenario {
+    /// What cannot work on the paths of the traffic under `scheme`, which is called `name`.
+    pub(crate) fn path_warnings(&self, name: &str, scheme: &Scheme) -> Vec<String> {
+        let paths = survey(self, *scheme);
+        let mut warnings = cautions::sentences(self, (name, scheme), &paths);
+        warnings.extend(timeouts::sentence(self, (name, scheme), &paths));
+        warnings
+    }
+}
+
+/// Two digits, up.
+fn rounded_up(bytes: Bytes) -> Bytes {
+    Bytes::new(two_digits(bytes.get(), true))
+}
+
+/// Two digits, down.
+fn rounded_down(bytes: Bytes) -> Bytes {
+    Bytes::new(two_digits(bytes.get(), false))
+}
+
+/// Two digits, up.
+fn rounded_span(span: Span) -> Span {
+    Span::from_ps(two_digits(span.as_ps(), true))
+}
+
+fn two_digits(value: u64, up: bool) -> u64 {
+    let mut unit = 1;
+    while value / unit >= 100 {
+        unit *= 10;
+    }
+    if up { value.div_ceil(unit) * unit } else { value / unit * unit }
+}

@@ -1,0 +1,212 @@
+//! The paths that the traffic of a scenario takes, and how many flows share them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use incast_cc::{Bytes, PathFacts, Rate, Span};
+
+use crate::build::{Ways, cut, hosts_of, lasting, topology};
+use crate::network::flows::Leg;
+use crate::routing::Routing;
+use crate::scenario::{Kind, Operation, Scenario, Scheme, TransportKind};
+use crate::topology::{Node, Topology};
+use crate::watch::Watch;
+
+/// Most kinds of hosts at one end of a traffic that are looked at.
+const MOST_KINDS: usize = 64;
+
+/// A path without queues.
+#[derive(Clone, Debug)]
+pub(super) struct Surveyed {
+    /// The hosts at its ends, as they are called.
+    pub(super) ends: [String; 2],
+    /// The RTT of a segment, from the first bit to its ACK.
+    pub(super) rtt: Span,
+    pub(super) facts: PathFacts,
+    /// The port of the bottleneck: the nodes at the ends of its link.
+    pub(super) bottleneck: [String; 2],
+    pub(super) rate: Rate,
+}
+
+/// Who sends to whom, and the most that is sent at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Pair {
+    from: u32,
+    to: u32,
+    class: u8,
+    unit: Option<Bytes>,
+}
+
+/// One path of each kind that the traffic takes, by the first routes.
+pub(super) fn survey(scenario: &Scenario, scheme: Scheme) -> Vec<Surveyed> {
+    let net = Arc::new(topology(scenario));
+    let ports = net.ports();
+    let routing = Routing::new(scenario, &net, &ports, scenario.run.seed, &Watch::nobody());
+    let ways = Ways::new(scenario, &net, ports, routing, scheme.transport);
+    // Flows without end share their links with each other all the time, what comes and goes does not.
+    let mut loads: BTreeMap<(usize, usize), u64> = BTreeMap::new();
+    let mut pairs = BTreeSet::new();
+    for (label, (from, to, class)) in (0..).zip(lasting(scenario, &net)) {
+        for link in ways.links(Leg { from, to, label }) {
+            *loads.entry(link).or_default() += 1;
+        }
+        pairs.insert(Pair { from, to, class, unit: None });
+    }
+    pairs.extend(others(scenario, &net));
+    let mut seen = BTreeSet::new();
+    let mut paths = Vec::new();
+    for pair in pairs {
+        let path = look(scenario, scheme, (&net, &ways, &loads), pair);
+        let facts = &path.facts;
+        let kind = (facts.network_rtt, facts.product, facts.queue, facts.flows, facts.hop_count);
+        if seen.insert((kind, facts.share.as_bps(), facts.lasting)) {
+            paths.push(path);
+        }
+    }
+    paths
+}
+
+/// Pairs of hosts of traffic that comes and goes: one for each kind of host at either end.
+fn others(scenario: &Scenario, net: &Topology) -> Vec<Pair> {
+    let ports = net.ports();
+    let mut pairs = Vec::new();
+    for (number, traffic) in scenario.traffic.iter().enumerate() {
+        let class = traffic.class.as_ref().and_then(|name| scenario.class_number(name));
+        let class = class.unwrap_or(0);
+        let packet = Some(Bytes::new(1));
+        let reads = traffic.operation == Operation::Read;
+        let mut add = |a, b| {
+            let (from, to) = if reads { (b, a) } else { (a, b) };
+            pairs.push(Pair { from, to, class, unit: packet });
+        };
+        match traffic.kind() {
+            Kind::Lasting if traffic.message.is_none() => {}
+            Kind::Flows(list) => {
+                let places = list.list.iter().take(10_000).map(|flow| (&flow.from, &flow.to));
+                let places: BTreeSet<_> = places.collect();
+                for (from, to) in places.into_iter().take(MOST_KINDS * MOST_KINDS) {
+                    if let (Some(Node::Host(from)), Some(Node::Host(to))) =
+                        (net.node(from), net.node(to))
+                    {
+                        add(from, to);
+                    }
+                }
+            }
+            _ => {
+                let (sources, destinations) = hosts_of(scenario, net, number);
+                let kind = |host: u32| {
+                    let cable = &net.cables[ports.hosts[host as usize][0].0];
+                    (net.edge(host), cable.rate.as_bps(), cable.delay)
+                };
+                let few = |hosts: &[u32]| {
+                    // Two of each kind: a host does not send to itself.
+                    let mut kinds: BTreeMap<_, Vec<u32>> = BTreeMap::new();
+                    for &host in hosts {
+                        let known = kinds.entry(kind(host)).or_default();
+                        if known.len() < 2 {
+                            known.push(host);
+                        }
+                    }
+                    let step = kinds.len().div_ceil(MOST_KINDS).max(1);
+                    kinds.into_values().step_by(step).collect::<Vec<_>>()
+                };
+                for froms in few(&sources) {
+                    for tos in few(&destinations) {
+                        let differ = |&(from, to): &(u32, u32)| from != to;
+                        let both = froms.iter().flat_map(|&a| tos.iter().map(move |&b| (a, b)));
+                        if let Some((from, to)) = both.into_iter().find(differ) {
+                            add(from, to);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    pairs
+}
+
+fn look(
+    scenario: &Scenario,
+    scheme: Scheme,
+    (net, ways, loads): (&Topology, &Ways, &BTreeMap<(usize, usize), u64>),
+    pair: Pair,
+) -> Surveyed {
+    let transport = &scenario.transport;
+    let Pair { from, to, .. } = pair;
+    let there = ways.links(Leg { from, to, label: 0 });
+    let back = ways.links(Leg { from: to, to: from, label: 0 });
+    let cut = cut(scenario, scheme);
+    let segment = match scheme.transport {
+        TransportKind::Message => transport.segment,
+        TransportKind::Stream => cut.payload,
+    };
+    let unit = pair.unit.map_or(segment, |unit| unit.min(segment));
+    let links: Vec<_> = there.iter().map(|&(cable, _)| &net.cables[cable]).collect();
+    let rates: Vec<_> = links.iter().map(|cable| (cable.rate, cable.delay)).collect();
+    let answer = transport.ack_turnaround + ways.delay(&back, transport.ack);
+    let rtt = cut.ideal(unit, &rates) + answer;
+    let line_rate = links[0].rate;
+    let wire = unit + cut.header * unit.get().div_ceil(cut.payload.get().max(1));
+    let own = line_rate.time_for(wire);
+    let flows = |link: &(usize, usize)| loads.get(link).copied().unwrap_or(1).max(1);
+    let share = |link: &(usize, usize)| net.cables[link.0].rate.as_bps() / flows(link);
+    // Of equal ones the last: a switch may drop what a NIC does not.
+    let bottleneck = there.iter().rev().min_by_key(|link| share(link)).unwrap_or(&there[0]);
+    let fair = Rate::from_bps(share(bottleneck));
+    // The port takes no more than what comes in, which leaves a queue nothing to hold.
+    let fills = flows(bottleneck) > 1 || line_rate > net.cables[bottleneck.0].rate;
+    let (cable, end) = *bottleneck;
+    let nodes = net.cables[cable].ends;
+    let queue = match nodes[end] {
+        Node::Switch(switch) if fills => queue(scenario, net, switch, pair.class),
+        _ => None,
+    };
+    let facts = PathFacts {
+        network_rtt: rtt.saturating_sub(match scheme.transport {
+            TransportKind::Message => own,
+            TransportKind::Stream => Span::ZERO,
+        }),
+        peer: Span::ZERO,
+        jitter: transport.jitter(scheme.transport),
+        lasting: pair.unit.is_none(),
+        hop_count: u8::try_from(there.len()).unwrap_or(u8::MAX),
+        mss: cut.payload,
+        segment,
+        line_rate,
+        flows: flows(bottleneck),
+        share: fair,
+        product: fair.bytes_in(rtt),
+        queue,
+    };
+    let name = |host| net.name(Node::Host(host)).to_owned();
+    Surveyed {
+        ends: [name(pair.from), name(pair.to)],
+        rtt,
+        facts,
+        bottleneck: [net.name(nodes[end]).to_owned(), net.name(nodes[1 - end]).to_owned()],
+        rate: net.cables[cable].rate,
+    }
+}
+
+/// The most that one queue of a class holds at a switch whose other queues are empty.
+fn queue(scenario: &Scenario, net: &Topology, switch: u32, class: u8) -> Option<Bytes> {
+    let classes = scenario.classes();
+    let class = &classes[usize::from(class)];
+    if class.protected {
+        return None;
+    }
+    let shared = crate::build::shared_buffer(scenario, net, switch);
+    let dynamic = || {
+        // The threshold falls as the queue takes of what is free: alpha / (1 + alpha) of all.
+        let alpha = class.alpha.as_f64();
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a part of the buffer"
+        )]
+        let most = (shared.get() as f64 * alpha / (1.0 + alpha)) as u64;
+        Bytes::new(most)
+    };
+    let limit = class.queue_limit.unwrap_or_else(dynamic).min(shared);
+    Some(scenario.switch.port_limit.map_or(limit, |most| most.min(limit)))
+}

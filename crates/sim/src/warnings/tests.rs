@@ -1,0 +1,285 @@
+use crate::scenario::Document;
+
+/// Flows without end from ten hosts into one port of 10 Gb/s, 8 us of propagation in a round trip.
+const STAR: &str = r#"
+    title = "ten into one"
+    run = { duration = "10ms", schemes = ["timely"] }
+    [[network.star.hosts]]
+    name = "sender"
+    count = 10
+    rate = "10Gbps"
+    delay = "2us"
+    [[network.star.hosts]]
+    name = "receiver"
+    rate = "10Gbps"
+    delay = "2us"
+    [[traffic]]
+    from = "sender"
+    to = "receiver"
+"#;
+
+fn star(assignments: &[&str]) -> Document {
+    let document = Document::parse(STAR.to_owned(), "star.toml").unwrap();
+    document.with_set(assignments).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// What the paths of the traffic are warned of.
+fn warnings(document: &Document, name: &str) -> Vec<String> {
+    let scenario = document.scenario();
+    scenario.path_warnings(name, &scenario.scheme(name).unwrap())
+}
+
+/// As many warnings as there are `parts`, each with its part, and none with `remedy`.
+#[track_caller]
+fn assert_warned(name: &str, assignments: &[&str], parts: &[&str], remedy: &[&str]) {
+    let all = warnings(&star(assignments), name);
+    assert_eq!(all.len(), parts.len(), "{all:#?}");
+    for (warning, part) in all.iter().zip(parts) {
+        assert!(warning.contains(part), "{part:?} is not in {warning:?}");
+    }
+    let left = warnings(&star(&[assignments, remedy].concat()), name);
+    assert!(left.is_empty(), "{left:#?}");
+}
+
+/// 400 us of propagation in a round trip.
+const LONG: [&str; 2] = ["network.star.hosts.0.delay=100us", "network.star.hosts.1.delay=100us"];
+const STREAM: &str = "transport.kind=stream";
+
+#[test]
+fn a_common_star_is_warned_of_nothing() {
+    for name in incast_cc::registry::NAMES {
+        let still = [STREAM, "transport.ack_jitter=0us"];
+        assert_eq!(warnings(&star(&still), name), [""; 0], "{name}");
+    }
+    for name in ["timely", "patched-timely", "integral-timely", "dcqcn", "hpcc", "line-rate"] {
+        assert_eq!(warnings(&star(&[]), name), [""; 0], "{name}");
+    }
+}
+
+/// Propagation, and of the segment that its NIC has sent the last packet's way through the switch, 1.2 us; the
+/// turnaround of 1 us and the ACK, twice 51.2 ns.
+#[test]
+fn thresholds_below_the_rtt_are_named_with_the_rtt_and_a_value_that_works() {
+    assert_warned(
+        "timely",
+        &LONG,
+        &[
+            "no RTT is short enough for the rate to rise whatever its trend, since cc.timely.t_low = 50us is \
+           below the 410us that a round trip from sender0 to receiver takes without queues; set it to 810us or \
+           more",
+        ],
+        &["cc.timely.t_low=810us"],
+    );
+    let longer = ["network.star.hosts.0.delay=500us", "network.star.hosts.1.delay=100us"];
+    assert_warned(
+        "timely",
+        &longer,
+        &["the rate falls with every completion, since cc.timely.t_high = 1ms", "cc.timely.t_low"],
+        &["cc.timely.t_low=2500us", "cc.timely.t_high=5ms"],
+    );
+    assert_warned(
+        "patched-timely",
+        &LONG,
+        &["until delta makes up for it, since cc.patched-timely.t_low = 50us"],
+        &["cc.patched-timely.t_low=810us", "cc.patched-timely.t_high=2ms"],
+    );
+    assert_warned(
+        "integral-timely",
+        &LONG,
+        &["cc.integral-timely.t_low = 50us", "cc.integral-timely.target = 100us"],
+        &[
+            "cc.integral-timely.t_low=810us",
+            "cc.integral-timely.target=1ms",
+            "cc.integral-timely.t_high=5ms",
+        ],
+    );
+    assert_warned(
+        "swift",
+        &[&LONG[..], &[STREAM]].concat(),
+        &[
+            "the window shrinks with every ACK, hops and flow scaling counted, since cc.swift.base_target = 20us",
+        ],
+        &["cc.swift.base_target=810us"],
+    );
+}
+
+#[test]
+fn a_scheme_is_named_as_it_must_be_written() {
+    assert_warned(
+        "timely:zhu",
+        &LONG,
+        &["timely:zhu: no RTT is short enough for the rate to rise whatever its trend, since \
+           cc.timely:zhu.t_low = 50us"],
+        &["cc.timely:zhu.t_low=810us", "cc.timely:zhu.t_high=2ms"],
+    );
+}
+
+#[test]
+fn a_path_that_no_threshold_is_long_enough_for_is_told_so() {
+    let second = ["network.star.hosts.0.delay=300ms", "network.star.hosts.1.delay=300ms"];
+    let all = warnings(&star(&second), "timely");
+    assert!(
+        all[1].ends_with("the path is too long for any value, take another algorithm"),
+        "{all:?}"
+    );
+}
+
+#[test]
+fn signals_that_are_the_flow_s_own_doing_or_chance_are_told_with_what_bears_them() {
+    let alone = [STREAM, "network.star.hosts.0.count=1", "traffic.0.from=sender0"];
+    assert_warned(
+        "rtcp",
+        &alone,
+        &[
+            "the window halves when the RTT rises by 2.4us or more, and a burst of half of its share from sender0 to \
+           receiver takes 5.8us in its own NIC; set cc.rtcp.delay_unit to 4.8ms or more",
+        ],
+        &["cc.rtcp.delay_unit=4.8ms"],
+    );
+    assert_warned(
+        "vivace",
+        &alone,
+        &["ACKs from receiver to sender0 are late at random by up to 8."],
+        &["cc.vivace.latency_filter=0.18"],
+    );
+}
+
+/// 10 Gb/s for 63 us are 79 KB: 7.9 KB for each.
+#[test]
+fn a_share_below_a_segment_is_told_with_the_segment_that_fits() {
+    for name in ["swift", "newreno", "dctcp"] {
+        assert_warned(
+            name,
+            &["switch.pfc.enabled=true"],
+            &[
+                "a window is one segment of 64KB at least, but each of 10 flows has a share of 7.8KB of the \
+               bandwidth-delay product of switch to receiver",
+            ],
+            &["transport.segment=1460B"],
+        );
+    }
+    // A rate is not bound to segments.
+    assert_eq!(warnings(&star(&["switch.pfc.enabled=true"]), "timely"), [""; 0]);
+}
+
+#[test]
+fn windows_that_do_not_fit_path_and_queue_are_told_with_the_queue_that_holds_them() {
+    let small = [STREAM, "switch.queue_limit=10KB"];
+    let part = "each of 10 flows needs a window of 8.76KB, but switch to receiver holds";
+    assert_warned("vegas", &small, &[part], &["switch.queue_limit=90KB"]);
+    assert_warned("bbr", &small, &["needs a window of 10.22KB"], &["switch.queue_limit=110KB"]);
+    // A port limit below it is what counts.
+    let port = [STREAM, "switch.queue_limit=1MB", "switch.port_limit=10KB"];
+    assert_warned(
+        "vegas",
+        &port,
+        &["set switch.port_limit to a queue of"],
+        &["switch.port_limit=90KB"],
+    );
+}
+
+#[test]
+fn a_backlog_that_the_queue_does_not_hold_is_told_with_one_that_it_does() {
+    assert_warned(
+        "fast",
+        &[STREAM, "switch.queue_limit=150KB"],
+        &[
+            "cc.fast.alpha has each of 10 flows keep 21.9KB in the queue of switch to receiver, 219KB in all, but that \
+           holds 150KB, so flows lose packets in place of settling; set it to 10 or less, or set \
+           switch.queue_limit to a queue of 220KB or more",
+        ],
+        &["cc.fast.alpha=10"],
+    );
+}
+
+#[test]
+fn latecomers_are_told_of_where_the_queue_holds_the_delay_that_each_flow_keeps() {
+    assert_warned(
+        "ledbat",
+        &[STREAM, "cc.ledbat.target=1ms"],
+        &[
+            "cc.ledbat.target = 1ms, for a part of its path and pushes them aside, since the queue of switch to \
+           receiver holds 3.6ms; set switch.buffer for a queue of 1.2MB or less",
+        ],
+        &["switch.queue_limit=1.2MB"],
+    );
+    // A hundred milliseconds of 10 Gb/s are more than any switch holds.
+    assert_eq!(warnings(&star(&[STREAM]), "ledbat"), [""; 0]);
+}
+
+/// One flow, 10 Gb/s for 402 us from a NIC of 40 Gb/s: half a megabyte.
+#[test]
+fn a_product_above_the_queue_is_told_of_schemes_that_lose_windows() {
+    let long = ["network.star.hosts.0.count=1", "network.star.hosts.0.rate=40Gbps", STREAM];
+    let long = [&LONG[..], &long, &["switch.queue_limit=100KB", "traffic.0.from=sender0"]].concat();
+    let part = "a loss leaves 50 % of the window, but of the bandwidth-delay product of 500KB the queue of \
+                switch to receiver holds 20 %";
+    assert_warned("newreno", &long, &[part], &["switch.queue_limit=510KB"]);
+    assert_warned("cubic", &long, &["a loss leaves 70 %"], &["switch.queue_limit=220KB"]);
+    for name in ["bbr", "allegro", "westwood"] {
+        assert_eq!(warnings(&star(&long), name), [""; 0], "{name}");
+    }
+    // Nothing waits at a port that is as fast as the NIC that fills it.
+    let equal = [&long[..], &["network.star.hosts.0.rate=10Gbps"]].concat();
+    assert_eq!(warnings(&star(&equal), "newreno"), [""; 0]);
+}
+
+#[test]
+fn floors_and_bounds_are_told_with_those_that_fit() {
+    let slow =
+        ["network.star.hosts.1.rate=50Mbps", "cc.timely.t_low=50ms", "cc.timely.t_high=90ms"];
+    assert_warned(
+        "timely",
+        &slow,
+        &[
+            "cc.timely.min_rate keeps each of 10 flows at 10Mbps or more, above its share of 50Mbps at switch to \
+           receiver; set it lower, to 5Mbps on a NIC of 10Gbps, or have 5 flows at most",
+        ],
+        &["cc.timely.min_rate=5Mbps"],
+    );
+    let alone = ["network.star.hosts.0.count=1", "traffic.0.from=sender0", STREAM];
+    let bound =
+        [&LONG[..], &alone, &["cc.swift.base_target=1ms", "cc.swift.max_cwnd=100"]].concat();
+    assert_warned(
+        "swift",
+        &bound,
+        &[
+            "cc.swift.max_cwnd = 100 packets holds the flow from sender0 to receiver below half of its share of \
+           10Gbps; set it to 346 or more",
+        ],
+        &["cc.swift.max_cwnd=346"],
+    );
+}
+
+#[test]
+fn timeouts_that_were_set_below_the_rtt_are_told() {
+    let short = ["transport.rto_initial=400us", "transport.rto_min=100us"];
+    assert_warned(
+        "bbr",
+        &[&LONG[..], &[STREAM], &short].concat(),
+        &[
+            "the first segments are sent again before they can be answered, since transport.rto_initial = 400us is \
+           below the 410us that",
+        ],
+        &["transport.rto_initial=1ms"],
+    );
+    // The least timeout holds for the first one, too.
+    let least = [&LONG[..], &[STREAM, "transport.rto_initial=400us"]].concat();
+    assert_eq!(warnings(&star(&least), "bbr"), [""; 0]);
+}
+
+#[test]
+fn a_port_limit_beside_pfc_is_told_to_drop_acks() {
+    let of = |assignments: &[&str]| star(assignments).scenario().setting_warnings();
+    let both = ["switch.pfc.enabled=true", "switch.port_limit=100KB"];
+    let all = of(&both);
+    assert_eq!(all.len(), 1);
+    assert!(
+        all[0].starts_with("switch.port_limit = 100KB counts what PFC protects, too"),
+        "{all:?}"
+    );
+    assert!(all[0].contains("in class ack, and with it ACKs; take it out"), "{all:?}");
+    assert_eq!(of(&both[..1]), [""; 0]);
+    assert_eq!(of(&both[1..]), [""; 0]);
+    assert_eq!(of(&[&both[..], &["transport.ack_priority=false"]].concat()), [""; 0]);
+}
