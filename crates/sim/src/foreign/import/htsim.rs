@@ -57,6 +57,11 @@ pub(super) fn draft(known: &BTreeMap<Kind, Source<'_>>) -> Result<Draft, Foreign
          scheme are this project's until changed"
             .into(),
     );
+    notes.push(
+        "the scheme is timely, which needs PFC, and the switches have none: set switch.pfc.enabled to true, or \
+         take a scheme that answers losses, such as --cc newreno"
+            .into(),
+    );
     let mut failures = Vec::new();
     for failure in &matrix.failures {
         let fail = |reason: String| Err(refused(source.name, failure.line, reason));
