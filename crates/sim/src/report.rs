@@ -171,7 +171,7 @@ fn retransmissions(built: &Built, flow: &Flow) -> u64 {
 }
 
 /// Payload that has arrived, since the run began.
-fn delivered(built: &Built, flow: &Flow) -> u64 {
+pub(crate) fn delivered(built: &Built, flow: &Flow) -> u64 {
     let (host, connection) = flow.receiver();
     built.net.hosts[host as usize].endpoint.delivered_bytes(connection)
 }

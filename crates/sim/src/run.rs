@@ -1,6 +1,6 @@
 //! One run of one scheme.
 
-use incast_cc::{Span, Time};
+use incast_cc::{Bytes, Span, Time};
 
 use crate::build::{Built, build};
 use crate::network::partition::Partition;
@@ -180,6 +180,12 @@ impl Simulation {
     /// Connections of the traffic, those that are yet to start included.
     pub fn flows(&self) -> usize {
         self.built.flows.len()
+    }
+
+    /// Payload of a flow that has arrived so far, the flows being numbered as in the results.
+    pub fn delivered(&mut self, flow: usize) -> Bytes {
+        self.join();
+        Bytes::new(crate::report::delivered(&self.built, &self.built.flows[flow]))
     }
 
     /// Events handled so far.
