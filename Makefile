@@ -15,7 +15,7 @@ RUST      := Cargo.toml Cargo.lock $(shell find crates -path crates/kernel -prun
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check test-rust test-python kernel test-kernel test-kernels fuzz bench bench-ns3 fmt lock clean
+.PHONY: help setup demo test check test-rust test-python kernel test-kernel test-kernels search fuzz bench bench-ns3 fmt lock clean
 
 help:  ## this list
 	@echo 'make TARGET, where TARGET is one of'
@@ -78,6 +78,13 @@ test-kernels:  ## the same programs on Linux 6.1 and 6.12, which are downloaded 
 fuzz: setup  ## coverage-guided fuzzing of scenarios, files of other simulators and stored results: seven minutes
 	fuzz/run
 	INCAST_FUZZ_EXAMPLES=2000 $(BIN)/pytest tests/python/test_damaged.py
+
+# Another seed each time, which is printed; SEED=N draws the same cells, CELL=K with it runs one of them and prints
+# its scenario, MINUTES=M says how long.
+search:  ## networks drawn at random, 3 minutes of all cores: is there one in which a flow starves unwarned?
+	@$(require_rust)
+	cargo run --release --locked -p incast-sim --example search -- \
+		$(if $(SEED),--seed $(SEED)) $(if $(MINUTES),--minutes $(MINUTES)) $(if $(CELL),--cell $(CELL))
 
 bench: setup  ## packet-hops per second, instructions and memory of whole runs, and benchmarks of the parts
 	cargo run --release --locked -p incast-sim --example speed
