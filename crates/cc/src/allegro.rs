@@ -114,6 +114,9 @@ impl Configurable for Allegro {
 
     fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
         path.least_rate("min_rate", self.min_rate, emit);
+        let effect = "rates change more slowly than the queue that they answer";
+        let least = path.segment * u64::from(self.min_packets);
+        path.coarse(("an interval has", least), effect, emit);
     }
 }
 

@@ -127,6 +127,8 @@ impl Configurable for Bbr {
     configurable_by_name!();
 
     fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
+        let effect = "the queue never drains, and its delay passes for a part of the path";
+        path.coarse(("a window is", path.mss * u64::from(self.min_packets)), effect, emit);
         path.least_window(u64::from(self.min_packets) + u64::from(self.spare_bursts), emit);
     }
 }

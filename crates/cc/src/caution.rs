@@ -86,9 +86,16 @@ pub enum Caution {
         /// What it is on this NIC.
         value: Rate,
     },
-    /// The window cannot be less than a segment, which is more than the flow's share of the product: the
-    /// segments of all flows are a queue that the window does not govern.
-    Coarse,
+    /// The least that a flow acts on, its window or what it sends between two changes of its rate, is more than its
+    /// share of the product: that of all flows is a queue which it does not govern.
+    Coarse {
+        /// The subject and its verb: "a window is".
+        what: &'static str,
+        /// The least.
+        least: Bytes,
+        /// What follows: "windows do not govern the queue".
+        effect: &'static str,
+    },
     /// The least windows of all flows are more than the path and its queue hold: what is dropped is
     /// found out by timeouts.
     Crowded {
@@ -138,8 +145,21 @@ impl PathFacts {
 
     /// Says that the window of a flow is a segment at least, and that nothing else holds it back.
     pub fn window_of_segments(&self, emit: &mut dyn FnMut(Caution)) {
-        if self.segment > self.mss && self.segment > self.product && self.flows > 1 {
-            emit(Caution::Coarse);
+        if self.segment > self.mss {
+            let effect = "windows do not govern the queue";
+            self.coarse(("a window is", self.segment), effect, emit);
+        }
+    }
+
+    /// Says that `effect` comes about where the share of each of several flows is below `least`.
+    pub fn coarse(
+        &self,
+        (what, least): (&'static str, Bytes),
+        effect: &'static str,
+        emit: &mut dyn FnMut(Caution),
+    ) {
+        if least > self.product && self.flows > 1 {
+            emit(Caution::Coarse { what, least, effect });
         }
     }
 

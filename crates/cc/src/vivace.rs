@@ -98,6 +98,9 @@ impl Configurable for Vivace {
 
     fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
         path.least_rate("min_rate", self.min_rate, emit);
+        let effect = "rates change more slowly than the queue that they answer";
+        let least = path.segment * u64::from(self.min_packets);
+        path.coarse(("an interval has", least), effect, emit);
         let packets = path.share.time_for(path.mss * u64::from(self.min_packets));
         let interval = path.network_rtt.max(packets).as_secs_f64();
         let noise = path.jitter.as_secs_f64() / interval.max(1e-9);

@@ -33,7 +33,7 @@ fn rank(caution: &Caution, path: &Surveyed) -> ((u8, &'static str), u64) {
         Caution::BelowRtt { param, rtt, .. } => ((0, param), rtt.as_ps()),
         Caution::WindowBound { param, least, .. } => ((1, param), least),
         Caution::RateFloor { param, .. } => ((2, param), path.facts.flows),
-        Caution::Coarse => ((3, ""), u64::MAX - path.facts.product.get()),
+        Caution::Coarse { .. } => ((3, ""), u64::MAX - path.facts.product.get()),
         Caution::Crowded { .. } => ((4, ""), path.facts.flows),
         Caution::Backlog { param, each } => ((5, param), (each * path.facts.flows).get()),
         Caution::OwnBurst { param, burst, .. } => ((8, param), burst.as_ps()),
@@ -99,16 +99,17 @@ fn of_queues(scenario: &Scenario, name: &str, caution: &Caution, path: &Surveyed
     let place = |param| format!("cc.{name}.{param}");
     let flows = flows(path);
     match *caution {
-        Caution::Coarse => {
-            let remedy = if facts.product >= facts.mss {
-                format!("set transport.segment to {} or less", rounded_down(facts.product))
-            } else {
-                "have fewer flows, or a transport of streams".into()
+        Caution::Coarse { what, least, effect } => {
+            let remedy = match (facts.product * facts.flows).get() / least.get().max(1) {
+                _ if least == facts.segment && facts.product >= facts.mss => {
+                    format!("set transport.segment to {} or less", rounded_down(facts.product))
+                }
+                0 => "have one flow, or take another algorithm".into(),
+                most => format!("have {most} flows at most"),
             };
             format!(
-                "{name}: a window is one segment of {} at least, but {flows} has a share of {} of the \
-                 bandwidth-delay product of {at} to {towards}, so windows do not govern the queue there; {remedy}",
-                facts.segment,
+                "{name}: {what} {least} at least, but {flows} has a share of {} of the bandwidth-delay product of \
+                 {at} to {towards}, so {effect} there; {remedy}",
                 rounded_down(facts.product),
             )
         }
