@@ -40,13 +40,18 @@ def test_there_is_one_for_each_experiment_of_the_papers_and_for_each_kind_of_net
         ), kind
 
 
+# What a scenario is there to show: 95 flows whose least windows the queue does not hold.
+MEANT = {"rtcp-incast-95-to-1": "so flows wait for timeouts"}
+
+
 @pytest.mark.parametrize("name", SHIPPED)
 def test_it_says_in_a_line_what_it_is_and_needs_nothing_that_it_lacks(name: str) -> None:
     scenario = incast.load(name)
     assert len(scenario.title) <= 100, scenario.title
     assert "\n" not in scenario.title
     for scheme in experiment.check_schemes(scenario):
-        assert scenario.warnings(scheme) == []
+        others = [text for text in scenario.warnings(scheme) if MEANT.get(name, "\n") not in text]
+        assert others == []
 
 
 @pytest.mark.parametrize("name", SHIPPED)
