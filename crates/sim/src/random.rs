@@ -5,32 +5,32 @@ use incast_cc::{Bytes, Span};
 pub(crate) use incast_transport::random::{below, generator, unit};
 use rand_core::Rng;
 
-/// What random numbers are for, and whose they are: the words that `owner` of a [`generator`] takes.
+/// Purposes of random numbers, each with whose they are: the words that `owner` of a [`generator`] takes.
 pub(crate) mod purpose {
-    /// Of a host: the seed of its transport.
+    /// The seed of a host's transport, by host.
     pub(crate) const HOST: &str = "host";
-    /// Of a flow, one of its connections and a direction: what ECMP hashes, as it does real packets' addresses and
-    /// ports. It follows from no seed.
+    /// The label of a flow, one of its connections and a direction, which ECMP hashes as it does real packets' addresses
+    /// and ports; by the words of `Flows::legs`. It follows from no seed.
     pub(crate) const FLOW_LABEL: &str = "flow label";
-    /// Of a flow label: the seed of what the connection sends.
+    /// The seed of a connection at one end, by the label of what it sends.
     pub(crate) const CONNECTION: &str = "connection";
-    /// Of a traffic and a host: whom it sends to on connections that stay, and when these start.
+    /// Peers and starts of connections that stay, by traffic and host.
     pub(crate) const LASTING: &str = "connections that stay";
-    /// Of a traffic and a host: when its flows arrive, their sizes and destinations.
+    /// Times, sizes and destinations of flows that arrive at random, by traffic and host.
     pub(crate) const ARRIVALS: &str = "arrivals";
-    /// Of a traffic: who sends to whom.
+    /// Pairs of a permutation, by traffic.
     pub(crate) const PERMUTATION: &str = "permutation";
-    /// Of a traffic: when incasts come, and who takes part.
+    /// Times and hosts of incasts, by traffic.
     pub(crate) const INCASTS: &str = "incasts";
-    /// Of a traffic and a client: what it asks for and, in an open loop, when.
+    /// Requests of a client and, in an open loop, their times, by traffic and host.
     pub(crate) const REQUESTS: &str = "requests";
-    /// Of a traffic and a client: how long it thinks.
+    /// Think times of a client, by traffic and host.
     pub(crate) const THINK_TIMES: &str = "think times";
-    /// Of a switch: which of several ports a flow takes.
+    /// The seed of a switch's hash of flows, by switch.
     pub(crate) const ECMP: &str = "ECMP";
-    /// Of a switch: which of several ports a packet takes.
+    /// The ports that packets are sprayed over, by switch.
     pub(crate) const SPRAYING: &str = "spraying";
-    /// Of a switch, a port and a class: which packets queue management chooses.
+    /// The packets that queue management chooses, by switch, port and class.
     pub(crate) const QUEUE_MANAGEMENT: &str = "queue management";
 
     #[cfg(test)]

@@ -75,7 +75,7 @@ pub struct Config {
     pub stream: stream::Config,
     /// What algorithms get as their RTT.
     pub signal: Signal,
-    /// Of the endpoint's random numbers: another than any other host's. Connections have seeds of their own
+    /// The seed of the endpoint's random numbers: another than any other host's. Connections have seeds of their own
     /// ([`Opening::seed`](crate::Opening::seed)).
     pub seed: u64,
     /// Receivers answer marked payload with a notification (CNP), at most one per connection in this

@@ -84,8 +84,8 @@ pub struct Opening {
     pub peer: u32,
     /// Where the peer is.
     pub address: Address,
-    /// Of its random numbers here, those of its algorithm and of noise in its signal: another than any other
-    /// connection's.
+    /// The seed of its random numbers here, those of its algorithm and of noise in its signal: another than any
+    /// other connection's.
     pub seed: u64,
 }
 

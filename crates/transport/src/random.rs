@@ -5,16 +5,16 @@ use incast_cc::parts::random;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// Of an endpoint: by how much each ACK is late.
+/// Delays of an endpoint's ACKs.
 pub const ACK_JITTER: &str = "ACK jitter";
 
-/// Of a connection: what is added to its RTT samples.
+/// Noise that is added to the RTT samples of a connection.
 pub const SIGNAL: &str = "signal";
 
-/// Of a connection: the seed of its algorithm.
+/// The seed of a connection's algorithm.
 pub const ALGORITHM: &str = "algorithm";
 
-/// Of an endpoint and the number of a connection: the seed of one that nobody has given any.
+/// The seed of a connection that nobody has given any, by its index at its endpoint.
 pub const CONNECTION: &str = "connection of an endpoint";
 
 /// The generator of what is drawn for one `purpose` by one `owner`, which follow from `seed`: it shares nothing with

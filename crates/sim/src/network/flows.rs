@@ -57,13 +57,13 @@ pub(crate) struct End {
     pub(crate) peer_connection: u32,
 }
 
-/// One direction of one connection: the packets that one host sends the other on it.
+/// A direction of a connection: the packets that one host sends the other on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Leg {
     pub(crate) from: u32,
     pub(crate) to: u32,
-    /// What tells it from all others, in so many bits as a [`Path`](super::routes::Path) has room for. It hangs on
-    /// nothing else that is sent, so what a run does until some time is the same whatever is to come.
+    /// The label that tells it from all others, in as many bits as a [`Path`](super::routes::Path) has room for. It
+    /// hangs on nothing else that is sent, so what a run does until some time is the same whatever is to come.
     pub(crate) label: u64,
 }
 
@@ -85,8 +85,8 @@ pub(crate) struct Flows {
     followed: [BTreeMap<u32, Following>; 2],
     /// For each host: how many connections it has.
     connections: Vec<u32>,
-    /// How many flows like it come before a flow, where that is not one more than before the flow with the number
-    /// before it: the flow's number, and how many.
+    /// Ranks of flows among those like them, where a flow's is not one more than that of the flow before it: its
+    /// number, and how many come before it.
     before: Vec<(u32, u32)>,
 }
 
@@ -203,14 +203,15 @@ impl Flows {
         number
     }
 
-    /// What a host sends on a connection of a flow, and what comes back.
+    /// The direction from a host on a connection of a flow, and the one back.
     pub(crate) fn legs(&self, number: u32, (host, connection): (u32, u32)) -> [Leg; 2] {
         let flow = &self.rows[number as usize];
         let (data, out) = (flow.is_data(host, connection), host == flow.source);
         [out, !out].map(|out| self.leg(number, data, out))
     }
 
-    /// What one end of a connection of a flow sends, that of payload or that of requests, seen `out` from the source.
+    /// A direction of the connection that carries a flow's payload (`data`) or of that of its requests: `out` from the
+    /// source, or towards it.
     fn leg(&self, number: u32, data: bool, out: bool) -> Leg {
         let Flow { source, destination, traffic, .. } = self.rows[number as usize];
         let place = self.before.partition_point(|&(first, _)| first <= number) - 1;

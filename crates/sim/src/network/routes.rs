@@ -30,11 +30,11 @@ pub(crate) struct Path(NonZeroU64);
 
 const END: u64 = 0xff;
 
-/// How long a label is.
+/// The length of a label.
 pub(crate) const LABEL_BITS: u32 = 56;
 
 impl Path {
-    /// Of a frame that no switch sends on.
+    /// The path of a frame that no switch sends on.
     pub(crate) const UNKNOWN: Self = Self(NonZeroU64::MAX);
 
     /// Switches are to look into their tables, and to choose by this label where there are several ports.

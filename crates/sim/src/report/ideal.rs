@@ -29,6 +29,7 @@ pub(crate) struct Cut {
     /// Most payload of a packet, and what headers add.
     pub(crate) payload: Bytes,
     pub(crate) header: Bytes,
+    /// Where segments end.
     pub(crate) segments: Segments,
     /// Payload of a request.
     pub(crate) request: Bytes,
@@ -37,9 +38,9 @@ pub(crate) struct Cut {
 /// The payload after which a new packet begins in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Segments {
-    /// There is none: in streams.
+    /// Nowhere: in streams.
     None,
-    /// So much.
+    /// This much.
     Of(Bytes),
     /// A full packet or more, each time as the algorithm has it then.
     Any,
@@ -73,7 +74,7 @@ impl Cut {
         self.ideal(self.request, links) + self.ideal(bytes, links)
     }
 
-    /// What no cut into segments falls below: on some link there is all of the message, in as few packets as can be;
+    /// A time that no cut into segments falls below: on some link there is all of the message, in as few packets as can be;
     /// before it the first packet, which is full, passes those before, and after it the last one, of a byte at
     /// least, those behind. On links that are not faster behind the slowest one, full packets take no more.
     fn least(&self, bytes: Bytes, links: &[(Rate, Span)]) -> Span {

@@ -53,8 +53,8 @@ pub(super) fn plan(context: &Context<'_>, plan: &mut Plan, list: &FlowList) {
         .extend(chains.into_values().map(|(_, chain)| PlannedApplication::Chain(chain)));
 }
 
-/// For each flow, how many others come before it: in the order of time, whatever that of the list. Those that wait
-/// for others are counted apart, from [`WAITING`] on.
+/// The rank of each flow of the list: how many others come before it in the order of time, whatever that of the
+/// list. Those that wait for others are counted apart, from [`WAITING`] on.
 #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the connections")]
 fn ranks(list: &FlowList, start: Span) -> Vec<u32> {
     let waits = |place: usize| list.list[place].after.is_some();
@@ -71,7 +71,7 @@ fn ranks(list: &FlowList, start: Span) -> Vec<u32> {
     ranks
 }
 
-/// More than there are flows.
+/// The first rank of a flow that waits: more than there are flows.
 const WAITING: u32 = 1 << 31;
 
 /// Adds a flow that waits to the chain of its host.

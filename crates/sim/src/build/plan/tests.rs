@@ -126,3 +126,23 @@ fn connections_of_clients_are_apart_by_direction_and_urgency() {
     let reads = plan.flows.iter().filter(|flow| flow.operation == Operation::Read).count();
     assert_eq!((urgent, reads), (16, 16));
 }
+
+#[test]
+fn a_flow_that_is_listed_for_later_leaves_the_labels_of_others_as_they_are() {
+    let labels = |later: &str| {
+        let plan = planned(&format!(
+            "[traffic.flows]\nlist = [{later}\n\
+             {{ from = \"a0\", to = \"b0\", size = \"1KB\", start = \"20us\", id = 1 }},\n\
+             {{ from = \"a0\", to = \"b0\", size = \"1KB\", start = \"10us\" }},\n{later}\
+             {{ from = \"b0\", to = \"a0\", size = \"1KB\", after = {{ all = [1] }} }},\n\
+             {{ from = \"b0\", to = \"a0\", size = \"1KB\", after = {{ all = [1] }} }},\n{later}]"
+        ));
+        let of = |flow| plan.flows.all_legs(flow).map(|leg| leg.label).collect::<Vec<_>>();
+        (0..u32::try_from(plan.flows.len()).unwrap()).map(of).collect::<Vec<_>>()
+    };
+    let few = labels("");
+    let many = labels("{ from = \"a0\", to = \"b0\", size = \"1KB\", start = \"50us\" },");
+    assert_eq!((few.len(), many.len()), (4, 7));
+    assert_eq!([&many[1], &many[2], &many[4], &many[5]], [&few[0], &few[1], &few[2], &few[3]]);
+    assert_eq!(many.iter().collect::<BTreeSet<_>>().len(), 7, "each has its own");
+}
