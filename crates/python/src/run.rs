@@ -17,7 +17,7 @@ use crate::scenario::Scenario;
 const EVENTS_PER_CALL: u64 = 1 << 19;
 
 /// Events between two looks whether a signal has come: as many as take some hundredths of a second. Where
-/// connections are opened that are few.
+/// connections are opened that are few: a host opens all that it posts on in one event.
 struct Pace {
     events: u64,
     /// How many there had been at the last call of `progress`.
@@ -26,7 +26,7 @@ struct Pace {
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { events: 1 << 13, told: 0 }
+        Self { events: 1 << 5, told: 0 }
     }
 }
 
@@ -42,7 +42,7 @@ impl Pace {
         if took < Duration::from_millis(20) {
             self.events = (self.events * 2).min(EVENTS_PER_CALL);
         } else if took > Duration::from_millis(100) {
-            self.events = (self.events / 4).max(1 << 10);
+            self.events = (self.events / 4).max(1 << 3);
         }
         more
     }
