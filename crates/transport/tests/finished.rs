@@ -144,7 +144,8 @@ impl World {
                 now += STEP;
             }
         }
-        for _ in 0..40_000 {
+        // The last timeouts back off until an answer gives a sample.
+        for _ in 0..400_000 {
             self.step(now);
             now += STEP;
         }

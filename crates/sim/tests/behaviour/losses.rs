@@ -45,11 +45,11 @@ fn going_back_n_costs_what_it_sends_again() {
         let again: u64 = counts(&report, "flows", "retransmissions").iter().sum();
         (again as f64 / drops(&report) as f64, share(&report))
     };
-    let (selective, all) = repeated(&[]);
+    let (selective, _) = repeated(&[]);
     let (back, most) = repeated(&["transport.recovery=\"go-back-n\""]);
     // What is lost and nothing else, against what had arrived behind it, too. Tails of segments are lost
     // together, so that is no more than half as much again.
     assert_in("retransmissions per drop", selective, 0.95..=1.1);
     assert_in("going back N", back, 1.3..=3.0);
-    assert!(most < all, "{most} against {all}");
+    assert_in("share of the port, going back N", most, 0.85..=1.0);
 }

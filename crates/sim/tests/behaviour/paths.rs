@@ -43,13 +43,13 @@ fn shares(report: &Report) -> (f64, f64, f64) {
 #[test]
 fn a_hundred_swift_flows_share_a_port_whatever_the_timer_of_delayed_acks() {
     // Each has a window of less than two packets. An ACK for two of them waits for its timer.
-    for (settings, fair) in [
-        (&[][..], 0.7),
-        (&["transport.stream.preset=linux"], 0.7),
-        (&["transport.stream.delayed_ack=2"], 0.2),
+    for (settings, carried, fair) in [
+        (&[][..], 0.95, 0.7),
+        (&["transport.stream.preset=linux"], 0.95, 0.7),
+        (&["transport.stream.delayed_ack=2"], 0.8, 0.2), // which is warned of
     ] {
         let (share, least, average) = shares(&run(&with(MANY, settings), "swift"));
-        assert_in(&format!("share of the port with {settings:?}"), share, 0.9..=1.001);
+        assert_in(&format!("share of the port with {settings:?}"), share, carried..=1.001);
         assert_in(&format!("least over mean with {settings:?}"), least / average, fair..=1.001);
     }
 }
