@@ -111,13 +111,23 @@ class _Table(msgspec.Struct, frozen=True):
     columns: dict[str, _Column]
 
 
+# The integers that a column of a table holds.
+_Integer = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
+
+
 class _Row(msgspec.Struct, frozen=True):
     """A scheme that was run."""
 
     scheme: str
     complete: bool
-    measured: dict[str, int | float | None]
-    published: dict[str, int | float | str]
+    measured: dict[str, _Integer | float | None]
+    published: dict[str, _Integer | float | str]
+
+    def __post_init__(self) -> None:
+        """Refuses a source that is a number, and figures that are not."""
+        for name, value in self.published.items():
+            if isinstance(value, str) != (name == "source"):
+                raise ValueError(f"`{name}` of what was published is {value!r}")
 
 
 class _Said(msgspec.Struct, frozen=True):

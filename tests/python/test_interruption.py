@@ -26,7 +26,7 @@ title = "Many connections"
 duration = "1ms"
 schemes = ["timely"]
 [network.star]
-hosts = [{ name = "host", count = 900, rate = "10Gbps", delay = "1us" }]
+hosts = [{ name = "host", count = 1150, rate = "10Gbps", delay = "1us" }]
 [[traffic]]
 from = "host"
 [traffic.requests]
@@ -160,7 +160,7 @@ def test_a_network_that_is_being_built_is_given_up_within_a_second(
     with started(interpreter, code, tmp_path) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "now\n"
-        time.sleep(0.3)
+        time.sleep(0.1)
         assert not select.select([process.stdout], [], [], 0)[0], "built already: make it larger"
         ended(process, within_s=1.0)
 

@@ -76,6 +76,8 @@ def plot(
         )
     for name in names:
         plots.check(name, results)
+    if baseline is not None:
+        differences(results, baseline)
     store.check_folder(out)
     drawn = {out / f"{name}.{form}": plots.draw(name, results, baseline) for name in names}
     try:
