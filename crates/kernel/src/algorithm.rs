@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use incast_cc::param::SetError;
+use incast_cc::param::{Need, SetError};
 use incast_cc::registry::AnyAlgorithm;
 use incast_cc::units::{Rate, Span};
 use incast_cc::{dctcp, rtcp, timely};
@@ -223,6 +223,17 @@ impl Settings {
             .iter()
             .map(|(param, value)| (param.name.to_owned(), value.clone(), param.doc.to_owned()));
         law.chain(kernel).collect()
+    }
+
+    /// A sentence about what this law cannot do on a network that drops packets.
+    pub fn warning(&self) -> Option<String> {
+        self.law.needs().contains(&Need::Lossless).then(|| {
+            format!(
+                "{} does not slow down at losses, since loss_decrease=0 is for networks with PFC; \
+                 without, set loss_decrease=0.5",
+                self.algorithm.name()
+            )
+        })
     }
 
     /// The bytes of the program's knobs.

@@ -203,6 +203,7 @@ fn run(what: What) -> Result<()> {
                 confirm()?;
             }
             let name = attached::attach(&settings, &Place { name, cgroup, default })?;
+            warn(&settings);
             println!("{name}: attached");
         }
         What::List { json } => list(&attached::all()?, json)?,
@@ -230,9 +231,11 @@ fn run(what: What) -> Result<()> {
             observe(&found, interval, duration, &mut outputs, goes_on)?;
         }
         What::Object { chosen, out } => {
-            for path in object::write(&chosen.settings()?, &out)? {
+            let settings = chosen.settings()?;
+            for path in object::write(&settings, &out)? {
                 println!("{}: written", path.display());
             }
+            warn(&settings);
         }
         What::Part(what) => part(what)?,
         What::Check => {
@@ -260,6 +263,12 @@ fn part(what: Part) -> Result<()> {
             println!("{}", json!({ "lost": lost }));
             Ok(())
         }
+    }
+}
+
+fn warn(settings: &Settings) {
+    if let Some(warning) = settings.warning() {
+        eprintln!("warning: {warning}");
     }
 }
 

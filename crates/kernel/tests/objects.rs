@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-use common::{available, good, transfer};
+use common::{available, good, kernel, transfer};
 use incast_kernel::system::{self, Signature};
 
 /// A directory of its own, which goes with it.
@@ -73,4 +73,19 @@ fn carries(name: &str, object: &Path) {
     assert!(registered && sent.is_ok(), "{name}");
     // With knobs of zero TIMELY sends 16 Mb/s; with the defaults, gigabits.
     assert!(took < Duration::from_secs(8), "{name}: 40 MB took {took:?}");
+}
+
+#[test]
+fn a_law_that_has_no_answer_to_losses_is_warned_of() {
+    let place = Objects(PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("warned"));
+    let said = |preset| {
+        let out = place.0.to_str().unwrap();
+        let done = kernel(&["object", "timely", "--preset", preset, "--out", out]);
+        assert!(done.status.success());
+        String::from_utf8(done.stderr).unwrap()
+    };
+    assert_eq!(said("linux-tcp"), "");
+    let warning = said("authors-snippet");
+    assert!(warning.starts_with("warning: timely does not slow down at losses"), "{warning}");
+    assert!(warning.contains("loss_decrease=0.5") && warning.lines().count() == 1, "{warning}");
 }
