@@ -133,7 +133,6 @@ impl Scenario {
         let warnings = heard(py, move || {
             let scenario = document.scenario();
             let mut warnings = scenario.load_warnings();
-            warnings.extend(scenario.buffer_warnings());
             warnings.extend(scenario.setting_warnings());
             warnings.extend(scenario.series_warnings());
             warnings

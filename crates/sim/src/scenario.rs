@@ -6,7 +6,6 @@
 //! fields are refused, with the nearest name that is known.
 
 mod aqm;
-mod buffers;
 mod check;
 mod class;
 mod document;

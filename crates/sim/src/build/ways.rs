@@ -11,7 +11,6 @@ use crate::network::routes;
 use crate::routing::Routing;
 use crate::scenario::{Scenario, TransportKind};
 use crate::topology::{Node, Ports, Topology};
-use crate::watch::Watch;
 
 /// The ways between hosts, by the first routes.
 pub(crate) struct Ways {
@@ -71,24 +70,6 @@ impl Ways {
     pub(crate) fn delay(&self, links: &[(usize, usize)], bytes: Bytes) -> Span {
         let cables = links.iter().map(|&(cable, _)| &self.topology.cables[cable]);
         cables.map(|cable| cable.delay + cable.rate.time_for(bytes)).sum()
-    }
-
-    /// The ways of a scenario's streams, for what is asked before a run.
-    pub(crate) fn of_streams(scenario: &Scenario, topology: Topology) -> Self {
-        let ports = topology.ports();
-        let seed = scenario.run.seed;
-        let routing = Routing::new(scenario, &topology, &ports, seed, &Watch::nobody());
-        Self::new(scenario, &Arc::new(topology), ports, routing, TransportKind::Stream)
-    }
-
-    /// The bandwidth-delay product between two hosts without queues: what fits the path at the rate of its
-    /// slowest link.
-    pub(crate) fn product(&self, from: u32, to: u32) -> Bytes {
-        let legs = [Leg { from, to, label: 0 }, Leg { from: to, to: from, label: 0 }];
-        let links = self.links(legs[0]);
-        let slowest = links.iter().map(|&(cable, _)| self.topology.cables[cable].rate).min();
-        let rtt = self.path(legs).base_rtt;
-        slowest.zip(rtt).map_or(Bytes::ZERO, |(rate, rtt)| rate.bytes_in(rtt))
     }
 
     /// The way to the other end of a connection, and what comes back.
