@@ -41,13 +41,13 @@ pub enum Caution {
     BelowRtt {
         /// The parameter that is the threshold.
         param: &'static str,
-        /// Its value.
+        /// The value that it has.
         value: Span,
         /// The RTT that is compared with it.
         rtt: Span,
         /// A value that works, if one does.
         least: Option<Span>,
-        /// What follows: "the rate falls with every completion".
+        /// The consequence: "the rate falls with every completion".
         effect: &'static str,
     },
     /// The flow answers a change of the RTT that its own burst makes, in its own NIC.
@@ -74,7 +74,7 @@ pub enum Caution {
     WindowBound {
         /// The parameter that is the bound, in packets.
         param: &'static str,
-        /// Its value.
+        /// The value that it has.
         value: u64,
         /// The packets of the flow's share.
         least: u64,
@@ -83,7 +83,7 @@ pub enum Caution {
     RateFloor {
         /// The parameter that is the floor.
         param: &'static str,
-        /// What it is on this NIC.
+        /// The value that it has on this NIC.
         value: Rate,
     },
     /// The least that a flow acts on, its window or what it sends between two changes of its rate, is more than its
@@ -93,7 +93,7 @@ pub enum Caution {
         what: &'static str,
         /// The least.
         least: Bytes,
-        /// What follows: "windows do not govern the queue".
+        /// The consequence: "windows do not govern the queue".
         effect: &'static str,
     },
     /// The least windows of all flows are more than the path and its queue hold: what is dropped is
@@ -115,7 +115,7 @@ pub enum Caution {
     Latecomers {
         /// The parameter that is the delay that each flow keeps.
         param: &'static str,
-        /// Its value.
+        /// The value that it has.
         value: Span,
         /// The delay of a full queue; none where nothing is dropped.
         full: Option<Span>,
@@ -207,6 +207,21 @@ impl PathFacts {
             let least = Bytes::new(libm::ceil(least) as u64);
             emit(Caution::ShortQueue { left, least });
         }
+    }
+
+    /// Says that a rate rises below the RTT `t_low` and falls above `t_high`, which parameters of these
+    /// names set to at most a second; `effect` comes about where no RTT is below `t_low`.
+    pub fn thresholds(
+        &self,
+        t_low: Span,
+        t_high: Span,
+        effect: &'static str,
+        emit: &mut dyn FnMut(Caution),
+    ) {
+        let most = Span::from_secs(1);
+        self.rtt_below(("t_low", t_low), (2, most), effect, emit);
+        let falls = "the rate falls with every completion";
+        self.rtt_below(("t_high", t_high), (4, most), falls, emit);
     }
 
     /// Says that the rate of a flow is `floor` at least.

@@ -74,15 +74,8 @@ impl Configurable for PatchedTimely {
     }
 
     fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
-        let most = Span::from_secs(1);
         let effect = "the rate falls with every completion until delta makes up for it";
-        path.rtt_below(("t_low", self.t_low), (2, most), effect, emit);
-        path.rtt_below(
-            ("t_high", self.t_high),
-            (4, most),
-            "the rate falls with every completion",
-            emit,
-        );
+        path.thresholds(self.t_low, self.t_high, effect, emit);
         let line_bps = integer::line_bps(path.line_rate);
         let floor = integer::scaled(self.min_rate, self.delta_reference, line_bps);
         path.least_rate("min_rate", Rate::from_bps(floor), emit);

@@ -202,15 +202,8 @@ impl Configurable for Timely {
     }
 
     fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
-        let most = Span::from_secs(1);
-        let rises = "no RTT is short enough for the rate to rise whatever its trend";
-        path.rtt_below(("t_low", self.t_low), (2, most), rises, emit);
-        path.rtt_below(
-            ("t_high", self.t_high),
-            (4, most),
-            "the rate falls with every completion",
-            emit,
-        );
+        let effect = "no RTT is short enough for the rate to rise whatever its trend";
+        path.thresholds(self.t_low, self.t_high, effect, emit);
         let line_bps = integer::line_bps(path.line_rate);
         let floor = integer::scaled(self.min_rate, self.delta_reference, line_bps);
         path.least_rate("min_rate", Rate::from_bps(floor), emit);
