@@ -150,7 +150,8 @@ fn rows(report: &Report, name: &str, time: &str, before_us: f64) -> Vec<String> 
     else {
         panic!("{name}.{time}")
     };
-    let columns = columns.iter().filter(|column| !["flow", "connection"].contains(&column.name));
+    let numbers = ["flow", "connection", "request"];
+    let columns = columns.iter().filter(|column| !numbers.contains(&column.name));
     let mut rows: Vec<_> = times.iter().map(|_| String::new()).collect();
     for column in columns {
         for (place, row) in rows.iter_mut().enumerate() {
