@@ -41,7 +41,7 @@ macro_rules! registry {
                 match self { $(Self::$variant(_) => &<$type as Configurable>::INFO,)+ }
             }
 
-            /// Its needs of the network with these values; see [`Configurable::needs`].
+            /// The needs of the network that remain with these values; see [`Configurable::needs`].
             pub fn needs(&self) -> &'static [Need] {
                 match self { $(Self::$variant(algorithm) => algorithm.needs(),)+ }
             }

@@ -352,7 +352,7 @@ pub struct TimelyControl {
     pub(crate) state: State,
     pub(crate) constants: Constants,
     burst_rate: Rate,
-    /// One reaction to loss for each window of data.
+    /// The gate that lets one reaction to loss through for each window of data.
     gate: RecoveryGate,
     /// The rate before the last reaction.
     before_loss_bps: u64,

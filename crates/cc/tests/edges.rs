@@ -28,7 +28,7 @@ fn edges() -> Vec<u64> {
     edges
 }
 
-/// What does not fit 64 bits is the largest value.
+/// Results beyond 64 bits are the largest value.
 fn saturated(n: u128) -> u64 {
     u64::try_from(n).unwrap_or(u64::MAX)
 }

@@ -34,7 +34,7 @@ pub(crate) fn heard<T: Send + 'static>(
     }
 }
 
-/// What a signal's handler has raised while the core was asked to go on.
+/// The exception that a signal's handler has raised while the core was asked to go on.
 #[derive(Clone, Default)]
 pub(crate) struct Raised(Arc<Mutex<Option<PyErr>>>);
 

@@ -47,7 +47,7 @@ impl Pace {
         more
     }
 
-    /// Whether it is time to tell of these events.
+    /// Tells whether progress is to be reported at this count of events.
     fn tells(&mut self, events: u64) -> bool {
         let tells = events >= self.told + EVENTS_PER_CALL;
         if tells {

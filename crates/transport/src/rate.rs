@@ -306,12 +306,9 @@ impl<C: CongestionControl> RateComputation<C> {
         self.limits = self.control.limits();
     }
 
-    /// What was declared lost of a segment had arrived after all.
+    /// Data that was declared lost had arrived after all.
     pub fn on_spurious_loss(&mut self, now: Time, sent: Transmission) {
-        let mut spurious = Spurious::new(now, sent.bytes);
-        (spurious.first, spurious.end) = (sent.first, sent.end);
-        self.control.on_spurious_loss(&spurious);
-        self.limits = self.control.limits();
+        self.on_spurious_timeout(now, sent, Bytes::ZERO);
     }
 
     /// A timeout was for nothing: it has declared `sent` lost, of which `returned` is in flight again.

@@ -162,7 +162,7 @@ mod tests {
         assert_eq!((times.earliest(), times.first()), (Time::ZERO, 0));
     }
 
-    /// What fails is kept, and tried first from then on.
+    /// Failing cases are kept, and tried first from then on.
     fn config() -> ProptestConfig {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/send-times.txt");
         ProptestConfig {

@@ -430,7 +430,7 @@ fn case(reorders: bool, transport: Transport) -> impl Strategy<Value = Case> {
         )
 }
 
-/// What fails is kept, and tried first from then on.
+/// Failing cases are kept, and tried first from then on.
 fn config() -> ProptestConfig {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/lossy.txt");
     ProptestConfig {

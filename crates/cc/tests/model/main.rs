@@ -32,7 +32,7 @@ fn presets() -> impl Iterator<Item = AnyAlgorithm> {
     })
 }
 
-/// What fails is kept, and tried first from then on.
+/// Failing cases are kept, and tried first from then on.
 fn config() -> ProptestConfig {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/model.txt");
     ProptestConfig {

@@ -362,7 +362,7 @@ mod tests {
         assert!(!Repair::None.covers(0) && !Repair::None.ends_at(u64::MAX));
     }
 
-    /// What fails is kept, and tried first from then on.
+    /// Failing cases are kept, and tried first from then on.
     fn config() -> ProptestConfig {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/recovery.txt");
         ProptestConfig {
