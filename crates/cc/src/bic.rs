@@ -96,7 +96,7 @@ impl Configurable for Bic {
     configurable_by_name!();
 
     fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
-        path.least_window(PathFacts::LEAST_PACKETS, emit);
+        path.governed_by_losses(emit);
         path.window_of_segments(emit);
         path.queue_for_losses(self.beta, emit);
     }

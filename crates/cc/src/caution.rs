@@ -120,6 +120,10 @@ pub enum Caution {
         /// The delay of a full queue; none where nothing is dropped.
         full: Option<Span>,
     },
+    /// NICs are exactly as fast as the bottleneck, where a full queue is all that slows flows down: one whose
+    /// window outgrows its NIC keeps the queue full by itself, loses nothing, and shuts the others out
+    /// (Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1992).
+    LockOut,
     /// A loss takes more of the window than the queue holds: the link runs dry, and a window that grows by a
     /// constant takes long to come back.
     ShortQueue {
@@ -135,11 +139,26 @@ impl PathFacts {
     /// three duplicate ACKs take (RFC 5681) and twice as many it has six on average.
     pub const LEAST_PACKETS: u64 = 6;
 
+    /// Most flows of which one was seen to shut the others out: all of these must wait for timeouts at once.
+    const FEW: u64 = 4;
+
     /// Says that a flow needs a window of `packets` to find its losses without a timeout.
     pub fn least_window(&self, packets: u64, emit: &mut dyn FnMut(Caution)) {
         let least = (self.mss * packets).max(self.segment);
         if self.queue.is_some_and(|queue| least > self.product + queue / self.flows.max(1)) {
             emit(Caution::Crowded { least });
+        }
+    }
+
+    /// Says that nothing but losses holds the window of a flow back, and that it finds them out as
+    /// [`least_window`](Self::least_window) has it.
+    pub fn governed_by_losses(&self, emit: &mut dyn FnMut(Caution)) {
+        self.least_window(Self::LEAST_PACKETS, emit);
+        let bottleneck = self.share.as_bps().saturating_mul(self.flows);
+        let same = self.line_rate.as_bps().abs_diff(bottleneck) < self.flows;
+        let few = (2..=Self::FEW).contains(&self.flows);
+        if few && self.lasting && self.queue.is_some() && same {
+            emit(Caution::LockOut);
         }
     }
 

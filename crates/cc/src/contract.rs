@@ -348,7 +348,8 @@ pub struct Loss {
     pub next: Bytes,
     /// Payload in flight, the lost bytes no longer counted.
     pub in_flight: Bytes,
-    /// Whether an earlier loss is still being repaired: this one opens no new episode.
+    /// Whether an earlier loss is still being repaired: the carrier opens no new episode. Data that was sent
+    /// after the last reaction and is lost as well is a second sign of congestion (RFC 5681, section 4.3).
     pub in_recovery: bool,
     /// How it was found out.
     pub cause: LossCause,

@@ -118,7 +118,7 @@ impl Configurable for HighSpeed {
     }
 
     fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
-        path.least_window(PathFacts::LEAST_PACKETS, emit);
+        path.governed_by_losses(emit);
         path.window_of_segments(emit);
         path.queue_for_losses(Fraction::from_ratio(1, 2), emit);
     }

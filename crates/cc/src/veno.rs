@@ -60,7 +60,7 @@ impl Configurable for Veno {
     configurable_by_name!();
 
     fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
-        path.least_window(PathFacts::LEAST_PACKETS, emit);
+        path.governed_by_losses(emit);
         path.window_of_segments(emit);
         path.queue_for_losses(self.congestion_factor, emit);
     }

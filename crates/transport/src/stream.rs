@@ -46,7 +46,7 @@
 //!   TCP the first retransmission of an episode (without SACK, of each partial ACK) and tail-loss probes
 //!   leave whatever the window says.
 //! * An episode covers what was sent before it began, retransmissions included: one that is lost again
-//!   opens none, though RFC 5681, section 4.3, counts it as a second sign of congestion.
+//!   opens none. The algorithm is told, and takes it as a second sign of congestion (RFC 5681, section 4.3).
 //! * A timeout declares all lost that has left the NIC (RFC 8985, section 6.3, spares what was sent last).
 //! * A copy that is sent as a tail-loss probe is in no books, and a loss that it repairs is not told to the
 //!   algorithm, which RFC 8985, section 7.4, would have react.

@@ -143,13 +143,13 @@ impl Window {
     }
 
     /// Takes in a loss. The first one of a window of data reduces the threshold to what `ssthresh` says
-    /// in bytes, and the window with it; a timeout collapses the window to one segment in any case.
+    /// in bytes, and the window with it; a timeout collapses the window to one segment in any case. A
+    /// retransmission that is lost again was sent in the next window and reduces again (RFC 5681, section
+    /// 4.3): else a repair that never ends would hold a window which the path no longer carries.
     /// Returns whether it was the first one.
     pub fn on_loss(&mut self, loss: &Loss, ssthresh: impl FnOnce(&Self) -> u64) -> bool {
         let reacts = match loss.cause {
-            // A retransmission that is lost again is sent after the reduction and still part of it.
-            LossCause::Detected => !loss.in_recovery && self.gate.enter_loss(loss),
-            LossCause::Timeout => self.gate.enter_loss(loss),
+            LossCause::Detected | LossCause::Timeout => self.gate.enter_loss(loss),
             // What is left of a window that has collapsed is no measure of the path: the threshold of the
             // first timeout stands (RFC 5681, section 3.1).
             LossCause::Persistent => false,
@@ -239,6 +239,18 @@ mod tests {
         let mut loss = Loss::new(Time::ZERO, Time::ZERO, Bytes::new(1_000), cause);
         (loss.end, loss.next) = (Bytes::new(end), Bytes::new(next));
         loss
+    }
+
+    #[test]
+    fn a_retransmission_that_is_lost_again_reduces_again() {
+        let mut window = window();
+        assert!(window.on_loss(&loss(1_000, 10_000, LossCause::Detected), Window::half));
+        let repair = |end, next| Loss { in_recovery: true, ..loss(end, next, LossCause::Detected) };
+        assert!(!window.on_loss(&repair(9_000, 12_000), Window::half), "sent before the first");
+        assert_eq!(window.cwnd(), 5_000);
+        assert!(window.on_loss(&repair(11_000, 15_000), Window::half), "sent after it");
+        assert_eq!((window.cwnd(), window.ssthresh()), (2_500, 2_500));
+        assert!(!window.on_loss(&repair(12_000, 16_000), Window::half), "once per window");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use incast_cc::{Bytes, Caution};
+use incast_cc::{Bytes, Caution, Rate};
 
 use super::survey::Surveyed;
 use super::{rounded_down, rounded_span, rounded_up};
@@ -40,6 +40,7 @@ fn rank(caution: &Caution, path: &Surveyed) -> ((u8, &'static str), u64) {
         Caution::Noise { param, noise, .. } => ((9, param), u64::from(noise.bits())),
         Caution::Latecomers { param, .. } => ((6, param), path.facts.flows),
         Caution::ShortQueue { least, .. } => ((7, ""), least.get()),
+        Caution::LockOut => ((10, ""), path.facts.flows),
     }
 }
 
@@ -95,7 +96,7 @@ fn sentence(scenario: &Scenario, name: &str, caution: &Caution, path: &Surveyed)
 
 /// A sentence about what waits at the bottleneck.
 fn of_queues(scenario: &Scenario, name: &str, caution: &Caution, path: &Surveyed) -> String {
-    let Surveyed { facts, bottleneck: [at, towards], rate, .. } = path;
+    let Surveyed { ends: [from, _], facts, bottleneck: [at, towards], rate, .. } = path;
     let place = |param| format!("cc.{name}.{param}");
     let flows = flows(path);
     match *caution {
@@ -175,6 +176,13 @@ fn of_queues(scenario: &Scenario, name: &str, caution: &Caution, path: &Surveyed
                     / (facts.product * facts.flows).get().max(1) as f64,
             )
         }
+        Caution::LockOut => format!(
+            "{name}: the NIC of {from} is exactly as fast as {at} to {towards}, where only a full queue slows {} \
+             flows down, so one of them may keep it full by itself, lose nothing, and shut the others out; set the \
+             hosts' rate to {}, or take a scheme that goes by delay or marks",
+            facts.flows,
+            Rate::from_bps(rate.as_bps() / 50 * 51),
+        ),
         _ => unreachable!("the others are about signals and bounds"),
     }
 }

@@ -192,6 +192,24 @@ fn windows_that_do_not_fit_path_and_queue_are_told_with_the_queue_that_holds_the
     );
 }
 
+/// Of ten flows none has the port to itself, marks and delays end it, and so does a NIC of another rate.
+#[test]
+fn a_nic_that_is_as_fast_as_the_port_is_told_where_losses_alone_govern() {
+    let two = [STREAM, "switch.queue_limit=150KB", "network.star.hosts.0.count=2"];
+    for name in ["newreno", "cubic", "bic", "highspeed", "veno", "westwood", "ledbat"] {
+        assert_warned(
+            name,
+            &two,
+            &["the NIC of sender0 is exactly as fast as switch to receiver"],
+            &["network.star.hosts.0.rate=10.2Gbps"],
+        );
+    }
+    for name in ["vegas", "bbr", "swift"] {
+        let of_nics = |warning: &String| warning.contains("exactly as fast");
+        assert!(!warnings(&star(&two), name).iter().any(of_nics), "{name}");
+    }
+}
+
 #[test]
 fn a_backlog_that_the_queue_does_not_hold_is_told_with_one_that_it_does() {
     assert_warned(
