@@ -51,7 +51,7 @@ struct Sampler {
 }
 
 /// What was true when a packet was sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Snapshot {
     delivered: Bytes,
     delivered_at: Time,
@@ -62,7 +62,7 @@ struct Snapshot {
 }
 
 /// A burst that is acknowledged or lost, or the part of it that is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Transmission {
     /// When it was given to the NIC.
     pub sent_at: Time,

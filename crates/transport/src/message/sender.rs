@@ -1,12 +1,14 @@
 //! The sending half of a connection: cutting messages, bursts, retransmission.
 
 mod answer;
+mod episode;
 
 use std::collections::VecDeque;
 
 use incast_cc::parts::Pacer;
 use incast_cc::{Bytes, CongestionControl, Rate, Span, Time};
 
+use self::episode::Episode;
 use super::packet::{Data, PacketSet};
 use super::segment::{Fate, Segment, burst_size};
 use super::segment_limit;
@@ -37,10 +39,8 @@ pub struct Sender<C> {
     /// First sequence numbers of segments of which packets are to be sent again. Entries behind the
     /// front may have been answered since.
     resend: VecDeque<u64>,
-    /// Segments that have lost something and are not acknowledged.
-    damaged: u32,
-    /// Whether a timeout has declared them lost: it ends a recovery episode, and opens none.
-    timed_out: bool,
+    /// The repair of losses.
+    episode: Episode,
     /// Timeouts since the last RTT sample; each doubles the next one.
     backoff: u32,
     /// Whether the last timeout has not been answered by anything yet.
@@ -82,8 +82,7 @@ impl<C: CongestionControl> Sender<C> {
             burst: None,
             segments: VecDeque::new(),
             resend: VecDeque::new(),
-            damaged: 0,
-            timed_out: false,
+            episode: Episode::default(),
             backoff: 0,
             silent: false,
             probing: false,

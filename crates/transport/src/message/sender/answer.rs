@@ -85,10 +85,11 @@ impl<C: CongestionControl> Sender<C> {
         if self.burst.is_some_and(|burst| burst.segment == segment.first) {
             self.burst = None;
         }
-        self.damaged -= u32::from(segment.damaged);
-        self.timed_out &= self.damaged > 0;
-        if segment.lost > 0 {
-            self.rate.on_spurious_loss(now, segment.transmission(segment.lost));
+        if segment.damaged {
+            let arrived = (segment.lost > 0).then(|| segment.transmission(segment.lost));
+            if let Some(sent) = self.episode.repair(arrived) {
+                self.rate.on_spurious_loss(now, sent);
+            }
         }
         let completion = Completion {
             sent: &segment.transmission(segment.flying),
@@ -96,7 +97,7 @@ impl<C: CongestionControl> Sender<C> {
             delivered: Bytes::new(u64::from(segment.bytes)),
             ce_bytes: Bytes::new(u64::from(answer.ce_bytes)),
             sample: answer.sample,
-            in_recovery: self.damaged > 0 && !self.timed_out,
+            in_recovery: self.episode.is_recovery(),
             posted: self.messages.posted(),
             window_limited: answer.window_limited,
             one_way: None,
@@ -123,7 +124,9 @@ impl<C: CongestionControl> Sender<C> {
             }
             segment.fate = Fate::Out;
             segment.flying = std::mem::take(&mut segment.lost);
-            self.damaged -= u32::from(std::mem::take(&mut segment.damaged));
+            if std::mem::take(&mut segment.damaged) {
+                self.episode.restore();
+            }
             let sent = segment.transmission(segment.flying);
             match &mut restored {
                 None => restored = Some(sent),
@@ -164,7 +167,7 @@ impl<C: CongestionControl> Sender<C> {
                 delivered: Bytes::ZERO,
                 ce_bytes: Bytes::ZERO,
                 sample: Some(sample),
-                in_recovery: self.damaged > 0 && !self.timed_out,
+                in_recovery: self.episode.is_recovery(),
                 posted: self.messages.posted(),
                 window_limited: false,
                 one_way: None,
@@ -190,6 +193,7 @@ impl<C: CongestionControl> Sender<C> {
             let lost = segment.payload_of(missing, config).min(segment.flying);
             segment.missing = segment.missing.union(missing);
             self.declare_lost(now, place, lost, LossCause::Detected);
+            self.episode.miss();
         }
         self.trim_resend();
         sample
@@ -239,8 +243,10 @@ impl<C: CongestionControl> Sender<C> {
         }
         if bytes > 0 {
             let sent = segment.transmission(bytes);
-            let in_recovery = self.damaged > 0;
-            self.damaged += u32::from(!std::mem::replace(&mut segment.damaged, true));
+            let in_recovery = self.episode.is_open();
+            if !std::mem::replace(&mut segment.damaged, true) {
+                self.episode.damage();
+            }
             self.rate.on_loss(now, sent, in_recovery, cause);
         }
     }
@@ -274,7 +280,7 @@ impl<C: CongestionControl> Sender<C> {
             }
         }
         self.backoff += 1;
-        self.timed_out = self.damaged > 0;
+        self.episode.time_out();
         self.silent = true;
         self.probing = false;
         self.silent_since = now;
