@@ -50,6 +50,16 @@ pub enum Caution {
         /// The consequence: "the rate falls with every completion".
         effect: &'static str,
     },
+    /// A segment takes longer at the bottleneck than a threshold on the delay: flows take each other's
+    /// segments, or two of their own in a row, for congestion.
+    SegmentTime {
+        /// The parameter that is the threshold.
+        param: &'static str,
+        /// The value that it has.
+        value: Span,
+        /// How long a segment takes.
+        time: Span,
+    },
     /// The flow answers a change of the RTT that its own burst makes, in its own NIC.
     OwnBurst {
         /// The parameter that the change is measured in.
@@ -60,6 +70,15 @@ pub enum Caution {
         burst: Span,
         /// A value that works.
         least: Span,
+    },
+    /// A gain answers a queue of a round trip ago more strongly than the loop bears, and the rate swings.
+    Gain {
+        /// The parameter that is the gain.
+        param: &'static str,
+        /// The value that it has.
+        value: Fraction,
+        /// The most that was seen to settle.
+        most: Fraction,
     },
     /// What ACKs are late by at random is more than the changes of the RTT that count as none.
     Noise {
@@ -102,6 +121,12 @@ pub enum Caution {
         /// The least window with which a flow gets on.
         least: Bytes,
     },
+    /// What all flows send in their first RTT is fifty times what the path and its queue hold: nearly all of it is
+    /// lost, or where nothing is lost it takes fifty RTTs before the first answer counts.
+    FirstWindows {
+        /// What one flow sends.
+        each: Bytes,
+    },
     /// Each flow keeps so much in the queue at the bottleneck, which does not hold that of all: flows lose
     /// packets in place of settling.
     Backlog {
@@ -140,7 +165,7 @@ impl PathFacts {
     pub const LEAST_PACKETS: u64 = 6;
 
     /// Most flows of which one was seen to shut the others out: all of these must wait for timeouts at once.
-    const FEW: u64 = 4;
+    const FEW: u64 = 16;
 
     /// Says that a flow needs a window of `packets` to find its losses without a timeout.
     pub fn least_window(&self, packets: u64, emit: &mut dyn FnMut(Caution)) {
@@ -154,8 +179,7 @@ impl PathFacts {
     /// [`least_window`](Self::least_window) has it.
     pub fn governed_by_losses(&self, emit: &mut dyn FnMut(Caution)) {
         self.least_window(Self::LEAST_PACKETS, emit);
-        let bottleneck = self.share.as_bps().saturating_mul(self.flows);
-        let same = self.line_rate.as_bps().abs_diff(bottleneck) < self.flows;
+        let same = self.line_rate.as_bps().abs_diff(self.bottleneck().as_bps()) < self.flows;
         let few = (2..=Self::FEW).contains(&self.flows);
         if few && self.lasting && self.queue.is_some() && same {
             emit(Caution::LockOut);
@@ -190,6 +214,28 @@ impl PathFacts {
         }
     }
 
+    /// Says that each flow starts at the rate of its NIC, with nothing to hold it back for an RTT.
+    pub fn starts_at_line_rate(&self, emit: &mut dyn FnMut(Caution)) {
+        let each = self.line_rate.bytes_in(self.network_rtt);
+        let held = self.queue.unwrap_or_default() + self.product * self.flows;
+        if self.lasting && each * self.flows > held * 50 {
+            emit(Caution::FirstWindows { each });
+        }
+    }
+
+    /// Says that `param` is a gain of `value`, and that no more than `most` settles where there is a queue.
+    pub fn gain(
+        &self,
+        param: &'static str,
+        value: Fraction,
+        most: Fraction,
+        emit: &mut dyn FnMut(Caution),
+    ) {
+        if value > most && self.queues() {
+            emit(Caution::Gain { param, value, most });
+        }
+    }
+
     /// Says that a flow keeps `packets` in the queue, which `param` sets.
     pub fn backlog(&self, param: &'static str, packets: u64, emit: &mut dyn FnMut(Caution)) {
         let each = self.mss * packets;
@@ -201,7 +247,7 @@ impl PathFacts {
     /// Says that a flow keeps a delay of `value` in the queue over the least that it has seen. Where the queue
     /// holds less, its losses tell all flows of the same.
     pub fn latecomers(&self, param: &'static str, value: Span, emit: &mut dyn FnMut(Caution)) {
-        let full = self.queue.map(|queue| (self.share * self.flows).time_for(queue));
+        let full = self.full_queue();
         if self.flows > 1 && full.is_none_or(|full| full > value) {
             emit(Caution::Latecomers { param, value, full });
         }
@@ -241,6 +287,41 @@ impl PathFacts {
         self.rtt_below(("t_low", t_low), (2, most), effect, emit);
         let falls = "the rate falls with every completion";
         self.rtt_below(("t_high", t_high), (4, most), falls, emit);
+        if self.flows > 1 && self.network_rtt < t_low {
+            // TIMELY's authors ran segments of 64 KB, 52 us at 10 Gb/s, under 50 us.
+            let time = self.bottleneck().time_for(self.segment);
+            if time.as_ps() / 5 >= t_low.as_ps() / 4 {
+                emit(Caution::SegmentTime { param: "t_low", value: t_low, time });
+            }
+        }
+    }
+
+    /// Says that delays of `value`, which `param` sets, are congestion.
+    pub fn above_segment_time(
+        &self,
+        param: &'static str,
+        value: Span,
+        emit: &mut dyn FnMut(Caution),
+    ) {
+        let time = self.bottleneck().time_for(self.segment);
+        if time >= value && self.queues() {
+            emit(Caution::SegmentTime { param, value, time });
+        }
+    }
+
+    /// The delay of a full queue; none where nothing is dropped.
+    pub fn full_queue(&self) -> Option<Span> {
+        self.queue.map(|queue| self.bottleneck().time_for(queue))
+    }
+
+    /// Whether anything can wait at the bottleneck.
+    fn queues(&self) -> bool {
+        self.flows > 1 || self.line_rate > self.bottleneck()
+    }
+
+    /// The rate that the flows share.
+    fn bottleneck(&self) -> Rate {
+        Rate::from_bps(self.share.as_bps().saturating_mul(self.flows.max(1)))
     }
 
     /// Says that the rate of a flow is `floor` at least.

@@ -138,6 +138,7 @@ impl Configurable for Dcqcn {
         let line_bps = integer::line_bps(path.line_rate);
         let floor = integer::scaled(self.min_rate, self.reference, line_bps);
         path.least_rate("min_rate", Rate::from_bps(floor), emit);
+        path.starts_at_line_rate(emit);
     }
 }
 

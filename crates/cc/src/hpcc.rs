@@ -85,6 +85,8 @@ impl Configurable for Hpcc {
         if !self.min_rate.is_zero() {
             path.least_rate("min_rate", Rate::from_bps(floor), emit);
         }
+        path.least_window(PathFacts::LEAST_PACKETS, emit);
+        path.starts_at_line_rate(emit);
     }
 }
 

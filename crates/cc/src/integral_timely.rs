@@ -116,6 +116,7 @@ impl Configurable for IntegralTimely {
     fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
         self.timely.cautions(path, emit);
         let effect = "the accumulated error takes of the rate with every completion";
+        path.gain("ki", self.integral.ki, Fraction::from_ratio(1, 10_000), emit);
         path.rtt_below(("target", self.integral.target), (3, Span::from_secs(1)), effect, emit);
     }
 }

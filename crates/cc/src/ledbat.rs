@@ -101,8 +101,13 @@ impl Configurable for Ledbat {
     configurable_by_name!();
 
     fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
-        path.governed_by_losses(emit);
+        // A queue that is full before the target is reached drops packets, and these govern.
+        match path.full_queue().is_some_and(|full| full <= self.target) {
+            true => path.governed_by_losses(emit),
+            false => path.least_window(PathFacts::LEAST_PACKETS, emit),
+        }
         path.window_of_segments(emit);
+        path.above_segment_time("target", self.target, emit);
         path.latecomers("target", self.target, emit);
     }
 }

@@ -4,9 +4,10 @@
 //! What the algorithm needs of switches is in `scenario/scheme.rs`, what traffic asks of links in
 //! `scenario/load.rs`. Here is what follows from the paths of the traffic: [`survey`] looks at them, the
 //! algorithm says what it cannot do there ([`incast_cc::caution`]), [`cautions`] makes sentences of that,
-//! [`timeouts`] and [`buffers`] look at those of the transport; [`settings`] has what holds whatever the scheme.
+//! [`timeouts`], [`buffers`] and [`bursts`] look at those of the transport; [`settings`] has what holds whatever the scheme.
 
 mod buffers;
+mod bursts;
 mod cautions;
 mod settings;
 mod survey;
@@ -26,6 +27,7 @@ impl Scenario {
         let mut warnings = cautions::sentences(self, (name, scheme), &paths);
         warnings.extend(timeouts::sentence(self, (name, scheme), &paths));
         warnings.extend(buffers::sentence(self, (name, scheme), &paths));
+        warnings.extend(bursts::sentence((name, scheme), &paths));
         warnings
     }
 }

@@ -40,6 +40,9 @@ fn rank(caution: &Caution, path: &Surveyed) -> ((u8, &'static str), u64) {
         Caution::Noise { param, noise, .. } => ((9, param), u64::from(noise.bits())),
         Caution::Latecomers { param, .. } => ((6, param), path.facts.flows),
         Caution::ShortQueue { least, .. } => ((7, ""), least.get()),
+        Caution::SegmentTime { param, time, .. } => ((11, param), time.as_ps()),
+        Caution::FirstWindows { each } => ((12, ""), (each * path.facts.flows).get()),
+        Caution::Gain { param, value, .. } => ((13, param), u64::from(value.bits())),
         Caution::LockOut => ((10, ""), path.facts.flows),
     }
 }
@@ -75,6 +78,21 @@ fn sentence(scenario: &Scenario, name: &str, caution: &Caution, path: &Surveyed)
             facts.line_rate,
             rate.as_bps() / value.as_bps().max(1),
         ),
+        Caution::SegmentTime { param, value, time } => format!(
+            "{name}: {} of one flow takes {} at {at} to {towards}, no less than {} = {value}, so segments alone pass for \
+             congestion; set it to {} or more{}",
+            facts.segment,
+            rounded_span(time),
+            place(param),
+            rounded_span(time * 2),
+            match facts.segment > facts.mss {
+                true => format!(
+                    ", or transport.segment to {} or less",
+                    rounded_down((rate.bytes_in(value) / 2).max(facts.mss))
+                ),
+                false => String::new(),
+            },
+        ),
         Caution::OwnBurst { param, borne, burst, least } => format!(
             "{name}: the window halves when the RTT rises by {} or more, and a burst of half of its share from \
              {from} to {to} takes {} in its own NIC; set {} to {} or more",
@@ -82,6 +100,13 @@ fn sentence(scenario: &Scenario, name: &str, caution: &Caution, path: &Surveyed)
             rounded_span(burst),
             place(param),
             rounded_span(least),
+        ),
+        Caution::Gain { param, value, most } => format!(
+            "{name}: {} = {:.1e} answers a queue of a round trip ago so strongly that the rate swings from {from} to \
+             {to}; set it to {:.1e} or less",
+            place(param),
+            value.as_f64(),
+            most.as_f64(),
         ),
         Caution::Noise { param, value, noise } => format!(
             "{name}: ACKs from {to} to {from} are late at random by up to {:.1} % of an interval, more than the \
@@ -176,6 +201,15 @@ fn of_queues(scenario: &Scenario, name: &str, caution: &Caution, path: &Surveyed
                     / (facts.product * facts.flows).get().max(1) as f64,
             )
         }
+        Caution::FirstWindows { each } => format!(
+            "{name}: each of {} flows sends {} in its first round trip, but {at} to {towards} holds {} of all with its \
+             queue, so flows wait long for their first answers; have {} flows at most, or let them start one by one",
+            facts.flows,
+            rounded_down(each),
+            rounded_down(facts.queue.unwrap_or_default() + facts.product * facts.flows),
+            (facts.queue.unwrap_or_default() + facts.product * facts.flows).get() * 50
+                / each.get().max(1),
+        ),
         Caution::LockOut => format!(
             "{name}: the NIC of {from} is exactly as fast as {at} to {towards}, where only a full queue slows {} \
              flows down, so one of them may keep it full by itself, lose nothing, and shut the others out; set the \

@@ -49,7 +49,12 @@ const STREAM: &str = "transport.kind=stream";
 fn a_common_star_is_warned_of_nothing() {
     for name in incast_cc::registry::NAMES {
         // Half a millisecond, a share of 43 packets, but for what bears no RTT of that length.
-        let still = [STREAM, "transport.ack_jitter=0us"];
+        let still = [
+            STREAM,
+            "network.star.hosts.0.rate=10.2Gbps",
+            "transport.ack_jitter=0us",
+            "cc.integral-timely.ki=0.0001",
+        ];
         let long =
             ["network.star.hosts.0.delay=250us", "cc.timely.t_low=2ms", "cc.timely.t_high=4ms"];
         let delays = ["patched-timely", "integral-timely", "swift", "rtcp"].contains(name);
@@ -58,7 +63,8 @@ fn a_common_star_is_warned_of_nothing() {
         assert_eq!(warnings(&document, name), [""; 0], "{name}");
     }
     for name in ["timely", "patched-timely", "integral-timely", "dcqcn", "hpcc", "line-rate"] {
-        assert_eq!(warnings(&star(&[]), name), [""; 0], "{name}");
+        let document = star(&["cc.integral-timely.ki=0.0001"]);
+        assert_eq!(warnings(&document, name), [""; 0], "{name}");
     }
 }
 
@@ -92,9 +98,14 @@ fn thresholds_below_the_rtt_are_named_with_the_rtt_and_a_value_that_works() {
     assert_warned(
         "integral-timely",
         &LONG,
-        &["cc.integral-timely.t_low = 50us", "cc.integral-timely.target = 100us"],
+        &[
+            "cc.integral-timely.t_low = 50us",
+            "cc.integral-timely.target = 100us",
+            "cc.integral-timely.ki = 5.0e-4 answers a queue of a round trip ago",
+        ],
         &[
             "cc.integral-timely.t_low=810us",
+            "cc.integral-timely.ki=0.0001",
             "cc.integral-timely.target=1ms",
             "cc.integral-timely.t_high=5ms",
         ],
@@ -192,7 +203,7 @@ fn windows_that_do_not_fit_path_and_queue_are_told_with_the_queue_that_holds_the
     );
 }
 
-/// Of ten flows none has the port to itself, marks and delays end it, and so does a NIC of another rate.
+/// Marks and delays end it, and so does a NIC of another rate.
 #[test]
 fn a_nic_that_is_as_fast_as_the_port_is_told_where_losses_alone_govern() {
     let two = [STREAM, "switch.queue_limit=150KB", "network.star.hosts.0.count=2"];
@@ -208,6 +219,43 @@ fn a_nic_that_is_as_fast_as_the_port_is_told_where_losses_alone_govern() {
         let of_nics = |warning: &String| warning.contains("exactly as fast");
         assert!(!warnings(&star(&two), name).iter().any(of_nics), "{name}");
     }
+}
+
+#[test]
+fn what_comes_faster_than_the_queue_bears_is_told_with_what_fits() {
+    // Of four segments of 64 KB at 40 Gb/s 192 KB are left when the last byte comes.
+    let alone = ["network.star.hosts.0.count=1", "network.star.hosts.0.rate=40Gbps"];
+    assert_warned(
+        "dctcp",
+        &[&alone[..], &["switch.queue_limit=100KB"]].concat(),
+        &["up to 192KB wait at switch to receiver, which is slower than the NIC and holds 100KB"],
+        &["transport.segment=33KB"],
+    );
+    let crowd =
+        ["network.star.hosts.0.count=100", "transport.segment=1460B", "switch.pfc.enabled=true"];
+    assert_warned(
+        "hpcc",
+        &[&crowd[..], &["switch.telemetry=true"]].concat(),
+        &["each of 100 flows sends "],
+        &["network.star.hosts.0.count=40"],
+    );
+}
+
+/// A packet takes 120 us at 100 Mb/s.
+#[test]
+fn segments_that_pass_for_congestion_are_told_with_those_that_do_not() {
+    let slow = [
+        STREAM,
+        "network.star.hosts.0.count=1",
+        "network.star.hosts.1.rate=100Mbps",
+        "switch.queue_limit=100KB",
+    ];
+    assert_warned(
+        "ledbat",
+        &[&slow[..], &["cc.ledbat.target=100us"]].concat(),
+        &["1.46KB of one flow takes 120us at switch to receiver, no less than cc.ledbat.target"],
+        &["cc.ledbat.target=240us"],
+    );
 }
 
 #[test]
@@ -233,10 +281,11 @@ fn latecomers_are_told_of_where_the_queue_holds_the_delay_that_each_flow_keeps()
             "cc.ledbat.target = 1ms, for a part of its path and pushes them aside, since the queue of switch to \
            receiver holds 3.6ms; set switch.buffer for a queue of 1.2MB or less",
         ],
-        &["switch.queue_limit=1.2MB"],
+        &["switch.queue_limit=1.2MB", "network.star.hosts.0.rate=10.2Gbps"],
     );
     // A hundred milliseconds of 10 Gb/s are more than any switch holds.
-    assert_eq!(warnings(&star(&[STREAM]), "ledbat"), [""; 0]);
+    let document = star(&[STREAM, "network.star.hosts.0.rate=10.2Gbps"]);
+    assert_eq!(warnings(&document, "ledbat"), [""; 0]);
 }
 
 /// One flow, 10 Gb/s for 402 us from a NIC of 40 Gb/s: half a megabyte.

@@ -94,19 +94,23 @@ fn a_flow_alone_has_half_of_any_link_after_the_time_that_its_page_states() {
                 for mbps in [1, 100, 10_000, 400_000] {
                     let (rate, rtt) = (Rate::from_mbps(mbps), Span::from_us(us));
                     let queue = queue((scheme, preset), 4e9);
-                    cells.push(Cell { scheme, preset, carrier, rate, rtt, queue, ..CELL });
+                    // Every other NIC is faster than the port.
+                    let speedup = if cells.len() % 2 == 0 { 1 } else { 4 };
+                    let cell = Cell { scheme, preset, carrier, rate, rtt, queue, ..CELL };
+                    cells.push(Cell { speedup, ..cell });
                 }
             }
         }
     }
-    assert_none_starves(&cells, 500);
+    assert_none_starves(&cells, 450);
 }
 
 #[test]
 fn of_a_hundred_flows_none_starves() {
     let mut cells = Vec::new();
     for scheme in schemes() {
-        for carrier in [Carrier::Message(16_000), Carrier::Stream] {
+        // Of segments of three packets each loses a part now and then.
+        for carrier in [Carrier::Message(4_000), Carrier::Message(16_000), Carrier::Stream] {
             for (mbps, us, mtu) in
                 [(100, 10, 1_500), (1_000, 100, 1_500), (1_000, 1_000, 1_500), (10_000, 100, 9_000)]
             {
