@@ -102,9 +102,10 @@ impl Configurable for Ledbat {
 
     fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
         // A queue that is full before the target is reached drops packets, and these govern.
-        match path.full_queue().is_some_and(|full| full <= self.target) {
-            true => path.governed_by_losses(emit),
-            false => path.least_window(PathFacts::LEAST_PACKETS, emit),
+        if path.full_queue().is_some_and(|full| full <= self.target) {
+            path.governed_by_losses(emit);
+        } else {
+            path.least_window(PathFacts::LEAST_PACKETS, emit);
         }
         path.window_of_segments(emit);
         path.above_segment_time("target", self.target, emit);

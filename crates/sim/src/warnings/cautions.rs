@@ -85,12 +85,11 @@ fn sentence(scenario: &Scenario, name: &str, caution: &Caution, path: &Surveyed)
             rounded_span(time),
             place(param),
             rounded_span(time * 2),
-            match facts.segment > facts.mss {
-                true => format!(
-                    ", or transport.segment to {} or less",
-                    rounded_down((rate.bytes_in(value) / 2).max(facts.mss))
-                ),
-                false => String::new(),
+            if facts.segment > facts.mss {
+                let fits = rounded_down((rate.bytes_in(value) / 2).max(facts.mss));
+                format!(", or transport.segment to {fits} or less")
+            } else {
+                String::new()
             },
         ),
         Caution::OwnBurst { param, borne, burst, least } => format!(
