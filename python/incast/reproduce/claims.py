@@ -17,7 +17,7 @@ from incast.seeds import Spread, spread
 from incast.words import nearest
 
 Floats = npt.NDArray[np.float64]
-Word = Literal["holds", "one seed only", "falls short", "not comparable"]
+Word = Literal["holds", "one seed only", "falls short", "not comparable", "open question"]
 
 # A claim that fails by the last digit of a double does not fail.
 _SLACK = 1e-9
@@ -47,10 +47,20 @@ class Verdict:
         return ", ".join(parts)
 
     @property
+    def cause(self) -> str:
+        """Why it falls short, as its file says; empty where it does not."""
+        return self.claim.differs if self.word in ("falls short", "one seed only") else ""
+
+    @property
+    def agreed(self) -> str:
+        """How many of several seeds keep the bounds: ` (2 of 3 seeds)`."""
+        judged = self.seeds > 1 and self.word != "open question"
+        return f" ({self.held} of {self.seeds} seeds)" if judged else ""
+
+    @property
     def text(self) -> str:
         """The verdict with its reason, as people read it."""
-        some = f" ({self.held} of {self.seeds} seeds)" if self.seeds > 1 else ""
-        return f"{self.word}{f', {self.why}' if self.why else ''}{some}"
+        return f"{self.word}{f', {self.why}' if self.why else ''}{self.agreed}"
 
 
 class MissingValueError(Exception):
@@ -77,20 +87,23 @@ class View:
 def judge(claim: Claim, names: Sequence[Mapping[str, Any]]) -> Verdict:
     """Judges a claim; `names` are those that expressions know, for each seed.
 
-    It holds if the mean over the seeds keeps the bounds.
+    It holds if the mean over the seeds keeps the bounds; an open question has none.
 
     Raises:
         SpecError: Its expression names what there is not, or is none.
     """
+    unjudged: Word = "open question" if claim.kind == "open" else "not comparable"
     if claim.not_comparable:
-        return Verdict(claim, "not comparable", claim.not_comparable)
+        return Verdict(claim, unjudged, claim.not_comparable)
     try:
         values = [_evaluate(claim, known) for known in names]
     except MissingValueError as missing:
-        return Verdict(claim, "not comparable", str(missing))
+        return Verdict(claim, unjudged, str(missing))
     measured = spread(values)
     if measured is None:
-        return Verdict(claim, "not comparable", "the expression has no finite value")
+        return Verdict(claim, unjudged, "the expression has no finite value")
+    if claim.kind == "open":
+        return Verdict(claim, unjudged, "", measured, len(values))
     held = sum(_excess(claim, value) <= 0 for value in values)
     excess = _excess(claim, measured.mean)
     word: Word = "one seed only" if held == 1 < len(values) else "holds"

@@ -16,7 +16,7 @@ from incast.plots import style
 from incast.reproduce.outcome import At, Outcome
 from incast.reproduce.spec import Case
 from incast.reproduce.spec import Figure as Wanted
-from incast.reproduce.words import case_label, heading, number
+from incast.reproduce.words import case_label, earlier, heading, number
 from incast.seeds import Spread
 
 _PANEL = 2.7  # inches
@@ -71,6 +71,8 @@ def _headline(of: Outcome, wanted: Wanted, drawn: Drawn) -> None:
         note.append("quick: shorter runs and fewer seeds")
     if of.seeds > 1 and wanted.kind in ("lines", "bars"):
         note.append(f"means over {of.seeds} seeds, 95 % confidence intervals")
+    if any(case.earlier for case in _cases(of, wanted)):
+        note.append(earlier(of).rstrip("."))
     text = textwrap.fill(drawn.title, 80)
     drawn.figure.suptitle(
         "\n".join([text, textwrap.fill("; ".join(note), 100)]) if note else text, fontsize="medium"
@@ -125,6 +127,11 @@ def _index(of: Outcome, case: Case) -> int:
     return of.experiment.case.index(case)
 
 
+def _faded(case: Case) -> float:
+    """How much of its colour a case has: earlier set-ups stand behind the others."""
+    return 0.45 if case.earlier else 1.0
+
+
 def _lines(of: Outcome, wanted: Wanted, column: str, axes: Axes, drawn: Drawn) -> None:
     axis = of.experiment.axis
     if axis is None:  # the file was refused already
@@ -141,14 +148,14 @@ def _lines(of: Outcome, wanted: Wanted, column: str, axes: Axes, drawn: Drawn) -
         if not points:
             continue
         if level:
-            axes.axhline(points[0][1].mean, label=label, **style.line(index))
+            axes.axhline(points[0][1].mean, label=label, alpha=_faded(case), **style.line(index))
         else:
             x = [place[at] for at, _ in points]  # type: ignore[index]
             axes.errorbar(
                 x, [found.mean for _, found in points],
                 yerr=np.transpose([_off(found) for _, found in points]),
                 label=label, marker=style.marker(index), markersize=5, capsize=3,
-                **style.line(index),
+                alpha=_faded(case), **style.line(index),
             )  # fmt: skip
         drawn.rows.append(
             pl.DataFrame(
@@ -196,7 +203,10 @@ def _bars(of: Outcome, wanted: Wanted, column: str, axes: Axes, drawn: Drawn) ->
             found = of.spread(case.name, at, column)
             said = of.published(case.name, at, column)
             if found is not None:
-                axes.barh(place, found.mean, height=0.6, **style.bar(_index(of, case)))
+                axes.barh(
+                    place, found.mean, height=0.6, alpha=_faded(case),
+                    **style.bar(_index(of, case)),
+                )  # fmt: skip
                 if found.half_width:
                     axes.errorbar(
                         found.mean, place, xerr=np.transpose([_off(found)]), color="black",
@@ -262,7 +272,9 @@ def _curves(of: Outcome, wanted: Wanted, at: At, axes: Axes, drawn: Drawn) -> No
                 )  # fmt: skip
             else:
                 drawstyle = "default" if wanted.kind == "curves" else "steps-post"
-                axes.plot(x, y, label=name, drawstyle=drawstyle, **style.line(index))
+                axes.plot(
+                    x, y, label=name, drawstyle=drawstyle, alpha=_faded(case), **style.line(index)
+                )
             drawn.rows.append(own.select(pl.lit(case.name).alias("case"), pl.all()))
     axes.set_xlabel(wanted.x or "x")
     axes.set_ylabel(

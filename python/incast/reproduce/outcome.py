@@ -130,8 +130,12 @@ class Outcome:
             "claims": [
                 {
                     "says": verdict.claim.says,
+                    "source": verdict.claim.source or None,
+                    "ours": verdict.claim.ours or None,
+                    "open": verdict.claim.open or None,
                     "verdict": verdict.word,
                     "why": verdict.why,
+                    "differs": verdict.cause or None,
                     "value": verdict.claim.value,
                     "published": verdict.claim.published,
                     "at_least": verdict.claim.at_least,
@@ -143,6 +147,7 @@ class Outcome:
                 }
                 for verdict in self.verdicts
             ],
+            "earlier": [case.name for case in self.experiment.case if case.earlier],
             "rows": self.rows.to_dicts(),
         }
 

@@ -11,17 +11,17 @@ from incast import _core
 from incast.reproduce.claims import Verdict
 from incast.reproduce.say import table
 from incast.reproduce.shelf import Written, put
-from incast.reproduce.words import measured, number
+from incast.reproduce.words import SIGNS, case_label, earlier, measured, number, origin, totals
 from incast.store import unwritable
-
-# How each verdict is told apart without colour.
-_SIGNS = {"holds": "✓", "one seed only": "◐", "falls short": "✗", "not comparable": "○"}
 
 SOURCES = {
     "timely": "TIMELY (Mittal et al., SIGCOMM 2015)",
     "cs244": "TIMELY in ns-3 (Fang and Orbay, CS244, 2016)",
     "rtcp": "Regulated TCP (Huang, Li and Walrand, IFIP 2020)",
     "zhu": "ECN or Delay: fixed points, bursts, stability of TIMELY (Zhu et al., CoNEXT 2016)",
+    "hpcc": "HPCC (Li et al., SIGCOMM 2019)",
+    "powertcp": "PowerTCP (Addanki, Michel and Schmid, NSDI 2022)",
+    "swift": "Swift (Kumar et al., SIGCOMM 2020)",
 }
 """The publications, by their folder under `papers`."""
 
@@ -56,13 +56,14 @@ def markdown(found: Sequence[Written]) -> str:
     """The summary: a table of verdicts for each source."""
     content = _content(found)
     lines = [f"{content['totals']}. incast {content['version']}{_quick(found)}.", ""]
-    headings = ("experiment", "claim", "published", "asked", "measured", "verdict")
+    headings = ("experiment", "claim", "source", "published", "asked", "measured", "verdict")
     for source in content["sources"]:
         lines += [f"## {source['title']}", "", _row(headings), _row(["---"] * len(headings))]
         for section in source["sections"]:
             for claim in section["claims"]:
-                own = (claim[key] for key in ("says", "published", "bound", "measured"))
-                cells = (f"`{section['name']}`", *own, f"{claim['sign']} {claim['verdict']}")
+                own = (claim[key] for key in ("says", "origin", "published", "bound", "measured"))
+                why = f". {claim['cause']}" if claim["cause"] else ""
+                cells = (f"`{section['name']}`", *own, f"{claim['sign']} {claim['verdict']}{why}")
                 lines.append(_row(cells))
         lines.append("")
     return "\n".join(lines)
@@ -77,18 +78,16 @@ def _quick(found: Sequence[Written]) -> str:
 
 
 def _content(found: Sequence[Written]) -> dict[str, Any]:
-    verdicts = [verdict for one in found for verdict in one.outcome.verdicts]
-    words = [verdict.word for verdict in verdicts]
-    counts = ", ".join(f"{words.count(word)} {word}" for word in _SIGNS if word in words)
+    counts = totals([verdict for one in found for verdict in one.outcome.verdicts])
     by_source: dict[str, list[Written]] = {name: [] for name in SOURCES}
     for one in found:
         by_source.setdefault(one.outcome.experiment.source, []).append(one)
     return {
         "version": _core.__version__,
         "quick": any(one.outcome.quick for one in found),
-        "totals": f"{_count(len(found), 'experiment')}, {_count(len(verdicts), 'claim')}: {counts}",
+        "totals": f"{_count(len(found), 'experiment')}; {counts}",
         "hours": sum(one.outcome.seconds for one in found) / 3600,
-        "signs": _SIGNS,
+        "signs": SIGNS,
         "sources": [
             {
                 "name": source,
@@ -123,6 +122,7 @@ def _section(one: Written) -> dict[str, Any]:
         "fronts": len(front),
         "rows": list(zip(*cells, strict=True)),
         "published": bool(experiment.published),
+        "earlier": earlier(of),
         "figures": [
             {
                 "name": drawn.name,
@@ -158,7 +158,7 @@ def _parameters(one: Written) -> list[tuple[str, str]]:
                     *(f"--set {change}" for change in [*case.set, *everywhere]),
                 ]
             )
-        found.append((case.label or case.name, what))
+        found.append((case_label(of, case.name), what))
     if experiment.axis is not None:
         values = ", ".join(str(value) for value in of.axis)
         what = " ".join(f"--set {change}" for change in experiment.axis.set)
@@ -171,8 +171,10 @@ def _claim(verdict: Verdict) -> dict[str, str]:
     said = verdict.claim.published
     return {
         "says": verdict.claim.says,
+        "origin": " ".join(origin(verdict.claim).split()),
+        "cause": " ".join(verdict.cause.split()),
         "word": verdict.word,
-        "sign": _SIGNS[verdict.word],
+        "sign": SIGNS[verdict.word],
         "slug": verdict.word.replace(" ", "-"),
         "verdict": verdict.text,
         "measured": "" if found is None else measured(found),

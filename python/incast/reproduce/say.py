@@ -8,7 +8,7 @@ from rich.console import Console
 from incast.reproduce.claims import Verdict
 from incast.reproduce.outcome import At, Outcome
 from incast.reproduce.spec import Experiment
-from incast.reproduce.words import case_label, heading, measured, number
+from incast.reproduce.words import case_label, earlier, heading, measured, number, origin, totals
 from incast.terminal import grid_of, print_columns, say, wrapped
 
 
@@ -32,9 +32,14 @@ def print_outcome(out: Console, of: Outcome, folder: Path) -> None:
     print_columns(out, front, columns)
     if experiment.published:
         wrapped(out, "", "In parentheses: published.")
+    if text := earlier(of):
+        wrapped(out, "", text)
     out.print()
     for verdict in of.verdicts:
         wrapped(out, f"  {verdict.word:<14} ", _said(verdict))
+        for label, text in (("", origin(verdict.claim)), ("why: ", verdict.cause)):
+            if text:
+                wrapped(out, f"  {'':<14} {label}", " ".join(text.split()), style="dim")
     if experiment.differs:
         wrapped(out, "  why it differs ", experiment.differs)
     say(out, f"Wrote {folder}/")
@@ -42,10 +47,9 @@ def print_outcome(out: Console, of: Outcome, folder: Path) -> None:
 
 
 def print_summary(out: Console, found: Sequence[Outcome], folder: Path) -> None:
-    """How many claims hold, and those that do not."""
-    words = [verdict.word for of in found for verdict in of.verdicts]
-    counts = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))
-    say(out, f"Experiments: {len(found)}; claims: {counts}", style="bold")
+    """How many claims hold, of the sources and of ours, and how many do not."""
+    counts = totals([verdict for of in found for verdict in of.verdicts])
+    wrapped(out, "", f"Experiments: {len(found)}; {counts}", style="bold")
     say(out, f"Wrote {folder / 'index.html'}")
 
 
@@ -77,9 +81,9 @@ def _said(verdict: Verdict) -> str:
     parts = [verdict.claim.says]
     if verdict.measured is not None:
         value = measured(verdict.measured)
-        parts.append(f"measured {value}, asked {verdict.bound}")
+        asked = f", asked {verdict.bound}" if verdict.bound else ""
+        parts.append(f"measured {value}{asked}")
     if verdict.claim.published is not None:
         parts.append(f"published {verdict.claim.published}")
     text = "; ".join(parts)
-    some = f" ({verdict.held} of {verdict.seeds} seeds)" if verdict.seeds > 1 else ""
-    return f"{text}: {verdict.why}{some}" if verdict.why else f"{text}{some}"
+    return f"{text}: {verdict.why}{verdict.agreed}" if verdict.why else f"{text}{verdict.agreed}"

@@ -71,6 +71,8 @@ class Case(_Table, frozen=True):
     set: list[str] = []
     axis: bool = True
     """Whether the axis applies; if not, it is run once, and is a level line in figures."""
+    earlier: bool = False
+    """An earlier set-up, as measured before; kept for comparison, and shown as such."""
     fluid: dict[str, Number | str] = {}
     """Instead of a scheme: parameters of a fluid model, `model` among them (incast.fluid)."""
     values: list[Number | str] = []
@@ -101,8 +103,12 @@ class Published(_Table, frozen=True):
     note: str = ""
 
 
+Kind = Literal["source", "ours", "open", ""]
+"""Who makes a claim: the source, we, or nobody; empty where its file does not say yet."""
+
+
 class Claim(_Table, frozen=True):
-    """What must hold."""
+    """A statement that is judged, or a question that is answered by a value."""
 
     says: str
     value: str = ""
@@ -112,6 +118,19 @@ class Claim(_Table, frozen=True):
     at_least: Number | None = None
     not_comparable: str = ""
     """Instead of a value: why it cannot be judged here."""
+    source: str = ""
+    """Where the source says or shows it: figure, section or slide, and in short words."""
+    ours: str = ""
+    """Instead of a source: why we ask for it, though no source says so."""
+    open: str = ""
+    """Instead of a source: the question, where nobody makes a claim."""
+    differs: str = ""
+    """Where it falls short: the cause, and the run that shows it, with what was measured."""
+
+    @property
+    def kind(self) -> Kind:
+        """Who makes the claim."""
+        return "source" if self.source else "ours" if self.ours else "open" if self.open else ""
 
 
 class Figure(_Table, frozen=True):
@@ -275,9 +294,23 @@ def _cases(found: Experiment) -> Iterator[str]:
 
 def _claims(found: Experiment) -> Iterator[str]:
     for claim in found.claim:
+        place = f'claim "{claim.says}"'
         bounded = claim.at_most is not None or claim.at_least is not None
-        if not claim.not_comparable and not (claim.value and bounded):
-            yield f'claim "{claim.says}": expected value, and at_most or at_least'
+        named = [key for key in ("source", "ours", "open") if getattr(claim, key)]
+        if len(named) > 1:
+            yield f"{place}: has {' and '.join(named)}; keep the one that is true"
+        if claim.kind == "open":
+            if bounded or claim.published is not None:
+                yield (
+                    f"{place}: open asks, and has no at_most, at_least or published; "
+                    "drop them, or name the source that claims it"
+                )
+            if claim.not_comparable or not claim.value:
+                yield f"{place}: open shows what was measured; expected value alone"
+        elif not claim.not_comparable and not (claim.value and bounded):
+            yield f"{place}: expected value, and at_most or at_least"
+        if claim.kind == "ours" and claim.published is not None:
+            yield f"{place}: is ours and published; drop published, or name its source"
 
 
 def _figures(found: Experiment) -> Iterator[str]:

@@ -1,7 +1,25 @@
 """What columns and values are called where people read them."""
 
+from collections.abc import Sequence
+
+from incast.reproduce.claims import Verdict, Word
 from incast.reproduce.outcome import Outcome
+from incast.reproduce.spec import Claim, Kind
 from incast.seeds import Spread
+
+SIGNS: dict[Word, str] = {
+    "holds": "✓", "one seed only": "◐", "falls short": "✗", "not comparable": "○",
+    "open question": "?",
+}  # fmt: skip
+"""How each verdict is told apart without colour."""
+
+_KINDS: dict[Kind, tuple[str, str]] = {
+    "source": ("claim of the sources", "claims of the sources"),
+    "": ("claim whose source is not named yet", "claims whose source is not named yet"),
+    "ours": ("claim of ours", "claims of ours"),
+    "open": ("open question", "open questions"),
+}
+_EARLIER = "(earlier): an earlier set-up, as measured before; kept for comparison."
 
 _UNITS = {
     "gbps": "Gb/s", "mbps": "Mb/s", "us": "us", "ms": "ms", "s": "s", "kb": "KB", "bytes": "B",
@@ -25,8 +43,33 @@ def heading(of: Outcome, column: str) -> str:
 
 
 def case_label(of: Outcome, case: str) -> str:
-    """What figures and tables call a case."""
-    return of.experiment.case_of(case).label or case
+    """What figures and tables call a case; an earlier set-up is marked as such."""
+    found = of.experiment.case_of(case)
+    return f"{found.label or case}{' (earlier)' if found.earlier else ''}"
+
+
+def earlier(of: Outcome) -> str:
+    """What the mark of earlier set-ups says; empty where there are none."""
+    return _EARLIER if any(case.earlier for case in of.experiment.case) else ""
+
+
+def origin(claim: Claim) -> str:
+    """Who makes a claim: the place in the source, why we ask for it, or the open question."""
+    if claim.source:
+        return claim.source
+    return f"ours: {claim.ours}" if claim.ours else claim.open
+
+
+def totals(verdicts: Sequence[Verdict]) -> str:
+    """Verdicts, counted: of the sources' claims, of ours apart, and open questions."""
+    parts = []
+    for kind, (one, more) in _KINDS.items():
+        words = [verdict.word for verdict in verdicts if verdict.claim.kind == kind]
+        counts = ", ".join(f"{words.count(word)} {word}" for word in SIGNS if word in words)
+        if words:
+            said = f"{len(words)} {one if len(words) == 1 else more}"
+            parts.append(said if kind == "open" else f"{said}: {counts}")
+    return "; ".join(parts)
 
 
 def number(value: float | None) -> str:
