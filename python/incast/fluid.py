@@ -1,4 +1,4 @@
-"""Fluid models of TIMELY and of Patched TIMELY, and the stability of the latter.
+"""Fluid models of TIMELY and of Patched TIMELY, and the stability of the latter and of DCQCN.
 
 Zhu, Ghobadi, Misra and Padhye, "ECN or Delay: Lessons Learnt from Analysis of DCQCN and TIMELY",
 CoNEXT 2016. The sending rates R_i of N flows, the averages g_i of their gradients and the queue q
@@ -20,8 +20,9 @@ F_i is what one completion adds to the rate, with Q = q(t - tau'):
     else, of Patched TIMELY  (1 - w) delta - w beta R_i (Q - q') / q'
                              w = 2 g_i + 1/2 within 0 and 1, q' = C T_low
 
-The last row is the patch as it is printed, per completion, put in the place of TIMELY's. There is
-no hyperactive increase. The queue has no propagation in it, unlike an RTT, so the thresholds are a
+The last row is the patch as it is printed, per completion, put in the place of TIMELY's. The
+2 of the weight is `weight_slope`: the authors' script of the stability has 1/2. There is no
+hyperactive increase. The queue has no propagation in it, unlike an RTT, so the thresholds are a
 queue of C T. Three things are added that a simulation has too. The queue is never below zero:
 dq/dt >= -q / eps. No rate is above that of the line: dR_i/dt <= (line - R_i) / eps; nor below a
 least one, likewise. eps is two steps of integration. A flow that has not started sends nothing.
@@ -42,10 +43,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from incast import margins
 from incast._core import IncastError
 from incast.words import nearest
 
-MODELS = ("timely", "patched-timely", "patched-timely-margin")
+MODELS = ("timely", "patched-timely", "patched-timely-margin", "dcqcn-margin")
 
 NONE: dict[str, pl.DataFrame] = {
     "fluid": pl.DataFrame(
@@ -78,6 +80,8 @@ class _Link(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     beta: float = 0.0
     """0.8 of TIMELY, 0.008 of Patched TIMELY."""
     delta_mbps: float = 10.0
+    weight_slope: float = 2.0
+    """Of Patched TIMELY's weight over the gradient."""
 
     # Within the equations the unit of rates is C, and that of queues is C us, which is their delay.
 
@@ -119,8 +123,9 @@ def solve(parameters: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
     `fluid_queue` (time_us, queue_kb, queue_us) have a row for each sample. They are there a second
     time under the names of the simulator's series and with its columns, `series_flows` and
     `series_queues`, so that one query fits both; the port is that of a star's switch to a host
-    `receiver`. Of `patched-timely-margin` the table `margin` (flows, phase_margin_degrees) has one
-    row; the margin is null where the queue of the fixed point is above T_high.
+    `receiver`. Of `patched-timely-margin` and `dcqcn-margin` the table `margin` (flows,
+    phase_margin_degrees) has one row; the margin is null where there is none, as where the queue of
+    Patched TIMELY's fixed point is above T_high.
 
     Raises:
         IncastError: A parameter is unknown or makes no sense, or jitcdde is not installed.
@@ -131,7 +136,9 @@ def solve(parameters: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
         raise IncastError(f"fluid model {model}: no such model; {nearest(str(model), MODELS)}")
     patched = model != "timely"
     defaults = {"segment_kb": 16.0 if patched else 64.0, "beta": 0.008 if patched else 0.8}
-    kind = _Link if model == "patched-timely-margin" else _Course
+    kind: type[_Link | margins.Dcqcn] = _Link if model == "patched-timely-margin" else _Course
+    if model == "dcqcn-margin":
+        defaults, kind = {}, margins.Dcqcn
     known = kind.__struct_fields__
     for name in given:
         if name not in known:
@@ -139,12 +146,15 @@ def solve(parameters: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
                 f"fluid model {model}: no such parameter as {name}; {nearest(name, known)}"
             )
     try:
-        link: _Link = msgspec.convert({**defaults, **given}, kind)
+        link = msgspec.convert({**defaults, **given}, kind)
     except msgspec.ValidationError as error:
         raise IncastError(f"fluid model {model}: {error}") from None
     _check(model, link)
     if not isinstance(link, _Course):
-        row = {"flows": [link.flows], "phase_margin_degrees": [_phase_margin(link)]}
+        degrees = (
+            margins.dcqcn(link) if isinstance(link, margins.Dcqcn) else _patched_timely_margin(link)
+        )
+        row = {"flows": [link.flows], "phase_margin_degrees": [degrees]}
         margin = pl.DataFrame(row, schema=NONE["margin"].schema)
         return {**NONE, **_as_series(NONE["fluid"], NONE["fluid_queue"]), "margin": margin}
     flows, queue = _tables(link, patched=patched)
@@ -155,32 +165,7 @@ def phase_margin(flows: int, **parameters: float) -> float | None:
     """The phase margin of Patched TIMELY with so many flows, in degrees; below zero it is unstable.
 
     None where the queue of the fixed point is above T_high, where another law holds.
-
-    The equations are linearised at the fixed point, where all flows have R = C / N, g = 0, w = 1/2
-    and the queue is q* = q' + N delta q' / (beta C): its F = (1 - w) delta - w beta R (Q - q') / q'
-    is zero, since beta R (q* - q') / q' = delta. What moves it there is, with w' = 2,
-
-        dF/dR = -beta (q* - q') / (2 q')           = -delta / (2 R)
-        dF/dg = -2 (delta + beta R (q* - q') / q') = -4 delta
-        dF/dQ = -beta R / (2 q')
-
-    tau* multiplies a zero, and the queue of the past is the same at whatever delay, so neither tau*
-    nor tau' need be varied; tau* = max(Seg / R, D_minRTT), tau' = q* / C + MTU / C + D_prop. For
-    flows that deviate alike, cut open where senders see the queue, the transforms are
-
-        g = alpha / (alpha + tau* s) (1 - exp(-tau* s)) / (C D_minRTT) Q,    Q = exp(-tau' s) q
-        (tau* s + delta / (2 R)) R_i = -4 delta g - beta R / (2 q') Q
-        s q = N R_i
-
-    and the loop closes as 1 + L(s) = 0 with
-
-                   N exp(-tau' s)         (    beta R             alpha  (1 - exp(-tau* s)) )
-        L(s) = -------------------------  (  ---------  + 4 delta ------------------------- )
-               s (tau* s + delta / (2 R)) (    2 q'               (alpha + tau* s) C D_minRTT )
-
-    The phase margin is the least distance of the phase of L from -180 degrees wherever |L| = 1. For
-    flows that deviate from one another only, s = -delta / (2 R tau*), which is always stable: their
-    rates converge as exp(-delta t / (2 Seg)), if Seg / R is above D_minRTT.
+    `margins.patched_timely` has the derivation.
 
     Raises:
         IncastError: A parameter is unknown or makes no sense.
@@ -190,48 +175,36 @@ def phase_margin(flows: int, **parameters: float) -> float | None:
     return margin
 
 
-def _phase_margin(link: _Link) -> float | None:
-    rate = 1.0 / link.flows
+def _patched_timely_margin(link: _Link) -> float | None:
     queue = link.t_low_us * (1.0 + link.flows * link.delta / link.beta)
     if queue > link.t_high_us:
         return None
-    delay = queue + link.least_delay
-    spacing = max(link.segment / rate, link.min_rtt_us)
-    # The gain falls with the frequency from infinity on, so it is one somewhere; below 1e-7 per us,
-    # 0.016 Hz, only for steps of the rate that are next to nothing.
-    frequency = np.geomspace(1e-7, 10.0, 20_001)
-    s = 1j * frequency
-    level = link.beta * rate / (2.0 * link.t_low_us)
-    gradient = link.alpha * (1.0 - np.exp(-spacing * s)) / (link.alpha + spacing * s)
-    sensed = level + 4.0 * link.delta * gradient / link.min_rtt_us
-    loop = link.flows * sensed / (s * (spacing * s + link.delta / (2.0 * rate)))
-    # The delay turns the phase as often as it likes; that of the rest is unwound without it.
-    phase = np.unwrap(np.angle(loop)) - delay * frequency
-    gain = np.log(np.abs(loop))
-    before = np.flatnonzero(np.diff(np.sign(gain)))
-    if not before.size:
-        return None
-    share = gain[before] / (gain[before] - gain[before + 1])
-    crossing = phase[before] + share * (phase[before + 1] - phase[before])
-    return float(180.0 + np.degrees(crossing.min()))
+    return margins.patched_timely(
+        flows=link.flows, queue=queue, delay=link.least_delay,
+        spacing=max(link.segment * link.flows, link.min_rtt_us), t_low=link.t_low_us,
+        min_rtt=link.min_rtt_us, alpha=link.alpha, beta=link.beta, delta=link.delta,
+        weight_slope=link.weight_slope,
+    )  # fmt: skip
 
 
-def _check(model: str, link: _Link) -> None:
+def _check(model: str, link: _Link | margins.Dcqcn) -> None:
     def refuse(what: str) -> None:
         raise IncastError(f"fluid model {model}: {what}")
 
     if link.flows < 1:
         refuse("flows must be at least 1")
-    if link.t_low_us > link.t_high_us:
+    if isinstance(link, margins.Dcqcn):
+        if not link.kmin_kb < link.kmax_kb:
+            refuse("kmin_kb must be below kmax_kb")
+    elif link.t_low_us > link.t_high_us:
         refuse("t_low_us must not be above t_high_us")
     for name in link.__struct_fields__:
         value = getattr(link, name)
-        if name in ("initial_gbps", "start_us", "propagation_us"):
+        if name in ("initial_gbps", "start_us", "linearised"):
             continue
-        if name != "line_gbps" and not 0 < value < float("inf"):
-            refuse(f"{name} must be above 0")
-    if link.propagation_us < 0:
-        refuse("propagation_us must not be below 0")
+        zero = name in ("propagation_us", "delay_us", "line_gbps")
+        if not (0 < value < float("inf") or (zero and value == 0)):
+            refuse(f"{name} must {'not be below' if zero else 'be above'} 0")
     if isinstance(link, _Course):
         if link.step_us >= link.least_delay:
             refuse(f"step_us must be below the least delay, {link.least_delay:g} us")
@@ -325,14 +298,14 @@ def _equations(
     """The derivatives; the module says where they are from."""
     segment, delta, least_delay = link.segment, link.delta, link.least_delay
     t_low, t_high, min_rtt = link.t_low_us, link.t_high_us, link.min_rtt_us
-    alpha, beta = link.alpha, link.beta
+    alpha, beta, slope = link.alpha, link.beta, link.weight_slope
     least = link.min_gbps / link.capacity_gbps
     most = (link.line_gbps or link.capacity_gbps) / link.capacity_gbps
     eps = 2.0 * link.step_us
 
     def in_band(rate: float, gradient: float, queue: float) -> float:
         if patched:
-            weight = min(max(2.0 * gradient + 0.5, 0.0), 1.0)
+            weight = min(max(slope * gradient + 0.5, 0.0), 1.0)
             return (1.0 - weight) * delta - weight * beta * rate * (queue - t_low) / t_low
         return delta if gradient <= 0.0 else -beta * gradient * rate
 

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from incast import IncastError, fluid
+from incast import IncastError, fluid, margins
 
 PATCHED = {"model": "patched-timely"}
 
@@ -177,6 +177,87 @@ def test_the_phase_margin_without_delay_is_that_of_the_text_book() -> None:
     assert found == pytest.approx(90 - math.degrees(math.atan(w / b) + w * delay), abs=0.1)
 
 
+def margin(**parameters: Any) -> float:  # noqa: ANN401
+    degrees: float = fluid.solve(parameters)["margin"]["phase_margin_degrees"].item()
+    return degrees
+
+
+def test_the_published_margin_of_patched_timely_has_half_the_slope() -> None:
+    # The curve of the paper's figure, from the authors' file of it.
+    for flows, published in ((2, -1.9535), (10, 28.529), (20, 41.58), (38, 3.2215), (50, -22.263)):
+        script = {"weight_slope": 0.5, "propagation_us": 0.0}
+        assert fluid.phase_margin(flows, **script) == pytest.approx(published, abs=0.05)
+    printed = [fluid.phase_margin(flows) for flows in (16, 20, 30)]
+    assert printed == pytest.approx([15.342, -4.788, -45.844], abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("given", "published"),
+    [
+        ({"delay_us": 50}, {2: 8.2626, 10: -6.5844, 40: 15.73, 100: 39.811}),
+        ({"delay_us": 100}, {2: -10.099, 10: -17.925, 40: 4.0933, 100: 23.142}),
+        ({"delay_us": 100, "rate_ai_mbps": 10}, {2: 19.902, 10: 4.2463, 40: 1.6185, 100: 20.181}),
+        (
+            {"delay_us": 100, "rate_ai_mbps": 10, "kmax_kb": 1000},
+            {2: 44.183, 10: 43.849, 40: 27.171, 100: 31.946},
+        ),
+    ],
+)
+def test_the_published_margins_of_dcqcn(
+    given: dict[str, float], published: dict[int, float]
+) -> None:
+    for flows, degrees in published.items():
+        found = margin(model="dcqcn-margin", linearised="script", flows=flows, **given)
+        assert found == pytest.approx(degrees, abs=0.05)
+
+
+def test_nothing_changes_at_the_fixed_point_of_dcqcn() -> None:
+    for flows in (2, 10, 64, 100):
+        link = margins.Dcqcn(flows=flows)
+        mark, target, alpha = margins._fixed_point(link)
+        rate = link.capacity / flows
+        found = margins._derivatives(link, mark, rate, rate, target, alpha)
+        assert np.abs(found) == pytest.approx([0, 0, 0], abs=1e-9)
+        # The paper's approximation, for small probabilities.
+        both = 1 / link.bytes_step + 1 / (link.rate_timer_us * rate)
+        about = (link.increase / (link.alpha_us * rate**2) * both**2) ** (1 / 3)
+        assert about / 2 < mark < about
+
+
+def test_dcqcn_oscillates_for_good_where_its_margin_is_zero() -> None:
+    # With queue, alpha, R_T and R_C as one system: det(s - A - B exp(-tau s)) is zero on the axis.
+    flows = 10
+    low, high = 4.0, 100.0
+    for _ in range(60):
+        delay = (low + high) / 2
+        stable = margin(model="dcqcn-margin", flows=flows, delay_us=delay) > 0
+        low, high = (delay, high) if stable else (low, delay)
+    link = margins.Dcqcn(flows=flows, delay_us=low)
+    mark, target, alpha = margins._fixed_point(link)
+    rate = link.capacity / flows
+    point = [mark, rate, rate, target, alpha]
+    by = []
+    for index, value in enumerate(point):
+        up, down = list(point), list(point)
+        up[index], down[index] = value * (1 + 1e-6), value * (1 - 1e-6)
+        change = margins._derivatives(link, *up) - margins._derivatives(link, *down)
+        by.append(change.real / (2e-6 * value))
+    by_mark, by_rate, by_past, by_target, by_alpha = by
+    zero = np.zeros(3)
+    now = np.zeros((4, 4))
+    now[:3] = np.array([by_alpha, by_target, by_rate, zero]).T
+    now[3, 2] = flows
+    past = np.zeros((4, 4))
+    past[:3] = np.array([zero, zero, by_past, by_mark * link.slope]).T
+    sizes = []
+    for frequency in np.geomspace(1e-4, 1.0, 20_001):
+        system = 1j * frequency * np.eye(4) - now - past * np.exp(-1j * frequency * low)
+        sizes.append(abs(np.linalg.det(system)) / frequency**4)
+    least = int(np.argmin(sizes))
+    assert sizes[least] < 1e-3
+    assert min(sizes[:least][-200], sizes[least:][200]) > 20 * sizes[least]
+
+
 def test_tables_are_those_of_the_simulator_too() -> None:
     tables = fluid.solve({**PATCHED, "duration_us": 1_000})
     assert tables["series_flows"].equals(tables["fluid"])
@@ -204,6 +285,9 @@ def test_tables_are_those_of_the_simulator_too() -> None:
         ({**PATCHED, "duration_us": math.inf}, "duration_us must be above 0"),
         ({**PATCHED, "propagation_us": -1}, "propagation_us must not be below 0"),
         ({**PATCHED, "t_low_us": 600}, "t_low_us must not be above t_high_us"),
+        ({"model": "dcqcn-margin", "delay_us": -1}, "delay_us must not be below 0"),
+        ({"model": "dcqcn-margin", "kmax_kb": 5}, "kmin_kb must be below kmax_kb"),
+        ({"model": "dcqcn-margin", "linearised": "half"}, "Invalid enum value 'half'"),
         ({**PATCHED, "step_us": 5}, "step_us must be below the least delay, 4.8 us"),
         ({**PATCHED, "initial_gbps": "7, 3, 1"}, "initial_gbps: 3 values for 2 flows"),
         ({**PATCHED, "initial_gbps": "7; 3"}, 'initial_gbps: "7; 3": expected a number'),

@@ -222,6 +222,7 @@ def _core_digest() -> str:
 
 @cache
 def _fluid_digest() -> str:
-    from incast import fluid  # noqa: PLC0415
+    from incast import fluid, margins  # noqa: PLC0415
 
-    return hashlib.sha256(Path(fluid.__file__).read_bytes()).hexdigest()
+    files = [Path(str(module.__file__)).read_bytes() for module in (fluid, margins)]
+    return hashlib.sha256(b"".join(files)).hexdigest()
