@@ -15,7 +15,7 @@ use crate::parameters;
 use crate::parts::DelayGradient;
 use crate::parts::integer::ONE_Q20;
 use crate::timely::{Timely, TimelyControl};
-use crate::units::{Fraction, Span};
+use crate::units::{Bytes, Fraction, Span};
 
 parameters! {
     /// What the integral adds to TIMELY's parameters.
@@ -175,6 +175,10 @@ impl CongestionControl for IntegralTimelyControl {
 
     fn on_spurious_loss(&mut self, spurious: &Spurious) {
         self.timely.on_spurious_loss(spurious);
+    }
+
+    fn on_mss_change(&mut self, mss: Bytes) {
+        self.timely.on_mss_change(mss);
     }
 
     fn limits(&self) -> Limits {

@@ -32,6 +32,9 @@ macro_rules! src {
     (zhu) => {
         "Zhu et al., CoNEXT 2016, model parameters"
     };
+    (cs244) => {
+        "Fang and Orbay, CS244 (Stanford, 2016), tcp-timely.cc"
+    };
     (ours) => {
         "this project"
     };
@@ -72,6 +75,10 @@ parameters! {
         pub min_rate: Rate = Rate::from_mbps(10), in "1bps" to "1Tbps", source src!(ours);
         /// The rate of a new flow.
         pub initial_rate: InitialRate = InitialRate::Share, source "TIMELY, SIGCOMM 2015, as cited by Zhu et al.";
+        /// The time whose data is the window, where the rate is the size of a window that ACKs clock:
+        /// cwnd = rate x `window_rtt`, one segment at least. It begins as the transport's initial window,
+        /// whatever `initial_rate` says. At 0 the rate paces.
+        pub window_rtt: Span = Span::ZERO, in "0ns" to "1s", source src!(cs244);
         /// What the first RTT sample is compared with.
         pub initial_rtt: InitialRtt = InitialRtt::FirstSample, source src!(snippet);
         /// Rate at which the packets of one segment leave; not part of the control law.
@@ -171,6 +178,23 @@ impl Configurable for Timely {
             ],
         },
         Preset {
+            name: "cs244",
+            source: "Fang and Orbay, CS244 (Stanford, 2016), star.cc and tcp-timely.cc: a window that takes four \
+                     segments of 536 B for an ACK",
+            values: &[
+                ("alpha", "0.1"),
+                ("beta", "0.01"),
+                ("delta", "857.6kbps"),
+                ("delta_reference", "0bps"),
+                ("t_high", "500us"),
+                ("hai_counts", "smoothed"),
+                ("time_scaling", "never"),
+                ("max_decrease", "1"),
+                ("min_rate", "1bps"),
+                ("window_rtt", "20ms"),
+            ],
+        },
+        Preset {
             name: "linux-tcp",
             source: "this project: what incast attaches to Linux TCP, whose hosts time ACKs (docs/kernel.md)",
             values: &[
@@ -204,6 +228,9 @@ impl Configurable for Timely {
     fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
         let effect = "no RTT is short enough for the rate to rise whatever its trend";
         path.thresholds(self.t_low, self.t_high, effect, emit);
+        if !self.window_rtt.is_zero() {
+            return path.least_window(1, emit);
+        }
         let line_bps = integer::line_bps(path.line_rate);
         let floor = integer::scaled(self.min_rate, self.delta_reference, line_bps);
         path.least_rate("min_rate", Rate::from_bps(floor), emit);
@@ -356,6 +383,22 @@ pub struct TimelyControl {
     gate: RecoveryGate,
     /// The rate before the last reaction.
     before_loss_bps: u64,
+    /// Where the rate is that of a window.
+    window: Option<RateWindow>,
+}
+
+/// A window that is the data of some time at a rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct RateWindow {
+    time: Span,
+    mss: Bytes,
+    max: Bytes,
+}
+
+impl RateWindow {
+    fn of(self, rate: Rate) -> Bytes {
+        rate.bytes_in(self.time).min(self.max).max(self.mss)
+    }
 }
 
 impl TimelyControl {
@@ -365,6 +408,11 @@ impl TimelyControl {
             InitialRate::Share => constants.line_bps / (u64::from(flow.active_flows) + 1),
             InitialRate::Line => constants.line_bps,
         };
+        // A window begins as those of other algorithms do.
+        let rate_bps = match params.window_rtt {
+            Span::ZERO => rate_bps,
+            time => Rate::of(flow.initial_window, time).as_bps().min(constants.line_bps),
+        };
         let gradient = match params.initial_rtt {
             InitialRtt::FirstSample => DelayGradient::default(),
             InitialRtt::MinRtt => DelayGradient::after(constants.min_rtt_ns),
@@ -372,7 +420,12 @@ impl TimelyControl {
         let now_ns = flow.now.since(crate::Time::ZERO).as_ns();
         let state = State::new(rate_bps.max(constants.min_bps), now_ns, gradient);
         let (burst_rate, gate) = (params.burst_rate.0, RecoveryGate::default());
-        Self { state, constants, burst_rate, gate, before_loss_bps: 0 }
+        let window = (!params.window_rtt.is_zero()).then_some(RateWindow {
+            time: params.window_rtt,
+            mss: flow.mss,
+            max: flow.max_window,
+        });
+        Self { state, constants, burst_rate, gate, before_loss_bps: 0, window }
     }
 }
 
@@ -397,10 +450,20 @@ impl CongestionControl for TimelyControl {
         self.state.on_spurious_loss(core::mem::take(&mut self.before_loss_bps));
     }
 
+    fn on_mss_change(&mut self, mss: Bytes) {
+        if let Some(window) = &mut self.window {
+            window.mss = mss;
+        }
+    }
+
     fn limits(&self) -> Limits {
+        let rate = Rate::from_bps(self.state.rate_bps);
+        if let Some(window) = self.window {
+            return Limits::window(window.of(rate));
+        }
         Limits {
             cwnd: Bytes::MAX,
-            pacing: Pacing::Rate(Rate::from_bps(self.state.rate_bps)),
+            pacing: Pacing::Rate(rate),
             burst: Burst { bytes: Bytes::MAX, rate: self.burst_rate },
         }
     }

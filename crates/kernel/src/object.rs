@@ -76,4 +76,12 @@ mod tests {
             assert_ne!(filled, bytes, "{name}");
         }
     }
+
+    #[test]
+    fn a_window_in_place_of_a_rate_is_refused() {
+        let mut settings = Settings::new(Algorithm::Timely);
+        settings.set("window_rtt=1ms").unwrap();
+        let error = settings.knobs().unwrap_err().to_string();
+        assert!(error.contains("window_rtt: Linux TCP is paced; expected 0ns"), "{error}");
+    }
 }

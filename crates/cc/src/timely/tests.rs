@@ -208,6 +208,47 @@ fn burst_rate_leaves_with_the_limits() {
 }
 
 #[test]
+fn a_window_is_the_rates_data_of_some_time_and_a_segment_at_least() {
+    let params = Timely { window_rtt: Span::from_us(100), ..plain() };
+    let mut flow = Flow::new(Bytes::new(536), Rate::from_gbps(10));
+    flow.mss = Bytes::new(536);
+    flow.max_window = Bytes::new(10_000);
+    flow.initial_window = Bytes::new(5_000);
+    assert_eq!(params.start(&flow).limits(), Limits::window(Bytes::new(5_000)));
+
+    flow.initial_window = Bytes::new(100);
+    let mut control = params.start(&flow);
+    assert_eq!(control.limits().cwnd, Bytes::new(536));
+    control.on_mss_change(Bytes::new(400));
+    assert_eq!(control.limits().cwnd, Bytes::new(400));
+    for _ in 0..100 {
+        control
+            .on_ack(&Ack::new(Time::ZERO, Time::ZERO, Bytes::new(400)).with_rtt(Span::from_us(10)));
+    }
+    // 1,008 Mb/s are 12,600 B, and the peer takes 10,000.
+    assert_eq!(control.limits().cwnd, Bytes::new(10_000));
+}
+
+#[test]
+fn the_courses_window_takes_four_segments_for_an_ack() {
+    let mut params = Timely::default();
+    let preset = Timely::PRESETS.iter().find(|one| one.name == "cs244").unwrap();
+    for (name, value) in preset.values {
+        params.set(name, value).unwrap();
+    }
+    let mut flow = Flow::new(Bytes::new(536), Rate::from_mbps(50));
+    flow.mss = Bytes::new(536);
+    flow.initial_window = Bytes::new(6 * 536);
+    let mut control = params.start(&flow);
+    control.on_ack(&Ack::new(Time::ZERO, Time::ZERO, Bytes::new(536)).with_rtt(Span::from_us(300)));
+    assert_eq!(control.limits().cwnd, Bytes::new(10 * 536));
+    control
+        .on_ack(&Ack::new(Time::ZERO, Time::ZERO, Bytes::new(536)).with_rtt(Span::from_us(1_000)));
+    // beta of 0.01 and half of the RTT above T_high.
+    assert_eq!(control.limits().cwnd, Bytes::new(10 * 536 * 995 / 1000));
+}
+
+#[test]
 fn state_fits_a_linux_socket() {
     assert!(size_of::<State>() <= 104, "{} bytes", size_of::<State>());
 }
