@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from conftest import Finished
@@ -164,6 +165,18 @@ def test_a_claim_of_two_minds_is_refused(
     error = command("reproduce", str(file)).error
     assert said in error
     assert "mine.toml: claim " in error
+
+
+def test_what_is_endless_is_no_point_of_a_curve(file: Path, tmp_path: Path) -> None:
+    endless = (
+        "SELECT CASE WHEN high_us > 21 THEN CAST('inf' AS DOUBLE) ELSE high_us END AS x, count AS y"
+    )
+    assert EXPERIMENT.count("SELECT high_us AS x, count AS y") == 1
+    file.write_text(EXPERIMENT.replace("SELECT high_us AS x, count AS y", endless))
+    (found,) = driver.reproduce([load(file)], tmp_path / "out", quick=True, jobs=1)
+    rows = found.curve("rtt", "one", None)
+    assert len(rows) > 0
+    assert rows.filter(pl.col("x") > 21).is_empty()
 
 
 def test_an_open_question_without_a_value_is_open_all_the_same() -> None:

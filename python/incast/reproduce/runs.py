@@ -203,6 +203,8 @@ def _thinned(rows: pl.DataFrame, plan: Plan, name: str) -> pl.DataFrame:
     lacking = {"x", "y"} - set(rows.columns)
     if lacking:
         raise SpecError(f"{plan.label}: curve {name}: expected columns x and y, and may have line")
+    # What is endless has no place in a figure, nor in JSON.
+    rows = rows.filter(pl.all_horizontal(pl.col("x", "y").cast(pl.Float64).is_finite()))
     return rows.gather_every(-(-len(rows) // _POINTS)) if len(rows) > _POINTS else rows
 
 
