@@ -18,7 +18,7 @@ SOURCES = {
     "timely": "TIMELY (Mittal et al., SIGCOMM 2015)",
     "cs244": "TIMELY in ns-3 (Fang and Orbay, CS244, 2016)",
     "rtcp": "Regulated TCP (Huang, Li and Walrand, IFIP 2020)",
-    "zhu": "ECN or Delay: fixed points, bursts, stability of TIMELY (Zhu et al., CoNEXT 2016)",
+    "zhu": "ECN or Delay: fixed points, bursts, stability (Zhu et al., CoNEXT 2016)",
     "hpcc": "HPCC (Li et al., SIGCOMM 2019)",
     "powertcp": "PowerTCP (Addanki, Michel and Schmid, NSDI 2022)",
     "swift": "Swift (Kumar et al., SIGCOMM 2020)",
