@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from conftest import Finished
-from incast.reproduce import driver, known, load
+from incast.reproduce import driver, known, load, page
 from incast.reproduce.claims import View, judge
 from incast.reproduce.spec import Claim
 from incast.reproduce.words import totals
@@ -165,6 +165,10 @@ def test_a_claim_of_two_minds_is_refused(
     error = command("reproduce", str(file)).error
     assert said in error
     assert "mine.toml: claim " in error
+
+
+def test_every_source_has_its_title_in_the_report() -> None:
+    assert set(FOLDERS) <= set(page.SOURCES)
 
 
 def test_what_is_endless_is_no_point_of_a_curve(file: Path, tmp_path: Path) -> None:
