@@ -367,6 +367,7 @@ fn endpoint(scenario: &Scenario, line_rate: Rate, scheme: Scheme, seed: u64) -> 
         segment: transport.segment,
         payload: transport.mtu.saturating_sub(transport.header),
         recovery: transport.recovery(),
+        nic: transport.nic(),
         header: transport.header,
         line_rate,
         ack_class: scenario.ack_class(),

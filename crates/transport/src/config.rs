@@ -21,6 +21,19 @@ pub enum Recovery {
     GoBackN,
 }
 
+/// Whose packets a host's NIC sends next, of those that may leave and are of one class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Nic {
+    /// Round robin over connections, packet by packet: segments that wait together leave interleaved.
+    #[default]
+    Packets,
+    /// Messages segment by segment: the packets of a segment leave back to back, and the segments of other
+    /// connections wait. `t_send` is then when the first packet leaves, not when the segment was
+    /// queued. A gap that the algorithm leaves between the packets of a segment is open to others. Streams are
+    /// served as by [`Packets`](Self::Packets).
+    Segments,
+}
+
 /// The retransmission timeout before the first RTT sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InitialTimeout {
@@ -55,6 +68,8 @@ pub struct Config {
     pub header: Bytes,
     /// Rate of the NIC.
     pub line_rate: Rate,
+    /// Whose packets the NIC sends next.
+    pub nic: Nic,
     /// The traffic class of ACKs and reports; that of the data they answer where there is none.
     pub ack_class: Option<u8>,
     /// By traffic class, from the lowest: neighbours with weights share what those above leave, as in
@@ -92,6 +107,7 @@ impl Default for Config {
             recovery: Recovery::Selective,
             header: Bytes::new(40),
             line_rate: Rate::from_gbps(10),
+            nic: Nic::Packets,
             ack_class: None,
             weights: [0; CLASSES as usize],
             ack_turnaround: Span::from_us(1),

@@ -10,14 +10,14 @@ use incast_cc::parts::random::derive;
 use incast_cc::{AnyControl, CongestionControl, Flow, Hop, Span, Time};
 use rand_pcg::Pcg64Mcg;
 
-use crate::config::Config;
+use crate::config::{Config, Nic};
 use crate::connection::{
     Address, Delivered, ENDLESS, Event, Opener, Opening, Operation, Purpose, Role, Starter,
     Transport,
 };
 use crate::directory::{Directory, Standing};
 use crate::halves::{Next, Receiver, Sender};
-use crate::pacing::PacingEngine;
+use crate::pacing::{PacingEngine, Turn};
 use crate::packet::{Body, Packet, clock_ns};
 use crate::random;
 use crate::rate::{RateComputation, Report};
@@ -444,7 +444,7 @@ impl<C: CongestionControl> Endpoint<C> {
             let Opening { peer, address, terms, .. } = connection.opening;
             let (index, class) = (connection.index, terms.class);
             let Some(sender) = &mut connection.sender else {
-                self.pacing.sent(class, 0, false);
+                self.pacing.sent(class, 0, Turn::Ended);
                 self.sent_all(place);
                 continue;
             };
@@ -453,7 +453,7 @@ impl<C: CongestionControl> Endpoint<C> {
                 counted(&mut self.nic_backlog, sender, |sender| sender.next_packet(now, config));
             let Some(Next { body, queued_at, begins, then }) = next else {
                 // Acknowledged while it was being sent again.
-                self.pacing.sent(class, 0, false);
+                self.pacing.sent(class, 0, Turn::Ended);
                 self.reschedule(now, place);
                 continue;
             };
@@ -467,12 +467,19 @@ impl<C: CongestionControl> Endpoint<C> {
             }
             let packet = Packet { connection: peer, sent_ns: clock_ns(queued_at), body };
             let bytes = u64::from(packet.payload()) + self.config.header.get();
-            let goes_on = then.is_some_and(|at| at <= now);
-            self.pacing.sent(class, bytes, goes_on);
+            let turn = if then.is_none_or(|at| at > now) {
+                Turn::Ended
+            } else {
+                match (config.nic, terms.transport) {
+                    (Nic::Segments, Transport::Message) => Turn::Kept,
+                    (Nic::Segments, Transport::Stream) | (Nic::Packets, _) => Turn::Passed,
+                }
+            };
+            self.pacing.sent(class, bytes, turn);
             match then {
                 None => self.reschedule(now, place),
-                Some(_) if goes_on => {}
-                at => self.pacing.schedule(place, at),
+                at if turn == Turn::Ended => self.pacing.schedule(place, at),
+                Some(_) => {}
             }
             let hops = Box::default();
             return Some(Outgoing { connection: index, address, class, begins, packet, hops });

@@ -27,7 +27,7 @@ mod send_times;
 pub mod signal;
 pub mod stream;
 
-pub use config::{Config, ConfigError, InitialTimeout, Recovery};
+pub use config::{Config, ConfigError, InitialTimeout, Nic, Recovery};
 pub use connection::{
     Address, CLASSES, Event, Opener, Opening, Operation, Path, Purpose, Role, Sample, Starter,
     Terms, Transport,

@@ -1,9 +1,9 @@
 //! The pacing engine: one scheduler for all connections of a host.
 //!
-//! Connections whose send time has come are served round robin, packet by packet, within the traffic
-//! class whose turn it is ([`Scheduler`]): the highest, but for those that share by weight. The others
-//! wait, ordered by send time, equal ones by the number that the host gives the connection: a place is used
-//! again when its connection has finished.
+//! Connections whose send time has come are served round robin within the traffic class whose turn it is
+//! ([`Scheduler`]): the highest, but for those that share by weight. A turn is a packet, or as long as the
+//! carrier says ([`Turn`]). The others wait, ordered by send time, equal ones by the number that the host gives
+//! the connection: a place is used again when its connection has finished.
 
 use std::collections::VecDeque;
 
@@ -43,6 +43,17 @@ enum State {
     Idle,
     Ready,
     Waiting,
+}
+
+/// Whether a connection that has just sent goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// It sends next, too, unless another class does.
+    Kept,
+    /// It sends on, behind all others.
+    Passed,
+    /// It is idle until it is scheduled.
+    Ended,
 }
 
 impl PacingEngine {
@@ -116,17 +127,16 @@ impl PacingEngine {
         self.ready[class as usize % CLASSES as usize].front().copied()
     }
 
-    /// What was served, of `class`, was a packet of so many bytes on the wire, or none at all. If it may send
-    /// on it is behind all others now, else idle until it is scheduled.
+    /// What was served, of `class`, was a packet of so many bytes on the wire, or none at all.
     #[inline]
-    pub fn sent(&mut self, class: u8, bytes: u64, goes_on: bool) {
+    pub fn sent(&mut self, class: u8, bytes: u64, turn: Turn) {
         self.scheduler.give_back(class, self.largest.saturating_sub(bytes));
         let ready = &mut self.ready[class as usize % CLASSES as usize];
-        if goes_on && ready.len() == 1 {
+        if turn == Turn::Kept || turn == Turn::Passed && ready.len() == 1 {
             return;
         }
         let Some(connection) = ready.pop_front() else { return };
-        if goes_on {
+        if turn == Turn::Passed {
             return ready.push_back(connection);
         }
         if ready.is_empty() {
@@ -195,11 +205,36 @@ mod tests {
         let order: Vec<_> = (0..6)
             .map(|_| {
                 let connection = engine.serve(ALL).unwrap();
-                engine.sent(0, 0, true);
+                engine.sent(0, 0, Turn::Passed);
                 connection
             })
             .collect();
         assert_eq!(order, [1, 2, 0, 1, 2, 0]);
+    }
+
+    #[test]
+    fn a_connection_that_keeps_its_turn_is_served_until_it_passes_it() {
+        let mut engine = PacingEngine::default();
+        for (place, class) in (0..).zip([0, 0, 1]) {
+            engine.put(place, place, class);
+        }
+        (0..2).for_each(|connection| engine.put_back(connection));
+        let mut turn = |expected, class, turn| {
+            assert_eq!(engine.serve(ALL), Some(expected));
+            engine.sent(class, 0, turn);
+        };
+        turn(0, 0, Turn::Kept);
+        turn(0, 0, Turn::Kept);
+        turn(0, 0, Turn::Passed);
+        turn(1, 0, Turn::Kept);
+        engine.put_back(2); // of a higher class: between two packets
+        assert_eq!(engine.serve(ALL), Some(2));
+        engine.sent(1, 0, Turn::Ended);
+        for (connection, turn) in [(1, Turn::Ended), (0, Turn::Kept), (0, Turn::Ended)] {
+            assert_eq!(engine.serve(ALL), Some(connection));
+            engine.sent(0, 0, turn);
+        }
+        assert_eq!(engine.serve(ALL), None);
     }
 
     #[test]
@@ -212,7 +247,7 @@ mod tests {
         assert_eq!([(); 3].map(|()| engine.release(at(5))), [Some(2), Some(1), Some(0)]);
         assert!(!engine.is_idle(1));
         while engine.serve(ALL).is_some() {
-            engine.sent(0, 0, false);
+            engine.sent(0, 0, Turn::Ended);
         }
         assert!(engine.is_idle(1));
         engine.put(1, 40, 0);
@@ -228,11 +263,11 @@ mod tests {
         }
         (0..4).for_each(|connection| engine.put_back(connection));
         assert_eq!(engine.serve(0b011), Some(2), "class 2 is held back");
-        engine.sent(1, 0, false);
+        engine.sent(1, 0, Turn::Ended);
         assert!(engine.has_ready(0b100) && !engine.has_ready(0b010));
         for (connection, class) in [(1, 2), (3, 2), (0, 0)] {
             assert_eq!(engine.serve(ALL), Some(connection));
-            engine.sent(class, 0, false);
+            engine.sent(class, 0, Turn::Ended);
         }
         assert_eq!(engine.serve(ALL), None);
     }
@@ -249,7 +284,7 @@ mod tests {
         while bytes.iter().sum::<u64>() < 4_000_000 {
             let connection = engine.serve(ALL).unwrap();
             let (class, size) = if connection == 0 { (0, 1_500) } else { (1, 100) };
-            engine.sent(class, size, true);
+            engine.sent(class, size, Turn::Passed);
             bytes[connection as usize] += size;
         }
         for (bytes, share) in bytes.into_iter().zip([1_000_000, 1_500_000, 1_500_000]) {
@@ -269,7 +304,7 @@ mod tests {
         assert_eq!(engine.release(at(80)), Some(0));
         engine.schedule(0, None);
         assert_eq!(engine.serve(ALL), Some(0), "being served is not interrupted");
-        engine.sent(0, 0, false);
+        engine.sent(0, 0, Turn::Ended);
         assert!(!engine.has_ready(ALL) && engine.next_release() == Time::MAX);
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! TIMELY, SIGCOMM 2015: `RTT = t_completion - t_send - segment size / NIC line rate`. One sample per
 //! segment. `t_send` is when the pacing engine gave the segment to the NIC, so what it waits there
-//! is part of the sample; the time that the NIC needs for the segment alone is not.
+//! is part of the sample; the time that the NIC needs for the segment alone is not. NICs that serve
+//! segments whole ([`Nic::Segments`](crate::Nic)) stamp the segment when its first packet leaves.
 
 use incast_cc::{Bytes, Rate, RttSample, Span, Time};
 

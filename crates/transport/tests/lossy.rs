@@ -12,8 +12,8 @@ use incast_cc::registry::{AnyAlgorithm, NAMES};
 use incast_cc::{AnyControl, Bytes, Rate, Span, Time};
 use incast_transport::stream::{self, EcnEcho};
 use incast_transport::{
-    Body, Config, Endpoint, Event, InitialTimeout, Operation, Packet, Purpose, Recovery, Report,
-    Role, Sender, Starter, Terms, Transport,
+    Body, Config, Endpoint, Event, InitialTimeout, Nic, Operation, Packet, Purpose, Recovery,
+    Report, Role, Sender, Starter, Terms, Transport,
 };
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
@@ -78,6 +78,7 @@ impl Host {
             payload: Bytes::new(PAYLOAD),
             header: Bytes::new(HEADER),
             recovery: case.recovery,
+            nic: if case.seed.is_multiple_of(2) { Nic::Packets } else { Nic::Segments },
             line_rate: case.rate,
             ack_turnaround: Span::from_us(1),
             rto_initial: InitialTimeout::Fixed(RTO_MIN),

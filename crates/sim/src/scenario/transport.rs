@@ -21,6 +21,8 @@ pub struct Transport {
     pub segment: Bytes,
     /// Messages: how losses are repaired.
     pub recovery: Recovery,
+    /// Whose packets a host's NIC sends next, of those that may leave and are of one class.
+    pub nic: Nic,
     /// Largest packet on the wire, headers included.
     #[serde(deserialize_with = "quantity::packet")]
     #[schemars(with = "String")]
@@ -74,6 +76,7 @@ impl Default for Transport {
             kind: TransportKind::Message,
             segment: Bytes::from_kb(64),
             recovery: Recovery::Selective,
+            nic: Nic::Packets,
             mtu: Bytes::new(1_500),
             header: Bytes::new(40),
             ack: Bytes::new(64),
@@ -110,6 +113,19 @@ pub enum Recovery {
     /// Going back N, as the RDMA NICs of 2015: receivers drop what is out of order, and senders repeat
     /// all from the loss on.
     GoBackN,
+}
+
+/// Whose packets a host's NIC sends next, of those that may leave and are of one class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Nic {
+    /// Round robin over connections, packet by packet: segments that wait together leave interleaved.
+    #[default]
+    Packets,
+    /// Messages, segment by segment: a segment's packets leave back to back, and the segments of other
+    /// connections wait. An RTT is then from when the first packet leaves; what the segment waited for others in
+    /// the NIC is no part of it. Packets that their algorithm spaces leave room for those of others.
+    Segments,
 }
 
 /// A model of TCP. What is absent follows from the preset.
@@ -271,6 +287,14 @@ impl Transport {
         match self.recovery {
             Recovery::Selective => incast_transport::Recovery::Selective,
             Recovery::GoBackN => incast_transport::Recovery::GoBackN,
+        }
+    }
+
+    /// Whose packets NICs send next, in the transport's own words.
+    pub(crate) const fn nic(&self) -> incast_transport::Nic {
+        match self.nic {
+            Nic::Packets => incast_transport::Nic::Packets,
+            Nic::Segments => incast_transport::Nic::Segments,
         }
     }
 

@@ -13,7 +13,7 @@ use super::packet::{Data, PacketSet};
 use super::segment::{Fate, Segment, burst_size};
 use super::segment_limit;
 use crate::backlog::{Backlog, Piece};
-use crate::config::Config;
+use crate::config::{Config, Nic};
 use crate::halves::Next;
 use crate::packet::Body;
 use crate::rate::{RateComputation, gap, pacing_rate, spacing};
@@ -63,6 +63,8 @@ struct Burst {
     attempt: u8,
     bytes: u32,
     ends_message: bool,
+    /// Whether the NIC has not sent any of it.
+    waits: bool,
     read: u64,
     /// Its first packet is the first of a message that was posted then.
     begins: Option<Time>,
@@ -178,7 +180,8 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// The send time has come: the pacing engine gives the NIC the next segment, or what is to be
-    /// sent again of one. The time of this is the segment's `t_send`.
+    /// sent again of one. The time of this is the segment's `t_send`, but for NICs that serve segments
+    /// whole: then it is when the first packet leaves.
     pub(crate) fn start_burst(&mut self, now: Time, config: &Config) {
         if self.burst.is_some() {
             return;
@@ -231,6 +234,7 @@ impl<C: CongestionControl> Sender<C> {
             attempt: 0,
             bytes,
             ends_message,
+            waits: true,
             read,
             begins,
             next_at: now,
@@ -267,6 +271,7 @@ impl<C: CongestionControl> Sender<C> {
             attempt: segment.attempt,
             bytes: segment.bytes,
             ends_message: segment.ends_message,
+            waits: true,
             read: segment.read,
             begins: None,
             next_at: now,
@@ -277,6 +282,9 @@ impl<C: CongestionControl> Sender<C> {
     /// The next packet of the burst; [`None`] when the burst was acknowledged in the meantime.
     #[inline]
     pub(crate) fn next_packet(&mut self, now: Time, config: &Config) -> Option<Next> {
+        if config.nic == Nic::Segments {
+            self.leave_queue(now);
+        }
         let burst = self.burst.as_mut()?;
         let index = burst.packets.lowest()?;
         burst.packets.remove(index);
@@ -314,6 +322,22 @@ impl<C: CongestionControl> Sender<C> {
         }
         self.burst = None;
         Some(next)
+    }
+
+    /// The NIC has come to the burst: its first packet leaves now, and this is `t_send` of its segment.
+    fn leave_queue(&mut self, now: Time) {
+        let Some(burst) = &mut self.burst else { return };
+        if !std::mem::take(&mut burst.waits) {
+            return;
+        }
+        let (first, attempt) = (burst.segment, burst.attempt);
+        if let Some(place) = self.find(first) {
+            let segment = &mut self.segments[place];
+            segment.sent.sent_at = now;
+            if attempt == 0 {
+                segment.first_burst.0 = now;
+            }
+        }
     }
 
     pub(crate) fn on_notification(&mut self, now: Time) {
