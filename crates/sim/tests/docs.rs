@@ -136,13 +136,15 @@ fn the_examples_of_traffic_run() {
     }
 }
 
-/// The page says so: a server drawn once for a client would be another kind of request.
+/// The page says so: a client has one server then.
 #[test]
-fn requests_have_no_permutation() {
+fn requests_of_a_permutation_ask_one_server() {
     let text = format!(
         "{REST}[[traffic]]\nfrom = \"client\"\n[traffic.requests]\nsizes = \"solar\"\n\
-         destinations = \"permutation\"\n"
+         destinations = \"permutation\"\nfan_out = 2\n"
     );
     let error = Document::parse(text, "f").unwrap_err().to_string();
-    assert!(error.contains("f:20:16: requests draw their servers anew"), "{error}");
+    let says =
+        "2 is out of range; expected 1 to 1, the server that a permutation gives each client";
+    assert!(error.contains(says), "{error}");
 }

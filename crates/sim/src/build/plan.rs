@@ -271,13 +271,17 @@ impl<'a> Context<'a> {
         Time::ZERO + self.traffic.stop.map_or(end, |stop| stop.min(end))
     }
 
-    /// The servers of a client.
-    fn servers(&self, client: u32, requests: &Requests) -> Vec<u32> {
-        match requests.destinations {
-            Destinations::Farthest => self.places.farthest(client, &self.destinations),
-            Destinations::Uniform | Destinations::Permutation => {
-                self.destinations.iter().copied().filter(|&host| host != client).collect()
+    /// The servers of each client.
+    fn servers(&self, requests: &Requests) -> impl Fn(u32) -> Vec<u32> {
+        let destinations = requests.destinations;
+        let partners =
+            (destinations == Destinations::Permutation).then(|| arriving::permutation(self));
+        move |client| match &partners {
+            Some(partners) => partners.get(&client).copied().into_iter().collect(),
+            None if destinations == Destinations::Farthest => {
+                self.places.farthest(client, &self.destinations)
             }
+            None => self.destinations.iter().copied().filter(|&host| host != client).collect(),
         }
     }
 

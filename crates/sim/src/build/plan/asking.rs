@@ -32,8 +32,9 @@ pub(super) fn requests(context: &Context<'_>, plan: &mut Plan, requests: &Reques
         until: context.stop(),
     });
     let mut offered = requests.load.map(|_| 0.0);
+    let servers_of = context.servers(requests);
     for &host in &context.sources {
-        let servers = context.servers(host, requests);
+        let servers = servers_of(host);
         if servers.is_empty() {
             continue;
         }

@@ -96,10 +96,11 @@ impl Demand {
     fn add_requests(&mut self, context: &Context<'_>, requests: &Requests) -> bool {
         let Some(load) = requests.load else { return false };
         let (reads, writes) = super::asking::bytes_per_request(requests);
+        let servers_of = context.servers(requests);
         for &client in &context.sources {
             let bps = load * context.line_bps(client);
             let (read, written) = (bps * reads / (reads + writes), bps * writes / (reads + writes));
-            let servers = context.servers(client, requests);
+            let servers = servers_of(client);
             if servers.is_empty() {
                 continue;
             }

@@ -75,6 +75,29 @@ fn a_permutation_leaves_no_source_out_that_has_another_host() {
 }
 
 #[test]
+fn requests_of_a_permutation_have_one_server_for_each_client() {
+    let pairs = |to: &str, seed| -> Vec<_> {
+        let traffic = format!(
+            "from = \"a\"\nto = \"{to}\"\nconnections = 2\n\
+             requests = {{ load = 0.5, sizes = {{ fixed = \"64KB\" }}, destinations = \"permutation\" }}"
+        );
+        let plan = planned_with(&traffic, seed);
+        plan.flows.iter().map(|flow| (flow.source, flow.destination)).collect()
+    };
+    // Six clients, nine servers; each has its two connections to one.
+    let (flows, again) = (pairs("c", 1), pairs("c", 1));
+    assert_eq!(flows, again);
+    assert_eq!(flows.len(), 12, "{flows:?}");
+    assert!(flows.chunks(2).all(|pair| pair[0] == pair[1]), "{flows:?}");
+    let servers: BTreeSet<_> = flows.iter().map(|flow| flow.1).collect();
+    assert_eq!(servers.len(), 6, "{flows:?}");
+    assert_ne!(flows, pairs("c", 2), "another seed");
+    // Nobody asks itself; whoever is alone asks nobody.
+    assert!(pairs("a", 3).iter().all(|(client, server)| client != server));
+    assert_eq!(pairs("a0", 1).len(), 10);
+}
+
+#[test]
 fn a_host_that_has_nobody_leaves_its_rack_their_peers() {
     let plan = planned(
         "from = \"a\"\nto = \"a0\"\n\

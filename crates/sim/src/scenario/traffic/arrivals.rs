@@ -80,7 +80,7 @@ pub struct Requests {
     /// How many servers a write goes to; it is complete when all have acknowledged it.
     #[serde(default = "default_replicas")]
     pub replicas: u32,
-    /// Which servers.
+    /// Which servers: of all alike, of those farthest away, or one of each client's own, drawn once.
     #[serde(default)]
     pub destinations: Destinations,
 }

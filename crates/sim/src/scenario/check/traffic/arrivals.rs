@@ -12,20 +12,33 @@ const MAX_OUTSTANDING: u32 = 100_000;
 /// How many servers a client has at least, of those clients that have any.
 struct Servers {
     fewest: u32,
-    /// Where the farthest are asked, the client that has so few.
-    farthest_from: Option<u32>,
+    whose: Whose,
+}
+
+/// Which servers a client has.
+enum Whose {
+    /// All, but for itself.
+    All,
+    /// Those farthest away; the client that has the fewest.
+    Farthest(u32),
+    /// One of its own.
+    Partner,
 }
 
 impl Servers {
     #[expect(clippy::cast_possible_truncation, reason = "bounded by the hosts")]
     fn of(checked: &Checked<'_>, requests: &Requests) -> Self {
-        if requests.destinations == Destinations::Farthest {
-            let fewest = fewest_farthest(checked.net, &checked.from, &checked.to);
-            if let Some((fewest, client)) = fewest {
-                return Self { fewest: fewest as u32, farthest_from: Some(client) };
+        let (fewest, whose) = match requests.destinations {
+            Destinations::Uniform => (checked.others(), Whose::All),
+            Destinations::Permutation => (checked.others().min(1), Whose::Partner),
+            Destinations::Farthest => {
+                match fewest_farthest(checked.net, &checked.from, &checked.to) {
+                    Some((fewest, client)) => (fewest, Whose::Farthest(client)),
+                    None => (checked.others(), Whose::All),
+                }
             }
-        }
-        Self { fewest: checked.others() as u32, farthest_from: None }
+        };
+        Self { fewest: fewest as u32, whose }
     }
 }
 
@@ -85,10 +98,6 @@ impl Checked<'_> {
                 return Err(self.within(KIND, field, message));
             }
         }
-        if requests.destinations == Destinations::Permutation {
-            let message = "requests draw their servers anew; expected \"uniform\" or \"farthest\"";
-            return Err(self.within(KIND, "destinations", message.into()));
-        }
         let outstanding = requests.outstanding.unwrap_or(1);
         self.in_range((KIND, "outstanding"), outstanding, (1, MAX_OUTSTANDING))?;
         self.in_range((KIND, "reads"), requests.reads, (0.0, 1.0))?;
@@ -106,8 +115,11 @@ impl Checked<'_> {
         }
         let urgent = if self.traffic.urgent.is_some() { 2 } else { 1 };
         let kinds = u64::from(requests.reads > 0.0) * 2 + u64::from(requests.reads < 1.0);
-        let connections =
-            self.pairs() * u64::from(self.traffic.connections_per_pair()) * kinds * urgent;
+        let pairs = match requests.destinations {
+            Destinations::Permutation => self.from.len() as u64,
+            Destinations::Uniform | Destinations::Farthest => self.pairs(),
+        };
+        let connections = pairs * u64::from(self.traffic.connections_per_pair()) * kinds * urgent;
         let mean = requests.sizes.known().mean();
         let messages = requests.load.map_or(1, |load| self.arrivals(load, mean, &self.from));
         Ok(Counts { connections, messages })
@@ -118,9 +130,12 @@ impl Checked<'_> {
         if (1..=most).contains(&value) {
             return Ok(());
         }
-        let whose = match servers.farthest_from {
-            Some(host) => format!(", the servers farthest from {}", self.net.hosts[host as usize]),
-            None => String::new(),
+        let whose = match servers.whose {
+            Whose::All => String::new(),
+            Whose::Farthest(from) => {
+                format!(", the servers farthest from {}", self.net.hosts[from as usize])
+            }
+            Whose::Partner => ", the server that a permutation gives each client".into(),
         };
         let message = format!("{value} is out of range; expected 1 to {most}{whose}");
         Err(self.within("requests", field, message))
