@@ -69,7 +69,7 @@ pub(crate) fn shared_buffer(scenario: &Scenario, topology: &Topology, switch: u3
 
 /// How many classes PFC protects.
 pub(crate) fn protected_classes(scenario: &Scenario) -> u64 {
-    scenario.classes().iter().map(|class| u64::from(class.protected)).sum()
+    scenario.data_classes().iter().map(|class| u64::from(class.protected)).sum()
 }
 
 /// Rows of a table of time series, unless a scenario wants more.
@@ -101,6 +101,7 @@ pub(crate) fn build(
     let routing = Routing::new(scenario, &topology, &ports, seed, watch);
     let mut net = assemble(scenario, (&topology, &ports), &routing, scheme, (seed, watch), traces);
     let mut plan = plan(scenario, &topology, seed, watch);
+    plan.classes = class_names(scenario, scheme);
     let ways = Arc::new(Ways::new(scenario, &topology, ports, routing, scheme.transport));
     let flows = connect(&mut net, &mut plan, scheme, &ways, (seed, watch));
     pin(&mut net, &flows, &ways.routing);
@@ -110,6 +111,11 @@ pub(crate) fn build(
     let cut = cut(scenario, scheme);
     let size_bins = scenario.measure.size_bins.clone();
     Built { net, topology, ways, flows, plan, cut, size_bins }
+}
+
+/// The names of all traffic classes under `scheme`.
+fn class_names(scenario: &Scenario, scheme: Scheme) -> Vec<String> {
+    scenario.classes(scheme.transport).into_iter().map(|class| class.name).collect()
 }
 
 /// Time series of everything are more than all else in a large network.
@@ -220,7 +226,7 @@ fn assemble(
         SwitchChange, SwitchInterval, SwitchPort, SwitchWatchdog,
     };
     let start = Time::ZERO + scenario.run.warmup;
-    let classes = scenario.classes();
+    let classes = scenario.classes(scheme.transport);
     let mut events = Events::of(scenario, topology, ports, routing);
     // Link 2c leads from the first end of cable c to the second, link 2c + 1 back.
     let outgoing = |&(cable, end): &(usize, usize)| cable * 2 + end;
@@ -323,7 +329,7 @@ fn assemble(
 /// like when a packet leaves it, or where a link may fail or change its rate in the meantime; few where PFC or
 /// another class may take them back.
 fn look_ahead(scenario: &Scenario, scheme: Scheme) -> u32 {
-    let classes = scenario.classes();
+    let classes = scenario.classes(scheme.transport);
     let telemetry = wire_format(scenario, scheme).telemetry;
     let managed = classes.iter().any(|class| class.aqm.is_some() || class.weight.is_some());
     if managed || telemetry || scheme.signal == Signal::Oracle || !scenario.events.is_empty() {
@@ -359,7 +365,7 @@ fn endpoint(scenario: &Scenario, line_rate: Rate, scheme: Scheme, seed: u64) -> 
     let (transport, algorithm) = (&scenario.transport, scheme.algorithm);
     let (rto_initial, rto_min, rto_max) = transport.timeouts(scheme.transport);
     let mut weights = [0; MOST_CLASSES];
-    for (weight, class) in weights.iter_mut().zip(scenario.classes()) {
+    for (weight, class) in weights.iter_mut().zip(scenario.data_classes()) {
         *weight = class.weight.map_or(0, |weight| u16::try_from(weight).unwrap_or(u16::MAX));
     }
     let notifies = algorithm.info().needs.contains(&Need::Notifications);
@@ -370,7 +376,7 @@ fn endpoint(scenario: &Scenario, line_rate: Rate, scheme: Scheme, seed: u64) -> 
         nic: transport.nic(),
         header: transport.header,
         line_rate,
-        ack_class: scenario.ack_class(),
+        ack_class: scenario.ack_class(scheme.transport),
         weights,
         ack_turnaround: transport.ack_turnaround,
         ack_jitter: transport.jitter(scheme.transport),

@@ -123,7 +123,7 @@ pub(crate) struct Plan {
     pub(crate) gatherings: Vec<Gathering>,
     pub(super) applications: Vec<PlannedApplication>,
     pub(crate) traffic: Vec<PlannedTraffic>,
-    /// The names of all traffic classes.
+    /// The names of all traffic classes, once the scheme is known.
     pub(crate) classes: Vec<String>,
     /// For each host, the traffic that each of its applications belongs to.
     pub(crate) owners: Vec<Vec<u16>>,
@@ -148,7 +148,6 @@ struct Context<'a> {
 pub(super) fn plan(scenario: &Scenario, topology: &Topology, seed: u64, watch: &Watch<'_>) -> Plan {
     let mut plan = Plan {
         owners: vec![Vec::new(); topology.hosts.len()],
-        classes: scenario.classes().into_iter().map(|class| class.name).collect(),
         flows: Flows::between(topology.hosts.len()),
         ..Plan::default()
     };

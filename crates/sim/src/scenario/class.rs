@@ -1,10 +1,12 @@
 //! The traffic classes of a scenario.
 
+use std::collections::BTreeMap;
+
 use incast_cc::{Bytes, Fraction};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Aqm, Scenario, quantity};
+use super::{Aqm, Scenario, TransportKind, quantity};
 
 /// Most classes: PFC counts them in eight bits.
 pub const MOST_CLASSES: usize = 8;
@@ -70,29 +72,60 @@ impl ResolvedClass {
 }
 
 impl Scenario {
-    /// All traffic classes, from the lowest to the highest: those of the scenario, or one for data, and
-    /// with `transport.ack_priority` one for ACKs.
-    pub fn classes(&self) -> Vec<ResolvedClass> {
-        let mut classes: Vec<_> =
-            self.class.iter().map(|class| self.resolve_class(class)).collect();
-        if classes.is_empty() {
-            classes.push(self.plain_class(DATA, self.switch.pfc.enabled));
-        }
-        if self.transport.ack_priority {
+    /// All traffic classes of a network that carries `kind`, from the lowest to the highest: those of the
+    /// scenario, or one for data, and with `transport.ack_priority` one for ACKs.
+    pub fn classes(&self, kind: TransportKind) -> Vec<ResolvedClass> {
+        let mut classes = self.data_classes();
+        if self.transport.prioritises_acks(kind) {
             classes.push(self.plain_class(ACK, false));
         }
         classes
     }
 
-    /// The number of a class, from 0 for the lowest.
-    pub fn class_number(&self, name: &str) -> Option<u8> {
-        (0..).zip(self.classes()).find(|(_, class)| class.name == name).map(|(number, _)| number)
+    /// The traffic classes of data, from the lowest to the highest.
+    pub(crate) fn data_classes(&self) -> Vec<ResolvedClass> {
+        let mut classes: Vec<_> =
+            self.class.iter().map(|class| self.resolve_class(class)).collect();
+        if classes.is_empty() {
+            classes.push(self.plain_class(DATA, self.switch.pfc.enabled));
+        }
+        classes
     }
 
-    /// The number of the class of ACKs, where they have one.
-    pub(crate) fn ack_class(&self) -> Option<u8> {
+    /// The classes that traffic may name: that of ACKs only where every scheme has it.
+    pub(crate) fn named_classes(&self) -> Vec<ResolvedClass> {
+        // Unless it is set, streams have none.
+        let stream = self.carries(TransportKind::Stream);
+        self.classes(if stream { TransportKind::Stream } else { TransportKind::Message })
+    }
+
+    /// The number of a class that traffic may name, from 0 for the lowest.
+    pub fn class_number(&self, name: &str) -> Option<u8> {
+        let named = (0..).zip(self.named_classes());
+        named.into_iter().find(|(_, class)| class.name == name).map(|(number, _)| number)
+    }
+
+    /// The number of the class of ACKs of `kind`, where they have one.
+    pub(crate) fn ack_class(&self, kind: TransportKind) -> Option<u8> {
         let highest = u8::try_from(self.class.len().max(1)).unwrap_or(u8::MAX);
-        self.transport.ack_priority.then_some(highest)
+        self.transport.prioritises_acks(kind).then_some(highest)
+    }
+
+    /// Whether ACKs of any scheme of the scenario may have a class of their own.
+    pub(super) fn may_prioritise_acks(&self) -> bool {
+        let message = self.carries(TransportKind::Message);
+        let kind = if message { TransportKind::Message } else { TransportKind::Stream };
+        self.transport.prioritises_acks(kind)
+    }
+
+    /// Whether the scenario, or a scheme of it, says that `kind` carries payload.
+    fn carries(&self, kind: TransportKind) -> bool {
+        let names = &TransportKind::NAMES;
+        let is = |text: &str| names.iter().any(|&(name, of)| name == text && of == kind);
+        let own = |section: &BTreeMap<String, toml::Value>| {
+            section.get("transport").and_then(toml::Value::as_str).is_some_and(is)
+        };
+        self.transport.kind == kind || self.cc.values().any(own)
     }
 
     fn plain_class(&self, name: &str, protected: bool) -> ResolvedClass {
@@ -127,5 +160,47 @@ impl Scenario {
             aqm,
             ..plain
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Document;
+
+    /// The names of the classes under messages and under streams, and those that traffic may name.
+    fn classes(rest: &str) -> [Vec<String>; 3] {
+        let text = r#"
+            title = "a link"
+            [run]
+            duration = "1ms"
+            schemes = ["newreno"]
+            [[network.star.hosts]]
+            name = "host"
+            count = 2
+            rate = "10Gbps"
+            delay = "1us"
+            [[traffic]]
+            from = "host0"
+            to = "host1"
+        "#;
+        let document = Document::parse(format!("{text}\n{rest}"), "test.toml").unwrap();
+        let scenario = document.scenario();
+        [
+            scenario.classes(TransportKind::Message),
+            scenario.classes(TransportKind::Stream),
+            scenario.named_classes(),
+        ]
+        .map(|classes| classes.into_iter().map(|class| class.name).collect())
+    }
+
+    #[test]
+    fn acks_of_streams_share_the_class_of_data_unless_it_is_said() {
+        let (alone, both) = (["data"].as_slice(), ["data", "ack"].as_slice());
+        assert_eq!(classes(""), [both, alone, both]);
+        assert_eq!(classes("[transport]\nkind = \"stream\""), [both, alone, alone]);
+        assert_eq!(classes("[cc.newreno]\ntransport = \"stream\""), [both, alone, alone]);
+        assert_eq!(classes("[transport]\nack_priority = false"), [alone; 3]);
+        assert_eq!(classes("[transport]\nkind = \"stream\"\nack_priority = true"), [both; 3]);
     }
 }

@@ -35,7 +35,7 @@ impl Scenario {
     /// What the network lacks that the algorithm of `scheme` needs, and what cannot work on the paths of the
     /// traffic: one sentence each, with the setting that would help.
     pub fn warnings(&self, name: &str, scheme: &Scheme) -> Vec<String> {
-        let (switch, classes) = (&self.switch, self.classes());
+        let (switch, classes) = (&self.switch, self.classes(scheme.transport));
         let mut warnings = Vec::new();
         for need in scheme.algorithm.needs() {
             let lacks = match need {

@@ -35,8 +35,9 @@ pub struct Transport {
     #[serde(deserialize_with = "quantity::packet")]
     #[schemars(with = "String")]
     pub ack: Bytes,
-    /// Whether ACKs travel in a class of their own, served before data.
-    pub ack_priority: bool,
+    /// Whether ACKs travel in a class of their own, served before data. If absent, those of messages do and those of
+    /// streams do not.
+    pub ack_priority: Option<bool>,
     /// From the arrival of what an ACK answers to the ACK, in the receiver.
     #[serde(deserialize_with = "quantity::time")]
     #[schemars(with = "String")]
@@ -80,7 +81,7 @@ impl Default for Transport {
             mtu: Bytes::new(1_500),
             header: Bytes::new(40),
             ack: Bytes::new(64),
-            ack_priority: true,
+            ack_priority: None,
             ack_turnaround: Span::from_us(1),
             ack_jitter: None,
             rto_initial: None,
@@ -296,6 +297,11 @@ impl Transport {
             Nic::Packets => incast_transport::Nic::Packets,
             Nic::Segments => incast_transport::Nic::Segments,
         }
+    }
+
+    /// Whether ACKs of `kind` have a class of their own.
+    pub(crate) fn prioritises_acks(&self, kind: TransportKind) -> bool {
+        self.ack_priority.unwrap_or(kind == TransportKind::Message)
     }
 
     /// The most that an ACK of `kind` takes beyond `ack_turnaround`.

@@ -190,7 +190,7 @@ fn look(
 
 /// The most that one queue of a class holds at a switch whose other queues are empty.
 fn queue(scenario: &Scenario, net: &Topology, switch: u32, class: u8) -> Option<Bytes> {
-    let classes = scenario.classes();
+    let classes = scenario.named_classes();
     let class = &classes[usize::from(class)];
     if class.protected {
         return None;

@@ -9,9 +9,10 @@ use super::super::{Aqm, Scenario};
 const WEIGHTS: std::ops::RangeInclusive<u32> = 1..=1_000;
 
 pub(super) fn check_classes(scenario: &Scenario) -> Result<(), Fault> {
-    let most = MOST_CLASSES - usize::from(scenario.transport.ack_priority);
+    let of_acks = scenario.may_prioritise_acks();
+    let most = MOST_CLASSES - usize::from(of_acks);
     if scenario.class.len() > most {
-        let acks = if scenario.transport.ack_priority { " besides that of ACKs" } else { "" };
+        let acks = if of_acks { " besides that of ACKs" } else { "" };
         let message =
             format!("{} classes are too many; expected at most {most}{acks}", scenario.class.len());
         return Err(Fault::at([&"class", &most], message));
@@ -53,7 +54,7 @@ fn check_name(scenario: &Scenario, number: usize, class: &Class) -> Result<(), W
     if scenario.class[..number].iter().any(|other| other.name == *name) {
         return Err(("name", format!("class {name:?} is there twice; rename one")));
     }
-    if name == ACK && scenario.transport.ack_priority {
+    if name == ACK && scenario.may_prioritise_acks() {
         let message = format!(
             "transport.ack_priority adds a class {name:?} above all; rename this one, or set \
              transport.ack_priority to false"

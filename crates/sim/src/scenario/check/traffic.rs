@@ -217,7 +217,7 @@ impl Checked<'_> {
         if self.scenario.class_number(name).is_some() {
             return None;
         }
-        let classes = self.scenario.classes();
+        let classes = self.scenario.named_classes();
         let known: Vec<_> = classes.iter().map(|class| class.name.as_str()).collect();
         Some(format!("unknown class {name:?}{}", suggestion(name, &known)))
     }
