@@ -31,7 +31,7 @@ use crate::network::{Component, ComponentKind, Network as Net, Transit};
 use crate::random::purpose;
 use crate::report::{Cut, Segments};
 use crate::routing::Routing;
-use crate::scenario::{MOST_CLASSES, RoutingKind, Scenario, Scheme, TransportKind};
+use crate::scenario::{MOST_CLASSES, Nic, RoutingKind, Scenario, Scheme, TransportKind};
 use crate::topology::{Cable, Node, Ports, Topology};
 use crate::watch::Watch;
 pub(crate) use cables::topology;
@@ -253,7 +253,7 @@ fn assemble(
             nic,
             (host as u32, timer),
             incoming(cable) as u32,
-            wire_format(scenario, scheme),
+            wire_format(scenario, scheme, topology.cables[cable.0].rate),
             start,
             Trace::new(traces),
         );
@@ -330,7 +330,7 @@ fn assemble(
 /// another class may take them back.
 fn look_ahead(scenario: &Scenario, scheme: Scheme) -> u32 {
     let classes = scenario.classes(scheme.transport);
-    let telemetry = wire_format(scenario, scheme).telemetry;
+    let telemetry = needs_telemetry(scenario, scheme);
     let managed = classes.iter().any(|class| class.aqm.is_some() || class.weight.is_some());
     if managed || telemetry || scheme.signal == Signal::Oracle || !scenario.events.is_empty() {
         0
@@ -353,11 +353,23 @@ fn routing_is_loose(scenario: &Scenario) -> bool {
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds packets to 9,216 bytes")]
-fn wire_format(scenario: &Scenario, scheme: Scheme) -> WireFormat {
+fn wire_format(scenario: &Scenario, scheme: Scheme, line_rate: Rate) -> WireFormat {
     let transport = &scenario.transport;
     let (header, ack) = (transport.header.get() as u16, transport.ack.get() as u16);
+    // A queue is served at line rate, so what was before a packet is what it has waited for.
+    let fifo = transport.nic == Nic::Fifo && scheme.transport == TransportKind::Stream;
+    let threshold = transport.nic_ecn_threshold.filter(|_| fifo);
+    let marks_after_ns = threshold.map(|most| {
+        let before = line_rate.time_for(most.saturating_sub(transport.mtu));
+        u32::try_from(before.as_ns()).unwrap_or(u32::MAX)
+    });
+    WireFormat { header, ack, telemetry: needs_telemetry(scenario, scheme), marks_after_ns }
+}
+
+/// Whether data takes the stamps of switches along.
+fn needs_telemetry(scenario: &Scenario, scheme: Scheme) -> bool {
     let needed = scheme.algorithm.info().needs.contains(&Need::Telemetry);
-    WireFormat { header, ack, telemetry: needed && scenario.switch.telemetry }
+    needed && scenario.switch.telemetry
 }
 
 /// A host's transport; `seed` is the host's own.

@@ -51,7 +51,7 @@ pub use traffic::{
     ListedFlow, LoadOf, Operation, Poisson, Requests, Traffic, Urgent,
 };
 pub use transport::{
-    Ecn, Nic, Recovery, Signal, SignalKind, Stream, StreamPreset, Transport, TransportKind,
+    Ecn, Nic, Recovery, Signal, SignalKind, Stack, Stream, StreamPreset, Transport, TransportKind,
 };
 
 /// What is simulated.

@@ -182,6 +182,26 @@ fn signals_take_the_place_of_the_rtt() {
 }
 
 #[test]
+fn a_nic_that_is_one_queue_marks_what_waits_behind_more_than_its_threshold() {
+    // Two streams of one host, whose NIC is the bottleneck. Nothing else marks, so DCTCP fills its buffers of 128 KB
+    // each, 210 us at 10 Gb/s; with marks it stays near the threshold of 60 KB, 49 us with its packets.
+    let rtt = |settings: &[&str]| {
+        let nic = [
+            "traffic.0.connections=2",
+            "run.duration=20ms",
+            "transport.stream.send_buffer=128KB",
+            "transport.nic=fifo",
+        ];
+        let document = document(PAIR).with_set(&[&nic[..], settings].concat());
+        let document = document.unwrap_or_else(|error| panic!("{error}"));
+        run_with(&document, "dctcp", 1, TraceConfig::default()).summary.rtt_mean_us
+    };
+    let (unmarked, marked) = (rtt(&[]), rtt(&["transport.nic_ecn_threshold=60KB"]));
+    assert!((200.0..225.0).contains(&unmarked), "{unmarked} us");
+    assert!((25.0..65.0).contains(&marked), "{marked} us");
+}
+
+#[test]
 fn a_leaf_spine_path_has_four_links() {
     let text = PAIR.replace("[[network.star.hosts]]", "[network.leaf-spine]\nleaves = 2\nspines = 2\n\
         [network.leaf-spine.uplink]\nrate = \"40Gbps\"\ndelay = \"2us\"\n[network.leaf-spine.hosts]")

@@ -27,6 +27,9 @@ pub enum Nic {
     /// Round robin over connections, packet by packet: segments that wait together leave interleaved.
     #[default]
     Packets,
+    /// Streams in the order in which their segments, and the ACKs of their receivers, were given to the NIC: one queue
+    /// for all connections. Messages are served as by [`Packets`](Self::Packets).
+    Fifo,
     /// Messages segment by segment: the packets of a segment leave back to back, and the segments of other
     /// connections wait. `t_send` is then when the first packet leaves, not when the segment was
     /// queued. A gap that the algorithm leaves between the packets of a segment is open to others. Streams are

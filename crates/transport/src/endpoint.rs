@@ -424,10 +424,15 @@ impl<C: CongestionControl> Endpoint<C> {
     }
 
     /// An ACK or report that the hardware has ready, of a class in the mask `open`; these go before data,
-    /// and do not count where their class shares with others.
+    /// and do not count where their class shares with others. In a NIC that is one queue they go before what
+    /// was given to it later: when there is no data to send after all, ask again.
     #[inline]
     pub fn poll_reply(&mut self, now: Time, open: u8) -> Option<Outgoing> {
-        let reply = match self.next_reply(now, open)? {
+        let place = self.next_reply(now, open)?;
+        if self.config.nic == Nic::Fifo && self.data_is_before(place) {
+            return None;
+        }
+        let reply = match place {
             0 => self.replies.pop_front(),
             place => self.replies.remove(place),
         };
@@ -451,7 +456,7 @@ impl<C: CongestionControl> Endpoint<C> {
             let config = &self.config;
             let next =
                 counted(&mut self.nic_backlog, sender, |sender| sender.next_packet(now, config));
-            let Some(Next { body, queued_at, begins, then }) = next else {
+            let Some(Next { body, queued_at, begins, then, then_since }) = next else {
                 // Acknowledged while it was being sent again.
                 self.pacing.sent(class, 0, Turn::Ended);
                 self.reschedule(now, place);
@@ -472,7 +477,8 @@ impl<C: CongestionControl> Endpoint<C> {
             } else {
                 match (config.nic, terms.transport) {
                     (Nic::Segments, Transport::Message) => Turn::Kept,
-                    (Nic::Segments, Transport::Stream) | (Nic::Packets, _) => Turn::Passed,
+                    (Nic::Fifo, Transport::Stream) => Turn::Queued(then_since),
+                    _ => Turn::Passed,
                 }
             };
             self.pacing.sent(class, bytes, turn);
@@ -491,7 +497,15 @@ impl<C: CongestionControl> Endpoint<C> {
     /// released: for a carrier without priorities.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Outgoing> {
         self.on_timer(now);
-        self.poll_reply(now, u8::MAX).or_else(|| self.poll_data(now, u8::MAX))
+        let reply = self.poll_reply(now, u8::MAX);
+        let data = reply.or_else(|| self.poll_data(now, u8::MAX));
+        data.or_else(|| self.poll_reply(now, u8::MAX))
+    }
+
+    /// Whether data of the same class has been in the NIC's queue before a reply.
+    fn data_is_before(&self, reply: usize) -> bool {
+        let Some(Reply { ready_at, class, .. }) = self.replies.get(reply) else { return false };
+        self.pacing.waits_since(*class).is_some_and(|since| since < *ready_at)
     }
 
     /// Whether data of a class in the mask `open` may leave now.

@@ -49,6 +49,8 @@ pub(crate) struct Next {
     pub(crate) begins: Option<Time>,
     /// When the one after it may leave; [`None`] ends the burst.
     pub(crate) then: Option<Time>,
+    /// Since when that one waits in the NIC, where it is there.
+    pub(crate) then_since: Time,
 }
 
 macro_rules! either {

@@ -37,4 +37,4 @@ pub use halves::{Receiver, Sender};
 pub use packet::{Body, Packet, clock_ns};
 pub use rate::Report;
 pub use scheduler::{RoundRobin, Scheduler};
-pub use signal::Signal;
+pub use signal::{Signal, Stack, Timestamps};

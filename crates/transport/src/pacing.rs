@@ -34,6 +34,8 @@ struct Entry {
     /// Traffic class.
     class: u8,
     rank: u32,
+    /// Since when the packet waits that it sends next, where that decides about its turn.
+    since: Time,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,6 +52,8 @@ enum State {
 pub enum Turn {
     /// It sends next, too, unless another class does.
     Kept,
+    /// It sends on when it has waited longest: its next packet waits since then.
+    Queued(Time),
     /// It sends on, behind all others.
     Passed,
     /// It is idle until it is scheduled.
@@ -74,7 +78,8 @@ impl PacingEngine {
             self.places.push(Entry::default());
         }
         assert!(self.is_idle(place), "place {place} is taken");
-        self.places[place as usize] = Entry { state: State::Idle, class, rank };
+        let since = Time::ZERO;
+        self.places[place as usize] = Entry { state: State::Idle, class, rank, since };
     }
 
     /// Whether a connection has nothing to send, and nothing of it is left here.
@@ -111,6 +116,7 @@ impl PacingEngine {
             return None;
         }
         let connection = self.waiting.take_first();
+        self.places[connection as usize].since = now;
         self.put_back(connection);
         Some(connection)
     }
@@ -139,6 +145,12 @@ impl PacingEngine {
         if turn == Turn::Passed {
             return ready.push_back(connection);
         }
+        if let Turn::Queued(since) = turn {
+            // Before others that wait since the same instant: they were given to the NIC one after the other.
+            let place = ready.partition_point(|&other| self.places[other as usize].since < since);
+            self.places[connection as usize].since = since;
+            return ready.insert(place, connection);
+        }
         if ready.is_empty() {
             self.occupied &= !(1 << class);
         }
@@ -152,6 +164,13 @@ impl PacingEngine {
         *state = State::Ready;
         self.occupied |= 1 << *class;
         self.ready[*class as usize % CLASSES as usize].push_back(connection);
+    }
+
+    /// Since when the packet of `class` waits that is served next, where [`Turn::Queued`] says so.
+    #[inline]
+    pub fn waits_since(&self, class: u8) -> Option<Time> {
+        let first = *self.ready[class as usize % CLASSES as usize].front()?;
+        Some(self.places[first as usize].since)
     }
 
     /// Whether a connection of a class in the mask `open` waits to be served.

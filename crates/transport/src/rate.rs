@@ -11,7 +11,7 @@ use incast_cc::{
 
 use crate::connection::Terms;
 use crate::rtt::RttMeasurement;
-use crate::signal::Replaced;
+use crate::signal::{Heard, Replaced};
 
 /// One connection's algorithm and its books.
 #[derive(Clone, Debug)]
@@ -270,13 +270,15 @@ impl<C: CongestionControl> RateComputation<C> {
         (ack.srtt, ack.min_rtt) = (rtt.srtt(), rtt.min_rtt());
         ack.one_way = completion.one_way;
         if let Some(signal) = &mut self.signal {
-            let measured = ack.rtt;
-            ack.rtt = measured.map(|sample| signal.replace(sample, completion.report.truth));
-            ack.one_way = ack
-                .one_way
-                .zip(measured)
-                .zip(ack.rtt)
-                .map(|((way, old), new)| (way + new.total).saturating_sub(old.total));
+            let heard = Heard {
+                now,
+                sent_at: sent.sent_at,
+                measured: completion.sample,
+                one_way: completion.one_way,
+                truth: completion.report.truth,
+                identified: completion.identified && !completion.delivered.is_zero(),
+            };
+            (ack.rtt, ack.one_way) = signal.replace(&heard);
             (ack.srtt, ack.min_rtt) = signal.smoothed();
         }
         ack.delivery = self.sampler.on_completion(now, completion, self.delivered, rtt);

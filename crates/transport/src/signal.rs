@@ -3,8 +3,12 @@
 //! The algorithm does not know: it is told of the replaced sample, and the smoothed and least RTT that
 //! follow from it. Timeouts, traces and results keep to the samples as they were measured.
 
-use incast_cc::{RttSample, Span};
+use incast_cc::{RttSample, Span, Time};
 use rand_pcg::Pcg64Mcg;
+
+mod timestamps;
+
+pub use timestamps::{Stack, Timestamps};
 
 use crate::random::{self, below, generator};
 
@@ -18,6 +22,8 @@ pub enum Signal {
     Noise(Span),
     /// With what timestamps of an operating system add.
     SoftwareTimestamps,
+    /// By TCP timestamps, which tick in steps; streams alone.
+    Timestamps(Timestamps),
     /// The RTT without queues, and the true backlog of the bottleneck at this instant over its rate:
     /// what a flow would measure if it could see the queue.
     Oracle,
@@ -28,6 +34,22 @@ pub enum Signal {
 /// for this project; the values between lie on straight lines. In thousandths and microseconds. The
 /// tail is cut: one sample in a thousand took longer, up to milliseconds.
 const SOFTWARE_US: [(u64, u64); 5] = [(0, 5), (500, 14), (900, 17), (990, 27), (1_000, 53)];
+
+/// What an ACK tells of time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Heard {
+    pub(crate) now: Time,
+    /// When the newest data that it acknowledges was sent last.
+    pub(crate) sent_at: Time,
+    /// Its RTT sample, where it is unambiguous.
+    pub(crate) measured: Option<RttSample>,
+    /// From send to arrival.
+    pub(crate) one_way: Option<Span>,
+    /// The oracle's RTT, where there is one.
+    pub(crate) truth: Option<Span>,
+    /// Whether that data is known to have arrived.
+    pub(crate) identified: bool,
+}
 
 /// The signal of one connection.
 #[derive(Clone, Debug)]
@@ -49,10 +71,24 @@ impl Replaced {
         })
     }
 
+    /// The sample and the one-way delay that take the place of what was measured.
+    pub(crate) fn replace(&mut self, heard: &Heard) -> (Option<RttSample>, Option<Span>) {
+        let &Heard { measured, one_way, truth, .. } = heard;
+        if let Signal::Timestamps(stamps) = self.signal {
+            let rtt = stamps.rtt(heard, &mut self.srtt);
+            self.min_rtt = self.min_rtt.min(rtt.unwrap_or(Span::MAX));
+            let sample = rtt.map(|total| timestamps::sample(total, measured));
+            return (sample, stamps.one_way(heard));
+        }
+        let Some(old) = measured else { return (None, None) };
+        let new = self.sample(old, truth);
+        (Some(new), one_way.map(|way| (way + new.total).saturating_sub(old.total)))
+    }
+
     /// The sample that takes the place of `measured`; `truth` is the oracle's RTT, where there is one.
-    pub(crate) fn replace(&mut self, measured: RttSample, truth: Option<Span>) -> RttSample {
+    fn sample(&mut self, measured: RttSample, truth: Option<Span>) -> RttSample {
         let total = match self.signal {
-            Signal::Rtt => measured.total,
+            Signal::Rtt | Signal::Timestamps(_) => measured.total,
             Signal::Noise(most) => {
                 let end = most.as_ps().saturating_add(1);
                 measured.total + Span::from_ps(below(&mut self.random, end))
@@ -92,7 +128,7 @@ mod tests {
     fn replaced(signal: Signal, samples: usize) -> Vec<f64> {
         let mut replaced = Replaced::new(signal, 7).unwrap();
         let mut rtts: Vec<_> =
-            (0..samples).map(|_| replaced.replace(SAMPLE, None).total.as_us_f64()).collect();
+            (0..samples).map(|_| replaced.sample(SAMPLE, None).total.as_us_f64()).collect();
         rtts.sort_by(f64::total_cmp);
         rtts
     }
@@ -118,7 +154,7 @@ mod tests {
     #[test]
     fn oracle_tells_the_truth_about_the_network() {
         let mut oracle = Replaced::new(Signal::Oracle, 7).unwrap();
-        let told = oracle.replace(SAMPLE, Some(Span::from_us(20)));
+        let told = oracle.sample(SAMPLE, Some(Span::from_us(20)));
         assert_eq!(told.network(), Span::from_us(20));
         assert_eq!(oracle.smoothed(), (Span::from_us(71), Span::from_us(71)));
         assert!(Replaced::new(Signal::Rtt, 7).is_none());

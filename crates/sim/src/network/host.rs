@@ -114,6 +114,8 @@ pub(crate) struct WireFormat {
     pub(crate) ack: u16,
     /// Whether data makes room for the stamps of switches (INT).
     pub(crate) telemetry: bool,
+    /// Data that has waited in the NIC for longer is marked, in nanoseconds.
+    pub(crate) marks_after_ns: Option<u32>,
 }
 
 pub(crate) struct Host {
@@ -427,26 +429,39 @@ impl Host {
     fn next_frame(&mut self, now: Time, packets: &mut Packets) -> Option<Frame> {
         let (wire, open) = (self.wire, self.nic.open_classes());
         if let Some(reply) = self.endpoint.poll_reply(now, open) {
-            let Outgoing { address, class, packet, hops, .. } = reply;
-            let mut frame = Frame::new(address, wire.ack, class, packet, packets);
-            if !hops.is_empty() {
-                frame.stamp();
-                *packets.stamps_of(&frame) = hops.into();
-            }
-            return Some(frame);
+            return Some(self.reply_frame(reply, packets));
         }
-        let data = self.endpoint.poll_data(now, open)?;
+        let Some(data) = self.endpoint.poll_data(now, open) else {
+            let reply = self.endpoint.poll_reply(now, open)?;
+            return Some(self.reply_frame(reply, packets));
+        };
         let Outgoing { connection, address, class, packet, begins, .. } = data;
         if let Some(posted) = begins {
             self.begin(now, connection, posted);
         }
         #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the MTU")]
         let bytes = wire.header + packet.payload() as u16;
+        let waited_ns = clock_ns(now).wrapping_sub(packet.sent_ns);
         let mut frame = Frame::new(address, bytes, class, packet, packets);
+        if wire.marks_after_ns.is_some_and(|most| waited_ns > most) && frame.is_ect() {
+            frame.mark();
+        }
         if wire.telemetry {
             frame.stamp();
         }
         Some(frame)
+    }
+
+    /// An ACK or report on the wire.
+    #[inline]
+    fn reply_frame(&self, reply: Outgoing, packets: &mut Packets) -> Frame {
+        let Outgoing { address, class, packet, hops, .. } = reply;
+        let mut frame = Frame::new(address, self.wire.ack, class, packet, packets);
+        if !hops.is_empty() {
+            frame.stamp();
+            *packets.stamps_of(&frame) = hops.into();
+        }
+        frame
     }
 
     /// The first packet of what was posted then leaves.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::error::Fault;
 use super::{
-    FlowList, FlowSizes, Graph, ListedFlow, Network, Scenario, ScenarioError, SignalKind,
+    FlowList, FlowSizes, Graph, ListedFlow, Network, Scenario, ScenarioError, SignalKind, Stack,
     TransportKind, aqm, check, input,
 };
 
@@ -277,6 +277,10 @@ fn algorithm_schema(algorithm: AnyAlgorithm) -> Value {
     properties.insert("signal".into(), words(signals, "If not signal.kind."));
     let noise = json!({ "type": "string", "description": "If not signal.noise." });
     properties.insert("noise".into(), noise);
+    let stacks = Stack::NAMES.map(|(name, _)| name).to_vec();
+    properties.insert("stack".into(), words(stacks, "If not signal.stack."));
+    let tick = json!({ "type": "string", "description": "If not signal.tick." });
+    properties.insert("tick".into(), tick);
     for param in algorithm.params() {
         let mut default = String::new();
         // Writing to a string does not fail, and the name is the algorithm's own.

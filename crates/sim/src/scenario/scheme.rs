@@ -3,11 +3,11 @@
 use incast_cc::param::{Conflict, Need, SetError};
 use incast_cc::registry::NAMES;
 use incast_cc::{AnyAlgorithm, Span};
-use incast_transport::Signal;
+use incast_transport::{Signal, Timestamps};
 
 use super::error::{Fault, suggestion};
 use super::words::DATE_FIELD;
-use super::{Ecn, ResolvedClass, Scenario, ScenarioError, SignalKind, TransportKind};
+use super::{Ecn, ResolvedClass, Scenario, ScenarioError, SignalKind, Stack, TransportKind};
 
 /// What every flow of a run has.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,7 +21,8 @@ pub struct Scheme {
 }
 
 /// Fields of a `[cc.NAME]` that are no parameters of the algorithm.
-pub(super) const RESERVED: [&str; 5] = ["algorithm", "preset", "transport", "signal", "noise"];
+pub(super) const RESERVED: [&str; 7] =
+    ["algorithm", "preset", "transport", "signal", "noise", "tick", "stack"];
 
 impl Scenario {
     /// The scheme `name`, its parameters set as `[cc.NAME]` says.
@@ -143,12 +144,13 @@ impl Scenario {
                 .map_err(|message| Fault::at([&"cc", &name, &"transport"], message))?,
             None => self.transport.kind,
         };
-        Ok(Scheme { algorithm, transport, signal: self.signal_of(name, &field)? })
+        Ok(Scheme { algorithm, transport, signal: self.signal_of(name, transport, &field)? })
     }
 
     fn signal_of(
         &self,
         name: &str,
+        transport: TransportKind,
         field: &impl Fn(&str) -> Option<String>,
     ) -> Result<Signal, Fault> {
         let at = |key: &'static str| {
@@ -159,6 +161,14 @@ impl Scenario {
         let kind = match field("signal") {
             Some(text) => one_of("signal", &text, &SignalKind::NAMES).map_err(at("signal"))?,
             None => self.signal.kind,
+        };
+        let stamps = self.timestamps_of(field).map_err(|(key, message)| at(key)(message))?;
+        let place = |message: String| {
+            if field("signal").is_some() {
+                at("signal")(message)
+            } else {
+                Fault::at([&"signal", &"kind"], message)
+            }
         };
         let noise = match field("noise") {
             Some(text) => {
@@ -172,15 +182,45 @@ impl Scenario {
             (SignalKind::Noise, Some(noise)) => Signal::Noise(noise),
             (SignalKind::Noise, None) => {
                 let message = "rtt+noise adds nothing; set noise, such as \"10us\"".into();
-                return Err(if field("signal").is_some() {
-                    at("signal")(message)
-                } else {
-                    Fault::at([&"signal", &"kind"], message)
-                });
+                return Err(place(message));
             }
+            (SignalKind::TcpTimestamps, _) if transport == TransportKind::Message => {
+                let message = "messages have no TCP timestamps; set the transport to \"stream\"";
+                return Err(place(message.into()));
+            }
+            (SignalKind::TcpTimestamps, _) => Signal::Timestamps(stamps),
             (SignalKind::SoftwareTimestamps, _) => Signal::SoftwareTimestamps,
             (SignalKind::Oracle, _) => Signal::Oracle,
         })
+    }
+}
+
+type Wrong = (&'static str, String);
+
+impl Scenario {
+    /// TCP timestamps as the section of a scheme, or `[signal]`, has them.
+    fn timestamps_of(&self, field: &impl Fn(&str) -> Option<String>) -> Result<Timestamps, Wrong> {
+        let tick = match field("tick") {
+            Some(text) => {
+                let span: Result<Span, _> = text.parse();
+                Some(span.map_err(|error| ("tick", format!("tick = {text:?} {error}")))?)
+            }
+            None => self.signal.tick,
+        };
+        let tick = tick.unwrap_or(Span::from_ms(1));
+        if tick.is_zero() {
+            return Err(("tick", "a clock that does not tick; expected such as \"1ms\"".into()));
+        }
+        let stack = match field("stack") {
+            Some(text) => one_of("stack", &text, &Stack::NAMES).map_err(|said| ("stack", said))?,
+            None => self.signal.stack.unwrap_or(Stack::Linux),
+        };
+        let stack = match stack {
+            Stack::Ns327 => incast_transport::Stack::Ns327,
+            Stack::Ns3 => incast_transport::Stack::Ns3,
+            Stack::Linux => incast_transport::Stack::Linux,
+        };
+        Ok(Timestamps { tick, stack })
     }
 }
 
@@ -192,12 +232,12 @@ fn one_of<T: Copy>(what: &str, text: &str, known: &[(&'static str, T)]) -> Resul
     })
 }
 
-/// What a value would be on the command line.
 /// Whether a parameter of the algorithm can make it answer losses.
 fn answers_loss(algorithm: &AnyAlgorithm) -> bool {
     algorithm.params().iter().any(|param| param.name == "loss_decrease")
 }
 
+/// What a value would be on the command line.
 fn text_of(value: &toml::Value) -> String {
     match value {
         toml::Value::String(text) => text.clone(),

@@ -23,6 +23,11 @@ pub struct Transport {
     pub recovery: Recovery,
     /// Whose packets a host's NIC sends next, of those that may leave and are of one class.
     pub nic: Nic,
+    /// Of the NIC `fifo`: packets that wait behind more than this, themselves counted, are marked; none if
+    /// absent.
+    #[serde(deserialize_with = "quantity::optional_size")]
+    #[schemars(with = "Option<String>")]
+    pub nic_ecn_threshold: Option<Bytes>,
     /// Largest packet on the wire, headers included.
     #[serde(deserialize_with = "quantity::packet")]
     #[schemars(with = "String")]
@@ -78,6 +83,7 @@ impl Default for Transport {
             segment: Bytes::from_kb(64),
             recovery: Recovery::Selective,
             nic: Nic::Packets,
+            nic_ecn_threshold: None,
             mtu: Bytes::new(1_500),
             header: Bytes::new(40),
             ack: Bytes::new(64),
@@ -123,6 +129,9 @@ pub enum Nic {
     /// Round robin over connections, packet by packet: segments that wait together leave interleaved.
     #[default]
     Packets,
+    /// Streams: one queue for all connections of a host and its ACKs, in the order in which they were given to it.
+    /// Messages are served as by `packets`.
+    Fifo,
     /// Messages, segment by segment: a segment's packets leave back to back, and the segments of other
     /// connections wait. An RTT is then from when the first packet leaves; what the segment waited for others in
     /// the NIC is no part of it. Packets that their algorithm spaces leave room for those of others.
@@ -231,6 +240,26 @@ pub struct Signal {
     #[serde(deserialize_with = "quantity::optional_time")]
     #[schemars(with = "Option<String>")]
     pub noise: Option<Span>,
+    /// Of `tcp-timestamps`: the step in which they tick; 1 ms if absent.
+    #[serde(deserialize_with = "quantity::optional_time")]
+    #[schemars(with = "Option<String>")]
+    pub tick: Option<Span>,
+    /// Of `tcp-timestamps`: whose way with them; `linux` if absent.
+    pub stack: Option<Stack>,
+}
+
+/// Whose way with TCP timestamps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+pub enum Stack {
+    /// ns-3.27: an RTT of no tick is thrown away, and algorithms get the average of the others.
+    #[serde(rename = "ns-3.27")]
+    Ns327,
+    /// Later ns-3: an RTT of no tick is 1 us.
+    #[serde(rename = "ns-3")]
+    Ns3,
+    /// Linux: send times of its own, in microseconds; stamps only for what was sent more than once.
+    #[serde(rename = "linux")]
+    Linux,
 }
 
 /// The signals.
@@ -246,6 +275,9 @@ pub enum SignalKind {
     /// With what the timestamps of an operating system add.
     #[serde(rename = "software-timestamps")]
     SoftwareTimestamps,
+    /// Streams: by TCP timestamps, which tick in steps of `signal.tick`, in the way of `signal.stack`.
+    #[serde(rename = "tcp-timestamps")]
+    TcpTimestamps,
     /// The base RTT and the true backlog of the bottleneck at that instant over its rate.
     #[serde(rename = "oracle")]
     Oracle,
@@ -253,12 +285,19 @@ pub enum SignalKind {
 
 impl SignalKind {
     /// The signals by name.
-    pub(super) const NAMES: [(&'static str, Self); 4] = [
+    pub(super) const NAMES: [(&'static str, Self); 5] = [
         ("rtt", Self::Rtt),
         ("rtt+noise", Self::Noise),
         ("software-timestamps", Self::SoftwareTimestamps),
+        ("tcp-timestamps", Self::TcpTimestamps),
         ("oracle", Self::Oracle),
     ];
+}
+
+impl Stack {
+    /// The stacks by name.
+    pub(super) const NAMES: [(&'static str, Self); 3] =
+        [("ns-3.27", Self::Ns327), ("ns-3", Self::Ns3), ("linux", Self::Linux)];
 }
 
 impl TransportKind {
@@ -295,6 +334,7 @@ impl Transport {
     pub(crate) const fn nic(&self) -> incast_transport::Nic {
         match self.nic {
             Nic::Packets => incast_transport::Nic::Packets,
+            Nic::Fifo => incast_transport::Nic::Fifo,
             Nic::Segments => incast_transport::Nic::Segments,
         }
     }

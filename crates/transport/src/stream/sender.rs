@@ -425,6 +425,7 @@ impl<C: CongestionControl> Sender<C> {
             queued_at: since,
             begins,
             then: (!self.outbox.is_empty()).then_some(self.next_at),
+            then_since: self.outbox.front().map_or(now, |next| next.since),
         })
     }
 
