@@ -80,6 +80,8 @@ pub enum Caution {
         /// The most that was seen to settle.
         most: Fraction,
     },
+    /// A window doubles to what the flow's own NIC sends in an RTT, which is more than the bottleneck carries.
+    Overshoot,
     /// What ACKs are late by at random is more than the changes of the RTT that count as none.
     Noise {
         /// The parameter that bounds these, as a part of an interval.
@@ -204,6 +206,20 @@ impl PathFacts {
         if least > self.product && self.flows > 1 {
             emit(Caution::Coarse { what, least, effect });
         }
+    }
+
+    /// Says that a window doubles with each ACK, from a floor of `packets` to what its NIC sends in an RTT, and falls
+    /// back when it meets a queue. Where floors alone hold half of each share that does not matter.
+    pub fn overshoot(&self, packets: u64, emit: &mut dyn FnMut(Caution)) {
+        let bottleneck = (self.share.as_bps() + 1) * self.flows;
+        if self.line_rate.as_bps() > bottleneck && !self.holds_half(packets) {
+            emit(Caution::Overshoot);
+        }
+    }
+
+    /// Whether windows of `packets` are half of each flow's share.
+    pub fn holds_half(&self, packets: u64) -> bool {
+        self.mss * packets >= self.product / 2
     }
 
     /// Says that a window of more than `packets` is not allowed by `param`.

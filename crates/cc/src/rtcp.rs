@@ -178,11 +178,6 @@ impl Configurable for Rtcp {
             values: &[("alpha", "1000")],
         },
         Preset {
-            name: "ns3-calibrated",
-            source: "over-subscription, with the unit that meets the delays of Table II here",
-            values: &[("alpha", "1000"), ("delay_unit", "100ms")],
-        },
-        Preset {
             name: "ns3-incast",
             source: "the ns-3 incast of 95 to 1; its initial window of 2 segments is the transport's",
             values: &[("alpha", "5000")],
@@ -215,14 +210,19 @@ impl Configurable for Rtcp {
     configurable_by_name!();
 
     fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
-        path.least_window(u64::from(self.floor.max(2)), emit);
+        let floor = u64::from(self.floor.max(2));
+        path.least_window(floor, emit);
         path.window_of_segments(emit);
+        if path.lasting {
+            path.overshoot(floor, emit);
+        }
         // The counter is at most the weight, so this delay is too dear for any window to double. A window that
         // ACKs clock leaves in bursts, which wait in the sender's NIC.
         let price = f64::from(self.alpha) * f64::from(self.delta);
         let borne = f64::from(self.w_high_volume) / price.max(1.0) * self.delay_unit.as_ps() as f64;
         let burst = path.line_rate.time_for(path.product / 2);
-        if path.lasting && burst.as_ps() as f64 > borne {
+        // Where the floor is half of the share, halving does no harm.
+        if path.lasting && burst.as_ps() as f64 > borne && !path.holds_half(floor) {
             #[expect(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,

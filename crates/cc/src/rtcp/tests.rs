@@ -391,11 +391,7 @@ fn presets_are_the_settings_of_the_experiments() {
         ("testbed-datamining-1to4", 15, 125, false),
         ("testbed-incast", 1_000, 125, false),
     ];
-    assert_eq!(Rtcp::PRESETS.len(), expected.len() + 1);
-    let calibrated = preset("ns3-calibrated");
-    assert_eq!(calibrated.delay_unit, Span::from_ms(100));
-    let Rtcp { delay_unit, .. } = Rtcp::default();
-    assert_eq!(Rtcp { delay_unit, ..calibrated }, preset("ns3-over-subscription"));
+    assert_eq!(Rtcp::PRESETS.len(), expected.len());
     for (name, alpha, delta, counted) in expected {
         let sender_backlog = if counted { SenderBacklog::Counted } else { SenderBacklog::Ignored };
         assert_eq!(

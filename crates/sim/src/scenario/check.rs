@@ -12,7 +12,7 @@ use incast_cc::Rate;
 use incast_transport::Config;
 
 use super::error::{Fault, suggestion};
-use super::{Nic, Scenario, Transport, TransportKind};
+use super::{Scenario, Transport, TransportKind};
 use crate::build::{part_of_group, topology};
 use crate::topology::Topology;
 use class::check_classes;
@@ -133,11 +133,6 @@ fn check_transport(scenario: &Scenario) -> Result<(), Fault> {
     };
     if let Err(error) = config.check() {
         return Err(Fault::at([&"transport", &"segment"], error.to_string()));
-    }
-    if transport.nic_ecn_threshold.is_some() && transport.nic != Nic::Fifo {
-        let message =
-            "only a NIC that is one queue marks; set transport.nic to \"fifo\", or take it out";
-        return Err(Fault::at([&"transport", &"nic_ecn_threshold"], message.to_owned()));
     }
     for kind in [TransportKind::Message, TransportKind::Stream] {
         let (_, min, max) = transport.timeouts(kind);

@@ -37,6 +37,7 @@ fn rank(caution: &Caution, path: &Surveyed) -> ((u8, &'static str), u64) {
         Caution::Crowded { .. } => ((4, ""), path.facts.flows),
         Caution::Backlog { param, each } => ((5, param), (each * path.facts.flows).get()),
         Caution::OwnBurst { param, burst, .. } => ((8, param), burst.as_ps()),
+        Caution::Overshoot => ((10, ""), path.facts.line_rate.as_bps()),
         Caution::Noise { param, noise, .. } => ((9, param), u64::from(noise.bits())),
         Caution::Latecomers { param, .. } => ((6, param), path.facts.flows),
         Caution::ShortQueue { least, .. } => ((7, ""), least.get()),
@@ -106,6 +107,12 @@ fn sentence(scenario: &Scenario, name: &str, caution: &Caution, path: &Surveyed)
             place(param),
             value.as_f64(),
             most.as_f64(),
+        ),
+        Caution::Overshoot => format!(
+            "{name}: the window doubles with each ACK up to what the NIC of {from} sends in an RTT, queues included, \
+             at {}, but {at} to {towards} carries {rate}, so it overshoots and then rests at its floor; have NICs of \
+             {rate} or less",
+            facts.line_rate,
         ),
         Caution::Noise { param, value, noise } => format!(
             "{name}: ACKs from {to} to {from} are late at random by up to {:.1} % of an interval, more than the \

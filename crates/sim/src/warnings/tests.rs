@@ -153,6 +153,8 @@ fn signals_that_are_the_flow_s_own_doing_or_chance_are_told_with_what_bears_them
         ],
         &["cc.rtcp.delay_unit=4.8ms"],
     );
+    // A floor that holds half of the share bears it: of 10 KB and 2.5 packets.
+    assert_warned("rtcp", &alone, &["a burst of half of its share"], &["cc.rtcp.floor=5"]);
     assert_warned(
         "vivace",
         &alone,
@@ -347,6 +349,24 @@ fn timeouts_that_were_set_below_the_rtt_are_told() {
     // The least timeout holds for the first one, too.
     let least = [&LONG[..], &[STREAM, "transport.rto_initial=400us"]].concat();
     assert_eq!(warnings(&star(&least), "bbr"), [""; 0]);
+}
+
+#[test]
+fn windows_that_double_to_the_rate_of_a_faster_nic_are_told_of_it() {
+    let name = "rtcp:testbed-websearch-1to4";
+    let fast = [
+        STREAM,
+        "network.star.hosts.0.count=1",
+        "network.star.hosts.0.rate=20Gbps",
+        "traffic.0.from=sender0",
+        "network.star.hosts.1.delay=20us",
+    ];
+    let said = "up to what the NIC of sender0 sends in an RTT, queues included, at 20Gbps, but switch to receiver \
+                carries 10Gbps, so it overshoots and then rests at its floor; have NICs of 10Gbps or less";
+    assert_warned(name, &fast, &[said], &["network.star.hosts.0.rate=10Gbps"]);
+    // Many flows whose floors are half of their shares need no windows that double.
+    let many = [&fast[..3], &["network.star.hosts.0.count=20", "traffic.0.from=sender"]].concat();
+    assert_eq!(warnings(&star(&many), name), [""; 0]);
 }
 
 #[test]
