@@ -16,7 +16,7 @@ from incast.reproduce.words import totals
 VERDICTS = Path(__file__).parent.parent / "golden" / "verdicts.txt"
 FOLDERS = sorted({name.partition("/")[0] for name in known()})
 # Sources whose claims do not name theirs yet: a folder leaves the list when it is complete.
-PENDING = ("rtcp",)
+PENDING: tuple[str, ...] = ()
 
 EXPERIMENT = """
 title = "An incast of five milliseconds, with one connection and with four"

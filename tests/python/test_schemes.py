@@ -94,11 +94,8 @@ def test_schemes_of_one_run_may_have_different_transports_and_signals() -> None:
         ("cc.vegas.signal=rtt+noise", "noise"),
         ("cc.vegas.noise=10", "noise"),
         ("signal.kind=rtt+noise", "noise"),
-        ("signal.kind=tcp-timestamps", 'transport to "stream"'),
-        ("cc.vegas.signal=tcp-timestamps", 'transport to "stream"'),
         ("cc.vegas.tick=0us", 'such as "1ms"'),
         ("cc.vegas.stack=ns-3.28", 'mean "ns-3.27"'),
-        ("transport.nic_ecn_threshold=60KB", 'transport.nic to "fifo"'),
         ("cc.vegas.alpha=-1", "alpha"),
         ("cc.vegas.alpha=5000", "alpha"),
         ("cc.vegas.alpha=5", "beta"),
@@ -115,3 +112,12 @@ def test_bad_values_are_refused_with_the_remedy(
     command: Command, assignment: str, said: str
 ) -> None:
     assert said in command("run", "tcp-incast", "--set", assignment, "--cc", "vegas").error
+
+
+@pytest.mark.parametrize("key", ["signal.kind", "cc.vegas.signal"])
+def test_messages_have_no_tcp_timestamps(command: Command, key: str) -> None:
+    sets = ("--set", "transport.kind=message", "--set", f"{key}=tcp-timestamps")
+    assert (
+        'set the transport to "stream"'
+        in command("run", "tcp-incast", *sets, "--cc", "vegas").error
+    )
