@@ -41,7 +41,8 @@ def test_there_is_one_for_each_experiment_of_the_papers_and_for_each_kind_of_net
 
 
 # What a scenario is there to show: 95 flows whose least windows the queue does not hold, TIMELY
-# beside schemes that need no PFC, on the network that they have, and BBR where shares are short of its window.
+# beside schemes that need no PFC, on the network that they have, and BBR where shares are short of
+# its window.
 MEANT = {
     "rtcp-random-sending": ("bbr:bbr-prime: a window is",),
     "rtcp-over-subscription": ("bbr:bbr-prime: a window is",),
