@@ -65,22 +65,26 @@ value = 19.4
 
 [[claim]]
 says = "All flows have RTTs"
+source = "nowhere"
 value = "least(timely.flows_with_rtt, pfc.flows_with_rtt)"
 at_least = 10
 at_most = 10
 
 [[claim]]
 says = "Further away, longer RTTs"
+source = "nowhere"
 value = "at(delay, 5, timely.rtt_mean_us) - at(delay, 2, timely.rtt_mean_us)"
 at_least = 0
 
 [[claim]]
 says = "PFC carries ten times as much"
+source = "nowhere"
 value = "pfc.throughput_gbps / first(timely.throughput_gbps)"
 at_least = 10
 
 [[claim]]
 says = "It is warm"
+source = "nowhere"
 not_comparable = "a simulation has no temperature"
 
 [[figure]]

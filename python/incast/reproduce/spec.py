@@ -103,8 +103,8 @@ class Published(_Table, frozen=True):
     note: str = ""
 
 
-Kind = Literal["source", "ours", "open", ""]
-"""Who makes a claim: the source, we, or nobody; empty where its file does not say yet."""
+Kind = Literal["source", "ours", "open"]
+"""Who makes a claim: the source, we, or nobody."""
 
 
 class Claim(_Table, frozen=True):
@@ -130,7 +130,7 @@ class Claim(_Table, frozen=True):
     @property
     def kind(self) -> Kind:
         """Who makes the claim."""
-        return "source" if self.source else "ours" if self.ours else "open" if self.open else ""
+        return "ours" if self.ours else "open" if self.open else "source"
 
 
 class Figure(_Table, frozen=True):
@@ -297,6 +297,11 @@ def _claims(found: Experiment) -> Iterator[str]:
         place = f'claim "{claim.says}"'
         bounded = claim.at_most is not None or claim.at_least is not None
         named = [key for key in ("source", "ours", "open") if getattr(claim, key)]
+        if not named:
+            yield (
+                f"{place}: does not say who makes it; name the place in the source with source = "
+                "..., or say ours = ... and why, or open = ... and the question"
+            )
         if len(named) > 1:
             yield f"{place}: has {' and '.join(named)}; keep the one that is true"
         if claim.kind == "open":

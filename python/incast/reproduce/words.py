@@ -15,7 +15,6 @@ SIGNS: dict[Word, str] = {
 
 _KINDS: dict[Kind, tuple[str, str]] = {
     "source": ("claim of the sources", "claims of the sources"),
-    "": ("claim whose source is not named yet", "claims whose source is not named yet"),
     "ours": ("claim of ours", "claims of ours"),
     "open": ("open question", "open questions"),
 }
