@@ -37,7 +37,7 @@ fn rank(caution: &Caution, path: &Surveyed) -> ((u8, &'static str), u64) {
         Caution::Crowded { .. } => ((4, ""), path.facts.flows),
         Caution::Backlog { param, each } => ((5, param), (each * path.facts.flows).get()),
         Caution::OwnBurst { param, burst, .. } => ((8, param), burst.as_ps()),
-        Caution::Overshoot => ((10, ""), path.facts.line_rate.as_bps()),
+        Caution::Overshoot => ((14, ""), path.facts.line_rate.as_bps()),
         Caution::Noise { param, noise, .. } => ((9, param), u64::from(noise.bits())),
         Caution::Latecomers { param, .. } => ((6, param), path.facts.flows),
         Caution::ShortQueue { least, .. } => ((7, ""), least.get()),
