@@ -456,7 +456,7 @@ impl<C: CongestionControl> Endpoint<C> {
             let config = &self.config;
             let next =
                 counted(&mut self.nic_backlog, sender, |sender| sender.next_packet(now, config));
-            let Some(Next { body, queued_at, begins, then, then_since }) = next else {
+            let Some(Next { body, queued_at, begins, then }) = next else {
                 // Acknowledged while it was being sent again.
                 self.pacing.sent(class, 0, Turn::Ended);
                 self.reschedule(now, place);
@@ -477,7 +477,10 @@ impl<C: CongestionControl> Endpoint<C> {
             } else {
                 match (config.nic, terms.transport) {
                     (Nic::Segments, Transport::Message) => Turn::Kept,
-                    (Nic::Fifo, Transport::Stream) => Turn::Queued(then_since),
+                    (Nic::Fifo, Transport::Stream) => {
+                        let sender = connection.sender.as_ref();
+                        Turn::Queued(sender.map_or(now, |sender| sender.waits_since(now)))
+                    }
                     _ => Turn::Passed,
                 }
             };
@@ -502,7 +505,14 @@ impl<C: CongestionControl> Endpoint<C> {
         data.or_else(|| self.poll_reply(now, u8::MAX))
     }
 
+    /// Whether the NIC is one queue for streams and their ACKs.
+    #[inline]
+    pub fn is_one_queue(&self) -> bool {
+        self.config.nic == Nic::Fifo
+    }
+
     /// Whether data of the same class has been in the NIC's queue before a reply.
+    #[cold]
     fn data_is_before(&self, reply: usize) -> bool {
         let Some(Reply { ready_at, class, .. }) = self.replies.get(reply) else { return false };
         self.pacing.waits_since(*class).is_some_and(|since| since < *ready_at)

@@ -49,8 +49,6 @@ pub(crate) struct Next {
     pub(crate) begins: Option<Time>,
     /// When the one after it may leave; [`None`] ends the burst.
     pub(crate) then: Option<Time>,
-    /// Since when that one waits in the NIC, where it is there.
-    pub(crate) then_since: Time,
 }
 
 macro_rules! either {
@@ -76,6 +74,15 @@ impl<C: CongestionControl> Sender<C> {
     /// Packets sent again.
     pub const fn retransmissions(&self) -> u64 {
         either!(self, sender => sender.retransmissions())
+    }
+
+    /// Since when its next packet waits in the NIC, at most until `now`.
+    #[cold]
+    pub(crate) fn waits_since(&self, now: Time) -> Time {
+        match self {
+            Self::Message(_) => now,
+            Self::Stream(sender) => sender.waits_since().unwrap_or(now),
+        }
     }
 
     /// Whether everything posted has been acknowledged.

@@ -72,6 +72,7 @@ impl Replaced {
     }
 
     /// The sample and the one-way delay that take the place of what was measured.
+    #[cold]
     pub(crate) fn replace(&mut self, heard: &Heard) -> (Option<RttSample>, Option<Span>) {
         let &Heard { measured, one_way, truth, .. } = heard;
         if let Signal::Timestamps(stamps) = self.signal {

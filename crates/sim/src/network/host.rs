@@ -432,8 +432,7 @@ impl Host {
             return Some(self.reply_frame(reply, packets));
         }
         let Some(data) = self.endpoint.poll_data(now, open) else {
-            let reply = self.endpoint.poll_reply(now, open)?;
-            return Some(self.reply_frame(reply, packets));
+            return if self.endpoint.is_one_queue() { self.late_reply(now, packets) } else { None };
         };
         let Outgoing { connection, address, class, packet, begins, .. } = data;
         if let Some(posted) = begins {
@@ -441,9 +440,12 @@ impl Host {
         }
         #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the MTU")]
         let bytes = wire.header + packet.payload() as u16;
-        let waited_ns = clock_ns(now).wrapping_sub(packet.sent_ns);
+        let sent_ns = packet.sent_ns;
         let mut frame = Frame::new(address, bytes, class, packet, packets);
-        if wire.marks_after_ns.is_some_and(|most| waited_ns > most) && frame.is_ect() {
+        if let Some(most) = wire.marks_after_ns
+            && clock_ns(now).wrapping_sub(sent_ns) > most
+            && frame.is_ect()
+        {
             frame.mark();
         }
         if wire.telemetry {
@@ -452,8 +454,16 @@ impl Host {
         Some(frame)
     }
 
+    /// An ACK or report that was behind data which is not sent after all.
+    #[cold]
+    fn late_reply(&mut self, now: Time, packets: &mut Packets) -> Option<Frame> {
+        let reply = self.endpoint.poll_reply(now, self.nic.open_classes())?;
+        Some(self.reply_frame(reply, packets))
+    }
+
     /// An ACK or report on the wire.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a reply is long, and is made where it stays")]
+    #[inline(always)]
     fn reply_frame(&self, reply: Outgoing, packets: &mut Packets) -> Frame {
         let Outgoing { address, class, packet, hops, .. } = reply;
         let mut frame = Frame::new(address, self.wire.ack, class, packet, packets);

@@ -312,7 +312,6 @@ impl<C: CongestionControl> Sender<C> {
             queued_at: now, // the NIC takes it now
             begins: burst.begins.take(),
             then: Some(burst.next_at),
-            then_since: now,
         };
         if !ack_request {
             return Some(next);

@@ -425,7 +425,6 @@ impl<C: CongestionControl> Sender<C> {
             queued_at: since,
             begins,
             then: (!self.outbox.is_empty()).then_some(self.next_at),
-            then_since: self.outbox.front().map_or(now, |next| next.since),
         })
     }
 
@@ -472,6 +471,11 @@ impl<C: CongestionControl> Sender<C> {
             record.episode = self.episode.lose(record.episode);
             self.rate.on_loss(now, sent.of(bytes), in_recovery, cause);
         }
+    }
+
+    /// Since when the first segment in the NIC waits.
+    pub(crate) fn waits_since(&self) -> Option<Time> {
+        self.outbox.front().map(|next| next.since)
     }
 
     // Timers.
