@@ -251,7 +251,9 @@ impl Settings {
 
     fn timely(&self, params: &timely::Timely) -> Result<timely_knobs> {
         if !params.window_rtt.is_zero() {
-            fail!("window_rtt: Linux TCP is paced; expected 0ns, and `window` for what it may have in flight");
+            fail!(
+                "window_rtt: Linux TCP is paced; expected 0ns, and `window` for what it may have in flight"
+            );
         }
         Ok(timely_knobs {
             timely: timely_twin(&timely::Constants::new(params, self.rate("line_rate")?)),
