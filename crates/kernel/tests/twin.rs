@@ -44,7 +44,8 @@ fn timely_algorithms() -> Vec<timely::Timely> {
         named = AnyAlgorithm::named("timely").unwrap();
         named.apply_preset(preset.name).unwrap();
         let AnyAlgorithm::Timely(params) = named else { unreachable!() };
-        found.push(params);
+        // A window is refused where TCP is paced; the rate below it has a twin as well.
+        found.push(timely::Timely { window_rtt: Span::ZERO, ..params });
     }
     found.push(timely::Timely { alpha: Fraction::ONE, beta: Fraction::ONE, ..found[0] });
     found.push(timely::Timely { hai_counts: timely::HaiCounts::Smoothed, ..found[0] });
