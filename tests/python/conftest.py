@@ -46,7 +46,7 @@ def result(short: incast.Scenario) -> incast.Result:
 @pytest.fixture(scope="session")
 def longer(short: incast.Scenario) -> incast.Scenario:
     """Long enough that the core reports progress."""
-    return short.with_set("run.duration=400ms")
+    return short.with_set("run.duration=1s")
 
 
 @pytest.fixture

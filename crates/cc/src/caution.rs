@@ -147,7 +147,7 @@ pub enum Caution {
         /// The delay of a full queue; none where nothing is dropped.
         full: Option<Span>,
     },
-    /// NICs are exactly as fast as the bottleneck, where a full queue is all that slows flows down: one whose
+    /// NICs are exactly as fast as the bottleneck, where a full, short queue is all that slows flows down: one whose
     /// window outgrows its NIC keeps the queue full by itself, loses nothing, and shuts the others out
     /// (Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1992).
     LockOut,
@@ -168,6 +168,8 @@ impl PathFacts {
 
     /// Most flows of which one was seen to shut the others out: all of these must wait for timeouts at once.
     const FEW: u64 = 16;
+    /// Packets of the longest queue that one flow was seen to keep full by itself, doubled.
+    const SHORT_QUEUE: u64 = 64;
 
     /// Says that a flow needs a window of `packets` to find its losses without a timeout.
     pub fn least_window(&self, packets: u64, emit: &mut dyn FnMut(Caution)) {
@@ -183,7 +185,8 @@ impl PathFacts {
         self.least_window(Self::LEAST_PACKETS, emit);
         let same = self.line_rate.as_bps().abs_diff(self.bottleneck().as_bps()) < self.flows;
         let few = (2..=Self::FEW).contains(&self.flows);
-        if few && self.lasting && self.queue.is_some() && same {
+        let short = self.queue.is_some_and(|queue| queue <= self.mss * Self::SHORT_QUEUE);
+        if few && self.lasting && short && same {
             emit(Caution::LockOut);
         }
     }
@@ -305,7 +308,7 @@ impl PathFacts {
         self.rtt_below(("t_high", t_high), (4, most), falls, emit);
         if self.flows > 1 && self.network_rtt < t_low {
             // TIMELY's authors ran segments of 64 KB, 52 us at 10 Gb/s, under 50 us.
-            let time = self.bottleneck().time_for(self.segment);
+            let time = self.segment_time();
             if time.as_ps() / 5 >= t_low.as_ps() / 4 {
                 emit(Caution::SegmentTime { param: "t_low", value: t_low, time });
             }
@@ -319,7 +322,7 @@ impl PathFacts {
         value: Span,
         emit: &mut dyn FnMut(Caution),
     ) {
-        let time = self.bottleneck().time_for(self.segment);
+        let time = self.segment_time();
         if time >= value && self.queues() {
             emit(Caution::SegmentTime { param, value, time });
         }
@@ -333,6 +336,11 @@ impl PathFacts {
     /// Whether anything can wait at the bottleneck.
     fn queues(&self) -> bool {
         self.flows > 1 || self.line_rate > self.bottleneck()
+    }
+
+    /// The time that a segment takes at the bottleneck.
+    pub fn segment_time(&self) -> Span {
+        self.bottleneck().time_for(self.segment)
     }
 
     /// The rate that the flows share.

@@ -228,6 +228,10 @@ impl Configurable for Timely {
     fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
         let effect = "no RTT is short enough for the rate to rise whatever its trend";
         path.thresholds(self.t_low, self.t_high, effect, emit);
+        // A segment of another flow is a gradient of twenty, whatever the queue does.
+        if path.network_rtt < self.t_low && path.segment_time() >= self.min_rtt * 20 {
+            path.above_segment_time("t_low", self.t_low, emit);
+        }
         if !self.window_rtt.is_zero() {
             return path.least_window(1, emit);
         }

@@ -208,7 +208,7 @@ fn windows_that_do_not_fit_path_and_queue_are_told_with_the_queue_that_holds_the
 /// Marks and delays end it, and so does a NIC of another rate.
 #[test]
 fn a_nic_that_is_as_fast_as_the_port_is_told_where_losses_alone_govern() {
-    let two = [STREAM, "switch.queue_limit=150KB", "network.star.hosts.0.count=2"];
+    let two = [STREAM, "switch.queue_limit=60KB", "network.star.hosts.0.count=2"];
     for name in ["newreno", "cubic", "bic", "highspeed", "veno", "westwood", "ledbat"] {
         assert_warned(
             name,
