@@ -123,10 +123,10 @@ pub enum Caution {
         /// The least window with which a flow gets on.
         least: Bytes,
     },
-    /// What all flows send in their first RTT is fifty times what the path and its queue hold: nearly all of it is
+    /// The first RTT of all flows brings fifty times what the path and its queue hold: nearly all of it is
     /// lost, or where nothing is lost it takes fifty RTTs before the first answer counts.
     FirstWindows {
-        /// What one flow sends.
+        /// The bytes that one flow sends in it.
         each: Bytes,
     },
     /// Each flow keeps so much in the queue at the bottleneck, which does not hold that of all: flows lose

@@ -237,7 +237,7 @@ fn answers_loss(algorithm: &AnyAlgorithm) -> bool {
     algorithm.params().iter().any(|param| param.name == "loss_decrease")
 }
 
-/// What a value would be on the command line.
+/// A value as the command line has it.
 fn text_of(value: &toml::Value) -> String {
     match value {
         toml::Value::String(text) => text.clone(),

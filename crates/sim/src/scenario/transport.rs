@@ -23,7 +23,7 @@ pub struct Transport {
     pub recovery: Recovery,
     /// Whose packets a host's NIC sends next, of those that may leave and are of one class.
     pub nic: Nic,
-    /// Of the NIC `fifo`: packets that wait behind more than this, themselves counted, are marked; none if
+    /// The threshold of marks in the NIC `fifo`: packets that wait behind more, themselves counted, are marked; none if
     /// absent.
     #[serde(deserialize_with = "quantity::optional_size")]
     #[schemars(with = "Option<String>")]

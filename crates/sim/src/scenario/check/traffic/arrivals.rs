@@ -19,9 +19,9 @@ struct Servers {
 enum Whose {
     /// All, but for itself.
     All,
-    /// Those farthest away; the client that has the fewest.
+    /// The servers farthest away, for the client that has the fewest.
     Farthest(u32),
-    /// One of its own.
+    /// A server that no other client has.
     Partner,
 }
 
