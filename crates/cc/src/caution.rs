@@ -214,7 +214,8 @@ impl PathFacts {
     /// Says that a window doubles with each ACK, from a floor of `packets` to what its NIC sends in an RTT, and falls
     /// back when it meets a queue. Where floors alone hold half of each share that does not matter.
     pub fn overshoot(&self, packets: u64, emit: &mut dyn FnMut(Caution)) {
-        let bottleneck = (self.share.as_bps() + 1) * self.flows;
+        // Shares are rounded down.
+        let bottleneck = self.bottleneck().as_bps() + self.flows;
         if self.line_rate.as_bps() > bottleneck && !self.holds_half(packets) {
             emit(Caution::Overshoot);
         }
@@ -236,8 +237,7 @@ impl PathFacts {
     /// Says that each flow starts at the rate of its NIC, with nothing to hold it back for an RTT.
     pub fn starts_at_line_rate(&self, emit: &mut dyn FnMut(Caution)) {
         let each = self.line_rate.bytes_in(self.network_rtt);
-        let held = self.queue.unwrap_or_default() + self.product * self.flows;
-        if self.lasting && each * self.flows > held * 50 {
+        if self.lasting && each * self.flows > self.held() * 50 {
             emit(Caution::FirstWindows { each });
         }
     }
@@ -331,6 +331,11 @@ impl PathFacts {
     /// The delay of a full queue; none where nothing is dropped.
     pub fn full_queue(&self) -> Option<Span> {
         self.queue.map(|queue| self.bottleneck().time_for(queue))
+    }
+
+    /// The bytes of all flows that the path and its queue hold.
+    pub fn held(&self) -> Bytes {
+        self.queue.unwrap_or_default() + self.product * self.flows
     }
 
     /// Whether anything can wait at the bottleneck.

@@ -50,13 +50,13 @@ enum State {
 /// Whether a connection that has just sent goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// It sends next, too, unless another class does.
+    /// The connection sends next, too, unless another class does.
     Kept,
-    /// It sends on when it has waited longest: its next packet waits since then.
+    /// The connection sends on when it has waited longest: its next packet waits since then.
     Queued(Time),
-    /// It sends on, behind all others.
+    /// The connection sends on, behind all others.
     Passed,
-    /// It is idle until it is scheduled.
+    /// The connection is idle until it is scheduled.
     Ended,
 }
 

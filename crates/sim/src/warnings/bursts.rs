@@ -27,7 +27,7 @@ pub(super) fn sentence((name, scheme): (&str, &Scheme), paths: &[Surveyed]) -> O
     ))
 }
 
-/// What of four segments waits at the bottleneck when the last packet arrives, where the queue holds less and a
+/// The part of four segments that waits at the bottleneck when the last packet arrives, where the queue holds less and a
 /// segment is more than one packet.
 fn left(path: &Surveyed) -> Option<Bytes> {
     let (facts, queue) = (&path.facts, path.facts.queue?);

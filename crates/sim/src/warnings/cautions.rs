@@ -146,11 +146,10 @@ fn of_queues(scenario: &Scenario, name: &str, caution: &Caution, path: &Surveyed
             )
         }
         Caution::Crowded { least } => {
-            let most = facts.queue.unwrap_or_default() + facts.product * facts.flows;
             format!(
                 "{name}: {flows} needs a window of {least}, but {at} to {towards} holds {} of all with its queue, \
                  so flows wait for timeouts; {} of {} or more",
-                rounded_down(most),
+                rounded_down(facts.held()),
                 queue_place(scenario),
                 rounded_up((least * facts.flows).saturating_sub(facts.product * facts.flows)),
             )
@@ -212,9 +211,8 @@ fn of_queues(scenario: &Scenario, name: &str, caution: &Caution, path: &Surveyed
              queue, so flows wait long for their first answers; have {} flows at most, or let them start one by one",
             facts.flows,
             rounded_down(each),
-            rounded_down(facts.queue.unwrap_or_default() + facts.product * facts.flows),
-            (facts.queue.unwrap_or_default() + facts.product * facts.flows).get() * 50
-                / each.get().max(1),
+            rounded_down(facts.held()),
+            facts.held().get() * 50 / each.get().max(1),
         ),
         Caution::LockOut => format!(
             "{name}: the NIC of {from} is exactly as fast as {at} to {towards}, where only a full queue slows {} \
