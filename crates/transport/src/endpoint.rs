@@ -1,24 +1,26 @@
 //! All connections of one host behind one NIC.
 
+mod arriving;
+mod caches;
+mod leaving;
 mod places;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-use std::hint::black_box;
 
 use incast_cc::parts::random::derive;
-use incast_cc::{AnyControl, CongestionControl, Flow, Hop, Span, Time};
+use incast_cc::{AnyControl, CongestionControl, Flow, Hop, Time};
 use rand_pcg::Pcg64Mcg;
 
-use crate::config::{Config, Nic};
+use crate::config::Config;
 use crate::connection::{
     Address, Delivered, ENDLESS, Event, Opener, Opening, Operation, Purpose, Role, Starter,
     Transport,
 };
-use crate::directory::{Directory, Standing};
-use crate::halves::{Next, Receiver, Sender};
-use crate::pacing::{PacingEngine, Turn};
-use crate::packet::{Body, Packet, clock_ns};
+use crate::directory::Directory;
+use crate::halves::{Receiver, Sender};
+use crate::pacing::PacingEngine;
+use crate::packet::{Body, Packet};
 use crate::random;
 use crate::rate::{RateComputation, Report};
 use crate::rtt::RttMeasurement;
@@ -235,316 +237,9 @@ impl<C: CongestionControl> Endpoint<C> {
         self.connections[place as usize].sender = Some(Box::new(match terms.transport {
             Transport::Message => Sender::Message(message::Sender::new(rate, rtt, now)),
             Transport::Stream => {
-                Sender::Stream(stream::Sender::new((rate, rtt), config, buffer, now))
+                Sender::Stream(stream::Sender::new(rate, rtt, config, buffer, now))
             }
         }));
-    }
-
-    /// A packet has arrived; `report` is what the network tells along with it.
-    #[inline]
-    pub fn handle(&mut self, now: Time, packet: &Packet, report: Report<'_>) -> News {
-        let place = self.directory.place(packet.connection);
-        let (answers, messages) = (&mut self.answers, &mut self.messages);
-        match &packet.body {
-            Body::Data(data) => {
-                let receiver = match self.receivers.get_mut(place as usize) {
-                    Some(Receiver::Message(receiver)) => receiver,
-                    Some(Receiver::Stream(_)) => return News::None,
-                    None => return self.handle_closed(now, packet, report),
-                };
-                receiver.handle(
-                    data,
-                    report.marked,
-                    self.config.recovery,
-                    |body| answers.push(body),
-                    |message| messages.push(message),
-                );
-                self.settle(now, place, report)
-            }
-            Body::Segment(segment) => {
-                let receiver = match self.receivers.get_mut(place as usize) {
-                    Some(Receiver::Stream(receiver)) => receiver,
-                    Some(Receiver::Message(_)) => return News::None,
-                    None => return self.handle_closed(now, packet, report),
-                };
-                receiver.handle(
-                    now,
-                    segment,
-                    report.marked,
-                    &self.config.stream,
-                    |ack| answers.push(Body::SegmentAck(ack)),
-                    |message| messages.push(message),
-                );
-                let ack_at = receiver.alarm();
-                if self.answers.is_empty() && !report.hops.is_empty() {
-                    self.connections[place as usize].hops = report.hops.into();
-                }
-                let news = self.settle(now, place, report);
-                let connection = &mut self.connections[place as usize];
-                if let Some(at) = ack_at {
-                    connection.arm(now, at, &mut self.alarms);
-                }
-                if connection.has_received() {
-                    self.leave(now, place);
-                }
-                if news == News::None { News::Later } else { news }
-            }
-            _ => {
-                self.on_answer(now, place, packet, report);
-                News::Now
-            }
-        }
-    }
-
-    /// A packet has arrived for a connection that has no place yet, or no longer.
-    #[cold]
-    fn handle_closed(&mut self, now: Time, packet: &Packet, report: Report<'_>) -> News {
-        let Some(place) = self.opened(packet.connection) else { return News::None };
-        let news = self.handle(now, packet, report);
-        if matches!(self.directory.standing(packet.connection), Standing::Open(_)) {
-            self.leave(now, place);
-        }
-        news
-    }
-
-    /// Passes on what the receiver has said about a packet, if it has said anything.
-    #[inline]
-    fn settle(&mut self, now: Time, place: u32, report: Report<'_>) -> News {
-        if report.marked && self.config.notification_interval.is_some() {
-            self.notify(now, place);
-        }
-        if self.answers.is_empty() && self.messages.is_empty() {
-            return News::None;
-        }
-        let hears = !self.messages.is_empty();
-        self.reply(now, place, report);
-        // A reply that is not ready yet is like an alarm.
-        if hears || self.has_reply(now, u8::MAX) { News::Now } else { News::Later }
-    }
-
-    /// Answers marked payload with a notification, unless there was one a moment ago.
-    fn notify(&mut self, now: Time, place: u32) {
-        let connection = &mut self.connections[place as usize];
-        if let Some(interval) = self.config.notification_interval
-            && now >= connection.notify_from
-        {
-            connection.notify_from = now + interval;
-            self.answers.push(Body::Notification);
-        }
-    }
-
-    fn reply(&mut self, now: Time, place: u32, report: Report<'_>) {
-        let Connection { index, opening, .. } = &self.connections[place as usize];
-        let (index, &Opening { peer, address, role, terms, .. }) = (*index, opening);
-        let class = self.config.ack_class.unwrap_or(terms.class);
-        let mut ready_at = now + self.config.ack_turnaround;
-        if !self.config.ack_jitter.is_zero() {
-            let late = random::below(&mut self.random, self.config.ack_jitter.as_ps() + 1);
-            let last = self.replies.back().map_or(Time::ZERO, |reply| reply.ready_at);
-            ready_at = (ready_at + Span::from_ps(late)).max(last); // ACKs do not overtake each other
-        }
-        for &body in &self.answers {
-            let echoes = matches!(body, Body::Ack(_) | Body::SegmentAck(_));
-            let stamped = echoes && !report.hops.is_empty();
-            let hops = if stamped { report.hops.into() } else { Box::default() };
-            let packet = Packet { connection: peer, sent_ns: clock_ns(now), body };
-            self.replies.push_back(Reply {
-                ready_at,
-                connection: index,
-                address,
-                class,
-                packet,
-                hops,
-            });
-        }
-        self.answers.clear();
-        for number in 0..self.messages.len() {
-            let Delivered { read } = self.messages[number];
-            let message = self.connections[place as usize].delivered;
-            self.connections[place as usize].delivered += 1;
-            if let Role::Responder { answers } = role {
-                // The answer is a message of its own, paced here.
-                if let Some(answers) = self.opened(answers) {
-                    self.post_message(now, answers, read, 0);
-                }
-            } else {
-                self.events.push_back(Event::Delivered { connection: index, message });
-            }
-        }
-        self.messages.clear();
-        if terms.transport == Transport::Message && self.connections[place as usize].has_received()
-        {
-            self.leave(now, place);
-        }
-    }
-
-    /// The peer says what has become of data.
-    fn on_answer(&mut self, now: Time, place: u32, packet: &Packet, report: Report<'_>) {
-        let Some(connection) = self.connections.get_mut(place as usize) else { return };
-        let Some(sender) = &mut connection.sender else { return };
-        let index = connection.index;
-        let was_idle = sender.is_idle();
-        let (config, backlog) = (&self.config, self.nic_backlog);
-        let answer = |sender: &mut Sender<C>| match (sender, &packet.body) {
-            (Sender::Message(sender), Body::Ack(ack)) => sender.on_ack(now, ack, config, report),
-            (Sender::Message(sender), Body::Nack(nack)) => {
-                (sender.on_nack(now, nack, config, report), 0)
-            }
-            (Sender::Stream(sender), Body::SegmentAck(ack)) => {
-                sender.on_ack(now, (ack, packet.sent_ns), config, report, backlog)
-            }
-            (Sender::Message(sender), Body::Notification) => {
-                sender.on_notification(now);
-                (None, 0)
-            }
-            (Sender::Stream(sender), Body::Notification) => {
-                sender.on_notification(now, config);
-                (None, 0)
-            }
-            _ => (None, 0), // of the other transport: not for this connection
-        };
-        let (sample, messages) = counted(&mut self.nic_backlog, sender, answer);
-        let rests = !was_idle && sender.is_idle() && connection.opening.role == Role::Sender;
-        self.active -= u32::from(rests);
-        if let Some(sample) = sample {
-            self.events.push_back(Event::Sampled { connection: index, sample });
-        }
-        for _ in 0..messages {
-            let message = connection.completed;
-            connection.completed += 1;
-            self.events.push_back(Event::Completed { connection: index, message });
-        }
-        if connection.opening.terms.once && connection.completed > 0 && sender.is_done() {
-            connection.retransmissions = sender.retransmissions();
-            connection.sender = None;
-            self.pacing.schedule(place, None);
-            return self.sent_all(place);
-        }
-        self.reschedule(now, place);
-    }
-
-    /// An ACK or report that the hardware has ready, of a class in the mask `open`; these go before data,
-    /// and do not count where their class shares with others. In a NIC that is one queue they go before what
-    /// was given to it later: when there is no data to send after all, ask again.
-    #[inline]
-    pub fn poll_reply(&mut self, now: Time, open: u8) -> Option<Outgoing> {
-        let place = self.next_reply(now, open)?;
-        if self.config.nic == Nic::Fifo && self.data_is_before(place) {
-            return None;
-        }
-        let reply = match place {
-            0 => self.replies.pop_front(),
-            place => self.replies.remove(place),
-        };
-        let Reply { connection, address, class, packet, hops, .. } = reply?;
-        Some(Outgoing { connection, address, class, begins: None, packet, hops })
-    }
-
-    /// The next data packet that may leave now, of a class in the mask `open`. The NIC calls it when it
-    /// is free.
-    #[inline]
-    pub fn poll_data(&mut self, now: Time, open: u8) -> Option<Outgoing> {
-        while let Some(place) = self.pacing.serve(open) {
-            let connection = &mut self.connections[place as usize];
-            let Opening { peer, address, terms, .. } = connection.opening;
-            let (index, class) = (connection.index, terms.class);
-            let Some(sender) = &mut connection.sender else {
-                self.pacing.sent(class, 0, Turn::Ended);
-                self.sent_all(place);
-                continue;
-            };
-            let config = &self.config;
-            let next =
-                counted(&mut self.nic_backlog, sender, |sender| sender.next_packet(now, config));
-            let Some(Next { body, queued_at, begins, then }) = next else {
-                // Acknowledged while it was being sent again.
-                self.pacing.sent(class, 0, Turn::Ended);
-                self.reschedule(now, place);
-                continue;
-            };
-            // The first segment that leaves starts the clock of a stream.
-            if connection.alarm == Time::MAX
-                && then.is_some()
-                && matches!(**sender, Sender::Stream(_))
-                && let Some(at) = sender.alarm_before(Time::MAX, config)
-            {
-                connection.arm(now, at, &mut self.alarms);
-            }
-            let packet = Packet { connection: peer, sent_ns: clock_ns(queued_at), body };
-            let bytes = u64::from(packet.payload()) + self.config.header.get();
-            let turn = if then.is_none_or(|at| at > now) {
-                Turn::Ended
-            } else {
-                match (config.nic, terms.transport) {
-                    (Nic::Segments, Transport::Message) => Turn::Kept,
-                    (Nic::Fifo, Transport::Stream) => {
-                        let sender = connection.sender.as_ref();
-                        Turn::Queued(sender.map_or(now, |sender| sender.waits_since(now)))
-                    }
-                    _ => Turn::Passed,
-                }
-            };
-            self.pacing.sent(class, bytes, turn);
-            match then {
-                None => self.reschedule(now, place),
-                at if turn == Turn::Ended => self.pacing.schedule(place, at),
-                Some(_) => {}
-            }
-            let hops = Box::default();
-            return Some(Outgoing { connection: index, address, class, begins, packet, hops });
-        }
-        None
-    }
-
-    /// [`poll_reply`](Self::poll_reply), else [`poll_data`](Self::poll_data), with what is due
-    /// released: for a carrier without priorities.
-    pub fn poll_transmit(&mut self, now: Time) -> Option<Outgoing> {
-        self.on_timer(now);
-        let reply = self.poll_reply(now, u8::MAX);
-        let data = reply.or_else(|| self.poll_data(now, u8::MAX));
-        data.or_else(|| self.poll_reply(now, u8::MAX))
-    }
-
-    /// Whether the NIC is one queue for streams and their ACKs.
-    #[inline]
-    pub fn is_one_queue(&self) -> bool {
-        self.config.nic == Nic::Fifo
-    }
-
-    /// Whether data of the same class has been in the NIC's queue before a reply.
-    #[cold]
-    fn data_is_before(&self, reply: usize) -> bool {
-        let Some(Reply { ready_at, class, .. }) = self.replies.get(reply) else { return false };
-        self.pacing.waits_since(*class).is_some_and(|since| since < *ready_at)
-    }
-
-    /// Whether data of a class in the mask `open` may leave now.
-    #[inline]
-    pub fn has_data(&self, open: u8) -> bool {
-        self.pacing.has_ready(open)
-    }
-
-    /// Whether a reply of a class in the mask `open` may leave now.
-    #[inline]
-    pub fn has_reply(&self, now: Time, open: u8) -> bool {
-        self.next_reply(now, open).is_some()
-    }
-
-    /// The first reply that is ready and whose class may send: the first of all, unless PFC holds some
-    /// back.
-    #[inline]
-    fn next_reply(&self, now: Time, open: u8) -> Option<usize> {
-        let first = self.replies.front()?;
-        if first.ready_at > now {
-            return None;
-        }
-        if open & 1 << first.class != 0 { Some(0) } else { self.next_open_reply(now, open) }
-    }
-
-    #[cold]
-    fn next_open_reply(&self, now: Time, open: u8) -> Option<usize> {
-        let mut ready = self.replies.iter().take_while(|reply| reply.ready_at <= now);
-        ready.position(|reply| open & 1 << reply.class != 0)
     }
 
     /// What has happened since the last call.
@@ -630,26 +325,6 @@ impl<C: CongestionControl> Endpoint<C> {
             if let Some(at) = sender.alarm_before(connection.alarm, &self.config) {
                 connection.arm(now, at, &mut self.alarms);
             }
-        }
-    }
-
-    /// Brings the endpoint into the processor's caches: for a carrier with many hosts that knows which one it
-    /// will call soon.
-    #[inline]
-    pub fn touch(&self) {
-        black_box(self.pacing.next_release());
-        black_box(self.replies.len());
-        black_box(self.alarms.len());
-        black_box(self.events.len());
-    }
-
-    /// The same for the connection that will probably send next.
-    #[inline]
-    pub fn touch_connection(&self) {
-        if let Some(connection) = self.connections.get(self.pacing.probably_next() as usize)
-            && let Some(sender) = &connection.sender
-        {
-            black_box(sender.rate().in_flight());
         }
     }
 }

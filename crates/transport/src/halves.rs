@@ -4,8 +4,10 @@ use incast_cc::{CongestionControl, Rate, Time};
 
 use crate::config::Config;
 use crate::connection::Transport;
+use crate::engines::Engines;
 use crate::packet::Body;
 use crate::rate::RateComputation;
+use crate::rtt::RttMeasurement;
 use crate::{message, stream};
 
 /// The sending half of a connection.
@@ -61,19 +63,28 @@ macro_rules! either {
 }
 
 impl<C: CongestionControl> Sender<C> {
+    const fn engines(&self) -> &Engines<C> {
+        either!(self, sender => sender.engines())
+    }
+
     /// The rate computation engine.
     pub const fn rate(&self) -> &RateComputation<C> {
-        either!(self, sender => sender.rate())
+        &self.engines().rate
+    }
+
+    /// The RTT measurement engine.
+    pub const fn rtt(&self) -> &RttMeasurement {
+        &self.engines().rtt
     }
 
     /// The rate that data leaves at: the algorithm's, or its window over the RTT.
     pub fn pacing_rate(&self) -> Rate {
-        either!(self, sender => sender.pacing_rate())
+        self.engines().pacing_rate()
     }
 
     /// Packets sent again.
     pub const fn retransmissions(&self) -> u64 {
-        either!(self, sender => sender.retransmissions())
+        self.engines().retransmissions as u64
     }
 
     /// Since when its next packet waits in the NIC, at most until `now`.

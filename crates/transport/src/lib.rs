@@ -14,6 +14,7 @@ mod config;
 mod connection;
 mod directory;
 mod endpoint;
+mod engines;
 mod halves;
 pub mod message;
 

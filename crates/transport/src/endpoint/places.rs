@@ -33,7 +33,7 @@ impl<C: CongestionControl> Endpoint<C> {
         let index = self.directory.add();
         let seed = derive(self.config.seed, random::CONNECTION, &[u64::from(index)]);
         let opening = Opening { terms, role, peer, address: Address::default(), seed };
-        self.settle_in(index, opening, Receiver::new(terms.transport), (false, None));
+        self.settle_in(index, opening, Receiver::new(terms.transport), false, None);
         index
     }
 
@@ -44,7 +44,8 @@ impl<C: CongestionControl> Endpoint<C> {
         index: u32,
         opening: Opening,
         receiver: Receiver,
-        (expected, left): (bool, Option<u32>),
+        expected: bool,
+        left: Option<u32>,
     ) -> u32 {
         let connection = Connection {
             index,
@@ -89,7 +90,7 @@ impl<C: CongestionControl> Endpoint<C> {
             None => Receiver::new(transport),
             Some(number) => Receiver::revived(transport, &self.directory.remains(number)),
         };
-        Some(self.settle_in(index, opening, receiver, (true, left)))
+        Some(self.settle_in(index, opening, receiver, true, left))
     }
 
     /// Lets a connection go that has received its only message and has nothing left to do.

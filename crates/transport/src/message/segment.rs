@@ -17,6 +17,13 @@ pub(super) enum Fate {
     Acked,
 }
 
+/// The time at which a burst left, and the time that it takes on the wire.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Departure {
+    pub(super) at: Time,
+    pub(super) serialization: Span,
+}
+
 /// A segment that has been sent: what is known of it, and of the bursts that it left in.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Segment {
@@ -37,8 +44,7 @@ pub(super) struct Segment {
     pub(super) sent: Transmission,
     /// The time that its last burst takes on the wire.
     pub(super) serialization: Span,
-    /// When its first burst left, and the time that it took.
-    pub(super) first_burst: (Time, Span),
+    pub(super) first_burst: Departure,
     /// Reported missing and not sent again yet.
     pub(super) missing: PacketSet,
 }
@@ -69,9 +75,11 @@ impl Segment {
 
     /// When the burst of `attempt` left and how long it took on the wire, where that is remembered: the
     /// first one and the last one are.
-    pub(super) fn burst(&self, attempt: u8) -> Option<(Time, Span)> {
+    pub(super) fn burst(&self, attempt: u8) -> Option<Departure> {
         match attempt {
-            last if last == self.attempt => Some((self.sent.sent_at, self.serialization)),
+            last if last == self.attempt => {
+                Some(Departure { at: self.sent.sent_at, serialization: self.serialization })
+            }
             0 => Some(self.first_burst),
             _ => None,
         }

@@ -5,18 +5,18 @@ mod episode;
 
 use std::collections::VecDeque;
 
-use incast_cc::parts::Pacer;
 use incast_cc::{Bytes, CongestionControl, Rate, Span, Time};
 
 use self::episode::Episode;
 use super::packet::{Data, PacketSet};
-use super::segment::{Fate, Segment, burst_size};
+use super::segment::{Departure, Fate, Segment, burst_size};
 use super::segment_limit;
-use crate::backlog::{Backlog, Piece};
+use crate::backlog::Piece;
 use crate::config::{Config, Nic};
+use crate::engines::Engines;
 use crate::halves::Next;
 use crate::packet::Body;
-use crate::rate::{RateComputation, gap, pacing_rate, spacing};
+use crate::rate::{RateComputation, gap};
 use crate::rtt::RttMeasurement;
 
 /// The most packets that a connection has sent beyond the oldest that is unacknowledged: half of the
@@ -27,10 +27,7 @@ pub const MAX_PACKETS_AHEAD: u64 = 1 << 23;
 /// What one connection has to send and has sent.
 #[derive(Clone, Debug)]
 pub struct Sender<C> {
-    rate: RateComputation<C>,
-    rtt: RttMeasurement,
-    pacer: Pacer,
-    messages: Backlog,
+    engines: Engines<C>,
     next_sequence: u64,
     /// The burst that the NIC is being given.
     burst: Option<Burst>,
@@ -41,17 +38,12 @@ pub struct Sender<C> {
     resend: VecDeque<u64>,
     /// The repair of losses.
     episode: Episode,
-    /// Timeouts since the last RTT sample; each doubles the next one.
-    backoff: u32,
     /// Whether the last timeout has not been answered by anything yet.
     silent: bool,
     /// During such silence: whether the probe is out.
     probing: bool,
     /// When the first timeout in a row came, until an answer tells whether it was too early.
     timed_out_at: Option<Time>,
-    /// Since when the peer has been silent.
-    silent_since: Time,
-    retransmissions: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -76,67 +68,44 @@ struct Burst {
 impl<C: CongestionControl> Sender<C> {
     pub(crate) fn new(rate: RateComputation<C>, rtt: RttMeasurement, now: Time) -> Self {
         Self {
-            rate,
-            rtt,
-            pacer: Pacer::default(),
-            messages: Backlog::new(),
+            engines: Engines::new(rate, rtt, now),
             next_sequence: 0,
             burst: None,
             segments: VecDeque::new(),
             resend: VecDeque::new(),
             episode: Episode::default(),
-            backoff: 0,
             silent: false,
             probing: false,
             timed_out_at: None,
-            silent_since: now,
-            retransmissions: 0,
         }
     }
 
-    /// The rate computation engine.
-    pub const fn rate(&self) -> &RateComputation<C> {
-        &self.rate
-    }
-
-    /// The RTT measurement engine.
-    pub const fn rtt(&self) -> &RttMeasurement {
-        &self.rtt
-    }
-
-    /// The rate that segments leave at: the algorithm's, or its window over the RTT.
-    pub fn pacing_rate(&self) -> Rate {
-        pacing_rate(self.rate.limits(), self.rtt.srtt())
-    }
-
-    /// Packets sent again.
-    pub const fn retransmissions(&self) -> u64 {
-        self.retransmissions
+    pub(crate) const fn engines(&self) -> &Engines<C> {
+        &self.engines
     }
 
     /// Whether everything posted has been acknowledged.
     pub fn is_idle(&self) -> bool {
-        self.messages.is_empty() && self.segments.is_empty()
+        self.engines.messages.is_empty() && self.segments.is_empty()
     }
 
     pub(crate) fn post(&mut self, now: Time, bytes: u64, read: u64) {
         self.note_drained();
-        let size = self.messages.post(now, bytes, read);
-        self.rate.on_demand(now, size);
+        self.engines.post(now, bytes, read);
     }
 
     /// Tells the rate computation engine if the application has left room, before that changes.
     fn note_drained(&mut self) {
-        if self.messages.is_empty() && self.resend.is_empty() && self.burst.is_none() {
-            self.rate.on_drained();
+        if self.engines.messages.is_empty() && self.resend.is_empty() && self.burst.is_none() {
+            self.engines.rate.on_drained();
         }
     }
 
     /// Whether the window, and not the pacer, holds the next segment back.
     fn is_window_limited(&self, now: Time, config: &Config) -> bool {
-        !self.messages.is_empty()
-            && !self.rate.admits(self.segment_bytes(config))
-            && self.pacer.send_time(self.pace()) <= now
+        !self.engines.messages.is_empty()
+            && !self.engines.rate.admits(self.segment_bytes(config))
+            && self.engines.pacer.send_time(self.pace()) <= now
     }
 
     /// When the next packet may leave; [`None`] while there is none, or none is allowed.
@@ -149,22 +118,22 @@ impl<C: CongestionControl> Sender<C> {
         } else if let Some(&first) = self.resend.front() {
             // What has arrived of incomplete segments is in flight by the books and can exceed a window
             // that a loss has reduced: where no answer is due that could end this, nothing is in flight.
-            self.rate.admits(self.resend_bytes(first, config)) || !self.awaits_answer()
-        } else if !self.messages.is_empty() {
+            self.engines.rate.admits(self.resend_bytes(first, config)) || !self.awaits_answer()
+        } else if !self.engines.messages.is_empty() {
             let bytes = self.segment_bytes(config);
             let oldest = self.segments.front().map_or(self.next_sequence, |segment| segment.first);
-            self.next_sequence - oldest < MAX_PACKETS_AHEAD && self.rate.admits(bytes)
+            self.next_sequence - oldest < MAX_PACKETS_AHEAD && self.engines.rate.admits(bytes)
         } else {
             false
         };
-        allowed.then(|| self.pacer.send_time(self.pace()))
+        allowed.then(|| self.engines.pacer.send_time(self.pace()))
     }
 
     /// The payload of the next segment: what the message has left, within a segment and a burst.
     fn segment_bytes(&self, config: &Config) -> Bytes {
-        let burst = self.rate.limits().burst.bytes;
+        let burst = self.engines.rate.limits().burst.bytes;
         let most = segment_limit(config.segment, config.payload, burst);
-        Bytes::new(self.messages.remaining()).min(most)
+        Bytes::new(self.engines.messages.remaining()).min(most)
     }
 
     /// The payload of what is to be sent again of a segment.
@@ -176,7 +145,7 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     fn pace(&self) -> Rate {
-        spacing(self.rate.limits(), self.rtt.srtt(), None).unwrap_or(Rate::MAX)
+        self.engines.pace(None).unwrap_or(Rate::MAX)
     }
 
     /// The send time has come: the pacing engine gives the NIC the next segment, or what is to be
@@ -199,17 +168,18 @@ impl<C: CongestionControl> Sender<C> {
     #[expect(clippy::cast_possible_truncation, reason = "Config::check bounds the segment")]
     fn cut_segment(&mut self, now: Time, config: &Config) -> Burst {
         let most = self.segment_bytes(config).get() as u32;
-        let piece = self.messages.cut(most);
+        let piece = self.engines.messages.cut(most);
         let Piece { bytes, ends_message, read, begins } =
             piece.unwrap_or_else(|| unreachable!("send_time allowed a segment"));
         let count = u64::from(bytes).div_ceil(config.payload.get()).max(1) as u8;
         let first = self.next_sequence;
         self.next_sequence += u64::from(count);
-        let last = self.messages.is_empty();
-        let sent = self.rate.on_sent(now, Bytes::new(u64::from(bytes)), false, last);
-        self.pacer.sent(now, Bytes::new(u64::from(bytes)));
+        let last = self.engines.messages.is_empty();
+        let sent = self.engines.rate.on_sent(now, Bytes::new(u64::from(bytes)), false, last);
+        self.engines.pacer.sent(now, Bytes::new(u64::from(bytes)));
         let size = burst_size(u32::from(count), bytes, config);
-        let serialization = self.rtt.serialization(size, self.rate.limits().burst.rate);
+        let serialization =
+            self.engines.rtt.serialization(size, self.engines.rate.limits().burst.rate);
         self.segments.push_back(Segment {
             first,
             bytes,
@@ -223,7 +193,7 @@ impl<C: CongestionControl> Sender<C> {
             read,
             sent,
             serialization,
-            first_burst: (now, serialization),
+            first_burst: Departure { at: now, serialization },
             missing: PacketSet::EMPTY,
         });
         let packets = PacketSet::first(u32::from(count));
@@ -238,7 +208,7 @@ impl<C: CongestionControl> Sender<C> {
             read,
             begins,
             next_at: now,
-            gap: gap(self.rate.limits(), config.payload, config.line_rate),
+            gap: gap(self.engines.rate.limits(), config.payload, config.line_rate),
         }
     }
 
@@ -256,14 +226,15 @@ impl<C: CongestionControl> Sender<C> {
         let bytes = segment.payload_of(packets, config);
         segment.flying += bytes;
         segment.lost = segment.lost.saturating_sub(bytes);
-        let last = self.messages.is_empty() && self.resend.is_empty();
-        let again = self.rate.on_sent(now, Bytes::new(u64::from(bytes)), true, last);
+        let last = self.engines.messages.is_empty() && self.resend.is_empty();
+        let again = self.engines.rate.on_sent(now, Bytes::new(u64::from(bytes)), true, last);
         segment.sent = again.since(&segment.sent);
-        self.pacer.sent(now, Bytes::new(u64::from(bytes)));
-        self.retransmissions += u64::from(packets.len());
+        self.engines.pacer.sent(now, Bytes::new(u64::from(bytes)));
+        self.engines.retransmissions += packets.len();
         let size = burst_size(packets.len(), bytes, config);
         let segment = &mut self.segments[place];
-        segment.serialization = self.rtt.serialization(size, self.rate.limits().burst.rate);
+        segment.serialization =
+            self.engines.rtt.serialization(size, self.engines.rate.limits().burst.rate);
         Burst {
             segment: first,
             packets,
@@ -275,7 +246,7 @@ impl<C: CongestionControl> Sender<C> {
             read: segment.read,
             begins: None,
             next_at: now,
-            gap: gap(self.rate.limits(), config.payload, config.line_rate),
+            gap: gap(self.engines.rate.limits(), config.payload, config.line_rate),
         }
     }
 
@@ -318,7 +289,7 @@ impl<C: CongestionControl> Sender<C> {
         }
         next.then = None;
         if !self.awaits_answer() {
-            self.silent_since = now;
+            self.engines.timer_from = now;
         }
         self.burst = None;
         Some(next)
@@ -335,13 +306,13 @@ impl<C: CongestionControl> Sender<C> {
             let segment = &mut self.segments[place];
             segment.sent.sent_at = now;
             if attempt == 0 {
-                segment.first_burst.0 = now;
+                segment.first_burst.at = now;
             }
         }
     }
 
     pub(crate) fn on_notification(&mut self, now: Time) {
-        self.rate.on_notification(now);
+        self.engines.rate.on_notification(now);
     }
 
     /// Whether something has left the NIC and the peer owes an answer to it. What waits to be sent
@@ -355,12 +326,12 @@ impl<C: CongestionControl> Sender<C> {
 
     /// When the silence has lasted too long; [`None`] while no answer is due.
     pub(crate) fn timeout_at(&self) -> Option<Time> {
-        self.awaits_answer().then(|| self.silent_since + self.rtt.rto(self.backoff))
+        self.awaits_answer().then(|| self.engines.timeout_at())
     }
 
     /// When the endpoint should look after this sender, sent packets and answers apart.
     pub(crate) fn alarm(&self) -> Option<Time> {
-        match (self.timeout_at(), self.rate.next_timer()) {
+        match (self.timeout_at(), self.engines.rate.next_timer()) {
             (Some(timeout), Some(timer)) => Some(timeout.min(timer)),
             (timeout, timer) => timeout.or(timer),
         }
@@ -368,7 +339,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The alarm has come, or a moment that was one: does what is due.
     pub(crate) fn on_alarm(&mut self, now: Time) {
-        self.rate.on_timer(now);
+        self.engines.rate.on_timer(now);
         if self.timeout_at().is_some_and(|timeout| timeout <= now) {
             self.on_timeout(now);
         }

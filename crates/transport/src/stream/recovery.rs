@@ -252,6 +252,13 @@ impl Episode {
     }
 }
 
+/// Payload, and the part of it that is in flight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Payload {
+    pub(super) bytes: u64,
+    pub(super) flying: u64,
+}
+
 /// Without SACK: what duplicate ACKs say. Each tells that a segment has arrived, but not which.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Credits {
@@ -264,32 +271,29 @@ pub(super) struct Credits {
 }
 
 impl Credits {
-    /// Settles with an ACK of `covered` bytes, of which `covered_flying` flew; `first` and `first_flying`
-    /// are those of its first segment, of which no duplicate ACK has told since it was missing. Credits
-    /// for more than what is `beyond` the segment that is missing now are taken back. Returns how much
-    /// of both the ACK has news of.
-    pub(super) fn settle(
-        &mut self,
-        (covered, covered_flying): (u64, u64),
-        (first, first_flying): (u64, u64),
-        (beyond, beyond_flying): (u64, u64),
-    ) -> (u64, u64) {
+    /// Settles the credits with an ACK that covers `covered`, and returns the part of it that is news.
+    /// Duplicate ACKs did not tell of the `first` segment covered, since it was missing. Credits for
+    /// more than lies `beyond` the segment that is missing now are taken back.
+    pub(super) fn settle(&mut self, covered: Payload, first: Payload, beyond: Payload) -> Payload {
         let before = *self;
         let keep = |credit: u64, covered: u64, first: u64, beyond: u64| {
             // Where segments differ in size, not all that is too much can be taken back.
             credit.saturating_sub(covered - first).min(beyond).max(credit.saturating_sub(covered))
         };
         self.acks = 0;
-        self.counted = keep(before.counted, covered, first, beyond);
-        self.flying = keep(before.flying, covered_flying, first_flying, beyond_flying);
-        (covered - (before.counted - self.counted), covered_flying - (before.flying - self.flying))
+        self.counted = keep(before.counted, covered.bytes, first.bytes, beyond.bytes);
+        self.flying = keep(before.flying, covered.flying, first.flying, beyond.flying);
+        Payload {
+            bytes: covered.bytes - (before.counted - self.counted),
+            flying: covered.flying - (before.flying - self.flying),
+        }
     }
 
     /// A duplicate ACK tells of a segment of at most `payload`, `beyond` the one that is missing. Returns
     /// the credit.
-    pub(super) fn give(&mut self, payload: u64, (beyond, flying): (u64, u64)) -> u64 {
-        let uncounted = beyond.saturating_sub(self.counted);
-        let credit = payload.min(uncounted).min(flying.saturating_sub(self.flying));
+    pub(super) fn give(&mut self, payload: u64, beyond: Payload) -> u64 {
+        let uncounted = beyond.bytes.saturating_sub(self.counted);
+        let credit = payload.min(uncounted).min(beyond.flying.saturating_sub(self.flying));
         self.flying += credit;
         self.counted += credit;
         credit
@@ -381,23 +385,21 @@ mod tests {
             sizes in prop::collection::vec(1_u64..2_000, 1..40),
             steps in prop::collection::vec((0_u32..8, 1_usize..6), 0..40),
         ) {
+            let all = |bytes| Payload { bytes, flying: bytes };
             let mut credits = Credits::default();
             let total: u64 = sizes.iter().sum();
             let (mut left, mut news, mut flew) = (sizes.as_slice(), 0, 0);
             for (duplicates, covered) in steps.into_iter().chain([(0, sizes.len())]) {
                 let Some(&first) = left.first() else { break };
                 for _ in 0..duplicates {
-                    let beyond = left[1..].iter().sum();
-                    let credit = credits.give(first, (beyond, beyond));
+                    let credit = credits.give(first, all(left[1..].iter().sum()));
                     news += credit;
                     flew += credit;
                 }
                 let (acked, rest) = left.split_at(covered.min(left.len()));
-                let covered = acked.iter().sum();
-                let beyond = rest.iter().skip(1).sum();
-                let (delivered, flying) =
-                    credits.settle((covered, covered), (first, first), (beyond, beyond));
-                (left, news, flew) = (rest, news + delivered, flew + flying);
+                let (covered, beyond) = (acked.iter().sum(), rest.iter().skip(1).sum());
+                let told = credits.settle(all(covered), all(first), all(beyond));
+                (left, news, flew) = (rest, news + told.bytes, flew + told.flying);
                 let out: u64 = left.iter().sum();
                 prop_assert_eq!(news, total - out + credits.counted);
                 prop_assert_eq!(flew, total - out + credits.flying);

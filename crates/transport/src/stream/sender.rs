@@ -1,37 +1,33 @@
 //! The sending half of a stream: what may be sent, the scoreboard of what is out, timers.
 
 mod answer;
+mod timers;
 
 use std::collections::VecDeque;
 
-use incast_cc::parts::Pacer;
 use incast_cc::{Bytes, CongestionControl, LossCause, Pacing, Rate, Span, Time};
 
 use super::config::EcnEcho;
 use super::packet::Segment;
 use super::recovery::{Credits, Episode, Rack, Reduction, Repair, Silence};
 use super::scoreboard::{Fate, Record, Scoreboard};
-use crate::backlog::{Backlog, Piece};
+use crate::backlog::Piece;
 use crate::config::Config;
+use crate::engines::Engines;
 use crate::halves::Next;
 use crate::packet::Body;
-use crate::rate::{RateComputation, Transmission, gap, pacing_rate, spacing};
+use crate::rate::{RateComputation, Transmission, gap};
 use crate::rtt::RttMeasurement;
 
 /// Duplicate ACKs, or segments beyond a gap, that tell of a loss (RFC 5681, RFC 8985).
 const DUPLICATE_THRESHOLD: u32 = 3;
 /// A burst may take so large a part of the window, as in Linux (`tcp_tso_win_divisor`).
 const BURSTS_PER_WINDOW: u64 = 3;
-/// When a tail-loss probe comes before the first RTT sample (RFC 8985, section 7.2).
-const FIRST_PROBE: Span = Span::from_secs(1);
 
 /// What one stream has to send and has sent.
 #[derive(Clone, Debug)]
 pub struct Sender<C> {
-    rate: RateComputation<C>,
-    rtt: RttMeasurement,
-    pacer: Pacer,
-    messages: Backlog,
+    engines: Engines<C>,
     /// Whether the peer has agreed to the connection, and the questions that it has not answered.
     opened: bool,
     asked: Option<Box<Asked>>,
@@ -61,12 +57,8 @@ pub struct Sender<C> {
     reduction: Reduction,
     /// Timeouts in a row.
     timeouts: u8,
-    /// Times that the timeout has doubled: until there is a sample of the RTT (RFC 6298, section 5).
-    backoff: u8,
     /// The last one in a row ended this; none without any.
     silence: Option<Box<Silence>>,
-    /// When the retransmission timer was started.
-    timer_from: Time,
     /// When a segment left the NIC, or something was acknowledged.
     probe_from: Time,
     /// The tail-loss probe that is out.
@@ -76,7 +68,6 @@ pub struct Sender<C> {
     echo_from: u64,
     /// The newest that was acknowledged.
     newest: Option<Transmission>,
-    retransmissions: u64,
     /// Most payload of a segment: [`stream::Config::largest_segment`](super::Config).
     segment: u32,
     /// What a full segment takes on the wire: spares a division per ACK.
@@ -116,16 +107,14 @@ struct Probe {
 impl<C: CongestionControl> Sender<C> {
     /// A sender with a send buffer of `buffer`.
     pub(crate) fn new(
-        (rate, rtt): (RateComputation<C>, RttMeasurement),
+        rate: RateComputation<C>,
+        rtt: RttMeasurement,
         config: &Config,
         buffer: Bytes,
         now: Time,
     ) -> Self {
         Self {
-            rate,
-            rtt,
-            pacer: Pacer::default(),
-            messages: Backlog::new(),
+            engines: Engines::new(rate, rtt, now),
             opened: !config.stream.handshake,
             asked: None,
             next: 0,
@@ -144,38 +133,19 @@ impl<C: CongestionControl> Sender<C> {
             urgent: false,
             reduction: Reduction::default(),
             timeouts: 0,
-            backoff: 0,
             silence: None,
-            timer_from: now,
             probe_from: now,
             probe: None,
             cwr: false,
             echo_from: 0,
             newest: None,
-            retransmissions: 0,
             segment: config.stream.largest_segment(),
             full_segment: config.line_rate.time_for(config.stream.mss + config.header),
         }
     }
 
-    /// The algorithm and its books.
-    pub const fn rate(&self) -> &RateComputation<C> {
-        &self.rate
-    }
-
-    /// RTT measurement and timeouts.
-    pub const fn rtt(&self) -> &RttMeasurement {
-        &self.rtt
-    }
-
-    /// The algorithm's rate, or its window over the RTT.
-    pub fn pacing_rate(&self) -> Rate {
-        pacing_rate(self.rate.limits(), self.rtt.srtt())
-    }
-
-    /// Segments sent again.
-    pub const fn retransmissions(&self) -> u64 {
-        self.retransmissions
+    pub(crate) const fn engines(&self) -> &Engines<C> {
+        &self.engines
     }
 
     /// What segments that are sent now say of the silences before them.
@@ -190,13 +160,12 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Whether everything posted has been acknowledged.
     pub fn is_idle(&self) -> bool {
-        self.messages.is_empty() && self.board.is_empty()
+        self.engines.messages.is_empty() && self.board.is_empty()
     }
 
     pub(crate) fn post(&mut self, now: Time, bytes: u64, read: u64, config: &Config) {
         self.note_drained();
-        let size = self.messages.post(now, bytes, read);
-        self.rate.on_demand(now, size);
+        self.engines.post(now, bytes, read);
         if !self.opened && self.asked.is_none() {
             self.ask(now, Asked { first: now, last: now, before: 0 });
         }
@@ -227,7 +196,7 @@ impl<C: CongestionControl> Sender<C> {
             let Asked { first, last, before } = *asked;
             let at = if echo == before { Some(last) } else { (echo == 0).then_some(first) };
             if let Some(at) = at {
-                self.rtt.sample(at, now, config.line_rate.time_for(config.header));
+                self.engines.rtt.sample(at, now, config.line_rate.time_for(config.header));
             }
             self.opened = true;
             self.fill(now, config);
@@ -242,18 +211,19 @@ impl<C: CongestionControl> Sender<C> {
             return Some(self.next_at);
         }
         let pace = self.pace(config)?;
-        self.next_burst(config).map(|_| self.pacer.send_time(pace))
+        self.next_burst(config).map(|_| self.engines.pacer.send_time(pace))
     }
 
     /// The rate that bursts are spaced by; [`None`] where ACKs clock them.
     fn pace(&self, config: &Config) -> Option<Rate> {
-        spacing(self.rate.limits(), self.rtt.srtt(), config.stream.pace_windows_percent)
+        self.engines.pace(config.stream.pace_windows_percent)
     }
 
     /// Whether there is a [`pace`](Self::pace).
     #[inline]
     fn is_paced(&self, config: &Config) -> bool {
-        config.stream.pace_windows_percent.is_some() || self.rate.limits().pacing != Pacing::Unpaced
+        config.stream.pace_windows_percent.is_some()
+            || self.engines.rate.limits().pacing != Pacing::Unpaced
     }
 
     /// The payload of the burst that may be given to the NIC now, or at its time if it is paced.
@@ -269,9 +239,9 @@ impl<C: CongestionControl> Sender<C> {
         let reduced = config.stream.rate_reduction
             && self.repair.is_recovery()
             && !self.is_paced(config)
-            && !self.rate.in_flight().is_zero()
+            && !self.engines.rate.in_flight().is_zero()
             && bytes.get() > self.reduction.allowance();
-        let allowed = urgent || self.rate.admits(bytes) && !reduced;
+        let allowed = urgent || self.engines.rate.admits(bytes) && !reduced;
         (!bytes.is_zero() && allowed).then_some(bytes)
     }
 
@@ -288,7 +258,7 @@ impl<C: CongestionControl> Sender<C> {
         } else {
             self.long_burst(config)
         };
-        let bytes = self.messages.remaining().min(burst);
+        let bytes = self.engines.messages.remaining().min(burst);
         let room = self.room();
         // A segment is not cut to fit: that would be the silly window syndrome.
         Bytes::new(if bytes <= room { bytes } else { whole(room, segment) })
@@ -296,7 +266,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The most payload of a burst of several segments.
     fn long_burst(&self, config: &Config) -> u64 {
-        let (limits, segment) = (self.rate.limits(), u64::from(self.segment));
+        let (limits, segment) = (self.engines.rate.limits(), u64::from(self.segment));
         let most = config.stream.tso.min(limits.burst.bytes);
         whole(most.min(limits.cwnd / BURSTS_PER_WINDOW).get(), segment).max(segment)
     }
@@ -324,11 +294,11 @@ impl<C: CongestionControl> Sender<C> {
     #[inline(always)]
     fn give(&mut self, now: Time, config: &Config) -> bool {
         let Some(mut bytes) = self.next_burst(config) else { return false };
-        if self.rate.before_send(now) {
+        if self.engines.rate.before_send(now) {
             // The algorithm may have other limits after a pause; with nothing in flight some burst fits.
             bytes = self.waiting(config);
         }
-        self.pacer.sent(now, bytes);
+        self.engines.pacer.sent(now, bytes);
         if self.outbox.is_empty() {
             self.next_at = self.next_at.max(now);
         }
@@ -348,10 +318,11 @@ impl<C: CongestionControl> Sender<C> {
     #[inline(always)]
     #[expect(clippy::cast_possible_truncation, reason = "at most an MSS")]
     fn send_new(&mut self, now: Time, most: u64, config: &Config) -> u64 {
-        let Some(piece) = self.messages.cut(most as u32) else { return most };
+        let Some(piece) = self.engines.messages.cut(most as u32) else { return most };
         let Piece { bytes: payload, ends_message, read, begins } = piece;
-        let app_limited = self.messages.is_empty();
-        let sent = self.rate.on_sent(now, Bytes::new(u64::from(payload)), false, app_limited);
+        let app_limited = self.engines.messages.is_empty();
+        let sent =
+            self.engines.rate.on_sent(now, Bytes::new(u64::from(payload)), false, app_limited);
         let record = Record {
             sequence: self.next,
             payload,
@@ -372,15 +343,15 @@ impl<C: CongestionControl> Sender<C> {
     fn send_again(&mut self, now: Time, config: &Config) {
         let Some(record) = self.board.first_lost() else { return };
         let (payload, before) = (Bytes::new(u64::from(record.payload)), record.sent);
-        let app_limited = self.messages.is_empty() && self.board.lost() == 1;
-        let again = self.rate.on_sent(now, payload, true, app_limited);
+        let app_limited = self.engines.messages.is_empty() && self.board.lost() == 1;
+        let again = self.engines.rate.on_sent(now, payload, true, app_limited);
         let record = self.board.send_again(again.since(&before));
         self.urgent = false;
         self.enqueue_again(&record, config);
     }
 
     fn enqueue_again(&mut self, record: &Record, config: &Config) {
-        self.retransmissions += 1;
+        self.engines.retransmissions += 1;
         // RFC 3168, section 6.1.5, forbids marks on retransmissions; RFC 8257 wants them.
         let ect = config.stream.ect && config.stream.echo == EcnEcho::Exact;
         self.enqueue(record, ect, false, None);
@@ -410,13 +381,13 @@ impl<C: CongestionControl> Sender<C> {
         // RFC 6298, 5.1: starts the timer if it is not running. The first segment starts it anew.
         let oldest = self.board.oldest_flying().is_some_and(|(_, sent)| sent.end == end);
         if oldest || segment.sequence == self.acknowledged {
-            self.timer_from = now;
+            self.engines.timer_from = now;
         }
         self.probe_from = now;
         let was_full = self.queued >= config.stream.small_queue.get();
         self.queued -= u64::from(segment.payload);
         let payload = Bytes::new(u64::from(segment.payload));
-        self.next_at = now + gap(self.rate.limits(), payload, config.line_rate);
+        self.next_at = now + gap(self.engines.rate.limits(), payload, config.line_rate);
         if was_full {
             self.fill(now, config); // the NIC's queue was what held data back
         }
@@ -429,14 +400,14 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     pub(crate) fn on_notification(&mut self, now: Time, config: &Config) {
-        self.rate.on_notification(now);
+        self.engines.rate.on_notification(now);
         self.fill(now, config);
     }
 
     /// Tells the rate computation engine if the application has left room, before that changes.
     fn note_drained(&mut self) {
-        if self.messages.is_empty() && self.board.lost() == 0 && self.outbox.is_empty() {
-            self.rate.on_drained();
+        if self.engines.messages.is_empty() && self.board.lost() == 0 && self.outbox.is_empty() {
+            self.engines.rate.on_drained();
         }
     }
 
@@ -455,7 +426,7 @@ impl<C: CongestionControl> Sender<C> {
         };
         if opens {
             (self.repair, self.urgent, self.probe) = (repair, true, None);
-            self.reduction = Reduction::begin(self.rate.in_flight().get());
+            self.reduction = Reduction::begin(self.engines.rate.in_flight().get());
             self.episode.open();
         }
         // Without SACK a part of what flies is out of the books already: after a timeout, of what flew
@@ -469,144 +440,13 @@ impl<C: CongestionControl> Sender<C> {
         if bytes > 0 {
             let in_recovery = self.episode.has_losses();
             record.episode = self.episode.lose(record.episode);
-            self.rate.on_loss(now, sent.of(bytes), in_recovery, cause);
+            self.engines.rate.on_loss(now, sent.of(bytes), in_recovery, cause);
         }
     }
 
     /// Since when the first segment in the NIC waits.
     pub(crate) fn waits_since(&self) -> Option<Time> {
         self.outbox.front().map(|next| next.since)
-    }
-
-    // Timers.
-
-    /// When the sender wants to be woken, sent segments and ACKs apart, if that is before `armed`.
-    #[inline]
-    pub(crate) fn alarm_before(&self, armed: Time, config: &Config) -> Option<Time> {
-        // Asked after every ACK, and the answer is nearly always that nothing can come before it.
-        let later = |at: Time| at >= armed;
-        let none_before = later(self.timer_from + self.rto())
-            && later(self.probe_from + self.probe_wait())
-            && self.rack.alarm.is_none_or(later)
-            && self.rate.next_timer().is_none_or(later);
-        if none_before && self.opened {
-            return None;
-        }
-        self.alarm(config)
-    }
-
-    #[cold]
-    fn alarm(&self, config: &Config) -> Option<Time> {
-        let timeout = self.timeout_at();
-        [timeout, self.probe_at(config), self.rack.alarm, self.rate.next_timer()]
-            .into_iter()
-            .flatten()
-            .min()
-    }
-
-    /// The timeout as far as it has backed off.
-    #[inline]
-    fn rto(&self) -> Span {
-        self.rtt.rto(u32::from(self.backoff))
-    }
-
-    /// While something that has left the NIC is on its way.
-    fn timeout_at(&self) -> Option<Time> {
-        if let Some(asked) = &self.asked {
-            let wait = || self.rtt.rto(u32::from(asked.before));
-            return self.outbox.is_empty().then(|| asked.last + wait());
-        }
-        let (_, sent) = self.board.oldest_flying()?;
-        (sent.end <= self.left).then(|| self.timer_from + self.rto())
-    }
-
-    /// RFC 8985, section 7.2: two RTTs after the last segment, if its loss would leave no other trace; at
-    /// the latest in the place of a timeout.
-    fn probe_at(&self, config: &Config) -> Option<Time> {
-        let stream = &config.stream;
-        let allowed = stream.tail_loss_probe && stream.sack && self.repair == Repair::None;
-        if !allowed
-            || self.probe.is_some_and(|probe| self.acknowledged < probe.end)
-            || !self.outbox.is_empty()
-            || self.board.sacked() > 0
-            || self.board.is_empty()
-        {
-            return None;
-        }
-        let delayed = self.board.len() < stream.delayed_ack as usize && !self.rtt.srtt().is_zero();
-        let more = if delayed { stream.delayed_ack_timeout } else { Span::ZERO };
-        let wait = self.probe_wait() + more;
-        Some((self.probe_from + wait).min(self.timer_from + self.rto()))
-    }
-
-    /// How long a tail-loss probe waits at least.
-    #[inline]
-    fn probe_wait(&self) -> Span {
-        match self.rtt.srtt() * 2 {
-            Span::ZERO => FIRST_PROBE,
-            wait => wait,
-        }
-    }
-
-    /// An alarm has come, or a moment that was one: does what is due.
-    pub(crate) fn on_alarm(&mut self, now: Time, config: &Config) {
-        self.rate.on_timer(now);
-        if self.probe_at(config).is_some_and(|at| at <= now) {
-            self.send_probe(now, config);
-        } else if self.timeout_at().is_some_and(|at| at <= now) {
-            match self.asked.as_deref() {
-                Some(&Asked { first, before, .. }) => {
-                    self.ask(now, Asked { first, last: now, before: before.saturating_add(1) });
-                }
-                None => self.on_timeout(now),
-            }
-        }
-        if self.rack.alarm.is_some_and(|at| at <= now) {
-            self.detect(now);
-        }
-        self.fill(now, config);
-    }
-
-    /// Nothing was heard: all that has left the NIC counts as lost.
-    fn on_timeout(&mut self, now: Time) {
-        let cause = if self.timeouts == 0 { LossCause::Timeout } else { LossCause::Persistent };
-        self.repair = Repair::None;
-        while let Some((number, sent)) = self.board.oldest_flying()
-            && sent.end <= self.left
-        {
-            self.lose(now, number, cause);
-        }
-        if self.timeouts == 0 {
-            let first = self.board.first_lost().filter(|record| !record.sent_again);
-            let first = first.map(|record| (record.sequence, record.sent));
-            self.silence = Some(Box::new(Silence {
-                epoch: self.epoch().wrapping_add(1),
-                open: true,
-                episode: self.episode.number(),
-                from: self.rate.transmitted(),
-                first,
-            }));
-        }
-        self.credits.acks = 0;
-        self.rack.alarm = None;
-        self.timeouts = self.timeouts.saturating_add(1);
-        self.backoff = self.backoff.saturating_add(1);
-    }
-
-    /// One more segment, whatever the window says: a new one if there is one, else the last one again,
-    /// a copy that is in no books since what it copies is in flight.
-    fn send_probe(&mut self, now: Time, config: &Config) {
-        self.timer_from = now;
-        let next = self.messages.remaining();
-        let segment = next.min(u64::from(self.segment));
-        let mut copied = None;
-        if segment > 0 && segment <= self.room() {
-            self.send_new(now, segment, config);
-        } else if let Some(record) = self.board.copy_last() {
-            copied = Some(record.sequence);
-            self.enqueue_again(&record, config);
-        }
-        self.probe = Some(Probe { sent_at: now, end: self.next, copied });
     }
 }
 

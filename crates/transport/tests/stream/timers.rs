@@ -1,7 +1,7 @@
 //! Retransmission timeouts: how long, how often, and since when.
 
 use incast_cc::{Bytes, LossCause, Rate, Span, Time};
-use incast_transport::{Config, InitialTimeout, Sender, Transport};
+use incast_transport::{Config, InitialTimeout, Transport};
 
 use super::common::net::{Fate, Net, WRITE, Wire};
 use super::common::plain::{Plain, window};
@@ -157,7 +157,7 @@ fn a_timeout_for_nothing_sends_one_segment_again_and_leaves_the_window() {
         assert_eq!(acks, expected, "as if nothing had been");
         let sampled = told.acks.iter().map(|ack| ack.rtt.map(|rtt| rtt.total));
         assert!(sampled.eq((0..10).map(|k| Some(RTT + SEGMENT * k + LATE))));
-        let Some(Sender::Stream(sender)) = net.ends[0].sender(WRITE) else { panic!("a stream") };
+        let sender = net.ends[0].sender(WRITE).unwrap();
         assert!(sender.rtt().rto(0) > RTT + LATE, "{}", sender.rtt().rto(0));
     }
 }

@@ -6,7 +6,7 @@ use super::Sender;
 use crate::config::{Config, Recovery};
 use crate::connection::Sample;
 use crate::message::packet::{Ack, MAX_SEGMENT_PACKETS, Nack, PacketSet};
-use crate::message::segment::Fate;
+use crate::message::segment::{Departure, Fate};
 use crate::rate::{Completion, Report, Transmission};
 use crate::rtt::Answered;
 
@@ -36,7 +36,7 @@ impl<C: CongestionControl> Sender<C> {
             return (None, 0);
         }
         let answered = self.segments[place].burst(ack.attempt);
-        let late = answered.is_some_and(|(sent_at, _)| self.judge_timeout(now, sent_at, place));
+        let late = answered.is_some_and(|burst| self.judge_timeout(now, burst.at, place));
         let sample = answered.map(|burst| self.take_sample(now, burst, late));
         if config.recovery == Recovery::GoBackN {
             // What is out of order was dropped: all before has arrived.
@@ -64,17 +64,17 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Takes the RTT sample of a burst that left at a time, was on the wire for a span, and has been
     /// answered; `late` tells that a timeout had not waited for it.
-    fn take_sample(&mut self, now: Time, burst: (Time, Span), late: bool) -> RttSample {
-        self.backoff = 0;
-        let (sent_at, serialization) = burst;
+    fn take_sample(&mut self, now: Time, burst: Departure, late: bool) -> RttSample {
+        self.engines.backoff = 0;
+        let sent_at = burst.at;
         // What was not missing after all completes a segment before its burst has ended.
-        let serialization = serialization.min(now.since(sent_at));
-        self.rtt.answered(&Answered { sent_at, now, serialization, held: Span::ZERO, late })
+        let serialization = burst.serialization.min(now.since(sent_at));
+        self.engines.rtt.answered(&Answered { sent_at, now, serialization, held: Span::ZERO, late })
     }
 
     /// A sample as it is traced, with the rate that has come of it.
     fn sampled(&self, rtt: RttSample) -> Sample {
-        Sample { rtt, measured: rtt.network(), rate: self.pacing_rate() }
+        Sample { rtt, measured: rtt.network(), rate: self.engines.pacing_rate() }
     }
 
     /// Takes note that all of a segment has arrived, and tells the algorithm.
@@ -88,7 +88,7 @@ impl<C: CongestionControl> Sender<C> {
         if segment.damaged {
             let arrived = (segment.lost > 0).then(|| segment.transmission(segment.lost));
             if let Some(sent) = self.episode.repair(arrived) {
-                self.rate.on_spurious_loss(now, sent);
+                self.engines.rate.on_spurious_loss(now, sent);
             }
         }
         let completion = Completion {
@@ -98,13 +98,13 @@ impl<C: CongestionControl> Sender<C> {
             ce_bytes: Bytes::new(u64::from(answer.ce_bytes)),
             sample: answer.sample,
             in_recovery: self.episode.is_recovery(),
-            posted: self.messages.posted(),
+            posted: self.engines.messages.posted(),
             window_limited: answer.window_limited,
             one_way: None,
             nic_backlog: Bytes::ZERO,
             report: answer.report,
         };
-        self.rate.on_completion(now, &completion, &self.rtt);
+        self.engines.rate.on_completion(now, &completion, &self.engines.rtt);
     }
 
     /// Decides by the first certain answer after a timeout whether that came too early: an answer to what
@@ -118,7 +118,7 @@ impl<C: CongestionControl> Sender<C> {
         let mut restored: Option<Transmission> = None;
         for other in 0..self.segments.len() {
             let segment = &mut self.segments[other];
-            let before = segment.first_burst.0 < timed_out_at;
+            let before = segment.first_burst.at < timed_out_at;
             if other == place || !before || !segment.is_given_up() {
                 continue;
             }
@@ -134,7 +134,7 @@ impl<C: CongestionControl> Sender<C> {
             }
         }
         if let Some(sent) = restored {
-            self.rate.on_spurious_timeout(now, sent, sent.bytes);
+            self.engines.rate.on_spurious_timeout(now, sent, sent.bytes);
         }
         true
     }
@@ -168,13 +168,13 @@ impl<C: CongestionControl> Sender<C> {
                 ce_bytes: Bytes::ZERO,
                 sample: Some(sample),
                 in_recovery: self.episode.is_recovery(),
-                posted: self.messages.posted(),
+                posted: self.engines.messages.posted(),
                 window_limited: false,
                 one_way: None,
                 nic_backlog: Bytes::ZERO,
                 report,
             };
-            self.rate.on_completion(now, &nothing, &self.rtt);
+            self.engines.rate.on_completion(now, &nothing, &self.engines.rtt);
             Some(self.sampled(sample))
         });
         let from = self.segments.partition_point(|s| s.first + u64::from(s.count) <= nack.base);
@@ -247,7 +247,7 @@ impl<C: CongestionControl> Sender<C> {
             if !std::mem::replace(&mut segment.damaged, true) {
                 self.episode.damage();
             }
-            self.rate.on_loss(now, sent, in_recovery, cause);
+            self.engines.rate.on_loss(now, sent, in_recovery, cause);
         }
     }
 
@@ -263,7 +263,7 @@ impl<C: CongestionControl> Sender<C> {
     /// Anything that the peer says ends the silence. The timeout stays backed off until a sample says
     /// how long an answer takes (RFC 6298, section 5.7; Karn's algorithm).
     fn hear(&mut self, now: Time) {
-        (self.silent, self.probing, self.silent_since) = (false, false, now);
+        (self.silent, self.probing, self.engines.timer_from) = (false, false, now);
     }
 
     /// Nothing was heard: all that is out counts as lost, and one packet asks what has arrived.
@@ -279,10 +279,10 @@ impl<C: CongestionControl> Sender<C> {
                 self.declare_lost(now, place, segment.flying, cause);
             }
         }
-        self.backoff += 1;
+        self.engines.backoff += 1;
         self.episode.time_out();
         self.silent = true;
         self.probing = false;
-        self.silent_since = now;
+        self.engines.timer_from = now;
     }
 }

@@ -12,7 +12,7 @@ use crate::rate::{Completion, Report, Transmission};
 use crate::rtt::Answered;
 use crate::stream::config::EcnEcho;
 use crate::stream::packet::Ack;
-use crate::stream::recovery::Repair;
+use crate::stream::recovery::{Payload, Repair};
 use crate::stream::scoreboard::{Fate, Record, Run};
 
 /// What one ACK says has arrived that was not known to have.
@@ -31,7 +31,7 @@ struct News {
     /// Whether the cumulative acknowledgement has moved.
     progress: bool,
     /// The payload of the first segment that it has moved over, and what of it was in flight.
-    first: (u64, u64),
+    first: Payload,
     /// Where the highest segment ended that had arrived before.
     highest: u64,
     /// Whether it is a duplicate ACK that does not tell what has arrived.
@@ -49,7 +49,8 @@ impl<C: CongestionControl> Sender<C> {
     pub(crate) fn on_ack(
         &mut self,
         now: Time,
-        (ack, made_ns): (&Ack, u32),
+        ack: &Ack,
+        made_ns: u32,
         config: &Config,
         report: Report<'_>,
         nic_backlog: u64,
@@ -84,7 +85,7 @@ impl<C: CongestionControl> Sender<C> {
         if news.delivered > 0 {
             self.timeouts = 0;
             if !news.anonymous {
-                self.timer_from = now; // RFC 6298, 5.3
+                self.engines.timer_from = now; // RFC 6298, 5.3
             }
         }
         if news.progress {
@@ -94,12 +95,12 @@ impl<C: CongestionControl> Sender<C> {
             let wire = Bytes::new(u64::from(news.payload)) + config.header;
             let full = wire == config.stream.mss + config.header;
             let alone = if full { self.full_segment } else { config.line_rate.time_for(wire) };
-            self.backoff = 0;
+            self.engines.backoff = 0;
             let held =
                 if config.stream.ack_delay { made_ns.wrapping_sub(ack.arrived_ns) } else { 0 };
             let held = Span::from_ns(u64::from(held));
             let answered = Answered { sent_at: at, now, serialization: alone, held, late };
-            self.rtt.answered(&answered)
+            self.engines.rtt.answered(&answered)
         });
         let lost = self.board.lost();
         if config.stream.sack {
@@ -108,12 +109,13 @@ impl<C: CongestionControl> Sender<C> {
         self.tell(now, ack, &news, sample, config, report, nic_backlog);
         if self.repair.is_recovery() {
             let good = news.progress && self.board.lost() == lost;
-            let (flying, window) = (self.rate.in_flight().get(), self.rate.limits().cwnd.get());
+            let (flying, window) =
+                (self.engines.rate.in_flight().get(), self.engines.rate.limits().cwnd.get());
             let more = good.then_some(config.stream.mss.get());
             self.reduction.on_ack(news.delivered, flying, window, more);
         }
         self.fill(now, config);
-        let rate = self.pacing_rate();
+        let rate = self.engines.pacing_rate();
         let sample = sample.zip(news.sent_at);
         let sample = sample.map(|(rtt, at)| Sample { rtt, measured: now.since(at), rate });
         (sample, news.messages)
@@ -137,7 +139,7 @@ impl<C: CongestionControl> Sender<C> {
         (self.repair, self.urgent) = (Repair::None, false);
         self.episode.close();
         if let Some((sent, returned)) = refuted {
-            self.rate.on_spurious_timeout(now, sent, returned);
+            self.engines.rate.on_spurious_timeout(now, sent, returned);
         }
         true
     }
@@ -146,8 +148,8 @@ impl<C: CongestionControl> Sender<C> {
     fn is_window_limited(&self, now: Time, config: &Config) -> bool {
         let waiting = self.waiting(config);
         !waiting.is_zero()
-            && !self.rate.admits(waiting)
-            && self.pace(config).is_none_or(|pace| self.pacer.send_time(pace) <= now)
+            && !self.engines.rate.admits(waiting)
+            && self.pace(config).is_none_or(|pace| self.engines.pacer.send_time(pace) <= now)
     }
 
     fn acknowledge(&mut self, now: Time, sequence: u64, news: &mut News) {
@@ -158,8 +160,9 @@ impl<C: CongestionControl> Sender<C> {
         while let Some(record) = self.board.pop_below(sequence) {
             news.messages += u32::from(record.ends_message);
             let payload = u64::from(record.payload);
-            if news.first.0 == 0 {
-                news.first = (payload, if record.fate == Fate::Flying { payload } else { 0 });
+            if news.first.bytes == 0 {
+                let flying = if record.fate == Fate::Flying { payload } else { 0 };
+                news.first = Payload { bytes: payload, flying };
             }
             self.arrived(now, record, news);
         }
@@ -171,7 +174,7 @@ impl<C: CongestionControl> Sender<C> {
         let &Run { sent, messages, first, last, end } = run;
         let first = u64::from(first);
         (news.messages, news.delivered) = (messages, sent.bytes.get());
-        (news.first, news.sent) = ((first, first), Some(sent));
+        (news.first, news.sent) = (Payload { bytes: first, flying: first }, Some(sent));
         (news.newest_end, news.payload, news.sent_at) = (sent.end, last, Some(sent.sent_at));
         self.rack.note_order(end, news.highest, false);
         self.rack.deliver(now, sent.sent_at, sent.end);
@@ -206,7 +209,7 @@ impl<C: CongestionControl> Sender<C> {
         let sent_at = copy.map_or(sent.sent_at, |probe| probe.sent_at);
         // An answer much sooner than any RTT, or than it has left the NIC, is one to the transmission before.
         // A little sooner is jitter, and before the first RTT nothing is known.
-        let least = self.rtt.min_rtt();
+        let least = self.engines.rtt.min_rtt();
         let sooner = least != Span::MAX && now.since(sent_at) < least / 4 * 3;
         let before = news.old.is_some_and(|from| sent.end > from);
         let too_soon = sent_again && (before || sooner || sent.end > self.left);
@@ -239,7 +242,7 @@ impl<C: CongestionControl> Sender<C> {
             (self.repair, self.urgent) = (Repair::None, false); // nothing was to be repaired
         }
         for sent in refuted {
-            self.rate.on_spurious_loss(now, sent);
+            self.engines.rate.on_spurious_loss(now, sent);
         }
     }
 
@@ -267,10 +270,10 @@ impl<C: CongestionControl> Sender<C> {
     fn without_sack(&mut self, now: Time, ack: &Ack, news: &mut News) {
         if news.progress {
             let flying = news.sent.map_or(0, |sent| sent.bytes.get());
-            let (delivered, flying) =
-                self.credits.settle((news.delivered, flying), news.first, self.beyond_first());
-            news.delivered = delivered;
-            news.sent = news.sent.map(|sent| sent.of(flying));
+            let covered = Payload { bytes: news.delivered, flying };
+            let told = self.credits.settle(covered, news.first, self.beyond_first());
+            news.delivered = told.bytes;
+            news.sent = news.sent.map(|sent| sent.of(told.flying));
             if self.repair.is_recovery() {
                 self.urgent = true; // a partial ACK
                 self.lose_first(now);
@@ -295,10 +298,10 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The payload that is out, and what of it flies, without the first segment, which is missing: what
     /// duplicate ACKs can be about.
-    fn beyond_first(&self) -> (u64, u64) {
-        let Some(first) = self.board.front() else { return (0, 0) };
+    fn beyond_first(&self) -> Payload {
+        let Some(first) = self.board.front() else { return Payload::default() };
         let first_flying = if first.fate == Fate::Flying { u64::from(first.payload) } else { 0 };
-        (self.next - first.end(), self.board.flying_bytes() - first_flying)
+        Payload { bytes: self.next - first.end(), flying: self.board.flying_bytes() - first_flying }
     }
 
     /// The first segment that has left the NIC is lost.
@@ -313,7 +316,11 @@ impl<C: CongestionControl> Sender<C> {
     /// RACK: what was sent a reordering window before something that has arrived is lost.
     pub(super) fn detect(&mut self, now: Time) {
         let certain = self.repair != Repair::None || self.board.sacked() >= DUPLICATE_THRESHOLD;
-        let window = self.rack.reordering_window(certain, self.rtt.min_rtt(), self.rtt.srtt());
+        let window = self.rack.reordering_window(
+            certain,
+            self.engines.rtt.min_rtt(),
+            self.engines.rtt.srtt(),
+        );
         self.rack.alarm = None;
         while let Some((number, sent)) = self.board.oldest_flying() {
             if sent.end >= self.rack.end {
@@ -372,12 +379,12 @@ impl<C: CongestionControl> Sender<C> {
             ce_bytes: Bytes::new(ce_bytes),
             sample,
             in_recovery: self.repair.is_recovery(),
-            posted: self.messages.posted(),
+            posted: self.engines.messages.posted(),
             window_limited: news.window_limited,
             one_way: sample.map(|_| Span::from_ns(u64::from(one_way_ns))),
             nic_backlog: Bytes::new(nic_backlog),
             report,
         };
-        self.rate.on_completion(now, &completion, &self.rtt);
+        self.engines.rate.on_completion(now, &completion, &self.engines.rtt);
     }
 }

@@ -1,0 +1,196 @@
+//! Packets that arrive: what the receiver answers, and what the sender is told.
+
+use incast_cc::{CongestionControl, Span, Time};
+
+use super::{Connection, Endpoint, News, Reply, counted};
+use crate::connection::{Delivered, Event, Opening, Role, Transport};
+use crate::directory::Standing;
+use crate::halves::{Receiver, Sender};
+use crate::packet::{Body, Packet, clock_ns};
+use crate::random;
+use crate::rate::Report;
+
+impl<C: CongestionControl> Endpoint<C> {
+    /// A packet has arrived; `report` is what the network tells along with it.
+    #[inline]
+    pub fn handle(&mut self, now: Time, packet: &Packet, report: Report<'_>) -> News {
+        let place = self.directory.place(packet.connection);
+        let (answers, messages) = (&mut self.answers, &mut self.messages);
+        match &packet.body {
+            Body::Data(data) => {
+                let receiver = match self.receivers.get_mut(place as usize) {
+                    Some(Receiver::Message(receiver)) => receiver,
+                    Some(Receiver::Stream(_)) => return News::None,
+                    None => return self.handle_closed(now, packet, report),
+                };
+                receiver.handle(
+                    data,
+                    report.marked,
+                    self.config.recovery,
+                    |body| answers.push(body),
+                    |message| messages.push(message),
+                );
+                self.settle(now, place, report)
+            }
+            Body::Segment(segment) => {
+                let receiver = match self.receivers.get_mut(place as usize) {
+                    Some(Receiver::Stream(receiver)) => receiver,
+                    Some(Receiver::Message(_)) => return News::None,
+                    None => return self.handle_closed(now, packet, report),
+                };
+                receiver.handle(
+                    now,
+                    segment,
+                    report.marked,
+                    &self.config.stream,
+                    |ack| answers.push(Body::SegmentAck(ack)),
+                    |message| messages.push(message),
+                );
+                let ack_at = receiver.alarm();
+                if self.answers.is_empty() && !report.hops.is_empty() {
+                    self.connections[place as usize].hops = report.hops.into();
+                }
+                let news = self.settle(now, place, report);
+                let connection = &mut self.connections[place as usize];
+                if let Some(at) = ack_at {
+                    connection.arm(now, at, &mut self.alarms);
+                }
+                if connection.has_received() {
+                    self.leave(now, place);
+                }
+                if news == News::None { News::Later } else { news }
+            }
+            _ => {
+                self.on_answer(now, place, packet, report);
+                News::Now
+            }
+        }
+    }
+
+    /// A packet has arrived for a connection that has no place yet, or no longer.
+    #[cold]
+    fn handle_closed(&mut self, now: Time, packet: &Packet, report: Report<'_>) -> News {
+        let Some(place) = self.opened(packet.connection) else { return News::None };
+        let news = self.handle(now, packet, report);
+        if matches!(self.directory.standing(packet.connection), Standing::Open(_)) {
+            self.leave(now, place);
+        }
+        news
+    }
+
+    /// Passes on what the receiver has said about a packet, if it has said anything.
+    #[inline]
+    fn settle(&mut self, now: Time, place: u32, report: Report<'_>) -> News {
+        if report.marked && self.config.notification_interval.is_some() {
+            self.notify(now, place);
+        }
+        if self.answers.is_empty() && self.messages.is_empty() {
+            return News::None;
+        }
+        let hears = !self.messages.is_empty();
+        self.reply(now, place, report);
+        // A reply that is not ready yet is like an alarm.
+        if hears || self.has_reply(now, u8::MAX) { News::Now } else { News::Later }
+    }
+
+    /// Answers marked payload with a notification, unless there was one a moment ago.
+    fn notify(&mut self, now: Time, place: u32) {
+        let connection = &mut self.connections[place as usize];
+        if let Some(interval) = self.config.notification_interval
+            && now >= connection.notify_from
+        {
+            connection.notify_from = now + interval;
+            self.answers.push(Body::Notification);
+        }
+    }
+
+    pub(super) fn reply(&mut self, now: Time, place: u32, report: Report<'_>) {
+        let Connection { index, opening, .. } = &self.connections[place as usize];
+        let (index, &Opening { peer, address, role, terms, .. }) = (*index, opening);
+        let class = self.config.ack_class.unwrap_or(terms.class);
+        let mut ready_at = now + self.config.ack_turnaround;
+        if !self.config.ack_jitter.is_zero() {
+            let late = random::below(&mut self.random, self.config.ack_jitter.as_ps() + 1);
+            let last = self.replies.back().map_or(Time::ZERO, |reply| reply.ready_at);
+            ready_at = (ready_at + Span::from_ps(late)).max(last); // ACKs do not overtake each other
+        }
+        for &body in &self.answers {
+            let echoes = matches!(body, Body::Ack(_) | Body::SegmentAck(_));
+            let stamped = echoes && !report.hops.is_empty();
+            let hops = if stamped { report.hops.into() } else { Box::default() };
+            let packet = Packet { connection: peer, sent_ns: clock_ns(now), body };
+            self.replies.push_back(Reply {
+                ready_at,
+                connection: index,
+                address,
+                class,
+                packet,
+                hops,
+            });
+        }
+        self.answers.clear();
+        for number in 0..self.messages.len() {
+            let Delivered { read } = self.messages[number];
+            let message = self.connections[place as usize].delivered;
+            self.connections[place as usize].delivered += 1;
+            if let Role::Responder { answers } = role {
+                // The answer is a message of its own, paced here.
+                if let Some(answers) = self.opened(answers) {
+                    self.post_message(now, answers, read, 0);
+                }
+            } else {
+                self.events.push_back(Event::Delivered { connection: index, message });
+            }
+        }
+        self.messages.clear();
+        if terms.transport == Transport::Message && self.connections[place as usize].has_received()
+        {
+            self.leave(now, place);
+        }
+    }
+
+    /// The peer says what has become of data.
+    fn on_answer(&mut self, now: Time, place: u32, packet: &Packet, report: Report<'_>) {
+        let Some(connection) = self.connections.get_mut(place as usize) else { return };
+        let Some(sender) = &mut connection.sender else { return };
+        let index = connection.index;
+        let was_idle = sender.is_idle();
+        let (config, backlog) = (&self.config, self.nic_backlog);
+        let answer = |sender: &mut Sender<C>| match (sender, &packet.body) {
+            (Sender::Message(sender), Body::Ack(ack)) => sender.on_ack(now, ack, config, report),
+            (Sender::Message(sender), Body::Nack(nack)) => {
+                (sender.on_nack(now, nack, config, report), 0)
+            }
+            (Sender::Stream(sender), Body::SegmentAck(ack)) => {
+                sender.on_ack(now, ack, packet.sent_ns, config, report, backlog)
+            }
+            (Sender::Message(sender), Body::Notification) => {
+                sender.on_notification(now);
+                (None, 0)
+            }
+            (Sender::Stream(sender), Body::Notification) => {
+                sender.on_notification(now, config);
+                (None, 0)
+            }
+            _ => (None, 0), // of the other transport: not for this connection
+        };
+        let (sample, messages) = counted(&mut self.nic_backlog, sender, answer);
+        let rests = !was_idle && sender.is_idle() && connection.opening.role == Role::Sender;
+        self.active -= u32::from(rests);
+        if let Some(sample) = sample {
+            self.events.push_back(Event::Sampled { connection: index, sample });
+        }
+        for _ in 0..messages {
+            let message = connection.completed;
+            connection.completed += 1;
+            self.events.push_back(Event::Completed { connection: index, message });
+        }
+        if connection.opening.terms.once && connection.completed > 0 && sender.is_done() {
+            connection.retransmissions = sender.retransmissions();
+            connection.sender = None;
+            self.pacing.schedule(place, None);
+            return self.sent_all(place);
+        }
+        self.reschedule(now, place);
+    }
+}

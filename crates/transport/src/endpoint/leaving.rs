@@ -1,0 +1,136 @@
+//! Packets that leave: replies and data, for a NIC that asks when it is free.
+
+use incast_cc::{CongestionControl, Time};
+
+use super::{Endpoint, Outgoing, Reply, counted};
+use crate::config::Nic;
+use crate::connection::{Opening, Transport};
+use crate::halves::{Next, Sender};
+use crate::pacing::Turn;
+use crate::packet::{Packet, clock_ns};
+
+impl<C: CongestionControl> Endpoint<C> {
+    /// An ACK or report that the hardware has ready, of a class in the mask `open`; these go before data,
+    /// and do not count where their class shares with others. In a NIC that is one queue they go before what
+    /// was given to it later: when there is no data to send after all, ask again.
+    #[inline]
+    pub fn poll_reply(&mut self, now: Time, open: u8) -> Option<Outgoing> {
+        let place = self.next_reply(now, open)?;
+        if self.config.nic == Nic::Fifo && self.data_is_before(place) {
+            return None;
+        }
+        let reply = match place {
+            0 => self.replies.pop_front(),
+            place => self.replies.remove(place),
+        };
+        let Reply { connection, address, class, packet, hops, .. } = reply?;
+        Some(Outgoing { connection, address, class, begins: None, packet, hops })
+    }
+
+    /// The next data packet that may leave now, of a class in the mask `open`. The NIC calls it when it
+    /// is free.
+    #[inline]
+    pub fn poll_data(&mut self, now: Time, open: u8) -> Option<Outgoing> {
+        while let Some(place) = self.pacing.serve(open) {
+            let connection = &mut self.connections[place as usize];
+            let Opening { peer, address, terms, .. } = connection.opening;
+            let (index, class) = (connection.index, terms.class);
+            let Some(sender) = &mut connection.sender else {
+                self.pacing.sent(class, 0, Turn::Ended);
+                self.sent_all(place);
+                continue;
+            };
+            let config = &self.config;
+            let next =
+                counted(&mut self.nic_backlog, sender, |sender| sender.next_packet(now, config));
+            let Some(Next { body, queued_at, begins, then }) = next else {
+                // Acknowledged while it was being sent again.
+                self.pacing.sent(class, 0, Turn::Ended);
+                self.reschedule(now, place);
+                continue;
+            };
+            // The first segment that leaves starts the clock of a stream.
+            if connection.alarm == Time::MAX
+                && then.is_some()
+                && matches!(**sender, Sender::Stream(_))
+                && let Some(at) = sender.alarm_before(Time::MAX, config)
+            {
+                connection.arm(now, at, &mut self.alarms);
+            }
+            let packet = Packet { connection: peer, sent_ns: clock_ns(queued_at), body };
+            let bytes = u64::from(packet.payload()) + self.config.header.get();
+            let turn = if then.is_none_or(|at| at > now) {
+                Turn::Ended
+            } else {
+                match (config.nic, terms.transport) {
+                    (Nic::Segments, Transport::Message) => Turn::Kept,
+                    (Nic::Fifo, Transport::Stream) => {
+                        let sender = connection.sender.as_ref();
+                        Turn::Queued(sender.map_or(now, |sender| sender.waits_since(now)))
+                    }
+                    _ => Turn::Passed,
+                }
+            };
+            self.pacing.sent(class, bytes, turn);
+            match then {
+                None => self.reschedule(now, place),
+                at if turn == Turn::Ended => self.pacing.schedule(place, at),
+                Some(_) => {}
+            }
+            let hops = Box::default();
+            return Some(Outgoing { connection: index, address, class, begins, packet, hops });
+        }
+        None
+    }
+
+    /// [`poll_reply`](Self::poll_reply), else [`poll_data`](Self::poll_data), with what is due
+    /// released: for a carrier without priorities.
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Outgoing> {
+        self.on_timer(now);
+        let reply = self.poll_reply(now, u8::MAX);
+        let data = reply.or_else(|| self.poll_data(now, u8::MAX));
+        data.or_else(|| self.poll_reply(now, u8::MAX))
+    }
+
+    /// Whether the NIC is one queue for streams and their ACKs.
+    #[inline]
+    pub fn is_one_queue(&self) -> bool {
+        self.config.nic == Nic::Fifo
+    }
+
+    /// Whether data of the same class has been in the NIC's queue before a reply.
+    #[cold]
+    fn data_is_before(&self, reply: usize) -> bool {
+        let Some(Reply { ready_at, class, .. }) = self.replies.get(reply) else { return false };
+        self.pacing.waits_since(*class).is_some_and(|since| since < *ready_at)
+    }
+
+    /// Whether data of a class in the mask `open` may leave now.
+    #[inline]
+    pub fn has_data(&self, open: u8) -> bool {
+        self.pacing.has_ready(open)
+    }
+
+    /// Whether a reply of a class in the mask `open` may leave now.
+    #[inline]
+    pub fn has_reply(&self, now: Time, open: u8) -> bool {
+        self.next_reply(now, open).is_some()
+    }
+
+    /// The first reply that is ready and whose class may send: the first of all, unless PFC holds some
+    /// back.
+    #[inline]
+    fn next_reply(&self, now: Time, open: u8) -> Option<usize> {
+        let first = self.replies.front()?;
+        if first.ready_at > now {
+            return None;
+        }
+        if open & 1 << first.class != 0 { Some(0) } else { self.next_open_reply(now, open) }
+    }
+
+    #[cold]
+    fn next_open_reply(&self, now: Time, open: u8) -> Option<usize> {
+        let mut ready = self.replies.iter().take_while(|reply| reply.ready_at <= now);
+        ready.position(|reply| open & 1 << reply.class != 0)
+    }
+}

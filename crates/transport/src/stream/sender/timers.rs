@@ -1,0 +1,136 @@
+//! The timers of a stream: retransmission timeouts, tail-loss probes, the reordering timer.
+
+use incast_cc::{CongestionControl, LossCause, Span, Time};
+
+use super::{Asked, Probe, Sender};
+use crate::config::Config;
+use crate::stream::recovery::{Repair, Silence};
+
+/// When a tail-loss probe comes before the first RTT sample (RFC 8985, section 7.2).
+const FIRST_PROBE: Span = Span::from_secs(1);
+
+impl<C: CongestionControl> Sender<C> {
+    /// When the sender wants to be woken, sent segments and ACKs apart, if that is before `armed`.
+    #[inline]
+    pub(crate) fn alarm_before(&self, armed: Time, config: &Config) -> Option<Time> {
+        // Asked after every ACK, and the answer is nearly always that nothing can come before it.
+        let later = |at: Time| at >= armed;
+        let none_before = later(self.engines.timeout_at())
+            && later(self.probe_from + self.probe_wait())
+            && self.rack.alarm.is_none_or(later)
+            && self.engines.rate.next_timer().is_none_or(later);
+        if none_before && self.opened {
+            return None;
+        }
+        self.alarm(config)
+    }
+
+    #[cold]
+    fn alarm(&self, config: &Config) -> Option<Time> {
+        let timeout = self.timeout_at();
+        [timeout, self.probe_at(config), self.rack.alarm, self.engines.rate.next_timer()]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// While something that has left the NIC is on its way.
+    fn timeout_at(&self) -> Option<Time> {
+        if let Some(asked) = &self.asked {
+            let wait = || self.engines.rtt.rto(u32::from(asked.before));
+            return self.outbox.is_empty().then(|| asked.last + wait());
+        }
+        let (_, sent) = self.board.oldest_flying()?;
+        (sent.end <= self.left).then(|| self.engines.timeout_at())
+    }
+
+    /// RFC 8985, section 7.2: two RTTs after the last segment, if its loss would leave no other trace; at
+    /// the latest in the place of a timeout.
+    fn probe_at(&self, config: &Config) -> Option<Time> {
+        let stream = &config.stream;
+        let allowed = stream.tail_loss_probe && stream.sack && self.repair == Repair::None;
+        if !allowed
+            || self.probe.is_some_and(|probe| self.acknowledged < probe.end)
+            || !self.outbox.is_empty()
+            || self.board.sacked() > 0
+            || self.board.is_empty()
+        {
+            return None;
+        }
+        let delayed =
+            self.board.len() < stream.delayed_ack as usize && !self.engines.rtt.srtt().is_zero();
+        let more = if delayed { stream.delayed_ack_timeout } else { Span::ZERO };
+        let wait = self.probe_wait() + more;
+        Some((self.probe_from + wait).min(self.engines.timeout_at()))
+    }
+
+    /// How long a tail-loss probe waits at least.
+    #[inline]
+    fn probe_wait(&self) -> Span {
+        match self.engines.rtt.srtt() * 2 {
+            Span::ZERO => FIRST_PROBE,
+            wait => wait,
+        }
+    }
+
+    /// An alarm has come, or a moment that was one: does what is due.
+    pub(crate) fn on_alarm(&mut self, now: Time, config: &Config) {
+        self.engines.rate.on_timer(now);
+        if self.probe_at(config).is_some_and(|at| at <= now) {
+            self.send_probe(now, config);
+        } else if self.timeout_at().is_some_and(|at| at <= now) {
+            match self.asked.as_deref() {
+                Some(&Asked { first, before, .. }) => {
+                    self.ask(now, Asked { first, last: now, before: before.saturating_add(1) });
+                }
+                None => self.on_timeout(now),
+            }
+        }
+        if self.rack.alarm.is_some_and(|at| at <= now) {
+            self.detect(now);
+        }
+        self.fill(now, config);
+    }
+
+    /// Nothing was heard: all that has left the NIC counts as lost.
+    fn on_timeout(&mut self, now: Time) {
+        let cause = if self.timeouts == 0 { LossCause::Timeout } else { LossCause::Persistent };
+        self.repair = Repair::None;
+        while let Some((number, sent)) = self.board.oldest_flying()
+            && sent.end <= self.left
+        {
+            self.lose(now, number, cause);
+        }
+        if self.timeouts == 0 {
+            let first = self.board.first_lost().filter(|record| !record.sent_again);
+            let first = first.map(|record| (record.sequence, record.sent));
+            self.silence = Some(Box::new(Silence {
+                epoch: self.epoch().wrapping_add(1),
+                open: true,
+                episode: self.episode.number(),
+                from: self.engines.rate.transmitted(),
+                first,
+            }));
+        }
+        self.credits.acks = 0;
+        self.rack.alarm = None;
+        self.timeouts = self.timeouts.saturating_add(1);
+        self.engines.backoff = self.engines.backoff.saturating_add(1);
+    }
+
+    /// One more segment, whatever the window says: a new one if there is one, else the last one again,
+    /// a copy that is in no books since what it copies is in flight.
+    fn send_probe(&mut self, now: Time, config: &Config) {
+        self.engines.timer_from = now;
+        let next = self.engines.messages.remaining();
+        let segment = next.min(u64::from(self.segment));
+        let mut copied = None;
+        if segment > 0 && segment <= self.room() {
+            self.send_new(now, segment, config);
+        } else if let Some(record) = self.board.copy_last() {
+            copied = Some(record.sequence);
+            self.enqueue_again(&record, config);
+        }
+        self.probe = Some(Probe { sent_at: now, end: self.next, copied });
+    }
+}
