@@ -13,6 +13,9 @@ TOOLS     := $(VENV)/.stamp-tools
 EXTENSION := $(VENV)/.stamp-extension
 RUST      := Cargo.toml Cargo.lock $(shell find crates -path crates/kernel -prune -o \( -name '*.rs' -o -name Cargo.toml \) -print)
 
+# Modules that a macro names, which cargo fmt does not find.
+KERNEL_PROGRAMS := $(wildcard crates/kernel/src/programs/*.rs)
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup demo test check test-rust test-python kernel test-kernel test-kernels search fuzz bench bench-ns3 fmt lock clean
@@ -57,7 +60,7 @@ kernel: setup  ## build incast-kernel, for `incast kernel`: congestion control f
 	cargo build --release --locked --manifest-path crates/kernel/Cargo.toml
 	install -m 755 crates/kernel/target/release/incast-kernel $(BIN)/incast-kernel
 	@# For bpftool, with the defaults in them.
-	for algorithm in timely rtcp dctcp; do $(BIN)/incast-kernel object $$algorithm --out crates/kernel/target/objects || exit 1; done
+	for algorithm in $(KERNEL_PROGRAMS:crates/kernel/src/programs/%.rs=%); do $(BIN)/incast-kernel object $$algorithm --out crates/kernel/target/objects || exit 1; done
 
 # On a kernel where this process may attach programs; what is missing is said by the tests, or here.
 test-kernel: setup  ## the tests of the programs for Linux TCP, where this machine allows them
@@ -65,6 +68,7 @@ test-kernel: setup  ## the tests of the programs for Linux TCP, where this machi
 		echo "skipped: crates/kernel is not tested: $$missing is missing"; \
 	else set -ex; \
 		cargo fmt --check --manifest-path crates/kernel/Cargo.toml; \
+		rustfmt --check --edition 2024 $(KERNEL_PROGRAMS); \
 		cargo clippy --all-targets --locked --manifest-path crates/kernel/Cargo.toml -- -D warnings; \
 		cargo test --locked --manifest-path crates/kernel/Cargo.toml -- --nocapture; \
 		$(MAKE) --no-print-directory test-kernels; \
@@ -96,6 +100,8 @@ bench-ns3: setup  ## the same star and leaf-spine in ns-3 and here, pair by pair
 fmt: $(TOOLS)  ## format Rust and Python in place
 	cargo fmt --all
 	cargo fmt --manifest-path fuzz/Cargo.toml
+	cargo fmt --manifest-path crates/kernel/Cargo.toml
+	rustfmt --edition 2024 $(KERNEL_PROGRAMS)
 	$(BIN)/ruff check --fix --select I
 	$(BIN)/ruff format
 

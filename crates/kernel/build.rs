@@ -1,51 +1,72 @@
-//! Compiles the BPF programs and their skeletons, plain objects of some, and the integer cores for the host.
+//! Compiles the BPF programs and their skeletons, plain objects of the algorithms, and
+//! the integer cores for the host.
 
 use std::env;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use libbpf_cargo::SkeletonBuilder;
 
-const PROGRAMS: [&str; 6] = ["timely", "rtcp", "dctcp", "cgroup", "mark", "twin"];
-
-/// Plain objects hold one `struct_ops` map each: loaders that know nothing of incast load all that there is.
-const OBJECTS: [(&str, &str, Option<&str>); 4] = [
-    ("timely-6.10", "timely", Some("-DWITHOUT_OLD")),
-    ("timely-before-6.10", "timely", Some("-DWITHOUT_NEW")),
-    ("rtcp", "rtcp", None),
-    ("dctcp", "dctcp", None),
-];
-
 fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    let arch = env::var("CARGO_CFG_TARGET_ARCH").expect("cargo sets it");
-    for name in PROGRAMS {
+    let args = clang_args(&env::var("CARGO_CFG_TARGET_ARCH").expect("cargo sets it"));
+    for name in names("bpf", ".bpf.c") {
         let source = format!("bpf/{name}.bpf.c");
         SkeletonBuilder::new()
             .source(&source)
-            .clang_args(clang_args(&arch))
+            .clang_args(&args)
             .build_and_generate(out.join(format!("{name}.skel.rs")))
             .unwrap_or_else(|error| panic!("{source}: {error:#}"));
     }
-    for (object, name, signature) in OBJECTS {
-        let source = format!("bpf/{name}.bpf.c");
-        SkeletonBuilder::new()
-            .source(&source)
-            .obj(out.join(format!("{object}.bpf.o")))
-            .clang_args(clang_args(&arch).into_iter().chain(signature.map(str::to_owned)))
-            .build()
-            .unwrap_or_else(|error| panic!("{source} for {object}: {error:#}"));
+    let list = fs::read_to_string("src/programs.rs").expect("the list of programs");
+    for name in names("src/programs", ".rs") {
+        let listed = list.lines().any(|line| line.trim() == name);
+        assert!(listed, "src/programs/{name}.rs: is not in the list at the end of src/programs.rs");
+        plain_objects(&name, &args, &out);
     }
     cc::Build::new()
         .file("bpf/host.c")
         .warnings_into_errors(true)
-        // What C leaves undefined ends the test that does it.
+        // Undefined behaviour in C ends the test that runs into it.
         .flag("-fsanitize=undefined")
         .flag("-fsanitize-undefined-trap-on-error")
         .compile("incast_core");
     println!("cargo:rerun-if-changed=bpf");
+    println!("cargo:rerun-if-changed=src/programs");
 }
 
-/// v3 has the atomics that pacing needs; what clang 14 makes by default, v2, has not.
+/// The files of a folder that end so, without the ending, in order.
+fn names(folder: &str, ending: &str) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{folder}: {error}"));
+    let files = entries.map(|entry| entry.expect("a file").file_name().into_string());
+    let mut names: Vec<_> =
+        files.filter_map(|file| Some(file.ok()?.strip_suffix(ending)?.to_owned())).collect();
+    names.sort();
+    names
+}
+
+/// A plain object holds one `struct_ops` map: loaders that know nothing of incast load every map. So a
+/// program for both signatures of `cong_control` makes two objects.
+fn plain_objects(name: &str, args: &[String], out: &Path) {
+    let source = format!("bpf/{name}.bpf.c");
+    let text = fs::read_to_string(&source).unwrap_or_else(|error| panic!("{source}: {error}"));
+    let objects = if text.contains("WITHOUT_OLD") {
+        vec![("-6.10", Some("-DWITHOUT_OLD")), ("-before-6.10", Some("-DWITHOUT_NEW"))]
+    } else {
+        vec![("", None)]
+    };
+    for (kernels, signature) in objects {
+        let object = format!("{name}{kernels}.bpf.o");
+        SkeletonBuilder::new()
+            .source(&source)
+            .obj(out.join(&object))
+            .clang_args(args.iter().cloned().chain(signature.map(str::to_owned)))
+            .build()
+            .unwrap_or_else(|error| panic!("{source} for {object}: {error:#}"));
+    }
+}
+
+/// v3 has the atomics that pacing needs; clang 14 makes v2 by default, which has not.
 fn clang_args(arch: &str) -> Vec<String> {
     let bpf_arch = match arch {
         "x86_64" => "x86",

@@ -3,9 +3,15 @@
  * DCTCP on Linux TCP, for kernels without it. The estimate is core/dctcp.h; windows grow as Reno's. Receivers
  * echo each change of marking at once (RFC 8257, section 3.2), so both ends have to run it.
  */
+#include "core/dctcp.h"
 #include "flow.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+struct dctcp_knobs {
+	struct common_knobs common;
+	struct dctcp_constants dctcp;
+};
 
 KNOBS_OF(dctcp);
 

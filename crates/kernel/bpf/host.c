@@ -17,10 +17,3 @@ void incast_twin_run(const struct twin_setup *setup, const struct twin_event *ev
 	for (uint32_t at = 0; at < setup->count; at++)
 		twin_step(&state, setup, &events[at], &answers[at]);
 }
-
-/* Sizes of what user space mirrors, in the order of programs.rs. */
-void incast_sizes(uint64_t sizes[2])
-{
-	sizes[0] = sizeof(struct record);
-	sizes[1] = sizeof(struct flow_event);
-}

@@ -6,9 +6,7 @@
 #ifndef INCAST_INTF_H
 #define INCAST_INTF_H
 
-#include "core/dctcp.h"
-#include "core/rtcp.h"
-#include "core/timely.h"
+#include "core/integer.h"
 
 /* No rate leaves these bounds, whatever the knobs say. */
 #define INCAST_LEAST_BPS 1000000ULL
@@ -44,41 +42,7 @@ struct record {
 	char settings[2048];
 };
 
-struct timely_knobs {
-	struct common_knobs common;
-	struct timely_constants timely;
-	/* The least RTT of this time, of a round, and of so many ACKs, is one completion; 0: each ACK is one. */
-	__u64 min_filter_ns;
-	__u64 min_filter_acks;
-	/* A completion that comes late adds a step for each min_rtt since the last, at most so many. */
-	__u64 catch_up;
-	/* The window is what leaves in this time at the rate: it bounds bursts (half of it) and loss. */
-	__u64 window_ns;
-	/* The window is no less than this, in segments. */
-	__u64 window_floor_segments;
-	/* Whether a new connection doubles its rate each round until T_low is passed. */
-	__u64 startup;
-};
-
-struct rtcp_knobs {
-	struct common_knobs common;
-	struct rtcp_constants rtcp;
-	__u64 w_urgent;
-	__u64 w_high_volume;
-	/* A connection is urgent until it has so many bytes acknowledged. */
-	__u64 urgent_below;
-	/* Rate of the NIC, for the largest window: 0 leaves it to the peer. */
-	__u64 line_bps;
-	__u32 sender_backlog;
-	__u32 total_rtt;
-	__u32 per_rtt;
-	__u32 unused;
-};
-
-struct dctcp_knobs {
-	struct common_knobs common;
-	struct dctcp_constants dctcp;
-};
+_Static_assert(sizeof(struct record) == 2368, "shared.rs has the same struct");
 
 /* Since it was attached. */
 struct counters {
@@ -91,6 +55,8 @@ struct counters {
 	/* Of these, found to be none: packets out of order. */
 	__u64 undone;
 };
+
+_Static_assert(sizeof(struct counters) == 48, "shared.rs has the same struct");
 
 /* What a connection tells an observer. Addresses and ports as on the wire but local_port. */
 struct flow_event {
@@ -111,5 +77,7 @@ struct flow_event {
 	__u16 remote_port;
 	__u16 state;
 };
+
+_Static_assert(sizeof(struct flow_event) == 80, "shared.rs has the same struct");
 
 #endif

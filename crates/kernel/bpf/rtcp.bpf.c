@@ -3,9 +3,25 @@
  * Regulated TCP on Linux TCP. The counter and the price are core/rtcp.h; TCP's own Reno answers losses,
  * as the paper leaves it. docs/kernel.md has the rules and what each knob buys.
  */
+#include "core/rtcp.h"
 #include "flow.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+struct rtcp_knobs {
+	struct common_knobs common;
+	struct rtcp_constants rtcp;
+	__u64 w_urgent;
+	__u64 w_high_volume;
+	/* A connection is urgent until it has so many bytes acknowledged. */
+	__u64 urgent_below;
+	/* Rate of the NIC, for the largest window: 0 leaves it to the peer. */
+	__u64 line_bps;
+	__u32 sender_backlog;
+	__u32 total_rtt;
+	__u32 per_rtt;
+	__u32 unused;
+};
 
 KNOBS_OF(rtcp);
 

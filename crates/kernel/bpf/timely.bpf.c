@@ -4,9 +4,26 @@
  * of TCP: which RTT samples count, how a rate becomes pacing and a window, and what a loss does. docs/kernel.md
  * has the rules and what each knob buys.
  */
+#include "core/timely.h"
 #include "flow.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+struct timely_knobs {
+	struct common_knobs common;
+	struct timely_constants timely;
+	/* The least RTT of this time, of a round, and of so many ACKs, is one completion; 0: each ACK is one. */
+	__u64 min_filter_ns;
+	__u64 min_filter_acks;
+	/* A completion that comes late adds a step for each min_rtt since the last, at most so many. */
+	__u64 catch_up;
+	/* The window is what leaves in this time at the rate: it bounds bursts (half of it) and loss. */
+	__u64 window_ns;
+	/* The window is no less than this, in segments. */
+	__u64 window_floor_segments;
+	/* Whether a new connection doubles its rate each round until T_low is passed. */
+	__u64 startup;
+};
 
 KNOBS_OF(timely);
 

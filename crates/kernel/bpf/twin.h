@@ -6,7 +6,9 @@
 #ifndef INCAST_TWIN_H
 #define INCAST_TWIN_H
 
-#include "intf.h"
+#include "core/dctcp.h"
+#include "core/rtcp.h"
+#include "core/timely.h"
 
 #define TWIN_EVENTS 16384
 

@@ -1,158 +1,102 @@
-//! The three algorithms: parameters as everywhere else in incast, and a few that only a kernel needs.
-
-use std::fmt::Write as _;
+//! The algorithms that have a program, with the parameters of `incast-cc` and those of the program.
 
 use incast_cc::param::{Need, SetError};
 use incast_cc::registry::AnyAlgorithm;
 use incast_cc::units::{Rate, Span};
-use incast_cc::{dctcp, rtcp, timely};
 
-use crate::programs::Shared;
-use crate::programs::dctcp::types::{dctcp_constants, dctcp_knobs};
-use crate::programs::rtcp::types::{rtcp_constants, rtcp_knobs};
-use crate::programs::timely::types::{timely_constants, timely_knobs};
-use crate::{Error, Result, fail};
+use crate::param::{self, KernelParam, Takes};
+use crate::programs::{self, Program};
+use crate::{Error, Result, ValueError};
 
-/// Which one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Algorithm {
-    /// A rate, from the gradient of the RTT.
-    Timely,
-    /// Regulated TCP: a window, from a counter and the price of delay.
-    Rtcp,
-    /// A window, from the fraction of marked packets.
-    Dctcp,
-}
+/// An algorithm that Linux TCP can run.
+#[derive(Clone, Copy, Debug)]
+pub struct Algorithm(pub(crate) &'static dyn Program);
 
 impl Algorithm {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Timely, Self::Rtcp, Self::Dctcp];
+    /// Every algorithm that has a program.
+    pub const ALL: [Self; programs::ALL.len()] = programs::ALL;
 
-    /// What incast calls it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Timely => "timely",
-            Self::Rtcp => "rtcp",
-            Self::Dctcp => "dctcp",
-        }
+    /// The name in `incast-cc`.
+    pub fn name(self) -> &'static str {
+        self.0.name()
     }
 
-    /// The preset that stands if none is named, none: the law's own defaults.
-    pub const fn preset(self) -> Option<&'static str> {
-        match self {
-            Self::Timely => Some("linux-tcp"),
-            Self::Rtcp => Some("testbed-websearch-1to1"),
-            Self::Dctcp => None,
-        }
+    /// The preset of [`Settings::new`]; [`None`] stands for the algorithm's own defaults.
+    pub fn preset(self) -> Option<&'static str> {
+        self.0.preset()
     }
 
-    /// The one of that name.
+    /// Whether the program has to know the rate of the NIC.
+    pub fn knows_line_rate(self) -> bool {
+        self.0.params().iter().any(|param| param.name == "line_rate")
+    }
+
+    /// The algorithm of this name.
     ///
     /// # Errors
     /// There is none.
     pub fn named(name: &str) -> Result<Self> {
-        Self::ALL.into_iter().find(|one| one.name() == name).ok_or_else(|| {
-            Error(format!(
-                "{name}: cannot be attached to Linux TCP; there is {}",
-                Self::ALL.map(Self::name).join(", ")
-            ))
+        Self::ALL.into_iter().find(|algorithm| algorithm.name() == name).ok_or_else(|| {
+            let known = Self::ALL.map(Self::name).join(", ");
+            Error::UnknownAlgorithm { name: name.to_owned(), known }
         })
     }
 }
 
-/// A parameter that only the kernel's side has.
-#[derive(Clone, Copy, Debug)]
-pub struct KernelParam {
-    /// Its name.
+/// A parameter of an algorithm or of its program, with its value.
+#[derive(Clone, Debug)]
+pub struct Parameter {
+    /// The name.
     pub name: &'static str,
-    /// Its value if none is given.
-    pub default: &'static str,
-    /// What it does.
+    /// The value, in the form that [`Settings::set`] reads.
+    pub value: String,
+    /// The meaning, one paragraph.
     pub doc: &'static str,
 }
-
-/// Of TIMELY.
-const TIMELY: &[KernelParam] = &[
-    KernelParam {
-        name: "line_rate",
-        default: "10Gbps",
-        doc: "rate of the NIC: the most that a connection sends, and what delta and min_rate scale with",
-    },
-    KernelParam {
-        name: "min_filter",
-        default: "500us",
-        doc: "the least RTT of this time, and of a round, counts as one completion; 0ns: each ACK's does",
-    },
-    KernelParam { name: "min_filter_acks", default: "4", doc: "and of at least so many ACKs" },
-    KernelParam {
-        name: "catch_up",
-        default: "16",
-        doc: "a completion that comes late adds a step for each min_rtt since the last, at most so many",
-    },
-    KernelParam {
-        name: "window",
-        default: "500us",
-        doc: "the window is what leaves in this time; half of it is the longest burst",
-    },
-    KernelParam { name: "window_floor", default: "6", doc: "least window, in segments" },
-    KernelParam {
-        name: "startup",
-        default: "on",
-        doc: "a new connection doubles its rate each round until T_low is passed: on or off",
-    },
-];
-
-/// Of Regulated TCP.
-const RTCP: &[KernelParam] = &[KernelParam {
-    name: "line_rate",
-    default: "10Gbps",
-    doc: "rate of the NIC, for the largest window (ceiling=line-rate)",
-}];
 
 /// An algorithm with its parameters.
 #[derive(Clone, Debug)]
 pub struct Settings {
     algorithm: Algorithm,
     law: AnyAlgorithm,
+    /// The values of the program's own parameters.
     kernel: Vec<(KernelParam, String)>,
-    /// What was given, to be given again.
+    /// The assignments so far, to be repeated by [`from_lines`](Self::from_lines).
     lines: Vec<String>,
 }
 
 impl Settings {
-    /// The defaults of an algorithm on Linux TCP.
-    ///
-    /// TIMELY's are not the law's own: a host's clock and a path of a few hops take tens of microseconds that NICs
-    /// do not. Regulated TCP's are those of its authors' testbed.
+    /// The defaults of an algorithm on Linux TCP, which may differ from those of the algorithm itself.
     ///
     /// # Panics
     /// If the registry lacks the algorithm.
     pub fn new(algorithm: Algorithm) -> Self {
         let mut settings = Self::plain(algorithm);
         if let Some(preset) = algorithm.preset() {
-            settings.law.apply_preset(preset).expect("it has the preset");
+            settings.law.apply_preset(preset).expect("the algorithm has the preset");
         }
         settings
     }
 
-    /// The law's own defaults, with those of the kernel's parameters.
+    /// The algorithm's own defaults, with those of the program's parameters.
     fn plain(algorithm: Algorithm) -> Self {
-        let law = AnyAlgorithm::named(algorithm.name()).expect("the registry has all three");
-        let own = match algorithm {
-            Algorithm::Timely => TIMELY,
-            Algorithm::Rtcp => RTCP,
-            Algorithm::Dctcp => &[],
-        };
-        let kernel = own.iter().map(|param| (*param, param.default.to_owned())).collect();
+        let law = AnyAlgorithm::named(algorithm.name()).expect("the registry has the algorithm");
+        let own = algorithm.0.params().iter();
+        let kernel = own.map(|param| (*param, param.default.to_owned())).collect();
         Self { algorithm, law, kernel, lines: Vec::new() }
     }
 
-    /// Which algorithm.
+    /// The algorithm that these settings are for.
     pub const fn algorithm(&self) -> Algorithm {
         self.algorithm
     }
 
-    /// The same that these lines made before: `preset=NAME` or `key=value`.
+    /// The algorithm's parameters.
+    pub(crate) const fn law(&self) -> &AnyAlgorithm {
+        &self.law
+    }
+
+    /// The settings that these lines made before: `preset=NAME` or `key=value`.
     ///
     /// # Errors
     /// As for [`set`](Self::set).
@@ -164,32 +108,30 @@ impl Settings {
         Ok(settings)
     }
 
-    /// What has been set, a line each.
+    /// The assignments so far, a line each.
     pub fn lines(&self) -> String {
         self.lines.join("\n")
     }
 
-    /// Sets one parameter, `key=value`; or `preset=NAME`, which begins anew with the values of a preset.
+    /// Sets one parameter, `key=value`; or `preset=NAME`, which begins anew with the values of a
+    /// preset.
     ///
     /// # Errors
-    /// There is no such parameter or preset, or the value is none for it.
+    /// There is no such parameter or preset, or the text is no value for it.
     pub fn set(&mut self, assignment: &str) -> Result<()> {
         let Some((name, value)) = assignment.split_once('=') else {
-            fail!("--set {assignment}: expected KEY=VALUE");
+            return Err(Error::NotAnAssignment(assignment.to_owned()));
         };
         if name == "preset" {
             let mut fresh = Self::plain(self.algorithm);
             fresh.law.apply_preset(value).map_err(|_| {
-                let known: Vec<_> = self.law.presets().iter().map(|one| one.name).collect();
-                Error(format!("preset={value}: no such preset; there is {}", known.join(", ")))
+                let known: Vec<_> = self.law.presets().iter().map(|preset| preset.name).collect();
+                Error::UnknownPreset { name: value.to_owned(), known: known.join(", ") }
             })?;
             *self = fresh;
-        } else if let Some(at) = self.kernel.iter().position(|(param, _)| param.name == name) {
-            let before = std::mem::replace(&mut self.kernel[at].1, value.to_owned());
-            if let Err(error) = self.check_kernel(name) {
-                self.kernel[at].1 = before;
-                return Err(error);
-            }
+        } else if let Some((param, text)) = self.kernel.iter_mut().find(|(p, _)| p.name == name) {
+            param.takes.check(value).map_err(|reason| invalid(name, value, reason))?;
+            value.clone_into(text);
         } else {
             let mut changed = self.law;
             changed.set(name, value).map_err(|error| self.refused(name, value, error))?;
@@ -203,29 +145,27 @@ impl Settings {
     /// Whether the values fit together.
     ///
     /// # Errors
-    /// They do not.
+    /// Two values contradict each other.
     pub fn check(&self) -> Result<()> {
-        self.law.check().map_err(|conflict| {
-            Error(format!("{} {} {}", conflict.name, conflict.rule, conflict.other))
-        })
+        self.law.check().map_err(Error::Conflict)
     }
 
-    /// Every parameter with its value and what it does.
-    pub fn all(&self) -> Vec<(String, String, String)> {
+    /// Every parameter, those of the algorithm first.
+    pub fn parameters(&self) -> Vec<Parameter> {
         let law = self.law.params().iter().map(|param| {
             let mut value = String::new();
             // Writing to a string does not fail, and the name is the parameter's own.
             let _ = self.law.write(param.name, &mut value);
-            (param.name.to_owned(), value, param.doc.trim().to_owned())
+            Parameter { name: param.name, value, doc: param.doc.trim() }
         });
-        let kernel = self
-            .kernel
-            .iter()
-            .map(|(param, value)| (param.name.to_owned(), value.clone(), param.doc.to_owned()));
+        let kernel = self.kernel.iter().map(|(param, value)| {
+            let (name, doc) = (param.name, param.doc);
+            Parameter { name, value: value.clone(), doc }
+        });
         law.chain(kernel).collect()
     }
 
-    /// A sentence about what this law cannot do on a network that drops packets.
+    /// A sentence about what this algorithm cannot do on a network that drops packets.
     pub fn warning(&self) -> Option<String> {
         self.law.needs().contains(&Need::Lossless).then(|| {
             format!(
@@ -239,160 +179,114 @@ impl Settings {
     /// The bytes of the program's knobs.
     ///
     /// # Errors
-    /// A value does not fit a program.
+    /// A value does not fit the program.
     pub fn knobs(&self) -> Result<Vec<u8>> {
-        Ok(match &self.law {
-            AnyAlgorithm::Timely(params) => self.timely(params)?.bytes().to_vec(),
-            AnyAlgorithm::Rtcp(params) => self.rtcp(params)?.bytes().to_vec(),
-            AnyAlgorithm::Dctcp(params) => Self::dctcp(*params).bytes().to_vec(),
-            _ => unreachable!("made of an Algorithm"),
-        })
-    }
-
-    fn timely(&self, params: &timely::Timely) -> Result<timely_knobs> {
-        if !params.window_rtt.is_zero() {
-            fail!(
-                "window_rtt: Linux TCP is paced; expected 0ns, and `window` for what it may have in flight"
-            );
-        }
-        Ok(timely_knobs {
-            timely: timely_twin(&timely::Constants::new(params, self.rate("line_rate")?)),
-            min_filter_ns: self.span("min_filter")?.as_ns(),
-            min_filter_acks: self.whole("min_filter_acks")?,
-            catch_up: self.whole("catch_up")?,
-            window_ns: self.span("window")?.as_ns(),
-            window_floor_segments: self.whole("window_floor")?,
-            startup: u64::from(self.text("startup") == "on"),
-            ..timely_knobs::default()
-        })
-    }
-
-    fn rtcp(&self, params: &rtcp::Rtcp) -> Result<rtcp_knobs> {
-        let constants = rtcp::Constants::new(params);
-        if constants.counter != rtcp::CounterClock::Ack {
-            fail!("counter=time-clocked: Linux TCP counts packets; expected counter=ack-clocked");
-        }
-        let line_bps = match constants.ceiling {
-            rtcp::Ceiling::LineRate => self.rate("line_rate")?.as_bps(),
-            rtcp::Ceiling::Peer => 0,
-        };
-        Ok(rtcp_knobs {
-            rtcp: rtcp_twin(&constants),
-            w_urgent: constants.w_urgent,
-            w_high_volume: constants.w_high_volume,
-            urgent_below: constants.urgent_below,
-            line_bps,
-            sender_backlog: (constants.sender_backlog == rtcp::SenderBacklog::Counted).into(),
-            total_rtt: (constants.delay == rtcp::DelaySignal::TotalRtt).into(),
-            per_rtt: (constants.step == rtcp::Step::Rtt).into(),
-            ..rtcp_knobs::default()
-        })
-    }
-
-    fn dctcp(params: dctcp::Dctcp) -> dctcp_knobs {
-        dctcp_knobs { dctcp: dctcp_twin(&dctcp::Constants::new(&params)), ..dctcp_knobs::default() }
+        self.algorithm.0.knobs(self)
     }
 
     fn refused(&self, name: &str, value: &str, error: SetError) -> Error {
         if error != SetError::Unknown {
-            return Error(format!("{name}={value}: {error}"));
+            return invalid(name, value, error.into());
         }
-        let mut known = String::new();
-        for (name, _, _) in self.all() {
-            let _ = write!(known, "{}{name}", if known.is_empty() { "" } else { ", " });
-        }
-        Error(format!("{name}: no such parameter of {}; there is {known}", self.algorithm.name()))
-    }
-
-    fn text(&self, name: &str) -> &str {
-        self.kernel.iter().find(|(param, _)| param.name == name).map_or("", |(_, value)| value)
-    }
-
-    fn check_kernel(&self, name: &str) -> Result<()> {
-        match name {
-            "line_rate" => self.rate(name).map(|_| ()),
-            "window" | "min_filter" => self.span(name).map(|_| ()),
-            "window_floor" | "min_filter_acks" | "catch_up" => self.whole(name).map(|_| ()),
-            _ if matches!(self.text(name), "on" | "off") => Ok(()),
-            _ => fail!("{name}={}: expected on or off", self.text(name)),
+        let known: Vec<_> = self.parameters().iter().map(|parameter| parameter.name).collect();
+        Error::UnknownParameter {
+            name: name.to_owned(),
+            algorithm: self.algorithm.name(),
+            known: known.join(", "),
         }
     }
 
-    fn rate(&self, name: &str) -> Result<Rate> {
-        let rate: Rate = self.parsed(name)?;
-        let (least, most) = (Rate::from_mbps(1), Rate::from_gbps(400));
-        if !(least..=most).contains(&rate) {
-            fail!("{name}={}: is out of range; expected 1Mbps to 400Gbps", self.text(name));
-        }
-        Ok(rate)
+    /// A rate among the program's own parameters.
+    pub(crate) fn rate(&self, name: &str) -> Result<Rate> {
+        self.own(name, |_, text| param::rate(text))
     }
 
-    fn span(&self, name: &str) -> Result<Span> {
-        let span: Span = self.parsed(name)?;
-        let none = name == "min_filter" && span.as_ns() == 0;
-        if !none && !(Span::from_us(1)..=Span::from_secs(1)).contains(&span) {
-            fail!("{name}={}: is out of range; expected 1us to 1s", self.text(name));
-        }
-        Ok(span)
+    /// A time among the program's own parameters.
+    pub(crate) fn span(&self, name: &str) -> Result<Span> {
+        self.own(name, Takes::span)
     }
 
-    fn whole(&self, name: &str) -> Result<u64> {
-        let (least, most) = if name == "window_floor" { (2, 1_000_000) } else { (1, 1000) };
-        match self.text(name).parse() {
-            Ok(value) if (least..=most).contains(&value) => Ok(value),
-            _ => fail!("{name}={}: expected a number from {least} to {most}", self.text(name)),
-        }
+    /// A whole number among the program's own parameters.
+    pub(crate) fn number(&self, name: &str) -> Result<u64> {
+        self.own(name, Takes::number)
     }
 
-    fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(&self, name: &str) -> Result<T> {
-        let text = self.text(name);
-        text.parse().map_err(|error| Error(format!("{name}={text}: {error}")))
+    /// The text of one of the program's own parameters.
+    pub(crate) fn text(&self, name: &str) -> &str {
+        self.find(name).1
+    }
+
+    fn own<T>(
+        &self,
+        name: &str,
+        read: impl Fn(Takes, &str) -> std::result::Result<T, ValueError>,
+    ) -> Result<T> {
+        let (takes, text) = self.find(name);
+        read(takes, text).map_err(|reason| invalid(name, text, reason))
+    }
+
+    fn find(&self, name: &str) -> (Takes, &str) {
+        let found = self.kernel.iter().find(|(param, _)| param.name == name);
+        let (param, text) = found.unwrap_or_else(|| unreachable!("the program declares {name}"));
+        (param.takes, text)
     }
 }
 
-/// The constants of `incast-cc` as the C core has them.
-pub(crate) fn timely_twin(k: &timely::Constants) -> timely_constants {
-    timely_constants {
-        alpha_q20: k.alpha.bits().into(),
-        beta_q20: k.beta_q20,
-        delta_bps: k.delta_bps,
-        hai_delta_bps: k.hai_delta_bps,
-        t_low_ns: k.t_low_ns,
-        t_high_ns: k.t_high_ns,
-        min_rtt_ns: k.min_rtt_ns,
-        max_decrease_q20: k.max_decrease_q20,
-        loss_decrease_q20: k.loss_decrease_q20,
-        min_bps: k.min_bps,
-        line_bps: k.line_bps,
-        hai_threshold: k.hai_threshold,
-        hai_counts: match k.hai_counts {
-            timely::HaiCounts::Raw => 0,
-            timely::HaiCounts::Smoothed => 1,
-        },
-        time_scaling: match k.time_scaling {
-            timely::TimeScaling::Never => 0,
-            timely::TimeScaling::IncreaseAndTHigh => 1,
-            timely::TimeScaling::Always => 2,
-        },
-        unused: 0,
-    }
+fn invalid(name: &str, value: &str, reason: ValueError) -> Error {
+    Error::InvalidValue { name: name.to_owned(), value: value.to_owned(), reason }
 }
 
-/// The same of Regulated TCP.
-pub(crate) fn rtcp_twin(k: &rtcp::Constants) -> rtcp_constants {
-    rtcp_constants {
-        alpha: k.alpha,
-        delta: k.delta,
-        delay_unit_ns: k.delay_unit_ns,
-        queue_unit: k.queue_unit,
-        g_q20: k.g_q20,
-        max_rate_q20: k.max_rate_q20,
-        floor_segments: k.floor_segments,
-        smooth: (k.smooth == rtcp::Smooth::Backlog).into(),
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// The same of DCTCP.
-pub(crate) fn dctcp_twin(k: &dctcp::Constants) -> dctcp_constants {
-    dctcp_constants { g_q20: k.g_q20, initial_alpha_q20: k.initial_alpha_q20 }
+    #[test]
+    fn defaults_of_every_program_fit_it() {
+        for algorithm in Algorithm::ALL {
+            let settings = Settings::new(algorithm);
+            settings.check().unwrap();
+            assert!(!settings.knobs().unwrap().is_empty());
+            for parameter in settings.parameters() {
+                let assignment = format!("{}={}", parameter.name, parameter.value);
+                settings.clone().set(&assignment).unwrap();
+            }
+        }
+        let knows: Vec<_> =
+            Algorithm::ALL.into_iter().filter(|one| one.knows_line_rate()).collect();
+        assert_eq!(knows.iter().map(|one| one.name()).collect::<Vec<_>>(), ["timely", "rtcp"]);
+    }
+
+    #[test]
+    fn lines_make_the_same_settings_again_and_a_refused_one_changes_nothing() {
+        let timely = Algorithm::named("timely").unwrap();
+        let mut settings = Settings::new(timely);
+        for line in ["preset=zhu", "t_low=20us", "window=1ms", "t_low=30us"] {
+            settings.set(line).unwrap();
+        }
+        assert_eq!(settings.lines(), "preset=zhu\nwindow=1ms\nt_low=30us");
+        let before = settings.knobs().unwrap();
+        for (line, said) in [
+            ("t_low", "--set t_low: expected KEY=VALUE"),
+            ("preset=nobody", "preset=nobody: no such preset; there is authors-snippet"),
+            ("t_lwo=5us", "t_lwo: no such parameter of timely; there is "),
+            ("t_low=5s", "t_low=5s: is out of range"),
+            ("line_rate=500Gbps", "line_rate=500Gbps: is out of range; expected 1Mbps to 400Gbps"),
+            ("window=2s", "window=2s: is out of range; expected 1us to 1s"),
+            ("window=0ns", "window=0ns: is out of range; expected 1us to 1s"),
+            ("window_floor=1", "window_floor=1: expected a number from 2 to 1000000"),
+            ("catch_up=none", "catch_up=none: expected a number from 1 to 1000"),
+            ("startup=maybe", "startup=maybe: expected on or off"),
+        ] {
+            let error = settings.set(line).unwrap_err().to_string();
+            assert!(error.starts_with(said), "{error}");
+        }
+        settings.set("min_filter=0ns").unwrap();
+        settings.set("min_filter=500us").unwrap();
+        assert_eq!(settings.knobs().unwrap(), before);
+        let again = Settings::from_lines(timely, &settings.lines()).unwrap();
+        assert_eq!(again.knobs().unwrap(), before);
+        let error = Algorithm::named("timley").unwrap_err().to_string();
+        let known = Algorithm::ALL.map(Algorithm::name).join(", ");
+        assert_eq!(error, format!("timley: cannot be attached to Linux TCP; there is {known}"));
+    }
 }

@@ -1,22 +1,16 @@
 //! Attaching, and what is attached, whoever did it: found by the records that live with the programs.
 
 use std::fs::File;
-use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use libbpf_rs::query::{MapInfoIter, ProgInfoIter, ProgInfoQueryOptions};
-use libbpf_rs::skel::{OpenSkel as _, SkelBuilder as _};
-use libbpf_rs::{MapCore as _, MapFlags, MapHandle, MapType, OpenMapMut, OpenObject};
+use libbpf_rs::{MapCore as _, MapFlags, MapHandle, MapType};
 
 use crate::algorithm::{Algorithm, Settings};
-use crate::programs::timely::types::counters;
-use crate::programs::{Record, Shared, cgroup, dctcp, put, rtcp, text, timely};
-use crate::system::{self, Signature};
-use crate::{Error, Result, fail};
-
-const FIRST: [u8; 4] = [0; 4];
+pub use crate::shared::Counters;
+use crate::shared::{FIRST, Record, Shared, put, text};
+use crate::{Error, Result, cgroup, system};
 
 /// The section of a program's knobs, and the map that it becomes.
 pub(crate) const KNOBS: &str = ".data.knobs";
@@ -31,9 +25,6 @@ pub struct Place {
     /// By all sockets that choose no other.
     pub default: bool,
 }
-
-/// Counts since it was attached.
-pub use crate::programs::timely::types::counters as Counters;
 
 /// An algorithm that is attached.
 #[derive(Debug)]
@@ -68,7 +59,7 @@ pub fn attach(settings: &Settings, place: &Place) -> Result<String> {
     let algorithm = settings.algorithm();
     let name = place.name.clone().unwrap_or_else(|| format!("bpf_{}", algorithm.name()));
     check_name(&name)?;
-    let group = place.cgroup.as_deref().map(open_cgroup).transpose()?;
+    let group = place.cgroup.as_deref().map(cgroup::open).transpose()?;
     let mut record = Record {
         attached_at_s: SystemTime::now()
             .duration_since(UNIX_EPOCH)
@@ -76,22 +67,17 @@ pub fn attach(settings: &Settings, place: &Place) -> Result<String> {
         ..Record::default()
     };
     if !put(&mut record.settings, &settings.lines()) {
-        fail!("--set: more than 2047 characters of settings");
+        return Err(Error::SettingsTooLong("--set"));
     }
     put_known(&mut record.algorithm, algorithm.name());
     put_known(&mut record.name, &name);
     if let Some(path) = &place.cgroup
         && !put(&mut record.cgroup, &path.to_string_lossy())
     {
-        fail!("{}: expected a path of at most 255 characters", path.display());
+        return Err(Error::PathTooLong(path.clone()));
     }
     let knobs = settings.knobs()?;
-    let mut object = MaybeUninit::uninit();
-    match algorithm {
-        Algorithm::Timely => attach_timely(&mut object, &name, &knobs, &mut record)?,
-        Algorithm::Rtcp => attach_rtcp(&mut object, &name, &knobs, &mut record)?,
-        Algorithm::Dctcp => attach_dctcp(&mut object, &name, &knobs, &mut record)?,
-    }
+    algorithm.0.register(&name, &knobs, &mut record)?;
     if let Err(error) = take_place(&name, place, group.as_ref()) {
         let attached = find(Some(&name))?;
         attached.detach()?;
@@ -143,16 +129,14 @@ pub fn find(name: Option<&str>) -> Result<Attached> {
     let mut there = all()?;
     let names = there.iter().map(|one| one.name.clone()).collect::<Vec<_>>().join(", ");
     match name {
-        _ if there.is_empty() => match name {
-            Some(name) => fail!("{name}: is not attached; nothing of incast is"),
-            None => fail!("nothing of incast is attached; incast kernel attach timely does that"),
-        },
+        Some(name) if there.is_empty() => Err(Error::NotAttachedAlone(name.to_owned())),
+        None if there.is_empty() => Err(Error::NothingAttached),
         Some(name) => there
             .into_iter()
             .find(|one| one.name == name || one.algorithm.name() == name)
-            .ok_or_else(|| Error(format!("{name}: is not attached; there is {names}"))),
+            .ok_or_else(|| Error::NotAttached { name: name.to_owned(), attached: names }),
         None if there.len() == 1 => Ok(there.remove(0)),
-        None => fail!("several are attached, {names}: name one"),
+        None => Err(Error::SeveralAttached(names)),
     }
 }
 
@@ -211,7 +195,7 @@ impl Attached {
         }
         let mut record = self.said()?;
         if !put(&mut record.settings, &changed.lines()) {
-            fail!("set: more than 2047 characters of settings");
+            return Err(Error::SettingsTooLong("set"));
         }
         self.knobs.update(&FIRST, &knobs, MapFlags::ANY)?;
         self.record.update(&FIRST, record.bytes(), MapFlags::ANY)?;
@@ -234,9 +218,9 @@ impl Attached {
     /// # Errors
     /// The kernel refuses.
     pub fn counters(&self) -> Result<Counters> {
-        let mut sum = counters::default();
+        let mut sum = Counters::default();
         for of_cpu in self.counters.lookup_percpu(&FIRST, MapFlags::ANY)?.unwrap_or_default() {
-            let Some(one) = counters::of(&of_cpu) else { continue };
+            let Some(one) = Counters::of(&of_cpu) else { continue };
             sum.opened += one.opened;
             sum.closed += one.closed;
             sum.samples += one.samples;
@@ -258,7 +242,7 @@ impl Attached {
             system::set_default(before)?;
         }
         if self.cgroup_program_id != 0 {
-            detach_cgroup(self.cgroup.as_deref(), self.cgroup_program_id);
+            cgroup::detach(self.cgroup.as_deref(), self.cgroup_program_id);
         }
         let ops = MapHandle::from_map_id(self.ops_map_id)?;
         ops.delete(&FIRST)?;
@@ -266,7 +250,7 @@ impl Attached {
     }
 
     fn said(&self) -> Result<Record> {
-        value(&self.record)?.ok_or_else(|| Error(format!("{}: its record is gone", self.name)))
+        value(&self.record)?.ok_or_else(|| Error::RecordGone(self.name.clone()))
     }
 }
 
@@ -292,30 +276,12 @@ fn put_known(field: &mut [u8; 16], text: &str) {
 fn check_name(name: &str) -> Result<()> {
     let good = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
     if name.is_empty() || name.len() > 15 || !name.bytes().all(good) {
-        fail!("--name {name}: expected 1 to 15 letters, digits, dots, - or _");
+        return Err(Error::InvalidName(name.to_owned()));
     }
     if system::available()?.iter().any(|there| there == name) {
-        fail!(
-            "{name}: is attached already, or a module has this name; detach it, or choose another by --name"
-        );
+        return Err(Error::NameTaken(name.to_owned()));
     }
     Ok(())
-}
-
-fn open_cgroup(path: &Path) -> Result<File> {
-    let why = |what: &str| {
-        Error(format!("--cgroup {}: {what}; expected a directory of cgroup v2", path.display()))
-    };
-    if !path.is_dir() {
-        return Err(why(if path.exists() { "is no directory" } else { "does not exist" }));
-    }
-    if !path.join("cgroup.procs").exists() {
-        return Err(why("is no cgroup"));
-    }
-    if !path.join("cgroup.controllers").exists() {
-        return Err(why("is a cgroup of version 1"));
-    }
-    File::open(path).map_err(|error| why(&error.to_string()))
 }
 
 /// The default, the cgroup: what comes after the algorithm is there.
@@ -323,7 +289,7 @@ fn take_place(name: &str, place: &Place, group: Option<&File>) -> Result<()> {
     let attached = find(Some(name))?;
     let mut record = attached.said()?;
     if let Some(group) = group {
-        record.cgroup_program_id = attach_cgroup(name, group)?;
+        record.cgroup_program_id = cgroup::attach(name, group)?;
         attached.record.update(&FIRST, record.bytes(), MapFlags::ANY)?;
     }
     if place.default {
@@ -332,125 +298,5 @@ fn take_place(name: &str, place: &Place, group: Option<&File>) -> Result<()> {
         attached.record.update(&FIRST, record.bytes(), MapFlags::ANY)?;
         system::set_default(name)?;
     }
-    Ok(())
-}
-
-/// Not by a link, which would end with this process: by the older way, which ends with the cgroup.
-fn attach_cgroup(name: &str, group: &File) -> Result<u32> {
-    let mut object = MaybeUninit::uninit();
-    let mut open = cgroup::CgroupSkelBuilder::default().open(&mut object)?;
-    let constants = open.maps.rodata_data.as_deref_mut();
-    let field = constants.ok_or_else(|| Error("the cgroup program has no constants".to_owned()))?;
-    for (to, from) in field.algorithm.iter_mut().zip(name.bytes()) {
-        *to = i8::try_from(from).unwrap_or(0);
-    }
-    let skel = open.load()?;
-    let program = &skel.progs.incast_cgroup;
-    // SAFETY: two open files and constants.
-    let done = unsafe {
-        libbpf_sys::bpf_prog_attach(
-            program.as_fd().as_raw_fd(),
-            group.as_raw_fd(),
-            libbpf_sys::BPF_CGROUP_SOCK_OPS,
-            libbpf_sys::BPF_F_ALLOW_MULTI,
-        )
-    };
-    if done != 0 {
-        fail!("--cgroup: the kernel refused: {}", std::io::Error::from_raw_os_error(-done));
-    }
-    let mut info = libbpf_sys::bpf_prog_info::default();
-    let mut size = u32::try_from(size_of_val(&info)).unwrap_or(0);
-    // SAFETY: the structure and its size.
-    let told = unsafe {
-        libbpf_sys::bpf_obj_get_info_by_fd(
-            program.as_fd().as_raw_fd(),
-            (&raw mut info).cast(),
-            &raw mut size,
-        )
-    };
-    if told != 0 {
-        fail!("--cgroup: the kernel refused: {}", std::io::Error::from_raw_os_error(-told));
-    }
-    Ok(info.id)
-}
-
-/// A cgroup that is gone has taken its program with it.
-fn detach_cgroup(path: Option<&Path>, program_id: u32) {
-    let Some(Ok(group)) = path.map(File::open) else { return };
-    // SAFETY: a number; the file that it gives, if any, is owned from here.
-    let program = unsafe {
-        let fd = libbpf_sys::bpf_prog_get_fd_by_id(program_id);
-        (fd >= 0).then(|| OwnedFd::from_raw_fd(fd))
-    };
-    if let Some(program) = program {
-        // SAFETY: two open files and a constant.
-        unsafe {
-            libbpf_sys::bpf_prog_detach2(
-                program.as_raw_fd(),
-                group.as_raw_fd(),
-                libbpf_sys::BPF_CGROUP_SOCK_OPS,
-            );
-        }
-    }
-}
-
-/// The name in a program's table of functions.
-fn rename(field: &mut [i8; 16], name: &str) {
-    field.fill(0);
-    for (to, from) in field.iter_mut().zip(name.bytes()) {
-        *to = i8::try_from(from).unwrap_or(0);
-    }
-}
-
-fn leave_out(map: &mut OpenMapMut<'_>) -> Result<()> {
-    Ok(map.set_autocreate(false)?)
-}
-
-/// Fills in knobs and record of loaded programs, then registers them, to stay when this process ends.
-macro_rules! register {
-    ($skel:ident, $knobs:expr, $record:expr, $ops:ident, $record_map:ident) => {{
-        $skel.maps.data_knobs.update(&FIRST, $knobs, MapFlags::ANY)?;
-        $record.ops_map_id = $skel.maps.$ops.info()?.info.id;
-        $skel.maps.$record_map.update(&FIRST, $record.bytes(), MapFlags::ANY)?;
-        let mut link = $skel.maps.$ops.attach_struct_ops()?;
-        link.disconnect();
-    }};
-}
-
-type Object = MaybeUninit<OpenObject>;
-
-fn attach_timely(object: &mut Object, name: &str, knobs: &[u8], record: &mut Record) -> Result<()> {
-    let mut open = timely::TimelySkelBuilder::default().open(object)?;
-    let signature = system::signature()?;
-    if signature == Signature::New {
-        rename(&mut open.struct_ops.timely_mut().name, name);
-        leave_out(&mut open.maps.timely_old)?;
-        open.progs.timely_cong_control_old.set_autoload(false);
-    } else {
-        rename(&mut open.struct_ops.timely_old_mut().name, name);
-        leave_out(&mut open.maps.timely)?;
-        open.progs.timely_cong_control.set_autoload(false);
-    }
-    let mut skel = open.load()?;
-    match signature {
-        Signature::New => register!(skel, knobs, record, timely, timely_record),
-        Signature::Old => register!(skel, knobs, record, timely_old, timely_record),
-    }
-    Ok(())
-}
-
-fn attach_rtcp(object: &mut Object, name: &str, knobs: &[u8], record: &mut Record) -> Result<()> {
-    let mut open = rtcp::RtcpSkelBuilder::default().open(object)?;
-    rename(&mut open.struct_ops.rtcp_mut().name, name);
-    let mut skel = open.load()?;
-    register!(skel, knobs, record, rtcp, rtcp_record);
-    Ok(())
-}
-
-fn attach_dctcp(object: &mut Object, name: &str, knobs: &[u8], record: &mut Record) -> Result<()> {
-    let mut open = dctcp::DctcpSkelBuilder::default().open(object)?;
-    rename(&mut open.struct_ops.dctcp_mut().name, name);
-    let mut skel = open.load()?;
-    register!(skel, knobs, record, dctcp, dctcp_record);
     Ok(())
 }

@@ -1,39 +1,29 @@
-//! TIMELY, Regulated TCP and DCTCP on Linux TCP: BPF programs (`bpf/`), and what loads, changes and watches
-//! them.
+//! TIMELY, Regulated TCP and DCTCP on Linux TCP: the BPF programs (`bpf/`), and the library that
+//! loads, changes and watches them.
 //!
-//! * [`algorithm`]: the three, their parameters and how these become the knobs of a program;
-//! * [`system`]: what this machine must have, and what it says of congestion control;
-//! * [`attached`]: attaching, finding what any process attached, changing and detaching it;
-//! * [`observe`]: what connections do, as they do it;
+//! * [`algorithm`]: the algorithms, their parameters, and how these become the knobs of a program;
+//! * [`system`]: the requirements on this machine, and its list of congestion control algorithms;
+//! * [`attached`]: attaching an algorithm; finding, changing and detaching one of any process;
+//! * [`observe`]: reports of connections while they run;
 //! * [`object`]: the programs as files, for other loaders;
-//! * [`lab`]: what a test bed of network namespaces runs;
+//! * [`lab`]: the tools of a test bed of network namespaces;
 //! * [`twin`]: the integer cores on the host and in BPF, to be compared with `incast-cc`.
+//!
+//! A program is a file in `programs/` with its BPF in `bpf/`, and a line in `programs.rs`.
+
+#[macro_use]
+mod shared;
 
 pub mod algorithm;
 pub mod attached;
+mod cgroup;
+mod error;
 pub mod lab;
 pub mod object;
 pub mod observe;
+mod param;
 mod programs;
 pub mod system;
 pub mod twin;
 
-/// What can go wrong: one sentence that names the value, the place and the remedy.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct Error(pub String);
-
-impl From<libbpf_rs::Error> for Error {
-    fn from(error: libbpf_rs::Error) -> Self {
-        Self(format!("the kernel refused: {error:#}"))
-    }
-}
-
-/// A result with an [`Error`].
-pub type Result<T> = std::result::Result<T, Error>;
-
-/// An [`Error`] of a formatted sentence.
-#[macro_export]
-macro_rules! fail {
-    ($($text:tt)*) => { return Err($crate::Error(format!($($text)*))) };
-}
+pub use error::{Error, Result, ValueError};

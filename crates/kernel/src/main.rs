@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use incast_kernel::algorithm::{Algorithm, Settings};
+use incast_kernel::algorithm::{Algorithm, Parameter, Settings};
 use incast_kernel::attached::{self, Attached, Place};
 use incast_kernel::lab::{load, mark, probe};
 use incast_kernel::observe::{Output, observe};
-use incast_kernel::{Result, fail, object, system};
+use incast_kernel::{Error, object, system};
 use serde_json::json;
 
 /// TIMELY, Regulated TCP and DCTCP on Linux TCP.
@@ -108,7 +108,7 @@ enum What {
 /// An algorithm with its settings.
 #[derive(Args)]
 struct Chosen {
-    /// timely, rtcp or dctcp.
+    #[arg(help = Algorithm::ALL.map(Algorithm::name).join(", "))]
     algorithm: String,
     /// Values from a source, such as authors-snippet; before those of --set.
     #[arg(long)]
@@ -172,6 +172,19 @@ enum Part {
         duration: Duration,
     },
 }
+
+/// A failure of this command.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error(transparent)]
+    Kernel(#[from] Error),
+    #[error("--default changes all new connections of this machine, now {before}: add --yes")]
+    NeedsYes { before: String },
+    #[error("nothing was changed")]
+    Declined,
+}
+
+type Result<T> = std::result::Result<T, Failure>;
 
 static STOPPED: AtomicBool = AtomicBool::new(false);
 
@@ -248,12 +261,12 @@ fn run(what: What) -> Result<()> {
 
 fn part(what: Part) -> Result<()> {
     match what {
-        Part::Serve { address, algorithm } => load::serve(address, algorithm.as_deref()),
-        Part::Reflect { address } => probe::reflect(address),
-        Part::Mark { device, bytes } => mark::mark(&device, bytes),
+        Part::Serve { address, algorithm } => load::serve(address, algorithm.as_deref())?,
+        Part::Reflect { address } => probe::reflect(address)?,
+        Part::Mark { device, bytes } => mark::mark(&device, bytes)?,
         Part::Load { algorithm, patience } => {
             let (plan, out) = (std::io::stdin().lock(), std::io::stdout().lock());
-            load::run(plan, algorithm.as_deref(), patience, out).map(|_| ())
+            load::run(plan, algorithm.as_deref(), patience, out)?;
         }
         Part::Probe { address, interval, duration } => {
             let (samples, lost) = probe::probe(address, interval, duration)?;
@@ -261,9 +274,9 @@ fn part(what: Part) -> Result<()> {
                 println!("{}", json!(sample));
             }
             println!("{}", json!({ "lost": lost }));
-            Ok(())
         }
     }
+    Ok(())
 }
 
 fn warn(settings: &Settings) {
@@ -276,14 +289,14 @@ fn warn(settings: &Settings) {
 fn confirm() -> Result<()> {
     let before = system::default()?;
     if !std::io::stdin().is_terminal() {
-        fail!("--default changes all new connections of this machine, now {before}: add --yes");
+        return Err(Failure::NeedsYes { before });
     }
     print!("All new connections of this machine, now {before}, will use it. Go on? [y/N] ");
     std::io::stdout().flush().ok();
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer).ok();
     if !answer.trim().eq_ignore_ascii_case("y") {
-        fail!("nothing was changed");
+        return Err(Failure::Declined);
     }
     Ok(())
 }
@@ -324,8 +337,12 @@ fn list(found: &[Attached], as_json: bool) -> Result<()> {
 
 fn described(one: &Attached, default: &str) -> Result<serde_json::Value> {
     let counts = one.counters()?;
-    let parameters: serde_json::Map<_, _> =
-        one.settings.all().into_iter().map(|(name, value, _)| (name, json!(value))).collect();
+    let parameters: serde_json::Map<_, _> = one
+        .settings
+        .parameters()
+        .into_iter()
+        .map(|parameter| (parameter.name.to_owned(), json!(parameter.value)))
+        .collect();
     Ok(json!({
         "name": one.name,
         "algorithm": one.algorithm.name(),
@@ -353,7 +370,7 @@ fn show(one: &Attached, as_json: bool) -> Result<()> {
     println!("  connections opened {}, closed {}", counts.opened, counts.closed);
     println!("  RTT samples {}, ACKs without one {}", counts.samples, counts.skipped);
     println!("  loss episodes {}, of these undone {}", counts.losses, counts.undone);
-    for (name, value, doc) in one.settings.all() {
+    for Parameter { name, value, doc } in one.settings.parameters() {
         println!("  {name:<20} {value:<20} {}", doc.lines().next().unwrap_or_default().trim());
     }
     Ok(())

@@ -6,23 +6,9 @@ use std::path::{Path, PathBuf};
 
 use object::{Object as _, ObjectSection as _};
 
-use crate::algorithm::{Algorithm, Settings};
+use crate::algorithm::Settings;
 use crate::attached::KNOBS;
 use crate::{Error, Result};
-
-macro_rules! objects {
-    ($($algorithm:ident $name:literal),+ $(,)?) => {
-        [$((Algorithm::$algorithm, $name, include_bytes!(concat!(env!("OUT_DIR"), "/", $name)))),+]
-    };
-}
-
-/// What the build has made. The name says for which kernels, where `cong_control` is not the same in all.
-const OBJECTS: [(Algorithm, &str, &[u8]); 4] = objects![
-    Timely "timely-6.10.bpf.o",
-    Timely "timely-before-6.10.bpf.o",
-    Rtcp "rtcp.bpf.o",
-    Dctcp "dctcp.bpf.o",
-];
 
 /// Writes the objects of an algorithm with these settings to a directory, which is made; returns their paths.
 ///
@@ -32,16 +18,17 @@ const OBJECTS: [(Algorithm, &str, &[u8]); 4] = objects![
 /// # Panics
 /// If the build has made an object without knobs.
 pub fn write(settings: &Settings, directory: &Path) -> Result<Vec<PathBuf>> {
-    let refused = |path: &Path, error: &std::io::Error| {
-        Error(format!("--out {}: cannot be written: {error}", path.display()))
+    let refused = |path: &Path, error: std::io::Error| {
+        let place = format!("--out {}", path.display());
+        Error::Unwritable { place, error }
     };
     settings.check()?;
     let knobs = settings.knobs()?;
-    fs::create_dir_all(directory).map_err(|error| refused(directory, &error))?;
+    fs::create_dir_all(directory).map_err(|error| refused(directory, error))?;
     let mut written = Vec::new();
-    for (_, name, bytes) in OBJECTS.iter().filter(|one| one.0 == settings.algorithm()) {
+    for (name, bytes) in settings.algorithm().0.objects() {
         let path = directory.join(name);
-        fs::write(&path, filled(bytes, &knobs)).map_err(|error| refused(&path, &error))?;
+        fs::write(&path, filled(bytes, &knobs)).map_err(|error| refused(&path, error))?;
         written.push(path);
     }
     Ok(written)
@@ -65,23 +52,18 @@ fn place(object: &[u8]) -> std::ops::Range<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::algorithm::Algorithm;
 
     #[test]
     fn objects_bring_their_settings_along() {
-        for (algorithm, name, bytes) in OBJECTS {
+        for algorithm in Algorithm::ALL {
             let knobs = Settings::new(algorithm).knobs().unwrap();
-            assert!(bytes[place(bytes)].iter().all(|&byte| byte == 0), "{name}");
-            let filled = filled(bytes, &knobs);
-            assert_eq!(filled[place(&filled)], knobs, "{name}");
-            assert_ne!(filled, bytes, "{name}");
+            for &(name, bytes) in algorithm.0.objects() {
+                assert!(bytes[place(bytes)].iter().all(|&byte| byte == 0), "{name}");
+                let filled = filled(bytes, &knobs);
+                assert_eq!(filled[place(&filled)], knobs, "{name}");
+                assert_ne!(filled, bytes, "{name}");
+            }
         }
-    }
-
-    #[test]
-    fn a_window_in_place_of_a_rate_is_refused() {
-        let mut settings = Settings::new(Algorithm::Timely);
-        settings.set("window_rtt=1ms").unwrap();
-        let error = settings.knobs().unwrap_err().to_string();
-        assert!(error.contains("window_rtt: Linux TCP is paced; expected 0ns"), "{error}");
     }
 }

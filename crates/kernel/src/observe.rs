@@ -14,8 +14,9 @@ use serde_json::json;
 
 use crate::algorithm::Algorithm;
 use crate::attached::Attached;
-use crate::programs::{FlowEvent, Shared};
-use crate::{Result, fail};
+use crate::programs::Reading;
+use crate::shared::{FlowEvent, Shared as _};
+use crate::{Error, Result};
 
 /// One connection at one instant.
 #[derive(Clone, Debug, Serialize)]
@@ -48,27 +49,19 @@ pub struct Observation {
 
 impl Observation {
     fn new(algorithm: Algorithm, event: &FlowEvent) -> Self {
-        const ONE_Q20: f64 = 1_048_576.0;
         #[expect(clippy::cast_precision_loss, reason = "for people to read")]
-        let (rate, rtt, gauge, counter, time) = (
-            event.rate_bps as f64 / 1e6,
-            event.rtt_ns as f64 / 1e3,
-            event.gauge as f64,
-            event.counter as f64 / ONE_Q20,
-            event.time_ns as f64 / 1e9,
-        );
+        let (rate, rtt, time) =
+            (event.rate_bps as f64 / 1e6, event.rtt_ns as f64 / 1e3, event.time_ns as f64 / 1e9);
+        let Reading { gauge, counter, branch } = algorithm.0.reading(event);
         Self {
             time_s: time,
             local_port: event.local_port,
             remote: remote(event),
             rate_mbps: rate,
             rtt_us: (event.rtt_ns > 0).then_some(rtt),
-            gauge: match algorithm {
-                Algorithm::Timely => gauge / 256.0 / 1e3,
-                Algorithm::Rtcp | Algorithm::Dctcp => gauge / ONE_Q20,
-            },
-            counter: (algorithm == Algorithm::Rtcp).then_some(counter),
-            branch: branch(algorithm, event.branch),
+            gauge,
+            counter,
+            branch,
             cwnd: event.cwnd_segments,
             in_flight: event.in_flight_segments,
             retransmissions: event.retransmissions,
@@ -116,7 +109,7 @@ impl Output {
         let name = format!("--record {}", path.display());
         match File::create(path) {
             Ok(file) => Ok(Self { name, to: Box::new(BufWriter::new(file)), as_json: true }),
-            Err(error) => fail!("{name}: cannot be written: {error}"),
+            Err(error) => Err(Error::Unwritable { place: name, error }),
         }
     }
 
@@ -134,21 +127,8 @@ impl Output {
         match wrote {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
-            Err(error) => fail!("{}: cannot be written: {error}", self.name),
+            Err(error) => Err(Error::Unwritable { place: self.name.clone(), error }),
         }
-    }
-}
-
-fn branch(algorithm: Algorithm, branch: u32) -> &'static str {
-    match (algorithm, branch) {
-        (Algorithm::Timely, 1) => "below T_low",
-        (Algorithm::Timely, 2) => "above T_high",
-        (Algorithm::Timely, 3) => "additive",
-        (Algorithm::Timely, 4) => "HAI",
-        (Algorithm::Timely, 5) => "gradient",
-        (Algorithm::Rtcp, 0) => "halves",
-        (Algorithm::Rtcp, _) => "doubles",
-        _ => "",
     }
 }
 
@@ -251,7 +231,7 @@ mod tests {
                 Ok(())
             }
         }
-        let seen = Observation::new(Algorithm::Rtcp, &FlowEvent::default());
+        let seen = Observation::new(Algorithm::ALL[0], &FlowEvent::default());
         let mut output = Output { name: "it".to_owned(), to: Box::new(Gone), as_json: false };
         assert!(!output.put(&seen).unwrap());
         assert!(Output::file(Path::new("/nowhere/else")).is_err());

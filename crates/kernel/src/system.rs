@@ -7,7 +7,7 @@ use libbpf_rs::ReferencesType as _;
 use libbpf_rs::btf::types::{FuncProto, Ptr, Struct};
 use libbpf_rs::btf::{Btf, BtfType};
 
-use crate::{Error, Result, fail};
+use crate::{Error, Result};
 
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
@@ -29,16 +29,10 @@ pub enum Signature {
 pub fn check() -> Result<()> {
     // SAFETY: it takes and changes nothing.
     if unsafe { libc::geteuid() } != 0 && !capable() {
-        fail!(
-            "not permitted: congestion control is attached by root, or with CAP_BPF, CAP_NET_ADMIN and \
-             CAP_PERFMON; try sudo"
-        );
+        return Err(Error::NotPermitted);
     }
     if !Path::new(BTF).exists() {
-        fail!(
-            "{BTF}: is missing: this kernel was built without BTF; one with CONFIG_DEBUG_INFO_BTF is \
-             needed, as distributions have since 2021"
-        );
+        return Err(Error::NoBtf(BTF));
     }
     signature().map(|_| ())
 }
@@ -57,14 +51,8 @@ fn capable() -> bool {
 /// # Errors
 /// The kernel lacks BPF congestion control.
 pub fn signature() -> Result<Signature> {
-    let lacking = || {
-        Error(
-            "this kernel has no BPF congestion control: Linux 5.6 or newer is needed, built with \
-             CONFIG_BPF_SYSCALL, CONFIG_BPF_JIT and CONFIG_DEBUG_INFO_BTF"
-                .to_owned(),
-        )
-    };
-    let btf = Btf::from_vmlinux().map_err(|error| Error(format!("{BTF}: {error}")))?;
+    let lacking = || Error::NoCongestionControl;
+    let btf = Btf::from_vmlinux().map_err(|error| Error::UnreadableBtf { path: BTF, error })?;
     if btf.type_by_name::<Struct<'_>>("bpf_struct_ops_tcp_congestion_ops").is_none() {
         return Err(lacking());
     }
@@ -100,10 +88,13 @@ pub fn default() -> Result<String> {
 /// # Errors
 /// The kernel refuses.
 pub fn set_default(name: &str) -> Result<()> {
-    fs::write(DEFAULT, name)
-        .map_err(|error| Error(format!("{DEFAULT}: {name} cannot be made the default: {error}")))
+    fs::write(DEFAULT, name).map_err(|error| Error::DefaultRefused {
+        path: DEFAULT,
+        name: name.to_owned(),
+        error,
+    })
 }
 
-fn read(path: &str) -> Result<String> {
-    fs::read_to_string(path).map_err(|error| Error(format!("{path}: cannot be read: {error}")))
+fn read(path: &'static str) -> Result<String> {
+    fs::read_to_string(path).map_err(|error| Error::Unreadable { path, error })
 }

@@ -7,11 +7,14 @@ use incast_cc::{dctcp, rtcp, timely};
 use libbpf_rs::skel::{OpenSkel as _, SkelBuilder as _};
 use libbpf_rs::{MapCore as _, MapFlags, ProgramInput};
 
+use self::skeleton::TwinSkelBuilder;
+use self::skeleton::types::{twin_answer, twin_event, twin_setup};
 use crate::Result;
-use crate::algorithm::{dctcp_twin, rtcp_twin, timely_twin};
-use crate::programs::Shared;
-use crate::programs::twin::TwinSkelBuilder;
-use crate::programs::twin::types::{twin_answer, twin_event, twin_setup};
+use crate::programs;
+use crate::shared::{FIRST, Shared as _};
+
+skeleton!(twin);
+shared!(twin_setup, twin_event, twin_answer);
 
 /// The most events of one run.
 pub const EVENTS: usize = 16_384;
@@ -39,17 +42,17 @@ impl Setup {
         // The skeletons have a type of the same fields each.
         match self {
             Self::Timely(k, rate, now) => {
-                setup.timely = again(&timely_twin(k));
+                setup.timely = again(&programs::timely::constants(k));
                 setup.start = [*rate, *now];
                 setup.algorithm = 0;
             }
             Self::Rtcp(k, weight, cwnd) => {
-                setup.rtcp = again(&rtcp_twin(k));
+                setup.rtcp = again(&programs::rtcp::constants(k));
                 setup.start = [*weight, *cwnd];
                 setup.algorithm = 1;
             }
             Self::Dctcp(k) => {
-                setup.dctcp = again(&dctcp_twin(k));
+                setup.dctcp = again(&programs::dctcp::constants(k));
                 setup.algorithm = 2;
             }
         }
@@ -98,12 +101,11 @@ pub fn on_host(setup: &Setup, list: &[Event]) -> Vec<Answer> {
 pub fn in_bpf(runs: &[(Setup, Vec<Event>)]) -> Result<Vec<Vec<Answer>>> {
     let mut object = MaybeUninit::uninit();
     let skel = TwinSkelBuilder::default().open(&mut object)?.load()?;
-    let first = 0_u32.to_ne_bytes();
     let mut found = Vec::new();
     for (setup, list) in runs {
         assert!(list.len() <= EVENTS);
         let setup = setup.shared(list.len());
-        skel.maps.twin_setups.update(&first, setup.bytes(), MapFlags::ANY)?;
+        skel.maps.twin_setups.update(&FIRST, setup.bytes(), MapFlags::ANY)?;
         for (at, event) in (0_u32..).zip(events(list)) {
             skel.maps.twin_events.update(&at.to_ne_bytes(), event.bytes(), MapFlags::ANY)?;
         }

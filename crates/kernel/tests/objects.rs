@@ -9,6 +9,7 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use common::{available, good, kernel, transfer};
+use incast_kernel::algorithm::Algorithm;
 use incast_kernel::system::{self, Signature};
 
 /// A directory of its own, which goes with it.
@@ -32,20 +33,21 @@ fn bpftool_registers_objects_that_carry_data() {
     }
     let place = Objects(PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("objects"));
     let out = place.0.to_str().unwrap();
-    for algorithm in ["timely", "rtcp", "dctcp"] {
-        assert!(good(&["object", algorithm, "--out", out]).contains(algorithm));
-    }
-    let timely = match system::signature().unwrap() {
-        Signature::New => "timely-6.10.bpf.o",
-        Signature::Old => "timely-before-6.10.bpf.o",
+    let kernels = match system::signature().unwrap() {
+        Signature::New => "-6.10",
+        Signature::Old => "-before-6.10",
     };
-    for (name, file) in [("timely", timely), ("rtcp", "rtcp.bpf.o"), ("dctcp", "dctcp.bpf.o")] {
+    for name in Algorithm::ALL.map(Algorithm::name) {
+        assert!(good(&["object", name, "--out", out]).contains(name));
+        // Where both signatures have an object, that of this kernel.
+        let files = [kernels, ""].map(|kernels| place.0.join(format!("{name}{kernels}.bpf.o")));
+        let file = files.iter().find(|file| file.exists()).unwrap();
         let socket_name = format!("bpf_{name}");
         if there(&socket_name) {
             eprintln!("skipped: {socket_name} is attached");
             continue;
         }
-        carries(&socket_name, &place.0.join(file));
+        carries(&socket_name, file);
         assert!(!there(&socket_name));
     }
 }

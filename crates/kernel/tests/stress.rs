@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use incast_kernel::algorithm::Algorithm;
 use incast_kernel::lab::load::choose;
 use libbpf_rs::query::{MapInfoIter, ProgInfoIter};
 
@@ -134,8 +135,8 @@ fn under_load(address: SocketAddr) {
             });
         }
         for round in 0..ROUNDS {
-            let algorithm = ["timely", "rtcp", "dctcp"][round % 3];
-            good(&["attach", algorithm, "--name", NAME]);
+            let algorithm = Algorithm::ALL[round % Algorithm::ALL.len()];
+            good(&["attach", algorithm.name(), "--name", NAME]);
             good(&["detach", NAME]);
         }
         stop.store(true, Ordering::Relaxed);

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Result, fail};
+use crate::{Error, Result};
 
 /// What is read and written at a time.
 const CHUNK: usize = 1 << 18;
@@ -56,11 +56,12 @@ pub struct Answer {
 /// # Errors
 /// The port is taken, or the kernel has no such algorithm.
 pub fn serve(address: SocketAddr, algorithm: Option<&str>) -> Result<()> {
-    let listener = TcpListener::bind(address)
-        .map_err(|error| Error(format!("{address}: cannot be listened at: {error}")))?;
+    let listener =
+        TcpListener::bind(address).map_err(|error| Error::Unlistenable { address, error })?;
     if let Some(name) = algorithm {
         // What the listener has, those that it accepts have, too.
-        choose(&listener, name).map_err(|error| Error(format!("{name}: {error}")))?;
+        let refused = |error| Error::NotChosen { name: name.to_owned(), error };
+        choose(&listener, name).map_err(refused)?;
     }
     for stream in listener.incoming().flatten() {
         // A connection that breaks is its client's matter.
@@ -134,19 +135,19 @@ pub fn run(
     drop(done);
     collect(&requests, &finished, patience, |answer| {
         let line = serde_json::to_string(&answer).unwrap_or_default();
-        writeln!(out, "{line}")
-            .map_err(|error| Error(format!("results cannot be written: {error}")))
+        writeln!(out, "{line}").map_err(Error::UnwritableResults)
     })
 }
 
 fn read(plan: impl BufRead) -> Result<Vec<Request>> {
     let mut requests: Vec<Request> = Vec::new();
     for (number, line) in plan.lines().enumerate() {
-        let line = line.map_err(|error| Error(format!("the plan cannot be read: {error}")))?;
-        let request: Request = serde_json::from_str(&line)
-            .map_err(|error| Error(format!("plan, line {}: {error}", number + 1)))?;
+        let text = line.map_err(Error::UnreadablePlan)?;
+        let line = number + 1;
+        let request: Request =
+            serde_json::from_str(&text).map_err(|error| Error::InvalidPlan { line, error })?;
         if requests.last().is_some_and(|before| before.at_us > request.at_us) {
-            fail!("plan, line {}: is earlier than the line before", number + 1);
+            return Err(Error::PlanOutOfOrder(line));
         }
         requests.push(request);
     }
@@ -309,7 +310,7 @@ mod tests {
         let plan =
             "{\"at_us\":5,\"servers\":[],\"bytes\":1}\n{\"at_us\":4,\"servers\":[],\"bytes\":1}\n";
         let error = run(plan.as_bytes(), None, Duration::ZERO, Vec::new()).unwrap_err();
-        assert!(error.0.contains("line 2"), "{error}");
+        assert!(matches!(error, Error::PlanOutOfOrder(2)), "{error}");
         assert!(run("nonsense".as_bytes(), None, Duration::ZERO, Vec::new()).is_err());
     }
 }

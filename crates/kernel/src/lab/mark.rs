@@ -7,8 +7,10 @@ use std::os::fd::AsFd as _;
 use libbpf_rs::skel::{OpenSkel as _, SkelBuilder as _};
 use libbpf_rs::{TC_EGRESS, TcHookBuilder};
 
-use crate::programs::mark::MarkSkelBuilder;
-use crate::{Error, Result, fail};
+use self::skeleton::MarkSkelBuilder;
+use crate::{Error, Result};
+
+skeleton!(mark);
 
 /// Marks from now on what finds more than `threshold_bytes` in the queue of `device`. The program stays until the device
 /// goes.
@@ -16,17 +18,16 @@ use crate::{Error, Result, fail};
 /// # Errors
 /// There is no such device in this network namespace, or the kernel refuses.
 pub fn mark(device: &str, threshold_bytes: u32) -> Result<()> {
-    let name = CString::new(device).map_err(|_| Error(format!("{device}: is no device")))?;
+    let name = CString::new(device).map_err(|_| Error::InvalidDevice(device.to_owned()))?;
     // SAFETY: a string with its zero.
     let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
     let Some(index) = i32::try_from(index).ok().filter(|&index| index > 0) else {
-        fail!("{device}: there is no such device in this network namespace");
+        return Err(Error::NoDevice(device.to_owned()));
     };
     let mut object = MaybeUninit::uninit();
     let mut open = MarkSkelBuilder::default().open(&mut object)?;
     let constants = open.maps.rodata_data.as_deref_mut();
-    constants.ok_or_else(|| Error("the marker has no constants".to_owned()))?.threshold_bytes =
-        threshold_bytes;
+    constants.ok_or(Error::NoConstants("marker"))?.threshold_bytes = threshold_bytes;
     let skel = open.load()?;
     let mut hook = TcHookBuilder::new(skel.progs.incast_mark.as_fd())
         .ifindex(index)

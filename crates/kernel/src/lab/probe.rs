@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::io::IoSliceMut;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd as _;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -59,16 +59,19 @@ pub fn probe(
     interval: Duration,
     duration: Duration,
 ) -> Result<(Vec<Sample>, usize)> {
-    let any = if address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
-    let socket = bound(any.parse().map_err(|_| Error(format!("{any}: is no address")))?)?;
-    socket.connect(address).map_err(|error| Error(format!("{address}: {error}")))?;
+    let socket = bound(if address.is_ipv4() {
+        (Ipv4Addr::UNSPECIFIED, 0).into()
+    } else {
+        (Ipv6Addr::UNSPECIFIED, 0).into()
+    })?;
+    socket.connect(address).map_err(|error| Error::Unreachable { address, error })?;
     stamped(
         &socket,
         TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE
             | TimestampingFlag::SOF_TIMESTAMPING_TX_SOFTWARE
             | TimestampingFlag::SOF_TIMESTAMPING_OPT_TSONLY,
     )?;
-    socket.set_nonblocking(true).map_err(|error| Error(error.to_string()))?;
+    socket.set_nonblocking(true).map_err(Error::ProbeSocket)?;
     let (began, began_at) = (Instant::now(), now());
     let mut open: HashMap<u64, Duration> = HashMap::new();
     let mut samples = Vec::new();
@@ -119,10 +122,10 @@ fn receive(socket: &UdpSocket, buffer: &mut [u8], flags: MsgFlags) -> Result<Opt
         {
             Ok(message) => message,
             Err(nix::errno::Errno::EAGAIN | nix::errno::Errno::ECONNREFUSED) => return Ok(None),
-            Err(error) => return Err(Error(format!("the probe cannot receive: {error}"))),
+            Err(error) => return Err(Error::ProbeFailed(error)),
         };
     let mut stamp = None;
-    for one in message.cmsgs().map_err(|error| Error(error.to_string()))? {
+    for one in message.cmsgs().map_err(Error::ProbeFailed)? {
         if let ControlMessageOwned::ScmTimestampsns(stamps) = one {
             stamp = Some(Duration::from(stamps.system));
         }
@@ -141,12 +144,12 @@ fn receive(socket: &UdpSocket, buffer: &mut [u8], flags: MsgFlags) -> Result<Opt
 }
 
 fn bound(address: SocketAddr) -> Result<UdpSocket> {
-    UdpSocket::bind(address).map_err(|error| Error(format!("{address}: cannot be bound: {error}")))
+    UdpSocket::bind(address).map_err(|error| Error::Unbindable { address, error })
 }
 
 fn stamped(socket: &UdpSocket, which: TimestampingFlag) -> Result<()> {
     setsockopt(socket, Timestamping, &(which | TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE))
-        .map_err(|error| Error(format!("the kernel gives no timestamps: {error}")))
+        .map_err(Error::NoTimestamps)
 }
 
 /// The clock of the stamps.
