@@ -1,4 +1,4 @@
-//! Compiles the BPF programs and their skeletons, plain objects of the algorithms, and
+//! Compiles the BPF programs and their skeletons, plain objects of the algorithms, and, for tests,
 //! the integer cores for the host.
 
 use std::env;
@@ -10,7 +10,8 @@ use libbpf_cargo::SkeletonBuilder;
 fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let args = clang_args(&env::var("CARGO_CFG_TARGET_ARCH").expect("cargo sets it"));
-    for name in names("bpf", ".bpf.c") {
+    let twin = cfg!(feature = "twin");
+    for name in names("bpf", ".bpf.c").into_iter().filter(|name| twin || name != "twin") {
         let source = format!("bpf/{name}.bpf.c");
         SkeletonBuilder::new()
             .source(&source)
@@ -24,6 +25,7 @@ fn main() {
         assert!(listed, "src/programs/{name}.rs: is not in the list at the end of src/programs.rs");
         plain_objects(&name, &args, &out);
     }
+    #[cfg(feature = "twin")]
     cc::Build::new()
         .file("bpf/host.c")
         .warnings_into_errors(true)
