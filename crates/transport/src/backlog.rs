@@ -1,4 +1,4 @@
-//! What applications have posted and senders have not sent yet.
+//! Messages that applications have posted and senders have not sent yet.
 
 use std::collections::VecDeque;
 
@@ -6,11 +6,11 @@ use incast_cc::{Bytes, Time};
 
 use crate::connection::ENDLESS;
 
-/// The messages of one connection that are not sent as a whole, in their order.
+/// The messages of one connection that are not sent completely, in the order of posting.
 #[derive(Clone, Debug)]
 pub(crate) struct Backlog {
     queue: VecDeque<Message>,
-    /// Payload posted in all; [`None`] once a message has no end.
+    /// The total payload posted; [`None`] once a message has no end.
     posted: Option<Bytes>,
 }
 
@@ -18,18 +18,18 @@ pub(crate) struct Backlog {
 struct Message {
     remaining: u64,
     read: u64,
-    /// When it was posted, until its first byte is cut off.
+    /// The time of posting, until the first byte is cut off.
     untouched_since: Option<Time>,
 }
 
-/// A part of a message, to be sent as one.
+/// A part of a message that is sent as one segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Piece {
     pub(crate) bytes: u32,
     pub(crate) ends_message: bool,
-    /// Not zero: the message asks for so many bytes.
+    /// The bytes that the message asks the peer for; zero for none.
     pub(crate) read: u64,
-    /// It is the first part of a message that was posted then.
+    /// The time of posting, in the first part of a message.
     pub(crate) begins: Option<Time>,
 }
 
@@ -38,7 +38,7 @@ impl Backlog {
         Self { queue: VecDeque::new(), posted: Some(Bytes::ZERO) }
     }
 
-    /// The application posts `bytes`, or [`ENDLESS`]; returns the size where there is one.
+    /// Queues a message of `bytes`, or [`ENDLESS`]. Returns its size, if it has one.
     pub(crate) fn post(&mut self, now: Time, bytes: u64, read: u64) -> Option<Bytes> {
         let size = (bytes != ENDLESS).then_some(Bytes::new(bytes));
         self.posted = self.posted.zip(size).map(|(posted, size)| posted + size);
@@ -46,7 +46,7 @@ impl Backlog {
         size
     }
 
-    /// Payload posted in all; [`None`] once a message has no end.
+    /// The total payload posted; [`None`] once a message has no end.
     pub(crate) const fn posted(&self) -> Option<Bytes> {
         self.posted
     }
@@ -55,7 +55,7 @@ impl Backlog {
         self.queue.is_empty()
     }
 
-    /// What the first message has left; zero where there is none.
+    /// The unsent payload of the first message; zero where there is none.
     pub(crate) fn remaining(&self) -> u64 {
         self.queue.front().map_or(0, |message| message.remaining)
     }

@@ -1,4 +1,4 @@
-//! What an endpoint must be told.
+//! The configuration of an endpoint.
 
 use std::fmt;
 
@@ -9,47 +9,49 @@ use crate::message::MAX_SEGMENT_PACKETS;
 use crate::signal::Signal;
 use crate::stream;
 
-/// How messages are repaired after a loss.
+/// The way in which messages are repaired after a loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Recovery {
-    /// Selective repeat: the receiver keeps what arrives out of order and reports the packets that are
-    /// missing; the sender repeats these alone.
+    /// Selective repeat: the receiver keeps packets that arrive out of order and reports the
+    /// missing ones; the sender repeats these alone.
     #[default]
     Selective,
-    /// Going back N, as RDMA NICs of 2015 do: the receiver drops what is out of order and says once
-    /// which packet it waits for; the sender repeats all from there on.
+    /// Go-back-N, as in RDMA NICs of 2015: the receiver drops packets out of order and says once
+    /// which packet it waits for; the sender repeats every packet from there on.
     GoBackN,
 }
 
-/// Whose packets a host's NIC sends next, of those that may leave and are of one class.
+/// The order in which a host's NIC serves connections of one traffic class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Nic {
-    /// Round robin over connections, packet by packet: segments that wait together leave interleaved.
+    /// Round robin over connections, packet by packet: segments that wait together leave
+    /// interleaved.
     #[default]
     Packets,
-    /// Streams in the order in which their segments, and the ACKs of their receivers, were given to the NIC: one queue
-    /// for all connections. Messages are served as by [`Packets`](Self::Packets).
+    /// A single queue for all streams: their segments, and the ACKs of their receivers, leave in
+    /// the order in which the NIC got them. Messages are served as by [`Packets`](Self::Packets).
     Fifo,
-    /// Messages segment by segment: the packets of a segment leave back to back, and the segments of other
-    /// connections wait. `t_send` is then when the first packet leaves, not when the segment was
-    /// queued. A gap that the algorithm leaves between the packets of a segment is open to others. Streams are
-    /// served as by [`Packets`](Self::Packets).
+    /// Messages segment by segment: the packets of a segment leave back to back while the segments
+    /// of other connections wait. `t_send` is then the time at which the first packet leaves, not
+    /// that at which the segment was queued. Other connections may use a gap that the algorithm
+    /// leaves between the packets of a segment. Streams are served as by
+    /// [`Packets`](Self::Packets).
     Segments,
 }
 
 /// The retransmission timeout before the first RTT sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InitialTimeout {
-    /// This long, or three base RTTs where these are known and longer: RFC 6298 makes as much of a
-    /// first sample.
+    /// At least this time; three base RTTs where that is known and longer, which is what RFC 6298
+    /// makes of a first sample.
     AtLeast(Span),
-    /// This long, whatever the path.
+    /// Exactly this time, whatever the path.
     Fixed(Span),
 }
 
 impl InitialTimeout {
-    /// The timeout on a path whose RTT without queues is `base_rtt`, where it is known: at most `most`,
-    /// unless the path asks for more.
+    /// The timeout on a path whose RTT without queues is `base_rtt`, where that is known. It is at
+    /// most `most`, unless the path needs more.
     pub fn on(self, base_rtt: Option<Span>, most: Span) -> Span {
         match self {
             Self::Fixed(timeout) => timeout.min(most),
@@ -58,46 +60,47 @@ impl InitialTimeout {
     }
 }
 
-/// What is common to all connections of an endpoint.
+/// The settings that all connections of an endpoint share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Messages: most payload of a segment, the unit of pacing and of acknowledgement.
+    /// Messages: the largest payload of a segment, the unit of pacing and of acknowledgement.
     pub segment: Bytes,
-    /// Messages: most payload of a packet.
+    /// Messages: the largest payload of a packet.
     pub payload: Bytes,
-    /// Messages: how losses are repaired.
+    /// Messages: the way in which losses are repaired.
     pub recovery: Recovery,
-    /// What headers add to a packet on the wire.
+    /// The size of a packet's headers on the wire.
     pub header: Bytes,
-    /// Rate of the NIC.
+    /// The rate of the NIC.
     pub line_rate: Rate,
-    /// Whose packets the NIC sends next.
+    /// The order in which the NIC serves connections.
     pub nic: Nic,
-    /// The traffic class of ACKs and reports; that of the data they answer where there is none.
+    /// The traffic class of ACKs and reports; [`None`] gives them the class of the data that they
+    /// answer.
     pub ack_class: Option<u8>,
-    /// By traffic class, from the lowest: neighbours with weights share what those above leave, as in
-    /// [`Scheduler`](crate::Scheduler); zero has none.
+    /// The weight of each traffic class, from the lowest; zero for none. Neighbours with weights
+    /// share what the classes above them leave ([`Scheduler`](crate::Scheduler)).
     pub weights: [u16; CLASSES as usize],
-    /// From the arrival of what is acknowledged to its ACK leaving.
+    /// The time from the arrival of data to the departure of its ACK.
     pub ack_turnaround: Span,
-    /// And up to this much more, at random: what software takes is never the same. It keeps flows
-    /// from falling into step, which exactly equal delays make them do.
+    /// The most that is added to the turnaround, at random, as software does. Exactly equal delays
+    /// would lock flows into step.
     pub ack_jitter: Span,
-    /// Retransmission timeout before the first RTT sample.
+    /// The retransmission timeout before the first RTT sample.
     pub rto_initial: InitialTimeout,
-    /// Least retransmission timeout.
+    /// The least retransmission timeout.
     pub rto_min: Span,
-    /// Longest timeout that backing off leads to. A path whose RTT asks for a longer one has that.
+    /// The longest timeout after back-off. A path whose RTT needs a longer one gets it.
     pub rto_max: Span,
-    /// Streams.
+    /// The settings of streams.
     pub stream: stream::Config,
-    /// What algorithms get as their RTT.
+    /// The RTT signal that algorithms get.
     pub signal: Signal,
-    /// The seed of the endpoint's random numbers: another than any other host's. Connections have seeds of their own
-    /// ([`Opening::seed`](crate::Opening::seed)).
+    /// The seed of the endpoint's random numbers, different for each host. Connections have seeds
+    /// of their own ([`Opening::seed`](crate::Opening::seed)).
     pub seed: u64,
-    /// Receivers answer marked payload with a notification (CNP), at most one per connection in this
-    /// time; none sends no notifications.
+    /// The least time between two notifications (CNP) by which a receiver answers marked payload of
+    /// a connection; [`None`] sends none.
     pub notification_interval: Option<Span>,
 }
 
@@ -126,12 +129,12 @@ impl Default for Config {
     }
 }
 
-/// A [`Config`] that cannot be.
+/// The reason why a [`Config`] is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfigError {
-    /// A segment or packet without payload, or a NIC without rate.
+    /// A segment or packet has no payload, or the NIC no rate.
     Zero(&'static str),
-    /// The segment would be more than [`MAX_SEGMENT_PACKETS`] packets: so many.
+    /// The segment would have this many packets, more than [`MAX_SEGMENT_PACKETS`].
     TooManyPackets(u64),
 }
 
@@ -151,7 +154,7 @@ impl fmt::Display for ConfigError {
 impl std::error::Error for ConfigError {}
 
 impl Config {
-    /// The most that a packet with payload takes on the wire.
+    /// The largest size of a packet with payload on the wire.
     pub(crate) fn largest_packet(&self) -> Bytes {
         self.payload.max(self.stream.mss) + self.header
     }
@@ -159,7 +162,7 @@ impl Config {
     /// Whether segments and packets fit each other.
     ///
     /// # Errors
-    /// What is zero or too long.
+    /// A setting is zero, or the segment is too long.
     pub fn check(&self) -> Result<(), ConfigError> {
         for (what, zero) in [
             ("the segment", self.segment.is_zero()),

@@ -1,8 +1,9 @@
-//! What a connection is asked for, and what is heard of it.
+//! The terms of a connection, the operations that applications ask for, and the events that they
+//! get.
 
 use incast_cc::{Flow, Rate, RttSample, Span};
 
-/// How a connection carries its payload.
+/// The transport of a connection's payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Transport {
     /// Messages in segments of up to 64 KB, as RDMA NICs send them: [`message`](crate::message).
@@ -12,35 +13,35 @@ pub enum Transport {
     Stream,
 }
 
-/// What is known of the way to the peer.
+/// The known facts about the path to the peer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Path {
     /// The RTT without queues, where the operator knows it.
     pub base_rtt: Option<Span>,
-    /// Links to the peer, zero where unknown.
+    /// The number of links to the peer; zero where unknown.
     pub hop_count: u8,
 }
 
-/// What both ends of a connection agree on.
+/// The terms that both ends of a connection agree on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// How payload is carried.
+    /// The transport of the payload.
     pub transport: Transport,
-    /// The way to the peer.
+    /// The path to the peer.
     pub path: Path,
-    /// The traffic class of its payload; a higher one is served first. Below [`CLASSES`].
+    /// The traffic class of the payload, below [`CLASSES`]; a higher one is served first.
     pub class: u8,
-    /// Its share relative to other connections.
+    /// The share relative to other connections.
     pub weight: u32,
-    /// Messages should be complete so long after they were posted.
+    /// The time after posting by which a message should be complete.
     pub deadline: Option<Span>,
-    /// Each end posts one message at most. When it has been acknowledged, what was needed to send it is
-    /// given back; when it has been delivered, what was needed to receive it, where an [`Opener`] can say
-    /// how to open the connection again for what comes late.
+    /// Whether each end posts one message at most. Then the sender's state is freed when that
+    /// message is acknowledged, and the receiver's when it is delivered, provided that an
+    /// [`Opener`] can open the connection again for packets that come late.
     pub once: bool,
 }
 
-/// Traffic classes that there may be.
+/// The number of traffic classes.
 pub const CLASSES: u8 = 8;
 
 impl Default for Terms {
@@ -56,15 +57,14 @@ impl Default for Terms {
     }
 }
 
-/// What an endpoint does on a connection. Payload flows one way; the index that the peer knows the
-/// connection by is told when it is opened.
+/// The part that an endpoint plays on a connection. Payload flows one way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Sends payload, paced by an algorithm.
     Sender,
     /// Receives payload.
     Receiver,
-    /// Sends requests for reads. They are messages too, but small: no algorithm paces them.
+    /// Sends requests for reads: small messages that no algorithm paces.
     Requester,
     /// Receives requests, and answers each on the connection `answers`, where it is the sender.
     Responder {
@@ -73,36 +73,36 @@ pub enum Role {
     },
 }
 
-/// How a connection is opened.
+/// The parameters with which a connection is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opening {
-    /// What both ends agree on, and the way from here.
+    /// The terms of both ends, with the path from here.
     pub terms: Terms,
-    /// What is done here.
+    /// The part of this end.
     pub role: Role,
-    /// The index that the peer has it by.
+    /// The connection's index at the peer.
     pub peer: u32,
-    /// Where the peer is.
+    /// The address of the peer.
     pub address: Address,
-    /// The seed of its random numbers here, those of its algorithm and of noise in its signal: another than any
-    /// other connection's.
+    /// The seed of the connection's random numbers at this end: those of its algorithm, and of
+    /// noise in its signal. No other connection has the same seed.
     pub seed: u64,
 }
 
-/// What a carrier wants to be told with every packet: where it goes.
+/// The destination of a packet, which a carrier gets with every packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Address {
     /// The peer's host.
     pub host: u32,
-    /// The way there, if the carrier cares; in words of its own.
+    /// The route to the peer, in a form of the carrier's own; zero where it has none.
     pub route: u64,
 }
 
-/// Says how the connection of an index is to be opened. It may be asked more than once, and says the same
-/// each time.
+/// A function that tells how to open the connection of an index. It may be called more than once,
+/// and returns the same each time.
 pub type Opener = Box<dyn Fn(u32) -> Opening + Send + Sync>;
 
-/// What an algorithm is started for.
+/// The kind of traffic that an algorithm is started for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// Payload.
@@ -111,10 +111,10 @@ pub enum Purpose {
     Requests,
 }
 
-/// Starts the algorithm of a flow.
+/// A function that starts the algorithm of a flow.
 pub type Starter<C> = Box<dyn Fn(&Flow, Purpose) -> C + Send + Sync>;
 
-/// What an application asks for.
+/// An operation that an application asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Send `bytes`; the sender is paced.
@@ -133,50 +133,50 @@ pub enum Operation {
     ReadStream,
 }
 
-/// What the application hears.
+/// An event for the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A message has arrived, whole and in order.
     Delivered {
         /// The connection.
         connection: u32,
-        /// Counts the connection's messages from 0.
+        /// The number of the message on this connection, from 0.
         message: u64,
     },
     /// A message that was sent has been acknowledged.
     Completed {
         /// The connection.
         connection: u32,
-        /// Counts the connection's messages from 0.
+        /// The number of the message on this connection, from 0.
         message: u64,
     },
     /// Data was acknowledged with an unambiguous RTT.
     Sampled {
         /// The connection.
         connection: u32,
-        /// The sample and what became of the rate.
+        /// The sample, with the rate after it.
         sample: Sample,
     },
 }
 
-/// One RTT sample, for traces and histograms.
+/// An RTT sample, for traces and histograms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
     /// The sample in its parts.
     pub rtt: RttSample,
     /// The RTT as the transport defines it: messages leave out the serialization of the segment, as
-    /// TIMELY does, streams leave out nothing, as TCP does.
+    /// TIMELY does; streams leave out nothing, as TCP does.
     pub measured: Span,
-    /// The rate after it.
+    /// The sending rate after the sample.
     pub rate: Rate,
 }
 
-/// A message is complete and all before it were delivered.
+/// A message that is complete, after all earlier ones were delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Delivered {
-    /// Not zero: it asks for so many bytes.
+    /// The bytes that the message asks for; zero for none.
     pub(crate) read: u64,
 }
 
-/// A message longer than any run.
+/// The size of a message without end.
 pub(crate) const ENDLESS: u64 = u64::MAX;

@@ -1,52 +1,55 @@
-//! Where each connection of an endpoint stands: not opened yet, open in a place that others have had before and
-//! will have after it, or finished, which leaves a few bytes.
+//! The state of every connection of an endpoint: not opened yet, open, or finished.
+//!
+//! An open connection has a place, which is used again when it has finished. A finished one leaves
+//! a few bytes.
 
 use crate::halves::Remains;
 
-/// For each connection four bytes, and sixteen for one that has received its only message.
+/// A table with four bytes for each connection, and sixteen more for one that has received its only
+/// message.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Directory {
     entries: Vec<u32>,
     received: Vec<Remains>,
 }
 
-/// Where a connection stands.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
-    /// It is opened when it is first used.
+    /// Expected, and opened at its first use.
     Expected,
-    /// It has this place.
+    /// Open, at this place.
     Open(u32),
-    /// It has sent its only message, so many packets of it again.
+    /// Finished: has sent its only message, and this many packets of it again.
     Sent(u32),
-    /// It has received its only message, and this number among those.
+    /// Finished: has received its only message, and left remains of this number.
     Received(u32),
 }
 
-/// The two highest bits tell the rest apart from places.
+/// The two highest bits of an entry, which are zero where it is a place.
 const KIND: u32 = 3 << 30;
 const SENT: u32 = 1 << 30;
 const RECEIVED: u32 = 2 << 30;
 const EXPECTED: u32 = u32::MAX;
 
-/// The end of what an entry can hold beside its kind.
+/// The end of the numbers that an entry can hold beside its kind.
 pub(crate) const END: u32 = SENT;
 
 impl Directory {
-    /// One more connection.
+    /// Adds a connection, and returns its index.
     #[expect(clippy::cast_possible_truncation, reason = "as many do not fit the memory")]
     pub(crate) fn add(&mut self) -> u32 {
         self.entries.push(EXPECTED);
         self.entries.len() as u32 - 1
     }
 
-    /// So many connections more, and room for no others.
+    /// Adds this many connections, without room for others.
     pub(crate) fn expect(&mut self, connections: usize) {
         self.entries.reserve_exact(connections);
         self.entries.resize(self.entries.len() + connections, EXPECTED);
     }
 
-    /// The place of an open connection; of another, a number above all places.
+    /// The place of an open connection; for any other, a number above all places.
     #[inline]
     pub(crate) fn place(&self, connection: u32) -> u32 {
         self.entries[connection as usize]
@@ -62,19 +65,20 @@ impl Directory {
         }
     }
 
-    /// A connection has a place from now on.
+    /// Gives a connection a place.
     pub(crate) fn open(&mut self, connection: u32, place: u32) {
         assert!(place < END, "as many open connections do not fit the memory");
         self.entries[connection as usize] = place;
     }
 
-    /// It has sent its only message, and not as many packets again as [`END`].
+    /// Marks a connection that has sent its only message, with fewer than [`END`] retransmissions.
     pub(crate) fn sent(&mut self, connection: u32, retransmissions: u32) {
         debug_assert!(retransmissions < END);
         self.entries[connection as usize] = SENT | retransmissions;
     }
 
-    /// It has received its only message, and had `number` if it had before.
+    /// Marks a connection that has received its only message. `number` is that of its remains, if
+    /// it has left any before.
     #[expect(clippy::cast_possible_truncation, reason = "as many do not fit the memory")]
     pub(crate) fn received(&mut self, connection: u32, remains: Remains, number: Option<u32>) {
         let number = number.unwrap_or_else(|| {
@@ -85,7 +89,7 @@ impl Directory {
         self.entries[connection as usize] = RECEIVED | number;
     }
 
-    /// What is left of one that has received its only message.
+    /// The remains of a connection that has received its only message.
     pub(crate) fn remains(&self, number: u32) -> Remains {
         self.received[number as usize]
     }

@@ -34,25 +34,26 @@ pub const REQUEST_BYTES: u64 = 32;
 struct Connection<C> {
     index: u32,
     opening: Opening,
-    /// Whether it can be opened again, and the number of what was left of it then.
+    /// Whether an [`Opener`] can open the connection again.
     expected: bool,
+    /// The number of its remains in the directory, if it has finished before.
     left: Option<u32>,
-    /// Made at the first message; many connections never have any, and those of one message have none
-    /// after it.
+    /// The sending half, made at the first message. Many connections never have one; a connection
+    /// of a single message has none after it.
     sender: Option<Box<Sender<C>>>,
-    /// Packets that a sender which is gone has sent again.
+    /// Retransmissions of a sender that is gone.
     retransmissions: u64,
     delivered: u64,
     completed: u64,
-    /// Its entry among the alarms, [`Time::MAX`] where there is none; others of it are stale.
+    /// The time of the valid alarm, [`Time::MAX`] where there is none; other entries are stale.
     alarm: Time,
-    /// When the peer may next be told of marks, by a notification.
+    /// The earliest time of the next notification of marks.
     notify_from: Time,
-    /// What switches stamped into a segment whose ACK waits.
+    /// The telemetry of a segment whose ACK is delayed.
     hops: Box<[Hop]>,
 }
 
-/// When to look at connections, by their index.
+/// Times at which to look at connections, with their index.
 type Alarms = BinaryHeap<Reverse<(Time, u32)>>;
 
 /// A packet to send.
@@ -60,20 +61,20 @@ type Alarms = BinaryHeap<Reverse<(Time, u32)>>;
 pub struct Outgoing {
     /// The connection's index here.
     pub connection: u32,
-    /// Where its peer is: [`Opening::address`].
+    /// The address of the peer ([`Opening::address`]).
     pub address: Address,
-    /// Its traffic class.
+    /// The traffic class of the packet.
     pub class: u8,
-    /// It is the first of a message that was posted then.
+    /// The time of posting, in the first packet of a message.
     pub begins: Option<Time>,
     /// The packet, with the connection's index at the peer.
     pub packet: Packet,
-    /// What switches stamped into the data that an ACK answers; goes back to its sender. Empty, which
-    /// takes no memory, where there is no telemetry.
+    /// The telemetry of the data that an ACK answers, on its way back to the sender. Empty, which
+    /// takes no memory, where there is none.
     pub hops: Box<[Hop]>,
 }
 
-/// An ACK or a report, and when the hardware has made it.
+/// An ACK or a report, with the time at which the hardware has it ready.
 #[derive(Clone, Debug)]
 struct Reply {
     ready_at: Time,
@@ -84,18 +85,18 @@ struct Reply {
     hops: Box<[Hop]>,
 }
 
-/// What a carrier has to do after a packet has arrived.
+/// The work of a carrier after a packet has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum News {
-    /// Nothing: it only counts.
+    /// None: the packet was only counted.
     None,
-    /// Nothing now, but [`Endpoint::next_timer`] may have changed.
+    /// None now, but [`Endpoint::next_timer`] may have changed.
     Later,
-    /// There may be a reply to send, an event to read or a sender to serve.
+    /// Perhaps a reply to send, an event to read or a sender to serve.
     Now,
 }
 
-/// Does something with a sender, and keeps count of what waits in the NIC because of it.
+/// Acts on a sender, and keeps count of its payload that waits in the NIC.
 #[inline]
 fn counted<C: CongestionControl, T>(
     nic_backlog: &mut u64,
@@ -112,34 +113,36 @@ fn counted<C: CongestionControl, T>(
 pub struct Endpoint<C = AnyControl> {
     config: Config,
     start: Starter<C>,
-    /// Opens those that are expected.
+    /// The function that opens expected connections.
     opener: Option<Opener>,
-    /// By the index of a connection.
+    /// The states of connections, by index.
     directory: Directory,
-    /// By place, which the directory tells.
+    /// The open connections, by place.
     connections: Vec<Connection<C>>,
-    /// Apart from the connections: a host that only receives touches nothing else per packet.
+    /// The receiving halves, by place. They are apart from the connections, since a host that only
+    /// receives touches nothing else for a packet.
     receivers: Vec<Receiver>,
-    /// Places to use again, the last first.
+    /// Vacant places; the last is used first.
     vacant: Vec<u32>,
-    /// Connections that could go once time has passed, which notifications must remember till then.
+    /// Finished connections that keep their places until their notification interval has passed.
     leaving: VecDeque<u32>,
-    /// By place.
+    /// The pacing engine, which knows connections by place.
     pacing: PacingEngine,
-    /// ACKs and reports.
+    /// ACKs and reports that have not left.
     replies: VecDeque<Reply>,
-    /// When to look at a connection: it may have been silent too long, or its algorithm asked for a
-    /// timer. An entry may come early, never late.
+    /// Times at which to look at a connection: its peer may have been silent for too long, or its
+    /// algorithm wants a timer. An entry may come early, never late.
     alarms: Alarms,
-    /// Connections that send payload and are not idle.
+    /// The number of connections that send payload and are not idle.
     active: u32,
-    /// Payload of streams that waits in the NIC.
+    /// The payload of streams that waits in the NIC.
     nic_backlog: u64,
     events: VecDeque<Event>,
-    /// Of jitter.
+    /// The generator of the jitter of ACKs.
     random: Pcg64Mcg,
-    /// What the receiver says about the packet in hand.
+    /// The receiver's answers to the packet at hand.
     answers: Vec<Body>,
+    /// The messages that the packet at hand has completed.
     messages: Vec<Delivered>,
 }
 
@@ -174,7 +177,7 @@ impl<C: CongestionControl> Endpoint<C> {
         }
     }
 
-    /// The application asks for something.
+    /// Starts an operation of the application.
     ///
     /// # Panics
     /// When the connection's role does not allow it, or its only message has been sent.
@@ -242,14 +245,14 @@ impl<C: CongestionControl> Endpoint<C> {
         }));
     }
 
-    /// What has happened since the last call.
+    /// The next event for the application.
     #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// When [`on_timer`](Self::on_timer) has something to do, or a reply becomes ready; what is ready
-    /// `now` waits for the NIC alone and does not count.
+    /// The time at which [`on_timer`](Self::on_timer) has something to do or a reply becomes ready.
+    /// Replies that are ready `now` wait for the NIC alone and do not count.
     #[inline]
     pub fn next_timer(&self, now: Time) -> Option<Time> {
         let mut next = self.pacing.next_release();
@@ -314,12 +317,12 @@ impl<C: CongestionControl> Endpoint<C> {
         }
     }
 
-    /// Asks a sender when it may send next and when it wants to be woken.
+    /// Asks a sender for its next send time and its next timer.
     #[inline]
     fn reschedule(&mut self, now: Time, place: u32) {
         let connection = &mut self.connections[place as usize];
         if let Some(sender) = &connection.sender {
-            // A send time that has passed while the NIC was busy is now: time does not go back.
+            // A send time that passed while the NIC was busy becomes now: time does not go back.
             let send_time = sender.send_time(&self.config).map(|at| at.max(now));
             self.pacing.schedule(place, send_time);
             if let Some(at) = sender.alarm_before(connection.alarm, &self.config) {
@@ -330,8 +333,8 @@ impl<C: CongestionControl> Endpoint<C> {
 }
 
 impl<C> Connection<C> {
-    /// Makes sure that it is looked at in time. An alarm that is too early asks again when it comes, so one
-    /// that is later than what is armed is of no interest.
+    /// Makes sure that the connection is looked at by `at`. An alarm that comes too early asks for
+    /// the next one, so none is added after the one that is armed.
     #[inline]
     fn arm(&mut self, now: Time, at: Time, alarms: &mut Alarms) {
         let at = at.max(now);
@@ -341,7 +344,7 @@ impl<C> Connection<C> {
         }
     }
 
-    /// Whether it has received the only message that it gets.
+    /// Whether the connection has received its only message.
     const fn has_received(&self) -> bool {
         self.opening.terms.once && self.delivered > 0
     }
@@ -353,7 +356,8 @@ mod tests {
 
     #[test]
     fn what_a_connection_takes_stays_small() {
-        // Of those that are open. In a large network there are thousands at each host, nearly all of them silent.
+        // In a large network thousands of connections are open at each host, nearly all of them
+        // silent.
         let silent = [size_of::<Connection<AnyControl>>(), size_of::<Receiver>()];
         assert!(silent[0] <= 176 && silent[1] <= 112, "{silent:?}");
         let sending = size_of::<Sender<AnyControl>>();

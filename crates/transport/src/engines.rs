@@ -39,8 +39,8 @@ impl<C: CongestionControl> Engines<C> {
         self.timer_from + self.rtt.rto(self.backoff)
     }
 
-    /// The rate that bursts are spaced by; [`None`] where ACKs clock them and `unpaced_percent` does
-    /// not pace them all the same.
+    /// The rate that bursts are spaced by; [`None`] where ACKs clock them and `unpaced_percent`
+    /// does not pace them all the same.
     pub(crate) fn pace(&self, unpaced_percent: Option<u32>) -> Option<Rate> {
         spacing(self.rate.limits(), self.rtt.srtt(), unpaced_percent)
     }

@@ -1,4 +1,4 @@
-//! The two halves of a connection, whatever carries it.
+//! The sending and the receiving half of a connection, of either transport.
 
 use incast_cc::{CongestionControl, Rate, Time};
 
@@ -14,42 +14,45 @@ use crate::{message, stream};
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "one per connection, all of one kind as a rule")]
 pub enum Sender<C> {
-    /// Of messages.
+    /// Sends messages.
     Message(message::Sender<C>),
-    /// Of a stream.
+    /// Sends a stream.
     Stream(stream::Sender<C>),
 }
 
 /// The receiving half of a connection.
 #[derive(Clone, Debug)]
 pub enum Receiver {
-    /// Of messages.
+    /// Receives messages.
     Message(message::Receiver),
-    /// Of a stream.
+    /// Receives a stream.
     Stream(stream::Receiver),
 }
 
-/// What is left of a receiver when its only message has been delivered: all that what comes late is answered by.
+/// The state that a receiver leaves when its only message was delivered: enough to answer packets
+/// that come late.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Remains {
     pub(crate) delivered_bytes: u64,
-    /// Of messages: marked payload that the next ACK tells of. Of a stream: when the newest segment arrived.
+    /// Messages: the marked payload for the next ACK. Streams: the arrival time of the newest
+    /// segment.
     pub(crate) noted: u32,
-    /// Of a stream: whether that was marked, and whether a mark is being echoed.
+    /// Streams: whether that segment was marked.
     pub(crate) ce: bool,
+    /// Streams: whether a mark is being echoed.
     pub(crate) ece: bool,
     pub(crate) duplicates: u16,
 }
 
-/// What leaves next.
+/// The next packet of a sender.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Next {
     pub(crate) body: Body,
-    /// When it was given to the NIC.
+    /// The time at which the NIC got the packet.
     pub(crate) queued_at: Time,
-    /// It is the first of a message that was posted then.
+    /// The time of posting, in the first packet of a message.
     pub(crate) begins: Option<Time>,
-    /// When the one after it may leave; [`None`] ends the burst.
+    /// The time at which the packet after it may leave; [`None`] ends the burst.
     pub(crate) then: Option<Time>,
 }
 
@@ -77,17 +80,17 @@ impl<C: CongestionControl> Sender<C> {
         &self.engines().rtt
     }
 
-    /// The rate that data leaves at: the algorithm's, or its window over the RTT.
+    /// The rate at which data leaves: the algorithm's, or its window over the RTT.
     pub fn pacing_rate(&self) -> Rate {
         self.engines().pacing_rate()
     }
 
-    /// Packets sent again.
+    /// The number of packets sent again.
     pub const fn retransmissions(&self) -> u64 {
         self.engines().retransmissions as u64
     }
 
-    /// Since when its next packet waits in the NIC, at most until `now`.
+    /// The time since which the next packet waits in the NIC, `now` at the latest.
     #[cold]
     pub(crate) fn waits_since(&self, now: Time) -> Time {
         match self {
@@ -101,7 +104,7 @@ impl<C: CongestionControl> Sender<C> {
         either!(self, sender => sender.is_idle())
     }
 
-    /// Whether nothing of it is anywhere any more.
+    /// Whether everything posted has been acknowledged and nothing waits in the NIC.
     pub(crate) fn is_done(&self) -> bool {
         self.is_idle() && self.queued() == 0
     }
@@ -126,7 +129,8 @@ impl<C: CongestionControl> Sender<C> {
         either!(self, sender => sender.next_packet(now, config))
     }
 
-    /// When the endpoint should look after it; may be [`None`] where that is not before `armed`.
+    /// The time at which the endpoint should look at the sender. It may be [`None`] if that is not
+    /// before `armed`.
     #[inline]
     pub(crate) fn alarm_before(&self, armed: Time, config: &Config) -> Option<Time> {
         match self {
@@ -160,7 +164,7 @@ impl Receiver {
         }
     }
 
-    /// The receiver that has left this.
+    /// The receiver that has left these remains.
     pub(crate) fn revived(transport: Transport, remains: &Remains) -> Self {
         match transport {
             Transport::Message => Self::Message(message::Receiver::revived(remains)),
@@ -168,7 +172,7 @@ impl Receiver {
         }
     }
 
-    /// What is left of it when no more messages come, if it has nothing to say any more unless it is asked.
+    /// The remains of the receiver, unless it has something left to say of its own accord.
     pub(crate) fn remains(&self) -> Option<Remains> {
         either!(self, receiver => receiver.remains())
     }
@@ -178,7 +182,7 @@ impl Receiver {
         either!(self, receiver => receiver.delivered_bytes())
     }
 
-    /// Packets that had arrived before.
+    /// The number of packets that arrived more than once.
     pub const fn duplicates(&self) -> u64 {
         either!(self, receiver => receiver.duplicates())
     }

@@ -1,11 +1,13 @@
 //! Sans-IO transports: typed packets in, typed packets out, time handed in.
 //!
-//! [`message`] is the transport of the TIMELY paper: messages over connections, cut into segments,
-//! one RTT sample per completed segment. [`stream`] is a model of TCP. An [`Endpoint`] holds all
-//! connections of one host, of either kind, and runs the three engines that the TIMELY paper draws,
-//! each a module: RTT measurement ([`rtt`]), rate computation ([`rate`]) and [`pacing`]. Any algorithm
-//! runs on any transport. A carrier, the simulator or a UDP socket, owns the clock and the wire and
-//! drives the endpoint.
+//! * [`message`] is the transport of the TIMELY paper: messages over connections, cut into
+//!   segments, with one RTT sample per completed segment.
+//! * [`stream`] is a model of TCP.
+//!
+//! Any algorithm runs on either. An [`Endpoint`] holds all connections of one host and runs the
+//! three engines that the TIMELY paper draws, each a module: RTT measurement ([`rtt`]), rate
+//! computation ([`rate`]) and [`pacing`]. A carrier, the simulator or a UDP socket, owns the clock
+//! and the wire and drives the endpoint.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test fails by panicking"))]
 

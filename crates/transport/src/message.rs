@@ -11,15 +11,17 @@
 //!                       rate computation ◄── RTT sample ◄── RTT measurement (t_completion)
 //! ```
 //!
-//! Connections are reliable where the network is not: the receiver reports which packets of a
-//! segment are missing, only those are sent again, silence is answered by a probe after a timeout
-//! that backs off, duplicates are recognised, and messages are delivered exactly once and in order.
-//! ACKs say which attempt they answer, so each completion gives an RTT sample, after a loss too, and
-//! a timeout that came too early is recognised and undone. Going back N
-//! ([`Recovery`](crate::Recovery)) takes the place of selective repeat where the NICs of 2015 are
-//! meant.
-//! A write is paced by the side that posts it; a read sends a request, itself a message, and the
-//! responder is the paced side.
+//! Connections are reliable where the network is not:
+//!
+//! * The receiver reports the missing packets of a segment, and only those are sent again.
+//! * A timeout, which backs off, answers silence with a probe.
+//! * Duplicates are recognised, and messages are delivered exactly once and in order.
+//! * ACKs say which attempt they answer. So each completion gives an RTT sample, after a loss too,
+//!   and a timeout that came too early is recognised and undone.
+//!
+//! Go-back-N ([`Recovery`](crate::Recovery)) takes the place of selective repeat to model the NICs
+//! of 2015. A write is paced by the side that posts it; a read sends a request, itself a message,
+//! and the responder is the paced side.
 //!
 //! ```
 //! use incast_cc::{AnyAlgorithm, Time};
@@ -51,8 +53,8 @@ pub use sender::{MAX_PACKETS_AHEAD, Sender};
 
 use incast_cc::Bytes;
 
-/// The most payload of a segment that a sender cuts: what is configured, within a `burst` of the algorithm, which is
-/// at least a packet of `payload`.
+/// The largest payload of a segment: as configured, but no more than a `burst` of the algorithm,
+/// which counts as at least one packet of `payload`.
 pub fn segment_limit(segment: Bytes, payload: Bytes, burst: Bytes) -> Bytes {
     segment.min(burst.max(payload))
 }

@@ -1,9 +1,10 @@
 //! The pacing engine: one scheduler for all connections of a host.
 //!
-//! Connections whose send time has come are served round robin within the traffic class whose turn it is
-//! ([`Scheduler`]): the highest, but for those that share by weight. A turn is a packet, or as long as the
-//! carrier says ([`Turn`]). The others wait, ordered by send time, equal ones by the number that the host gives
-//! the connection: a place is used again when its connection has finished.
+//! Connections whose send time has come are ready. They are served round robin within the traffic
+//! class whose turn it is ([`Scheduler`]): the highest one, except that classes with weights share.
+//! A turn is a packet, or as long as the carrier says ([`Turn`]). The other connections wait in the
+//! order of their send times. Equal times are ordered by rank, a number that the host gives each
+//! connection, since places are used again.
 
 use std::collections::VecDeque;
 
@@ -13,18 +14,18 @@ use crate::connection::CLASSES;
 use crate::scheduler::Scheduler;
 use crate::send_times::SendTimes;
 
-/// The scheduler. Connections are named by their place.
+/// The scheduler of a host's connections, which it knows by their places.
 #[derive(Clone, Debug, Default)]
 pub struct PacingEngine {
     places: Vec<Entry>,
-    /// Send time has come, in the order of service, by class.
+    /// Ready connections in the order of service, by class.
     ready: [VecDeque<u32>; CLASSES as usize],
-    /// One bit per class that has any of them.
+    /// A bit for each class that has ready connections.
     occupied: u8,
     scheduler: Scheduler,
-    /// The most bytes of a packet on the wire.
+    /// The largest size of a packet on the wire, in bytes.
     largest: u64,
-    /// Send time is to come.
+    /// Connections whose send time is to come.
     waiting: SendTimes,
 }
 
@@ -34,7 +35,7 @@ struct Entry {
     /// Traffic class.
     class: u8,
     rank: u32,
-    /// Since when the packet waits that it sends next, where that decides about its turn.
+    /// The time since which the next packet waits, where that decides about the turn.
     since: Time,
 }
 
@@ -43,16 +44,18 @@ enum State {
     /// Nothing to send.
     #[default]
     Idle,
+    /// The send time has come.
     Ready,
+    /// The send time is to come.
     Waiting,
 }
 
-/// Whether a connection that has just sent goes on.
+/// The next turn of a connection that has just sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     /// The connection sends next, too, unless another class does.
     Kept,
-    /// The connection sends on when it has waited longest: its next packet waits since then.
+    /// The connection sends on when it has waited longest; its next packet waits since this time.
     Queued(Time),
     /// The connection sends on, behind all others.
     Passed,
@@ -61,16 +64,18 @@ pub enum Turn {
 }
 
 impl PacingEngine {
-    /// For classes with these weights, from the lowest, and packets of up to `largest` bytes.
+    /// An engine for classes with these weights, from the lowest, and packets of up to `largest`
+    /// bytes.
     pub fn sharing(weights: &[Option<u32>], largest: u64) -> Self {
         Self { scheduler: Scheduler::new(weights, largest), largest, ..Self::default() }
     }
 
-    /// The connection at `place`, where none is, is of traffic class `class`; of equal send times that of the
-    /// lowest `rank` comes first.
+    /// Puts a connection of a traffic class at a place that is free. Of equal send times that of
+    /// the lowest `rank` comes first.
     ///
     /// # Panics
-    /// When what was there still has something to send, or places before it have not been used.
+    /// When the connection that was there still has something to send, or places before it have not
+    /// been used.
     pub fn put(&mut self, place: u32, rank: u32, class: u8) {
         assert!(place as usize <= self.places.len(), "places are filled one after the other");
         if place as usize == self.places.len() {
@@ -82,13 +87,13 @@ impl PacingEngine {
         self.places[place as usize] = Entry { state: State::Idle, class, rank, since };
     }
 
-    /// Whether a connection has nothing to send, and nothing of it is left here.
+    /// Whether a connection has nothing to send: it is neither waiting nor ready.
     pub fn is_idle(&self, connection: u32) -> bool {
         self.places[connection as usize].state == State::Idle
     }
 
-    /// `connection` may send at `send_time`; [`None`] takes it out. A connection that is being
-    /// served stays where it is.
+    /// Lets `connection` send at `send_time`; [`None`] takes it out. A connection that is ready
+    /// stays so.
     #[inline]
     pub fn schedule(&mut self, connection: u32, send_time: Option<Time>) {
         let Entry { state, rank, .. } = &mut self.places[connection as usize];
@@ -109,7 +114,8 @@ impl PacingEngine {
         }
     }
 
-    /// The earliest connection whose send time has come, now to be served; call until [`None`].
+    /// Makes the earliest connection ready whose send time has come, and returns it; call until
+    /// [`None`].
     #[inline]
     pub fn release(&mut self, now: Time) -> Option<u32> {
         if self.waiting.earliest() > now || now == Time::MAX {
@@ -121,7 +127,7 @@ impl PacingEngine {
         Some(connection)
     }
 
-    /// The connection to serve, of the class whose turn it is of those in the mask `open`.
+    /// The connection to serve, of the class whose turn it is among those in the mask `open`.
     /// [`sent`](Self::sent) must follow.
     #[inline]
     pub fn serve(&mut self, open: u8) -> Option<u32> {
@@ -133,7 +139,8 @@ impl PacingEngine {
         self.ready[class as usize % CLASSES as usize].front().copied()
     }
 
-    /// What was served, of `class`, was a packet of so many bytes on the wire, or none at all.
+    /// Notes that the connection just served, of `class`, has sent `bytes` on the wire: a packet,
+    /// or nothing.
     #[inline]
     pub fn sent(&mut self, class: u8, bytes: u64, turn: Turn) {
         self.scheduler.give_back(class, self.largest.saturating_sub(bytes));
@@ -146,7 +153,8 @@ impl PacingEngine {
             return ready.push_back(connection);
         }
         if let Turn::Queued(since) = turn {
-            // Before others that wait since the same instant: they were given to the NIC one after the other.
+            // Before others that wait since the same instant: a connection has given the NIC its
+            // packets one after the other.
             let place = ready.partition_point(|&other| self.places[other as usize].since < since);
             self.places[connection as usize].since = since;
             return ready.insert(place, connection);
@@ -157,7 +165,7 @@ impl PacingEngine {
         self.places[connection as usize].state = State::Idle;
     }
 
-    /// Puts a connection whose send time has come behind all others.
+    /// Makes a connection ready, behind all others.
     #[inline]
     fn put_back(&mut self, connection: u32) {
         let Entry { state, class, .. } = &mut self.places[connection as usize];
@@ -166,7 +174,7 @@ impl PacingEngine {
         self.ready[*class as usize % CLASSES as usize].push_back(connection);
     }
 
-    /// Since when the packet of `class` waits that is served next, where [`Turn::Queued`] says so.
+    /// The time since which the next packet of `class` has waited, where [`Turn::Queued`] tells it.
     #[inline]
     pub fn waits_since(&self, class: u8) -> Option<Time> {
         let first = *self.ready[class as usize % CLASSES as usize].front()?;
@@ -179,8 +187,8 @@ impl PacingEngine {
         self.occupied & open != 0
     }
 
-    /// The connection that will be served next unless something happens before; some connection where none
-    /// will.
+    /// The connection that will be served next unless something happens before; any number where
+    /// there is none.
     #[inline]
     pub(crate) fn probably_next(&self) -> u32 {
         let highest = self.occupied.checked_ilog2();
@@ -188,7 +196,7 @@ impl PacingEngine {
         ready.copied().unwrap_or_else(|| self.waiting.first())
     }
 
-    /// When the next send time comes; [`Time::MAX`] when none does.
+    /// The next send time; [`Time::MAX`] when there is none.
     #[inline]
     pub fn next_release(&self) -> Time {
         self.waiting.earliest()
@@ -293,7 +301,8 @@ mod tests {
 
     #[test]
     fn classes_with_weights_share_by_bytes() {
-        // Class 0 has a quarter with one connection, class 1 the rest with two; its packets are shorter.
+        // Class 0 has a quarter with one connection, class 1 the rest with two; its packets are
+        // shorter.
         let mut engine = PacingEngine::sharing(&[Some(1), Some(3)], 1_500);
         for (place, class) in (0..).zip([0, 1, 1]) {
             engine.put(place, place, class);

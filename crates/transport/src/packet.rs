@@ -1,18 +1,18 @@
-//! What travels between endpoints, whatever the transport.
+//! The packets between endpoints, of either transport.
 
 use incast_cc::Time;
 
 use crate::{message, stream};
 
-/// One packet of a connection. Headers are not built: the carrier knows their size.
+/// A packet of a connection. Headers are not built: the carrier knows their size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
     /// The connection's index at the endpoint that will receive the packet.
     pub connection: u32,
-    /// When it was given to the sender's NIC, by the sender's clock: nanoseconds modulo 2^32. Answers say when
-    /// they were made, before their turnaround.
+    /// The time at which the sender's NIC got the packet, by the sender's clock in nanoseconds
+    /// modulo 2^32; for answers, the time at which they were made, before their turnaround.
     pub sent_ns: u32,
-    /// What it says.
+    /// The content.
     pub body: Body,
 }
 
@@ -22,25 +22,25 @@ pub const fn clock_ns(time: Time) -> u32 {
     (time.as_ps() / 1_000) as u32
 }
 
-/// The kinds of packets.
+/// The content of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
     /// Payload of a message.
     Data(message::Data),
-    /// A segment of a message is complete.
+    /// The acknowledgement of a complete segment of a message.
     Ack(message::Ack),
-    /// Packets of a message are missing.
+    /// A report of missing packets of a message.
     Nack(message::Nack),
     /// Payload of a stream.
     Segment(stream::Segment),
-    /// What has arrived of a stream.
+    /// An acknowledgement of a stream.
     SegmentAck(stream::Ack),
-    /// Payload arrived marked: the congestion notification packet (CNP) of DCQCN.
+    /// A notice that payload arrived marked: the congestion notification packet (CNP) of DCQCN.
     Notification,
 }
 
 impl Packet {
-    /// Payload in bytes; data alone has any.
+    /// Payload in bytes; zero but for data.
     #[inline]
     pub const fn payload(&self) -> u32 {
         match &self.body {
@@ -50,7 +50,7 @@ impl Packet {
         }
     }
 
-    /// Whether switches may mark it instead of dropping it (ECN-capable transport).
+    /// Whether switches may mark the packet instead of dropping it (ECN-capable transport).
     #[inline]
     pub const fn is_ect(&self) -> bool {
         match &self.body {
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn packets_stay_small() {
-        // Copied from queue to queue at every hop.
+        // Packets are copied from queue to queue at every hop.
         assert!(size_of::<Packet>() <= 48, "{} bytes", size_of::<Packet>());
     }
 }

@@ -1,7 +1,7 @@
-//! The rate computation engine: an algorithm, and the books that the contract promises to keep.
+//! The rate computation engine: an algorithm, and the books that the contract promises it.
 //!
-//! Both transports run it. Of what the contract offers, messages leave absent the one-way delay and the
-//! NIC's backlog (their NIC takes packets when it is free), and nothing signals loads (VCP) yet.
+//! Both transports run it. Messages leave out two parts of the contract: the one-way delay, and the
+//! backlog of the NIC, which takes packets when it is free.
 
 use incast_cc::parts::RoundCounter;
 use incast_cc::{
@@ -13,7 +13,7 @@ use crate::connection::Terms;
 use crate::rtt::RttMeasurement;
 use crate::signal::{Heard, Replaced};
 
-/// One connection's algorithm and its books.
+/// The algorithm of one connection, with its books.
 #[derive(Clone, Debug)]
 pub struct RateComputation<C> {
     control: C,
@@ -21,11 +21,11 @@ pub struct RateComputation<C> {
     round: RoundCounter,
     in_flight: Bytes,
     delivered: Bytes,
-    /// Payload handed to the network, retransmissions included: where the next one will start in
-    /// transmission order.
+    /// The payload handed to the network, retransmissions included: the start of the next
+    /// transmission in transmission order.
     transmitted: Bytes,
     idle_since: Time,
-    /// The algorithm knows that the pause since then is over.
+    /// Whether the algorithm has heard that the pause since then is over.
     restarted: bool,
     /// The last round in which the window held data back.
     limited_round: Option<u64>,
@@ -36,21 +36,21 @@ pub struct RateComputation<C> {
     deadline: Option<Span>,
 }
 
-/// Delivery rates (Cheng et al., draft-cheng-iccrg-delivery-rate-estimation): what a sender must
-/// remember to take a sample with each ACK.
+/// The state from which each ACK gives a sample of the delivery rate (Cheng et al.,
+/// draft-cheng-iccrg-delivery-rate-estimation).
 #[derive(Clone, Copy, Debug)]
 struct Sampler {
-    /// When payload was last acknowledged.
+    /// The time at which payload was last acknowledged.
     delivered_at: Time,
-    /// When the packet left whose acknowledgement is the newest.
+    /// The send time of the packet that was acknowledged last.
     first_sent_at: Time,
-    /// Payload declared lost over the life of the connection.
+    /// The payload declared lost over the life of the connection.
     lost: Bytes,
-    /// The application left room in the network until more than this has been delivered.
+    /// The amount of delivered data up to which the application has left room in the network.
     app_limited_until: Option<Bytes>,
 }
 
-/// What was true when a packet was sent.
+/// The books at the time when a packet was sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Snapshot {
     delivered: Bytes,
@@ -61,34 +61,35 @@ struct Snapshot {
     app_limited: bool,
 }
 
-/// A burst that is acknowledged or lost, or the part of it that is.
+/// A burst that is acknowledged or lost, or a part of one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Transmission {
-    /// When it was given to the NIC.
+    /// The time at which the NIC got the burst.
     pub sent_at: Time,
-    /// Payload that is concerned.
+    /// The payload of this part.
     pub bytes: Bytes,
-    /// Where the burst starts in transmission order, or the first one of several with the same data.
+    /// The start of the burst in transmission order; of several with the same data, that of the
+    /// first.
     pub first: Bytes,
-    /// Where it ends.
+    /// The end of the burst in transmission order.
     pub end: Bytes,
     snapshot: Snapshot,
 }
 
 impl Transmission {
-    /// The same for `bytes` of it.
+    /// This transmission, for `bytes` of its payload.
     pub(crate) const fn of(mut self, bytes: u64) -> Self {
         self.bytes = Bytes::new(bytes);
         self
     }
 
-    /// The same, with the start of an earlier transmission of the data.
+    /// This transmission, with the start of an earlier one of the same data.
     pub(crate) const fn since(mut self, earlier: &Self) -> Self {
         self.first = earlier.first;
         self
     }
 
-    /// Makes it both together: one ACK may cover many packets.
+    /// Joins another transmission to this one: an ACK may cover many packets.
     #[inline]
     pub(crate) fn join(&mut self, other: Self) {
         let (bytes, first) = (self.bytes + other.bytes, self.first.min(other.first));
@@ -99,40 +100,41 @@ impl Transmission {
     }
 }
 
-/// What the sender knows when data is acknowledged.
+/// The facts about data that is acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion<'a> {
-    /// Its last transmission, with what of it was still in flight.
+    /// The last transmission of the data, with its payload that was still in flight.
     pub sent: &'a Transmission,
-    /// Whether this is known to have arrived: a duplicate ACK without SACK says that something has, a
-    /// mark alone that nothing has.
+    /// Whether just this data is known to have arrived. A duplicate ACK without SACK says that some
+    /// data has, a mark alone that none has.
     pub identified: bool,
-    /// Payload that is acknowledged.
+    /// The payload that is acknowledged.
     pub delivered: Bytes,
-    /// Payload that arrived marked.
+    /// The payload that arrived marked.
     pub ce_bytes: Bytes,
     /// The RTT sample, where it is unambiguous.
     pub sample: Option<RttSample>,
     /// Whether losses are still being repaired.
     pub in_recovery: bool,
-    /// Payload posted in all; [`None`] when a message has no end.
+    /// The total payload posted; [`None`] when a message has no end.
     pub posted: Option<Bytes>,
     /// Whether the window alone held data back when the ACK came.
     pub window_limited: bool,
-    /// From send to arrival by the receiver's clock.
+    /// The time from send to arrival, by the receiver's clock.
     pub one_way: Option<Span>,
-    /// What waits in the host's NIC.
+    /// The payload that waits in the host's NIC.
     pub nic_backlog: Bytes,
-    /// What the network told along with the ACK.
+    /// The network's report along with the ACK.
     pub report: Report<'a>,
 }
 
-/// What the network tells along with a packet.
+/// The network's report along with a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Report<'a> {
-    /// Whether a switch has marked it (ECN CE).
+    /// Whether a switch has marked the packet (ECN CE).
     pub marked: bool,
-    /// What switches have stamped into it; into the acknowledged data, where it is an ACK.
+    /// The telemetry that switches have stamped into the packet; in an ACK, into the data that it
+    /// acknowledges.
     pub hops: &'a [Hop],
     /// The oracle's RTT of the connection at this instant, without serialization at the sender.
     pub truth: Option<Span>,
@@ -165,7 +167,7 @@ impl<C: CongestionControl> RateComputation<C> {
         }
     }
 
-    /// What may be sent.
+    /// The algorithm's limits.
     pub const fn limits(&self) -> &Limits {
         &self.limits
     }
@@ -175,22 +177,22 @@ impl<C: CongestionControl> RateComputation<C> {
         &self.control
     }
 
-    /// Payload sent and neither acknowledged nor declared lost.
+    /// The payload sent and neither acknowledged nor declared lost.
     pub const fn in_flight(&self) -> Bytes {
         self.in_flight
     }
 
-    /// Where the next transmission will start in transmission order.
+    /// The start of the next transmission in transmission order.
     pub const fn transmitted(&self) -> Bytes {
         self.transmitted
     }
 
-    /// Whether `burst` more fits the window.
+    /// Whether another `burst` fits the window.
     pub fn admits(&self, burst: Bytes) -> bool {
         self.in_flight.is_zero() || self.in_flight + burst <= self.limits.cwnd
     }
 
-    /// The application posted a message.
+    /// Tells the algorithm of a message that the application has posted.
     pub fn on_demand(&mut self, now: Time, size: Option<Bytes>) {
         let mut demand = Demand::new(now, size);
         demand.weight = self.weight;
@@ -199,16 +201,16 @@ impl<C: CongestionControl> RateComputation<C> {
         self.limits = self.control.limits();
     }
 
-    /// Nothing waits to be sent, be it new or lost, now that an ACK or a message comes. If the window has
-    /// room, rates measured with what is sent next tell of the application.
+    /// Notes that nothing, new or lost, waited to be sent when an ACK or a message came. If the
+    /// window has room, delivery rates measured with the next packets are those of the application.
     pub fn on_drained(&mut self) {
         if self.in_flight < self.limits.cwnd {
             self.sampler.app_limited_until = Some(self.delivered + self.in_flight);
         }
     }
 
-    /// Something is about to be sent. Returns whether this ends a pause with nothing in flight, of which
-    /// the algorithm has now heard: it may have other limits.
+    /// Tells the algorithm if the next transmission ends a pause with nothing in flight, and
+    /// returns whether it does: the algorithm may then have other limits.
     pub fn before_send(&mut self, now: Time) -> bool {
         let restarts = self.in_flight.is_zero() && !self.transmitted.is_zero() && !self.restarted;
         if restarts {
@@ -219,8 +221,8 @@ impl<C: CongestionControl> RateComputation<C> {
         restarts
     }
 
-    /// A burst of `bytes` is given to the NIC; `app_limited` tells that nothing more waits. Returns the
-    /// burst.
+    /// Counts a burst of `bytes` that the NIC gets, and returns it; `app_limited` if nothing more
+    /// waits.
     #[expect(clippy::inline_always, reason = "what it returns is long, and is made where it stays")]
     #[inline(always)]
     pub fn on_sent(
@@ -254,7 +256,8 @@ impl<C: CongestionControl> RateComputation<C> {
         Transmission { sent_at: now, bytes, first: end.saturating_sub(bytes), end, snapshot }
     }
 
-    /// Data was acknowledged: on messages, TIMELY's completion event.
+    /// Takes data off the books that was acknowledged, and tells the algorithm: on messages,
+    /// TIMELY's completion event.
     pub fn on_completion(&mut self, now: Time, completion: &Completion<'_>, rtt: &RttMeasurement) {
         let Completion { sent, .. } = completion;
         let round = self.round.on_ack(sent.end, self.transmitted);
@@ -295,8 +298,8 @@ impl<C: CongestionControl> RateComputation<C> {
         self.limits = self.control.limits();
     }
 
-    /// Data was lost: `sent` with what of it is gone. `in_recovery` tells that an earlier loss is
-    /// still being repaired.
+    /// Takes the payload of `sent` off the books as lost, and tells the algorithm; `in_recovery` if
+    /// an earlier loss is still being repaired.
     pub fn on_loss(&mut self, now: Time, sent: Transmission, in_recovery: bool, cause: LossCause) {
         self.leave_flight(now, sent.bytes);
         self.sampler.lost += sent.bytes;
@@ -308,12 +311,13 @@ impl<C: CongestionControl> RateComputation<C> {
         self.limits = self.control.limits();
     }
 
-    /// Data that was declared lost had arrived after all.
+    /// Tells the algorithm that data which was declared lost had arrived after all.
     pub fn on_spurious_loss(&mut self, now: Time, sent: Transmission) {
         self.on_spurious_timeout(now, sent, Bytes::ZERO);
     }
 
-    /// A timeout was for nothing: it has declared `sent` lost, of which `returned` is in flight again.
+    /// Tells the algorithm of a spurious timeout, which had declared `sent` lost; `returned` of it
+    /// is in flight again.
     #[cold]
     pub fn on_spurious_timeout(&mut self, now: Time, sent: Transmission, returned: Bytes) {
         self.in_flight += returned;
@@ -323,13 +327,13 @@ impl<C: CongestionControl> RateComputation<C> {
         self.limits = self.control.limits();
     }
 
-    /// The receiver says that payload arrived marked.
+    /// Tells the algorithm that payload arrived marked, as the receiver says.
     pub fn on_notification(&mut self, now: Time) {
         self.control.on_notification(&Notification::new(now));
         self.limits = self.control.limits();
     }
 
-    /// When the algorithm wants to be called.
+    /// The time at which the algorithm wants to be called.
     pub fn next_timer(&self) -> Option<Time> {
         self.control.next_timer()
     }
@@ -351,8 +355,7 @@ impl<C: CongestionControl> RateComputation<C> {
 }
 
 impl Sampler {
-    /// Payload was acknowledged, which makes `delivered` in all. Returns the sample that the newest of it
-    /// gives.
+    /// Takes the sample of the newest payload acknowledged; `delivered` is the total with it.
     fn on_completion(
         &mut self,
         now: Time,
@@ -386,8 +389,8 @@ impl Sampler {
     }
 }
 
-/// The rate that bursts are spaced by: as fast as can be before the RTT is known. [`None`] where ACKs
-/// clock them, unless `unpaced_percent` of window over RTT paces them all the same.
+/// The rate that bursts are spaced by, unlimited before the RTT is known. [`None`] where ACKs clock
+/// them, unless `unpaced_percent` of window over RTT paces them all the same.
 #[inline]
 pub(super) fn spacing(limits: &Limits, srtt: Span, unpaced_percent: Option<u32>) -> Option<Rate> {
     let gain_percent = match limits.pacing {
@@ -399,7 +402,8 @@ pub(super) fn spacing(limits: &Limits, srtt: Span, unpaced_percent: Option<u32>)
     Some(if rate.is_zero() { Rate::MAX } else { rate * u64::from(gain_percent) / 100 })
 }
 
-/// How far apart the algorithm wants the packets of a burst to start, after one of `payload`.
+/// The time between the starts of two packets of a burst that the algorithm wants, after one of
+/// `payload`.
 #[inline]
 pub(super) fn gap(limits: &Limits, payload: Bytes, line_rate: Rate) -> Span {
     let rate = limits.burst.rate;

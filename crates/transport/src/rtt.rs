@@ -1,57 +1,60 @@
 //! The RTT measurement engine.
 //!
-//! TIMELY, SIGCOMM 2015: `RTT = t_completion - t_send - segment size / NIC line rate`. One sample per
-//! segment. `t_send` is when the pacing engine gave the segment to the NIC, so what it waits there
-//! is part of the sample; the time that the NIC needs for the segment alone is not. NICs that serve
-//! segments whole ([`Nic::Segments`](crate::Nic)) stamp the segment when its first packet leaves.
+//! TIMELY, SIGCOMM 2015: `RTT = t_completion - t_send - segment size / NIC line rate`. One sample
+//! per segment. `t_send` is the time at which the NIC got the segment from the pacing engine. So
+//! the sample contains the segment's wait in the NIC, but not the time that the NIC needs for the
+//! segment alone. NICs that serve segments whole ([`Nic::Segments`](crate::Nic)) stamp the segment
+//! when its first packet leaves.
 
 use incast_cc::{Bytes, Rate, RttSample, Span, Time};
 
 use crate::config::Config;
 
-/// What a segment takes on the wire, and the timeout that follows from the samples (RFC 6298).
+/// The RTT samples of a connection, and the timeout that follows from them (RFC 6298).
 #[derive(Clone, Debug)]
 pub struct RttMeasurement {
     line_rate: Rate,
     rto_min: Span,
     rto_max: Span,
-    /// RFC 6298's SRTT and RTTVAR, of all the time that answers take.
+    /// SRTT and RTTVAR of RFC 6298, of the whole time that answers take.
     smoothed: Option<(Span, Span)>,
-    /// What of SRTT peers have held answers back.
+    /// The part of SRTT for which peers have held answers back.
     held: Span,
     /// The timeout before it backs off.
     rto: Span,
     min_rtt: Span,
 }
 
-/// When data was answered.
+/// The times of data and of its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answered {
-    /// When the data was given to the NIC.
+    /// The time at which the NIC got the data.
     pub sent_at: Time,
-    /// When its answer came.
+    /// The time at which the answer came.
     pub now: Time,
-    /// What the NIC needs for the data alone.
+    /// The time that the NIC needs for the data alone.
     pub serialization: Span,
-    /// How long the peer says that it has held its answer back: the timer of a delayed ACK.
+    /// The time for which the peer says that it has held its answer back: the timer of a delayed
+    /// ACK.
     pub held: Span,
-    /// Whether a timeout was for nothing, since this answer was still to come.
+    /// Whether a timeout was spurious, since this answer was still to come.
     pub late: bool,
 }
 
-/// The bytes of one burst, apart as the NIC spaces them.
+/// The bytes of one burst, divided as the NIC spaces them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BurstSize {
-    /// Payload of all packets but the last: what the burst rate spaces.
+    /// The payload of all packets but the last, which the burst rate spaces.
     pub spaced_payload: Bytes,
-    /// All packets but the last as they are on the wire.
+    /// All packets but the last, with their headers.
     pub spaced_wire: Bytes,
-    /// The last packet as it is on the wire.
+    /// The last packet, with its headers.
     pub last_wire: Bytes,
 }
 
 impl RttMeasurement {
-    /// An engine without a sample, on a path whose RTT without queues is `base_rtt`, where it is known.
+    /// An engine without a sample, on a path whose RTT without queues is `base_rtt`, where it is
+    /// known.
     pub fn new(config: &Config, base_rtt: Option<Span>) -> Self {
         let Config { line_rate, rto_initial, rto_min, rto_max, .. } = *config;
         let rto = rto_initial.on(base_rtt, rto_max).max(rto_min);
@@ -59,23 +62,24 @@ impl RttMeasurement {
         Self { line_rate, rto_min, rto_max, smoothed, held, rto, min_rtt }
     }
 
-    /// The time from the first bit of a burst to its last one on the NIC's wire, nothing else being
-    /// sent, when its packets start at `burst_rate`. At line rate this is size / line rate, exactly
-    /// as in the paper.
+    /// The time from the first bit of a burst to its last one on the NIC's wire, with nothing else
+    /// being sent and its packets spaced at `burst_rate`. At line rate this is size / line rate,
+    /// exactly as in the paper.
     pub fn serialization(&self, size: BurstSize, burst_rate: Rate) -> Span {
         let at_line_rate = self.line_rate.time_for(size.spaced_wire);
         let spaced = burst_rate.time_for(size.spaced_payload).max(at_line_rate);
         spaced + self.line_rate.time_for(size.last_wire)
     }
 
-    /// The sample of a segment that was given to the NIC at `sent_at` and completed `now`.
+    /// Takes the sample of a segment that the NIC got at `sent_at` and that is complete `now`.
     pub fn sample(&mut self, sent_at: Time, now: Time, serialization: Span) -> RttSample {
         self.answered(&Answered { sent_at, now, serialization, held: Span::ZERO, late: false })
     }
 
-    /// The sample of data that was answered, without what the peer has held its answer back. That is no
-    /// part of the path, but the timeout has to cover it. After a timeout that was for nothing the
-    /// estimate is at least as long as the late answer took (RFC 4015, section 3.3).
+    /// Takes the sample of data that was answered, without the time for which the peer held its
+    /// answer back. That time is no part of the path, but the timeout has to cover it. After a
+    /// spurious timeout the estimate is at least as long as the late answer took (RFC 4015, section
+    /// 3.3).
     #[inline]
     pub fn answered(&mut self, answered: &Answered) -> RttSample {
         let &Answered { sent_at, now, serialization, held, late } = answered;
@@ -100,8 +104,8 @@ impl RttMeasurement {
         RttSample { total, serialization, peer: Span::ZERO }
     }
 
-    /// The smoothed total RTT, without what peers have held their answers back; zero before the first
-    /// sample.
+    /// The smoothed total RTT, without the time for which peers have held answers back; zero before
+    /// the first sample.
     pub fn srtt(&self) -> Span {
         self.smoothed.map_or(Span::ZERO, |(srtt, _)| srtt.saturating_sub(self.held))
     }
@@ -111,8 +115,9 @@ impl RttMeasurement {
         self.min_rtt
     }
 
-    /// The retransmission timeout after `backoff` timeouts in a row (RFC 6298, 2.3 and 5.5). Its most
-    /// bounds the back-off alone: what the measured RTT asks for is never cut, and doubles once.
+    /// The retransmission timeout after `backoff` timeouts in a row (RFC 6298, 2.3 and 5.5). The
+    /// maximum bounds the back-off alone: the timeout that the measured RTT asks for is never cut,
+    /// and doubles once.
     #[inline]
     pub fn rto(&self, backoff: u32) -> Span {
         if backoff == 0 { self.rto } else { self.backed_off(backoff) }
@@ -214,7 +219,7 @@ mod tests {
         (answered.now, answered.held) = (Time::ZERO + us(48), Span::ZERO);
         engine.answered(&answered);
         assert_eq!((engine.srtt(), engine.min_rtt()), (us(41), us(40)));
-        // A peer that says more than has passed.
+        // The peer says more than has passed.
         answered.held = Span::from_secs(1);
         assert_eq!(engine.answered(&answered).total, us(1));
     }

@@ -1,18 +1,18 @@
-//! Which class sends next: at an egress port of a switch, and in a NIC.
+//! The scheduler of traffic classes, at an egress port of a switch and in a NIC.
 //!
-//! A higher class goes before a lower one, but for neighbours with weights, which share what the classes
-//! above them leave: deficit round robin (Shreedhar and Varghese, 1995). Each gets a quantum of bytes
-//! when its turn comes, sends while what it has saved covers its next packet, and loses what is left
-//! when it has nothing to send. Quanta are proportional to the weights and none is below the largest
-//! packet, so every turn sends something.
+//! A higher class goes before a lower one. Neighbours with weights share what the classes above
+//! them leave, by deficit round robin (Shreedhar and Varghese, 1995). A class gets a quantum of
+//! bytes when its turn comes, sends while its savings cover the next packet, and loses the rest
+//! when it has nothing to send. Quanta are proportional to the weights and none is below the
+//! largest packet, so every turn sends something.
 
-/// Picks among the classes that may send.
+/// A scheduler of traffic classes.
 #[derive(Clone, Debug, Default)]
 pub enum Scheduler {
-    /// The highest goes first.
+    /// The highest class goes first.
     #[default]
     Strict,
-    /// Some share.
+    /// Some classes share.
     Weighted(Box<RoundRobin>),
 }
 
@@ -24,17 +24,18 @@ pub struct RoundRobin {
 
 #[derive(Clone, Copy, Debug)]
 struct Share {
-    /// The lowest and the highest class of those it shares with; both are itself without a weight.
+    /// The lowest and the highest class that share; both are the class itself if it has no weight.
     group: (u8, u8),
     quantum: u64,
-    /// Bytes that it may still send.
+    /// The bytes that the class may still send.
     deficit: u64,
-    /// Kept at the lowest class of each group: whose turn it is.
+    /// The class whose turn it is, kept at the lowest class of each group.
     turn: u8,
 }
 
 impl Scheduler {
-    /// For classes with these weights, from the lowest, and packets of up to `largest` bytes.
+    /// A scheduler for classes with these weights, from the lowest, and packets of up to `largest`
+    /// bytes.
     pub fn new(weights: &[Option<u32>], largest: u64) -> Self {
         let (mut classes, mut first) = (Vec::with_capacity(weights.len()), 0);
         for group in weights.chunk_by(|a, b| a.is_some() && b.is_some()) {
@@ -54,8 +55,8 @@ impl Scheduler {
         Self::Weighted(Box::new(RoundRobin { classes: classes.into() }))
     }
 
-    /// The class that sends next: `sendable`, not zero, has a bit for each that may, and `head` tells
-    /// the size of a class's next packet, or the most that it may be, if [`give_back`](Self::give_back)
+    /// The class that sends next. `sendable`, not zero, has a bit for each class that may. `head`
+    /// tells the size of a class's next packet, or a bound of it if [`give_back`](Self::give_back)
     /// follows.
     #[inline]
     pub fn next(&mut self, sendable: u8, head: impl Fn(u8) -> u64) -> u8 {
@@ -68,7 +69,8 @@ impl Scheduler {
         }
     }
 
-    /// The packet of `class` was so many bytes shorter than [`next`](Self::next) was told.
+    /// Gives `class` back the bytes by which its packet was shorter than [`next`](Self::next) was
+    /// told.
     #[inline]
     pub fn give_back(&mut self, class: u8, bytes: u64) {
         if let Self::Weighted(shares) = self {
@@ -94,7 +96,7 @@ impl RoundRobin {
             let turn = self.classes[first as usize].turn;
             let share = &mut self.classes[turn as usize];
             if sendable & 1 << turn == 0 {
-                // Empty or paused: what it does not use now it does not keep.
+                // Empty or paused: a class keeps nothing that it does not use now.
                 share.deficit = 0;
             } else {
                 let size = head(turn);
@@ -115,8 +117,8 @@ impl RoundRobin {
 mod tests {
     use super::*;
 
-    /// Bytes that each of `weights` gets of `bytes` when all of `sendable` always have packets of the
-    /// sizes given by class.
+    /// The bytes that each of `weights` gets of `bytes` when all of `sendable` always have packets
+    /// of the sizes given by class.
     fn shares(weights: &[Option<u32>], sizes: &[u64], sendable: u8, bytes: u64) -> Vec<u64> {
         let mut scheduler = Scheduler::new(weights, 1_500);
         let mut sent = vec![0; weights.len()];
@@ -131,14 +133,14 @@ mod tests {
     fn without_weights_the_highest_has_all() {
         assert_eq!(shares(&[None; 3], &[100; 3], 0b111, 1_000), [0, 0, 1_000]);
         assert_eq!(shares(&[None; 3], &[100; 3], 0b011, 1_000), [0, 1_000, 0]);
-        // One with a weight and no neighbour to share with is like one without.
+        // A class with a weight and no neighbour to share with is like one without.
         assert_eq!(shares(&[Some(5), None], &[100; 2], 0b11, 1_000), [0, 1_000]);
     }
 
     #[test]
     fn neighbours_share_bytes_by_weight_whatever_their_packets() {
-        // Weights 1, 2 and 5 of 8 million bytes: 1, 2 and 5 million, to within a quantum of each, 1,500
-        // times the weight over the least, and a packet.
+        // Weights 1, 2 and 5 of 8 million bytes: 1, 2 and 5 million, to within a quantum of each,
+        // 1,500 times the weight over the least, and a packet.
         let weights = [Some(1), Some(2), Some(5)];
         for sizes in [[1_500; 3], [64, 1_500, 777], [1_500, 64, 64]] {
             let sent = shares(&weights, &sizes, 0b111, 8_000_000);

@@ -1,27 +1,30 @@
-//! The earliest of many send times, each in a place of its own.
+//! A priority queue of send times, at most one for each place.
 
 use incast_cc::Time;
 
-/// The earliest few in their order, the others as the leaves of a tree, whose inner nodes have the least time
-/// below them. Changing one of these goes up as far as it makes a difference; nothing is allocated and nothing
-/// goes stale. Of equal times that of the lowest rank comes first. Few connections of a host wait at once, as a
-/// rule: then there is nothing in the tree.
+/// The send times of places. The earliest few are sorted. The others are the leaves of a tree,
+/// whose inner nodes have the least time below them: a change of a leaf goes up as far as it makes
+/// a difference. Nothing is allocated and nothing goes stale. Of equal times that of the lowest
+/// rank comes first.
+///
+/// As a rule few connections of a host wait at once, and the tree is empty.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SendTimes {
-    /// The earliest last. Those in the tree are later.
+    /// The earliest times, the earliest of all last. Those in the tree are later.
     near: [Leaf; NEAR],
-    /// How many these are; none only if none is in the tree.
+    /// The number of times in `near`; zero only if the tree is empty, too.
     count: usize,
-    /// The root is node 1, the children of node n are 2n and 2n + 1, and place i is leaf `leaves + i`.
+    /// The tree: the root is node 1, the children of node n are 2n and 2n + 1, and place i is leaf
+    /// `leaves + i`.
     tree: Vec<Leaf>,
-    /// A power of two.
+    /// The number of leaves, a power of two.
     leaves: usize,
 }
 
-/// How many are kept out of the tree.
+/// The number of times that are kept out of the tree.
 const NEAR: usize = 8;
 
-/// From the highest bit: a time, whose it is, and where it is: compared at once.
+/// A time, a rank and a place, from the highest bit, so that one comparison orders them.
 type Leaf = u128;
 
 const NEVER: Leaf = Leaf::MAX;
@@ -52,7 +55,7 @@ impl SendTimes {
         (self.tree, self.leaves) = (tree, leaves);
     }
 
-    /// The send time of what is at `place`, has none, and has this rank, which no other has.
+    /// Adds the send time of `place`, which has none, with a rank that no other place has.
     #[inline]
     pub(super) fn add(&mut self, place: u32, rank: u32, time: Time) {
         let leaf = leaf(time, rank, place);
@@ -66,7 +69,7 @@ impl SendTimes {
         self.insert(leaf);
     }
 
-    /// What is at `place` has no send time from now on.
+    /// Removes the send time of `place`, if it has one.
     pub(super) fn clear(&mut self, place: u32) {
         let near = self.near[..self.count].iter().position(|&leaf| place_of(leaf) == place);
         match near {
@@ -78,8 +81,7 @@ impl SendTimes {
         }
     }
 
-    /// The place of the earliest send time, that of the lowest rank of several, which has none from now on; some
-    /// number when there is none.
+    /// Removes the earliest send time and returns its place; any number when there is none.
     #[inline]
     pub(super) fn take_first(&mut self) -> u32 {
         let first = self.first();
@@ -137,8 +139,7 @@ impl SendTimes {
             .map_or(Time::MAX, |first| Time::from_ps((first >> 64) as u64))
     }
 
-    /// The place of the earliest send time, that of the lowest rank of several; some number when there
-    /// is none.
+    /// The place of the earliest send time; any number when there is none.
     #[inline]
     pub(super) fn first(&self) -> u32 {
         self.near[..self.count].last().map_or(0, |&first| place_of(first))
@@ -179,7 +180,7 @@ mod tests {
             changes in prop::collection::vec((0_u32..40, prop::option::of(0_u64..20)), 1..200),
             taken in 0_usize..40,
         ) {
-            // Ranks that run against the places.
+            // Ranks in the opposite order of places.
             let rank = |place: u32| 1_000 - place * 3;
             let (mut times, mut plain) = (SendTimes::default(), vec![Time::MAX; 40]);
             for (place, at) in changes {

@@ -1,7 +1,7 @@
-//! Signals that a carrier supplies in the place of its RTT samples.
+//! Signals that a carrier supplies in place of its RTT samples.
 //!
-//! The algorithm does not know: it is told of the replaced sample, and the smoothed and least RTT that
-//! follow from it. Timeouts, traces and results keep to the samples as they were measured.
+//! The algorithm does not know of that: it gets the replaced sample, and the smoothed and least RTT
+//! that follow from it. Timeouts, traces and results use the samples as measured.
 
 use incast_cc::{RttSample, Span, Time};
 use rand_pcg::Pcg64Mcg;
@@ -12,38 +12,38 @@ pub use timestamps::{Stack, Timestamps};
 
 use crate::random::{self, below, generator};
 
-/// What an algorithm gets as its RTT.
+/// The signal that an algorithm gets as its RTT.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Signal {
     /// The samples as measured.
     #[default]
     Rtt,
-    /// With noise added to each, uniform from zero to this.
+    /// Samples with noise added to each, uniform from zero to this.
     Noise(Span),
-    /// With what timestamps of an operating system add.
+    /// Samples with the delay that timestamps of an operating system add.
     SoftwareTimestamps,
-    /// By TCP timestamps, which tick in steps; streams alone.
+    /// RTTs from TCP timestamps, which tick in steps; streams alone.
     Timestamps(Timestamps),
-    /// The RTT without queues, and the true backlog of the bottleneck at this instant over its rate:
-    /// what a flow would measure if it could see the queue.
+    /// The RTT without queues, plus the true backlog of the bottleneck at this instant over its
+    /// rate: the RTT of a flow that could see the queue.
     Oracle,
 }
 
-/// What software adds to an RTT: quantiles of the samples that the TCP of Linux 6.18 takes over a
-/// virtual link without load at 500 Mb/s in bursts of 16 KB (an RTT of nothing but software), measured
-/// for this project; the values between lie on straight lines. In thousandths and microseconds. The
-/// tail is cut: one sample in a thousand took longer, up to milliseconds.
+/// The delay that software adds to an RTT, as quantiles in thousandths and microseconds, with
+/// straight lines between them. They were measured for this project: samples that the TCP of Linux
+/// 6.18 takes over a virtual link without load, at 500 Mb/s in bursts of 16 KB, an RTT of nothing
+/// but software. The tail is cut: one sample in a thousand took longer, up to milliseconds.
 const SOFTWARE_US: [(u64, u64); 5] = [(0, 5), (500, 14), (900, 17), (990, 27), (1_000, 53)];
 
-/// What an ACK tells of time.
+/// The times that an ACK tells.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Heard {
     pub(crate) now: Time,
-    /// When the newest data that it acknowledges was sent last.
+    /// The last send time of the newest data that the ACK acknowledges.
     pub(crate) sent_at: Time,
-    /// Its RTT sample, where it is unambiguous.
+    /// The RTT sample of that data, where it is unambiguous.
     pub(crate) measured: Option<RttSample>,
-    /// From send to arrival.
+    /// The time from send to arrival.
     pub(crate) one_way: Option<Span>,
     /// The oracle's RTT, where there is one.
     pub(crate) truth: Option<Span>,
@@ -51,7 +51,7 @@ pub(crate) struct Heard {
     pub(crate) identified: bool,
 }
 
-/// The signal of one connection.
+/// The replaced signal of one connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Replaced {
     signal: Signal,
@@ -61,7 +61,8 @@ pub(crate) struct Replaced {
 }
 
 impl Replaced {
-    /// None where samples stay as they are; `seed` is the connection's.
+    /// The replacement that `signal` asks for, [`None`] where samples stay as they are; `seed` is
+    /// the connection's.
     pub(crate) fn new(signal: Signal, seed: u64) -> Option<Self> {
         (signal != Signal::Rtt).then(|| Self {
             signal,
@@ -71,7 +72,7 @@ impl Replaced {
         })
     }
 
-    /// The sample and the one-way delay that take the place of what was measured.
+    /// The sample and the one-way delay that replace the measured ones.
     #[cold]
     pub(crate) fn replace(&mut self, heard: &Heard) -> (Option<RttSample>, Option<Span>) {
         let &Heard { measured, one_way, truth, .. } = heard;
@@ -86,7 +87,7 @@ impl Replaced {
         (Some(new), one_way.map(|way| (way + new.total).saturating_sub(old.total)))
     }
 
-    /// The sample that takes the place of `measured`; `truth` is the oracle's RTT, where there is one.
+    /// The sample that replaces `measured`; `truth` is the oracle's RTT, where there is one.
     fn sample(&mut self, measured: RttSample, truth: Option<Span>) -> RttSample {
         let total = match self.signal {
             Signal::Rtt | Signal::Timestamps(_) => measured.total,
@@ -103,13 +104,13 @@ impl Replaced {
         RttSample { total, ..measured }
     }
 
-    /// The smoothed RTT and the least one, as replaced.
+    /// The smoothed RTT and the least one of the replaced samples.
     pub(crate) const fn smoothed(&self) -> (Span, Span) {
         (self.srtt, self.min_rtt)
     }
 
     fn software(&mut self) -> Span {
-        // In picoseconds of a second's thousandth parts, so that nothing is rounded to microseconds.
+        // In millionths and picoseconds, so that nothing is rounded to microseconds.
         let at = below(&mut self.random, 1_000_000);
         let above = SOFTWARE_US.iter().position(|&(part, _)| part * 1_000 > at).unwrap_or(1);
         let ((low_part, low), (high_part, high)) = (SOFTWARE_US[above - 1], SOFTWARE_US[above]);

@@ -1,6 +1,7 @@
 //! A NIC that is one queue for all connections of a host.
 //!
-//! Every time here follows by hand from 1.2 us for a packet of 1,460 B and 40 B of headers at 10 Gb/s.
+//! Every time here follows by hand from 1.2 us for a packet of 1,460 B and 40 B of headers at 10
+//! Gb/s.
 
 mod common;
 
@@ -15,9 +16,10 @@ fn ns(n: u64) -> Time {
     Time::ZERO + Span::from_ns(n)
 }
 
-/// What leaves a host whose NIC is busy from time zero: the connection, and whether it is data. Two streams
-/// send: one posts three segments at the beginning and two more 5 us later, when the other, which has posted three
-/// after 100 ns, waits with all of them. A third receives a segment after 50 ns, and acknowledges it 1 us later.
+/// The departures from a host whose NIC is busy from time zero: the connection, and whether it is
+/// data. Two streams send. One posts three segments at the beginning and two more 5 us later. The
+/// other posts three after 100 ns, and still waits with all of them then. A third stream receives a
+/// segment after 50 ns, and acknowledges it 1 us later.
 fn order(nic: Nic) -> Vec<(u32, bool)> {
     let mut config = Config { nic, ..Config::default() };
     config.stream.delayed_ack = 1;
@@ -62,7 +64,7 @@ fn order(nic: Nic) -> Vec<(u32, bool)> {
 fn one_queue_keeps_the_order_in_which_segments_and_acks_came() {
     let data = |connections: &[u32]| connections.iter().map(|&of| (of, true)).collect::<Vec<_>>();
     let ack = vec![(2, false)];
-    // In turn, and the ACK as soon as it is ready, when the first packet has left.
+    // The streams in turn, and the ACK as soon as it is ready, when the first packet has left.
     let turns = [data(&[0]), ack.clone(), data(&[1, 0, 1, 0, 1, 0, 0])].concat();
     assert_eq!(order(Nic::Packets), turns);
     // The ACK is ready at 1.05 us, after all six. The last two are later.

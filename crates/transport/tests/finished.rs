@@ -1,5 +1,5 @@
-//! Connections that are opened when they are used and let go when they have finished, beside the same ones that
-//! are there all the time: nobody can tell them apart, whatever comes late.
+//! Connections that are opened at their first use and let go when they have finished, beside equal
+//! ones that are open all the time: nobody can tell them apart, whatever comes late.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +15,8 @@ use incast_transport::{
 const STEP: Span = Span::from_ns(250);
 const DELAY: Span = Span::from_us(5);
 
-/// Flows between two ends, each of one message: even ones write from end 0, odd ones read from end 1. A read
-/// takes a connection for its answer and the one after it for the request.
+/// Flows between two ends, each of one message: even ones write from end 0, odd ones read from end
+/// 1. A read takes a connection for its answer and the one after it for the request.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     transport: Transport,
@@ -171,7 +171,8 @@ fn compare(case: Case) {
             late += counts(a).2;
             assert!(a.sender(connection).is_none(), "{connection} of end {end} still sends");
         }
-        // What could not go at once goes with the next that does: the last ones may be there yet.
+        // Connections that could not go at once go with the next one that does: the last ones may
+        // be there yet.
         assert!(a.open_connections() < 12, "{} of end {end}", a.open_connections());
     }
     assert!(late > u64::from(case.flows), "{late} duplicates show something");

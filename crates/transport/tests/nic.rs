@@ -1,6 +1,7 @@
-//! Whose packets a NIC sends next, and when the RTT of a segment begins.
+//! The order in which a NIC sends packets, and the time at which the RTT of a segment begins.
 //!
-//! Every time here follows by hand from 1.2 us for a packet of 1,460 B and 40 B of headers at 10 Gb/s.
+//! Every time here follows by hand from 1.2 us for a packet of 1,460 B and 40 B of headers at 10
+//! Gb/s.
 
 mod common;
 
@@ -19,10 +20,11 @@ fn ns(n: u64) -> Time {
     Time::ZERO + Span::from_ns(n)
 }
 
-/// A host whose connections have so much to send at time zero, and whose NIC is never idle meanwhile.
+/// A host whose connections have these amounts to send at time zero, and whose NIC is never idle
+/// meanwhile.
 struct Host {
     endpoint: Endpoint<Plain>,
-    /// Connection, first bit and data of what has left.
+    /// The packets that have left: connection, time of the first bit, data.
     sent: Vec<(u32, Time, Data)>,
     free_at: Time,
 }
@@ -39,7 +41,7 @@ impl Host {
         Self { endpoint, sent: Vec::new(), free_at: Time::ZERO }
     }
 
-    /// Sends what leaves before `until`.
+    /// Sends the packets that leave before `until`.
     fn run(&mut self, until: Time) {
         let mut now = self.free_at;
         while now < until {
@@ -117,12 +119,13 @@ fn an_rtt_begins_when_the_first_packet_leaves_where_segments_are_served_whole() 
         (left, rtts)
     };
     let times = |all: [u64; 3]| all.map(ns).to_vec();
-    // Both were queued at time zero; 3.6 us of each is serialization. Interleaved, the second packet of the
-    // other's is in the first one's RTT, and so on: 6.0 - 3.6 and 7.2 - 3.6 us more than 20.
+    // Both were queued at time zero; 3.6 us of each RTT is serialization. Interleaved, the RTT of
+    // the first segment contains the second packet of the other one, and so on: 6.0 - 3.6 and 7.2 -
+    // 3.6 us more than 20.
     let (left, rtts) = measured(Nic::Packets);
     assert_eq!(left, [times([0, 2_400, 4_800]), times([1_200, 3_600, 6_000])]);
     assert_eq!(rtts, [22_400, 23_600].map(Span::from_ns));
-    // Whole, the other one's segment is in neither.
+    // Served whole, the other segment is in neither RTT.
     let (left, rtts) = measured(Nic::Segments);
     assert_eq!(left, [times([0, 1_200, 2_400]), times([3_600, 4_800, 6_000])]);
     assert_eq!(rtts, [20_000, 20_000].map(Span::from_ns));
@@ -140,7 +143,8 @@ fn a_gap_that_an_algorithm_leaves_between_packets_is_open_to_others() {
     let expected = [(0, 0), (1, 1_200), (0, 4_000), (1, 5_200), (0, 8_000), (1, 9_200)]
         .map(|(of, at)| (of, ns(at)));
     assert_eq!(times, expected);
-    // The gaps are part of the serialization: 4 + 4 + 1.2 us. The second one's wait of 1.2 us is not.
+    // The gaps are part of the serialization: 4 + 4 + 1.2 us. The second one's wait of 1.2 us is
+    // not.
     assert_eq!(host.rtt(0, ns(9_200 + 20_000)), Span::from_us(20));
     assert_eq!(host.rtt(1, ns(10_400 + 20_000)), Span::from_us(20));
 }
@@ -148,7 +152,7 @@ fn a_gap_that_an_algorithm_leaves_between_packets_is_open_to_others() {
 #[test]
 fn a_higher_class_goes_between_two_packets_of_a_segment() {
     let mut host = Host::new(config(Nic::Segments), &line_rate(), &[(0, 3 * 1_460), (1, 1)]);
-    // The higher one is posted anew while the lower one is under way.
+    // The higher segment is posted anew while the lower one is under way.
     host.run(ns(1_300));
     host.endpoint.post(ns(1_300), 1, Operation::Write { bytes: 1_460 });
     host.run(ns(20_000));
@@ -160,8 +164,8 @@ fn a_higher_class_goes_between_two_packets_of_a_segment() {
 
 #[test]
 fn a_segment_that_is_sent_again_is_timed_from_when_it_leaves_again() {
-    // Its first attempt leaves at once; the timeout of 16 ms sends the last packet again as a probe, which
-    // finds 100 packets of the other connection queued before it.
+    // The first attempt leaves at once. The timeout of 16 ms sends the last packet again as a
+    // probe, which finds 100 packets of the other connection queued before it.
     let config = Config { segment: Bytes::new(100 * 1_460), ..config(Nic::Segments) };
     let mut host = Host::new(config, &line_rate(), &[(0, 1_460)]);
     host.run(ns(1_200));
@@ -216,8 +220,8 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// No packet of another connection leaves between two of a segment, all that was posted leaves, and no
-    /// connection has two segments while another one waits.
+    /// No packet of another connection leaves between two of a segment, all that was posted leaves,
+    /// and no connection has two segments while another one waits.
     #[test]
     fn segments_leave_whole_and_in_turn(
         sizes in prop::collection::vec(1_u64..40_000, 1..8), packets in 1_u64..12,

@@ -1,4 +1,5 @@
-//! How soon a connection recovers, and that it does not recover from what did not happen.
+//! The time that a connection takes to recover, and losses that it does not recover from since they
+//! did not happen.
 
 mod common;
 
@@ -7,7 +8,8 @@ use common::plain::{Plain, window};
 use incast_cc::{Bytes, LossCause, Rate, Span, Time};
 use incast_transport::{Config, InitialTimeout, Operation, Recovery, Transport};
 
-/// Between these moves the window of a test that has one: to the least at a loss, up by 10 KB an ACK.
+/// The bounds of the window in tests that have one: the least at a loss, and 10 KB more with each
+/// ACK.
 const LEAST_WINDOW: Bytes = Bytes::from_kb(70);
 const LARGEST_WINDOW: Bytes = Bytes::from_kb(400);
 
@@ -47,7 +49,8 @@ fn lost_ack_in_a_busy_stream_is_repaired_by_the_next_one() {
         lost_at = lost_at.or(lose.then_some(packet.at));
         lose
     });
-    // A segment takes 102.4 us at 5 Gb/s: the next ACK is as far away, and the probe behind a burst.
+    // A segment takes 102.4 us at 5 Gb/s: the next ACK is as far away, and the probe behind a
+    // burst.
     let took = probed_at.unwrap().since(lost_at.unwrap());
     assert!(took < Span::from_us(250), "{took}");
     assert_eq!(plain.told().spurious.len(), 1, "the data had arrived");
@@ -144,8 +147,8 @@ fn window_is_kept_while_losses_are_repaired() {
 
 #[test]
 fn a_window_that_a_loss_has_shrunk_below_incomplete_segments_does_not_stop_their_repair() {
-    // Two segments of 44 packets, one lost of each. The reports come when 43 + 43 packets = 125 KB that
-    // have arrived are still in flight by the books, and the window is down to 70 KB: no more than the
+    // Two segments of 44 packets lose one each. When the reports come, 43 + 43 packets = 125 KB
+    // that have arrived are still in flight by the books, and the window is down to 70 KB. Only the
     // two packets are missing, and nothing else will ever be answered.
     let plain = moving_window();
     let mut net = messages(&plain);
@@ -158,7 +161,7 @@ fn a_window_that_a_loss_has_shrunk_below_incomplete_segments_does_not_stop_their
     assert_eq!(net.delivered[1].len(), 2, "both, well before a timeout of 4 ms");
 }
 
-/// Messages over a wire of `delay` each way that a first timeout of 16 ms knows nothing of.
+/// Messages over a wire of `delay` each way, of which a first timeout of 16 ms knows nothing.
 fn far(delay: Span, plain: &Plain) -> Net {
     let rto_initial = InitialTimeout::Fixed(Span::from_ms(16));
     let wire = Wire { rate: Rate::from_mbps(100), delay, ..Wire::default() };
@@ -173,7 +176,7 @@ fn a_path_longer_than_the_timeouts_carries_its_rate() {
         let mut net = far(delay, &Plain::rate(Rate::from_mbps(100)));
         net.ends[0].post(Time::ZERO, WRITE, Operation::Stream);
         net.run(ms(4_000), |_| Fate::Arrives);
-        // The timeout stops it for the first RTT; after that it sends all the time.
+        // The timeout stops the sender for the first RTT; after that it sends all the time.
         let most = Rate::from_mbps(100).bytes_in(Span::from_ms(4_000) - delay * 3).get();
         let delivered = net.ends[1].delivered_bytes(WRITE);
         assert!(delivered > most * 9 / 10, "{delay}: {delivered} of {most}");
@@ -186,7 +189,8 @@ fn a_timeout_that_came_too_early_is_taken_back() {
     let mut net = far(Span::from_ms(100), &plain);
     net.ends[0].post(Time::ZERO, WRITE, Operation::Stream);
     net.run(ms(1_000), |_| Fate::Arrives);
-    // Probes 16, 48 and 112 ms after the first burst, in the first RTT; nothing else was sent twice.
+    // Probes 16, 48 and 112 ms after the first burst, in the first RTT; nothing else was sent
+    // twice.
     let again = net.log.iter().filter(|packet| packet.data().is_some_and(|data| data.attempt > 0));
     assert_eq!(again.count(), 3);
     let told = plain.told();
@@ -198,7 +202,7 @@ fn a_timeout_that_came_too_early_is_taken_back() {
 
 #[test]
 fn segments_that_were_sent_again_give_samples() {
-    // Each segment loses a packet of its first attempt: none is sent only once.
+    // Each segment loses a packet of its first attempt, so none is sent only once.
     let plain = Plain::rate(Rate::from_gbps(5));
     let mut net = messages(&plain);
     for _ in 0..50 {
@@ -231,8 +235,8 @@ fn going_back_n_repeats_all_from_the_loss_on() {
         let data = net.log.iter().filter_map(|packet| packet.data());
         data.filter(|data| data.attempt == attempt).map(|data| data.sequence).collect::<Vec<_>>()
     };
-    // Eleven microseconds and a packet, in which 10 more leave: 40 is asked for when 41 arrives, and
-    // the rest of the second segment's first attempt is given up.
+    // Eleven microseconds and a packet, in which 10 more leave. Packet 40 is asked for when 41
+    // arrives, and the rest of the second segment's first attempt is given up.
     let first = sent(0);
     assert!(first.len() > 44 && first.len() < 60, "{} of 88", first.len());
     assert_eq!(sent(1), (40..88).collect::<Vec<_>>(), "in order, with what had arrived after it");

@@ -11,7 +11,7 @@ use crate::random;
 use crate::rate::Report;
 
 impl<C: CongestionControl> Endpoint<C> {
-    /// A packet has arrived; `report` is what the network tells along with it.
+    /// Takes in a packet that has arrived, with the network's report of it.
     #[inline]
     pub fn handle(&mut self, now: Time, packet: &Packet, report: Report<'_>) -> News {
         let place = self.directory.place(packet.connection);
@@ -67,7 +67,7 @@ impl<C: CongestionControl> Endpoint<C> {
         }
     }
 
-    /// A packet has arrived for a connection that has no place yet, or no longer.
+    /// Takes in a packet of a connection that has no place yet, or none any more.
     #[cold]
     fn handle_closed(&mut self, now: Time, packet: &Packet, report: Report<'_>) -> News {
         let Some(place) = self.opened(packet.connection) else { return News::None };
@@ -78,7 +78,7 @@ impl<C: CongestionControl> Endpoint<C> {
         news
     }
 
-    /// Passes on what the receiver has said about a packet, if it has said anything.
+    /// Passes on the receiver's answers to a packet, if there are any.
     #[inline]
     fn settle(&mut self, now: Time, place: u32, report: Report<'_>) -> News {
         if report.marked && self.config.notification_interval.is_some() {
@@ -89,11 +89,11 @@ impl<C: CongestionControl> Endpoint<C> {
         }
         let hears = !self.messages.is_empty();
         self.reply(now, place, report);
-        // A reply that is not ready yet is like an alarm.
+        // A reply that is not ready yet counts as an alarm.
         if hears || self.has_reply(now, u8::MAX) { News::Now } else { News::Later }
     }
 
-    /// Answers marked payload with a notification, unless there was one a moment ago.
+    /// Answers marked payload with a notification, unless one was sent within the interval.
     fn notify(&mut self, now: Time, place: u32) {
         let connection = &mut self.connections[place as usize];
         if let Some(interval) = self.config.notification_interval
@@ -112,7 +112,8 @@ impl<C: CongestionControl> Endpoint<C> {
         if !self.config.ack_jitter.is_zero() {
             let late = random::below(&mut self.random, self.config.ack_jitter.as_ps() + 1);
             let last = self.replies.back().map_or(Time::ZERO, |reply| reply.ready_at);
-            ready_at = (ready_at + Span::from_ps(late)).max(last); // ACKs do not overtake each other
+            // ACKs do not overtake each other.
+            ready_at = (ready_at + Span::from_ps(late)).max(last);
         }
         for &body in &self.answers {
             let echoes = matches!(body, Body::Ack(_) | Body::SegmentAck(_));
@@ -149,7 +150,7 @@ impl<C: CongestionControl> Endpoint<C> {
         }
     }
 
-    /// The peer says what has become of data.
+    /// Hands the peer's answer to the sender of the data.
     fn on_answer(&mut self, now: Time, place: u32, packet: &Packet, report: Report<'_>) {
         let Some(connection) = self.connections.get_mut(place as usize) else { return };
         let Some(sender) = &mut connection.sender else { return };
@@ -172,7 +173,7 @@ impl<C: CongestionControl> Endpoint<C> {
                 sender.on_notification(now, config);
                 (None, 0)
             }
-            _ => (None, 0), // of the other transport: not for this connection
+            _ => (None, 0), // a packet of the other transport
         };
         let (sample, messages) = counted(&mut self.nic_backlog, sender, answer);
         let rests = !was_idle && sender.is_idle() && connection.opening.role == Role::Sender;

@@ -10,9 +10,10 @@ use crate::pacing::Turn;
 use crate::packet::{Packet, clock_ns};
 
 impl<C: CongestionControl> Endpoint<C> {
-    /// An ACK or report that the hardware has ready, of a class in the mask `open`; these go before data,
-    /// and do not count where their class shares with others. In a NIC that is one queue they go before what
-    /// was given to it later: when there is no data to send after all, ask again.
+    /// The next ACK or report that the hardware has ready, of a class in the mask `open`. Replies
+    /// go before data, and do not count where their class shares with others. In a NIC that is one
+    /// queue they go only before data that was queued later: if there is no data to send after all,
+    /// ask again.
     #[inline]
     pub fn poll_reply(&mut self, now: Time, open: u8) -> Option<Outgoing> {
         let place = self.next_reply(now, open)?;
@@ -27,8 +28,8 @@ impl<C: CongestionControl> Endpoint<C> {
         Some(Outgoing { connection, address, class, begins: None, packet, hops })
     }
 
-    /// The next data packet that may leave now, of a class in the mask `open`. The NIC calls it when it
-    /// is free.
+    /// The next data packet that may leave now, of a class in the mask `open`, for a NIC that is
+    /// free.
     #[inline]
     pub fn poll_data(&mut self, now: Time, open: u8) -> Option<Outgoing> {
         while let Some(place) = self.pacing.serve(open) {
@@ -44,7 +45,7 @@ impl<C: CongestionControl> Endpoint<C> {
             let next =
                 counted(&mut self.nic_backlog, sender, |sender| sender.next_packet(now, config));
             let Some(Next { body, queued_at, begins, then }) = next else {
-                // Acknowledged while it was being sent again.
+                // The data was acknowledged while it waited to be sent again.
                 self.pacing.sent(class, 0, Turn::Ended);
                 self.reschedule(now, place);
                 continue;
@@ -83,8 +84,8 @@ impl<C: CongestionControl> Endpoint<C> {
         None
     }
 
-    /// [`poll_reply`](Self::poll_reply), else [`poll_data`](Self::poll_data), with what is due
-    /// released: for a carrier without priorities.
+    /// The next packet that may leave now, a reply before data, after timers that are due. It is
+    /// for a carrier without priorities.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Outgoing> {
         self.on_timer(now);
         let reply = self.poll_reply(now, u8::MAX);
@@ -117,8 +118,8 @@ impl<C: CongestionControl> Endpoint<C> {
         self.next_reply(now, open).is_some()
     }
 
-    /// The first reply that is ready and whose class may send: the first of all, unless PFC holds some
-    /// back.
+    /// The index of the first reply that is ready and whose class may send: the first of all,
+    /// unless PFC holds its class back.
     #[inline]
     fn next_reply(&self, now: Time, open: u8) -> Option<usize> {
         let first = self.replies.front()?;

@@ -1,4 +1,4 @@
-//! The places of connections: who has one, who gets it, and what is left of those that had one.
+//! The places of connections: how a connection gets one and gives it back, and what it leaves.
 
 use incast_cc::parts::random::derive;
 use incast_cc::{CongestionControl, Time};
@@ -10,20 +10,20 @@ use crate::halves::{Receiver, Sender};
 use crate::random;
 
 impl<C: CongestionControl> Endpoint<C> {
-    /// There are so many connections more, each of which is opened as `opener` says when something is posted on
-    /// it or a packet arrives for it, and takes four bytes until then. Of those on [`Terms::once`] not much
-    /// more is left when they have finished.
+    /// Expects this many connections more. Each is opened as `opener` says when something is posted
+    /// on it or a packet arrives for it, and takes four bytes until then. One with [`Terms::once`]
+    /// leaves not much more when it has finished.
     ///
     /// # Panics
-    /// When it was called before: there is one opener.
+    /// On a second call: there is one opener.
     pub fn expect(&mut self, connections: usize, opener: Opener) {
         assert!(self.opener.is_none(), "connections are expected already");
         self.opener = Some(opener);
         self.directory.expect(connections);
     }
 
-    /// Opens a connection of messages, which the peer has as `peer`, and returns its index, which the
-    /// peer must be told.
+    /// Opens a connection of messages, which the peer has as `peer`, and returns its index, which
+    /// the peer must be told.
     pub fn open(&mut self, role: Role, peer: u32) -> u32 {
         self.open_on(Terms::default(), role, peer)
     }
@@ -37,7 +37,7 @@ impl<C: CongestionControl> Endpoint<C> {
         index
     }
 
-    /// Gives a connection a place.
+    /// Gives a connection a place, and returns it.
     #[expect(clippy::cast_possible_truncation, reason = "the directory bounds places")]
     fn settle_in(
         &mut self,
@@ -73,8 +73,8 @@ impl<C: CongestionControl> Endpoint<C> {
         place
     }
 
-    /// The place of a connection that is open, or is expected and opened now, or is opened again because
-    /// something has come late for what it had received; none of one that has finished sending.
+    /// The place of a connection. It is opened if it is expected, and again if something has come
+    /// late for its only message. [`None`] if it has finished sending.
     #[cold]
     pub(super) fn opened(&mut self, index: u32) -> Option<u32> {
         let left = match self.directory.standing(index) {
@@ -93,7 +93,8 @@ impl<C: CongestionControl> Endpoint<C> {
         Some(self.settle_in(index, opening, receiver, true, left))
     }
 
-    /// Lets a connection go that has received its only message and has nothing left to do.
+    /// Frees the place of a connection that has received its only message and has nothing left to
+    /// do, and the places of those that have waited for their notification interval.
     #[cold]
     pub(super) fn leave(&mut self, now: Time, place: u32) {
         while let Some(&index) = self.leaving.front() {
@@ -125,7 +126,7 @@ impl<C: CongestionControl> Endpoint<C> {
         self.vacate(place);
     }
 
-    /// Lets a connection go that has sent its only message.
+    /// Frees the place of a connection that has sent its only message.
     pub(super) fn sent_all(&mut self, place: u32) {
         let Connection { index, retransmissions, .. } = self.connections[place as usize];
         if let Some(retransmissions) = u32::try_from(retransmissions).ok().filter(|&n| n < END)
@@ -142,13 +143,13 @@ impl<C: CongestionControl> Endpoint<C> {
         self.vacant.push(place);
     }
 
-    /// The sending half of a connection, from its first message on; one of [`Terms::once`] has none when
-    /// that was acknowledged.
+    /// The sending half of a connection, from its first message on. With [`Terms::once`] there is
+    /// none after that message was acknowledged.
     pub fn sender(&self, connection: u32) -> Option<&Sender<C>> {
         self.connections.get(self.directory.place(connection) as usize)?.sender.as_deref()
     }
 
-    /// Packets of a connection that were sent again.
+    /// The number of packets of a connection that were sent again.
     pub fn retransmissions(&self, connection: u32) -> u64 {
         match self.directory.standing(connection) {
             Standing::Open(place) => {
@@ -160,7 +161,7 @@ impl<C: CongestionControl> Endpoint<C> {
         }
     }
 
-    /// Payload of a connection that has arrived here, each byte counted once.
+    /// The payload of a connection that has arrived here, each byte counted once.
     pub fn delivered_bytes(&self, connection: u32) -> u64 {
         match self.directory.standing(connection) {
             Standing::Open(place) => self.receivers[place as usize].delivered_bytes(),
@@ -169,7 +170,7 @@ impl<C: CongestionControl> Endpoint<C> {
         }
     }
 
-    /// Packets of a connection that had arrived here before.
+    /// The number of packets of a connection that arrived here more than once.
     pub fn duplicates(&self, connection: u32) -> u64 {
         match self.directory.standing(connection) {
             Standing::Open(place) => self.receivers[place as usize].duplicates(),
@@ -178,7 +179,7 @@ impl<C: CongestionControl> Endpoint<C> {
         }
     }
 
-    /// Connections that have a place: opened, and not finished.
+    /// The number of connections that have a place: opened, and not finished.
     pub fn open_connections(&self) -> usize {
         self.connections.len() - self.vacant.len()
     }

@@ -1,60 +1,59 @@
-//! What travels of messages: data, acknowledgements, reports of missing packets.
+//! The packets of messages: data, acknowledgements, reports of missing packets.
 
 /// The most packets of one segment, so that a set of them fits 128 bits.
 pub const MAX_SEGMENT_PACKETS: u32 = 128;
 
-/// Payload. A packet's sequence number counts packets over the life of the connection.
+/// A packet with payload. Sequence numbers count packets over the life of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data {
     /// Sequence number.
     pub sequence: u64,
     /// Payload in bytes.
     pub payload: u32,
-    /// Place in its segment, from 0.
+    /// The index in the segment, from 0.
     pub index: u8,
-    /// Packets of its segment, at most [`MAX_SEGMENT_PACKETS`].
+    /// The number of packets in the segment, at most [`MAX_SEGMENT_PACKETS`].
     pub count: u8,
-    /// How often the segment had been sent before.
+    /// The number of times that the segment was sent before.
     pub attempt: u8,
-    /// The last packet of this attempt: the receiver answers it in any case.
+    /// Whether this is the last packet of the attempt, which the receiver answers in any case.
     pub ack_request: bool,
-    /// The last segment of its message.
+    /// Whether the segment is the last of its message.
     pub ends_message: bool,
-    /// Not zero: the message asks for that many bytes to be sent back (RDMA read).
+    /// The bytes that the message asks to be sent back (RDMA read); zero for none.
     pub read: u64,
 }
 
 impl Data {
-    /// Sequence number of the segment's first packet: the segment's name.
+    /// The sequence number of the segment's first packet, which names the segment.
     pub const fn segment(&self) -> u64 {
         self.sequence - self.index as u64
     }
 }
 
-/// A segment is complete.
+/// The acknowledgement of a complete segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
-    /// Sequence number of its first packet.
+    /// The sequence number of the segment's first packet.
     pub segment: u64,
     /// Payload that arrived with a congestion mark since the last ACK of the connection.
     pub ce_bytes: u32,
-    /// The attempt of the packet that is answered, so that the RTT of a segment that was sent again is
-    /// as certain as that of any other.
+    /// The attempt of the packet that is answered, so that the RTT of a segment that was sent again
+    /// is as certain as that of any other.
     pub attempt: u8,
 }
 
-/// Packets are missing.
+/// A report of missing packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nack {
-    /// The sequence number that the first bit stands for.
+    /// The sequence number of the first bit of `missing`.
     pub base: u64,
-    /// The packets from there on that are missing. Going back N tells none: all is to be sent again
-    /// from `base` on.
+    /// The missing packets. Go-back-N tells none: all packets from `base` on are to be sent again.
     pub missing: PacketSet,
     /// The attempt that the report is about; a report about an older one is stale.
     pub attempt: u8,
-    /// Whether this answers the last packet of the attempt, and so tells its RTT. Else the packets were
-    /// missed when something later arrived.
+    /// Whether this answers the last packet of the attempt, and so tells its RTT. Otherwise a later
+    /// packet has shown the gap.
     pub answers: bool,
 }
 
@@ -63,7 +62,7 @@ pub struct Nack {
 pub struct PacketSet([u64; 2]);
 
 impl PacketSet {
-    /// No packet.
+    /// The empty set.
     pub const EMPTY: Self = Self([0; 2]);
 
     /// The first `count` packets.
@@ -85,22 +84,22 @@ impl PacketSet {
         (self.0[1] as u128) << 64 | self.0[0] as u128
     }
 
-    /// Whether there is none.
+    /// Whether the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0[0] == 0 && self.0[1] == 0
     }
 
-    /// How many there are.
+    /// The number of packets in the set.
     pub const fn len(self) -> u32 {
         self.0[0].count_ones() + self.0[1].count_ones()
     }
 
-    /// Whether the packet at `index` is in it.
+    /// Whether the packet at `index` is in the set.
     pub const fn contains(self, index: u32) -> bool {
         self.0[index as usize / 64 % 2] >> (index % 64) & 1 == 1
     }
 
-    /// The first one.
+    /// The lowest index in the set.
     pub const fn lowest(self) -> Option<u32> {
         if self.0[0] != 0 {
             Some(self.0[0].trailing_zeros())
@@ -111,7 +110,7 @@ impl PacketSet {
         }
     }
 
-    /// How many there are before the first that is not in it.
+    /// The number of packets before the first one that is not in the set.
     pub const fn leading_run(self) -> u32 {
         self.bits().trailing_ones()
     }
@@ -126,20 +125,20 @@ impl PacketSet {
         self.0[index as usize / 64 % 2] &= !(1 << (index % 64));
     }
 
-    /// Those of both sets.
+    /// The packets that are in either set.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self([self.0[0] | other.0[0], self.0[1] | other.0[1]])
     }
 
-    /// Those of this set that are not in `other`.
+    /// The packets of this set that are not in `other`.
     #[must_use]
     pub const fn without(self, other: Self) -> Self {
         Self([self.0[0] & !other.0[0], self.0[1] & !other.0[1]])
     }
 
-    /// The part of a set that starts at sequence number `from` that lies in the `count` packets from
-    /// `to` on.
+    /// The packets of this set, which starts at sequence number `from`, as a set of the `count`
+    /// packets from `to` on.
     #[must_use]
     pub const fn window(self, from: u64, to: u64, count: u32) -> Self {
         let bits = if to >= from {

@@ -8,26 +8,27 @@ use crate::connection::Delivered;
 use crate::halves::Remains;
 use crate::packet::Body;
 
-/// What has arrived of one connection.
+/// The packets of one connection that have arrived.
 ///
-/// While packets arrive in order, which in a network with one path and PFC is always, three counters
-/// are all that is touched. Segments get a record of their own once one is missing.
+/// While packets arrive in order, as they always do in a network with one path and PFC, only three
+/// counters are touched. Segments get a record of their own once a packet is missing.
 #[derive(Clone, Debug, Default)]
 pub struct Receiver {
-    /// Everything below has arrived.
+    /// The first sequence number that has not arrived.
     next: u64,
-    /// The segment that `next` is in, or the one that it ended.
+    /// The segment that contains `next`, or that ends there.
     current: Extent,
-    /// Segments that are incomplete or lie ahead of a gap, in order; empty while all is in order.
+    /// Segments that are incomplete or lie beyond a gap, in order; empty while packets arrive in
+    /// order.
     ahead: VecDeque<Partial>,
     ce_bytes: u32,
     delivered_bytes: u64,
     duplicates: u64,
-    /// Going back N: what `next` will be when a gap may be reported again.
+    /// Go-back-N: the value of `next` from which a gap may be reported again.
     reported: u64,
 }
 
-/// Where a segment lies, and what its delivery means.
+/// The range of a segment, and the message that it ends.
 #[derive(Clone, Copy, Debug, Default)]
 struct Extent {
     first: u64,
@@ -75,12 +76,12 @@ impl Receiver {
         self.delivered_bytes
     }
 
-    /// Packets that had arrived before.
+    /// The number of packets that arrived more than once.
     pub const fn duplicates(&self) -> u64 {
         self.duplicates
     }
 
-    /// One whose only message has been delivered: whatever comes has arrived before.
+    /// A receiver whose only message has been delivered: every packet has arrived before.
     pub(crate) fn revived(remains: &Remains) -> Self {
         Self {
             next: u64::MAX,
@@ -91,7 +92,8 @@ impl Receiver {
         }
     }
 
-    /// What [`revived`](Self::revived) takes; none while there is more to remember than that.
+    /// The state that [`revived`](Self::revived) takes; [`None`] while there is more to remember
+    /// than that.
     pub(crate) fn remains(&self) -> Option<Remains> {
         let duplicates = self.duplicates.try_into().ok()?;
         self.ahead.is_empty().then_some(Remains {
@@ -102,7 +104,7 @@ impl Receiver {
         })
     }
 
-    /// Takes in a packet; `reply` gets what goes back, `deliver` the messages that are now complete.
+    /// Takes in a packet. `reply` gets the answers, `deliver` the messages that are now complete.
     #[inline]
     pub(crate) fn handle(
         &mut self,
@@ -133,15 +135,14 @@ impl Receiver {
         }
     }
 
-    /// Answers `data`, whose segment has arrived as a whole.
+    /// Answers `data`, whose segment is complete.
     fn acknowledge(&mut self, data: &Data, mut reply: impl FnMut(Body)) {
         let (segment, attempt) = (data.segment(), data.attempt);
         reply(Body::Ack(Ack { segment, ce_bytes: self.ce_bytes, attempt }));
         self.ce_bytes = 0;
     }
 
-    /// Going back N: what is out of order is dropped, and the packet that is due is asked for, once
-    /// until it has arrived.
+    /// Go-back-N: drops a packet out of order, and asks once for the packet that is due.
     #[cold]
     fn go_back(&mut self, data: &Data, mut reply: impl FnMut(Body)) {
         if data.sequence < self.next {
@@ -195,19 +196,19 @@ impl Receiver {
         self.advance(&mut deliver);
     }
 
-    /// Where the highest segment that is known of ends.
+    /// The end of the highest known segment.
     fn horizon(&self) -> u64 {
         self.ahead.back().map_or(self.current.end(), |partial| partial.extent.end()).max(self.next)
     }
 
-    /// A packet of a later segment than any before says that what lies between is lost, since
-    /// packets of a connection do not overtake each other.
+    /// Reports the packets between the highest known segment and `extent` as lost, since packets of
+    /// a connection do not overtake each other.
     fn report_gaps_before(&mut self, extent: &Extent, reply: &mut impl FnMut(Body)) {
         let horizon = self.horizon();
         if extent.first < horizon {
             return;
         }
-        // The end of the segment that was being received.
+        // The rest of the segment that was being received.
         if self.ahead.is_empty() && self.next < self.current.end() {
             let current = self.current;
             self.place_of(current);
@@ -220,7 +221,7 @@ impl Receiver {
             let (base, missing) = (last.extent.first, last.missing());
             reply(Body::Nack(Nack { base, missing, attempt: 0, answers: false }));
         }
-        // Whole segments, of which only the extent together is known.
+        // Whole segments, of which only the range together is known.
         let mut base = horizon;
         while base < extent.first {
             let count = (extent.first - base).min(u64::from(MAX_SEGMENT_PACKETS));
@@ -231,7 +232,7 @@ impl Receiver {
         }
     }
 
-    /// The index in `ahead` of the record of a segment, made if there is none.
+    /// The index in `ahead` of the record of a segment, which is made if there is none.
     fn place_of(&mut self, extent: Extent) -> usize {
         match self.ahead.binary_search_by_key(&extent.first, |partial| partial.extent.first) {
             Ok(place) => place,
@@ -298,7 +299,7 @@ mod tests {
         }
     }
 
-    /// Of the first attempt.
+    /// The ACK of a first attempt.
     fn ack(segment: u64) -> Body {
         ack_of(segment, 0)
     }

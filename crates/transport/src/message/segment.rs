@@ -1,4 +1,4 @@
-//! A segment that has been sent and not forgotten yet.
+//! Segments that have been sent and are not forgotten yet.
 
 use incast_cc::{Bytes, Span, Time};
 
@@ -6,7 +6,7 @@ use super::packet::PacketSet;
 use crate::config::{Config, Recovery};
 use crate::rate::Transmission;
 
-/// Where a segment stands.
+/// The state of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     /// Sent, or being sent.
@@ -24,34 +24,35 @@ pub(super) struct Departure {
     pub(super) serialization: Span,
 }
 
-/// A segment that has been sent: what is known of it, and of the bursts that it left in.
+/// The record of a segment that was sent, and of the bursts in which it left.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Segment {
     pub(super) first: u64,
     pub(super) bytes: u32,
-    /// How much of it is in flight.
+    /// The payload in flight.
     pub(super) flying: u32,
-    /// How much was declared lost and has not been sent again.
+    /// The payload that was declared lost and has not been sent again.
     pub(super) lost: u32,
     pub(super) count: u8,
     pub(super) attempt: u8,
     pub(super) fate: Fate,
-    /// Whether it has ever lost something.
+    /// Whether any of it was ever declared lost.
     pub(super) damaged: bool,
     pub(super) ends_message: bool,
     pub(super) read: u64,
-    /// Its last burst; in transmission order it starts where the first one did.
+    /// The last burst, with the start of the first one in transmission order.
     pub(super) sent: Transmission,
-    /// The time that its last burst takes on the wire.
+    /// The time that the last burst takes on the wire.
     pub(super) serialization: Span,
+    /// The first burst.
     pub(super) first_burst: Departure,
-    /// Reported missing and not sent again yet.
+    /// The packets that were reported missing and have not been sent again.
     pub(super) missing: PacketSet,
 }
 
 impl Segment {
-    /// The packets to send again: those that are known to be missing. Where none is known, the last one
-    /// asks as a probe; a receiver that drops what is out of order needs all of them.
+    /// The packets to send again: those that are known to be missing. Where none is known, the last
+    /// one is sent as a probe; a receiver that drops packets out of order needs all of them.
     pub(super) fn repeated(&self, recovery: Recovery) -> PacketSet {
         let count = u32::from(self.count);
         match recovery {
@@ -61,7 +62,7 @@ impl Segment {
         }
     }
 
-    /// The payload of `packets` of it.
+    /// The payload of some of the packets.
     #[expect(clippy::cast_possible_truncation, reason = "a payload is below an MTU")]
     pub(super) fn payload_of(&self, packets: PacketSet, config: &Config) -> u32 {
         let full = config.payload.get() as u32;
@@ -73,8 +74,8 @@ impl Segment {
         }
     }
 
-    /// When the burst of `attempt` left and how long it took on the wire, where that is remembered: the
-    /// first one and the last one are.
+    /// The departure of the burst of `attempt`; those of the first and of the last attempt are
+    /// kept.
     pub(super) fn burst(&self, attempt: u8) -> Option<Departure> {
         match attempt {
             last if last == self.attempt => {
@@ -85,18 +86,18 @@ impl Segment {
         }
     }
 
-    /// What it left with, for `bytes` of it.
+    /// The last transmission, for `bytes` of it.
     pub(super) const fn transmission(&self, bytes: u32) -> Transmission {
         self.sent.of(bytes as u64)
     }
 
-    /// Everything of it counts as lost, and nothing of that is known from the receiver.
+    /// Whether all of it counts as lost, without a report of the receiver.
     pub(super) const fn is_given_up(&self) -> bool {
         matches!(self.fate, Fate::Queued) && self.flying == 0 && self.missing.is_empty()
     }
 }
 
-/// The packets of a burst as the RTT measurement wants them: `packets` of a segment of `bytes`.
+/// The size of a burst of `packets` with a payload of `bytes`, for the RTT measurement.
 pub(super) fn burst_size(packets: u32, bytes: u32, config: &Config) -> crate::rtt::BurstSize {
     let others = u64::from(packets) - 1;
     let spaced = (config.payload * others).min(Bytes::new(u64::from(bytes)));

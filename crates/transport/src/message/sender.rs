@@ -19,49 +19,49 @@ use crate::packet::Body;
 use crate::rate::{RateComputation, gap};
 use crate::rtt::RttMeasurement;
 
-/// The most packets that a connection has sent beyond the oldest that is unacknowledged: half of the
-/// 24-bit sequence numbers of `InfiniBand`, which RDMA NICs tell packets apart by. At an MTU of 1,500 B
-/// that is 12 GB in flight.
+/// The most packets that a connection may have sent beyond the oldest unacknowledged one: half of
+/// the 24-bit sequence numbers by which RDMA NICs tell packets apart (`InfiniBand`). At an MTU of
+/// 1,500 B that is 12 GB in flight.
 pub const MAX_PACKETS_AHEAD: u64 = 1 << 23;
 
-/// What one connection has to send and has sent.
+/// The sending half of one connection.
 #[derive(Clone, Debug)]
 pub struct Sender<C> {
     engines: Engines<C>,
     next_sequence: u64,
-    /// The burst that the NIC is being given.
+    /// The burst whose packets the NIC is taking.
     burst: Option<Burst>,
-    /// Sent and not acknowledged, in order.
+    /// Segments that were sent and not acknowledged, in order.
     segments: VecDeque<Segment>,
-    /// First sequence numbers of segments of which packets are to be sent again. Entries behind the
+    /// Segments with packets to send again, by their first sequence numbers. Entries behind the
     /// front may have been answered since.
     resend: VecDeque<u64>,
     /// The repair of losses.
     episode: Episode,
-    /// Whether the last timeout has not been answered by anything yet.
+    /// Whether the peer has been silent since the last timeout.
     silent: bool,
-    /// During such silence: whether the probe is out.
+    /// Whether the probe of that silence is out.
     probing: bool,
-    /// When the first timeout in a row came, until an answer tells whether it was too early.
+    /// The time of the first timeout in a row, until an answer tells whether it came too early.
     timed_out_at: Option<Time>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Burst {
     segment: u64,
-    /// What is left of it.
+    /// The packets that have not left.
     packets: PacketSet,
     count: u8,
     attempt: u8,
     bytes: u32,
     ends_message: bool,
-    /// Whether the NIC has not sent any of it.
+    /// Whether none of it has left the NIC.
     waits: bool,
     read: u64,
-    /// Its first packet is the first of a message that was posted then.
+    /// The time of posting, if the first packet begins a message.
     begins: Option<Time>,
     next_at: Time,
-    /// From the start of one packet to the next; nothing at line rate.
+    /// The time from the start of one packet to that of the next; zero at line rate.
     gap: Span,
 }
 
@@ -108,7 +108,8 @@ impl<C: CongestionControl> Sender<C> {
             && self.engines.pacer.send_time(self.pace()) <= now
     }
 
-    /// When the next packet may leave; [`None`] while there is none, or none is allowed.
+    /// The time at which the next packet may leave; [`None`] while there is none, or none is
+    /// allowed.
     pub(crate) fn send_time(&self, config: &Config) -> Option<Time> {
         if let Some(burst) = &self.burst {
             return Some(burst.next_at);
@@ -116,8 +117,9 @@ impl<C: CongestionControl> Sender<C> {
         let allowed = if self.silent {
             !self.resend.is_empty() && !self.probing
         } else if let Some(&first) = self.resend.front() {
-            // What has arrived of incomplete segments is in flight by the books and can exceed a window
-            // that a loss has reduced: where no answer is due that could end this, nothing is in flight.
+            // Packets of incomplete segments count as in flight although they have arrived, and can
+            // exceed a window that a loss has reduced. Where no answer is due that could end this,
+            // nothing is in flight.
             self.engines.rate.admits(self.resend_bytes(first, config)) || !self.awaits_answer()
         } else if !self.engines.messages.is_empty() {
             let bytes = self.segment_bytes(config);
@@ -129,14 +131,14 @@ impl<C: CongestionControl> Sender<C> {
         allowed.then(|| self.engines.pacer.send_time(self.pace()))
     }
 
-    /// The payload of the next segment: what the message has left, within a segment and a burst.
+    /// The payload of the next segment: the rest of the message, but at most a segment and a burst.
     fn segment_bytes(&self, config: &Config) -> Bytes {
         let burst = self.engines.rate.limits().burst.bytes;
         let most = segment_limit(config.segment, config.payload, burst);
         Bytes::new(self.engines.messages.remaining()).min(most)
     }
 
-    /// The payload of what is to be sent again of a segment.
+    /// The payload of a segment that is to be sent again.
     fn resend_bytes(&self, first: u64, config: &Config) -> Bytes {
         self.find(first).map_or(Bytes::ZERO, |place| {
             let segment = &self.segments[place];
@@ -148,9 +150,9 @@ impl<C: CongestionControl> Sender<C> {
         self.engines.pace(None).unwrap_or(Rate::MAX)
     }
 
-    /// The send time has come: the pacing engine gives the NIC the next segment, or what is to be
-    /// sent again of one. The time of this is the segment's `t_send`, but for NICs that serve segments
-    /// whole: then it is when the first packet leaves.
+    /// Starts the next segment, or the repetition of one, whose send time has come. This time is
+    /// the segment's `t_send`, but for a NIC that serves segments whole: there it is the time at
+    /// which the first packet leaves.
     pub(crate) fn start_burst(&mut self, now: Time, config: &Config) {
         if self.burst.is_some() {
             return;
@@ -212,8 +214,8 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// Sends again what is missing of a segment, or its last packet as a probe when nothing is
-    /// known.
+    /// Sends the missing packets of a segment again, or its last packet as a probe when none is
+    /// known to be missing.
     fn restart_segment(&mut self, now: Time, first: u64, config: &Config) -> Burst {
         self.probing = self.silent;
         let place = self.find(first).unwrap_or_else(|| unreachable!("acknowledging removes it"));
@@ -221,7 +223,8 @@ impl<C: CongestionControl> Sender<C> {
         let packets = segment.repeated(config.recovery);
         segment.missing = PacketSet::EMPTY;
         segment.fate = Fate::Out;
-        // Zero is the first attempt for good: answers to it and to the last one give RTT samples.
+        // Zero stays the first attempt: answers to the first and to the last attempt give RTT
+        // samples.
         segment.attempt = segment.attempt.checked_add(1).unwrap_or(1);
         let bytes = segment.payload_of(packets, config);
         segment.flying += bytes;
@@ -295,7 +298,7 @@ impl<C: CongestionControl> Sender<C> {
         Some(next)
     }
 
-    /// The NIC has come to the burst: its first packet leaves now, and this is `t_send` of its segment.
+    /// Sets the `t_send` of a segment when the first packet of its burst leaves.
     fn leave_queue(&mut self, now: Time) {
         let Some(burst) = &mut self.burst else { return };
         if !std::mem::take(&mut burst.waits) {
@@ -315,7 +318,7 @@ impl<C: CongestionControl> Sender<C> {
         self.engines.rate.on_notification(now);
     }
 
-    /// Whether something has left the NIC and the peer owes an answer to it. What waits to be sent
+    /// Whether the peer owes an answer to data that has left the NIC. Data that waits to be sent
     /// again does not count.
     fn awaits_answer(&self) -> bool {
         let sending = self.burst.map(|burst| burst.segment);
@@ -324,12 +327,12 @@ impl<C: CongestionControl> Sender<C> {
             .any(|s| s.flying > 0 && s.fate == Fate::Out && sending != Some(s.first))
     }
 
-    /// When the silence has lasted too long; [`None`] while no answer is due.
+    /// The time of the next timeout; [`None`] while no answer is due.
     pub(crate) fn timeout_at(&self) -> Option<Time> {
         self.awaits_answer().then(|| self.engines.timeout_at())
     }
 
-    /// When the endpoint should look after this sender, sent packets and answers apart.
+    /// The next timer of the sender: its timeout, or the algorithm's timer.
     pub(crate) fn alarm(&self) -> Option<Time> {
         match (self.timeout_at(), self.engines.rate.next_timer()) {
             (Some(timeout), Some(timer)) => Some(timeout.min(timer)),
@@ -337,7 +340,7 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// The alarm has come, or a moment that was one: does what is due.
+    /// Does what is due, if anything is: an alarm may be stale.
     pub(crate) fn on_alarm(&mut self, now: Time) {
         self.engines.rate.on_timer(now);
         if self.timeout_at().is_some_and(|timeout| timeout <= now) {
@@ -346,7 +349,7 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     fn find(&self, first: u64) -> Option<usize> {
-        // The oldest one, nearly always.
+        // Nearly always the oldest one.
         if self.segments.front().is_some_and(|segment| segment.first == first) {
             return Some(0);
         }

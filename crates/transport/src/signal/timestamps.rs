@@ -1,48 +1,48 @@
 //! RTTs from TCP timestamps (RFC 7323), whose clock ticks in steps.
 //!
-//! A stamp is the number of ticks so far. So an RTT is a whole number of ticks: the number of times that the
-//! clock has ticked in it. Below one tick that is zero or one, whatever the queue, and stacks differ in what
-//! they make of zero.
+//! A stamp is the number of ticks so far. So an RTT is a whole number of ticks: the number of times
+//! that the clock has ticked in it. Below one tick that is zero or one, whatever the queue, and
+//! stacks differ in how they treat zero.
 
 use incast_cc::{RttSample, Span, Time};
 
 use super::Heard;
 
-/// How a stack gets RTTs from its timestamps.
+/// The timestamps of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timestamps {
     /// The step of the clock, above zero.
     pub tick: Span,
-    /// Whose.
+    /// The stack, which decides how RTTs follow from stamps.
     pub stack: Stack,
 }
 
-/// Whose way with timestamps.
+/// A stack, with its use of timestamps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stack {
-    /// ns-3.27, `TcpSocketBase::EstimateRtt`: a sample of zero is thrown away, the others make the average of
-    /// RFC 6298, and each ACK gives algorithms that average, `m_lastRtt`.
+    /// ns-3.27, `TcpSocketBase::EstimateRtt`: a sample of zero is thrown away, the others make the
+    /// average of RFC 6298, and each ACK gives algorithms that average (`m_lastRtt`).
     Ns327,
     /// ns-3 from 3.30 on, `TcpSocketBase::CalculateRttSample`: a sample of zero counts as 1 us.
     Ns3,
-    /// Linux, `tcp_ack_update_rtt`: send times of its own in microseconds; stamps, at least one tick, only for
-    /// what was sent more than once.
+    /// Linux, `tcp_ack_update_rtt`: send times of its own, in microseconds; stamps, at least one
+    /// tick, only for data that was sent more than once.
     #[default]
     Linux,
 }
 
-/// What a stack without a better idea takes an RTT of nothing for.
+/// The RTT that a stack takes in place of zero.
 const LEAST: Span = Span::from_us(1);
 
 impl Timestamps {
-    /// What the clock has moved on between two moments.
+    /// The time between two moments by a clock that ticks.
     fn elapsed(self, from: Time, to: Time) -> Span {
         let ticks = |at: Time| at.since(Time::ZERO).as_ps() / self.tick.as_ps().max(1);
         self.tick * (ticks(to).saturating_sub(ticks(from)))
     }
 
-    /// The RTT that an ACK tells; `average` is that of RFC 6298 so far, zero without any, and takes in the sample.
-    /// A stamp does not know how long the peer has held its answer back.
+    /// The RTT that an ACK tells. `average` is that of RFC 6298 so far, zero without any, and takes
+    /// in the sample. A stamp does not know how long the peer has held its answer back.
     pub(super) fn rtt(self, heard: &Heard, average: &mut Span) -> Option<Span> {
         let &Heard { now, sent_at, measured, identified, .. } = heard;
         let elapsed = self.elapsed(sent_at, now);
@@ -73,7 +73,8 @@ impl Timestamps {
     }
 }
 
-/// A sample of `total`, of which serialization and turnaround are no more than was measured.
+/// A sample of `total`, with the measured serialization and turnaround, neither longer than the
+/// whole.
 pub(super) fn sample(total: Span, measured: Option<RttSample>) -> RttSample {
     let least = |part: fn(RttSample) -> Span| measured.map_or(Span::ZERO, part).min(total);
     RttSample { total, serialization: least(|s| s.serialization), peer: least(|s| s.peer) }
@@ -86,7 +87,8 @@ mod tests {
 
     const US: fn(u64) -> Span = Span::from_us;
 
-    /// What one stack makes of ACKs: of each, when it came, the RTT, and whether it is of data that was sent once.
+    /// The RTTs that a stack takes of ACKs, each with its time of arrival, its RTT, and whether its
+    /// data was sent once.
     fn heard(stack: Stack, tick: Span, acks: &[(u64, u64, bool)]) -> Vec<Option<Span>> {
         let signal = Signal::Timestamps(Timestamps { tick, stack });
         let mut replaced = Replaced::new(signal, 7).unwrap();
@@ -109,12 +111,12 @@ mod tests {
 
     #[test]
     fn ns_3_27_throws_zero_away_and_gives_the_average_of_the_others() {
-        // Sent and acknowledged at 0.2 and 0.5 ms: no tick. 0.9 and 1.1: one. 1.2 and 1.9: none. 1.9 and 4.0:
-        // three, 1 and 4, and (7 x 1 + 3) / 8 is 1.25 ms.
+        // Sent and acknowledged at 0.2 and 0.5 ms: no tick. 0.9 and 1.1: one. 1.2 and 1.9: none.
+        // 1.9 and 4.0: three, 1 and 4, and (7 x 1 + 3) / 8 is 1.25 ms.
         let acks = [(500, 300, true), (1_100, 200, true), (1_900, 700, true), (4_000, 2_100, true)];
         let told = heard(Stack::Ns327, Span::from_ms(1), &acks);
         assert_eq!(told, [None, Some(US(1_000)), Some(US(1_000)), Some(US(1_250))]);
-        // What was sent again gives none.
+        // Data that was sent again gives none.
         assert_eq!(heard(Stack::Ns327, Span::from_ms(1), &[(1_100, 200, false)]), [None]);
     }
 

@@ -1,67 +1,68 @@
-//! What a stream must be told.
+//! The settings of streams.
 
 use incast_cc::{Bytes, Rate, Span};
 
-/// What buffers that grow have room for at least.
+/// The least size of a buffer that grows.
 const LEAST_GROWN: Bytes = Bytes::from_kb(4_000);
 /// The largest window that TCP can advertise: 1 GiB (RFC 7323, section 2.3).
 pub const LARGEST_WINDOW: Bytes = Bytes::new(1 << 30);
 
-/// How a TCP behaves; what it shares with the message transport is in [`crate::Config`].
+/// The settings of streams. Those that they share with messages are in [`crate::Config`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "switches of TCP, independent of each other")]
 pub struct Config {
-    /// Largest payload of a segment.
+    /// The largest payload of a segment.
     pub mss: Bytes,
-    /// Selective acknowledgements with RACK (RFC 2018, RFC 8985), or recovery by duplicate ACKs alone
-    /// (RFC 6582, `NewReno`).
+    /// Selective acknowledgements with RACK (RFC 2018, RFC 8985), or recovery by duplicate ACKs
+    /// alone (RFC 6582, `NewReno`).
     pub sack: bool,
     /// Tail-loss probe (RFC 8985, section 7).
     pub tail_loss_probe: bool,
-    /// Windows that ACKs clock send in fast recovery no more than in proportion to what arrives (RFC 9937).
+    /// Proportional rate reduction (RFC 9937): windows that ACKs clock send in fast recovery no
+    /// more than in proportion to what arrives.
     pub rate_reduction: bool,
-    /// Segments that one ACK waits for: 1 acknowledges each.
+    /// The number of segments that one ACK waits for; 1 acknowledges each.
     pub delayed_ack: u32,
-    /// How long it waits at most.
+    /// The longest time that an ACK waits.
     pub delayed_ack_timeout: Span,
-    /// Whether ACKs tell how long they were held, and RTTs are without that (QUIC's ACK Delay; TCP has no
-    /// such option).
+    /// Whether ACKs tell how long they were held, and RTTs leave that time out (QUIC's ACK Delay;
+    /// TCP has no such option).
     pub ack_delay: bool,
     /// Whether a connection is opened by an exchange before its first segment.
     pub handshake: bool,
-    /// What an algorithm may send before the first ACK.
+    /// The window of an algorithm before the first ACK.
     pub initial_window: Bytes,
-    /// Segments by which one ACK may let a window grow in slow start (RFC 3465's L).
+    /// The most segments by which one ACK may let a window grow in slow start (RFC 3465's L).
     pub slow_start_limit: u32,
-    /// Most payload that is sent and not acknowledged; none grows as the path needs.
+    /// The most payload that is sent and not acknowledged; [`None`] grows as the path needs.
     pub send_buffer: Option<Bytes>,
-    /// Most payload that the receiver keeps beyond a gap: the window that it advertises; none grows until
-    /// it limits nothing.
+    /// The most payload that the receiver keeps beyond a gap, which is the window that it
+    /// advertises; [`None`] grows until it limits nothing.
     pub receive_buffer: Option<Bytes>,
-    /// Most payload of a burst, which leaves without the pacer or the window coming between (TSO).
+    /// The most payload of a burst, which neither the pacer nor the window interrupts (TSO).
     pub tso: Bytes,
-    /// A connection gives its own NIC no more while so much of its payload waits there (TCP small
-    /// queues).
+    /// The payload of a connection that may wait in its own NIC before the connection gives it no
+    /// more (TCP small queues).
     pub small_queue: Bytes,
-    /// Paces windows that their algorithm does not pace, at so many percent of window over RTT; none
-    /// leaves them to the clock of ACKs.
+    /// The pace of windows that their algorithm does not pace, in percent of window over RTT;
+    /// [`None`] leaves them to the clock of ACKs.
     pub pace_windows_percent: Option<u32>,
-    /// Whether segments say that they may be marked.
+    /// Whether segments say that switches may mark them (ECN-capable transport).
     pub ect: bool,
-    /// How the receiver echoes marks.
+    /// The receiver's echo of marks.
     pub echo: EcnEcho,
 }
 
 impl Config {
-    /// The largest payload of a segment, in bytes: less than the MSS where a buffer is.
+    /// The largest payload of a segment, in bytes: the MSS, or a buffer that is smaller.
     pub(crate) fn largest_segment(&self) -> u32 {
         let buffers = [self.send_buffer, self.receive_buffer].into_iter().flatten();
         u32::try_from(buffers.fold(self.mss, Bytes::min).get()).unwrap_or(u32::MAX)
     }
 
-    /// The send buffer of a connection over a path of `base_rtt` from a NIC of `line_rate`. One that grows
-    /// holds twice the bandwidth-delay product, as Linux lets one grow to twice the window: the path, and
-    /// as much in queues.
+    /// The send buffer of a connection over a path of `base_rtt` from a NIC of `line_rate`. A
+    /// buffer that grows holds twice the bandwidth-delay product: the path, and as much in queues.
+    /// Linux lets it grow to twice the window.
     pub(crate) fn send_buffer(&self, line_rate: Rate, base_rtt: Option<Span>) -> Bytes {
         self.send_buffer.unwrap_or_else(|| {
             let path = base_rtt.map_or(Bytes::ZERO, |rtt| line_rate.bytes_in(rtt));
@@ -75,10 +76,10 @@ impl Config {
     }
 }
 
-/// How a receiver echoes marks.
+/// A receiver's echo of marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EcnEcho {
-    /// Every ACK says so from a mark until the sender has answered it (RFC 3168).
+    /// From a mark until the sender has answered it, every ACK carries the echo (RFC 3168).
     Classic,
     /// ACKs count the marked bytes, and a change from marked to unmarked or back is acknowledged at
     /// once (RFC 8257).

@@ -1,4 +1,4 @@
-//! Sets of ranges of the stream: what has arrived beyond a gap.
+//! Sets of ranges of the stream, for data that has arrived beyond a gap.
 
 use std::ops::Range;
 
@@ -7,8 +7,8 @@ use std::ops::Range;
 pub(super) struct Ranges(Vec<Range<u64>>);
 
 impl Ranges {
-    /// Adds a range; `gap` hears of each part of it that was not there, in order. Returns the range
-    /// of the set that it is now in.
+    /// Adds a range, and returns the range of the set that it is now in. `gap` gets each part of it
+    /// that is new, in order.
     pub(super) fn insert(
         &mut self,
         range: Range<u64>,
@@ -57,7 +57,7 @@ impl Ranges {
         self.0.clear();
     }
 
-    /// How many bytes are in the set.
+    /// The number of bytes in the set.
     pub(super) fn bytes(&self) -> u64 {
         self.0.iter().map(|known| known.end - known.start).sum()
     }

@@ -11,29 +11,30 @@ use crate::connection::Delivered;
 use crate::halves::Remains;
 use crate::packet::clock_ns;
 
-/// What has arrived of one stream.
+/// The receiving half of one stream.
 #[derive(Clone, Debug, Default)]
 pub struct Receiver {
-    /// Everything below has arrived.
+    /// The end of the data that has arrived in order.
     next: u64,
-    /// What lies beyond gaps.
+    /// The ranges that have arrived beyond gaps.
     ahead: Ranges,
     /// A byte of each of the ranges that grew last, the newest first.
     recent: [u64; SACK_BLOCKS],
-    /// Messages that end beyond a gap, by where they end, with what they ask for.
+    /// Messages that end beyond a gap, by their end, with the bytes that they ask for.
     ends: BTreeMap<u64, u64>,
-    /// Segments that have arrived in order since the last ACK.
+    /// The number of segments that have arrived in order since the last ACK.
     unacknowledged: u32,
-    /// When the ACK of the oldest of them is due at the latest.
+    /// The latest time for the ACK of the oldest of them.
     ack_at: Option<Time>,
-    /// Marked payload since the last ACK.
+    /// The marked payload since the last ACK.
     ce_bytes: u32,
     /// Whether the newest segment was marked (RFC 8257, DCTCP.CE).
     ce: bool,
-    /// Classic: a mark is being echoed until the sender answers it.
+    /// Classic echo: whether a mark is echoed, until the sender answers it.
     ece: bool,
+    /// Whether a segment has brought nothing new since the last ACK.
     duplicate: bool,
-    /// What the next ACK echoes of the sender's epochs.
+    /// The sender's epoch that the next ACK echoes.
     echo: u8,
     arrived_ns: u32,
     duplicates: u64,
@@ -45,12 +46,12 @@ impl Receiver {
         self.next + self.ahead.bytes()
     }
 
-    /// Segments that had arrived before.
+    /// The number of segments that arrived more than once.
     pub const fn duplicates(&self) -> u64 {
         self.duplicates
     }
 
-    /// One whose only message has been delivered, and acknowledged.
+    /// A receiver whose only message has been delivered and acknowledged.
     pub(crate) fn revived(remains: &Remains) -> Self {
         Self {
             next: remains.delivered_bytes,
@@ -62,7 +63,8 @@ impl Receiver {
         }
     }
 
-    /// What [`revived`](Self::revived) takes; none while there is more to remember than that.
+    /// The state that [`revived`](Self::revived) takes; [`None`] while there is more to remember
+    /// than that.
     pub(crate) fn remains(&self) -> Option<Remains> {
         let acknowledged = self.unacknowledged == 0 && self.ack_at.is_none() && self.ce_bytes == 0;
         let rests =
@@ -77,13 +79,13 @@ impl Receiver {
         })
     }
 
-    /// When [`on_timer`](Self::on_timer) has an ACK to send.
+    /// The time at which [`on_timer`](Self::on_timer) has an ACK to send.
     pub(crate) const fn alarm(&self) -> Option<Time> {
         self.ack_at
     }
 
-    /// Takes in a segment; `reply` gets the ACKs that leave now, `deliver` the messages that are now
-    /// complete.
+    /// Takes in a segment. `reply` gets the ACKs that leave now, `deliver` the messages that are
+    /// now complete.
     pub(crate) fn handle(
         &mut self,
         now: Time,
@@ -94,11 +96,12 @@ impl Receiver {
         mut deliver: impl FnMut(Delivered),
     ) {
         if segment.opens {
-            // Also what comes twice, or late, and then must take nothing from the ACK that waits.
+            // A SYN may come twice or late, and must take nothing from the ACK that waits.
             let echo = segment.epoch;
             return reply(Ack { opens: true, echo, ..self.clone().ack(config) });
         }
-        // RFC 8257, section 3.2: a change is acknowledged at once, and what arrived before it apart.
+        // RFC 8257, section 3.2: a change is acknowledged at once, and apart from what arrived
+        // before.
         let changed = config.echo == EcnEcho::Exact && marked != self.ce;
         self.ce = marked;
         if changed && self.unacknowledged > 0 {
@@ -163,7 +166,7 @@ impl Receiver {
         }
     }
 
-    /// The ACK that is due, if it is.
+    /// The delayed ACK, if it is due.
     pub(crate) fn on_timer(&mut self, now: Time, config: &Config) -> Option<Ack> {
         self.ack_at.is_some_and(|at| at <= now).then(|| self.ack(config))
     }
@@ -186,7 +189,7 @@ impl Receiver {
         Ack {
             sequence: self.next,
             blocks,
-            // The application takes at once what is in order; what lies beyond gaps is in the window.
+            // The application takes data in order at once; data beyond gaps is within the window.
             window: u32::try_from(config.window().get()).unwrap_or(u32::MAX),
             ce_bytes: std::mem::take(&mut self.ce_bytes),
             arrived_ns: self.arrived_ns,

@@ -1,35 +1,38 @@
-//! What is known of losses: RACK (RFC 8985), duplicate ACKs (RFC 6582), and the episode of their repair.
+//! Losses and their repair: RACK (RFC 8985), duplicate ACKs (RFC 6582), proportional rate reduction
+//! (RFC 9937), and episodes.
 
 use incast_cc::{Bytes, Span, Time};
 
 use crate::rate::Transmission;
 
-/// Recoveries after which the reordering window is back to what it was.
+/// The number of recoveries after which the reordering window is back to its least.
 const RECOVERIES_TO_PERSIST: u8 = 16;
 
-/// Recent acknowledgement: the newest transmission that has arrived.
+/// Recent acknowledgement (RACK): the newest transmission that has arrived, and the reordering
+/// seen.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rack {
-    /// Where it ends in transmission order, which tells apart what clocks do not.
+    /// The end of that transmission in transmission order, which tells apart what clocks do not.
     pub(super) end: Bytes,
-    /// The last RTT.
+    /// The RTT of that transmission.
     pub(super) rtt: Span,
-    /// When what it leaves in doubt is lost.
+    /// The time at which the oldest segment that may be lost is lost.
     pub(super) alarm: Option<Time>,
-    /// Where the highest segment that has arrived ends in the stream.
+    /// The end in the stream of the highest segment that has arrived.
     highest: u64,
-    /// Whether something has arrived after what follows it in the stream.
+    /// Whether a segment has arrived after one that follows it in the stream.
     reordering: bool,
-    /// How often the receiver has reported a duplicate, once per round trip: the window was too short.
+    /// The number of round trips in which the receiver has reported a duplicate: the window was too
+    /// short.
     duplicates: u32,
-    /// Recoveries until that is forgotten.
+    /// The number of recoveries until that is forgotten.
     persists: u8,
-    /// Duplicates reported before this is acknowledged tell of the same round trip.
+    /// The end of the round trip: duplicates reported before this is acknowledged count once.
     round_until: u64,
 }
 
 impl Rack {
-    /// A transmission has arrived that was sent at `sent_at` and ends at `end`.
+    /// Notes that a transmission has arrived that was sent at `sent_at` and ends at `end`.
     pub(super) fn deliver(&mut self, now: Time, sent_at: Time, end: Bytes) {
         if end > self.end {
             self.end = end;
@@ -37,20 +40,21 @@ impl Rack {
         }
     }
 
-    /// Where the highest segment that has arrived ends: taken before an ACK, whose segments may be looked
-    /// at in any order.
+    /// The end of the highest segment that has arrived. It is read before an ACK, whose segments
+    /// may be looked at in any order.
     pub(super) const fn highest(&self) -> u64 {
         self.highest
     }
 
-    /// A segment that ends at `end` has arrived, after what ends at `highest` (section 6.2, step 3).
+    /// Notes that a segment which ends at `end` has arrived after one that ends at `highest`
+    /// (section 6.2, step 3).
     pub(super) fn note_order(&mut self, end: u64, highest: u64, sent_again: bool) {
         self.reordering |= !sent_again && end < highest;
         self.highest = self.highest.max(end);
     }
 
-    /// The receiver has got something twice, though it was no probe (section 6.2, step 4). All below
-    /// `acknowledged` is, and `next` will be sent next.
+    /// Notes that the receiver has got something twice that was no probe (section 6.2, step 4). All
+    /// data below `acknowledged` is acknowledged, and `next` will be sent next.
     pub(super) fn note_duplicate(&mut self, acknowledged: u64, next: u64) {
         if acknowledged >= self.round_until {
             self.round_until = next;
@@ -59,7 +63,7 @@ impl Rack {
         }
     }
 
-    /// Losses have been repaired.
+    /// Notes that losses have been repaired.
     pub(super) fn end_recovery(&mut self) {
         self.persists = self.persists.saturating_sub(1);
         if self.persists == 0 {
@@ -67,8 +71,9 @@ impl Rack {
         }
     }
 
-    /// How much later than its successors a segment may arrive (section 6.2, step 4): `certain` where
-    /// three of them have, or losses are being repaired anyway.
+    /// The reordering window: the time by which a segment may arrive later than its successors
+    /// (section 6.2, step 4). `certain` if three of them have arrived, or losses are being repaired
+    /// anyway.
     pub(super) fn reordering_window(&self, certain: bool, min_rtt: Span, srtt: Span) -> Span {
         if certain && !self.reordering || min_rtt == Span::MAX {
             return Span::ZERO;
@@ -77,29 +82,30 @@ impl Rack {
     }
 }
 
-/// Proportional rate reduction (RFC 9937), as far as it holds back: a window that ACKs clock sends in
-/// recovery no more than in proportion to what arrives. Without, a sender that finds many losses at once
-/// sends a burst, into a queue that is still full. The window itself holds too: what the RFC sends while
-/// more is in flight than the loss has left waits until it fits.
+/// Proportional rate reduction (RFC 9937), as far as it holds back: in recovery a window that ACKs
+/// clock sends no more than in proportion to what arrives. Without it, a sender that finds many
+/// losses at once sends a burst into a queue that is still full. The window itself holds too: while
+/// more is in flight than the loss has left, data that the RFC would send waits.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Reduction {
-    /// In flight when recovery began (`RecoverFS`).
+    /// The payload in flight when recovery began (`RecoverFS`).
     flight: u64,
-    /// Arrived and sent since then.
+    /// The payload that has arrived since then.
     delivered: u64,
+    /// The payload that was sent since then.
     sent: u64,
-    /// What may be sent before the next ACK.
+    /// The payload that may be sent before the next ACK.
     allowance: u64,
 }
 
 impl Reduction {
-    /// Recovery begins, with so much in flight.
+    /// The state when recovery begins, with `flight` bytes in flight.
     pub(super) fn begin(flight: u64) -> Self {
         Self { flight: flight.max(1), ..Self::default() }
     }
 
-    /// An ACK has told of `arrived` bytes; `window` is what the loss has left, and `safe` that it moved the
-    /// cumulative acknowledgement and told of no loss.
+    /// Takes in an ACK of `arrived` bytes; `window` is what the loss has left. `safe` is allowed on
+    /// top if the ACK moved the cumulative acknowledgement and told of no loss.
     pub(super) fn on_ack(&mut self, arrived: u64, in_flight: u64, window: u64, safe: Option<u64>) {
         self.delivered += arrived;
         self.allowance = if in_flight > window {
@@ -117,21 +123,21 @@ impl Reduction {
         self.allowance = self.allowance.saturating_sub(bytes);
     }
 
-    /// What may be sent before the next ACK.
+    /// The payload that may be sent before the next ACK.
     pub(super) const fn allowance(&self) -> u64 {
         self.allowance
     }
 }
 
-/// What is being repaired, and up to where.
+/// The repair that is going on, with the sequence number whose acknowledgement ends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Repair {
     None,
-    /// Fast recovery: ends when what had been sent when it began is acknowledged.
+    /// Fast recovery: ends when all data is acknowledged that had been sent when it began.
     Recovery {
         until: u64,
     },
-    /// After a timeout.
+    /// The repair after a timeout.
     Timeout {
         until: u64,
     },
@@ -142,7 +148,8 @@ impl Repair {
         matches!(self, Self::Recovery { .. })
     }
 
-    /// Whether it is of what starts at `sequence`: what was sent after it began is not.
+    /// Whether the repair covers the segment that starts at `sequence`: new data sent after the
+    /// repair began is not covered.
     pub(super) const fn covers(self, sequence: u64) -> bool {
         match self {
             Self::None => false,
@@ -158,25 +165,26 @@ impl Repair {
     }
 }
 
-/// The last silence that ended with a timeout, or with several in a row. An ACK may show that they were for
-/// nothing: it answers what was sent before the first of them (Eifel detection, RFC 3522).
+/// The last silence that ended with a timeout, or with several in a row. An ACK may show that they
+/// were spurious: it answers data sent before the first of them (Eifel detection, RFC 3522).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Silence {
-    /// What segments say that are sent after it: it counts silences, modulo 256.
+    /// The epoch of segments that are sent after the silence: a count of silences, modulo 256.
     pub(super) epoch: u8,
-    /// Whether no ACK has decided about it yet.
+    /// Whether no ACK has decided yet if the timeouts were spurious.
     pub(super) open: bool,
-    /// The episode of its first timeout.
+    /// The loss episode of the first timeout.
     pub(super) episode: u32,
-    /// Where what was sent after that starts in transmission order.
+    /// The start of data sent after that timeout, in transmission order.
     pub(super) from: Bytes,
-    /// The first segment that was declared lost, which is sent again first, as it was sent before; none if
-    /// it is unclear which transmission an answer would be to.
+    /// The first segment that was declared lost, with its transmission before the timeout; it is
+    /// sent again first. [`None`] if an answer to it would be ambiguous.
     pub(super) first: Option<(u64, Transmission)>,
 }
 
 impl Silence {
-    /// If an ACK that echoes `epoch` answers what was sent before: where what was sent after that starts.
+    /// The start of data sent after the silence, if an ACK that echoes `epoch` answers data sent
+    /// before.
     pub(super) const fn follows(&self, epoch: u8) -> Option<Bytes> {
         if precedes(epoch, self.epoch) { Some(self.from) } else { None }
     }
@@ -188,13 +196,14 @@ const fn precedes(one: u8, other: u8) -> bool {
     behind != 0 && behind < 128
 }
 
-/// The segments that one episode has declared lost, and which of them have arrived before they were sent
-/// again. An algorithm takes an episode back as a whole: only if all of them have was it for nothing.
+/// A loss episode: the segments that it has declared lost, and those of them that arrived before
+/// they were sent again. An algorithm takes an episode back as a whole, so it is spurious only if
+/// all of them did.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Episode {
     number: u32,
     lost: u32,
-    /// Those that were not lost; empty once one was.
+    /// The segments that were not really lost; empty once one was.
     refuted: Vec<Transmission>,
     confirmed: bool,
 }
@@ -206,12 +215,12 @@ impl Episode {
         self.refuted.clear();
     }
 
-    /// The present one's number.
+    /// The number of the present episode.
     pub(super) const fn number(&self) -> u32 {
         self.number
     }
 
-    /// It was for nothing, as a whole: what arrives of it is no news.
+    /// Closes an episode that was spurious as a whole: arrivals of its segments are no news.
     pub(super) fn close(&mut self) {
         (self.lost, self.confirmed) = (0, true);
         self.refuted.clear();
@@ -221,14 +230,15 @@ impl Episode {
         self.lost > 0
     }
 
-    /// A segment is declared lost, the last time in the episode `before`; returns the present one.
+    /// Counts a segment that is declared lost; `before` is the episode that did so last. Returns
+    /// the present one.
     pub(super) fn lose(&mut self, before: u32) -> u32 {
         self.lost += u32::from(before != self.number);
         self.number
     }
 
-    /// A segment that was declared lost in `episode` has arrived, `sent` being its last transmission;
-    /// `falsely` if that is not what has. Returns the losses to be taken back.
+    /// Notes the arrival of a segment that was declared lost in `episode`; `falsely` if its last
+    /// transmission, `sent`, is not the one that has arrived. Returns the losses to be taken back.
     pub(super) fn arrive(
         &mut self,
         episode: u32,
@@ -259,25 +269,26 @@ pub(super) struct Payload {
     pub(super) flying: u64,
 }
 
-/// Without SACK: what duplicate ACKs say. Each tells that a segment has arrived, but not which.
+/// The credits of duplicate ACKs, without SACK: each tells that a segment has arrived, but not
+/// which.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Credits {
-    /// Duplicate ACKs since the last progress.
+    /// The number of duplicate ACKs since the last progress.
     pub(super) acks: u32,
-    /// Of the segments that fly, payload that they have taken out of the books.
+    /// The payload in flight that they have taken off the books.
     pub(super) flying: u64,
-    /// Payload that they have counted as delivered and no ACK has covered.
+    /// The payload that they have counted as delivered and no ACK has covered.
     pub(super) counted: u64,
 }
 
 impl Credits {
-    /// Settles the credits with an ACK that covers `covered`, and returns the part of it that is news.
-    /// Duplicate ACKs did not tell of the `first` segment covered, since it was missing. Credits for
-    /// more than lies `beyond` the segment that is missing now are taken back.
+    /// Settles the credits with an ACK that covers `covered`, and returns the part of it that is
+    /// news. Duplicate ACKs did not tell of the `first` segment covered, since it was missing.
+    /// Credits for more than lies `beyond` the segment that is missing now are taken back.
     pub(super) fn settle(&mut self, covered: Payload, first: Payload, beyond: Payload) -> Payload {
         let before = *self;
         let keep = |credit: u64, covered: u64, first: u64, beyond: u64| {
-            // Where segments differ in size, not all that is too much can be taken back.
+            // Where segments differ in size, a part of the excess cannot be taken back.
             credit.saturating_sub(covered - first).min(beyond).max(credit.saturating_sub(covered))
         };
         self.acks = 0;
@@ -289,8 +300,8 @@ impl Credits {
         }
     }
 
-    /// A duplicate ACK tells of a segment of at most `payload`, `beyond` the one that is missing. Returns
-    /// the credit.
+    /// Takes in a duplicate ACK, which tells of a segment of at most `payload`, `beyond` the one
+    /// that is missing. Returns the credit.
     pub(super) fn give(&mut self, payload: u64, beyond: Payload) -> u64 {
         let uncounted = beyond.bytes.saturating_sub(self.counted);
         let credit = payload.min(uncounted).min(beyond.flying.saturating_sub(self.flying));
@@ -308,7 +319,8 @@ mod tests {
 
     #[test]
     fn a_window_comes_down_in_proportion_to_what_arrives() {
-        // 100 segments of 1 KB in flight, of which a loss leaves 50: one may be sent for each two that arrive.
+        // 100 segments of 1 KB in flight, of which a loss leaves 50: one may be sent for each two
+        // that arrive.
         let mut reduction = Reduction::begin(100_000);
         let mut in_flight = 100_000;
         for pair in 1..=48 {
@@ -323,8 +335,8 @@ mod tests {
 
     #[test]
     fn what_is_lost_at_once_is_not_sent_again_at_once() {
-        // Of 100 segments 80 are found lost with one ACK: no burst of 30, but what has arrived, and a segment
-        // more where the ACK is a good sign.
+        // Of 100 segments 80 are found lost with one ACK: no burst of 30, but what has arrived, and
+        // a segment more where the ACK is a good sign.
         let mut reduction = Reduction::begin(100_000);
         reduction.on_ack(2_000, 18_000, 50_000, None);
         assert_eq!(reduction.allowance(), 2_000);
@@ -378,8 +390,8 @@ mod tests {
     proptest! {
         #![proptest_config(config())]
 
-        /// Segments of any size, of which duplicate ACKs have told: what is credited is never more than
-        /// what is out, and each byte is news once.
+        /// Duplicate ACKs are never credited with more than is out, whatever the size of segments,
+        /// and each byte is news once.
         #[test]
         fn credits_are_settled_in_the_end(
             sizes in prop::collection::vec(1_u64..2_000, 1..40),

@@ -1,4 +1,4 @@
-//! What is out of a stream, segment by segment.
+//! The scoreboard of a stream: each segment that is sent and not acknowledged.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -7,19 +7,19 @@ use super::ranges::Ranges;
 use crate::rate::Transmission;
 use incast_cc::Bytes;
 
-/// One segment that was sent and not acknowledged.
+/// A segment that was sent and not acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Record {
     pub(super) sequence: u64,
     pub(super) payload: u32,
     pub(super) ends_message: bool,
     pub(super) read: u64,
-    /// Its last transmission, and where its first one started.
+    /// The last transmission, with the start of the first one.
     pub(super) sent: Transmission,
     pub(super) fate: Fate,
-    /// Whether it was sent more than once: its RTT is ambiguous.
+    /// Whether the segment was sent more than once, so that its RTT is ambiguous.
     pub(super) sent_again: bool,
-    /// The episode in which it was last declared lost; 0 is none.
+    /// The episode that declared it lost last; 0 is none.
     pub(super) episode: u32,
 }
 
@@ -29,25 +29,26 @@ impl Record {
     }
 }
 
-/// Segments that one ACK has taken out, the first ones of the stream, which all flew and were sent once.
+/// A run of segments that one ACK has taken out: the first ones of the stream, all in flight and
+/// sent once.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
-    /// Their last transmissions together.
+    /// Their transmissions, joined.
     pub(super) sent: Transmission,
-    /// Messages that end in them.
+    /// The number of messages that end in them.
     pub(super) messages: u32,
-    /// The payload of the first one.
+    /// The payload of the first segment.
     pub(super) first: u32,
-    /// And of the last one.
+    /// The payload of the last segment.
     pub(super) last: u32,
-    /// Where that ends in the stream.
+    /// The end of the last segment in the stream.
     pub(super) end: u64,
 }
 
-/// What is known of a segment.
+/// The state of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// On its way.
+    /// In flight.
     Flying,
     /// Arrived beyond a gap.
     Sacked,
@@ -55,26 +56,26 @@ pub(super) enum Fate {
     Lost,
 }
 
-/// Segments in the order of the stream, each with a number that stays the same.
+/// The segments that are out, in the order of the stream, each with a number that stays the same.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scoreboard {
     records: VecDeque<Record>,
-    /// The number of the first.
+    /// The number of the first segment.
     base: u64,
-    /// Numbers in transmission order, with where the transmission ends: an entry whose record was sent
-    /// again, arrived or was lost since is stale. The first one never is. Empty while that is the order of
-    /// the stream.
+    /// Numbers in transmission order, with the ends of their transmissions; empty while that is the
+    /// order of the stream. An entry whose record was sent again, arrived or was lost since is
+    /// stale. The first entry never is.
     order: VecDeque<(u64, Bytes)>,
-    /// Of records from this number on none has been sent again, arrived or was lost.
+    /// The number from which on no segment was sent again, arrived or was lost.
     in_order_from: u64,
     arrived: Ranges,
-    /// Segments that are [`Fate::Sacked`].
+    /// The number of segments that are [`Fate::Sacked`].
     sacked: u32,
-    /// No lost segment has a lower number.
+    /// A number that no lost segment is below.
     lost_from: u64,
-    /// Segments that are [`Fate::Lost`].
+    /// The number of segments that are [`Fate::Lost`].
     lost: u32,
-    /// Payload of those that are [`Fate::Flying`].
+    /// The payload of segments that are [`Fate::Flying`].
     flying_bytes: u64,
 }
 
@@ -87,17 +88,17 @@ impl Scoreboard {
         self.records.len()
     }
 
-    /// Segments that have arrived beyond a gap.
+    /// The number of segments that have arrived beyond a gap.
     pub(super) const fn sacked(&self) -> u32 {
         self.sacked
     }
 
-    /// Segments that are lost and have not been sent again.
+    /// The number of segments that are lost and have not been sent again.
     pub(super) const fn lost(&self) -> u32 {
         self.lost
     }
 
-    /// Payload on its way.
+    /// The payload in flight.
     pub(super) const fn flying_bytes(&self) -> u64 {
         self.flying_bytes
     }
@@ -106,19 +107,19 @@ impl Scoreboard {
         self.records.front()
     }
 
-    /// The number of the next one.
+    /// The number of the next segment.
     #[inline]
     fn end(&self) -> u64 {
         self.base + self.records.len() as u64
     }
 
-    /// Whether all fly and were sent in the order of the stream.
+    /// Whether all segments are in flight and were sent in the order of the stream.
     #[inline]
     const fn is_in_order(&self) -> bool {
         self.in_order_from <= self.base
     }
 
-    /// That will not be true of those that are out.
+    /// Prepares for a change after which the present segments are no longer in order.
     fn disorder(&mut self) {
         if self.is_in_order() {
             let ends = self.records.iter().map(|record| record.sent.end);
@@ -136,7 +137,7 @@ impl Scoreboard {
         self.records.get_mut(usize::try_from(number.checked_sub(self.base)?).ok()?)
     }
 
-    /// A new segment has been sent.
+    /// Adds a segment that has been sent.
     #[inline]
     pub(super) fn push(&mut self, record: Record) {
         if !self.is_in_order() {
@@ -146,8 +147,9 @@ impl Scoreboard {
         self.records.push_back(record);
     }
 
-    /// Takes out the segments that end at `sequence` or before, if all fly and were sent in the order of the stream,
-    /// as nearly always: there is nothing to be found out about each.
+    /// Takes out the segments that end at `sequence` or before, if all are in flight and were sent
+    /// in the order of the stream. That is nearly always so, and then there is nothing to be found
+    /// out about each.
     #[inline]
     pub(super) fn pop_in_order(&mut self, sequence: u64) -> Option<Run> {
         let front = self.records.front().filter(|record| record.end() <= sequence)?;
@@ -206,7 +208,8 @@ impl Scoreboard {
         Some(record)
     }
 
-    /// The numbers of the segments in a range that was not known to have arrived.
+    /// Adds a range that has arrived, and returns the numbers of the segments in the part of it
+    /// that is new.
     pub(super) fn sack(&mut self, range: Range<u64>) -> Range<u64> {
         let Some(first) = self.records.front() else { return 0..0 };
         let start = range.start.max(first.sequence);
@@ -224,7 +227,7 @@ impl Scoreboard {
         number(from)..number(to.max(from))
     }
 
-    /// A segment has arrived beyond a gap; returns it as it was, if that is news.
+    /// Marks a segment that has arrived beyond a gap, and returns it as it was, if that is news.
     pub(super) fn mark_sacked(&mut self, number: u64) -> Option<Record> {
         self.get(number).filter(|record| record.fate != Fate::Sacked)?;
         self.disorder();
@@ -240,7 +243,7 @@ impl Scoreboard {
         Some(before)
     }
 
-    /// The flying segment that was sent first, and how.
+    /// The segment in flight that was sent first, with its transmission.
     #[inline]
     pub(super) fn oldest_flying(&self) -> Option<(u64, &Transmission)> {
         if self.is_in_order() {
@@ -264,13 +267,13 @@ impl Scoreboard {
         }
     }
 
-    /// The flying segment that is first in the stream, and how it was sent.
+    /// The segment in flight that is first in the stream, with its transmission.
     pub(super) fn first_flying(&self) -> Option<(u64, Transmission)> {
         let place = self.records.iter().position(|record| record.fate == Fate::Flying)?;
         Some((self.base + place as u64, self.records[place].sent))
     }
 
-    /// A flying segment is declared lost; returns it as it is then.
+    /// Declares a segment in flight lost, and returns it.
     pub(super) fn lose(&mut self, number: u64) -> Option<&mut Record> {
         self.get(number).filter(|record| record.fate == Fate::Flying)?;
         self.disorder();
@@ -295,7 +298,8 @@ impl Scoreboard {
         self.records.range(from..).find(|record| record.fate == Fate::Lost)
     }
 
-    /// The segment of [`first_lost`](Self::first_lost), of which there is one, has been sent again.
+    /// Notes that the segment of [`first_lost`](Self::first_lost), which there must be, has been
+    /// sent again. Returns it.
     pub(super) fn send_again(&mut self, sent: Transmission) -> Record {
         let mut number = self.lost_from;
         while self.get(number).is_some_and(|record| record.fate != Fate::Lost) {
@@ -312,9 +316,9 @@ impl Scoreboard {
         record
     }
 
-    /// The declarations of `episode` and later ones were false: what they have declared lost and nobody has
-    /// sent again is on its way. Returns all that they had declared lost and that is still out, and what
-    /// of it flies again; none if nothing is.
+    /// Takes back what `episode` and later ones have declared lost: segments that were not sent
+    /// again are in flight again. Returns all such segments that are out, joined, and the payload
+    /// of them that is in flight again; [`None`] if there are none.
     #[cold]
     pub(super) fn revive(&mut self, episode: u32) -> Option<(Transmission, Bytes)> {
         let (mut all, mut returned) = (None, 0);
@@ -338,7 +342,7 @@ impl Scoreboard {
         all.map(|all| (all, Bytes::new(returned)))
     }
 
-    /// The segment that starts at `sequence` is as it was before it was sent again.
+    /// Restores the segment that starts at `sequence` to the state before it was sent again.
     #[cold]
     pub(super) fn restore(&mut self, sequence: u64, sent: Transmission) {
         let place = self.records.partition_point(|record| record.sequence < sequence);
@@ -351,7 +355,7 @@ impl Scoreboard {
         }
     }
 
-    /// Lists all that flies in transmission order.
+    /// Lists all segments in flight in transmission order.
     fn list_anew(&mut self) {
         let flying = (self.base..).zip(&self.records).filter(|(_, r)| r.fate == Fate::Flying);
         self.order = flying.map(|(number, record)| (number, record.sent.end)).collect();
@@ -379,7 +383,7 @@ mod tests {
 
     const PAYLOAD: u64 = 1_000;
 
-    /// A scoreboard, and what numbers transmissions.
+    /// A scoreboard, and the engine that numbers transmissions.
     struct Sending(Scoreboard, RateComputation<<LineRate as Algorithm>::Control>);
 
     impl Sending {

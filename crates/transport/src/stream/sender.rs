@@ -1,4 +1,4 @@
-//! The sending half of a stream: what may be sent, the scoreboard of what is out, timers.
+//! The sending half of a stream: its state, and the way of data to the NIC.
 
 mod answer;
 mod timers;
@@ -19,58 +19,61 @@ use crate::packet::Body;
 use crate::rate::{RateComputation, Transmission, gap};
 use crate::rtt::RttMeasurement;
 
-/// Duplicate ACKs, or segments beyond a gap, that tell of a loss (RFC 5681, RFC 8985).
+/// The number of duplicate ACKs, or of segments beyond a gap, that tells of a loss (RFC 5681, RFC
+/// 8985).
 const DUPLICATE_THRESHOLD: u32 = 3;
-/// A burst may take so large a part of the window, as in Linux (`tcp_tso_win_divisor`).
+/// The number of bursts that a window has room for, at least, as in Linux (`tcp_tso_win_divisor`).
 const BURSTS_PER_WINDOW: u64 = 3;
 
-/// What one stream has to send and has sent.
+/// The sending half of one stream.
 #[derive(Clone, Debug)]
 pub struct Sender<C> {
     engines: Engines<C>,
-    /// Whether the peer has agreed to the connection, and the questions that it has not answered.
+    /// Whether the peer has agreed to the connection.
     opened: bool,
+    /// The requests for it that the peer has not answered.
     asked: Option<Box<Asked>>,
-    /// The next byte that has not been sent.
+    /// The first byte that has not been sent.
     next: u64,
     /// The first byte that has not been acknowledged.
     acknowledged: u64,
-    /// Where the receiver's window ends.
+    /// The end of the receiver's window.
     window_end: u64,
-    /// What may be sent and not acknowledged.
+    /// The payload that may be sent and not acknowledged.
     buffer: u32,
     board: Scoreboard,
-    /// Given to the NIC, which has not sent it yet.
+    /// The segments in the NIC's queue.
     outbox: VecDeque<Queued>,
     queued: u64,
-    /// When the next of them may leave.
+    /// The time at which the next of them may leave.
     next_at: Time,
-    /// Where what has left the NIC ends in transmission order.
+    /// The end of data that has left the NIC, in transmission order.
     left: Bytes,
     rack: Rack,
     repair: Repair,
     episode: Episode,
     credits: Credits,
-    /// The next retransmission leaves whatever the window says.
+    /// Whether the next retransmission leaves whatever the window says.
     urgent: bool,
-    /// Of the recovery that is going on.
+    /// The rate reduction of the present recovery.
     reduction: Reduction,
     /// Timeouts in a row.
     timeouts: u8,
-    /// The last one in a row ended this; none without any.
+    /// The silence that the last timeout ended; [`None`] before any.
     silence: Option<Box<Silence>>,
-    /// When a segment left the NIC, or something was acknowledged.
+    /// The start of the probe timer: a segment left the NIC, or something was acknowledged.
     probe_from: Time,
     /// The tail-loss probe that is out.
     probe: Option<Probe>,
-    /// The next segment answers the classic ECN echo; what is sent from here on is echoed anew.
+    /// Whether the next segment answers the classic ECN echo.
     cwr: bool,
+    /// The sequence number from which on an echo is a new one.
     echo_from: u64,
-    /// The newest that was acknowledged.
+    /// The newest transmission that was acknowledged.
     newest: Option<Transmission>,
-    /// Most payload of a segment: [`stream::Config::largest_segment`](super::Config).
+    /// The largest payload of a segment ([`stream::Config::largest_segment`](super::Config)).
     segment: u32,
-    /// What a full segment takes on the wire: spares a division per ACK.
+    /// The time of a full segment on the wire, which spares a division per ACK.
     full_segment: Span,
 }
 
@@ -78,29 +81,31 @@ pub struct Sender<C> {
 #[derive(Clone, Copy, Debug)]
 struct Queued {
     segment: Segment,
-    /// Where it ends in transmission order.
+    /// The end in transmission order.
     end: Bytes,
+    /// The time at which the NIC got the segment.
     since: Time,
-    /// It is the first of a message that was posted then.
+    /// The time of posting, in the first segment of a message.
     begins: Option<Time>,
 }
 
-/// The questions whether the peer agrees to the connection.
+/// The requests to open the connection (SYN).
 #[derive(Clone, Copy, Debug)]
 struct Asked {
-    /// When the first one and the last one were asked.
+    /// The time of the first.
     first: Time,
+    /// The time of the last.
     last: Time,
-    /// How many before the last.
+    /// The number of requests before the last.
     before: u8,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Probe {
     sent_at: Time,
-    /// It has been answered when this is acknowledged.
+    /// The sequence number whose acknowledgement answers the probe.
     end: u64,
-    /// The segment that it is a copy of.
+    /// The segment that the probe is a copy of.
     copied: Option<u64>,
 }
 
@@ -148,7 +153,7 @@ impl<C: CongestionControl> Sender<C> {
         &self.engines
     }
 
-    /// What segments that are sent now say of the silences before them.
+    /// The epoch of segments that are sent now: the number of silences before them.
     fn epoch(&self) -> u8 {
         self.silence.as_ref().map_or(0, |silence| silence.epoch)
     }
@@ -172,7 +177,7 @@ impl<C: CongestionControl> Sender<C> {
         self.fill(now, config);
     }
 
-    /// Asks the peer for the connection.
+    /// Asks the peer to open the connection.
     fn ask(&mut self, now: Time, asked: Asked) {
         self.asked = Some(Box::new(asked));
         self.next_at = self.next_at.max(now);
@@ -189,8 +194,8 @@ impl<C: CongestionControl> Sender<C> {
         self.outbox.push_back(Queued { segment, end: Bytes::ZERO, since: now, begins: None });
     }
 
-    /// The peer has agreed. The exchange gives the first RTT, if it answers the first question or the last
-    /// one: when the others were asked is not kept.
+    /// Opens the connection, since the peer has agreed. The exchange gives the first RTT if it
+    /// answers the first request or the last one; the times of the others are not kept.
     fn opened(&mut self, now: Time, echo: u8, config: &Config) {
         if let Some(asked) = self.asked.take() {
             let Asked { first, last, before } = *asked;
@@ -203,9 +208,10 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    // What may be sent.
+    // Data that may be sent.
 
-    /// When the next segment may leave; [`None`] while there is none, or none is allowed.
+    /// The time at which the next segment may leave; [`None`] while there is none, or none is
+    /// allowed.
     pub(crate) fn send_time(&self, config: &Config) -> Option<Time> {
         if !self.outbox.is_empty() {
             return Some(self.next_at);
@@ -226,7 +232,7 @@ impl<C: CongestionControl> Sender<C> {
             || self.engines.rate.limits().pacing != Pacing::Unpaced
     }
 
-    /// The payload of the burst that may be given to the NIC now, or at its time if it is paced.
+    /// The payload of the burst that the NIC may get now, or at its send time if it is paced.
     #[expect(clippy::inline_always, reason = "asked once more than there are bursts")]
     #[inline(always)]
     fn next_burst(&self, config: &Config) -> Option<Bytes> {
@@ -245,8 +251,8 @@ impl<C: CongestionControl> Sender<C> {
         (!bytes.is_zero() && allowed).then_some(bytes)
     }
 
-    /// The payload of the next burst, were it for the congestion window alone: what is lost goes before
-    /// what is new.
+    /// The payload of the next burst, before the congestion window is asked. Lost data goes before
+    /// new data.
     #[inline]
     fn waiting(&self, config: &Config) -> Bytes {
         if let Some(record) = self.board.first_lost() {
@@ -264,38 +270,39 @@ impl<C: CongestionControl> Sender<C> {
         Bytes::new(if bytes <= room { bytes } else { whole(room, segment) })
     }
 
-    /// The most payload of a burst of several segments.
+    /// The largest payload of a burst of several segments.
     fn long_burst(&self, config: &Config) -> u64 {
         let (limits, segment) = (self.engines.rate.limits(), u64::from(self.segment));
         let most = config.stream.tso.min(limits.burst.bytes);
         whole(most.min(limits.cwnd / BURSTS_PER_WINDOW).get(), segment).max(segment)
     }
 
-    /// What the buffers at both ends have room for.
+    /// The room in the buffers at both ends.
     fn room(&self) -> u64 {
         let end = self.window_end.min(self.acknowledged + u64::from(self.buffer));
         end.saturating_sub(self.next)
     }
 
-    /// Gives the NIC what ACKs allow, unless it is paced.
+    /// Gives the NIC all bursts that ACKs allow, unless the stream is paced.
     fn fill(&mut self, now: Time, config: &Config) {
         while !self.is_paced(config) && self.give(now, config) {}
     }
 
-    /// The send time has come: the pacing engine gives the NIC the next burst.
+    /// Gives the NIC the next burst, whose send time has come.
     pub(crate) fn start_burst(&mut self, now: Time, config: &Config) {
         if self.outbox.is_empty() {
             self.give(now, config);
         }
     }
 
-    /// Gives the NIC the next burst, if it may be sent: the first segment that is lost, or what is new.
+    /// Gives the NIC the next burst, if it may be sent: the first lost segment, or new data.
     #[expect(clippy::inline_always, reason = "called in a loop, once more than there are bursts")]
     #[inline(always)]
     fn give(&mut self, now: Time, config: &Config) -> bool {
         let Some(mut bytes) = self.next_burst(config) else { return false };
         if self.engines.rate.before_send(now) {
-            // The algorithm may have other limits after a pause; with nothing in flight some burst fits.
+            // The algorithm may have other limits after a pause; with nothing in flight some burst
+            // fits.
             bytes = self.waiting(config);
         }
         self.engines.pacer.sent(now, bytes);
@@ -389,7 +396,7 @@ impl<C: CongestionControl> Sender<C> {
         let payload = Bytes::new(u64::from(segment.payload));
         self.next_at = now + gap(self.engines.rate.limits(), payload, config.line_rate);
         if was_full {
-            self.fill(now, config); // the NIC's queue was what held data back
+            self.fill(now, config); // the NIC's queue held data back
         }
         Some(Next {
             body: Body::Segment(segment),
@@ -411,7 +418,7 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// A segment is lost. Opens an episode, unless the present one covers it.
+    /// Declares a segment lost. Opens an episode, unless the present one covers the segment.
     fn lose(&mut self, now: Time, number: u64, cause: LossCause) {
         let flying = self.board.flying_bytes();
         let Some(record) = self.board.lose(number) else { return };
@@ -429,8 +436,8 @@ impl<C: CongestionControl> Sender<C> {
             self.reduction = Reduction::begin(self.engines.rate.in_flight().get());
             self.episode.open();
         }
-        // Without SACK a part of what flies is out of the books already: after a timeout, of what flew
-        // then; before, of what follows the first segment.
+        // Without SACK a part of the payload in flight is off the books already: after a timeout, a
+        // part of all that was in flight then; before, of what follows the first segment.
         let bytes = if cause == LossCause::Detected {
             payload.min(flying.saturating_sub(self.credits.flying))
         } else {
@@ -444,13 +451,13 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// Since when the first segment in the NIC waits.
+    /// The time since which the first segment in the NIC waits.
     pub(crate) fn waits_since(&self) -> Option<Time> {
         self.outbox.front().map(|next| next.since)
     }
 }
 
-/// The whole segments in `bytes`.
+/// The payload of the whole segments in `bytes`.
 const fn whole(bytes: u64, segment: u64) -> u64 {
     if bytes == segment { bytes } else { bytes / segment * segment }
 }

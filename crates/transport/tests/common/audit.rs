@@ -1,16 +1,17 @@
-//! The promises of `incast_cc::contract`, held against what a carrier does.
+//! The promises of `incast_cc::contract`, held against the acts of a carrier.
 
 use incast_cc::{
     Ack, Bytes, CongestionControl, Demand, Limits, Loss, LossCause, Notification, Sent, Span,
     Spurious, Time,
 };
 
-/// What carries an audited flow.
+/// The carrier of an audited flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Carrier {
     /// Messages.
     Message,
-    /// A stream: whether each ACK tells what has arrived, and whether probes leave beside the window.
+    /// A stream: whether each ACK tells what has arrived, and whether probes leave beside the
+    /// window.
     Stream { sack: bool, probes: bool },
 }
 
@@ -21,12 +22,14 @@ pub(crate) struct Audited<C> {
     carrier: Carrier,
     now: Time,
     in_flight: Bytes,
-    /// When nothing was left in flight, and when the algorithm was told that this ends.
+    /// The time from which nothing was in flight.
     empty_since: Time,
+    /// The time at which the algorithm heard of the end of that.
     restarted: Option<Time>,
     transmitted: Bytes,
-    /// As the last ACK said.
+    /// The total of the last ACK.
     pub(crate) delivered: Bytes,
+    /// The round of the last ACK.
     round: u64,
     /// Whether a loss has opened fast recovery.
     recovering: bool,
@@ -77,7 +80,7 @@ impl<C: CongestionControl> Audited<C> {
             return;
         }
         match self.carrier {
-            // What has arrived of incomplete segments is in flight.
+            // Packets of incomplete segments that have arrived count as in flight.
             Carrier::Message => assert!(sent.retransmission, "{sent:?} exceeds {cwnd}"),
             Carrier::Stream { .. } if sent.retransmission => {
                 assert!(self.fast_retransmit, "{sent:?} exceeds {cwnd} and is not the first");
@@ -95,7 +98,8 @@ impl<C: CongestionControl + std::fmt::Debug> CongestionControl for Audited<C> {
         assert!(ack.first < ack.end && ack.end <= ack.next && ack.next == self.transmitted);
         assert!(ack.bytes <= ack.end - ack.first, "more than its burst: {ack:?}");
         assert!(ack.sent_at <= ack.now && ack.round >= self.round && ack.round <= self.round + 1);
-        // Nothing new: a mark or a sample alone, or, without SACK, what duplicate ACKs had counted before.
+        // Nothing new: a mark or a sample alone; or, without SACK, data that duplicate ACKs had
+        // counted before.
         let alone = !ack.ce_bytes.is_zero() || ack.rtt.is_some();
         let same = !self.exact() || ack.bytes.is_zero() && alone;
         let same = same && ack.delivered == self.delivered;
@@ -151,7 +155,7 @@ impl<C: CongestionControl + std::fmt::Debug> CongestionControl for Audited<C> {
     }
     fn on_spurious_loss(&mut self, spurious: &Spurious) {
         self.at(spurious.now);
-        // The ACK that tells of it comes next, and counts it; what is on its way still counts again.
+        // The ACK that tells of it comes next, and counts it; data on its way still counts again.
         assert!(!spurious.bytes.is_zero(), "nothing was no loss: {spurious:?}");
         assert!(spurious.returned <= spurious.bytes, "{spurious:?}");
         assert!(spurious.bytes <= spurious.end - spurious.first, "more than its bursts");

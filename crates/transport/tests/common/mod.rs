@@ -1,4 +1,4 @@
-//! What the tests of whole endpoints share.
+//! The common parts of tests with whole endpoints.
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 

@@ -1,4 +1,4 @@
-//! Two endpoints on a wire that does what a test says.
+//! Two endpoints on a wire whose behaviour a test decides.
 
 use std::collections::BTreeMap;
 
@@ -18,32 +18,32 @@ pub(crate) const WRITE: u32 = 0;
 pub(crate) const REQUEST: u32 = 1;
 pub(crate) const ANSWER: u32 = 2;
 
-/// Headers, and all of an ACK.
+/// The size of headers, and of a whole ACK.
 const HEADER: u64 = 40;
 
-/// What the wire does to a packet.
+/// The wire's treatment of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     Arrives,
     Lost,
     Marked,
-    /// So much later than otherwise: may be overtaken.
+    /// The packet arrives this much later, and may be overtaken.
     Late(Span),
 }
 
 /// The wire, the same in both directions but for the bottleneck.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wire {
-    /// Of both NICs.
+    /// The rate of both NICs.
     pub(crate) rate: Rate,
-    /// From the last bit leaving to the arrival.
+    /// The time from the last bit's departure to the arrival.
     pub(crate) delay: Span,
-    /// What end 0 sends passes a queue without limit in front of a slower link.
+    /// A slower link, with a queue without limit in front of it, that packets of end 0 pass.
     pub(crate) bottleneck: Option<Rate>,
 }
 
-/// 10 Gb/s and 50 us: the ACK of a lone segment of 1,460 B arrives 1.2 + 50 + 0.032 + 50 = 101.232 us
-/// after it was sent.
+/// 10 Gb/s and 50 us: the ACK of a lone segment of 1,460 B arrives 1.2 + 50 + 0.032 + 50 = 101.232
+/// us after it was sent.
 impl Default for Wire {
     fn default() -> Self {
         Self { rate: Rate::from_gbps(10), delay: Span::from_us(50), bottleneck: None }
@@ -53,7 +53,7 @@ impl Default for Wire {
 /// A packet that has left a NIC.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Traced {
-    /// When its first bit did.
+    /// The time at which the first bit left.
     pub(crate) at: Time,
     pub(crate) from: usize,
     pub(crate) packet: Packet,
@@ -61,17 +61,17 @@ pub(crate) struct Traced {
 }
 
 impl Traced {
-    /// The segment that it is.
+    /// The segment, if it is one.
     pub(crate) fn segment(&self) -> Option<&Segment> {
         if let Body::Segment(segment) = &self.packet.body { Some(segment) } else { None }
     }
 
-    /// The packet of a message that it is.
+    /// The packet of a message, if it is one.
     pub(crate) fn data(&self) -> Option<&Data> {
         if let Body::Data(data) = &self.packet.body { Some(data) } else { None }
     }
 
-    /// The ACK of a stream that it is.
+    /// The ACK of a stream, if it is one.
     pub(crate) fn ack(&self) -> Option<&Ack> {
         if let Body::SegmentAck(ack) = &self.packet.body { Some(ack) } else { None }
     }
@@ -81,12 +81,12 @@ pub(crate) struct Net {
     pub(crate) ends: [Endpoint<Audited<Plain>>; 2],
     pub(crate) wire: Wire,
     pub(crate) now: Time,
-    /// What was sent, in the order of time.
+    /// The packets sent, in the order of time.
     pub(crate) log: Vec<Traced>,
-    /// Connection, message and time of what the applications at both ends heard.
+    /// Messages that the applications at both ends heard of: connection, number, time.
     pub(crate) delivered: [Vec<(u32, u64, Time)>; 2],
     pub(crate) completed: [Vec<(u32, u64, Time)>; 2],
-    /// How often the loop of [`run`](Self::run) has gone round.
+    /// The number of turns that the loop of [`run`](Self::run) has taken.
     pub(crate) turns: u64,
     free_at: [Time; 2],
     bottleneck_free: Time,
@@ -137,7 +137,7 @@ impl Net {
         }
     }
 
-    /// End 0 writes.
+    /// Lets end 0 write.
     pub(crate) fn write(&mut self, bytes: u64) {
         self.ends[0].post(self.now, WRITE, Operation::Write { bytes });
     }
@@ -174,7 +174,7 @@ impl Net {
         }
     }
 
-    /// The same; `lost` tells whether a packet is.
+    /// Runs until `until` and loses the packets for which `lost` says so.
     pub(crate) fn run_losing(&mut self, until: Time, mut lost: impl FnMut(&Traced) -> bool) {
         self.run(until, |packet| if lost(packet) { Fate::Lost } else { Fate::Arrives });
     }
@@ -244,7 +244,7 @@ impl Net {
         self.log.iter().filter(|sent| sent.from == 1).filter_map(|s| Some((s.at, s.ack()?)))
     }
 
-    /// When the application at end 1 had its first write, whole.
+    /// The time at which the application at end 1 had its first write, whole.
     pub(crate) fn delivered_at(&self) -> Time {
         self.delivered[1].first().expect("the write is delivered").2
     }

@@ -1,4 +1,4 @@
-//! An algorithm that does what a test says, and remembers what it is told.
+//! An algorithm under the control of a test, which remembers the events that it gets.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -7,10 +7,10 @@ use incast_cc::{
     Span, Spurious, Time,
 };
 
-/// What an algorithm is told.
+/// The events that an algorithm has got.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
-    /// With the window at that time.
+    /// Each burst sent, with the window at that time.
     pub(crate) sent: Vec<(Sent, Bytes)>,
     pub(crate) acks: Vec<Ack<'static>>,
     pub(crate) losses: Vec<Loss>,
@@ -18,7 +18,7 @@ pub(crate) struct Told {
     pub(crate) restarts: Vec<(Time, Span)>,
     pub(crate) notifications: Vec<Time>,
     pub(crate) timer_calls: u64,
-    /// What it was started for.
+    /// The flow that it was started for.
     pub(crate) flow: Option<Flow>,
 }
 
@@ -30,11 +30,11 @@ pub(crate) struct Plain {
     pub(crate) on_loss: fn(&mut Limits, &Loss),
     pub(crate) on_restart: fn(&mut Limits),
     pub(crate) on_notification: fn(&mut Limits),
-    /// Whether it starts with the window that the flow says.
+    /// Whether it starts with the window of the flow.
     pub(crate) takes_initial_window: bool,
-    /// The next call, and how long after it the one after is.
+    /// The time of the next call, and the time from there to the one after.
     pub(crate) timer: Option<(Time, Span)>,
-    /// Shared by clones.
+    /// The events so far, shared by clones.
     pub(crate) memory: Arc<Mutex<Told>>,
 }
 
@@ -62,13 +62,13 @@ impl Plain {
         Self::new(Limits::rate(rate))
     }
 
-    /// A window of `bytes` that grows by what is acknowledged (RFC 5681's slow start).
+    /// A window of `bytes` that grows by the amount acknowledged (RFC 5681's slow start).
     pub(crate) fn slow_start(bytes: u64) -> Self {
         Self { on_ack: |limits, ack| limits.cwnd += ack.bytes, ..window(bytes) }
     }
 
-    /// A window of `bytes`, of which the first loss of an episode leaves half and a timeout one segment
-    /// of 1,460 B.
+    /// A window of `bytes`, of which the first loss of an episode leaves half and a timeout one
+    /// segment of 1,460 B.
     pub(crate) fn halving(bytes: u64) -> Self {
         let on_loss = |limits: &mut Limits, loss: &Loss| {
             if loss.cause != LossCause::Detected {
@@ -80,13 +80,13 @@ impl Plain {
         Self { on_loss, ..window(bytes) }
     }
 
-    /// The same, paced at `rate`.
+    /// This window, paced at `rate`.
     pub(crate) fn paced(mut self, rate: Rate) -> Self {
         self.limits.pacing = Pacing::Rate(rate);
         self
     }
 
-    /// This one for `flow`.
+    /// This algorithm for `flow`.
     pub(crate) fn start(&self, flow: &Flow) -> Self {
         let mut started = self.clone();
         if self.takes_initial_window {
@@ -96,7 +96,7 @@ impl Plain {
         started
     }
 
-    /// What this one and its clones have been told.
+    /// The events that this algorithm and its clones have got.
     pub(crate) fn told(&self) -> MutexGuard<'_, Told> {
         self.memory.lock().expect("no test panics while it holds this")
     }

@@ -21,7 +21,7 @@ fn algorithm() -> impl Strategy<Value = AnyAlgorithm> {
 fn wire(reorders: bool) -> impl Strategy<Value = Wire> {
     let lost = prop_oneof![1 => Just(0), 4 => 0_u64..=40];
     let duplicated = prop_oneof![1 => Just(0), 1 => 0_u64..=30];
-    // Now and then longer than the timeout, so that it is wrong.
+    // Now and then longer than the timeout, which is then wrong.
     let jitter = prop_oneof![4 => 0_u64..100, 1 => 0_u64..2_000];
     (1_u64..100, jitter, lost, duplicated, 0_u64..=100).prop_map(
         move |(delay, jitter, lost, duplicated, marked)| Wire {
@@ -117,7 +117,7 @@ pub(crate) fn case(reorders: bool, transport: Transport) -> impl Strategy<Value 
         )
 }
 
-/// One write of `bytes` at 10 Gb/s in segments of ten packets, over a wire of 10 us.
+/// A write of `bytes` at 10 Gb/s in segments of ten packets, over a wire of 10 us.
 pub(crate) fn plain(bytes: u64) -> Case {
     Case {
         wire: Wire {

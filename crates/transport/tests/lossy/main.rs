@@ -31,8 +31,9 @@ fn check(case: &Case) {
         }
         world.run(world.now + case.every);
     }
-    // Bounded: what the slowest rate of any algorithm takes for all of it, five times over since up
-    // to 64 % of the exchanges fail, and for every segment some hundred timeouts at their longest.
+    // A bound: the time that the slowest rate of any algorithm takes for all of it, five times over
+    // since up to 64 % of the exchanges fail, and for every segment some hundred of the longest
+    // timeouts.
     let bytes: u64 = case.writes.iter().chain(&case.reads).sum();
     let segments = bytes / (case.segment_packets * PAYLOAD - case.odd) + 2 * posts as u64;
     // Swift sends a thousandth of a packet per RTT, of up to 4 ms here: 2 kb/s.
@@ -61,7 +62,7 @@ fn check(case: &Case) {
         };
         let delivered = sender.rate().control().delivered;
         assert_eq!(delivered, Bytes::new(posted), "what the algorithm heard of {connection}");
-        // A stream may probe for a tail that its delayed ACK keeps it waiting for.
+        // A stream may probe for a tail whose ACK is delayed.
         let messages = case.transport == Transport::Message;
         let clean = case.wire.lost == 0 && !case.wire.reorders && messages;
         if clean && case.wire.jitter < RTO_MIN / 4 {
@@ -100,8 +101,8 @@ proptest! {
     fn going_back_n_delivers_exactly_once_and_in_order(
         case in any::<bool>().prop_flat_map(|reorders| case(reorders, Transport::Message)),
     ) {
-        // A receiver that keeps nothing out of order gets a few packets from each attempt, and each loss
-        // sends all again that is out: the square of the segments.
+        // A receiver that keeps nothing out of order gets a few packets from each attempt, and each
+        // loss sends everything again that is out: the square of the segments.
         let wire = Wire { lost: case.wire.lost.min(10), ..case.wire };
         let few = |messages: &[u64]| messages.iter().map(|&bytes| bytes.min(20_000)).collect();
         let (writes, reads) = (few(&case.writes), few(&case.reads));
@@ -123,7 +124,7 @@ proptest! {
     }
 }
 
-/// Posts one message, lets the wire swallow everything until `until`, then repairs it.
+/// Loses everything on the wire until `until`, then repairs the wire.
 fn cut_off(world: &mut World, until: Time) {
     world.case.wire.lost = 100;
     assert!(!world.run(until), "it does not give up");
@@ -159,7 +160,7 @@ fn timeout_after_a_long_silence_is_short_again() {
         assert!(world.now < Time::ZERO + Span::from_ms(120), "the probe of 111.6 ms was answered");
     }
     // The peer has answered, so the back-off is over. The next message is lost for 200 us, and sent
-    // again after the least timeout of 0.5 ms: not when the timeout of before would have come.
+    // again after the least timeout of 0.5 ms, not after the timeout of before.
     let posted = world.now;
     post(&mut world);
     cut_off(&mut world, posted + Span::from_us(200));

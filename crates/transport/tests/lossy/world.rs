@@ -18,15 +18,17 @@ fn below(random: &mut Random, bound: u64) -> u64 {
     random.bits() % bound
 }
 
-/// What the wire does to packets, both ways.
+/// The treatment of packets by the wire, both ways.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wire {
     pub(crate) delay: Span,
-    /// Up to this much more, at random.
+    /// The most that is added to the delay, at random.
     pub(crate) jitter: Span,
-    /// Of a hundred packets.
+    /// Packets lost, in percent.
     pub(crate) lost: u64,
+    /// Packets duplicated, in percent.
     pub(crate) duplicated: u64,
+    /// Packets marked, in percent.
     pub(crate) marked: u64,
     /// Whether packets may overtake each other; the protocol expects that they do not, but must
     /// survive it.
@@ -37,13 +39,13 @@ pub(crate) struct Wire {
 pub(crate) struct Case {
     pub(crate) wire: Wire,
     pub(crate) segment_packets: u64,
-    /// Less than this is cut from the last packet of a segment.
+    /// The payload missing from the last packet of a segment.
     pub(crate) odd: u64,
     pub(crate) rate: Rate,
     pub(crate) algorithm: AnyAlgorithm,
     pub(crate) writes: Vec<u64>,
     pub(crate) reads: Vec<u64>,
-    /// From one post to the next.
+    /// The time from one post to the next.
     pub(crate) every: Span,
     pub(crate) seed: u64,
     pub(crate) transport: Transport,
@@ -57,7 +59,7 @@ const ACK: u64 = 64;
 pub(crate) const RTO_MIN: Span = Span::from_us(500);
 pub(crate) const RTO_MAX: Span = Span::from_ms(20);
 
-/// One end, and what its application has heard.
+/// An end, and the events that its application has heard of.
 pub(crate) struct Host {
     pub(crate) endpoint: Endpoint<Audited<AnyControl>>,
     pub(crate) nic_free: Time,
@@ -133,7 +135,7 @@ pub(crate) struct World {
     pub(crate) hosts: [Host; 2],
     random: Random,
     pub(crate) now: Time,
-    /// Arrival, order of sending, host, mark; the packet is kept apart.
+    /// Packets in flight: arrival, order of sending, host, mark. The packet itself is in `packets`.
     flying: BinaryHeap<Reverse<(Time, usize, usize, bool)>>,
     packets: Vec<Packet>,
 }
@@ -162,7 +164,7 @@ impl World {
         }
     }
 
-    /// Sends what may be sent now from one host.
+    /// Sends everything that one host may send now.
     fn send(&mut self, from: usize) {
         let Wire { delay, jitter, lost, duplicated, marked, reorders } = self.case.wire;
         let host = &mut self.hosts[from];

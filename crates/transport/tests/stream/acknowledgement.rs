@@ -1,4 +1,4 @@
-//! What receivers say, and when: delayed ACKs, SACK, the two ECN echoes.
+//! The answers of receivers, and their times: delayed ACKs, SACK, the two ECN echoes.
 
 use incast_cc::{Bytes, Flow, Hop, Rate, Span, Time};
 use incast_transport::stream::{Block, EcnEcho, Segment};
@@ -11,7 +11,7 @@ use super::{
     MSS, RTT, SEGMENT, config, config_with, is_one_of, lose_once, net, ns, number, sent_again,
 };
 
-/// When and up to where ACKs left.
+/// The times at which ACKs left, with their sequence numbers.
 fn acks(net: &Net) -> Vec<(Time, u64)> {
     net.acks().map(|(at, ack)| (at, ack.sequence / MSS)).collect()
 }
@@ -61,8 +61,8 @@ fn the_timeout_runs_from_the_first_segment_that_waits() {
 
 #[test]
 fn what_the_timer_holds_is_told_and_no_part_of_the_rtt() {
-    // s2 waits for 500 us. Algorithms get its RTT without that; without the field they
-    // get all of it.
+    // s2 waits for 500 us. Algorithms get an RTT without that time; without the field they get all
+    // of it.
     for told in [true, false] {
         let plain = window(10 * MSS);
         let config = config_with(|stream| (stream.delayed_ack, stream.ack_delay) = (2, told));
@@ -81,7 +81,8 @@ fn what_the_timer_holds_is_told_and_no_part_of_the_rtt() {
 
 #[test]
 fn of_several_segments_the_newest_tells_how_long_it_was_held() {
-    // An ACK for three: s0 arrives at 51.2 us and waits for 500 us, s1 100 us later and waits for 400.
+    // An ACK for three: s0 arrives at 51.2 us and waits for 500 us, s1 100 us later and waits for
+    // 400.
     let plain = Plain::rate(rate_of(100));
     let mut net = net(config_with(|stream| stream.delayed_ack = 3), &plain);
     net.write(2 * MSS);
@@ -93,7 +94,7 @@ fn of_several_segments_the_newest_tells_how_long_it_was_held() {
     assert!(rtt.max(RTT) - rtt.min(RTT) <= Span::from_ns(1), "{rtt}");
 }
 
-/// The rate that lets a segment leave every so many microseconds.
+/// The rate at which a segment leaves every `us` microseconds.
 fn rate_of(us: u64) -> Rate {
     Rate::from_mbps(MSS * 8 / us)
 }
@@ -144,8 +145,8 @@ fn without_sack_acks_are_cumulative_alone() {
 
 #[test]
 fn the_window_is_the_whole_buffer_though_segments_wait_beyond_a_gap() {
-    // What waits there lies in the window (RFC 9293, section 3.8.6): it ends a buffer beyond the ACK. The
-    // gap of s1 is filled while s4 and more wait beyond that of s3.
+    // The data beyond gaps lies in the window (RFC 9293, section 3.8.6), which ends a buffer beyond
+    // the ACK. The gap of s1 is filled while s4 and more wait beyond that of s3.
     let mut net = net(
         config_with(|stream| stream.receive_buffer = Some(Bytes::new(10 * MSS))),
         &window(10 * MSS),
@@ -162,8 +163,8 @@ fn classic_echo_lasts_until_it_is_answered() {
     let mut net = net(config, &plain);
     net.write(30 * MSS);
     net.finish(|packet| if is_one_of(packet, &[0]) { Fate::Marked } else { Fate::Arrives });
-    // The ACK of s0 lets s10 leave, the first segment after the reaction: it says CWR, and until it arrives
-    // the ACKs of s0 to s9 carry the echo, which vouches for ten segments.
+    // The ACK of s0 lets s10 leave, the first segment after the reaction: it says CWR, and until it
+    // arrives the ACKs of s0 to s9 carry the echo, which vouches for ten segments.
     let answers: Vec<_> = net.segments().filter(|(_, s)| s.cwr).map(|(_, s)| number(s)).collect();
     assert_eq!(answers, [10]);
     let echoes: Vec<_> = net.acks().map(|(_, ack)| ack.ece).collect();
@@ -217,8 +218,8 @@ fn exact_echo_counts_marked_bytes_and_acknowledges_each_change_at_once() {
     net.finish(
         |packet| if is_one_of(packet, &[2, 3, 4, 8]) { Fate::Marked } else { Fate::Arrives },
     );
-    // s0 s1 | s2 changes to marked: at once | s3 s4 | s5 changes back | s6 s7 | s8 | s9 | s10 s11, each an
-    // ACK that leaves when its last segment arrives.
+    // s0 s1 | s2 changes to marked: at once | s3 s4 | s5 changes back | s6 s7 | s8 | s9 | s10 s11,
+    // each an ACK that leaves when its last segment arrives.
     let ends = [2, 3, 5, 6, 8, 9, 10, 12];
     let expected: Vec<_> = ends.map(|end| (ns(50_000 + 1_200 * end), end)).into();
     assert_eq!(acks(&net), expected);
@@ -236,7 +237,8 @@ fn what_waited_before_a_change_is_acknowledged_apart() {
     let mut net = net(config, &window(4 * MSS));
     net.write(4 * MSS);
     net.finish(|packet| if is_one_of(packet, &[1]) { Fate::Marked } else { Fate::Arrives });
-    // s0 waits when s1 arrives marked: both at once, s1's ACK behind s0's. Then s2, then s3 after 500 us.
+    // s0 waits when s1 arrives marked: both at once, s1's ACK behind s0's. Then s2, then s3 after
+    // 500 us.
     let waits = ns(54_800) + Span::from_us(500);
     let expected = [(ns(52_400), 1), (ns(52_432), 2), (ns(53_600), 3), (waits, 4)];
     assert_eq!(acks(&net), expected);
@@ -271,7 +273,7 @@ fn receiving_end() -> Endpoint<Audited<Plain>> {
     end
 }
 
-/// A first segment of `payload`; of nothing, what opens the connection.
+/// A first segment of `payload`; without payload, the one that opens the connection.
 fn first(payload: u32) -> Packet {
     let segment = Segment {
         sequence: 0,

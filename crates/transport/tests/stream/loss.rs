@@ -1,4 +1,4 @@
-//! How losses are found and repaired, and what is no loss.
+//! Losses: how they are found and repaired, and cases that are none.
 
 use incast_cc::{LossCause, Rate, Span, Time};
 
@@ -9,7 +9,7 @@ use super::{
     sent_again,
 };
 
-/// Cause of each loss that the algorithm heard of, and whether it opened an episode.
+/// The cause of each loss that the algorithm heard of, and whether it opened an episode.
 fn losses(plain: &Plain) -> Vec<(LossCause, bool)> {
     plain.told().losses.iter().map(|loss| (loss.cause, !loss.in_recovery)).collect()
 }
@@ -22,8 +22,8 @@ fn srtt_of(n: u64) -> Span {
 
 #[test]
 fn one_loss_is_repaired_by_the_third_segment_beyond_it() {
-    // s6, s7 and s8 have arrived: s5 is sent again with the ACK of s8, be it by SACK or by the third
-    // duplicate ACK, and its ACK ends the recovery one RTT later.
+    // s6, s7 and s8 have arrived: s5 is sent again with the ACK of s8, be it by SACK or by the
+    // third duplicate ACK, and its ACK ends the recovery one RTT later.
     for sack in [true, false] {
         let plain = window(20 * MSS);
         let mut net = net(config_with(|stream| stream.sack = sack), &plain);
@@ -43,9 +43,9 @@ fn one_loss_is_repaired_by_the_third_segment_beyond_it() {
 
 #[test]
 fn two_segments_beyond_a_loss_wait_for_the_reordering_window_or_the_timeout() {
-    // s17 is lost, s18 and s19 arrive, 1.2 us apart. RACK: the last RTT is 19 x 1.2 + 101.232 us, the
-    // window a quarter of the least one. Two duplicate ACKs do nothing, nor do they start the timer anew:
-    // it runs from the ACK of s16.
+    // s17 is lost, s18 and s19 arrive, 1.2 us apart. RACK: the last RTT is 19 x 1.2 + 101.232 us,
+    // the window a quarter of the least one. Two duplicate ACKs do nothing, nor do they start the
+    // timer anew: it runs from the ACK of s16.
     for (sack, again) in [(true, ack_of(19) + RTT / 4), (false, ack_of(16) + Span::from_ms(10))] {
         let plain = window(20 * MSS);
         let mut net = net(config_with(|stream| stream.sack = sack), &plain);
@@ -58,8 +58,8 @@ fn two_segments_beyond_a_loss_wait_for_the_reordering_window_or_the_timeout() {
 
 #[test]
 fn ten_scattered_losses_are_repaired_in_one_recovery() {
-    // The first is found by three segments beyond it, the others by the next one, as each ACK comes. So all
-    // is repaired half an RTT after the ACK of s51.
+    // The first is found by three segments beyond it, the others by the next one, as each ACK
+    // comes. So all is repaired half an RTT after the ACK of s51.
     let plain = window(60 * MSS);
     let mut net = net(config(), &plain);
     net.write(60 * MSS);
@@ -81,8 +81,8 @@ fn ten_scattered_losses_are_repaired_in_one_recovery() {
 
 #[test]
 fn a_lost_retransmission_is_found_without_a_timeout() {
-    // s5 is sent again with the ACK of s8, and s27 behind it. The SACK of s27 tells that the retransmission
-    // is lost as well.
+    // s5 is sent again with the ACK of s8, and s27 behind it. The SACK of s27 tells that the
+    // retransmission is lost as well.
     let plain = window(20 * MSS);
     let mut net = net(config(), &plain);
     net.write(60 * MSS);
@@ -94,16 +94,17 @@ fn a_lost_retransmission_is_found_without_a_timeout() {
 
 #[test]
 fn the_first_retransmission_waits_for_no_window() {
-    // RFC 5681, section 3.2, step 3, and RFC 6675, section 5, step 4.3. Half the window is left when 18
-    // segments fly; what comes after the first retransmission waits for it (the audit sees to that).
+    // RFC 5681, section 3.2, step 3, and RFC 6675, section 5, step 4.3. Half the window is left
+    // when 18 segments fly; everything after the first retransmission waits for it (the audit sees
+    // to that).
     for sack in [true, false] {
         let plain = Plain::halving(20 * MSS);
         let mut net = net(config_with(|stream| stream.sack = sack), &plain);
         net.write(60 * MSS);
         net.finish(lose_once(&[5]));
         assert_eq!(sent_again(&net), [(ack_of(8), 5)], "SACK: {sack}");
-        // Of 20 in flight one is lost and one has arrived with that ACK, and one is sent again: 19. The
-        // ninth after it makes 10 of them, and the tenth lets out the next segment.
+        // Of 20 in flight one is lost and one has arrived with that ACK, and one is sent again: 19.
+        // The ninth after it makes 10 of them, and the tenth lets out the next segment.
         let told = plain.told();
         let next = told.sent.iter().find(|(sent, _)| sent.now > ack_of(8)).unwrap();
         assert_eq!((next.0.now, next.0.in_flight.get()), (ack_of(18), 10 * MSS));
@@ -112,8 +113,9 @@ fn the_first_retransmission_waits_for_no_window() {
 
 #[test]
 fn a_loss_of_what_was_sent_after_a_recovery_began_opens_the_next() {
-    // With the ACK of s8 recovery begins; s20 to s26 have been let out before, s27 is let out then. The loss
-    // of s26 is of the same window of data, that of s27 of the next (RFC 5681, section 4.3).
+    // With the ACK of s8 recovery begins; s20 to s26 have been let out before, s27 is let out then.
+    // The loss of s26 is of the same window of data, that of s27 of the next (RFC 5681, section
+    // 4.3).
     for (second, opens) in [(26, false), (27, true)] {
         let plain = window(20 * MSS);
         let mut net = net(config(), &plain);
@@ -139,8 +141,8 @@ fn without_sack_each_loss_of_a_window_takes_a_round_trip() {
 
 #[test]
 fn without_sack_each_ack_lets_out_one_segment() {
-    // Packets are conserved: what the ACKs of 20 segments, their losses and nothing else have made room for
-    // is in the network, before, in and after a recovery (RFC 3042, RFC 6582).
+    // Packets are conserved: before, in and after a recovery the network holds as many as the ACKs
+    // of 20 segments and their losses have made room for (RFC 3042, RFC 6582).
     let plain = window(20 * MSS);
     let mut net = net(config_with(|stream| stream.sack = false), &plain);
     net.write(300 * MSS);
@@ -148,11 +150,12 @@ fn without_sack_each_ack_lets_out_one_segment() {
     let answered =
         |until: Time| net.acks().filter(move |(at, _)| *at + Span::from_ns(50_032) <= until);
     for (at, _) in net.segments().skip(20).filter(|(at, _)| *at < ns(1_400_000)) {
-        // s5 is taken for lost with the ACK of s9, the others with a partial ACK one RTT later each.
+        // s5 is taken for lost with the ACK of s9, the others with a partial ACK one RTT later
+        // each.
         let lost = [0, 1, 2].iter().filter(|&&k| at >= ack_of(9) + RTT * k).count();
         let sent = net.segments().filter(|(before, _)| *before <= at).count();
         let in_network = sent - lost - answered(at).count();
-        // What an ACK lets out leaves behind what it sends again: a moment with one less.
+        // The data that an ACK lets out leaves behind a retransmission: a moment with one less.
         assert!((19..=20).contains(&in_network), "{in_network} at {at}");
     }
     let in_flight = net.segments().filter(|(at, _)| *at <= ns(1_000_000)).count()
@@ -165,8 +168,8 @@ fn without_sack_each_ack_lets_out_one_segment() {
 
 #[test]
 fn a_lost_tail_is_repaired_after_two_round_trips_by_a_probe() {
-    // s8 and s9 are lost. Two smoothed RTTs after the ACK of s7 a copy of s9 is sent, whose SACK an RTT later
-    // tells that s8 is lost; the timeout would have come after 10 ms.
+    // s8 and s9 are lost. Two smoothed RTTs after the ACK of s7 a copy of s9 is sent, whose SACK an
+    // RTT later tells that s8 is lost; the timeout would have come after 10 ms.
     let plain = window(10 * MSS);
     let mut net = net(config_with(|stream| stream.tail_loss_probe = true), &plain);
     net.write(10 * MSS);
@@ -179,8 +182,8 @@ fn a_lost_tail_is_repaired_after_two_round_trips_by_a_probe() {
 
 #[test]
 fn a_probe_for_a_lone_segment_waits_for_its_delayed_ack() {
-    // Two segments are acknowledged at once: an RTT of 1.2 + 101.232 us. Of two lost ones the second is sent
-    // again after two of these, of one after 500 us more.
+    // Two segments are acknowledged at once: an RTT of 1.2 + 101.232 us. Of two lost ones the
+    // second is sent again after two of these, of one after 500 us more.
     for (segments, more) in [(2, Span::ZERO), (1, Span::from_us(500))] {
         let config = config_with(|stream| (stream.tail_loss_probe, stream.delayed_ack) = (true, 2));
         let mut net = net(config, &window(10 * MSS));
@@ -195,8 +198,8 @@ fn a_probe_for_a_lone_segment_waits_for_its_delayed_ack() {
 
 #[test]
 fn a_probe_is_new_data_where_there_is_some_whatever_the_window_says() {
-    // Ten segments fly, s8 to s17, all lost; s18 and s19 wait. s18 is the probe, two smoothed RTTs after
-    // s17 left, and its SACK repairs all ten at once.
+    // Ten segments fly, s8 to s17, all lost; s18 and s19 wait. s18 is the probe, two smoothed RTTs
+    // after s17 left, and its SACK repairs all ten at once.
     let plain = window(10 * MSS);
     let mut net = net(config_with(|stream| stream.tail_loss_probe = true), &plain);
     net.write(20 * MSS);
@@ -213,8 +216,9 @@ fn a_probe_is_new_data_where_there_is_some_whatever_the_window_says() {
 
 #[test]
 fn a_probe_takes_the_place_of_a_timeout_that_comes_before_it() {
-    // One segment every 200 us, so that the RTT never changes: after 39 samples of it the variance is
-    // 101.232 / 2 x (3/4)^38 us, and the timeout four of these above it, half of when a probe is due.
+    // One segment every 200 us, so that the RTT never changes: after 39 samples of it the variance
+    // is 101.232 / 2 x (3/4)^38 us, and the timeout four of these above it, half of when a probe is
+    // due.
     let mut config = config_with(|stream| stream.tail_loss_probe = true);
     config.rto_min = Span::from_us(20);
     let plain = Plain::rate(Rate::from_bps(58_400_000));
@@ -238,7 +242,7 @@ fn without_sack_there_are_no_probes() {
     assert_eq!(sent_again(&net)[0], (ack_of(7) + Span::from_ms(10), 8));
 }
 
-// What is no loss.
+// Cases that are no loss.
 
 /// 300 segments in a window of 20, of which some are late.
 fn run_late(late: &[(u64, Span)]) -> (Plain, Net) {
@@ -261,8 +265,8 @@ fn run_late(late: &[(u64, Span)]) -> (Plain, Net) {
 
 #[test]
 fn reordering_within_the_window_is_no_loss_once_it_has_been_seen() {
-    // A quarter of the least RTT is 25.3 us. s40 is overtaken by sixteen segments: three of them make it
-    // lost, unless reordering has been seen before, as with s5, which two overtake.
+    // A quarter of the least RTT is 25.3 us. s40 is overtaken by sixteen segments: three of them
+    // make it lost, unless reordering has been seen before, as with s5, which two overtake.
     let (s5, s40) = ((5, Span::from_ns(2_500)), (40, Span::from_us(20)));
     let (plain, net) = run_late(&[s40]);
     assert_eq!(sent_again(&net).len(), 1);
@@ -274,8 +278,8 @@ fn reordering_within_the_window_is_no_loss_once_it_has_been_seen() {
 
 #[test]
 fn a_needless_retransmission_widens_the_window() {
-    // 40 us are more than 25.3, but not more than 50.6: s200 is not sent again as s80 is, since the receiver
-    // has reported the second copy of that (RFC 8985, section 6.2, step 4).
+    // 40 us are more than 25.3, but not more than 50.6: s200 is not sent again as s80 is, since the
+    // receiver has reported the second copy of that (RFC 8985, section 6.2, step 4).
     let (s5, late) = ((5, Span::from_ns(2_500)), Span::from_us(40));
     let (plain, net) = run_late(&[s5, (80, late), (200, late)]);
     let again: Vec<_> = sent_again(&net).iter().map(|&(_, number)| number).collect();
@@ -287,8 +291,8 @@ fn a_needless_retransmission_widens_the_window() {
 
 #[test]
 fn an_episode_is_taken_back_as_a_whole_or_not_at_all() {
-    // s5 and s8 are taken for lost with the ACK of s9. s8 arrives 30 us late, before its retransmission; s5
-    // was lost indeed, and so the window was reduced with reason.
+    // s5 and s8 are taken for lost with the ACK of s9. s8 arrives 30 us late, before its
+    // retransmission; s5 was really lost, so the window was reduced with reason.
     for (lost, taken_back) in [(true, 0), (false, 2)] {
         let plain = window(20 * MSS);
         let mut net = net(config(), &plain);
@@ -312,8 +316,9 @@ fn an_episode_is_taken_back_as_a_whole_or_not_at_all() {
 
 #[test]
 fn acks_that_were_late_for_the_timeout_bring_no_false_fast_retransmit() {
-    // RFC 6582, section 4. Ten segments arrive, s1 to s10, their ACKs after the timeout. The first of them
-    // answers what was sent before it, so s1 alone is sent twice, and the duplicate ACK of that is one.
+    // RFC 6582, section 4. Ten segments arrive, s1 to s10, their ACKs after the timeout. The first
+    // of them answers the original, so s1 alone is sent twice, and the duplicate ACK of that is
+    // one.
     let plain = Plain::halving(10 * MSS);
     let mut net = net(config_with(|stream| stream.sack = false), &plain);
     net.write(MSS);
@@ -335,7 +340,8 @@ fn acks_that_were_late_for_the_timeout_bring_no_false_fast_retransmit() {
 
 #[test]
 fn the_repair_of_a_first_flight_is_not_taken_for_a_mistake() {
-    // All ten are lost and sent again after the timeout. No RTT is known that the ACKs could be too soon for.
+    // All ten are lost and sent again after the timeout. There is no RTT yet to judge whether the
+    // ACKs come too soon.
     for sack in [true, false] {
         let plain = window(10 * MSS);
         let mut net = net(config_with(|stream| stream.sack = sack), &plain);
@@ -348,9 +354,9 @@ fn the_repair_of_a_first_flight_is_not_taken_for_a_mistake() {
 
 #[test]
 fn what_arrives_before_its_copy_has_left_was_not_lost() {
-    // Segments leave 50 us apart. s5 is 300 us late, and the ACK of s8, at 501 us, takes it for lost. Its
-    // copy waits in the NIC, behind half of the flight. s5 is acknowledged 150 us after it was given to the
-    // NIC: later than an RTT, but before the copy has left.
+    // Segments leave 50 us apart. s5 is 300 us late, and the ACK of s8, at 501 us, takes it for
+    // lost. Its copy waits in the NIC, behind half of the flight. s5 is acknowledged 150 us after
+    // it was given to the NIC: later than an RTT, but before the copy has left.
     let mut plain = window(20 * MSS);
     plain.limits.burst.rate = Rate::from_bps(233_600_000);
     let mut net = net(config(), &plain);
@@ -368,8 +374,8 @@ fn what_arrives_before_its_copy_has_left_was_not_lost() {
 
 #[test]
 fn late_duplicate_acks_let_nothing_out_after_a_timeout() {
-    // s0 is lost, and the duplicate ACKs of s1 to s9 come after the timeout, when one segment may fly: the
-    // retransmission of s0, whose ACK covers all.
+    // s0 is lost, and the duplicate ACKs of s1 to s9 come after the timeout, when one segment may
+    // fly: the retransmission of s0, whose ACK covers all.
     let plain = Plain::halving(10 * MSS);
     let mut net = net(config_with(|stream| stream.sack = false), &plain);
     net.write(10 * MSS);

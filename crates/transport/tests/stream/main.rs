@@ -1,10 +1,11 @@
 //! Streams, one promise at a time: two endpoints on an ideal wire, times to the picosecond.
 //!
-//! Unless a test says otherwise both NICs have 10 Gb/s, so a full segment of 1,460 B takes 1.2 us on the
-//! wire (40 B are headers) and an ACK 0.032 us, and the wire 50 us: what is sent at `t` by an idle sender
-//! arrives at `t + 51.2 us` and is known to have at `t + 101.232 us`. Segments are called s0, s1 and so on;
-//! a window that ACKs clock gives them to the NIC at once, so that `sk` of the first flight leaves at
-//! `1.2 k us` and its ACK comes at `1.2 k + 101.232 us`.
+//! Unless a test says otherwise both NICs have 10 Gb/s and the wire takes 50 us. A full segment of
+//! 1,460 B takes 1.2 us (40 B are headers), and an ACK 0.032 us. So a segment that an idle sender
+//! sends at `t` arrives at `t + 51.2 us`, and the sender knows at `t + 101.232 us`.
+//!
+//! Segments are called s0, s1 and so on. A window that ACKs clock gives them to the NIC at once, so
+//! that `sk` of the first flight leaves at `1.2 k us` and its ACK comes at `1.2 k + 101.232 us`.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -22,18 +23,18 @@ use incast_transport::stream::{self, Segment};
 use incast_transport::{Config, InitialTimeout, Transport};
 
 const MSS: u64 = 1_460;
-/// What one segment takes on the wire.
+/// The time of one segment on the wire.
 const SEGMENT: Span = Span::from_ns(1_200);
-/// From the moment a lone segment leaves to its arrival, and to the arrival of its ACK.
+/// The time from the departure of a lone segment to its arrival, and to the arrival of its ACK.
 const THERE: Span = Span::from_ns(51_200);
 const RTT: Span = Span::from_ns(101_232);
 
-/// So long after the start.
+/// The time this long after the start.
 fn ns(n: u64) -> Time {
     Time::ZERO + Span::from_ns(n)
 }
 
-/// When the ACK of `sk` of the first flight comes.
+/// The time at which the ACK of `sk` of the first flight comes.
 fn ack_of(k: u64) -> Time {
     Time::ZERO + SEGMENT * k + RTT
 }
@@ -56,7 +57,7 @@ fn config() -> Config {
     }
 }
 
-/// The same, with `change` made to the stream's.
+/// The usual settings, with `change` made to those of the stream.
 fn config_with(change: impl FnOnce(&mut stream::Config)) -> Config {
     let mut config = config();
     change(&mut config.stream);
@@ -67,7 +68,7 @@ fn net(config: Config, plain: &Plain) -> Net {
     Net::new(Transport::Stream, config, Wire::default(), plain)
 }
 
-/// The times at which segments were sent again, and which.
+/// The times of retransmissions, with their segments.
 fn sent_again(net: &Net) -> Vec<(Time, u64)> {
     let mut highest = None;
     let mut again = Vec::new();
@@ -85,7 +86,7 @@ fn is_one_of(packet: &Traced, numbers: &[u64]) -> bool {
     packet.segment().is_some_and(|segment| numbers.contains(&number(segment)))
 }
 
-/// The wire loses these segments once for each time that they are named.
+/// A wire that loses these segments once for each time that they are named.
 fn lose_once(numbers: &[u64]) -> impl FnMut(&Traced) -> Fate {
     let mut left = numbers.to_vec();
     move |packet| {

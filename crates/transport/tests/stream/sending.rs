@@ -1,4 +1,4 @@
-//! What is sent, how much at once, and how fast.
+//! Sending: its amount, its bursts and its speed.
 
 use incast_cc::{Bytes, Limits, Pacing, Rate, Span, Time};
 use incast_transport::{Body, Operation, Packet, Report, Transport};
@@ -7,7 +7,8 @@ use super::common::net::{ANSWER, Fate, Net, REQUEST, Wire};
 use super::common::plain::{Plain, window};
 use super::{MSS, RTT, SEGMENT, THERE, ack_of, config, config_with, net, ns, number};
 
-/// When the sender gave segments to its NIC, as the algorithm was told, one entry per burst.
+/// The times at which the sender gave segments to its NIC, as the algorithm was told, one entry per
+/// burst.
 fn bursts(plain: &Plain) -> Vec<(Time, u64)> {
     let mut bursts: Vec<(Time, u64)> = Vec::new();
     for (sent, _) in &plain.told().sent {
@@ -19,7 +20,7 @@ fn bursts(plain: &Plain) -> Vec<(Time, u64)> {
     bursts
 }
 
-/// Segments that left in the `k`th RTT.
+/// The number of segments that left in the `k`th RTT.
 fn in_round(net: &Net, k: u64) -> usize {
     let round = ns(0) + RTT * k..ns(0) + RTT * (k + 1);
     net.segments().filter(|(at, _)| round.contains(at)).count()
@@ -33,7 +34,8 @@ fn a_window_that_grows_by_what_is_acknowledged_doubles_per_round_trip() {
         net.write(62 * MSS);
         net.run(ns(1_000_000), |_| Fate::Arrives);
         let rounds: Vec<_> = (0..5).map(|k| in_round(&net, k)).collect();
-        // A round with delayed ACKs takes up to a segment's 1.2 us longer, which the flight of 32 hides.
+        // A round with delayed ACKs takes up to a segment's 1.2 us longer, which the flight of 32
+        // hides.
         assert_eq!(rounds, [2, 4, 8, 16, 32], "an ACK for {delayed_ack}");
     }
 }
@@ -66,7 +68,8 @@ fn the_mss_cuts_messages() {
         expected.extend([last, 1]); // a message begins with a segment of its own
         assert_eq!(payloads, expected);
         assert_eq!(plain.told().flow.unwrap().mss.get(), mss);
-        // Delivered with the last segment: all of the wire time of 10,000 B and the headers, and 50 us.
+        // Delivered with the last segment: all of the wire time of 10,000 B and the headers, and 50
+        // us.
         let wire = Bytes::new(10_000 + 40 * segments as u64);
         assert_eq!(net.delivered_at(), ns(50_000) + Rate::from_gbps(10).time_for(wire));
     }
@@ -74,8 +77,8 @@ fn the_mss_cuts_messages() {
 
 #[test]
 fn a_buffer_caps_throughput_at_buffer_over_rtt() {
-    // Of 128 KiB, 89 whole segments: a segment is not cut to fit. So many leave per RTT, here 1001.232 us
-    // with 500 us each way: 1.04 Gb/s of 10.
+    // Of 128 KiB, 89 whole segments: a segment is not cut to fit. This many leave per RTT, here
+    // 1001.232 us with 500 us each way: 1.04 Gb/s of 10.
     let rtt = Span::from_ns(1_001_232);
     let wire = Wire { delay: Span::from_us(500), ..Wire::default() };
     let buffer = Bytes::new(128 * 1_024);
@@ -116,8 +119,8 @@ fn a_buffer_below_the_mss_makes_segments_of_its_size() {
 
 #[test]
 fn bursts_are_whole_segments_that_fit_the_window_and_leave_back_to_back() {
-    // Up to 64 KB at once, but no more than a third of the window: 10,666 B, seven segments. Three such
-    // bursts fit at first; the next one does when all of one is acknowledged.
+    // Up to 64 KB at once, but no more than a third of the window: 10,666 B, seven segments. Three
+    // such bursts fit at first; the next one does when all of one is acknowledged.
     let plain = window(32_000);
     let mut net = net(config_with(|stream| stream.tso = Bytes::from_kb(64)), &plain);
     net.write(70 * MSS + 100);
@@ -180,8 +183,8 @@ fn a_paced_burst_leaves_after_the_time_of_the_one_before() {
 
 #[test]
 fn windows_are_paced_over_the_rtt_once_it_is_known() {
-    // Twenty segments per RTT of at least 101.232 us, at 120 %: 1,460 B / (1.2 x 29,200 B / 101.232 us) is
-    // 4.218 us between two. The first flight knows no RTT.
+    // Twenty segments per RTT of at least 101.232 us, at 120 %: 1,460 B / (1.2 x 29,200 B / 101.232
+    // us) is 4.218 us between two. The first flight knows no RTT.
     let by_algorithm = Plain {
         limits: Limits { pacing: Pacing::Window { gain_percent: 120 }, ..window(20 * MSS).limits },
         ..window(20 * MSS)
@@ -200,8 +203,8 @@ fn windows_are_paced_over_the_rtt_once_it_is_known() {
 
 #[test]
 fn a_small_queue_is_refilled_segment_by_segment() {
-    // Two segments may wait in the NIC: three are given at once, the first of which leaves; then one
-    // whenever one leaves, so the NIC is never idle.
+    // Two segments may wait in the NIC: three are given at once, the first of which leaves; then
+    // one whenever one leaves, so the NIC is never idle.
     let plain = window(20 * MSS);
     let mut net = net(config_with(|stream| stream.small_queue = Bytes::new(2 * MSS)), &plain);
     net.write(20 * MSS);
@@ -237,8 +240,8 @@ fn a_notification_lets_out_what_its_answer_allows() {
 
 #[test]
 fn a_read_is_answered_with_so_many_bytes() {
-    // The request of 32 B and headers takes 57.6 ns and 50 us; its ACK 32 ns, and ten segments behind that
-    // 12 us and 50 us.
+    // The request of 32 B and headers takes 57.6 ns and 50 us; its ACK 32 ns, and ten segments
+    // behind that 12 us and 50 us.
     let plain = window(100 * MSS);
     let mut net = net(config(), &plain);
     net.ends[0].post(Time::ZERO, REQUEST, Operation::Read { bytes: 10 * MSS });

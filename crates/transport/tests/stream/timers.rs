@@ -1,4 +1,4 @@
-//! Retransmission timeouts: how long, how often, and since when.
+//! Retransmission timeouts: their length, their number and their start.
 
 use incast_cc::{Bytes, LossCause, Rate, Span, Time};
 use incast_transport::{Config, InitialTimeout, Transport};
@@ -9,19 +9,19 @@ use super::{
     MSS, RTT, SEGMENT, ack_of, config, config_with, lose_once, net, ns, number, sent_again,
 };
 
-/// When losses were told, and their cause.
+/// The times at which losses were told, with their causes.
 fn losses(plain: &Plain) -> Vec<(Time, LossCause)> {
     plain.told().losses.iter().map(|loss| (loss.now, loss.cause)).collect()
 }
 
-/// Times from the first transmission of segment `k` to the others.
+/// The times from the first transmission of segment `k` to the others.
 fn waits(net: &Net, k: u64) -> Vec<Span> {
     let times: Vec<_> = net.segments().filter(|(_, s)| number(s) == k).map(|(at, _)| at).collect();
     times[1..].iter().map(|at| at.since(times[0])).collect()
 }
 
-/// Timeouts from `least`, over a wire of 2 us each way: an RTT of 5.232 us, and 15.696 us by it (RFC 6298:
-/// three of the first sample), less than any of the tests'.
+/// Timeouts from `least`, over a wire of 2 us each way: an RTT of 5.232 us, and 15.696 us by it
+/// (RFC 6298: three of the first sample), less than any of the tests'.
 fn short_wire(least: Span, plain: &Plain) -> Net {
     let config = Config {
         rto_initial: InitialTimeout::Fixed(Span::from_secs(1)),
@@ -67,9 +67,9 @@ fn the_first_timeout_is_the_initial_one_and_none_exceeds_the_most() {
 
 #[test]
 fn the_timeout_stays_long_until_an_rtt_is_measured() {
-    // RFC 6298, section 5: s1 is lost three times, so the timeout is 8 x 20 us. Its ACK may be one of any of
-    // the four copies: no sample (Karn). s2 is lost once; neither is its ACK a sample. s3 is lost once after
-    // a sample of s4: 20 us again.
+    // RFC 6298, section 5: s1 is lost three times, so the timeout is 8 x 20 us. Its ACK may be one
+    // of any of the four copies: no sample (Karn). s2 is lost once; neither is its ACK a sample. s3
+    // is lost once after a sample of s4: 20 us again.
     let us = Span::from_us;
     let mut net = short_wire(us(20), &window(MSS));
     for segment in 0..2 {
@@ -90,8 +90,9 @@ fn the_timeout_stays_long_until_an_rtt_is_measured() {
 
 #[test]
 fn an_rtt_that_grows_beyond_the_timeout_is_found_out() {
-    // From 5.232 us to 505.232 us, with one segment in flight and 20 us to wait. s1 is sent at 0, 20, 60, 140
-    // and 300 us. Its ACK answers the first of these, so it is a sample, and all after it are sent once.
+    // From 5.232 us to 505.232 us, with one segment in flight and 20 us to wait. s1 is sent at 0,
+    // 20, 60, 140 and 300 us. Its ACK answers the first of these, so it is a sample, and all after
+    // it are sent once.
     let plain = window(MSS);
     let mut net = short_wire(Span::from_us(20), &plain);
     net.write(MSS);
@@ -105,13 +106,14 @@ fn an_rtt_that_grows_beyond_the_timeout_is_found_out() {
     let late = Span::from_ns(2 * 252_000 + 1_232);
     assert_eq!(told.acks[1].rtt.map(|rtt| rtt.total), Some(late));
     assert_eq!(told.spurious.len(), 1, "one answer to four timeouts in a row");
-    // What flies is the copy that left last, and it was in the books already.
+    // The copy that left last is in flight, and it was in the books already.
     assert_eq!((told.spurious[0].bytes.get(), told.spurious[0].returned.get()), (MSS, 0));
 }
 
 #[test]
 fn a_connection_survives_an_rtt_above_its_most_timeout() {
-    // 504 us against at most 100: before the first sample s0 is sent every 100 us, then never again.
+    // 504 us against at most 100: before the first sample s0 is sent every 100 us, then never
+    // again.
     let plain =
         Plain { on_ack: |limits, ack| limits.cwnd += ack.bytes, ..Plain::halving(10 * MSS) };
     let config = Config {
@@ -127,15 +129,17 @@ fn a_connection_survives_an_rtt_above_its_most_timeout() {
     assert_eq!(waits(&net, 0), [50, 150, 250, 350, 450].map(Span::from_us));
     assert_eq!(net.retransmissions(), 5);
     assert_eq!(plain.told().spurious.len(), 1);
-    // The window of one segment that this algorithm does not take back grows by what is acknowledged: 10, 11,
-    // 22, 44, 88 and 25 segments, the last of which take half a round trip and 30 us to arrive.
+    // The window of one segment that this algorithm does not take back grows by what is
+    // acknowledged: 10, 11, 22, 44, 88 and 25 segments, the last of which take half a round trip
+    // and 30 us to arrive.
     assert!(net.delivered_at() < ns(0) + Span::from_us(506) * 6, "{}", net.delivered_at());
 }
 
 #[test]
 fn a_timeout_for_nothing_sends_one_segment_again_and_leaves_the_window() {
-    // RFC 3522 and RFC 4015. Ten fly; their ACKs come after the timeout of 10 ms has sent s0 again and before
-    // that is acknowledged. Nine are on their way again, and the timeout covers what it took.
+    // RFC 3522 and RFC 4015. Ten segments fly. Their ACKs come after the timeout of 10 ms has sent
+    // s0 again and before the copy is acknowledged. Nine are on their way again, and the timeout
+    // covers the time that the answer took.
     const LATE: Span = Span::from_us(9_950);
     for sack in [true, false] {
         let plain = Plain::halving(10 * MSS);
@@ -180,8 +184,8 @@ fn a_timeout_whose_acks_were_lost_was_right() {
 
 #[test]
 fn what_a_timeout_declares_lost_and_nobody_has_sent_again_gives_a_sample() {
-    // s0 is lost. The SACKs of the others come at 1.05 ms, after the timeout has sent it again and before
-    // that is acknowledged: they were sent once, so there is no doubt about their RTT.
+    // s0 is lost. The SACKs of the others come at 1.05 ms, after the timeout has sent it again and
+    // before that is acknowledged: they were sent once, so there is no doubt about their RTT.
     let plain = Plain::halving(10 * MSS);
     let config = Config {
         rto_initial: InitialTimeout::Fixed(Span::from_ms(1)),
@@ -213,9 +217,9 @@ fn the_timer_runs_from_the_newest_ack() {
 
 #[test]
 fn duplicate_acks_do_not_put_off_the_timeout() {
-    // s0 is lost, and so is its retransmission, which leaves with the third duplicate ACK, that of s3. The
-    // duplicate ACKs let out segment after segment, but the timer runs (RFC 6298, 5.3: only an ACK of new
-    // data restarts it).
+    // s0 is lost, and so is its retransmission, which leaves with the third duplicate ACK, that of
+    // s3. The duplicate ACKs let out segment after segment, but the timer runs (RFC 6298, 5.3: only
+    // an ACK of new data restarts it).
     let plain = window(20 * MSS);
     let mut net = net(config_with(|stream| stream.sack = false), &plain);
     net.write(10_000 * MSS);
@@ -231,8 +235,8 @@ fn duplicate_acks_do_not_put_off_the_timeout() {
 
 #[test]
 fn the_timer_starts_when_a_segment_leaves_the_nic() {
-    // Two segments of a burst leave 20 ms apart: s1 is acknowledged soon after it has left, but long after
-    // the 10 ms from the ACK of s0 are over.
+    // Two segments of a burst leave 20 ms apart: s1 is acknowledged soon after it has left, but
+    // long after the 10 ms from the ACK of s0 are over.
     let mut plain = window(10 * MSS);
     plain.limits.burst.rate = Rate::from_bps(584_000);
     let mut net = net(config_with(|stream| stream.tso = Bytes::new(3 * MSS)), &plain);
@@ -257,8 +261,8 @@ fn a_timeout_takes_for_lost_only_what_has_left_the_nic() {
 
 #[test]
 fn a_retransmission_that_waits_for_its_pacing_is_no_silence() {
-    // A segment every 58.4 ms. s0 is lost twice: the first timeout comes after 10 ms, the retransmission 58.4
-    // ms after s0, and 20 ms after that the second timeout.
+    // A segment every 58.4 ms. s0 is lost twice: the first timeout comes after 10 ms, the
+    // retransmission 58.4 ms after s0, and 20 ms after that the second timeout.
     let plain = Plain::rate(Rate::from_bps(200_000));
     let mut net = net(config(), &plain);
     net.write(MSS);
@@ -294,7 +298,8 @@ fn a_timeout_sends_the_first_segment_again_and_the_rest_as_the_window_allows() {
 
 #[test]
 fn the_question_that_opens_a_connection_is_asked_again_and_gives_an_rtt() {
-    // Headers of 40 B each way: 2 x (0.032 + 50) us. Asked at 0, 10 and 30 ms; the answer tells to which.
+    // Headers of 40 B each way: 2 x (0.032 + 50) us. Asked at 0, 10 and 30 ms; the answer tells to
+    // which.
     let exchange = Span::from_ns(100_064);
     for (lost, asked) in [(0, &[0][..]), (2, &[0, 10, 30])] {
         let plain = window(2 * MSS);

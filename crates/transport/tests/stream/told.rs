@@ -1,4 +1,5 @@
-//! What an algorithm is told of the window, the application, the NIC and the rate of delivery.
+//! The facts that an algorithm gets of the window, the application, the NIC and the rate of
+//! delivery.
 
 use incast_cc::{Ack, Bytes, Delivery, Rate, Span, Time};
 use incast_transport::{Config, Operation, Transport};
@@ -7,7 +8,7 @@ use super::common::net::{Fate, Net, WRITE, Wire};
 use super::common::plain::{Plain, window};
 use super::{MSS, RTT, SEGMENT, ack_of, config, config_with, lose_once, net, ns};
 
-/// Whether ACKs said that the window held data back.
+/// Whether each ACK said that the window held data back.
 fn limited(plain: &Plain) -> Vec<bool> {
     plain.told().acks.iter().map(|ack| ack.cwnd_limited).collect()
 }
@@ -38,8 +39,8 @@ fn a_window_is_limiting_when_it_alone_holds_data_back() {
 
 #[test]
 fn a_window_is_limiting_for_the_round_in_which_it_was_and_the_next() {
-    // Of 25 segments the window holds back all but ten at first and, in the second round, five until
-    // s14 is acknowledged. In the third round nothing waits, and a fourth does not remember.
+    // Of 25 segments the window holds back all but ten at first and, in the second round, five
+    // until s14 is acknowledged. In the third round nothing waits, and a fourth does not remember.
     let plain = window(10 * MSS);
     let mut net = net(config(), &plain);
     net.write(25 * MSS);
@@ -77,8 +78,8 @@ fn what_buffers_the_pacer_or_the_nic_hold_back_the_window_does_not() {
 
 #[test]
 fn a_full_window_whose_pacer_is_not_due_is_not_limiting() {
-    // A segment every 20 us: six fly when the first ACK comes after 101.232 us, as many as the window
-    // allows, but the seventh is not due before 120 us. With a window of five it is.
+    // A segment every 20 us: six fly when the first ACK comes after 101.232 us, as many as the
+    // window allows, but the seventh is not due before 120 us. With a window of five it is.
     let rate = Rate::from_mbps(584); // 1,460 B in 20 us
     let plain = window(6 * MSS).paced(rate);
     stream_for(20, config(), &plain);
@@ -90,8 +91,8 @@ fn a_full_window_whose_pacer_is_not_due_is_not_limiting() {
 
 #[test]
 fn a_window_that_a_loss_reduces_was_not_limiting_before() {
-    // At 5 Gb/s 43 segments fly in a window of 100. The ACK that tells of a loss leaves one segment of it;
-    // that this holds data back shows when the next ones come.
+    // At 5 Gb/s 43 segments fly in a window of 100. The ACK that tells of a loss leaves one segment
+    // of it; that this holds data back shows when the next ones come.
     let plain = Plain {
         on_loss: |limits, _| limits.cwnd = Bytes::new(MSS),
         ..window(100 * MSS).paced(Rate::from_gbps(5))
@@ -110,7 +111,8 @@ fn a_window_that_a_loss_reduces_was_not_limiting_before() {
 
 #[test]
 fn the_nics_backlog_is_what_has_not_left() {
-    // 12 us per segment, the ACK of s0 after 112.32 us: s0 to s9 have begun to leave, s10 to s19 wait.
+    // 12 us per segment, the ACK of s0 after 112.32 us: s0 to s9 have begun to leave, s10 to s19
+    // wait.
     let plain = window(20 * MSS);
     let mut config = config();
     config.line_rate = Rate::from_gbps(1);
@@ -126,8 +128,8 @@ fn the_nics_backlog_is_what_has_not_left() {
 
 #[test]
 fn a_pause_ends_before_the_first_burst_is_cut() {
-    // Three bursts of three segments; after the pause the algorithm wants two segments, in a burst of one
-    // at a time since no burst takes more than a third of the window.
+    // Three bursts of three segments; after the pause the algorithm wants two segments, in a burst
+    // of one at a time since no burst takes more than a third of the window.
     let plain = Plain { on_restart: |limits| limits.cwnd = Bytes::new(2 * MSS), ..window(9 * MSS) };
     let mut net = net(config_with(|stream| stream.tso = Bytes::new(9 * MSS)), &plain);
     net.write(9 * MSS);
@@ -166,7 +168,7 @@ fn the_last_of_what_there_is_to_send_is_told() {
 
 // Delivery rates.
 
-/// What a bottleneck of 1 Gb/s carries of payload, in Gb/s.
+/// The payload that a bottleneck of 1 Gb/s carries, in Gb/s.
 const GOODPUT: f64 = 1_460.0 / 1_500.0;
 
 /// The samples of a flow through it.
@@ -229,7 +231,7 @@ fn samples_of_what_the_application_left_room_for_say_so() {
 
 #[test]
 fn samples_say_so_until_what_flew_then_has_arrived() {
-    // Four segments, and much more 10 us later, before any of the four has arrived: what is sent then is
+    // Four segments, and much more 10 us later, before any of the four has arrived: the rest is
     // sent behind a bubble. s14, released by the ACK of s4, is not.
     let plain = window(10 * MSS);
     let mut net = net(config(), &plain);
@@ -244,8 +246,8 @@ fn samples_say_so_until_what_flew_then_has_arrived() {
         .filter_map(|ack| Some((ack.end.get() / MSS - 1, ack.delivery?.app_limited)))
         .collect();
     for (segment, limited) in limited {
-        // The ACK of s3 ends the bubble: with it four segments are delivered, those that flew when more
-        // came. s13, which it lets out, sees four delivered: no more than that. s14 sees five.
+        // The ACK of s3 ends the bubble: with it four segments are delivered, those that flew when
+        // more came. s13, which it lets out, sees four delivered: no more than that. s14 sees five.
         assert_eq!(limited, segment <= 13, "s{segment}");
     }
 }
@@ -260,7 +262,8 @@ fn a_sample_counts_what_was_lost_since_its_data_was_sent() {
     let loss = &told.losses[0];
     assert_eq!(told.losses.len(), 1);
     for ack in &told.acks {
-        // What was sent before the loss was declared and arrived after it counts it.
+        // A segment that was sent before the loss was declared and arrived after it counts the
+        // loss.
         let counts = ack.sent_at < loss.now && ack.now >= loss.now;
         let Some(sample) = ack.delivery.filter(|_| ack.sent_at != loss.now) else { continue };
         assert_eq!(sample.lost.get(), if counts { MSS } else { 0 }, "{ack:?}");
@@ -269,8 +272,8 @@ fn a_sample_counts_what_was_lost_since_its_data_was_sent() {
 
 #[test]
 fn a_mark_alone_gives_no_sample() {
-    // The ACK of s0 comes when the timeout has sent s0 again; the second copy is marked, and its ACK says
-    // so of what is known to have arrived.
+    // The ACK of s0 comes when the timeout has sent s0 again. The second copy is marked, and its
+    // ACK reports the mark of data that is known to have arrived.
     let config = config_with(|stream| stream.ect = true);
     let plain = window(MSS);
     let mut net = net(config, &plain);
@@ -289,8 +292,8 @@ fn a_mark_alone_gives_no_sample() {
 
 #[test]
 fn duplicate_acks_without_sack_give_no_sample() {
-    // They do not say what has arrived. The samples after them are low, since no newer transmission is
-    // known to have arrived meanwhile, but never high.
+    // Duplicate ACKs do not say what has arrived. The samples after them are low, since no newer
+    // transmission is known to have arrived meanwhile, but never high.
     let plain = window(40 * MSS);
     let mut net = bottlenecked(config_with(|stream| stream.sack = false), &plain);
     net.ends[0].post(Time::ZERO, WRITE, Operation::Stream);
@@ -305,8 +308,9 @@ fn duplicate_acks_without_sack_give_no_sample() {
 
 #[test]
 fn messages_take_the_same_samples() {
-    // Segments of 16,060 B (11 packets) through 1 Gb/s: ten in flight, 160 KB, are far more than the path
-    // takes. A sample spans whole segments, and knows to one of them how much was delivered.
+    // Segments of 16,060 B (11 packets) through 1 Gb/s: ten in flight, 160 KB, are far more than
+    // the path takes. A sample spans whole segments, and knows to one of them how much was
+    // delivered.
     let mut config = config();
     config.segment = Bytes::new(11 * MSS);
     let plain = window(110 * MSS);

@@ -10,7 +10,7 @@ use crate::message::segment::{Departure, Fate};
 use crate::rate::{Completion, Report, Transmission};
 use crate::rtt::Answered;
 
-/// What an ACK says of a segment.
+/// The content of an ACK for one segment.
 #[derive(Clone, Copy)]
 struct Answer<'a> {
     ce_bytes: u32,
@@ -20,7 +20,8 @@ struct Answer<'a> {
 }
 
 impl<C: CongestionControl> Sender<C> {
-    /// A segment is complete. Returns its sample and how many messages are now acknowledged.
+    /// Takes in the ACK of a segment. Returns its RTT sample, and the number of messages that are
+    /// now acknowledged.
     pub(crate) fn on_ack(
         &mut self,
         now: Time,
@@ -39,7 +40,7 @@ impl<C: CongestionControl> Sender<C> {
         let late = answered.is_some_and(|burst| self.judge_timeout(now, burst.at, place));
         let sample = answered.map(|burst| self.take_sample(now, burst, late));
         if config.recovery == Recovery::GoBackN {
-            // What is out of order was dropped: all before has arrived.
+            // The receiver drops packets out of order, so everything before has arrived.
             let unheard = Answer { ce_bytes: 0, sample: None, window_limited, report };
             for place in 0..place {
                 if self.segments[place].fate != Fate::Acked {
@@ -62,22 +63,22 @@ impl<C: CongestionControl> Sender<C> {
         (sample.map(|rtt| self.sampled(rtt)), messages)
     }
 
-    /// Takes the RTT sample of a burst that left at a time, was on the wire for a span, and has been
-    /// answered; `late` tells that a timeout had not waited for it.
+    /// Takes the RTT sample of a burst that has been answered; `late` if a timeout had not waited
+    /// for the answer.
     fn take_sample(&mut self, now: Time, burst: Departure, late: bool) -> RttSample {
         self.engines.backoff = 0;
         let sent_at = burst.at;
-        // What was not missing after all completes a segment before its burst has ended.
+        // A packet that was not lost after all completes a segment before its repetition has left.
         let serialization = burst.serialization.min(now.since(sent_at));
         self.engines.rtt.answered(&Answered { sent_at, now, serialization, held: Span::ZERO, late })
     }
 
-    /// A sample as it is traced, with the rate that has come of it.
+    /// The sample for traces, with the rate after it.
     fn sampled(&self, rtt: RttSample) -> Sample {
         Sample { rtt, measured: rtt.network(), rate: self.engines.pacing_rate() }
     }
 
-    /// Takes note that all of a segment has arrived, and tells the algorithm.
+    /// Notes that all of a segment has arrived, and tells the algorithm.
     fn complete(&mut self, now: Time, place: usize, answer: &Answer<'_>) {
         let segment = &mut self.segments[place];
         segment.fate = Fate::Acked;
@@ -107,9 +108,9 @@ impl<C: CongestionControl> Sender<C> {
         self.engines.rate.on_completion(now, &completion, &self.engines.rtt);
     }
 
-    /// Decides by the first certain answer after a timeout whether that came too early: an answer to what
-    /// had left before says that it was late, not lost (RFC 3522, the Eifel detection). The segment at
-    /// `place` is the one that was answered. Returns whether it came too early.
+    /// Decides by the first certain answer after a timeout whether the timeout came too early: an
+    /// answer to a burst that left before it was late, not lost (Eifel detection, RFC 3522).
+    /// `place` is that of the answered segment. Returns whether the timeout came too early.
     fn judge_timeout(&mut self, now: Time, sent_at: Time, place: usize) -> bool {
         let Some(timed_out_at) = self.timed_out_at.take() else { return false };
         if sent_at >= timed_out_at {
@@ -139,8 +140,8 @@ impl<C: CongestionControl> Sender<C> {
         true
     }
 
-    /// Packets are missing. Returns the RTT sample, where the report answers a burst: that of a segment
-    /// that loses packets at each attempt would be the last to come.
+    /// Takes in a report of missing packets. Returns the RTT sample, where the report answers a
+    /// burst: a segment that loses packets at each attempt would otherwise be the last to give one.
     pub(crate) fn on_nack(
         &mut self,
         now: Time,
@@ -199,7 +200,7 @@ impl<C: CongestionControl> Sender<C> {
         sample
     }
 
-    /// Going back N: the receiver waits for the packet `base` and has dropped all that came after it.
+    /// Go-back-N: declares everything lost from the packet `base` on, which the receiver waits for.
     fn go_back(&mut self, now: Time, base: u64, config: &Config) {
         let from = self.segments.partition_point(|s| s.first + u64::from(s.count) <= base);
         for place in from..self.segments.len() {
@@ -217,9 +218,10 @@ impl<C: CongestionControl> Sender<C> {
         self.resend = queued.map(|segment| segment.first).collect();
     }
 
-    /// Packets of a connection do not overtake each other, nor do its answers: a segment that was
-    /// sent before the one now acknowledged and is still unanswered has lost its data or its answer.
-    /// A probe finds out which. (Where packets are reordered, it is a packet too many.)
+    /// Probes segments that were sent before the one now acknowledged and are still unanswered.
+    /// Neither packets of a connection nor answers overtake each other, so such a segment has lost
+    /// its data or its answer. The probe finds out which. (Where packets are reordered, it is a
+    /// packet too many.)
     fn probe_overtaken(&mut self, now: Time, acknowledged: usize) {
         let Transmission { end, .. } = self.segments[acknowledged].sent;
         // Of first attempts, later segments were sent later.
@@ -233,7 +235,7 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// `bytes` of a segment are lost: what is missing of it will be sent again, or a probe.
+    /// Declares `bytes` of a segment lost: its missing packets will be sent again, or a probe.
     fn declare_lost(&mut self, now: Time, place: usize, bytes: u32, cause: LossCause) {
         let segment = &mut self.segments[place];
         segment.flying -= bytes;
@@ -251,7 +253,7 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// Lets go of entries of `resend` whose segments have been answered in the meantime.
+    /// Drops entries at the front of `resend` whose segments have been answered in the meantime.
     pub(super) fn trim_resend(&mut self) {
         while let Some(&first) = self.resend.front()
             && self.find(first).is_none_or(|place| self.segments[place].fate != Fate::Queued)
@@ -260,13 +262,13 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// Anything that the peer says ends the silence. The timeout stays backed off until a sample says
-    /// how long an answer takes (RFC 6298, section 5.7; Karn's algorithm).
+    /// Ends the silence, since the peer has said something. The timeout stays backed off until a
+    /// sample says how long an answer takes (RFC 6298, section 5.7; Karn's algorithm).
     fn hear(&mut self, now: Time) {
         (self.silent, self.probing, self.engines.timer_from) = (false, false, now);
     }
 
-    /// Nothing was heard: all that is out counts as lost, and one packet asks what has arrived.
+    /// Declares all data lost that is out, after a silence; one packet asks what has arrived.
     pub(super) fn on_timeout(&mut self, now: Time) {
         let cause = if self.silent { LossCause::Persistent } else { LossCause::Timeout };
         if !self.silent {

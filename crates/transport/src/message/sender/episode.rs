@@ -1,16 +1,19 @@
-//! The repair of losses, from the first segment that loses something until none is incomplete.
+//! The repair of losses, from the first segment that loses something until all are complete.
 
 use crate::rate::Transmission;
 
-/// Segments that have lost something and are not acknowledged, and whether anything was lost indeed.
+/// The repair that is going on: the segments that it concerns, and whether anything was really
+/// lost.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Episode {
+    /// Unacknowledged segments that have lost something.
     damaged: u32,
-    /// Whether a timeout has declared them lost: it ends a recovery episode, and opens none.
+    /// Whether a timeout has declared losses, which ends a recovery episode and opens none.
     timed_out: bool,
-    /// Whether the receiver has missed a packet, or a segment was complete only when all of it had been sent again.
+    /// Whether anything was really lost: the receiver has missed a packet, or a segment was
+    /// complete only when all of it had been sent again.
     genuine: bool,
-    /// The data that was declared lost and has arrived nevertheless.
+    /// Data that was declared lost and has arrived nevertheless.
     arrived: Option<Transmission>,
 }
 
@@ -20,35 +23,35 @@ impl Episode {
         self.damaged > 0
     }
 
-    /// Whether losses that were detected, not timed out, are being repaired.
+    /// Whether losses are being repaired that were detected, not timed out.
     pub(super) fn is_recovery(self) -> bool {
         self.damaged > 0 && !self.timed_out
     }
 
-    /// A segment loses something for the first time.
+    /// Counts a segment that loses something for the first time.
     pub(super) fn damage(&mut self) {
         self.damaged += 1;
     }
 
-    /// The receiver misses packets.
+    /// Notes that the receiver misses packets.
     pub(super) fn miss(&mut self) {
         self.genuine = self.is_open();
     }
 
-    /// A timeout has declared lost whatever was out.
+    /// Notes that a timeout has declared everything lost that was out.
     pub(super) fn time_out(&mut self) {
         self.timed_out = self.is_open();
     }
 
-    /// A timeout was false, and a segment that it had declared lost is out again.
+    /// Takes back a segment that a false timeout had declared lost.
     pub(super) fn restore(&mut self) {
         self.damaged -= 1;
         self.close_if_over();
     }
 
-    /// A segment that had lost something is complete; `arrived` is what was declared lost of it and never sent
-    /// again. Returns all such data if the segment was the last one and nothing was lost in the whole episode:
-    /// a reduction for what did get lost stands, whatever else was declared lost with it.
+    /// Counts a segment with losses as complete; `arrived` is the part of it that was declared lost
+    /// and never sent again. Returns all such data if the segment was the last one and nothing was
+    /// really lost in the whole episode. One real loss is enough for the reduction to stand.
     pub(super) fn repair(&mut self, arrived: Option<Transmission>) -> Option<Transmission> {
         self.damaged -= 1;
         match (arrived, &mut self.arrived) {

@@ -1,4 +1,4 @@
-//! What an ACK says: what has arrived, what is lost, and what the algorithm is told of it.
+//! The answers to a stream: the data that has arrived, the losses, and the report to the algorithm.
 
 use std::ops::Range;
 
@@ -15,37 +15,39 @@ use crate::stream::packet::Ack;
 use crate::stream::recovery::{Payload, Repair};
 use crate::stream::scoreboard::{Fate, Record, Run};
 
-/// What one ACK says has arrived that was not known to have.
+/// The news of one ACK: data that was not known to have arrived.
 #[derive(Default)]
 struct News {
-    /// Payload, each byte counted once.
+    /// The payload, each byte counted once.
     delivered: u64,
-    /// The transmissions, with what of them was still in flight.
+    /// The transmissions of it, joined, with their payload that was still in flight.
     sent: Option<Transmission>,
-    /// Where the newest of them ends, and when it was sent if its RTT is unambiguous.
+    /// The end of the newest of them.
     newest_end: Bytes,
+    /// The send time of the newest, if its RTT is unambiguous.
     sent_at: Option<Time>,
-    /// Its payload.
+    /// The payload of the newest.
     payload: u32,
+    /// The number of messages that are now acknowledged.
     messages: u32,
     /// Whether the cumulative acknowledgement has moved.
     progress: bool,
-    /// The payload of the first segment that it has moved over, and what of it was in flight.
+    /// The first segment that the cumulative acknowledgement has moved over.
     first: Payload,
-    /// Where the highest segment ended that had arrived before.
+    /// The end of the highest segment that had arrived before.
     highest: u64,
-    /// Whether it is a duplicate ACK that does not tell what has arrived.
+    /// Whether this is a duplicate ACK that does not tell what has arrived.
     anonymous: bool,
-    /// Whether the window held data back when it came.
+    /// Whether the window held data back when the ACK came.
     window_limited: bool,
-    /// If it answers what was sent before the last silence: where what was sent after that starts in
-    /// transmission order.
+    /// The start of data sent after the last silence, in transmission order, if the ACK answers
+    /// data sent before it.
     old: Option<Bytes>,
 }
 
 impl<C: CongestionControl> Sender<C> {
-    /// Takes in an ACK, and when its receiver made it. Returns its RTT sample and how many messages are now
-    /// acknowledged.
+    /// Takes in an ACK that its receiver made at `made_ns`. Returns its RTT sample and the number
+    /// of messages that are now acknowledged.
     pub(crate) fn on_ack(
         &mut self,
         now: Time,
@@ -121,10 +123,10 @@ impl<C: CongestionControl> Sender<C> {
         (sample, news.messages)
     }
 
-    /// The first ACK of new data after a timeout decides about it: one that answers what was sent before the
-    /// timeout shows that it was for nothing (RFC 3522). Then no more is sent again, and the algorithm takes
-    /// its answer back (RFC 4015); a recovery that was going on is over, as in Linux. Returns whether it
-    /// was so.
+    /// Decides about a timeout by the first ACK of new data after it. If the ACK answers data sent
+    /// before the timeout, that was spurious (RFC 3522): no more is sent again, the algorithm takes
+    /// its answer back (RFC 4015), and a recovery that was going on is over, as in Linux. Returns
+    /// whether the timeout was spurious.
     #[cold]
     fn judge_timeout(&mut self, now: Time, old: bool) -> bool {
         let Some(silence) = &mut self.silence else { return false };
@@ -168,8 +170,8 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// What [`arrived`](Self::arrived) comes to for segments that all flew and were sent once, when nothing that
-    /// was sent after them has arrived.
+    /// Does what [`arrived`](Self::arrived) would for segments that are all in flight and were sent
+    /// once, when nothing that was sent after them has arrived.
     fn arrived_in_order(&mut self, now: Time, run: &Run, news: &mut News) {
         let &Run { sent, messages, first, last, end } = run;
         let first = u64::from(first);
@@ -196,7 +198,7 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// The books of one segment of which it is now known that it has arrived; `record` is as it was.
+    /// Notes that a segment is now known to have arrived; `record` is as it was before.
     #[expect(clippy::inline_always, reason = "a record is long, and little of it is looked at")]
     #[inline(always)]
     fn arrived(&mut self, now: Time, record: Record, news: &mut News) {
@@ -207,8 +209,9 @@ impl<C: CongestionControl> Sender<C> {
         news.delivered += u64::from(payload);
         let copy = self.probe.filter(|probe| probe.copied == Some(record.sequence));
         let sent_at = copy.map_or(sent.sent_at, |probe| probe.sent_at);
-        // An answer much sooner than any RTT, or than it has left the NIC, is one to the transmission before.
-        // A little sooner is jitter, and before the first RTT nothing is known.
+        // An answer much sooner than any RTT, or before the segment has left the NIC, is one to the
+        // transmission before. A little sooner is jitter, and before the first RTT nothing is
+        // known.
         let least = self.engines.rtt.min_rtt();
         let sooner = least != Span::MAX && now.since(sent_at) < least / 4 * 3;
         let before = news.old.is_some_and(|from| sent.end > from);
@@ -234,7 +237,7 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// What has arrived was declared lost before, perhaps falsely.
+    /// Notes the arrival of a segment that was declared lost, perhaps falsely.
     #[cold]
     fn arrived_after_loss(&mut self, now: Time, episode: u32, sent: Transmission, falsely: bool) {
         let refuted = self.episode.arrive(episode, sent, falsely);
@@ -246,7 +249,7 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// RFC 2883: what the receiver has twice shows a needless retransmission, or that a probe was one.
+    /// Notes a duplicate at the receiver (RFC 2883): a retransmission or a probe was needless.
     fn note_duplicate(&mut self, ack: &Ack) {
         let copied = self.probe.is_some_and(|probe| probe.copied.is_some());
         if ack.duplicate && !copied {
@@ -265,8 +268,8 @@ impl<C: CongestionControl> Sender<C> {
         self.rack.end_recovery();
     }
 
-    /// Recovery by duplicate ACKs (RFC 5681, RFC 6582): each says that a segment has left the network,
-    /// a partial ACK that the next one is lost too.
+    /// Recovers by duplicate ACKs (RFC 5681, RFC 6582): each says that a segment has left the
+    /// network, and a partial ACK says that the next one is lost too.
     fn without_sack(&mut self, now: Time, ack: &Ack, news: &mut News) {
         if news.progress {
             let flying = news.sent.map_or(0, |sent| sent.bytes.get());
@@ -282,13 +285,14 @@ impl<C: CongestionControl> Sender<C> {
         }
         let old = ack.duplicate || ack.sequence < self.acknowledged;
         let Some(&Record { payload, sent, .. }) = self.board.front().filter(|_| !old) else {
-            return; // an answer to what had arrived before, or late: nothing has left the network
+            return; // an answer to a duplicate, or a late one: nothing has left the network
         };
         self.credits.acks += 1;
         if self.credits.acks == DUPLICATE_THRESHOLD && self.repair == Repair::None {
             self.lose_first(now);
         }
-        // Before the third, RFC 3042's limited transmit; after a timeout they tell of what was sent before.
+        // Before the third, RFC 3042's limited transmit; after a timeout they tell of data sent
+        // before it.
         if !matches!(self.repair, Repair::Timeout { .. }) {
             news.delivered = self.credits.give(u64::from(payload), self.beyond_first());
             news.sent = (news.delivered > 0).then_some(sent.of(news.delivered));
@@ -296,15 +300,15 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// The payload that is out, and what of it flies, without the first segment, which is missing: what
-    /// duplicate ACKs can be about.
+    /// The payload that duplicate ACKs can be about: all that is out but the first segment, which
+    /// is missing.
     fn beyond_first(&self) -> Payload {
         let Some(first) = self.board.front() else { return Payload::default() };
         let first_flying = if first.fate == Fate::Flying { u64::from(first.payload) } else { 0 };
         Payload { bytes: self.next - first.end(), flying: self.board.flying_bytes() - first_flying }
     }
 
-    /// The first segment that has left the NIC is lost.
+    /// Declares the first segment in flight lost, if it has left the NIC.
     fn lose_first(&mut self, now: Time) {
         if let Some((number, sent)) = self.board.first_flying()
             && sent.end <= self.left
@@ -313,7 +317,8 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// RACK: what was sent a reordering window before something that has arrived is lost.
+    /// Declares segments lost by RACK: those that were sent a reordering window before one that has
+    /// arrived.
     pub(super) fn detect(&mut self, now: Time) {
         let certain = self.repair != Repair::None || self.board.sacked() >= DUPLICATE_THRESHOLD;
         let window = self.rack.reordering_window(
@@ -335,7 +340,7 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// Tells the algorithm what the ACK said.
+    /// Tells the algorithm the content of the ACK.
     #[expect(clippy::too_many_arguments, reason = "what one ACK brings together")]
     fn tell(
         &mut self,

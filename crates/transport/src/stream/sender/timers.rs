@@ -6,14 +6,14 @@ use super::{Asked, Probe, Sender};
 use crate::config::Config;
 use crate::stream::recovery::{Repair, Silence};
 
-/// When a tail-loss probe comes before the first RTT sample (RFC 8985, section 7.2).
+/// The time that a tail-loss probe waits before the first RTT sample (RFC 8985, section 7.2).
 const FIRST_PROBE: Span = Span::from_secs(1);
 
 impl<C: CongestionControl> Sender<C> {
-    /// When the sender wants to be woken, sent segments and ACKs apart, if that is before `armed`.
+    /// The next timer of the sender, if it comes before `armed`.
     #[inline]
     pub(crate) fn alarm_before(&self, armed: Time, config: &Config) -> Option<Time> {
-        // Asked after every ACK, and the answer is nearly always that nothing can come before it.
+        // Asked after every ACK, when nearly always nothing can come before `armed`.
         let later = |at: Time| at >= armed;
         let none_before = later(self.engines.timeout_at())
             && later(self.probe_from + self.probe_wait())
@@ -34,7 +34,7 @@ impl<C: CongestionControl> Sender<C> {
             .min()
     }
 
-    /// While something that has left the NIC is on its way.
+    /// The time of the next timeout, while data that has left the NIC is on its way.
     fn timeout_at(&self) -> Option<Time> {
         if let Some(asked) = &self.asked {
             let wait = || self.engines.rtt.rto(u32::from(asked.before));
@@ -44,8 +44,8 @@ impl<C: CongestionControl> Sender<C> {
         (sent.end <= self.left).then(|| self.engines.timeout_at())
     }
 
-    /// RFC 8985, section 7.2: two RTTs after the last segment, if its loss would leave no other trace; at
-    /// the latest in the place of a timeout.
+    /// The time of the next tail-loss probe (RFC 8985, section 7.2): two RTTs after the last
+    /// segment, if its loss would leave no other trace; at the latest in place of a timeout.
     fn probe_at(&self, config: &Config) -> Option<Time> {
         let stream = &config.stream;
         let allowed = stream.tail_loss_probe && stream.sack && self.repair == Repair::None;
@@ -64,7 +64,7 @@ impl<C: CongestionControl> Sender<C> {
         Some((self.probe_from + wait).min(self.engines.timeout_at()))
     }
 
-    /// How long a tail-loss probe waits at least.
+    /// The least time that a tail-loss probe waits.
     #[inline]
     fn probe_wait(&self) -> Span {
         match self.engines.rtt.srtt() * 2 {
@@ -73,7 +73,7 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// An alarm has come, or a moment that was one: does what is due.
+    /// Does what is due, if anything is: an alarm may be stale.
     pub(crate) fn on_alarm(&mut self, now: Time, config: &Config) {
         self.engines.rate.on_timer(now);
         if self.probe_at(config).is_some_and(|at| at <= now) {
@@ -92,7 +92,7 @@ impl<C: CongestionControl> Sender<C> {
         self.fill(now, config);
     }
 
-    /// Nothing was heard: all that has left the NIC counts as lost.
+    /// Declares all data lost that has left the NIC, after a silence.
     fn on_timeout(&mut self, now: Time) {
         let cause = if self.timeouts == 0 { LossCause::Timeout } else { LossCause::Persistent };
         self.repair = Repair::None;
@@ -118,8 +118,8 @@ impl<C: CongestionControl> Sender<C> {
         self.engines.backoff = self.engines.backoff.saturating_add(1);
     }
 
-    /// One more segment, whatever the window says: a new one if there is one, else the last one again,
-    /// a copy that is in no books since what it copies is in flight.
+    /// Sends one more segment, whatever the window says: a new one if there is one, otherwise a
+    /// copy of the last one. The copy is in no books, since its original is in flight.
     fn send_probe(&mut self, now: Time, config: &Config) {
         self.engines.timer_from = now;
         let next = self.engines.messages.remaining();
