@@ -216,7 +216,9 @@ fn streams_alternate_whatever_the_setting() {
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 200,
-        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("proptest-regressions"))),
+        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource(
+            "proptest-regressions",
+        ))),
         ..ProptestConfig::default()
     })]
 
@@ -227,8 +229,8 @@ proptest! {
         sizes in prop::collection::vec(1_u64..40_000, 1..8), packets in 1_u64..12,
     ) {
         let messages: Vec<_> = sizes.iter().map(|&bytes| (0, bytes)).collect();
-        let config =
-            Config { nic: Nic::Segments, segment: Bytes::new(packets * 1_460), ..Config::default() };
+        let segment = Bytes::new(packets * 1_460);
+        let config = Config { nic: Nic::Segments, segment, ..Config::default() };
         let mut host = Host::new(config, &line_rate(), &messages);
         host.run(Time::ZERO + Span::from_ms(10));
         let mut left = vec![0; sizes.len()];
