@@ -47,8 +47,8 @@ fn names(folder: &str, ending: &str) -> Vec<String> {
     names
 }
 
-/// A plain object holds one `struct_ops` map: loaders that know nothing of incast load every map. So a
-/// program for both signatures of `cong_control` makes two objects.
+/// A plain object holds one `struct_ops` map: loaders that know nothing of incast load every map.
+/// So a program for both signatures of `cong_control` makes two objects.
 fn plain_objects(name: &str, args: &[String], out: &Path) {
     let source = format!("bpf/{name}.bpf.c");
     let text = fs::read_to_string(&source).unwrap_or_else(|error| panic!("{source}: {error}"));

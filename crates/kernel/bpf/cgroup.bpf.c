@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Gives each TCP connection of a cgroup an algorithm, on both sides, before its first data. */
+/* Gives each TCP connection of a cgroup an algorithm before its first data, on both sides. */
 #include "kernel.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
@@ -7,7 +7,7 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 #define SOL_TCP 6
 #define TCP_CONGESTION 13
 
-/* The algorithm's name, set before the program is loaded. */
+/* The name of the algorithm, set before the program is loaded. */
 const volatile char algorithm[16];
 
 SEC("sockops")

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * DCTCP on Linux TCP, for kernels without it. The estimate is core/dctcp.h; windows grow as Reno's. Receivers
- * echo each change of marking at once (RFC 8257, section 3.2), so both ends have to run it.
+ * DCTCP on Linux TCP, for kernels without it. The estimate is core/dctcp.h; windows grow as Reno's.
+ * Receivers echo each change of marking at once (RFC 8257, section 3.2), so both ends have to run
+ * it.
  */
 #include "core/dctcp.h"
 #include "flow.h"
@@ -19,18 +20,18 @@ KNOBS_OF(dctcp);
 #define INET_CSK_ACK_TIMER 2
 #define INET_CSK_ACK_NOW 16
 
-
 struct dctcp_sock {
 	struct dctcp_state law;
 	__u64 reported_ns;
 	__u32 old_delivered;
 	__u32 old_delivered_ce;
-	/* The round ends when this is acknowledged. */
+	/* The sequence number whose acknowledgement ends the round. */
 	__u32 round_ends_at;
 	__u32 prior_cwnd;
 	__u32 rtt_us;
-	/* As a receiver: whether the last packet was marked, and what had arrived before it. */
+	/* As a receiver: whether the last packet was marked. */
 	__u32 ce_state;
+	/* As a receiver: the next sequence number before the last packet. */
 	__u32 prior_rcv_nxt;
 };
 
@@ -81,7 +82,7 @@ void BPF_PROG(dctcp_release, struct sock *sk)
 	COUNT(dctcp, closed);
 }
 
-/* Each ACK: at the end of a round the estimate moves. Counted are packets, as the kernel counts them. */
+/* Moves the estimate at the end of each round. It counts packets, as the kernel does. */
 SEC("struct_ops")
 void BPF_PROG(dctcp_pkts_acked, struct sock *sk, const struct ack_sample *acked)
 {
@@ -112,7 +113,7 @@ void BPF_PROG(dctcp_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 	tcp_reno_cong_avoid(sk, ack, acked);
 }
 
-/* An ACK that waits is sent with the old mark before the new one holds (RFC 8257, figure 1). */
+/* Sends an ACK that waits with the old mark before the new one holds (RFC 8257, figure 1). */
 static __always_inline void echo(struct sock *sk, __u32 marked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -144,7 +145,10 @@ void BPF_PROG(dctcp_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 		echo(sk, event == CA_EVENT_ECN_IS_CE);
 }
 
-/* TCP asks once for each window with marks (CWR): alpha / 2 of it. A loss costs half of it. */
+/*
+ * The window after a reduction. TCP asks once for each window with marks (CWR), which costs
+ * alpha / 2 of it; a loss costs half of it.
+ */
 SEC("struct_ops")
 __u32 BPF_PROG(dctcp_ssthresh, struct sock *sk)
 {

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Knobs, counters and events of an algorithm, and what is done with them. */
+/* The maps of a program, and functions that every program uses. */
 #ifndef INCAST_FLOW_H
 #define INCAST_FLOW_H
 
 #include "intf.h"
 #include "kernel.h"
 
-/* The knobs are a variable with a section of its own, so that a plain object can bring their values along. */
+/*
+ * The maps of a program. The knobs are a variable with a section of its own, so that a plain object
+ * can bring their values along.
+ */
 #define KNOBS_OF(algorithm)                                   \
 	struct algorithm##_knobs algorithm##_knobs SEC(".data.knobs"); \
 	struct {                                              \
@@ -26,12 +29,14 @@
 		__type(value, struct record);                 \
 	} algorithm##_record SEC(".maps")
 
+/* The only entry of a map. */
 #define FIRST(map)                                            \
 	({                                                    \
 		__u32 zero = 0;                               \
 		bpf_map_lookup_elem(&(map), &zero);           \
 	})
 
+/* Counts one more of `what`. */
 #define COUNT(algorithm, what)                                \
 	({                                                    \
 		struct counters *counters = FIRST(algorithm##_counters); \
@@ -39,14 +44,14 @@
 			counters->what++;                     \
 	})
 
-/* Ties the record to the program that names it: a map that no program uses goes with its loader. */
+/* Ties the record to the program: a map that no program uses goes with its loader. */
 #define KEEP(algorithm)                                       \
 	({                                                    \
 		struct record *record = FIRST(algorithm##_record); \
 		asm volatile("" : : "r"(record));             \
 	})
 
-/* Whether a connection that reported last at *reported_ns may report again, and that it does. */
+/* Whether a connection may report, having done so last at *reported_ns; if so, notes the time. */
 static __always_inline bool report_due(const struct common_knobs *knobs, __u64 now_ns,
 				       __u64 *reported_ns)
 {
@@ -58,6 +63,7 @@ static __always_inline bool report_due(const struct common_knobs *knobs, __u64 n
 	return true;
 }
 
+/* Fills in the fields of an event that follow from the socket. */
 static __always_inline void describe(struct flow_event *event, const struct sock *sk, __u64 now_ns)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -82,7 +88,10 @@ static __always_inline void describe(struct flow_event *event, const struct sock
 	}
 }
 
-/* An event that is described already, its other fields zero, to be filled and submitted; or none. */
+/*
+ * A new event with the fields that follow from the socket; the others are zero, for the caller to
+ * fill in before it submits the event. Null if the ring is full.
+ */
 static __always_inline struct flow_event *event_of(void *events, const struct sock *sk,
 						   __u64 now_ns)
 {
@@ -95,13 +104,13 @@ static __always_inline struct flow_event *event_of(void *events, const struct so
 	return event;
 }
 
-/* What a window comes to: cwnd per smoothed RTT. */
+/* The rate of a window: cwnd per smoothed RTT. */
 static __always_inline __u64 window_rate_bps(const struct tcp_sock *tp)
 {
 	return over((__u64)tp->snd_cwnd * tp->mss_cache * 64000000, tp->srtt_us);
 }
 
-/* Asks TCP's own timer to pace this socket: without it, and without the fq qdisc, rates are ignored. */
+/* Asks TCP's own timer to pace this socket: otherwise rates need the fq qdisc. */
 static __always_inline void pace(struct sock *sk)
 {
 	__sync_val_compare_and_swap(&sk->sk_pacing_status, SK_PACING_NONE, SK_PACING_NEEDED);

@@ -1,50 +1,53 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What programs and user space share: knobs, counters, events. User space finds the maps by these names,
- * in whatever process they were loaded: .data.knobs, <algorithm>_counters, _event, _record.
+ * The interface of the programs and user space: knobs, counters, events, records. User space finds
+ * the maps of any process by their names: .data.knobs, <algorithm>_counters, _event, _record.
  */
 #ifndef INCAST_INTF_H
 #define INCAST_INTF_H
 
 #include "core/integer.h"
 
-/* No rate leaves these bounds, whatever the knobs say. */
+/* The bounds of every rate, whatever the knobs say. */
 #define INCAST_LEAST_BPS 1000000ULL
 #define INCAST_MOST_BPS 400000000000ULL
 
 /*
- * One set for all connections of an algorithm, read at each ACK: it may change while they run. It is
- * written field by field; a connection may see a new one beside an old one for the time of an ACK.
+ * The knobs that every program has. One set of knobs is for all connections of a program, which
+ * read it at each ACK, so it may change while they run. It is written field by field: for the time
+ * of an ACK a connection may see a new value beside an old one.
  */
 struct common_knobs {
-	/* Least time from one event of a connection to its next; 0: none, nobody observes. */
+	/* The least time between two events of a connection; 0 for no events: nobody observes. */
 	__u64 observe_interval_ns;
 };
 
 /*
- * What user space has to know of what another process attached. It lives as long as the programs, and no
- * longer: nothing is left on a disk.
+ * The record of an attached program, for other processes. It lives exactly as long as the program:
+ * nothing is kept on a disk.
  */
 struct record {
-	/* Which of the three, and the name under which sockets find it. */
+	/* The name of the algorithm. */
 	char algorithm[16];
+	/* The name under which sockets choose it. */
 	char name[16];
-	/* The default before this became it, to be restored; empty: it did not. */
+	/* The default before this one, to be restored; empty if this was not made the default. */
 	char previous_default[16];
-	/* When it was attached, by the clock of the wall. */
+	/* The time of attaching, in seconds of Unix time. */
 	__u64 attached_at_s;
-	/* Of the struct_ops map, whose deletion detaches, and of the cgroup's program; 0: none. */
+	/* The id of the struct_ops map, whose deletion detaches the program. */
 	__u32 ops_map_id;
+	/* The id of the cgroup's program; 0 for none. */
 	__u32 cgroup_program_id;
-	/* The cgroup's directory. */
+	/* The directory of the cgroup. */
 	char cgroup[256];
-	/* preset and key=value, a line each, as given: what `show` prints and `set` starts from. */
+	/* The settings as given, preset and key=value, a line each: `set` starts from them. */
 	char settings[2048];
 };
 
 _Static_assert(sizeof(struct record) == 2368, "shared.rs has the same struct");
 
-/* Since it was attached. */
+/* The counts of all connections since the program was attached. */
 struct counters {
 	__u64 opened;
 	__u64 closed;
@@ -52,18 +55,18 @@ struct counters {
 	/* ACKs without a sample: none was measured, or the receiver may have held the ACK back. */
 	__u64 skipped;
 	__u64 losses;
-	/* Of these, found to be none: packets out of order. */
+	/* Losses that turned out to be packets out of order. */
 	__u64 undone;
 };
 
 _Static_assert(sizeof(struct counters) == 48, "shared.rs has the same struct");
 
-/* What a connection tells an observer. Addresses and ports as on the wire but local_port. */
+/* A report of a connection. Addresses and ports are as on the wire, but for local_port. */
 struct flow_event {
 	__u64 time_ns;
 	__u64 rate_bps;
 	__u64 rtt_ns;
-	/* TIMELY: the smoothed difference times 256; RTCP: price; DCTCP: alpha. */
+	/* TIMELY: the smoothed difference of RTTs times 256; RTCP: the price; DCTCP: alpha. */
 	__s64 gauge;
 	/* RTCP: the counter. */
 	__u64 counter;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What the programs need to know of the kernel's types. Fields are found by name in the running kernel's
- * BTF when a program is loaded, so only those that are used stand here, in any order.
+ * The types of the kernel, as far as the programs use them. Fields are found by name in the running
+ * kernel's BTF when a program is loaded, so their order does not matter.
  */
 #ifndef INCAST_KERNEL_H
 #define INCAST_KERNEL_H
@@ -18,7 +18,7 @@
 #define AF_INET 2
 #define AF_INET6 10
 
-/* tcp_congestion_ops.flags: an unprivileged process, and a container, may choose it. */
+/* Flags of tcp_congestion_ops. The first lets unprivileged processes and containers choose it. */
 #define TCP_CONG_NON_RESTRICTED 1
 #define TCP_CONG_NEEDS_ECN 2
 
@@ -152,6 +152,7 @@ static __always_inline struct tcp_sock *tcp_sk(const struct sock *sk)
 	return (struct tcp_sock *)sk;
 }
 
+/* The private area of a congestion control algorithm in its socket. */
 static __always_inline void *ca_of(const struct sock *sk)
 {
 	return (void *)((struct inet_connection_sock *)sk)->icsk_ca_priv;
@@ -162,12 +163,13 @@ static __always_inline __u8 ca_state(const struct sock *sk)
 	return BPF_CORE_READ_BITFIELD((struct inet_connection_sock *)sk, icsk_ca_state);
 }
 
+/* Segments in flight, as the kernel counts them (tcp_packets_in_flight). */
 static __always_inline __u32 in_flight(const struct tcp_sock *tp)
 {
 	return tp->packets_out - (tp->sacked_out + tp->lost_out) + tp->retrans_out;
 }
 
-/* Whether sequence or delivery count a comes before b, both of which wrap. */
+/* Whether a comes before b: sequence numbers or delivery counts, which wrap. */
 static __always_inline bool before(__u32 a, __u32 b)
 {
 	return (__s32)(a - b) < 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Marks packets (ECN) that find more than a threshold in the queue of the device that they leave by, as a
- * switch does: for the test bed's bottleneck, where the kernel has no RED. A tc egress program.
+ * Marks packets (ECN) that find more than a threshold in the queue of the device by which they
+ * leave, as a switch does. A tc egress program for the test bed's bottleneck, since not every
+ * kernel has RED.
  */
 #include "kernel.h"
 
@@ -9,7 +10,7 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 #define TC_ACT_OK 0
 
-/* Set before the program is loaded. */
+/* The threshold, set before the program is loaded. */
 const volatile __u32 threshold_bytes = 30000;
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -35,7 +36,7 @@ struct sk_buff {
 SEC("tc")
 int incast_mark(struct __sk_buff *context)
 {
-	/* The kernel's own pointer, but for the verifier: bpf_cast_to_kern_ctx is of 6.2. */
+	/* The kernel's own pointer to the packet. bpf_cast_to_kern_ctx needs Linux 6.2. */
 	const struct sk_buff *packet = (const void *)context;
 
 	if (BPF_CORE_READ(packet, dev, qdisc, qstats.backlog) > threshold_bytes)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Regulated TCP on Linux TCP. The counter and the price are core/rtcp.h; TCP's own Reno answers losses,
- * as the paper leaves it. docs/kernel.md has the rules and what each knob buys.
+ * Regulated TCP on Linux TCP. The counter and the price are core/rtcp.h; TCP's own Reno answers
+ * losses, as in the paper. docs/kernel.md has the rules, and the effect of each knob.
  */
 #include "core/rtcp.h"
 #include "flow.h"
@@ -13,9 +13,9 @@ struct rtcp_knobs {
 	struct rtcp_constants rtcp;
 	__u64 w_urgent;
 	__u64 w_high_volume;
-	/* A connection is urgent until it has so many bytes acknowledged. */
+	/* The acknowledged bytes up to which a connection is urgent. */
 	__u64 urgent_below;
-	/* Rate of the NIC, for the largest window: 0 leaves it to the peer. */
+	/* The rate of the NIC, for the largest window; 0 leaves that to the peer. */
 	__u64 line_bps;
 	__u32 sender_backlog;
 	__u32 total_rtt;
@@ -28,19 +28,21 @@ KNOBS_OF(rtcp);
 struct rtcp_sock {
 	struct rtcp_state law;
 	__u64 reported_ns;
-	/* The RTT of the last ACK, until the window is stepped. */
+	/* The RTT of the last ACK that had one. */
 	__u32 rtt_us;
+	/* The round ends when this many packets are delivered. */
 	__u32 round_ends_at;
-	/* The window before the last loss, in case that it was none. */
+	/* The window before the last loss, in case that was none. */
 	__u32 prior_cwnd;
+	/* Whether a step is due. */
 	__u32 due;
 };
 
 _Static_assert(sizeof(struct rtcp_sock) <= 104, "icsk_ca_priv holds 104 bytes");
 
 /*
- * What the flow weighs: w of its class, urgent until `urgent_below` bytes are acknowledged, times its
- * SO_PRIORITY where the application sets one from 2 on.
+ * The weight of the flow: w of its class, which is urgent until `urgent_below` bytes are
+ * acknowledged, times its SO_PRIORITY where the application sets one from 2 on.
  */
 static __always_inline __u64 weight(const struct sock *sk, const struct rtcp_knobs *knobs)
 {
@@ -51,7 +53,7 @@ static __always_inline __u64 weight(const struct sock *sk, const struct rtcp_kno
 	return class * most(priority, 1);
 }
 
-/* Bytes of this socket that wait in the host's queues; one is the socket's own reference. */
+/* The bytes of this socket in the host's queues. One of the count is the socket's own reference. */
 static __always_inline __u64 queued(const struct sock *sk, const struct rtcp_knobs *knobs)
 {
 	int bytes = sk->sk_wmem_alloc.refs.counter - 1;
@@ -59,7 +61,7 @@ static __always_inline __u64 queued(const struct sock *sk, const struct rtcp_kno
 	return knobs->sender_backlog && bytes > 0 ? bytes : 0;
 }
 
-/* The largest window that a step makes: line rate times the smoothed RTT, in segments. */
+/* The largest window after a step: line rate times the smoothed RTT, in segments. */
 static __always_inline __u64 most_segments(const struct rtcp_knobs *knobs,
 					   const struct tcp_sock *tp)
 {
@@ -85,7 +87,7 @@ static __always_inline void report(const struct sock *sk, const struct rtcp_sock
 	bpf_ringbuf_submit(event, 0);
 }
 
-/* Each ACK of new data: measures, counts, and says whether a step is due. */
+/* Measures and counts at each ACK of new data, and notes whether a step is due. */
 SEC("struct_ops")
 void BPF_PROG(rtcp_pkts_acked, struct sock *sk, const struct ack_sample *acked)
 {
@@ -119,8 +121,8 @@ void BPF_PROG(rtcp_pkts_acked, struct sock *sk, const struct ack_sample *acked)
 }
 
 /*
- * TCP asks for this when it would raise the window: not in fast recovery, nor while it reduces the window for
- * marks, but after a timeout, which has left one segment. The step (9).
+ * Steps the window (9). TCP calls this when it would raise the window: not in fast recovery, nor
+ * while it reduces the window for marks, but after a timeout, which has left one segment.
  */
 SEC("struct_ops")
 void BPF_PROG(rtcp_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
@@ -135,7 +137,7 @@ void BPF_PROG(rtcp_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 	if (!ca->due)
 		return;
 	ca->due = 0;
-	/* A window that was not in use is no reason for a larger one. */
+	/* A window that was not in use does not grow. */
 	if (doubles && !in_use)
 		return;
 	cwnd = least(rtcp_step(&knobs->rtcp, doubles, tp->snd_cwnd, most_segments(knobs, tp)),
@@ -158,7 +160,7 @@ void BPF_PROG(rtcp_init, struct sock *sk)
 	ca->round_ends_at = tp->delivered;
 	ca->prior_cwnd = 0;
 	ca->due = 0;
-	/* The socket may come from an algorithm that paced it: TCP sets the rate again from the window. */
+	/* Another algorithm may have paced the socket; TCP sets the rate again from the window. */
 	rtcp_start(&ca->law, &knobs->rtcp, weight(sk, knobs));
 }
 
@@ -168,7 +170,7 @@ void BPF_PROG(rtcp_release, struct sock *sk)
 	COUNT(rtcp, closed);
 }
 
-/* NewReno's answer to a loss: half of the window. */
+/* The window after a loss: half, as in NewReno. */
 SEC("struct_ops")
 __u32 BPF_PROG(rtcp_ssthresh, struct sock *sk)
 {

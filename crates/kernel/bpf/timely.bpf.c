@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * TIMELY on Linux TCP. The control law is core/timely.h; here is what makes events of the law from those
- * of TCP: which RTT samples count, how a rate becomes pacing and a window, and what a loss does. docs/kernel.md
- * has the rules and what each knob buys.
+ * TIMELY on Linux TCP. The control law is core/timely.h. This file turns events of TCP into those
+ * of the law: it chooses the RTT samples that count, makes pacing and a window of a rate, and
+ * answers losses. docs/kernel.md has the rules, and the effect of each knob.
  */
 #include "core/timely.h"
 #include "flow.h"
@@ -12,14 +12,17 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 struct timely_knobs {
 	struct common_knobs common;
 	struct timely_constants timely;
-	/* The least RTT of this time, of a round, and of so many ACKs, is one completion; 0: each ACK is one. */
+	/*
+	 * A completion is the least RTT of this time, of a round, and of `min_filter_acks` ACKs; 0
+	 * makes each ACK a completion.
+	 */
 	__u64 min_filter_ns;
 	__u64 min_filter_acks;
-	/* A completion that comes late adds a step for each min_rtt since the last, at most so many. */
+	/* The most steps of a late completion, which adds one for each min_rtt since the last. */
 	__u64 catch_up;
-	/* The window is what leaves in this time at the rate: it bounds bursts (half of it) and loss. */
+	/* The window in time at the rate: it bounds bursts, to half of it, and losses. */
 	__u64 window_ns;
-	/* The window is no less than this, in segments. */
+	/* The least window, in segments. */
 	__u64 window_floor_segments;
 	/* Whether a new connection doubles its rate each round until T_low is passed. */
 	__u64 startup;
@@ -27,40 +30,44 @@ struct timely_knobs {
 
 KNOBS_OF(timely);
 
-/* Per connection, in the socket's private area of 104 bytes. */
+/* The state of a connection, in the private area of its socket. */
 struct timely_sock {
 	struct timely_state law;
 	__u64 reported_ns;
-	/* The least sample since the last completion, how many there were, and since when. */
+	/* The least sample since the last completion. */
 	__u64 least_rtt_ns;
+	/* The time of the last completion. */
 	__u64 completed_at_ns;
-	/* The rate before losses were seen that may turn out to be packets out of order. */
+	/* The rate before a loss, which may turn out to be packets out of order. */
 	__u64 rate_before_loss_bps;
+	/* The number of samples since the last completion. */
 	__u32 samples;
-	/* The round ends when what was delivered by then passes this. */
+	/* The round ends with a sample of data sent when this many packets were delivered. */
 	__u32 round_ends_at;
 	__u8 round_over;
-	/* Whether no sample since says what the network could have carried. */
+	/* Whether all samples since the last completion are application-limited. */
 	__u8 app_limited;
 	__u8 startup;
 };
 
 _Static_assert(sizeof(struct timely_sock) <= 104, "icsk_ca_priv holds 104 bytes");
 
-/* The rate within all bounds: of the law, the caller of SO_MAX_PACING_RATE, and of sanity. */
+/* The rate within the bounds of every rate. */
 static __always_inline __u64 bounded(__u64 rate_bps)
 {
 	return most(least(rate_bps, INCAST_MOST_BPS), INCAST_LEAST_BPS);
 }
 
+/* The window for a rate, in segments. */
 static __always_inline __u64 window(const struct timely_knobs *knobs, __u64 rate_bps, __u64 mss)
 {
-	/* 400 Gb/s times 2^30 ns would not fit: microseconds, up to a second. */
+	/* Microseconds, up to a second: 400 Gb/s times 2^30 ns would not fit. */
 	__u64 bits = rate_bps * least(knobs->window_ns / 1000, 1000000) / 1000000;
 
 	return most(over(bits / 8, mss) + 1, most(knobs->window_floor_segments, 2));
 }
 
+/* Sets the pacing rate and the window of the socket. */
 static __always_inline void apply(struct sock *sk, const struct timely_knobs *knobs,
 				  struct timely_sock *ca, __u32 acked)
 {
@@ -70,19 +77,19 @@ static __always_inline void apply(struct sock *sk, const struct timely_knobs *kn
 	__u8 state = ca_state(sk);
 
 	sk->sk_pacing_rate = least(rate_bps / 8, sk->sk_max_pacing_rate);
-	/* While losses are repaired, no more than leaves the network comes into it. */
+	/* While losses are repaired, no more enters the network than leaves it. */
 	if (state == TCP_CA_Recovery || state == TCP_CA_Loss)
 		cwnd = least(cwnd, most(in_flight(tp) + acked, 1));
 	tp->snd_cwnd = least(cwnd, tp->snd_cwnd_clamp);
 }
 
-/* The sample in nanoseconds, less what the NIC needed to send what it covers; 0: there is none. */
+/* The sample in nanoseconds, less the time of the acknowledged bytes in the NIC; 0 for none. */
 static __always_inline __u64 sample(const struct timely_knobs *knobs, const struct tcp_sock *tp,
 				    const struct rate_sample *rs)
 {
 	__u64 rtt_ns, bytes;
 
-	/* An ACK that the receiver may have held back says nothing of the network. */
+	/* An ACK that the receiver may have held back says nothing about the network. */
 	if (rs->rtt_us <= 0 || rs->is_ack_delayed)
 		return 0;
 	rtt_ns = least(rs->rtt_us, 2000000) * 1000;
@@ -91,8 +98,9 @@ static __always_inline __u64 sample(const struct timely_knobs *knobs, const stru
 }
 
 /*
- * A slow connection has few ACKs, so late completions. Were each worth one step, a fast one would gain on it; so
- * what is added counts for the time that passed.
+ * The rate after a late completion. A slow connection has few ACKs, and so late completions. If
+ * each were worth one step, fast connections would gain on it; so an increase counts for the time
+ * that has passed.
  */
 static __always_inline __u64 caught_up(const struct timely_knobs *knobs, __u64 before_bps,
 				       __u64 after_bps, __u64 elapsed_ns)
@@ -104,6 +112,7 @@ static __always_inline __u64 caught_up(const struct timely_knobs *knobs, __u64 b
 	return least(before_bps + (after_bps - before_bps) * steps, knobs->timely.line_bps);
 }
 
+/* Gives the law a completion, and doubles the rate at the start of a connection. */
 static __always_inline void on_completion(struct timely_sock *ca, const struct timely_knobs *knobs,
 					  __u64 now_ns)
 {
@@ -118,11 +127,12 @@ static __always_inline void on_completion(struct timely_sock *ca, const struct t
 		else if (!ca->app_limited)
 			ca->law.rate_bps = least(before_bps * 2, knobs->timely.line_bps);
 	}
-	/* What the application did not ask for was not tried: no reason to rise. */
+	/* A rate that the application did not use was not tried, and does not rise. */
 	if (ca->app_limited)
 		ca->law.rate_bps = least(ca->law.rate_bps, before_bps);
 }
 
+/* Begins to collect samples for the next completion. */
 static __always_inline void begin(struct timely_sock *ca, __u64 now_ns, __u32 delivered)
 {
 	ca->least_rtt_ns = ~0ULL;
@@ -134,9 +144,11 @@ static __always_inline void begin(struct timely_sock *ca, __u64 now_ns, __u32 de
 }
 
 /*
- * The paper's completion is that of a segment of tens of kilobytes, timed by NICs. An ACK is timed by hosts, and
- * one sample in ten may be a CPU that was busy: the least of several stands for them. As many for each
- * connection, since the least of more is less, and the fast would see shorter queues than the slow.
+ * Collects samples, the least of which is a completion. In the paper a completion is that of a
+ * segment of tens of kilobytes, timed by NICs. ACKs are timed by hosts, where one sample in ten may
+ * be that of a busy CPU, so the least of several stands for them. Their number is equal for all
+ * connections: the least of more samples is less, and fast connections would see shorter queues
+ * than slow ones.
  */
 static __always_inline void on_sample(struct timely_sock *ca, const struct timely_knobs *knobs,
 				      __u64 now_ns, __u64 rtt_ns, __u32 delivered, bool app_limited)
@@ -188,7 +200,7 @@ static __always_inline void on_ack(struct sock *sk, const struct rate_sample *rs
 		report(sk, ca, now_ns, rtt_ns);
 }
 
-/* Kernels from 6.10 on. */
+/* The signature of Linux 6.10 and later. */
 #ifndef WITHOUT_NEW
 SEC("struct_ops")
 void BPF_PROG(timely_cong_control, struct sock *sk, __u32 ack, int flag,
@@ -198,7 +210,7 @@ void BPF_PROG(timely_cong_control, struct sock *sk, __u32 ack, int flag,
 }
 #endif
 
-/* Those before. */
+/* The signature of earlier kernels. */
 #ifndef WITHOUT_OLD
 SEC("struct_ops")
 void BPF_PROG(timely_cong_control_old, struct sock *sk, const struct rate_sample *rs)
@@ -215,12 +227,12 @@ void BPF_PROG(timely_init, struct sock *sk)
 	struct timely_sock *ca = ca_of(sk);
 	__u64 now_ns = bpf_ktime_get_ns();
 	__u64 start_bps;
-	/* Eight times the smoothed RTT of the handshake; without one, of a millisecond. */
+	/* Eight times the smoothed RTT of the handshake, or a millisecond without one. */
 	__u64 srtt8_us = tp->srtt_us ? tp->srtt_us : 8000;
 
 	KEEP(timely);
 	COUNT(timely, opened);
-	/* The window that TCP starts with, once per RTT. The socket may come from another algorithm. */
+	/* TCP's initial window once per RTT. The socket may come from another algorithm. */
 	start_bps = over((__u64)most(tp->snd_cwnd, 10) * tp->mss_cache * 8 * 8000000, srtt8_us);
 	timely_start(&ca->law, bounded(start_bps), now_ns);
 	begin(ca, now_ns, tp->delivered);
@@ -239,7 +251,7 @@ void BPF_PROG(timely_release, struct sock *sk)
 	COUNT(timely, closed);
 }
 
-/* Without PFC packets are lost: then a part of the rate goes, once for each episode, and the start is over. */
+/* Reduces the rate at a loss, once for each episode, and ends the start of the connection. */
 SEC("struct_ops")
 void BPF_PROG(timely_set_state, struct sock *sk, __u8 new_state)
 {
@@ -256,14 +268,14 @@ void BPF_PROG(timely_set_state, struct sock *sk, __u8 new_state)
 	ca->law.rate_bps = bounded(ca->law.rate_bps);
 }
 
-/* The rate decides, not a threshold. */
+/* The present window: the rate decides, not a threshold. */
 SEC("struct_ops")
 __u32 BPF_PROG(timely_ssthresh, struct sock *sk)
 {
 	return most(tcp_sk(sk)->snd_cwnd, 2);
 }
 
-/* The losses were none: packets came out of order. */
+/* Takes a reduction back: packets had only come out of order. */
 SEC("struct_ops")
 __u32 BPF_PROG(timely_undo_cwnd, struct sock *sk)
 {

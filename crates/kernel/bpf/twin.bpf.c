@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* The BPF half of the twin check, run by BPF_PROG_TEST_RUN; programs of struct_ops cannot be. */
+/* The BPF half of the twin check, run by BPF_PROG_TEST_RUN, which struct_ops programs cannot be. */
 #include "kernel.h"
 #include "twin.h"
 

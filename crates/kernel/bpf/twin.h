@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The twin check: a list of events through an integer core, the same code for BPF and for the host. What is
- * compared is all of the state after each event.
+ * The twin check: a list of events through an integer core, with the same code for BPF and for the
+ * host. All of the state after each event is compared.
  */
 #ifndef INCAST_TWIN_H
 #define INCAST_TWIN_H
@@ -15,23 +15,27 @@
 enum twin_algorithm { TWIN_TIMELY, TWIN_RTCP, TWIN_DCTCP };
 
 /*
- * TIMELY: now, RTT, a loss in the place of a completion.
- * RTCP: queued bytes, has a delay, delay, packets << 2 | a timeout came before << 1 | step due.
- * DCTCP: bytes acked, bytes marked, the round ends, window.
+ * An event, as four numbers.
+ * TIMELY: time, RTT, whether it is a loss in place of a completion, unused.
+ * RTCP: queued bytes, whether there is a delay, delay,
+ *	packets << 2 | timeout before << 1 | step due.
+ * DCTCP: bytes acked, bytes marked, whether the round ends, window.
  */
 struct twin_event {
 	__u64 a, b, c, d;
 };
 
+/* The state after an event. */
 struct twin_answer {
 	__u64 value[5];
 };
 
+/* A run: the constants, the start, and the number of events. */
 struct twin_setup {
 	struct timely_constants timely;
 	struct rtcp_constants rtcp;
 	struct dctcp_constants dctcp;
-	/* TIMELY: rate and time at the start; RTCP: weight and window. */
+	/* TIMELY: rate and time; RTCP: weight and window. */
 	__u64 start[2];
 	__u32 algorithm;
 	__u32 count;
@@ -71,7 +75,7 @@ static __always_inline void twin_rtcp(struct twin_state *s, const struct twin_se
 {
 	__u64 packets_q20 = least((e->d >> 2) << Q20_BITS, RTCP_MAX_PACKETS_Q20);
 
-	/* As TCP has it: one segment, whatever the floor. */
+	/* As in TCP a timeout leaves one segment, whatever the floor. */
 	if (e->d & 2)
 		s->cwnd = 1;
 	rtcp_measure(&s->rtcp, &k->rtcp, e->a, e->b != 0, e->c);

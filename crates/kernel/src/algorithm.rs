@@ -34,7 +34,7 @@ impl Algorithm {
     /// The algorithm of this name.
     ///
     /// # Errors
-    /// There is none.
+    /// There is no such algorithm.
     pub fn named(name: &str) -> Result<Self> {
         Self::ALL.into_iter().find(|algorithm| algorithm.name() == name).ok_or_else(|| {
             let known = Self::ALL.map(Self::name).join(", ");
@@ -66,7 +66,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The defaults of an algorithm on Linux TCP, which may differ from those of the algorithm itself.
+    /// The defaults of an algorithm on Linux TCP, which may differ from those of the algorithm
+    /// itself.
     ///
     /// # Panics
     /// If the registry lacks the algorithm.
@@ -165,7 +166,7 @@ impl Settings {
         law.chain(kernel).collect()
     }
 
-    /// A sentence about what this algorithm cannot do on a network that drops packets.
+    /// A warning that this algorithm does not work well on a network that drops packets.
     pub fn warning(&self) -> Option<String> {
         self.law.needs().contains(&Need::Lossless).then(|| {
             format!(

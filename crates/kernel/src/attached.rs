@@ -1,4 +1,5 @@
-//! Attaching, and what is attached, whoever did it: found by the records that live with the programs.
+//! Attaching algorithms, and finding those that any process has attached: by the records that live
+//! with the programs.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -12,34 +13,34 @@ pub use crate::shared::Counters;
 use crate::shared::{FIRST, Record, Shared, put, text};
 use crate::{Error, Result, cgroup, system};
 
-/// The section of a program's knobs, and the map that it becomes.
+/// The section of a program's knobs, which is also the name of their map.
 pub(crate) const KNOBS: &str = ".data.knobs";
 
-/// Where an algorithm is to be used.
+/// The sockets that are to use an algorithm.
 #[derive(Clone, Debug, Default)]
 pub struct Place {
-    /// Its name for sockets, of 1 to 15 characters; `bpf_` and the algorithm's own if absent.
+    /// The name for sockets, of 1 to 15 characters; `bpf_` and the algorithm's own if absent.
     pub name: Option<String>,
-    /// By all TCP connections of this cgroup.
+    /// A cgroup, all of whose TCP connections use it.
     pub cgroup: Option<PathBuf>,
-    /// By all sockets that choose no other.
+    /// Whether all sockets use it that choose no other.
     pub default: bool,
 }
 
 /// An algorithm that is attached.
 #[derive(Debug)]
 pub struct Attached {
-    /// Which.
+    /// The algorithm.
     pub algorithm: Algorithm,
-    /// Its name for sockets.
+    /// The name for sockets.
     pub name: String,
-    /// When, in seconds of Unix time.
+    /// The time of attaching, in seconds of Unix time.
     pub attached_at_s: u64,
-    /// What was the default before it, if it was made that.
+    /// The default before, if this algorithm was made the default.
     pub previous_default: Option<String>,
     /// The cgroup whose connections use it.
     pub cgroup: Option<PathBuf>,
-    /// Its parameters.
+    /// The parameters.
     pub settings: Settings,
     record: MapHandle,
     knobs: MapHandle,
@@ -49,10 +50,11 @@ pub struct Attached {
     cgroup_program_id: u32,
 }
 
-/// Attaches an algorithm. On an error nothing is left of it.
+/// Attaches an algorithm, and returns its name for sockets. After an error nothing is left of it.
 ///
 /// # Errors
-/// The machine lacks something, the name is taken or none, the cgroup is none, the kernel refuses.
+/// The machine lacks something, the name is taken or invalid, the cgroup is none, or the kernel
+/// refuses.
 pub fn attach(settings: &Settings, place: &Place) -> Result<String> {
     settings.check()?;
     system::check()?;
@@ -86,7 +88,7 @@ pub fn attach(settings: &Settings, place: &Place) -> Result<String> {
     Ok(name)
 }
 
-/// Everything that incast has attached, by any process, in the order of their names.
+/// All algorithms that incast has attached, by any process, in the order of their names.
 ///
 /// # Errors
 /// The kernel refuses to tell.
@@ -102,9 +104,9 @@ pub fn all() -> Result<Vec<Attached>> {
         else {
             continue;
         };
-        // Between the list and now it may have gone.
+        // The map may have gone since it was listed.
         let Ok(handle) = MapHandle::from_map_id(map.id) else { continue };
-        // Only one of the programs names the record; the others share their maps with it.
+        // Only one of the programs uses the record; the others share their maps with it.
         let beside: Vec<u32> =
             programs.iter().filter(|ids| ids.contains(&map.id)).flatten().copied().collect();
         let own: Vec<u32> = programs
@@ -121,10 +123,10 @@ pub fn all() -> Result<Vec<Attached>> {
     Ok(found)
 }
 
-/// The one of that name (for sockets, or of the algorithm), or the only one.
+/// The attached algorithm of this name (for sockets, or of the algorithm), or the only one.
 ///
 /// # Errors
-/// There is none, or several and no name.
+/// None is attached under this name, or several are and no name is given.
 pub fn find(name: Option<&str>) -> Result<Attached> {
     let mut there = all()?;
     let names = there.iter().map(|one| one.name.clone()).collect::<Vec<_>>().join(", ");
@@ -143,7 +145,7 @@ pub fn find(name: Option<&str>) -> Result<Attached> {
 impl Attached {
     fn read(algorithm: Algorithm, record: MapHandle, own: &[u32]) -> Result<Option<Self>> {
         let Some(said) = value::<Record>(&record)? else { return Ok(None) };
-        // A record without a struct_ops map is of an attempt that has not come so far.
+        // A record without a struct_ops map is left by an attempt that did not get that far.
         if said.ops_map_id == 0 {
             return Ok(None);
         }
@@ -181,7 +183,7 @@ impl Attached {
     /// Changes parameters while connections run.
     ///
     /// # Errors
-    /// A value is none; nothing is changed then.
+    /// A value is refused. Nothing is changed then.
     pub fn set(&mut self, assignments: &[String]) -> Result<()> {
         let mut changed = self.settings.clone();
         for assignment in assignments {
@@ -189,7 +191,7 @@ impl Attached {
         }
         changed.check()?;
         let mut knobs = changed.knobs()?;
-        // The observer's field is the observer's.
+        // The observer sets its field, and nobody else does.
         if let Some(now) = self.knobs.lookup(&FIRST, MapFlags::ANY)? {
             knobs[..8].copy_from_slice(&now[..8]);
         }
@@ -203,7 +205,7 @@ impl Attached {
         Ok(())
     }
 
-    /// How often each connection tells observers of itself; zero is not at all.
+    /// Sets the least time between two reports of a connection to observers; zero for no reports.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -213,7 +215,7 @@ impl Attached {
         Ok(self.knobs.update(&FIRST, &knobs, MapFlags::ANY)?)
     }
 
-    /// Counts of all CPUs since it was attached.
+    /// The sum of the counters of all CPUs.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -231,7 +233,8 @@ impl Attached {
         Ok(sum)
     }
 
-    /// Takes it away from new connections; those that run keep it until they end. The default is what it was.
+    /// Detaches the algorithm. Connections that run keep it until they end. The default is again
+    /// the one before.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -284,7 +287,7 @@ fn check_name(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// The default, the cgroup: what comes after the algorithm is there.
+/// Makes the algorithm the default or that of a cgroup, once it is attached.
 fn take_place(name: &str, place: &Place, group: Option<&File>) -> Result<()> {
     let attached = find(Some(name))?;
     let mut record = attached.said()?;
@@ -293,7 +296,8 @@ fn take_place(name: &str, place: &Place, group: Option<&File>) -> Result<()> {
         attached.record.update(&FIRST, record.bytes(), MapFlags::ANY)?;
     }
     if place.default {
-        // Remembered before it is changed: whatever happens in between, detach restores it.
+        // The default is remembered before it is changed: whatever happens in between, `detach`
+        // restores it.
         put_known(&mut record.previous_default, &system::default()?);
         attached.record.update(&FIRST, record.bytes(), MapFlags::ANY)?;
         system::set_default(name)?;

@@ -29,8 +29,8 @@ pub(crate) fn open(path: &Path) -> Result<File> {
     File::open(path).map_err(|error| why(&error.to_string()))
 }
 
-/// Attaches the program to a cgroup and returns its id. A link would end with this process, so it is
-/// attached the older way, which ends with the cgroup.
+/// Attaches the program to a cgroup and returns its id. A link would end with this process, so it
+/// is attached the older way, which ends with the cgroup.
 pub(crate) fn attach(name: &str, group: &File) -> Result<u32> {
     let mut object = MaybeUninit::uninit();
     let mut open = CgroupSkelBuilder::default().open(&mut object)?;

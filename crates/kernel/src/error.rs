@@ -49,7 +49,7 @@ pub enum Error {
         name: String,
         /// The text.
         value: String,
-        /// Why the text is refused.
+        /// The reason for the refusal.
         reason: ValueError,
     },
     /// Two parameters contradict each other.
@@ -60,7 +60,7 @@ pub enum Error {
     NotOnLinux {
         /// The parameter, with its value where the name alone is not enough.
         setting: &'static str,
-        /// What Linux TCP does.
+        /// The way of Linux TCP that excludes the value.
         because: &'static str,
         /// The values that a program takes.
         expected: &'static str,
@@ -82,7 +82,7 @@ pub enum Error {
     NoCgroup {
         /// The directory.
         path: PathBuf,
-        /// What it is instead.
+        /// The fault of the directory.
         reason: String,
     },
     /// A path that a [`record`](crate::attached::Attached) cannot hold.
@@ -133,7 +133,7 @@ pub enum Error {
     UnreadableBtf {
         /// The file.
         path: &'static str,
-        /// What libbpf says.
+        /// The answer of libbpf.
         error: libbpf_rs::Error,
     },
     /// The kernel was built without BPF congestion control.
@@ -149,7 +149,7 @@ pub enum Error {
         path: &'static str,
         /// The algorithm.
         name: String,
-        /// What the kernel says.
+        /// The kernel's answer.
         error: io::Error,
     },
     /// A file of the kernel cannot be read.
@@ -157,7 +157,7 @@ pub enum Error {
     Unreadable {
         /// The file.
         path: &'static str,
-        /// What the kernel says.
+        /// The kernel's answer.
         error: io::Error,
     },
     /// A file or a stream cannot be written.
@@ -165,7 +165,7 @@ pub enum Error {
     Unwritable {
         /// The option with its file, or the stream.
         place: String,
-        /// What the kernel says.
+        /// The kernel's answer.
         error: io::Error,
     },
 
@@ -180,7 +180,7 @@ pub enum Error {
     Unlistenable {
         /// The address.
         address: SocketAddr,
-        /// What the kernel says.
+        /// The kernel's answer.
         error: io::Error,
     },
     /// A datagram socket cannot have this address.
@@ -188,7 +188,7 @@ pub enum Error {
     Unbindable {
         /// The address.
         address: SocketAddr,
-        /// What the kernel says.
+        /// The kernel's answer.
         error: io::Error,
     },
     /// An address cannot be reached.
@@ -196,7 +196,7 @@ pub enum Error {
     Unreachable {
         /// The address.
         address: SocketAddr,
-        /// What the kernel says.
+        /// The kernel's answer.
         error: io::Error,
     },
     /// A socket cannot use this algorithm.
@@ -204,7 +204,7 @@ pub enum Error {
     NotChosen {
         /// The algorithm.
         name: String,
-        /// What the kernel says.
+        /// The kernel's answer.
         error: io::Error,
     },
     /// The kernel gives no timestamps of datagrams.
@@ -227,7 +227,7 @@ pub enum Error {
     InvalidPlan {
         /// The line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The fault of the line.
         error: serde_json::Error,
     },
     /// A line of a plan is earlier than the line before.

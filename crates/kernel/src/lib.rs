@@ -7,8 +7,8 @@
 //! * [`observe`]: reports of connections while they run;
 //! * [`object`]: the programs as files, for other loaders;
 //! * [`lab`]: the tools of a test bed of network namespaces;
-//! * `twin`, with the feature of that name: the integer cores on the host and in BPF, to be compared
-//!   with `incast-cc`.
+//! * `twin`, with the feature of that name: the integer cores on the host and in BPF, to be
+//!   compared with `incast-cc`.
 //!
 //! A program is a file in `programs/` with its BPF in `bpf/`, and a line in `programs.rs`.
 

@@ -29,7 +29,7 @@ enum What {
     Attach {
         #[command(flatten)]
         chosen: Chosen,
-        /// Its name for sockets, of at most 15 characters; bpf_ and the algorithm's if not given.
+        /// The name for sockets, of at most 15 characters; bpf_ and the algorithm's if not given.
         #[arg(long)]
         name: Option<String>,
         /// Use it for all TCP connections of this cgroup (version 2) from now on.
@@ -50,7 +50,7 @@ enum What {
     },
     /// Show all parameters and the counters of one.
     Show {
-        /// Which; needless if there is one.
+        /// The name; not needed if only one is attached.
         name: Option<String>,
         /// Print JSON.
         #[arg(long)]
@@ -61,29 +61,29 @@ enum What {
         /// `KEY=VALUE`, such as `t_low=20us`; several are taken together, or none of them.
         #[arg(required = true, value_name = "KEY=VALUE")]
         assignments: Vec<String>,
-        /// Which; needless if there is one.
+        /// The name; not needed if only one is attached.
         #[arg(long)]
         name: Option<String>,
     },
     /// Take one away; connections that run keep it until they end.
     Detach {
-        /// Which; needless if there is one.
+        /// The name; not needed if only one is attached.
         name: Option<String>,
-        /// All of them.
+        /// Detach all of them.
         #[arg(long)]
         all: bool,
     },
     /// Watch connections: rate, RTT, gradient, branch, retransmissions.
     Observe {
-        /// Which; needless if there is one.
+        /// The name; not needed if only one is attached.
         name: Option<String>,
-        /// For how long, such as 10s; until Ctrl-C if not given.
+        /// The time to watch, such as 10s; until Ctrl-C if not given.
         #[arg(long, value_parser = duration)]
         duration: Option<Duration>,
-        /// From one report of a connection to its next.
+        /// The least time between two reports of a connection.
         #[arg(long, value_parser = duration, default_value = "100ms")]
         interval: Duration,
-        /// A line of JSON for each report.
+        /// Print a line of JSON for each report.
         #[arg(long)]
         json: bool,
         /// Write each report to this file, too, as a line of JSON.
@@ -94,13 +94,13 @@ enum What {
     Object {
         #[command(flatten)]
         chosen: Chosen,
-        /// The directory, where objects of before are replaced.
+        /// The directory; earlier objects in it are replaced.
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
     },
-    /// Say whether this machine can do it.
+    /// Say whether this machine can run congestion control in BPF.
     Check,
-    /// What a test bed runs inside its network namespaces.
+    /// The tools of a test bed, for use inside its network namespaces.
     #[command(subcommand)]
     Part(Part),
 }
@@ -131,7 +131,7 @@ impl Chosen {
 
 #[derive(Subcommand)]
 enum Part {
-    /// Answer requests, each for so many bytes, until killed.
+    /// Answer requests, each for a number of bytes, until killed.
     Serve {
         /// Address and port.
         address: SocketAddr,
@@ -139,35 +139,37 @@ enum Part {
         #[arg(long)]
         algorithm: Option<String>,
     },
-    /// Send the requests of a plan (standard input, a line of JSON each), and print what became of each.
+    /// Send the requests of a plan (standard input, a line of JSON each), and print the result of
+    /// each.
     Load {
         /// The algorithm of the client's sockets; the default if not given.
         #[arg(long)]
         algorithm: Option<String>,
-        /// How long to wait for answers after the last request was posted.
+        /// The time to wait for answers after the last request was posted.
         #[arg(long, value_parser = duration, default_value = "5s")]
         patience: Duration,
     },
-    /// Mark (ECN) what finds more than so much in the queue of a device; until the device goes.
+    /// Mark (ECN) packets that find more than a threshold in the queue of a device, until the
+    /// device goes.
     Mark {
         /// The device, in this network namespace.
         device: String,
         /// The threshold in bytes.
         bytes: u32,
     },
-    /// Send datagrams back, with what that took, until killed.
+    /// Send datagrams back, with the time that this took, until killed.
     Reflect {
         /// Address and port.
         address: SocketAddr,
     },
     /// Measure round-trip times to a reflector; prints a line of JSON each.
     Probe {
-        /// Its address and port.
+        /// The reflector's address and port.
         address: SocketAddr,
-        /// From one datagram to the next.
+        /// The time from one datagram to the next.
         #[arg(long, value_parser = duration, default_value = "1ms")]
         interval: Duration,
-        /// For how long.
+        /// The time to probe.
         #[arg(long, value_parser = duration, default_value = "10s")]
         duration: Duration,
     },
@@ -196,7 +198,7 @@ fn main() -> ExitCode {
     let handler: extern "C" fn(libc::c_int) = stop;
     // SAFETY: the handler only stores a flag.
     unsafe { libc::signal(libc::SIGINT, handler as libc::sighandler_t) };
-    // libbpf's own words are for those who write programs; errors say what matters.
+    // libbpf's own messages are for those who write programs; errors say what matters.
     libbpf_rs::set_print(None);
     match run(Command::parse().what) {
         Ok(()) if STOPPED.load(Ordering::Relaxed) => ExitCode::from(130),
@@ -285,7 +287,7 @@ fn warn(settings: &Settings) {
     }
 }
 
-/// The default changes every new connection of the machine: a person says yes to that.
+/// Asks a person to agree: the default changes every new connection of the machine.
 fn confirm() -> Result<()> {
     let before = system::default()?;
     if !std::io::stdin().is_terminal() {

@@ -1,5 +1,5 @@
-//! Objects for loaders that know nothing of incast, such as `bpftool struct_ops register`: the same programs, which
-//! bring the values of their knobs along.
+//! Plain objects for loaders that know nothing of incast, such as `bpftool struct_ops register`:
+//! the same programs, with the values of their knobs inside.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,8 @@ use crate::algorithm::Settings;
 use crate::attached::KNOBS;
 use crate::{Error, Result};
 
-/// Writes the objects of an algorithm with these settings to a directory, which is made; returns their paths.
+/// Writes the objects of an algorithm with these settings to a directory, which is made if missing.
+/// Returns their paths.
 ///
 /// # Errors
 /// The settings do not fit together, or the directory cannot be written.
@@ -40,7 +41,7 @@ fn filled(object: &[u8], knobs: &[u8]) -> Vec<u8> {
     filled
 }
 
-/// Where in the file the knobs are.
+/// The range of the file that holds the knobs.
 fn place(object: &[u8]) -> std::ops::Range<usize> {
     let file = object::File::parse(object).expect("the build has made an ELF file");
     let section = file.section_by_name(KNOBS).expect("every algorithm has knobs");

@@ -1,4 +1,4 @@
-//! What connections tell of themselves while somebody looks.
+//! The reports of connections while somebody observes them.
 
 use std::cell::Cell;
 use std::fmt;
@@ -18,16 +18,16 @@ use crate::programs::Reading;
 use crate::shared::{FlowEvent, Shared as _};
 use crate::{Error, Result};
 
-/// One connection at one instant.
+/// The state of a connection at one instant.
 #[derive(Clone, Debug, Serialize)]
 pub struct Observation {
-    /// When, seconds since the machine started.
+    /// The time in seconds since the machine started.
     pub time_s: f64,
     /// The local port.
     pub local_port: u16,
-    /// The other end.
+    /// The address and port of the peer.
     pub remote: String,
-    /// The rate that it sends at; of windows, what leaves in a smoothed RTT.
+    /// The sending rate; for windows, the window over the smoothed RTT.
     pub rate_mbps: f64,
     /// The newest RTT sample, null if this ACK brought none.
     pub rtt_us: Option<f64>,
@@ -35,13 +35,13 @@ pub struct Observation {
     pub gauge: f64,
     /// RTCP's counter.
     pub counter: Option<f64>,
-    /// What the algorithm did with it.
+    /// The algorithm's last decision.
     pub branch: &'static str,
     /// The window in segments.
     pub cwnd: u32,
-    /// Segments in flight.
+    /// The number of segments in flight.
     pub in_flight: u32,
-    /// Segments sent again since it began.
+    /// The number of segments sent again since the connection began.
     pub retransmissions: u32,
     /// Whether losses are being repaired.
     pub recovering: bool,
@@ -88,7 +88,7 @@ impl fmt::Display for Observation {
     }
 }
 
-/// Where observations go, a line each.
+/// A destination of observations, a line each.
 pub struct Output {
     name: String,
     to: Box<dyn Write>,
@@ -96,7 +96,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// Standard output, as JSON or to be read.
+    /// Standard output, as JSON or for people to read.
     pub fn standard(as_json: bool) -> Self {
         Self { name: "standard output".to_owned(), to: Box::new(io::stdout()), as_json }
     }
@@ -104,7 +104,7 @@ impl Output {
     /// A new file, as JSON.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The file cannot be made.
     pub fn file(path: &Path) -> Result<Self> {
         let name = format!("--record {}", path.display());
         match File::create(path) {
@@ -122,7 +122,7 @@ impl Output {
         self.wanted(wrote)
     }
 
-    /// Whether somebody still reads: who has seen enough goes away.
+    /// Whether somebody still reads: a reader who has seen enough closes the pipe.
     fn wanted(&self, wrote: io::Result<()>) -> Result<bool> {
         match wrote {
             Ok(()) => Ok(true),
@@ -143,10 +143,10 @@ fn remote(event: &FlowEvent) -> String {
     SocketAddr::new(address, u16::from_be(event.remote_port)).to_string()
 }
 
-/// Writes what every connection tells, at most once in `interval`, while `goes_on`, for `duration` at most, and as
-/// long as all outputs are read.
+/// Writes the reports of every connection, at most one in each `interval`. It ends when `goes_on`
+/// says no, after `duration`, or when an output is no longer read.
 ///
-/// Nobody is told anything afterwards: the programs stop reporting.
+/// Afterwards the programs stop reporting.
 ///
 /// # Errors
 /// The kernel refuses, or an output cannot be written.
@@ -160,7 +160,7 @@ pub fn observe(
     struct Quiet<'a>(&'a Attached);
     impl Drop for Quiet<'_> {
         fn drop(&mut self) {
-            // The program may be gone by now, and then reports nothing either.
+            // The program may be gone by now, and then reports nothing anyway.
             let _ = self.0.set_interval(0);
         }
     }
@@ -185,7 +185,7 @@ pub fn observe(
     let began = Instant::now();
     let mut result = Ok(());
     while duration.is_none_or(|whole| began.elapsed() < whole) && goes_on() {
-        // Ctrl-C interrupts the wait: the next turn decides.
+        // Ctrl-C interrupts the wait, and the next turn decides.
         match ring.poll(Duration::from_millis(100)) {
             Err(error) if error.kind() == libbpf_rs::ErrorKind::Interrupted => {}
             other => other?,

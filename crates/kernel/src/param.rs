@@ -11,7 +11,7 @@ pub(crate) struct KernelParam {
     pub(crate) name: &'static str,
     pub(crate) default: &'static str,
     pub(crate) takes: Takes,
-    /// One line for users.
+    /// A line of documentation for users.
     pub(crate) doc: &'static str,
 }
 

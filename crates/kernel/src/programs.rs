@@ -59,7 +59,7 @@ pub(crate) struct Reading {
     pub(crate) branch: &'static str,
 }
 
-/// One, with 20 bits behind the point.
+/// The number one with 20 bits behind the point.
 const ONE_Q20: f64 = 1_048_576.0;
 
 /// Plain objects by the names that the build gives them.

@@ -1,4 +1,4 @@
-//! What this machine has and says: privileges, BTF, the list of algorithms, the default.
+//! The machine's facts: privileges, BTF, the list of algorithms, the default.
 
 use std::fs;
 use std::path::Path;
@@ -13,19 +13,19 @@ const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
 const BTF: &str = "/sys/kernel/btf/vmlinux";
 
-/// Which of its two signatures the kernel's `cong_control` has.
+/// The signature of the kernel's `cong_control`, of which there are two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signature {
-    /// From Linux 6.10 on: socket, ACK, flags, rate sample.
+    /// Linux 6.10 and later: socket, ACK, flags, rate sample.
     New,
-    /// Before: socket and rate sample.
+    /// Earlier kernels: socket and rate sample.
     Old,
 }
 
 /// Finds out whether programs can be attached here.
 ///
 /// # Errors
-/// What is missing, and what to do.
+/// The requirement that is missing, with the remedy.
 pub fn check() -> Result<()> {
     // SAFETY: it takes and changes nothing.
     if unsafe { libc::geteuid() } != 0 && !capable() {
@@ -37,7 +37,7 @@ pub fn check() -> Result<()> {
     signature().map(|_| ())
 }
 
-/// Whether all capabilities are there that are needed, without being root.
+/// Whether the process has all capabilities that are needed, without being root.
 fn capable() -> bool {
     const NEEDED: u64 = (1 << 39) | (1 << 12) | (1 << 38); // BPF, NET_ADMIN, PERFMON
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -75,7 +75,7 @@ pub fn available() -> Result<Vec<String>> {
     Ok(read(AVAILABLE)?.split_whitespace().map(str::to_owned).collect())
 }
 
-/// The algorithm that sockets have which choose none.
+/// The algorithm of sockets that choose none.
 ///
 /// # Errors
 /// The kernel does not say.

@@ -1,5 +1,5 @@
-//! The twin check: the same events through the C core on the host and in BPF. What `incast-cc` makes of them
-//! is compared in `tests/twin.rs`.
+//! The twin check: the same events through the C core on the host and in BPF. `tests/twin.rs`
+//! compares both with `incast-cc`.
 
 use std::mem::MaybeUninit;
 
@@ -19,12 +19,12 @@ shared!(twin_setup, twin_event, twin_answer);
 /// The most events of one run.
 pub const EVENTS: usize = 16_384;
 
-/// One event: what the four numbers are is told in bpf/twin.h.
+/// An event, as four numbers whose meaning is in bpf/twin.h.
 pub type Event = [u64; 4];
 /// The state after an event; the rate or the window comes first.
 pub type Answer = [u64; 5];
 
-/// What runs, and from where.
+/// The algorithm that runs, and its start.
 #[derive(Clone, Copy, Debug)]
 pub enum Setup {
     /// TIMELY from a rate in b/s, at a time in ns.
@@ -39,7 +39,7 @@ impl Setup {
     fn shared(&self, count: usize) -> twin_setup {
         let mut setup =
             twin_setup { count: u32::try_from(count).unwrap_or(0), ..twin_setup::default() };
-        // The skeletons have a type of the same fields each.
+        // Each skeleton has a type of its own with the same fields.
         match self {
             Self::Timely(k, rate, now) => {
                 setup.timely = again(&programs::timely::constants(k));

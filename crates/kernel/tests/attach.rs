@@ -1,5 +1,5 @@
-//! The command on a real kernel: attach, find, change, detach, and what is refused. One test, since all of it is
-//! about one machine.
+//! The command on a real kernel: attach, find, change, detach, and refusals. One test, since all of
+//! it is about one machine.
 
 mod common;
 
@@ -24,7 +24,7 @@ fn refused(arguments: &[&str]) -> String {
     error
 }
 
-/// What a connection tells an observer, who keeps it in a file, too.
+/// Checks the reports of a connection to an observer, who also keeps them in a file.
 fn reports() {
     let record = Path::new(env!("CARGO_TARGET_TMPDIR")).join("record");
     let observer = Command::new(env!("CARGO_BIN_EXE_incast-kernel"))
@@ -71,7 +71,8 @@ fn a_machine_attaches_changes_and_detaches() {
         assert!(refused(&["detach", NAME]).contains("is not attached"));
     }
 
-    // While connections run: a parameter changes, all or nothing; the algorithm goes; another of its name comes.
+    // While connections run: a parameter changes, all or nothing; the algorithm goes; another of
+    // its name comes.
     good(&["attach", "timely", "--name", NAME, "--preset", "zhu", "--set", "t_high=300us"]);
     transfer(NAME, 2_000_000, || {
         good(&["set", "--name", NAME, "t_low=20us", "window=500us"]);

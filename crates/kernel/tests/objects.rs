@@ -1,5 +1,5 @@
-//! Plain objects, registered by bpftool on a real kernel: the names come and go, and data flows at the rates of the
-//! defaults. One test, since all of it is about one machine.
+//! Plain objects, registered by bpftool on a real kernel: the names come and go, and data flows at
+//! the rates of the defaults. One test, since all of it is about one machine.
 
 mod common;
 
@@ -12,7 +12,7 @@ use common::{available, good, kernel, transfer};
 use incast_kernel::algorithm::Algorithm;
 use incast_kernel::system::{self, Signature};
 
-/// A directory of its own, which goes with it.
+/// A directory that is removed with this value.
 struct Objects(PathBuf);
 
 impl Drop for Objects {
@@ -39,7 +39,7 @@ fn bpftool_registers_objects_that_carry_data() {
     };
     for name in Algorithm::ALL.map(Algorithm::name) {
         assert!(good(&["object", name, "--out", out]).contains(name));
-        // Where both signatures have an object, that of this kernel.
+        // The object for this kernel, where there is one for each signature.
         let files = [kernels, ""].map(|kernels| place.0.join(format!("{name}{kernels}.bpf.o")));
         let file = files.iter().find(|file| file.exists()).unwrap();
         let socket_name = format!("bpf_{name}");
@@ -69,7 +69,7 @@ fn carries(name: &str, object: &Path) {
     let began = Instant::now();
     let sent = std::panic::catch_unwind(|| transfer(name, 40_000_000, || {}));
     let took = began.elapsed();
-    // Whatever became of it, it goes; by its id, since others may have a map of its name.
+    // The object is removed in any case, by its id, since others may have a map of its name.
     let done = bpftool(&["struct_ops", "unregister", "id", id]).unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     assert!(registered && sent.is_ok(), "{name}");

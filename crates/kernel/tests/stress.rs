@@ -1,5 +1,6 @@
-//! What a fleet does to it: attached and detached under load, a thousand times; ten thousand short connections;
-//! loaders that are killed. No socket hangs, no byte is lost, and the machine is afterwards what it was.
+//! The load of a fleet: a thousand times attached and detached under load, ten thousand short
+//! connections, loaders that are killed. No socket hangs, no byte is lost, and the machine is
+//! afterwards in its state before.
 
 use std::collections::HashSet;
 use std::fs;
@@ -14,13 +15,13 @@ use incast_kernel::algorithm::Algorithm;
 use incast_kernel::lab::load::choose;
 use libbpf_rs::query::{MapInfoIter, ProgInfoIter};
 
-/// Comes and goes.
+/// The name that comes and goes.
 const NAME: &str = "incast_stress";
-/// Stays attached, and carries the short connections.
+/// The name that stays attached, and carries the short connections.
 const STAYS: &str = "incast_stays";
 const ROUNDS: usize = 1_000;
 const CONNECTIONS: usize = 10_000;
-/// No read and no write waits longer.
+/// The longest time that a read or a write may wait.
 const HANGS: Duration = Duration::from_secs(20);
 
 fn kernel(arguments: &[&str]) -> (bool, String) {
@@ -35,13 +36,13 @@ fn good(arguments: &[&str]) {
     assert!(done, "{arguments:?}: {error}");
 }
 
-/// What the machine has for sockets: algorithms, and the default.
+/// The algorithms that the machine offers to sockets, and its default.
 fn offered() -> [String; 2] {
     ["tcp_available_congestion_control", "tcp_congestion_control"]
         .map(|key| fs::read_to_string(format!("/proc/sys/net/ipv4/{key}")).unwrap())
 }
 
-/// The programs and maps that the kernel holds, by their numbers, which never come again.
+/// The numbers of the programs and maps that the kernel holds, which are never used again.
 fn held() -> (HashSet<u32>, HashSet<u32>) {
     (
         ProgInfoIter::default().map(|one| one.id).collect(),
@@ -49,7 +50,7 @@ fn held() -> (HashSet<u32>, HashSet<u32>) {
     )
 }
 
-/// Sends back what comes, each connection in a thread of its own.
+/// A server that sends back all bytes, with a thread for each connection.
 fn echo() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -68,7 +69,8 @@ fn echo() -> SocketAddr {
     address
 }
 
-/// One connection under one of the names, the default where none is there; all bytes come back as they went.
+/// A connection under one of the names, or under the default where none is attached; all bytes come
+/// back as they went.
 fn exchange(address: SocketAddr, names: &[&str], sent: &[u8]) -> bool {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(HANGS)).unwrap();
@@ -119,7 +121,8 @@ fn it_bears_what_a_fleet_does() {
     assert_eq!(offered(), offered_before);
 }
 
-/// Attached and detached again and again, each of the three in turn, while connections come under its name.
+/// Attaches and detaches each program in turn, again and again, while connections come under its
+/// name.
 fn under_load(address: SocketAddr) {
     let (stop, used, all) = (AtomicBool::new(false), AtomicUsize::new(0), AtomicUsize::new(0));
     let sent = numbered(500_000);

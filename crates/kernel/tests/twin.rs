@@ -1,5 +1,6 @@
-//! The twin check: recorded and random events through the Rust algorithms of `incast-cc`, the C cores built
-//! for the host, and the same built for BPF. Rates and windows, and all other state, are equal bit for bit.
+//! The twin check: recorded and random events through the Rust algorithms of `incast-cc`, the C
+//! cores built for the host, and the same built for BPF. Rates and windows, and all other state,
+//! are equal bit for bit.
 
 use incast_cc::registry::AnyAlgorithm;
 use incast_cc::{
@@ -24,7 +25,7 @@ impl Random {
         self.next() % bound
     }
 
-    /// Of all magnitudes alike, up to 2^bits.
+    /// A number of any magnitude alike, up to 2^bits.
     fn any(&mut self, bits: u32) -> u64 {
         let shift = 64 - 1 - u32::try_from(self.below(u64::from(bits))).unwrap();
         self.next() >> shift
@@ -55,7 +56,7 @@ fn timely_algorithms() -> Vec<timely::Timely> {
     found
 }
 
-/// The rate after each event, of `incast-cc`.
+/// The rate of `incast-cc` after each event.
 fn timely_in_rust(params: &timely::Timely, flow: &Flow, events: &[Event]) -> (u64, Vec<u64>) {
     let mut control = params.start(flow);
     let rate = |control: &timely::TimelyControl| match control.limits().pacing {
@@ -66,7 +67,7 @@ fn timely_in_rust(params: &timely::Timely, flow: &Flow, events: &[Event]) -> (u6
     let rates = (1..).zip(events).map(|(sent, &[now_ns, rtt_ns, is_lost, _])| {
         let now = Time::ZERO + Span::from_ns(now_ns);
         if is_lost != 0 {
-            // Each of a window of its own: what counts as one is the carrier's.
+            // Each loss is in a window of its own: the carrier decides what one window is.
             let mut loss = Loss::new(now, Time::ZERO, Bytes::new(1), LossCause::Detected);
             (loss.end, loss.next) = (Bytes::new(sent), Bytes::new(sent));
             control.on_loss(&loss);
@@ -86,7 +87,8 @@ fn timely_has_twins() {
     let mut expected = Vec::new();
     for params in timely_algorithms() {
         for line in [Rate::from_mbps(1), Rate::from_gbps(10), Rate::from_gbps(400)] {
-            // `min-rtt` compares the first sample with a constant: the programs start with a sample.
+            // `min-rtt` compares the first sample with a constant: the programs start with a
+            // sample.
             let params = timely::Timely { initial_rtt: timely::InitialRtt::FirstSample, ..params };
             let mut now = random.any(50);
             let recorded = RECORDED_RTTS_US.iter().map(|us| us * 1_000);
@@ -116,14 +118,15 @@ fn timely_has_twins() {
     compare(&runs, &expected, |answer| vec![answer[0]]);
 }
 
-/// An event of Regulated TCP: what waits at the sender, the delay if it was measured, the packets acknowledged,
-/// and whether a timeout came before and a step is due.
+/// An event of Regulated TCP: the bytes that wait at the sender, the delay if it was measured, the
+/// packets acknowledged, and whether a timeout came before and a step is due.
 fn regulated(queued: u64, delay_ns: Option<u64>, packets: u64, timeout: bool, due: bool) -> Event {
     let flags = u64::from(timeout) << 1 | u64::from(due);
     [queued, u64::from(delay_ns.is_some()), delay_ns.unwrap_or(0), packets << 2 | flags]
 }
 
-/// Windows in segments are bytes of Rust's where a segment has one byte.
+/// The states of `incast-cc` after each event. A segment has one byte here, so that windows in
+/// segments are windows in bytes.
 fn rtcp_in_rust(params: &rtcp::Rtcp, events: &[Event]) -> Vec<Vec<u64>> {
     let mut flow = Flow::new(Bytes::new(1), Rate::from_gbps(400));
     (flow.mss, flow.initial_window) = (Bytes::new(1), Bytes::new(10));
@@ -200,8 +203,8 @@ fn regulated_tcp_has_twins() {
     compare(&runs, &expected, |answer| answer[..4].to_vec());
 }
 
-/// A timeout leaves one segment, which the receiver's delayed-ACK timer acknowledges: its 40 ms are all that is
-/// measured, and each step halves. No window stays below the floor, in either twin.
+/// A timeout leaves one segment, which the receiver's delayed-ACK timer acknowledges: its 40 ms are
+/// the only sample, and each step halves. No window stays below the floor, in either twin.
 #[test]
 fn regulated_tcp_leaves_windows_below_the_floor_in_both_twins() {
     let mut runs = Vec::new();
@@ -216,7 +219,7 @@ fn regulated_tcp_leaves_windows_below_the_floor_in_both_twins() {
             regulated(0, held, 1, true, false), // an ACK while the loss is repaired takes no step
             regulated(0, held, 1, false, true),
             regulated(0, held, 1, false, true),
-            regulated(0, None, 1, true, true), // what was sent again has no sample
+            regulated(0, None, 1, true, true), // a retransmission has no sample
         ];
         let windows: Vec<u64> =
             rtcp_in_rust(&params, &events).iter().map(|state| state[0]).collect();
@@ -257,7 +260,8 @@ fn dctcp_has_twins() {
     compare(&runs, &expected, |answer| answer[..2].to_vec());
 }
 
-/// Rust's numbers against the host's, and all of the host's state against BPF's where the machine runs it.
+/// Compares Rust's numbers with the host's, and all of the host's state with BPF's where the
+/// machine runs it.
 fn compare(
     runs: &[(Setup, Vec<Event>)],
     expected: &[Vec<u64>],
@@ -279,7 +283,7 @@ fn compare(
 
 #[test]
 fn no_input_divides_by_zero_or_leaves_the_bounds() {
-    // Any bits in knobs and events: the host build is compiled to trap on what C leaves undefined.
+    // Any bits in knobs and events: the host build traps on undefined behaviour of C.
     let mut random = Random(4);
     for _ in 0..300 {
         let k = timely::Constants::new(

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * DCTCP (Alizadeh et al., SIGCOMM 2010; RFC 8257): the estimate of the marked fraction and what a marked
- * window costs, bit for bit as crates/cc/src/dctcp.rs. Fractions have 20 bits.
+ * DCTCP (Alizadeh et al., SIGCOMM 2010; RFC 8257): the estimate of the marked fraction, and the
+ * reduction of a marked window, bit for bit as crates/cc/src/dctcp.rs. Fractions have 20 bits.
  */
 #ifndef INCAST_CORE_DCTCP_H
 #define INCAST_CORE_DCTCP_H
 
 #include "integer.h"
 
-/* Bytes of one round are kept below this, so that they fit 64 bits with their fraction. */
+/* A bound of the bytes of one round, so that they fit 64 bits with their fraction. */
 #define DCTCP_MAX_BYTES (1ULL << 43)
 
 struct dctcp_constants {
@@ -29,14 +29,14 @@ static __always_inline void dctcp_start(struct dctcp_state *s, const struct dctc
 	s->marked = 0;
 }
 
-/* Bytes were acknowledged, and so many came back marked. */
+/* Counts acknowledged bytes, and those of them that came back marked. */
 static __always_inline void dctcp_count(struct dctcp_state *s, __u64 acked, __u64 marked)
 {
 	s->acked = least(s->acked + least(acked, DCTCP_MAX_BYTES), DCTCP_MAX_BYTES);
 	s->marked = least(s->marked + least(marked, DCTCP_MAX_BYTES), DCTCP_MAX_BYTES);
 }
 
-/* A round has ended: alpha = (1 - g) alpha + g F. */
+/* Ends a round: alpha = (1 - g) alpha + g F. */
 static __always_inline void dctcp_end_round(struct dctcp_state *s, const struct dctcp_constants *k)
 {
 	__u64 total = most(s->acked, s->marked);
@@ -53,7 +53,7 @@ static __always_inline void dctcp_end_round(struct dctcp_state *s, const struct 
 	s->marked = 0;
 }
 
-/* What a marked window of cwnd leaves: cwnd (1 - alpha / 2), in bytes or segments, below 2^40. */
+/* The window after a marked one: cwnd (1 - alpha / 2), in bytes or segments, below 2^40. */
 static __always_inline __u64 dctcp_reduced(const struct dctcp_state *s, __u64 cwnd)
 {
 	return cwnd - ((cwnd * (s->alpha_q20 / 2)) >> Q20_BITS);

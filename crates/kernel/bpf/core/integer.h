@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What the integer cores share. The same text is compiled for BPF and for the host, and must give the
- * same bits as crates/cc/src/parts: no floats, no signed division, no product above 64 bits, no divisor
- * of zero (BPF makes 0 of x / 0, C and Rust make a fault of it).
+ * The common part of the integer cores. The same text is compiled for BPF and for the host, and
+ * must give the same bits as crates/cc/src/parts. So there are no floats, no signed divisions, no
+ * products above 64 bits, and no divisors of zero (x / 0 is 0 in BPF, and a fault in C and Rust).
  */
 #ifndef INCAST_CORE_INTEGER_H
 #define INCAST_CORE_INTEGER_H
@@ -28,7 +28,7 @@ static __always_inline __u64 less(__u64 a, __u64 b)
 	return a > b ? a - b : 0;
 }
 
-/* x / y, or zero for a divisor of zero: no caller has one, and no reader has to prove it. */
+/* x / y, or zero for a divisor of zero. No caller has one; this spares the proof. */
 static __always_inline __u64 over(__u64 x, __u64 y)
 {
 	return y ? x / y : 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Regulated TCP (Huang, Li and Walrand, IFIP 2020), bit for bit as crates/cc/src/rtcp.rs, where the
- * choices are explained that the paper leaves open. Equation numbers are the paper's. Values with the
- * suffix _q20 have 20 fractional bits.
+ * Regulated TCP (Huang, Li and Walrand, IFIP 2020), bit for bit as crates/cc/src/rtcp.rs, which
+ * explains the choices that the paper leaves open. Equation numbers are the paper's. Values with
+ * the suffix _q20 have 20 fractional bits.
  */
 #ifndef INCAST_CORE_RTCP_H
 #define INCAST_CORE_RTCP_H
@@ -49,6 +49,7 @@ static __always_inline void rtcp_start(struct rtcp_state *s, const struct rtcp_c
 	s->price_q20 = 0;
 }
 
+/* The backlog of the sender and of the path, delta times the delay, within bounds. */
 static __always_inline __u64 rtcp_backlog(const struct rtcp_constants *k, __u64 queue_q20,
 					  __u64 delay_q20)
 {
@@ -57,7 +58,7 @@ static __always_inline __u64 rtcp_backlog(const struct rtcp_constants *k, __u64 
 	return least(least(queue_q20, RTCP_MAX_BACKLOG_Q20) + path_q20, RTCP_MAX_BACKLOG_Q20);
 }
 
-/* Smooths the congestion (8) and prices it (7): `queued` bytes wait at the sender. */
+/* Smooths the congestion (8) and prices it (7), with `queued` bytes that wait at the sender. */
 static __always_inline void rtcp_measure(struct rtcp_state *s, const struct rtcp_constants *k,
 					 __u64 queued, int has_delay, __u64 delay_ns)
 {
@@ -80,7 +81,10 @@ static __always_inline void rtcp_measure(struct rtcp_state *s, const struct rtcp
 	s->price_q20 = k->alpha * backlog_q20;
 }
 
-/* Sets gamma (10), then moves the counter (1): up by gamma times what was wanted, down by what was acked. */
+/*
+ * Sets gamma (10), then moves the counter (1): up by gamma times the packets wanted, down by the
+ * packets acknowledged.
+ */
 static __always_inline void rtcp_count(struct rtcp_state *s, const struct rtcp_constants *k,
 				       __u64 wanted_q20, __u64 acked_q20)
 {
@@ -98,7 +102,7 @@ static __always_inline void rtcp_count(struct rtcp_state *s, const struct rtcp_c
 	if (wanted_q20 == 0) {
 		gain_q20 = 0;
 	} else {
-		/* Compared before it is multiplied: a product beyond the room may not fit. */
+		/* The comparison comes first: a product beyond the room may not fit 64 bits. */
 		most_q20 = over(room_q20 << Q20_BITS, wanted_q20);
 		gain_q20 = s->gamma_q20 > most_q20 ? room_q20 :
 						     (s->gamma_q20 * wanted_q20) >> Q20_BITS;
@@ -106,16 +110,17 @@ static __always_inline void rtcp_count(struct rtcp_state *s, const struct rtcp_c
 	s->counter_q20 = less(counter_q20 + gain_q20, acked_q20);
 }
 
-/* Whether the window doubles, or else halves (9). */
+/* Whether the next step doubles the window; otherwise it halves it (9). */
 static __always_inline int rtcp_may_double(const struct rtcp_state *s)
 {
 	return s->counter_q20 >= s->price_q20;
 }
 
 /*
- * The window after a step (9), in segments, between the floor and `most_segments`. The floor holds in both
- * directions, also where a timeout has left less: a window of one segment is acknowledged when the
- * receiver's delayed-ACK timer fires, that time is its RTT, and it would be halved for ever.
+ * The window after a step (9), in segments, between the floor and `most_segments`. The floor holds
+ * in both directions, also where a timeout has left less. A window of one segment is acknowledged
+ * when the receiver's delayed-ACK timer fires, so that time is its RTT, and it would be halved for
+ * ever.
  */
 static __always_inline __u64 rtcp_step(const struct rtcp_constants *k, int doubles, __u64 cwnd,
 				       __u64 most_segments)

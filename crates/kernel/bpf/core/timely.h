@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * TIMELY, Algorithm 1 (Mittal et al., SIGCOMM 2015), bit for bit as crates/cc/src/timely.rs, where the
- * reasons stand. One call for each completion; RTTs and times in nanoseconds, rates in bits per second,
- * fractions with 20 bits.
+ * TIMELY, Algorithm 1 (Mittal et al., SIGCOMM 2015), bit for bit as crates/cc/src/timely.rs, which
+ * has the reasons. There is one call for each completion. RTTs and times are in nanoseconds, rates
+ * in bits per second; fractions have 20 bits.
  */
 #ifndef INCAST_CORE_TIMELY_H
 #define INCAST_CORE_TIMELY_H
 
 #include "integer.h"
 
-/* Longer samples are taken as this long, so that no product overflows (2.1 s). */
+/* The longest sample (2.1 s): longer ones count as this, so that no product overflows. */
 #define TIMELY_MAX_RTT_NS ((1ULL << 31) - 1)
 
 enum timely_hai_counts { TIMELY_HAI_RAW, TIMELY_HAI_SMOOTHED };
@@ -18,7 +18,7 @@ enum timely_time_scaling {
 	TIMELY_SCALE_INCREASE_AND_T_HIGH,
 	TIMELY_SCALE_ALWAYS,
 };
-/* Which branch of Algorithm 1 the last completion took; for observers alone. */
+/* The branch of Algorithm 1 that the last completion took, for observers alone. */
 enum timely_branch {
 	TIMELY_NONE,
 	TIMELY_BELOW_T_LOW,
@@ -83,7 +83,7 @@ static __always_inline void timely_gradient(struct timely_state *s,
 
 	s->previous_rtt_ns = rtt_ns;
 	s->has_previous = 1;
-	/* Rounds towards minus infinity: the shift is arithmetic. */
+	/* The shift is arithmetic, and rounds towards minus infinity. */
 	step_q8 = difference * 256 - s->difference_q8;
 	s->difference_q8 += (step_q8 * (__s64)k->alpha_q20) >> Q20_BITS;
 	s->falling = difference < 0 ? timely_one_more(s->falling) : 0;
@@ -135,7 +135,7 @@ static __always_inline void timely_on_completion(struct timely_state *s,
 		s->branch = hai ? TIMELY_HYPERACTIVE : TIMELY_ADDITIVE;
 		timely_increase(s, k, hai ? k->hai_delta_bps : k->delta_bps, outer_q20);
 	} else {
-		/* beta * gradient: 2^20 * 2^39 fits, and the difference's eight bits go last. */
+		/* beta * gradient: 2^20 * 2^39 fits. The eight bits of the difference go last. */
 		__u64 cut_q28 = over(k->beta_q20 * (__u64)s->difference_q8, k->min_rtt_ns);
 
 		s->branch = TIMELY_GRADIENT;
@@ -143,7 +143,7 @@ static __always_inline void timely_on_completion(struct timely_state *s,
 	}
 }
 
-/* The first loss of an episode. */
+/* Reduces the rate at the first loss of an episode. */
 static __always_inline void timely_on_loss(struct timely_state *s,
 					   const struct timely_constants *k)
 {
@@ -152,7 +152,7 @@ static __always_inline void timely_on_loss(struct timely_state *s,
 	s->rate_bps = most(s->rate_bps - cut_bps, k->min_bps);
 }
 
-/* The losses were none. */
+/* Takes a reduction back whose losses were none. */
 static __always_inline void timely_on_spurious_loss(struct timely_state *s, __u64 before_bps)
 {
 	s->rate_bps = most(s->rate_bps, before_bps);

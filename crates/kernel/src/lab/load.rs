@@ -1,8 +1,9 @@
-//! A client that fetches from servers by a plan, and the servers.
+//! A load generator: a client that fetches from servers by a plan, and the servers.
 //!
-//! A request is asked of one server or of several at once, each on a connection of its own that is idle, or opened
-//! if none is; it is complete when the last byte of the last answer is there. Times are from when the plan says that
-//! it was posted, so that a client that falls behind does not flatter the network.
+//! A request goes to one server or to several at once, each on a connection of its own: an idle
+//! one, or a new one if none is idle. It is complete when the last byte of the last answer has
+//! come. Times count from the posting in the plan, so that a client which falls behind does not
+//! flatter the network.
 
 use std::collections::HashMap;
 use std::io::{BufRead, Read as _, Write};
@@ -17,41 +18,41 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
 
-/// What is read and written at a time.
+/// The bytes read or written at a time.
 const CHUNK: usize = 1 << 18;
 
-/// One request of the plan, a line of JSON.
+/// A request of the plan, a line of JSON.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Request {
-    /// When it is posted, from the start.
+    /// The time of posting, from the start.
     pub at_us: u64,
-    /// Whom it asks.
+    /// The servers that are asked.
     pub servers: Vec<SocketAddr>,
-    /// How much of each.
+    /// The bytes asked of each.
     pub bytes: u64,
 }
 
-/// What became of it, a line of JSON.
+/// The result of a request, a line of JSON.
 #[derive(Debug, Serialize)]
 pub struct Answer {
-    /// Its number in the plan.
+    /// The number of the request in the plan.
     pub request: usize,
-    /// When it was posted.
+    /// The time of posting.
     pub at_us: u64,
-    /// How many were asked.
+    /// The number of servers that were asked.
     pub fan_out: usize,
-    /// What all of them sent.
+    /// The bytes that all of them sent.
     pub bytes: u64,
-    /// From when it was posted to the last byte.
+    /// The time from posting to the last byte.
     pub completion_us: f64,
-    /// Of this, before it was sent: the client was late, or opened a connection.
+    /// The part of this before the request was sent: the client was late, or opened a connection.
     pub late_us: f64,
 }
 
-/// Answers requests for ever: eight bytes say how many bytes are wanted. Each byte is that of its place, so
-/// that a client can tell whether any was lost.
+/// Answers requests for ever: eight bytes say how many bytes are wanted. The value of each byte
+/// follows from its place, so that a client can tell whether any was lost.
 ///
-/// Its sockets use `algorithm`, the default if there is none.
+/// The sockets use `algorithm`, the default if there is none.
 ///
 /// # Errors
 /// The port is taken, or the kernel has no such algorithm.
@@ -59,7 +60,7 @@ pub fn serve(address: SocketAddr, algorithm: Option<&str>) -> Result<()> {
     let listener =
         TcpListener::bind(address).map_err(|error| Error::Unlistenable { address, error })?;
     if let Some(name) = algorithm {
-        // What the listener has, those that it accepts have, too.
+        // Accepted sockets have the algorithm of the listener.
         let refused = |error| Error::NotChosen { name: name.to_owned(), error };
         choose(&listener, name).map_err(refused)?;
     }
@@ -70,12 +71,12 @@ pub fn serve(address: SocketAddr, algorithm: Option<&str>) -> Result<()> {
     Ok(())
 }
 
-/// What is sent from any place of the period on.
+/// The bytes sent, from any place of the period on.
 static PATTERN: LazyLock<Vec<u8>> = LazyLock::new(|| {
     (0..CHUNK + PERIOD).map(|at| u8::try_from(at % PERIOD).unwrap_or(0)).collect()
 });
 
-/// Bytes repeat after so many: no power of two, so that a lost segment shows.
+/// The period of the bytes: no power of two, so that a lost segment shows.
 const PERIOD: usize = 251;
 
 fn answer(mut stream: TcpStream) -> std::io::Result<()> {
@@ -93,7 +94,7 @@ fn answer(mut stream: TcpStream) -> std::io::Result<()> {
     }
 }
 
-/// One part of a request on its way to a connection.
+/// A part of a request on its way to a connection.
 struct Part {
     request: usize,
     bytes: u64,
@@ -101,19 +102,19 @@ struct Part {
     done: Sender<Done>,
 }
 
-/// A part that is complete: of which request, how late it was sent, and how long it took in all.
+/// A part that is complete: the request, the time before it was sent, the time in all.
 type Done = (usize, Duration, Duration);
 
-/// Connections to each server: those that are idle, by the channel of their threads.
+/// Idle connections to each server, by the channels of their threads.
 type Idle = Arc<Mutex<HashMap<SocketAddr, Vec<Sender<Part>>>>>;
 
-/// Goes through a plan, and writes an answer for each request that was complete `patience` after the last was posted.
+/// Goes through a plan, and writes a result for each request that is complete within `patience`
+/// after the last was posted. Returns the number of results.
 ///
-/// Requests whose connection could not be opened, or broke, are not answered: the number that it returns is of those
-/// that were.
+/// A request whose connection could not be opened, or broke, has none.
 ///
 /// # Errors
-/// The plan is none, or the answers cannot be written.
+/// The plan is invalid, or the results cannot be written.
 pub fn run(
     plan: impl BufRead,
     algorithm: Option<&str>,
@@ -195,7 +196,7 @@ fn micros(span: Duration) -> f64 {
 
 /// Hands a part to an idle connection, or to a new one.
 fn send(idle: &Idle, server: SocketAddr, algorithm: Option<&str>, mut part: Part) {
-    // The thread of an idle connection may have ended with it: then the part comes back.
+    // The thread of an idle connection may have ended with it; then the part comes back.
     while let Some(connection) = take(idle, server) {
         match connection.send(part) {
             Ok(()) => return,
@@ -203,7 +204,8 @@ fn send(idle: &Idle, server: SocketAddr, algorithm: Option<&str>, mut part: Part
         }
     }
     let (idle, algorithm) = (Arc::clone(idle), algorithm.map(str::to_owned));
-    // One that cannot be opened, or breaks, leaves its requests incomplete: the count says so.
+    // A connection that cannot be opened, or breaks, leaves its requests incomplete: the count says
+    // so.
     thread::spawn(move || fetch(&idle, server, algorithm.as_deref(), part));
 }
 
@@ -235,7 +237,7 @@ fn fetch(
             .entry(server)
             .or_default()
             .push(own.clone());
-        // Nobody listens any more when the patience is over.
+        // Nobody listens any more after `patience`.
         if part.done.send((part.request, late, took)).is_err() {
             return Ok(());
         }
@@ -244,7 +246,7 @@ fn fetch(
     }
 }
 
-/// Reads an answer, and finds out whether each byte is that of its place.
+/// Reads an answer, and checks the value of each byte.
 fn receive(stream: &mut TcpStream, bytes: u64, buffer: &mut [u8]) -> std::io::Result<()> {
     let mut found = 0;
     while found < bytes {
@@ -266,7 +268,7 @@ fn receive(stream: &mut TcpStream, bytes: u64, buffer: &mut [u8]) -> std::io::Re
 /// Makes a socket use an algorithm.
 ///
 /// # Errors
-/// The kernel has none of that name.
+/// The kernel has no algorithm of this name.
 pub fn choose(socket: &impl AsRawFd, name: &str) -> std::io::Result<()> {
     // SAFETY: a string and its length.
     let done = unsafe {

@@ -1,4 +1,4 @@
-//! Marks (ECN) at a port of the test bed's switch: there is no RED in every kernel.
+//! Marks (ECN) at a port of the test bed's switch, since not every kernel has RED.
 
 use std::ffi::CString;
 use std::mem::MaybeUninit;
@@ -12,8 +12,8 @@ use crate::{Error, Result};
 
 skeleton!(mark);
 
-/// Marks from now on what finds more than `threshold_bytes` in the queue of `device`. The program stays until the device
-/// goes.
+/// Marks packets from now on that find more than `threshold_bytes` in the queue of `device`. The
+/// program stays until the device goes.
 ///
 /// # Errors
 /// There is no such device in this network namespace, or the kernel refuses.

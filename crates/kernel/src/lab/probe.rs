@@ -1,8 +1,9 @@
-//! Round-trip times of small datagrams, independent of TCP, from the kernel's timestamps.
+//! Round-trip times of small datagrams, independent of TCP, by the kernel's timestamps.
 //!
-//! The RTT is from the stamp with which a datagram leaves the prober to that with which the answer comes, less the
-//! time from its arrival at the reflector to the answer's departure there, which the answer carries: what user space
-//! and the scheduler take is not in it, but for the way of the answer from `send` to its device.
+//! The RTT is the time between two stamps at the prober, of the datagram's departure and of the
+//! answer's arrival, less the time between two stamps at the reflector, of the arrival and of the
+//! departure, which the answer carries. So it does not contain the time of user space and of the
+//! scheduler, except for the answer's way from `send` to its device.
 
 use std::collections::HashMap;
 use std::io::IoSliceMut;
@@ -19,19 +20,19 @@ use serde::Serialize;
 
 use crate::{Error, Result};
 
-/// One answer.
+/// The RTT of one datagram.
 #[derive(Debug, Serialize)]
 pub struct Sample {
-    /// When it was sent, from the start.
+    /// The time of sending, from the start.
     pub at_us: f64,
     /// The round trip.
     pub rtt_us: f64,
 }
 
-/// A number, and what the reflector took, in nanoseconds.
+/// The size of a datagram: its number, and the reflector's time in nanoseconds.
 const SIZE: usize = 16;
 
-/// Sends datagrams back for ever, with what it took to do so.
+/// Sends datagrams back for ever, with the time that this took.
 ///
 /// # Errors
 /// The port is taken, or the kernel has no timestamps.
@@ -45,12 +46,13 @@ pub fn reflect(address: SocketAddr) -> Result<()> {
         let took = now().saturating_sub(came_at);
         let nanos = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         buffer[8..].copy_from_slice(&nanos.to_be_bytes());
-        // One that cannot be sent is one that is lost.
+        // An answer that cannot be sent is lost.
         let _ = socket.send_to(&buffer, from);
     }
 }
 
-/// Probes every `interval` for `duration`; returns the samples, and how many datagrams had no answer.
+/// Probes every `interval` for `duration`. Returns the samples, and the number of datagrams without
+/// an answer.
 ///
 /// # Errors
 /// The kernel has no timestamps, or the address cannot be reached.
@@ -77,14 +79,14 @@ pub fn probe(
     let mut samples = Vec::new();
     let mut sent = 0_u64;
     let mut next = began;
-    // A last second for what is still on its way.
+    // A last second for datagrams that are still on their way.
     while began.elapsed() < duration + Duration::from_secs(1) {
         if Instant::now() >= next && next < began + duration {
             next += interval;
             let mut datagram = [0; SIZE];
             datagram[..8].copy_from_slice(&sent.to_be_bytes());
             if socket.send(&datagram).is_ok() {
-                // The stamp comes by the queue of errors, at once: the device is a virtual one.
+                // The stamp comes by the error queue at once, since the device is a virtual one.
                 let stamp = receive(&socket, &mut [0; SIZE], MsgFlags::MSG_ERRQUEUE)?;
                 open.insert(sent, stamp.and_then(|one| one.stamp).unwrap_or_else(now));
                 sent += 1;
@@ -113,7 +115,7 @@ struct Arrived {
     from: Option<SocketAddr>,
 }
 
-/// One datagram, or what the queue of errors holds; None if there is nothing.
+/// A datagram, or an entry of the error queue; [`None`] if there is nothing.
 fn receive(socket: &UdpSocket, buffer: &mut [u8], flags: MsgFlags) -> Result<Option<Arrived>> {
     let mut control = nix::cmsg_space!([libc::timespec; 3], [u8; 64]);
     let mut parts = [IoSliceMut::new(buffer)];

@@ -25,7 +25,7 @@ impl super::Program for Program {
         "rtcp"
     }
 
-    /// The testbed of the authors.
+    /// The preset for the testbed of the authors.
     fn preset(&self) -> Option<&'static str> {
         Some("testbed-websearch-1to1")
     }

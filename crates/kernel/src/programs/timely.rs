@@ -71,7 +71,8 @@ impl super::Program for Program {
         "timely"
     }
 
-    /// A host's clock and a path of a few hops take tens of microseconds that NICs do not.
+    /// The preset for hosts: their clocks and a path of a few hops take tens of microseconds that
+    /// NICs do not.
     fn preset(&self) -> Option<&'static str> {
         Some("linux-tcp")
     }

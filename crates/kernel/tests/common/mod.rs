@@ -1,4 +1,4 @@
-//! What tests on a real kernel share.
+//! The common parts of tests on a real kernel.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
