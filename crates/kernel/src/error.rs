@@ -74,7 +74,8 @@ pub enum Error {
     InvalidName(String),
     /// The kernel has an algorithm of this name.
     #[error(
-        "{0}: is attached already, or a module has this name; detach it, or choose another by --name"
+        "{0}: is attached already, or a module has this name; detach it, or choose another by \
+         --name"
     )]
     NameTaken(String),
     /// A directory that is no cgroup of version 2.

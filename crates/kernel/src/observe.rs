@@ -74,7 +74,8 @@ impl fmt::Display for Observation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{:>12.3}  {:<22} {:>9.1} Mb/s {:>9} {:>9.1}  {:<13} cwnd {:>5} in flight {:>5} sent again {}",
+            "{:>12.3}  {:<22} {:>9.1} Mb/s {:>9} {:>9.1}  {:<13} cwnd {:>5} in flight {:>5} \
+             sent again {}",
             self.time_s,
             self.remote,
             self.rate_mbps,

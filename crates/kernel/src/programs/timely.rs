@@ -26,13 +26,15 @@ const PARAMS: &[KernelParam] = &[
         name: "line_rate",
         default: "10Gbps",
         takes: Takes::Rate,
-        doc: "rate of the NIC: the most that a connection sends, and what delta and min_rate scale with",
+        doc: "rate of the NIC: the most that a connection sends, and what delta and min_rate \
+              scale with",
     },
     KernelParam {
         name: "min_filter",
         default: "500us",
         takes: Takes::SpanOrZero,
-        doc: "the least RTT of this time, and of a round, counts as one completion; 0ns: each ACK's does",
+        doc: "the least RTT of this time, and of a round, counts as one completion; 0ns: each \
+              ACK's does",
     },
     KernelParam {
         name: "min_filter_acks",
@@ -44,7 +46,8 @@ const PARAMS: &[KernelParam] = &[
         name: "catch_up",
         default: "16",
         takes: Takes::Number(1, 1_000),
-        doc: "a completion that comes late adds a step for each min_rtt since the last, at most so many",
+        doc: "a completion that comes late adds a step for each min_rtt since the last, at \
+              most so many",
     },
     KernelParam {
         name: "window",
