@@ -20,7 +20,7 @@ macro_rules! skeleton {
     };
 }
 
-/// Implements [`Shared`](crate::shared::Shared) for structs of C.
+/// Implements [`Shared`] for structs of C.
 macro_rules! shared {
     ($($type:ty),+ $(,)?) => {$(
         // SAFETY: a repr(C) struct of integers whose fields fill it.
