@@ -100,10 +100,8 @@ pub fn all() -> Result<Vec<Attached>> {
     let mut found = Vec::new();
     for map in MapInfoIter::default().filter(|map| map.ty == MapType::Array) {
         let name = map.name.to_string_lossy();
-        let Some(algorithm) = name.strip_suffix("_record").and_then(|of| Algorithm::named(of).ok())
-        else {
-            continue;
-        };
+        let own = |algorithm: &Algorithm| map_name(*algorithm, "record") == name;
+        let Some(algorithm) = Algorithm::ALL.into_iter().find(own) else { continue };
         // The map may have gone since it was listed.
         let Ok(handle) = MapHandle::from_map_id(map.id) else { continue };
         // Only one of the programs uses the record; the others share their maps with it.
@@ -154,7 +152,7 @@ impl Attached {
                 .filter_map(|&id| MapHandle::from_map_id(id).ok())
                 .find(|map| map.name().to_string_lossy() == wanted)
         };
-        let of = |suffix: &str| named(&format!("{}_{suffix}", algorithm.name()));
+        let of = |suffix: &str| named(&map_name(algorithm, suffix));
         let (Some(knobs), Some(counters), Some(events)) =
             (named(KNOBS), of("counters"), of("event"))
         else {
@@ -257,6 +255,13 @@ impl Attached {
     }
 }
 
+/// The name of a program's map, of which the kernel keeps 15 characters.
+fn map_name(algorithm: Algorithm, suffix: &str) -> String {
+    let mut name = format!("{}_{suffix}", algorithm.name());
+    name.truncate(15);
+    name
+}
+
 /// Whether a `struct_ops` map is registered: the second number of its value says so.
 fn in_use(ops_map_id: u32) -> bool {
     const IN_USE: [u8; 4] = 1_u32.to_ne_bytes();
@@ -303,4 +308,22 @@ fn take_place(name: &str, place: &Place, group: Option<&File>) -> Result<()> {
         system::set_default(name)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn maps_are_told_apart_by_the_part_of_their_names_that_the_kernel_keeps() {
+        let suffixes = ["record", "counters", "event"];
+        let names: BTreeSet<_> = Algorithm::ALL
+            .into_iter()
+            .flat_map(|algorithm| suffixes.map(|suffix| map_name(algorithm, suffix)))
+            .collect();
+        assert_eq!(names.len(), Algorithm::ALL.len() * suffixes.len(), "{names:?}");
+        assert!(names.iter().all(|name| name.len() <= 15), "{names:?}");
+    }
 }
