@@ -39,7 +39,7 @@ def test_what_the_network_lacks_is_a_warning_that_names_the_setting(
         ("dctcp", ["switch.ecn_threshold=96850B"]),
         ("dcqcn", ["switch.ecn_threshold=96850B", "switch.pfc.enabled=true"]),
         ("hpcc", ["switch.telemetry=true"]),
-        ("newreno", []),
+        ("newreno", ["network.star.hosts.0.rate=10.2Gbps"]),
     ],
 )
 def test_nothing_is_said_where_the_network_has_it(

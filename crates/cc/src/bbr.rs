@@ -129,11 +129,15 @@ impl Configurable for Bbr {
     fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
         let effect = "the queue never drains, and its delay passes for a part of the path";
         path.coarse(("a window is", path.mss * u64::from(self.min_packets)), effect, emit);
-        // Flows keep up to twice the product in flight. A queue that is shorter than the product drops packets all
-        // the time (Hock, Bless and Zitterbart, ICNP 2017), and it takes twice the window to find out which.
         let least = u64::from(self.min_packets) + u64::from(self.spare_bursts);
-        let steady = path.queue.is_some_and(|queue| queue < path.product * path.flows);
-        path.least_window(if steady { 2 * least } else { least }, emit);
+        path.least_window(least, emit);
+        // Flows keep up to twice the product in flight. A queue that is shorter than the product drops packets all
+        // the time (Hock, Bless and Zitterbart, ICNP 2017). One flow that sends packets one by one bears it.
+        let short = path.queue.is_some_and(|queue| queue < path.product * path.flows);
+        if path.lasting && short && (path.flows > 1 || path.segment > path.mss) {
+            let least = (path.mss * least).max(path.product) * 2;
+            emit(Caution::Crowded { least });
+        }
     }
 }
 

@@ -147,7 +147,18 @@ pub enum Caution {
         /// The delay of a full queue; none where nothing is dropped.
         full: Option<Span>,
     },
-    /// NICs are exactly as fast as the bottleneck, where a full, short queue is all that slows flows down: one whose
+    /// A full queue is a shorter delay than the one that slows the flow down, so losses alone do.
+    LossesFirst {
+        /// The parameter that sets the price of the delay.
+        param: &'static str,
+        /// A value that works.
+        least: u64,
+        /// The delay that slows the flow down.
+        borne: Span,
+        /// The delay of a full queue.
+        full: Span,
+    },
+    /// NICs are exactly as fast as the bottleneck, where a full queue is all that slows flows down: one whose
     /// window outgrows its NIC keeps the queue full by itself, loses nothing, and shuts the others out
     /// (Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1992).
     LockOut,
@@ -166,10 +177,8 @@ impl PathFacts {
     /// three duplicate ACKs take (RFC 5681) and twice as many it has six on average.
     pub const LEAST_PACKETS: u64 = 6;
 
-    /// Most flows of which one was seen to shut the others out: all of these must wait for timeouts at once.
-    const FEW: u64 = 16;
-    /// Packets of the longest queue that one flow was seen to keep full by itself, doubled.
-    const SHORT_QUEUE: u64 = 64;
+    /// Twice the most flows of which one was seen to shut the others out: all of these must wait for timeouts at once.
+    const FEW: u64 = 64;
 
     /// Says that a flow needs a window of `packets` to find its losses without a timeout.
     pub fn least_window(&self, packets: u64, emit: &mut dyn FnMut(Caution)) {
@@ -185,8 +194,7 @@ impl PathFacts {
         self.least_window(Self::LEAST_PACKETS, emit);
         let same = self.line_rate.as_bps().abs_diff(self.bottleneck().as_bps()) < self.flows;
         let few = (2..=Self::FEW).contains(&self.flows);
-        let short = self.queue.is_some_and(|queue| queue <= self.mss * Self::SHORT_QUEUE);
-        if few && self.lasting && short && same {
+        if few && self.lasting && same && self.queue.is_some() {
             emit(Caution::LockOut);
         }
     }
@@ -212,18 +220,18 @@ impl PathFacts {
     }
 
     /// Says that a window doubles with each ACK, from a floor of `packets` to what its NIC sends in an RTT, and falls
-    /// back when it meets a queue. Where floors alone hold half of each share that does not matter.
+    /// back when it meets a queue. Where floors alone hold most of each share that does not matter.
     pub fn overshoot(&self, packets: u64, emit: &mut dyn FnMut(Caution)) {
         // Shares are rounded down.
         let bottleneck = self.bottleneck().as_bps() + self.flows;
-        if self.line_rate.as_bps() > bottleneck && !self.holds_half(packets) {
+        if self.line_rate.as_bps() > bottleneck && !self.holds_most(packets) {
             emit(Caution::Overshoot);
         }
     }
 
-    /// Whether windows of `packets` are half of each flow's share.
-    pub fn holds_half(&self, packets: u64) -> bool {
-        self.mss * packets >= self.product / 2
+    /// Whether windows of `packets` are three quarters of each flow's share.
+    pub fn holds_most(&self, packets: u64) -> bool {
+        self.mss * packets >= self.product * 3 / 4
     }
 
     /// Says that a window of more than `packets` is not allowed by `param`.
@@ -231,6 +239,25 @@ impl PathFacts {
         let least = self.product.get().div_ceil(self.mss.get().max(1));
         if packets < least / 2 {
             emit(Caution::WindowBound { param, value: packets, least });
+        }
+    }
+
+    /// Says that a window may keep no more than `packets` in the queue, which `param` sets, and that the flow's own
+    /// segments, which come faster than the bottleneck serves them, are more.
+    pub fn own_segments(
+        &self,
+        param: &'static str,
+        packets: Fraction,
+        emit: &mut dyn FnMut(Caution),
+    ) {
+        if self.segment <= self.mss {
+            return;
+        }
+        let waits = self.segment_time().saturating_sub(self.line_rate.time_for(self.segment));
+        let least = self.share.bytes_in(waits).get().div_ceil(self.mss.get().max(1));
+        let value = packets.bits() >> Fraction::BITS;
+        if u64::from(value) < least / 2 {
+            emit(Caution::WindowBound { param, value: value.into(), least });
         }
     }
 
@@ -308,22 +335,22 @@ impl PathFacts {
         self.rtt_below(("t_high", t_high), (4, most), falls, emit);
         if self.flows > 1 && self.network_rtt < t_low {
             // TIMELY's authors ran segments of 64 KB, 52 us at 10 Gb/s, under 50 us.
-            let time = self.segment_time();
-            if time.as_ps() / 5 >= t_low.as_ps() / 4 {
-                emit(Caution::SegmentTime { param: "t_low", value: t_low, time });
-            }
+            self.above_segment_time(("t_low", t_low), 125, emit);
         }
     }
 
-    /// Says that delays of `value`, which `param` sets, are congestion.
+    /// Says that delays of `value`, which `param` sets, are congestion, and that segments of `percent` of
+    /// it are too long. Where a segment is a packet, those of one window wait for each other in the
+    /// sender's NIC, too.
     pub fn above_segment_time(
         &self,
-        param: &'static str,
-        value: Span,
+        (param, value): (&'static str, Span),
+        percent: u64,
         emit: &mut dyn FnMut(Caution),
     ) {
         let time = self.segment_time();
-        if time >= value && self.queues() {
+        let waits = self.queues() || self.segment <= self.mss;
+        if time.as_ps() >= value.as_ps() / 100 * percent && waits {
             emit(Caution::SegmentTime { param, value, time });
         }
     }

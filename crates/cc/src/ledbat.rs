@@ -108,7 +108,7 @@ impl Configurable for Ledbat {
             path.least_window(PathFacts::LEAST_PACKETS, emit);
         }
         path.window_of_segments(emit);
-        path.above_segment_time("target", self.target, emit);
+        path.above_segment_time(("target", self.target), 100, emit);
         path.latecomers("target", self.target, emit);
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! It is what runs when only PFC protects the network, and what the closed-form tests run on.
 
+use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss};
 use crate::param::{Configurable, Info, Kind, Need, Preset};
 use crate::units::{Fraction, Rate};
@@ -38,6 +39,10 @@ impl Configurable for LineRate {
     const PRESETS: &'static [Preset] =
         &[Preset { name: "default", source: "this project", values: &[] }];
     configurable_by_name!();
+
+    fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
+        path.starts_at_line_rate(emit);
+    }
 }
 
 /// One flow at a constant rate.

@@ -221,14 +221,24 @@ impl Configurable for Rtcp {
         let price = f64::from(self.alpha) * f64::from(self.delta);
         let borne = f64::from(self.w_high_volume) / price.max(1.0) * self.delay_unit.as_ps() as f64;
         let burst = path.line_rate.time_for(path.product / 2);
-        // Where the floor is half of the share, halving does no harm.
-        if path.lasting && burst.as_ps() as f64 > borne && !path.holds_half(floor) {
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "positive; the cast saturates"
-            )]
-            let span = |ps: f64| Span::from_ps(ps as u64);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "positive; the cast saturates"
+        )]
+        let span = |ps: f64| Span::from_ps(ps as u64);
+        if let Some(full) = path.full_queue()
+            && path.lasting
+            && path.flows > 1
+            && full <= span(borne)
+        {
+            let times = span(borne).as_ps() * 2 / full.as_ps().max(1);
+            let least = u64::from(self.alpha).saturating_mul(times.max(2));
+            let (param, borne) = ("alpha", span(borne));
+            emit(Caution::LossesFirst { param, least, borne, full });
+        }
+        // Where the floor is most of the share, halving does no harm.
+        if path.lasting && burst.as_ps() as f64 > borne && !path.holds_most(floor) {
             let least = span(self.delay_unit.as_ps() as f64 / borne * burst.as_ps() as f64 * 2.0);
             emit(Caution::OwnBurst { param: "delay_unit", borne: span(borne), burst, least });
         }

@@ -117,8 +117,8 @@ impl Configurable for Swift {
         path.window_of_segments(emit);
         // The pacer spreads packets, yet each flow has one under way now and then.
         path.least_window(1, emit);
-        // One ACK adds `ai` to a window below one packet: shares of less than a fiftieth are a lottery.
-        let least = Bytes::new(path.mss.get().div_ceil(50));
+        // One ACK adds `ai` to a window below one packet: shares of less than a 25th are a lottery.
+        let least = Bytes::new(path.mss.get().div_ceil(25));
         let effect = "single ACKs change it by far more and shares drift apart";
         path.coarse(("a window that lasts is", least), effect, emit);
     }

@@ -113,6 +113,7 @@ impl Configurable for Vegas {
     fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
         path.least_window(PathFacts::LEAST_PACKETS, emit);
         path.window_of_segments(emit);
+        path.own_segments("beta", self.beta, emit);
     }
 }
 

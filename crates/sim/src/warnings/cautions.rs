@@ -45,6 +45,7 @@ fn rank(caution: &Caution, path: &Surveyed) -> ((u8, &'static str), u64) {
         Caution::FirstWindows { each } => ((12, ""), (each * path.facts.flows).get()),
         Caution::Gain { param, value, .. } => ((13, param), u64::from(value.bits())),
         Caution::LockOut => ((10, ""), path.facts.flows),
+        Caution::LossesFirst { param, .. } => ((15, param), path.facts.flows),
     }
 }
 
@@ -127,7 +128,7 @@ fn sentence(scenario: &Scenario, name: &str, caution: &Caution, path: &Surveyed)
 
 /// A sentence about what waits at the bottleneck.
 fn of_queues(scenario: &Scenario, name: &str, caution: &Caution, path: &Surveyed) -> String {
-    let Surveyed { ends: [from, _], facts, bottleneck: [at, towards], rate, .. } = path;
+    let Surveyed { facts, bottleneck: [at, towards], rate, .. } = path;
     let place = |param| format!("cc.{name}.{param}");
     let flows = flows(path);
     match *caution {
@@ -147,8 +148,9 @@ fn of_queues(scenario: &Scenario, name: &str, caution: &Caution, path: &Surveyed
         }
         Caution::Crowded { least } => {
             format!(
-                "{name}: {flows} needs a window of {least}, but {at} to {towards} holds {} of all with its queue, \
+                "{name}: {flows} needs a window of {}, but {at} to {towards} holds {} of all with its queue, \
                  so flows wait for timeouts; {} of {} or more",
+                rounded_up(least),
                 rounded_down(facts.held()),
                 queue_place(scenario),
                 rounded_up((least * facts.flows).saturating_sub(facts.product * facts.flows)),
@@ -187,6 +189,22 @@ fn of_queues(scenario: &Scenario, name: &str, caution: &Caution, path: &Surveyed
                 place(param),
             )
         }
+        Caution::FirstWindows { each } => format!(
+            "{name}: each of {} flows sends {} in its first round trip, but {at} to {towards} holds {} of all with its \
+             queue, so flows wait long for their first answers; have {} flows at most, or let them start one by one",
+            facts.flows,
+            rounded_down(each),
+            rounded_down(facts.held()),
+            facts.held().get() * 50 / each.get().max(1),
+        ),
+        _ => of_losses(scenario, name, caution, path),
+    }
+}
+
+/// A sentence about flows that only losses slow down.
+fn of_losses(scenario: &Scenario, name: &str, caution: &Caution, path: &Surveyed) -> String {
+    let Surveyed { ends: [from, _], facts, bottleneck: [at, towards], rate, .. } = path;
+    match *caution {
         Caution::ShortQueue { left, least } => {
             let buffer = Bytes::new(u64::from(u32::MAX));
             let remedy = if least > buffer {
@@ -206,13 +224,16 @@ fn of_queues(scenario: &Scenario, name: &str, caution: &Caution, path: &Surveyed
                     / (facts.product * facts.flows).get().max(1) as f64,
             )
         }
-        Caution::FirstWindows { each } => format!(
-            "{name}: each of {} flows sends {} in its first round trip, but {at} to {towards} holds {} of all with its \
-             queue, so flows wait long for their first answers; have {} flows at most, or let them start one by one",
+        Caution::LossesFirst { param, least, borne, full } => format!(
+            "{name}: the window halves when the RTT rises by {} or more, but the queue of {at} to {towards} is full \
+             at {}, so losses alone slow {} flows down, and one of them may shut the others out; set {} to {least} or \
+             more, or {} of {} or more",
+            rounded_span(borne),
+            rounded_span(full),
             facts.flows,
-            rounded_down(each),
-            rounded_down(facts.held()),
-            facts.held().get() * 50 / each.get().max(1),
+            format_args!("cc.{name}.{param}"),
+            queue_place(scenario),
+            rounded_up(rate.bytes_in(borne) * 2),
         ),
         Caution::LockOut => format!(
             "{name}: the NIC of {from} is exactly as fast as {at} to {towards}, where only a full queue slows {} \
@@ -221,7 +242,7 @@ fn of_queues(scenario: &Scenario, name: &str, caution: &Caution, path: &Surveyed
             facts.flows,
             Rate::from_bps(rate.as_bps() / 50 * 51),
         ),
-        _ => unreachable!("the others are about signals and bounds"),
+        _ => unreachable!("the others are about signals, bounds and queues"),
     }
 }
 

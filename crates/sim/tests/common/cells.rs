@@ -215,11 +215,19 @@ impl Cell {
         let rtt = self.base_rtt().as_secs_f64();
         let turn = f64::from(self.flows) * self.unit() as f64 * 8.0 / self.rate.as_bps() as f64;
         let (mut from, mut window) = (claim.time(self, rtt), (4.0 * rtt).max(32.0 * turn));
+        if self.flows == 1 && self.speedup > 1 {
+            // Slow start fills the queue before it finds a loss, and after a timeout once more.
+            let queue = self.queue.unwrap_or(0) as f64 * 8.0 / self.rate.as_bps() as f64;
+            from += 5.0 * queue;
+        }
         if self.flows > 1 {
-            let queue = self.queue.unwrap_or(0).min(100 * u64::from(self.flows) * self.unit());
-            let full = rtt + queue as f64 * 8.0 / self.rate.as_bps() as f64;
+            let full = rtt + self.queue.unwrap_or(0) as f64 * 8.0 / self.rate.as_bps() as f64;
             from = claim.time(self, rtt.max(turn)).max(20.0 * full) + 20.0 * turn + 0.1;
             window = (40.0 * full).max(300.0 * turn).max(0.5);
+            if self.scheme == "cubic" {
+                // A window grows by the clock: this long to the whole product (RFC 9438, equation 2).
+                window = window.max(2.0 * libm::cbrt(self.product() * 0.3 / 0.4));
+            }
         }
         (from, from + window.max(from / 2.0))
     }
