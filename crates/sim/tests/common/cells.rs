@@ -216,9 +216,12 @@ impl Cell {
         let turn = f64::from(self.flows) * self.unit() as f64 * 8.0 / self.rate.as_bps() as f64;
         let (mut from, mut window) = (claim.time(self, rtt), (4.0 * rtt).max(32.0 * turn));
         if self.flows == 1 && self.speedup > 1 {
-            // Slow start fills the queue before it finds a loss, and after a timeout once more.
-            let queue = self.queue.unwrap_or(0) as f64 * 8.0 / self.rate.as_bps() as f64;
-            from += 5.0 * queue;
+            // Slow start fills the queue before it finds a loss, and after a timeout once more. Queues of more
+            // than ten products lose nothing.
+            let queue = self.queue.unwrap_or(0) as f64;
+            if queue <= 10.0 * self.bytes_on_the_way() {
+                from += 5.0 * queue * 8.0 / self.rate.as_bps() as f64;
+            }
         }
         if self.flows > 1 {
             let full = rtt + self.queue.unwrap_or(0) as f64 * 8.0 / self.rate.as_bps() as f64;
