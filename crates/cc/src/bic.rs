@@ -8,10 +8,10 @@
 //! `docs/algorithms/bic.md` has the equations and the departures.
 
 use crate::caution::{Caution, PathFacts};
-use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, LossCause, Spurious};
+use crate::contract::{Ack, Algorithm, Flow, Loss, LossCause};
 use crate::param::{Configurable, Info, Kind, Preset};
-use crate::parts::Window;
-use crate::units::{Bytes, Fraction};
+use crate::parts::{Sign, Window, WindowControl, WindowLaw};
+use crate::units::Fraction;
 use crate::{configurable_by_name, parameters, words};
 
 /// Where the constants come from; ns-3 has the same but for its preset.
@@ -61,8 +61,7 @@ impl Algorithm for Bic {
             FastConvergence::Beta => beta.as_f64(),
         };
         let divisor = f64::from(self.divisor.max(2));
-        BicControl {
-            window: Window::new(flow),
+        let law = BicLaw {
             beta,
             converged,
             low_window: f64::from(self.low_window),
@@ -72,7 +71,8 @@ impl Algorithm for Bic {
             first_growth: self.first_growth.as_f64(),
             w_max: 0.0,
             before: None,
-        }
+        };
+        WindowControl { window: Window::new(flow), law }
     }
 }
 
@@ -103,10 +103,11 @@ impl Configurable for Bic {
 }
 
 /// One flow under BIC.
+pub type BicControl = WindowControl<BicLaw>;
+
+/// The rules of BIC and the state of one flow beside its window.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BicControl {
-    /// Window and threshold, and which window of data has been answered.
-    window: Window,
+pub struct BicLaw {
     /// What a loss leaves.
     beta: Fraction,
     /// What a loss below the last maximum leaves of the window as the next maximum.
@@ -127,7 +128,7 @@ pub struct BicControl {
     before: Option<f64>,
 }
 
-impl BicControl {
+impl BicLaw {
     /// Segments that a window of `w` segments grows per round trip.
     fn increment(&self, w: f64) -> f64 {
         if w <= self.low_window {
@@ -145,74 +146,57 @@ impl BicControl {
         increment.min(self.max_increment).max(least).min(w)
     }
 
-    /// What a loss leaves of the window, in bytes: half where the flow is Reno.
-    fn reduced(&self) -> u64 {
-        let reno = self.window.segments() <= self.low_window;
-        let beta = if reno { Fraction::from_ratio(1, 2) } else { self.beta };
-        self.window.part(beta)
-    }
-
-    /// The window has been reduced from `w` segments.
+    /// Lowers the bound of the search to a window of `w` segments, which congestion reduces.
     fn search_below(&mut self, w: f64) {
-        self.before = Some(self.w_max);
         self.w_max = if w < self.w_max { w * self.converged } else { w };
     }
 }
 
-impl CongestionControl for BicControl {
-    fn on_ack(&mut self, ack: &Ack<'_>) {
-        let (w, reduced) = (self.window.segments(), self.reduced());
-        if self.window.on_marks(ack, |_| reduced) {
-            self.search_below(w);
-            self.before = None; // no loss: nothing that could turn out to be false
-        }
-        if Window::may_grow(ack) {
-            let acked = self.window.left_for_avoidance(ack.bytes.get());
-            if acked > 0 {
-                let increment = self.increment(self.window.segments());
-                self.window.increase(acked, increment);
-            }
+impl WindowLaw for BicLaw {
+    /// Half where the flow is Reno.
+    fn left(&mut self, window: &Window, sign: Sign) -> u64 {
+        let w = window.segments();
+        self.before = match sign {
+            Sign::Loss => Some(self.w_max),
+            Sign::Mark => None, // no loss: nothing that could turn out to be false
+        };
+        self.search_below(w);
+        let reno = w <= self.low_window;
+        window.part(if reno { Fraction::from_ratio(1, 2) } else { self.beta })
+    }
+
+    fn grow(&mut self, window: &mut Window, ack: &Ack<'_>) {
+        let acked = window.left_for_avoidance(ack.bytes.get());
+        if acked > 0 {
+            window.increase(acked, self.increment(window.segments()));
         }
     }
 
     fn on_loss(&mut self, loss: &Loss) {
-        let (w, reduced) = (self.window.segments(), self.reduced());
-        if self.window.on_loss(loss, |_| reduced) {
-            self.search_below(w);
-        }
         if loss.cause != LossCause::Detected {
             // What the path held before the silence is no guide.
             self.w_max = 0.0;
         }
     }
 
-    fn limits(&self) -> Limits {
-        self.window.limits()
-    }
-
-    fn on_spurious_loss(&mut self, _spurious: &Spurious) {
-        self.window.undo();
+    fn on_undo(&mut self) {
         self.w_max = self.before.take().unwrap_or(self.w_max);
     }
 
-    fn on_mss_change(&mut self, mss: Bytes) {
-        let before = self.window.mss() as f64;
-        self.window.set_mss(mss);
-        let ratio = before / self.window.mss() as f64;
+    fn on_mss_change(&mut self, _window: &Window, ratio: f64) {
         self.w_max *= ratio;
         self.before = self.before.map(|w_max| w_max * ratio);
     }
 
-    fn gauges(&self, emit: &mut dyn FnMut(&'static str, f64)) {
-        self.window.gauges(emit);
-        emit("w_max_kb", self.w_max * self.window.mss() as f64 / 1e3);
+    fn gauges(&self, window: &Window, emit: &mut dyn FnMut(&'static str, f64)) {
+        emit("w_max_kb", self.w_max * window.mss() as f64 / 1e3);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Rate, Time};
+    use crate::{Bytes, CongestionControl, Rate, Spurious, Time};
 
     const MSS: u64 = 1_000;
 
@@ -315,9 +299,9 @@ mod tests {
         ] {
             let mut control = control(params, 1_000);
             lose(&mut control, 1, LossCause::Detected);
-            near(control.w_max, 1_000.0);
+            near(control.law.w_max, 1_000.0);
             lose(&mut control, 2, LossCause::Detected);
-            near(control.w_max, expected);
+            near(control.law.w_max, expected);
         }
     }
 
@@ -337,10 +321,10 @@ mod tests {
         lose(&mut control, 1, LossCause::Detected);
         let before = control;
         lose(&mut control, 2, LossCause::Timeout);
-        near(control.w_max, 0.0);
+        near(control.law.w_max, 0.0);
         near(segments(&control), 1.0);
         control.on_spurious_loss(&Spurious::new(Time::ZERO, Bytes::new(MSS)));
-        assert_eq!((control.w_max, control.limits()), (before.w_max, before.limits()));
+        assert_eq!((control.law.w_max, control.limits()), (before.law.w_max, before.limits()));
     }
 
     #[test]
@@ -352,7 +336,7 @@ mod tests {
         control.on_ack(&mark);
         control.on_ack(&mark);
         near(segments(&control), 800.0);
-        near(control.w_max, 1_000.0);
+        near(control.law.w_max, 1_000.0);
     }
 
     #[test]
@@ -372,6 +356,6 @@ mod tests {
         let mut control = control(Bic::default(), 1_000);
         lose(&mut control, 1, LossCause::Detected);
         control.on_mss_change(Bytes::new(500));
-        near(control.w_max, 2_000.0);
+        near(control.law.w_max, 2_000.0);
     }
 }

@@ -9,10 +9,10 @@
 //! equations and the departures.
 
 use crate::caution::{Caution, PathFacts};
-use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, LossCause, Spurious};
+use crate::contract::{Ack, Algorithm, Flow, Loss, LossCause};
 use crate::param::{Configurable, Conflict, Info, Kind, Preset};
-use crate::parts::{Switch, Window};
-use crate::units::{Bytes, Fraction, Span, Time};
+use crate::parts::{Sign, Switch, Window, WindowControl, WindowLaw};
+use crate::units::{Fraction, Span, Time};
 use crate::{configurable_by_name, parameters, words};
 use hystart::HyStart;
 
@@ -88,8 +88,7 @@ impl Algorithm for Cubic {
 
     fn start(&self, flow: &Flow) -> CubicControl {
         let beta = self.beta.min(Fraction::ONE);
-        CubicControl {
-            window: Window::new(flow),
+        let law = CubicLaw {
             hystart: HyStart::new(self),
             c: self.c.as_f64().max(1e-6),
             beta,
@@ -102,7 +101,8 @@ impl Algorithm for Cubic {
             curve: Curve { w_max: 0.0, cwnd_prior: 0.0, epoch: None },
             before: None,
             clock: flow.now,
-        }
+        };
+        WindowControl { window: Window::new(flow), law }
     }
 }
 
@@ -168,10 +168,11 @@ impl Configurable for Cubic {
 }
 
 /// One flow under Cubic.
+pub type CubicControl = WindowControl<CubicLaw>;
+
+/// The rules of Cubic and the state of one flow beside its window.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CubicControl {
-    /// Window and threshold, and which window of data has been answered.
-    window: Window,
+pub struct CubicLaw {
     /// The early end of slow start.
     hystart: HyStart,
     /// Steepness of the curve.
@@ -245,10 +246,10 @@ impl Epoch {
     }
 }
 
-impl CubicControl {
+impl CubicLaw {
     /// Growth above the threshold, on an ACK of `acked` bytes.
-    fn avoid_congestion(&mut self, ack: &Ack<'_>, acked: u64) {
-        let (c, cwnd) = (self.c, self.window.segments());
+    fn avoid_congestion(&mut self, window: &mut Window, ack: &Ack<'_>, acked: u64) {
+        let (c, cwnd) = (self.c, window.segments());
         let (w_max, cwnd_prior) = (self.curve.w_max, self.curve.cwnd_prior);
         let epoch = self.curve.epoch(c, ack.now, cwnd);
         let seconds = ack.now.since(epoch.start).as_secs_f64();
@@ -260,20 +261,19 @@ impl CubicControl {
         let target = epoch.window(c, seconds + ahead.as_secs_f64()).clamp(cwnd, 1.5 * cwnd);
         let least = if w_max > 0.0 { 0.0 } else { self.first_growth * cwnd };
         // More than a window on one ACK would overshoot the target.
-        let acked = acked.min(self.window.cwnd());
-        self.window.increase(acked, (target - cwnd).max(least));
+        let acked = acked.min(window.cwnd());
+        window.increase(acked, (target - cwnd).max(least));
         if self.reno_friendly {
             let alpha = if epoch.w_est < cwnd_prior { self.alpha } else { 1.0 };
-            epoch.w_est += alpha * acked as f64 / (self.window.mss() as f64 * cwnd);
-            if epoch.window(c, seconds) < epoch.w_est && self.window.segments() < epoch.w_est {
-                self.window.set_segments(epoch.w_est);
+            epoch.w_est += alpha * acked as f64 / (window.mss() as f64 * cwnd);
+            if epoch.window(c, seconds) < epoch.w_est && window.segments() < epoch.w_est {
+                window.set_segments(epoch.w_est);
             }
         }
     }
 
-    /// The window has been reduced from `cwnd` segments: a new curve, from the next ACK on.
+    /// Starts a new curve, from the next ACK on, as congestion reduces a window of `cwnd` segments.
     fn start_over(&mut self, cwnd: f64) {
-        self.before = Some(self.curve);
         let converge = self.fast_convergence && cwnd < self.curve.w_max;
         let part = if converge { f64::midpoint(1.0, self.beta.as_f64()) } else { 1.0 };
         self.curve = Curve { w_max: cwnd * part, cwnd_prior: cwnd, epoch: None };
@@ -287,39 +287,40 @@ impl CubicControl {
     }
 }
 
-impl CongestionControl for CubicControl {
-    fn on_ack(&mut self, ack: &Ack<'_>) {
+impl WindowLaw for CubicLaw {
+    fn measure(&mut self, window: &mut Window, ack: &Ack<'_>) {
         let since_last = ack.now.since(self.clock);
         self.clock = ack.now;
         if !ack.cwnd_limited {
             self.hold(ack.now, since_last);
         }
-        let cwnd = self.window.segments();
-        if !ack.ce_bytes.is_zero() {
-            // Nothing grows, and no sign of HyStart counts.
-            let (loss, ecn) = (self.beta, self.beta_ecn);
-            if self.window.on_marks(ack, |w| w.part(if w.in_slow_start() { loss } else { ecn })) {
-                self.start_over(cwnd);
-                self.before = None; // no loss: nothing that could turn out to be false
-            }
-            return;
+        // No sign of HyStart counts beside a mark.
+        if ack.ce_bytes.is_zero()
+            && window.in_slow_start()
+            && self.hystart.ends_slow_start(ack, window.segments())
+        {
+            window.set_ssthresh(window.cwnd());
         }
-        if self.window.in_slow_start() && self.hystart.ends_slow_start(ack, cwnd) {
-            self.window.set_ssthresh(self.window.cwnd());
-        }
-        if Window::may_grow(ack) {
-            let acked = self.window.left_for_avoidance(ack.bytes.get());
-            if acked > 0 {
-                self.avoid_congestion(ack, acked);
-            }
+    }
+
+    fn left(&mut self, window: &Window, sign: Sign) -> u64 {
+        self.before = match sign {
+            Sign::Loss => Some(self.curve),
+            Sign::Mark => None, // no loss: nothing that could turn out to be false
+        };
+        self.start_over(window.segments());
+        let gentle = sign == Sign::Mark && !window.in_slow_start();
+        window.part(if gentle { self.beta_ecn } else { self.beta })
+    }
+
+    fn grow(&mut self, window: &mut Window, ack: &Ack<'_>) {
+        let acked = window.left_for_avoidance(ack.bytes.get());
+        if acked > 0 {
+            self.avoid_congestion(window, ack, acked);
         }
     }
 
     fn on_loss(&mut self, loss: &Loss) {
-        let (beta, cwnd) = (self.beta, self.window.segments());
-        if self.window.on_loss(loss, |window| window.part(beta)) {
-            self.start_over(cwnd);
-        }
         if loss.cause != LossCause::Detected {
             // What the path held before the silence is no guide: the next stage starts on a plateau.
             (self.curve.w_max, self.curve.epoch) = (0.0, None);
@@ -327,8 +328,8 @@ impl CongestionControl for CubicControl {
         }
     }
 
-    fn limits(&self) -> Limits {
-        self.window.limits()
+    fn on_undo(&mut self) {
+        self.curve = self.before.take().unwrap_or(self.curve);
     }
 
     fn on_restart(&mut self, now: Time, idle: Span) {
@@ -336,15 +337,7 @@ impl CongestionControl for CubicControl {
         self.hold(now, idle);
     }
 
-    fn on_spurious_loss(&mut self, _spurious: &Spurious) {
-        self.window.undo();
-        self.curve = self.before.take().unwrap_or(self.curve);
-    }
-
-    fn on_mss_change(&mut self, mss: Bytes) {
-        let before = self.window.mss() as f64;
-        self.window.set_mss(mss);
-        let ratio = before / self.window.mss() as f64;
+    fn on_mss_change(&mut self, _window: &Window, ratio: f64) {
         for curve in [Some(&mut self.curve), self.before.as_mut()].into_iter().flatten() {
             curve.w_max *= ratio;
             curve.cwnd_prior *= ratio;
@@ -355,9 +348,8 @@ impl CongestionControl for CubicControl {
         }
     }
 
-    fn gauges(&self, emit: &mut dyn FnMut(&'static str, f64)) {
-        self.window.gauges(emit);
-        let kb = self.window.mss() as f64 / 1e3;
+    fn gauges(&self, window: &Window, emit: &mut dyn FnMut(&'static str, f64)) {
+        let kb = window.mss() as f64 / 1e3;
         emit("w_max_kb", self.curve.w_max * kb);
         if let Some(epoch) = self.curve.epoch {
             emit("w_est_kb", epoch.w_est * kb);

@@ -7,11 +7,11 @@
 //! is Reno. `docs/algorithms/dctcp.md` has the equations and the departures.
 
 use crate::caution::{Caution, PathFacts};
-use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Spurious};
+use crate::contract::{Ack, Algorithm, Flow};
 use crate::param::{Configurable, Info, Kind, Need, Preset};
-use crate::parts::Window;
 use crate::parts::integer::ONE_Q20;
-use crate::units::{Bytes, Fraction};
+use crate::parts::{Sign, Window, WindowControl, WindowLaw};
+use crate::units::Fraction;
 use crate::{configurable_by_name, parameters};
 
 parameters! {
@@ -29,12 +29,9 @@ impl Algorithm for Dctcp {
     const NAME: &'static str = "dctcp";
 
     fn start(&self, flow: &Flow) -> DctcpControl {
-        DctcpControl {
-            window: Window::new(flow),
-            constants: Constants::new(self),
-            estimate: Estimate::new(&Constants::new(self)),
-            round: 0,
-        }
+        let constants = Constants::new(self);
+        let law = DctcpLaw { estimate: Estimate::new(&constants), constants, round: 0 };
+        WindowControl { window: Window::new(flow), law }
     }
 }
 
@@ -136,50 +133,37 @@ impl Estimate {
 }
 
 /// One flow under DCTCP.
+pub type DctcpControl = WindowControl<DctcpLaw>;
+
+/// The rules of DCTCP and the state of one flow beside its window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DctcpControl {
-    /// Reno's window; what marks take from it is decided here.
-    window: Window,
+pub struct DctcpLaw {
     estimate: Estimate,
     constants: Constants,
     /// The carrier's round that the counted bytes belong to.
     round: u64,
 }
 
-impl CongestionControl for DctcpControl {
-    fn on_ack(&mut self, ack: &Ack<'_>) {
-        // Before the reduction: the ACK that ends a round brings its fraction with it.
+impl WindowLaw for DctcpLaw {
+    /// The ACK that ends a round brings its fraction to the reduction.
+    #[inline]
+    fn measure(&mut self, _window: &mut Window, ack: &Ack<'_>) {
         self.estimate.count(ack.bytes.get(), ack.ce_bytes.get());
         if ack.round != self.round {
             self.round = ack.round;
             self.estimate.end_round(&self.constants);
         }
-        let estimate = self.estimate;
-        self.window.on_marks(ack, |window| estimate.reduced(window.cwnd()));
-        if Window::may_grow(ack) {
-            self.window.reno(ack.bytes.get());
-        }
     }
 
     /// Loss is Reno's: half of the window, whatever `alpha` is (RFC 8257, section 3.5).
-    fn on_loss(&mut self, loss: &Loss) {
-        self.window.on_loss(loss, Window::half);
+    fn left(&mut self, window: &Window, sign: Sign) -> u64 {
+        match sign {
+            Sign::Loss => window.half(),
+            Sign::Mark => self.estimate.reduced(window.cwnd()),
+        }
     }
 
-    fn on_spurious_loss(&mut self, _spurious: &Spurious) {
-        self.window.undo();
-    }
-
-    fn on_mss_change(&mut self, mss: Bytes) {
-        self.window.set_mss(mss);
-    }
-
-    fn limits(&self) -> Limits {
-        self.window.limits()
-    }
-
-    fn gauges(&self, emit: &mut dyn FnMut(&'static str, f64)) {
-        self.window.gauges(emit);
+    fn gauges(&self, _window: &Window, emit: &mut dyn FnMut(&'static str, f64)) {
         emit("alpha", self.estimate.alpha_q20 as f64 / ONE_Q20 as f64);
     }
 }
@@ -188,7 +172,7 @@ impl CongestionControl for DctcpControl {
 mod tests {
     use super::*;
     use crate::units::{Rate, Time};
-    use crate::{LossCause, Span};
+    use crate::{Bytes, CongestionControl, Loss, LossCause, Span, Spurious};
 
     const MSS: u64 = 1_000;
 
@@ -202,7 +186,7 @@ mod tests {
     }
 
     fn alpha(control: &DctcpControl) -> f64 {
-        control.estimate.alpha_q20 as f64 / ONE_Q20 as f64
+        control.law.estimate.alpha_q20 as f64 / ONE_Q20 as f64
     }
 
     fn ack(round: u64, end: u64, next: u64, bytes: u64, marked: u64) -> Ack<'static> {
@@ -244,7 +228,7 @@ mod tests {
     fn a_marked_window_costs_half_of_alpha() {
         for (eighths, expected) in [(8, 50_000), (4, 75_000), (1, 93_750), (0, 100_000)] {
             let mut control = control(Dctcp::default(), 100_000);
-            control.estimate.alpha_q20 = ONE_Q20 * eighths / 8;
+            control.law.estimate.alpha_q20 = ONE_Q20 * eighths / 8;
             control.on_ack(&ack(0, 1_000, 100_000, 1_000, 1_000));
             assert_eq!(control.limits().cwnd, Bytes::new(expected));
             assert!(!control.window.in_slow_start());
@@ -273,7 +257,7 @@ mod tests {
     #[test]
     fn marked_acks_do_not_grow_the_window_and_others_grow_it_as_reno() {
         let mut control = control(Dctcp::default(), 10_000);
-        control.estimate.alpha_q20 = 0;
+        control.law.estimate.alpha_q20 = 0;
         control.on_ack(&ack(0, 1_000, 11_000, 1_000, 1_000));
         assert_eq!(control.limits().cwnd, Bytes::new(10_000));
         control.on_ack(&ack(0, 2_000, 12_000, 1_000, 0));
@@ -287,7 +271,7 @@ mod tests {
     #[test]
     fn loss_halves_whatever_alpha_is() {
         let mut control = control(Dctcp::default(), 40_000);
-        control.estimate.alpha_q20 = ONE_Q20 / 100;
+        control.law.estimate.alpha_q20 = ONE_Q20 / 100;
         control.on_loss(&loss(1_000, 40_000, LossCause::Detected));
         assert_eq!(control.limits().cwnd, Bytes::new(20_000));
         control.on_loss(&loss(50_000, 60_000, LossCause::Timeout));

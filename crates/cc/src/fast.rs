@@ -10,10 +10,10 @@
 //! does. It is kept in picoseconds, so an RTT of a microsecond has its full resolution.
 
 use crate::caution::{Caution, PathFacts};
-use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, LossCause, Spurious};
+use crate::contract::{Ack, Algorithm, Flow, Loss, LossCause};
 use crate::param::{Configurable, Info, Kind, Preset};
-use crate::parts::Window;
-use crate::units::{Bytes, Fraction, Span};
+use crate::parts::{Window, WindowControl, WindowLaw};
+use crate::units::{Fraction, Span};
 use crate::vegas::backlog;
 use crate::{configurable_by_name, parameters};
 
@@ -38,8 +38,7 @@ impl Algorithm for Fast {
     const NAME: &'static str = "fast";
 
     fn start(&self, flow: &Flow) -> FastControl {
-        FastControl {
-            window: Window::new(flow),
+        let law = FastLaw {
             average_ps: None,
             updated_in: 0,
             alpha: self.alpha.as_f64(),
@@ -47,7 +46,8 @@ impl Algorithm for Fast {
             update_rounds: u64::from(self.update_rounds),
             average_span: f64::from(self.average_span),
             average_weight: self.average_weight.as_f64(),
-        }
+        };
+        WindowControl { window: Window::new(flow), law }
     }
 }
 
@@ -87,9 +87,11 @@ impl Configurable for Fast {
 }
 
 /// One flow under FAST.
+pub type FastControl = WindowControl<FastLaw>;
+
+/// The rules of FAST and the state of one flow beside its window.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FastControl {
-    window: Window,
+pub struct FastLaw {
     /// The average RTT in picoseconds; `None` until there is a sample.
     average_ps: Option<f64>,
     /// The round of the last update.
@@ -101,7 +103,7 @@ pub struct FastControl {
     average_weight: f64,
 }
 
-impl FastControl {
+impl FastLaw {
     /// The average RTT to the picosecond; zero before the first sample.
     fn average_rtt(&self) -> Span {
         #[expect(
@@ -112,66 +114,55 @@ impl FastControl {
         Span::from_ps(self.average_ps.unwrap_or(0.0) as u64)
     }
 
-    fn add_sample(&mut self, rtt: Span) {
+    fn add_sample(&mut self, window: &Window, rtt: Span) {
         let sample = rtt.as_ps() as f64;
         // About a third of a window of samples is remembered, four samples at least.
-        let weight = (self.average_span / self.window.segments()).min(self.average_weight);
+        let weight = (self.average_span / window.segments()).min(self.average_weight);
         let average =
             self.average_ps.map_or(sample, |average| average + weight * (sample - average));
         self.average_ps = Some(average);
     }
 
     /// `w = min(2w, (1 - gamma) w + gamma (w base / RTT + alpha))`.
-    fn update(&mut self, ack: &Ack<'_>) {
-        let window = self.window.segments();
-        let fits = window - backlog(window, ack.min_rtt, self.average_rtt());
-        let law = (1.0 - self.gamma) * window + self.gamma * (fits + self.alpha);
-        let next = law.min(2.0 * window);
-        if next < window || Window::may_grow(ack) {
-            self.window.set_segments(next);
+    fn update(&mut self, window: &mut Window, ack: &Ack<'_>) {
+        let w = window.segments();
+        let fits = w - backlog(w, ack.min_rtt, self.average_rtt());
+        let law = (1.0 - self.gamma) * w + self.gamma * (fits + self.alpha);
+        let next = law.min(2.0 * w);
+        if next < w || Window::may_grow(ack) {
+            window.set_segments(next);
         }
     }
 }
 
-impl CongestionControl for FastControl {
-    fn on_ack(&mut self, ack: &Ack<'_>) {
+/// Losses are answered as Reno does, and as in the paper; so are marks.
+impl WindowLaw for FastLaw {
+    fn measure(&mut self, window: &mut Window, ack: &Ack<'_>) {
         if let Some(rtt) = ack.rtt {
-            self.add_sample(rtt.total);
+            self.add_sample(window, rtt.total);
         }
-        if self.window.on_marks(ack, Window::half) || ack.in_recovery {
+    }
+
+    fn steer(&mut self, window: &mut Window, ack: &Ack<'_>, reduced_from: Option<u64>) {
+        if reduced_from.is_some() || ack.in_recovery {
             // The next update is about the window after the reduction.
             self.updated_in = ack.round;
         } else if self.average_ps.is_some()
             && ack.round.saturating_sub(self.updated_in) >= self.update_rounds
         {
             self.updated_in = ack.round;
-            self.update(ack);
+            self.update(window, ack);
         }
     }
 
-    /// The paper answers losses as Reno does, and so are marks.
     fn on_loss(&mut self, loss: &Loss) {
-        self.window.on_loss(loss, Window::half);
         if loss.cause != LossCause::Detected {
             // The RTTs of before the silence tell nothing of the path after it.
             self.average_ps = None;
         }
     }
 
-    fn on_spurious_loss(&mut self, _spurious: &Spurious) {
-        self.window.undo();
-    }
-
-    fn on_mss_change(&mut self, mss: Bytes) {
-        self.window.set_mss(mss);
-    }
-
-    fn limits(&self) -> Limits {
-        self.window.limits()
-    }
-
-    fn gauges(&self, emit: &mut dyn FnMut(&'static str, f64)) {
-        self.window.gauges(emit);
+    fn gauges(&self, _window: &Window, emit: &mut dyn FnMut(&'static str, f64)) {
         emit("average_rtt_us", self.average_rtt().as_us_f64());
     }
 }
@@ -179,7 +170,7 @@ impl CongestionControl for FastControl {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Rate, Time};
+    use crate::{Bytes, CongestionControl, Rate, Spurious, Time};
     use std::vec::Vec;
 
     const MSS: u64 = 1_000;
@@ -241,12 +232,12 @@ mod tests {
     #[test]
     fn average_weighs_a_sample_by_three_over_the_window_and_a_quarter_at_most() {
         let mut control = start(Fast::default(), 30);
-        control.add_sample(Span::from_us(100));
-        control.add_sample(Span::from_us(200));
-        assert_eq!(control.average_rtt(), Span::from_us(110), "3/30");
+        control.law.add_sample(&control.window, Span::from_us(100));
+        control.law.add_sample(&control.window, Span::from_us(200));
+        assert_eq!(control.law.average_rtt(), Span::from_us(110), "3/30");
         control.window.set_segments(4.0);
-        control.add_sample(Span::from_us(150));
-        assert_eq!(control.average_rtt(), Span::from_us(120), "1/4, not 3/4");
+        control.law.add_sample(&control.window, Span::from_us(150));
+        assert_eq!(control.law.average_rtt(), Span::from_us(120), "1/4, not 3/4");
     }
 
     #[test]
@@ -256,7 +247,7 @@ mod tests {
         unused.cwnd_limited = false;
         control.on_ack(&unused);
         assert_eq!(control.window.cwnd(), 60 * MSS);
-        (unused.round, control.average_ps) = (2, Some(4e8));
+        (unused.round, control.law.average_ps) = (2, Some(4e8));
         unused.rtt = None;
         control.on_ack(&unused);
         assert_eq!(control.window.cwnd(), 45 * MSS);
@@ -278,7 +269,7 @@ mod tests {
         control.on_spurious_loss(&Spurious::new(Time::ZERO, Bytes::new(MSS)));
         assert_eq!(control.window.cwnd(), 60 * MSS);
         control.on_loss(&Loss { cause: LossCause::Timeout, end: Bytes::new(70_000), ..loss });
-        assert_eq!((control.window.cwnd(), control.average_ps), (MSS, None));
+        assert_eq!((control.window.cwnd(), control.law.average_ps), (MSS, None));
     }
 
     #[test]
@@ -313,7 +304,7 @@ mod tests {
                         reason = "small and positive"
                     )]
                     let span = |us: f64| Span::from_ps((us * 1e6) as u64);
-                    let round = control.updated_in + 1;
+                    let round = control.law.updated_in + 1;
                     for _ in 0..20 {
                         control.on_ack(&ack(round, span(rtt_us), span(base_us[i])));
                     }

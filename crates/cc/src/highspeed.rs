@@ -8,10 +8,10 @@
 //! departures.
 
 use crate::caution::{Caution, PathFacts};
-use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Spurious};
+use crate::contract::{Ack, Algorithm, Flow};
 use crate::param::{Configurable, Conflict, Info, Kind, Preset};
-use crate::parts::Window;
-use crate::units::{Bytes, Fraction};
+use crate::parts::{Sign, Window, WindowControl, WindowLaw};
+use crate::units::Fraction;
 use crate::{configurable_by_name, parameters, words};
 
 parameters! {
@@ -66,10 +66,10 @@ impl Algorithm for HighSpeed {
 
     fn start(&self, flow: &Flow) -> HighSpeedControl {
         let law = match self.response {
-            Response::Table => Law::Table,
-            Response::Formula => Law::Formula(Line::new(self)),
+            Response::Table => HighSpeedLaw::Table,
+            Response::Formula => HighSpeedLaw::Formula(Line::new(self)),
         };
-        HighSpeedControl { window: Window::new(flow), law }
+        WindowControl { window: Window::new(flow), law }
     }
 }
 
@@ -126,7 +126,7 @@ impl Configurable for HighSpeed {
 
 /// The response function as a line in logarithms.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Line {
+pub struct Line {
     /// Segments up to which the flow is Reno.
     low_window: f64,
     /// Segments above which the values of there hold.
@@ -169,16 +169,19 @@ impl Line {
     }
 }
 
+/// One flow under HighSpeed TCP.
+pub type HighSpeedControl = WindowControl<HighSpeedLaw>;
+
 /// The increase and the decrease as functions of the window.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Law {
+pub enum HighSpeedLaw {
     /// The rows of the RFC.
     Table,
-    /// Its formula.
+    /// The formula of the RFC.
     Formula(Line),
 }
 
-impl Law {
+impl HighSpeedLaw {
     /// a(w), segments per round trip, and b(w), the part that a loss takes.
     fn at(&self, segments: f64) -> (f64, f64) {
         match self {
@@ -192,60 +195,28 @@ impl Law {
     }
 }
 
-/// One flow under HighSpeed TCP.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct HighSpeedControl {
-    /// Window and threshold, and which window of data has been answered.
-    window: Window,
-    /// a(w) and b(w).
-    law: Law,
-}
+impl WindowLaw for HighSpeedLaw {
+    fn left(&mut self, window: &Window, _sign: Sign) -> u64 {
+        let (_, b) = self.at(window.segments());
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "between half the window and the window"
+        )]
+        let taken = (window.cwnd() as f64 * b) as u64;
+        window.cwnd() - taken
+    }
 
-/// What is left of the window after a loss, in bytes.
-fn reduced(window: &Window, law: &Law) -> u64 {
-    let (_, b) = law.at(window.segments());
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "between half the window and the window"
-    )]
-    let taken = (window.cwnd() as f64 * b) as u64;
-    window.cwnd() - taken
-}
-
-impl CongestionControl for HighSpeedControl {
-    fn on_ack(&mut self, ack: &Ack<'_>) {
-        let law = self.law;
-        self.window.on_marks(ack, |window| reduced(window, &law));
-        if Window::may_grow(ack) {
-            let acked = self.window.left_for_avoidance(ack.bytes.get());
-            if acked > 0 {
-                let (a, _) = self.law.at(self.window.segments());
-                self.window.increase(acked, a);
-            }
+    fn grow(&mut self, window: &mut Window, ack: &Ack<'_>) {
+        let acked = window.left_for_avoidance(ack.bytes.get());
+        if acked > 0 {
+            let (a, _) = self.at(window.segments());
+            window.increase(acked, a);
         }
     }
 
-    fn on_loss(&mut self, loss: &Loss) {
-        let law = self.law;
-        self.window.on_loss(loss, |window| reduced(window, &law));
-    }
-
-    fn limits(&self) -> Limits {
-        self.window.limits()
-    }
-
-    fn on_spurious_loss(&mut self, _spurious: &Spurious) {
-        self.window.undo();
-    }
-
-    fn on_mss_change(&mut self, mss: Bytes) {
-        self.window.set_mss(mss);
-    }
-
-    fn gauges(&self, emit: &mut dyn FnMut(&'static str, f64)) {
-        self.window.gauges(emit);
-        let (a, b) = self.law.at(self.window.segments());
+    fn gauges(&self, window: &Window, emit: &mut dyn FnMut(&'static str, f64)) {
+        let (a, b) = self.at(window.segments());
         emit("a_segments", a);
         emit("b", b);
     }
@@ -254,7 +225,7 @@ impl CongestionControl for HighSpeedControl {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{LossCause, Rate, Time};
+    use crate::{Bytes, CongestionControl, Loss, LossCause, Rate, Spurious, Time};
 
     const MSS: u64 = 1_000;
 
@@ -309,7 +280,7 @@ mod tests {
 
     #[test]
     fn a_row_holds_up_to_its_window() {
-        let at = |segments| Law::Table.at(segments);
+        let at = |segments| HighSpeedLaw::Table.at(segments);
         assert_eq!((at(1.0), at(38.0)), ((1.0, 0.50), (1.0, 0.50)));
         assert_eq!((at(38.5), at(118.0)), ((2.0, 0.44), (2.0, 0.44)));
         assert_eq!(at(119.0), (3.0, 0.41));
@@ -338,7 +309,7 @@ mod tests {
     fn the_table_stays_near_the_formula() {
         let line = Line::new(&formula());
         for w in (38..94_717).map(f64::from) {
-            let ((a, b), (table_a, table_b)) = (line.at(w), Law::Table.at(w));
+            let ((a, b), (table_a, table_b)) = (line.at(w), HighSpeedLaw::Table.at(w));
             assert!((-1.75..=1.0).contains(&(table_a - a)), "a({w}) = {table_a}, {a}");
             assert!((-0.06..=0.006).contains(&(table_b - b)), "b({w}) = {table_b}, {b}");
         }

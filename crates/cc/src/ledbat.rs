@@ -10,9 +10,9 @@
 //! flow never mixes the two: their base delays are different things.
 
 use crate::caution::{Caution, PathFacts};
-use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Spurious};
+use crate::contract::{Ack, Algorithm, Flow};
 use crate::param::{Configurable, Info, Kind, Preset};
-use crate::parts::Window;
+use crate::parts::{Sign, Window, WindowControl, WindowLaw};
 use crate::units::{Bytes, Fraction, Span, Time};
 use crate::{configurable_by_name, parameters, words};
 
@@ -57,8 +57,8 @@ impl Algorithm for Ledbat {
     fn start(&self, flow: &Flow) -> LedbatControl {
         let first = Bytes::new(flow.mss.get().saturating_mul(self.init_window.into()));
         let initial_window = flow.initial_window.min(first);
-        LedbatControl {
-            window: Window::new(&Flow { initial_window, ..*flow }),
+        let window = Window::new(&Flow { initial_window, ..*flow });
+        let law = LedbatLaw {
             rest: 0.0,
             base: Delays::new(self.base_history),
             base_interval: None,
@@ -72,7 +72,8 @@ impl Algorithm for Ledbat {
             min_window: self.min_window,
             allowed_increase: self.allowed_increase,
             slow_start: self.slow_start,
-        }
+        };
+        WindowControl { window, law }
     }
 }
 
@@ -152,9 +153,11 @@ impl<const N: usize> Delays<N> {
 }
 
 /// One flow under LEDBAT.
+pub type LedbatControl = WindowControl<LedbatLaw>;
+
+/// The rules of LEDBAT and the state of one flow beside its window.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LedbatControl {
-    window: Window,
+pub struct LedbatLaw {
     /// Part of a byte that the law has asked for and the window does not have, from 0 to 1.
     rest: f64,
     /// The least delay of each interval.
@@ -177,10 +180,10 @@ pub struct LedbatControl {
     slow_start: SlowStart,
 }
 
-impl LedbatControl {
+impl LedbatLaw {
     /// The least window in bytes.
-    fn least(&self) -> u64 {
-        u64::from(self.min_window) * self.window.mss()
+    fn least(&self, window: &Window) -> u64 {
+        u64::from(self.min_window) * window.mss()
     }
 
     /// The sample of `ack`, if it is of the kind that this flow measures.
@@ -212,12 +215,12 @@ impl LedbatControl {
     }
 
     /// `cwnd += GAIN * off_target * bytes_newly_acked * MSS / cwnd`.
-    fn steer(&mut self, ack: &Ack<'_>) {
+    fn follow(&mut self, window: &mut Window, ack: &Ack<'_>) {
         if ack.bytes.is_zero() || self.base_interval.is_none() {
             return;
         }
         let off_target = 1.0 - self.queueing_delay().as_ps() as f64 / self.target_ps;
-        let (cwnd, mss) = (self.window.cwnd(), self.window.mss());
+        let (cwnd, mss) = (window.cwnd(), window.mss());
         let change = self.gain * off_target * ack.bytes.get() as f64 * mss as f64 / cwnd as f64;
         let grows = Window::may_grow(ack);
         let change = if grows { change } else { change.min(0.0) };
@@ -235,59 +238,41 @@ impl LedbatControl {
             next = next.min((before + Bytes::new(unit) * self.allowed_increase.into()).get());
         }
         // A window that a timeout has collapsed comes back to the least one as it grows.
-        let least = if grows { self.least() } else { self.least().min(cwnd) };
-        self.window.set_cwnd(next.max(least));
-    }
-
-    /// After a timeout the window may be below the least one, which a loss must not raise it to.
-    fn reduced_from(&mut self, before: u64) {
-        self.window.set_cwnd(self.window.cwnd().min(before));
-        self.rest = 0.0;
+        let least = if grows { self.least(window) } else { self.least(window).min(cwnd) };
+        window.set_cwnd(next.max(least));
     }
 }
 
-impl CongestionControl for LedbatControl {
-    fn on_ack(&mut self, ack: &Ack<'_>) {
+impl WindowLaw for LedbatLaw {
+    fn measure(&mut self, _window: &mut Window, ack: &Ack<'_>) {
         if let Some(delay) = self.delay(ack) {
             self.add_sample(ack.now, delay);
         }
-        let (before, least) = (self.window.cwnd(), self.least());
-        if self.window.on_marks(ack, |window| window.half().max(least)) {
-            self.reduced_from(before);
+    }
+
+    fn left(&mut self, window: &Window, _sign: Sign) -> u64 {
+        self.rest = 0.0;
+        window.half().max(self.least(window))
+    }
+
+    fn steer(&mut self, window: &mut Window, ack: &Ack<'_>, reduced_from: Option<u64>) {
+        if let Some(before) = reduced_from {
+            // After a timeout the window may be below the least one, to which no mark raises it.
+            window.set_cwnd(window.cwnd().min(before));
             return;
         }
-        if self.window.cwnd() <= self.window.mss() {
+        if window.cwnd() <= window.mss() {
             self.can_slow_start = self.slow_start == SlowStart::Yes;
         }
-        self.can_slow_start &= self.window.in_slow_start();
+        self.can_slow_start &= window.in_slow_start();
         if !self.can_slow_start {
-            self.steer(ack);
+            self.follow(window, ack);
         } else if Window::may_grow(ack) {
-            self.window.slow_start(ack.bytes.get());
+            window.slow_start(ack.bytes.get());
         }
     }
 
-    fn on_loss(&mut self, loss: &Loss) {
-        let (before, least) = (self.window.cwnd(), self.least());
-        if self.window.on_loss(loss, |window| window.half().max(least)) {
-            self.reduced_from(before);
-        }
-    }
-
-    fn on_spurious_loss(&mut self, _spurious: &Spurious) {
-        self.window.undo();
-    }
-
-    fn on_mss_change(&mut self, mss: Bytes) {
-        self.window.set_mss(mss);
-    }
-
-    fn limits(&self) -> Limits {
-        self.window.limits()
-    }
-
-    fn gauges(&self, emit: &mut dyn FnMut(&'static str, f64)) {
-        self.window.gauges(emit);
+    fn gauges(&self, _window: &Window, emit: &mut dyn FnMut(&'static str, f64)) {
         if self.base_interval.is_some() {
             emit("queueing_delay_us", self.queueing_delay().as_us_f64());
         }
@@ -297,7 +282,7 @@ impl CongestionControl for LedbatControl {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{LossCause, Rate};
+    use crate::{CongestionControl, Loss, LossCause, Rate, Spurious};
     use std::vec::Vec;
 
     const MSS: u64 = 1_000;
@@ -396,13 +381,13 @@ mod tests {
             let now = Time::ZERO + Span::from_secs(60 * minute + 5);
             control.on_ack(&ack(&control, now, 0, Span::from_ms(2)));
             control.on_ack(&ack(&control, now, 0, Span::from_ms(3)));
-            assert_eq!(control.base.min(), Span::from_ms(1), "{minute}");
+            assert_eq!(control.law.base.min(), Span::from_ms(1), "{minute}");
         }
         let now = Time::ZERO + Span::from_secs(605);
         control.on_ack(&ack(&control, now, 0, Span::from_ms(3)));
-        assert_eq!(control.base.min(), Span::from_ms(2));
+        assert_eq!(control.law.base.min(), Span::from_ms(2));
         control.on_ack(&ack(&control, now, 0, Span::from_us(1_500)));
-        assert_eq!(control.base.min(), Span::from_us(1_500));
+        assert_eq!(control.law.base.min(), Span::from_us(1_500));
     }
 
     #[test]
@@ -411,7 +396,7 @@ mod tests {
         for (delay_ms, queueing_ms) in [(9, 0), (8, 0), (7, 0), (90, 6), (90, 6), (90, 6), (90, 89)]
         {
             control.on_ack(&ack(&control, Time::ZERO, 0, Span::from_ms(delay_ms)));
-            assert_eq!(control.queueing_delay(), Span::from_ms(queueing_ms));
+            assert_eq!(control.law.queueing_delay(), Span::from_ms(queueing_ms));
         }
     }
 
@@ -426,12 +411,12 @@ mod tests {
         for rtt_us in [100, 130, 130, 130, 130] {
             control.on_ack(&ack_of(rtt_us, None));
         }
-        assert_eq!(control.queueing_delay(), Span::from_us(30));
+        assert_eq!(control.law.queueing_delay(), Span::from_us(30));
         // The clock of the receiver is a second ahead.
         control.on_ack(&ack_of(130, Some(1_000_040)));
-        assert_eq!(control.queueing_delay(), Span::ZERO);
+        assert_eq!(control.law.queueing_delay(), Span::ZERO);
         control.on_ack(&ack_of(100, None));
-        assert_eq!(control.base.min(), Span::from_us(1_000_040));
+        assert_eq!(control.law.base.min(), Span::from_us(1_000_040));
     }
 
     #[test]

@@ -9,10 +9,10 @@
 //! `docs/algorithms/newreno.md` has the equations and the departures.
 
 use crate::caution::{Caution, PathFacts};
-use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Spurious};
+use crate::contract::{Ack, Algorithm, Flow};
 use crate::param::{Configurable, Info, Kind, Preset};
-use crate::parts::Window;
-use crate::units::{Bytes, Fraction};
+use crate::parts::{Sign, Window, WindowControl, WindowLaw};
+use crate::units::Fraction;
 use crate::{configurable_by_name, parameters, words};
 
 parameters! {
@@ -44,12 +44,12 @@ impl Algorithm for NewReno {
     const NAME: &'static str = "newreno";
 
     fn start(&self, flow: &Flow) -> NewRenoControl {
-        NewRenoControl {
-            window: Window::new(flow),
+        let law = NewRenoLaw {
             beta_loss: self.beta_loss.min(Fraction::ONE),
             beta_ecn: self.beta_ecn.min(Fraction::ONE),
             counting: self.counting,
-        }
+        };
+        WindowControl { window: Window::new(flow), law }
     }
 }
 
@@ -86,10 +86,11 @@ impl Configurable for NewReno {
 }
 
 /// One flow under NewReno.
+pub type NewRenoControl = WindowControl<NewRenoLaw>;
+
+/// The rules of NewReno and the state of one flow beside its window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NewRenoControl {
-    /// Window and threshold, and which window of data has been answered.
-    window: Window,
+pub struct NewRenoLaw {
     /// What a loss leaves.
     beta_loss: Fraction,
     /// What a mark leaves.
@@ -98,43 +99,23 @@ pub struct NewRenoControl {
     counting: Counting,
 }
 
-impl CongestionControl for NewRenoControl {
-    fn on_ack(&mut self, ack: &Ack<'_>) {
-        let (loss, ecn) = (self.beta_loss, self.beta_ecn);
-        self.window.on_marks(ack, |w| w.part(if w.in_slow_start() { loss } else { ecn }));
-        if Window::may_grow(ack) {
-            let bytes = ack.bytes.get();
-            let per_ack = self.counting == Counting::Acks && !self.window.in_slow_start();
-            self.window.reno(if per_ack { bytes.min(self.window.mss()) } else { bytes });
-        }
+impl WindowLaw for NewRenoLaw {
+    fn left(&mut self, window: &Window, sign: Sign) -> u64 {
+        let gentle = sign == Sign::Mark && !window.in_slow_start();
+        window.part(if gentle { self.beta_ecn } else { self.beta_loss })
     }
 
-    fn on_loss(&mut self, loss: &Loss) {
-        let beta = self.beta_loss;
-        self.window.on_loss(loss, |window| window.part(beta));
-    }
-
-    fn limits(&self) -> Limits {
-        self.window.limits()
-    }
-
-    fn on_spurious_loss(&mut self, _spurious: &Spurious) {
-        self.window.undo();
-    }
-
-    fn on_mss_change(&mut self, mss: Bytes) {
-        self.window.set_mss(mss);
-    }
-
-    fn gauges(&self, emit: &mut dyn FnMut(&'static str, f64)) {
-        self.window.gauges(emit);
+    fn grow(&mut self, window: &mut Window, ack: &Ack<'_>) {
+        let bytes = ack.bytes.get();
+        let per_ack = self.counting == Counting::Acks && !window.in_slow_start();
+        window.reno(if per_ack { bytes.min(window.mss()) } else { bytes });
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{LossCause, Rate, Time};
+    use crate::{Bytes, CongestionControl, Loss, LossCause, Rate, Spurious, Time};
 
     const MSS: u64 = 1_000;
 

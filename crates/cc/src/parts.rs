@@ -15,6 +15,7 @@ pub mod switch;
 pub(crate) mod test_link;
 pub mod trials;
 pub mod window;
+pub mod window_law;
 
 pub use ewma::Ewma;
 pub use gradient::DelayGradient;
@@ -28,3 +29,4 @@ pub use round::RoundCounter;
 pub use switch::Switch;
 pub use trials::{Trial, Trials};
 pub use window::Window;
+pub use window_law::{Sign, WindowControl, WindowLaw};

@@ -13,12 +13,10 @@
 //! paper's.
 
 use crate::caution::{Caution, PathFacts};
-use crate::contract::{
-    Ack, Algorithm, CongestionControl, Demand, Flow, Limits, Loss, RttSample, Spurious,
-};
+use crate::contract::{Ack, Algorithm, Demand, Flow, RttSample};
 use crate::param::{Configurable, Info, Kind, Preset};
-use crate::parts::Window;
 use crate::parts::integer::ONE_Q20;
+use crate::parts::{Window, WindowControl, WindowLaw};
 use crate::units::{Bytes, Fraction, Rate, Span, Time};
 use crate::{configurable_by_name, parameters, words};
 
@@ -137,7 +135,16 @@ impl Algorithm for Rtcp {
     const NAME: &'static str = "rtcp";
 
     fn start(&self, flow: &Flow) -> RtcpControl {
-        RtcpControl::new(self, flow)
+        let (window, constants) = (Window::new(flow), Constants::new(self));
+        let law = RtcpLaw {
+            state: State::new(&constants),
+            constants,
+            line_rate: flow.line_rate,
+            segment_ps: RtcpLaw::segment_ps(flow.line_rate, &window),
+            counted_at: flow.now,
+            stepped_in: 0,
+        };
+        WindowControl { window, law }
     }
 }
 
@@ -401,10 +408,11 @@ impl State {
 }
 
 /// One flow under Regulated TCP.
+pub type RtcpControl = WindowControl<RtcpLaw>;
+
+/// The rules of Regulated TCP and the state of one flow beside its window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RtcpControl {
-    /// The congestion window; its answer to loss is NewReno's.
-    window: Window,
+pub struct RtcpLaw {
     state: State,
     constants: Constants,
     line_rate: Rate,
@@ -416,20 +424,10 @@ pub struct RtcpControl {
     stepped_in: u64,
 }
 
-impl RtcpControl {
-    fn new(params: &Rtcp, flow: &Flow) -> Self {
-        let (window, constants) = (Window::new(flow), Constants::new(params));
-        let mut control = Self {
-            window,
-            state: State::new(&constants),
-            constants,
-            line_rate: flow.line_rate,
-            segment_ps: 1,
-            counted_at: flow.now,
-            stepped_in: 0,
-        };
-        control.on_mss_change(Bytes::new(window.mss()));
-        control
+impl RtcpLaw {
+    /// The time of one segment of `window` at line rate, in picoseconds.
+    fn segment_ps(line_rate: Rate, window: &Window) -> u64 {
+        line_rate.time_for(Bytes::new(window.mss())).as_ps().max(1)
     }
 
     fn delay_ns(&self, ack: &Ack<'_>, rtt: RttSample) -> u64 {
@@ -440,8 +438,8 @@ impl RtcpControl {
         }
     }
 
-    fn move_counter(&mut self, ack: &Ack<'_>) {
-        let acked_q20 = (ack.bytes.get().min(1 << 43) << Fraction::BITS) / self.window.mss();
+    fn move_counter(&mut self, window: &Window, ack: &Ack<'_>) {
+        let acked_q20 = (ack.bytes.get().min(1 << 43) << Fraction::BITS) / window.mss();
         let acked_q20 = acked_q20.min(MAX_PACKETS_Q20);
         let wanted_q20 = match self.constants.counter {
             CounterClock::Ack => acked_q20,
@@ -460,54 +458,48 @@ impl RtcpControl {
     /// receiver acknowledges at once is acknowledged when its delayed-ACK timer fires: that time is then
     /// every RTT sample, no queue costs as much, and a window that halving keeps there stays for ever.
     /// Only a window that may grow is raised.
-    fn step(&mut self, doubles: bool, may_grow: bool, srtt: Span) {
-        let before = self.window.cwnd();
+    fn step(&mut self, window: &mut Window, doubles: bool, may_grow: bool, srtt: Span) {
+        let before = window.cwnd();
         let cwnd = if doubles { before * 2 } else { before / 2 };
-        let floor = self.constants.floor_segments * self.window.mss();
+        let floor = self.constants.floor_segments * window.mss();
         let ceiling = match self.constants.ceiling {
             Ceiling::LineRate if !srtt.is_zero() => {
-                srtt.as_ps().min(1 << 43) / self.segment_ps * self.window.mss()
+                srtt.as_ps().min(1 << 43) / self.segment_ps * window.mss()
             }
             _ => u64::MAX,
         };
         let cwnd = cwnd.min(ceiling).max(floor);
-        self.window.set_cwnd(if may_grow { cwnd } else { cwnd.min(before) });
+        window.set_cwnd(if may_grow { cwnd } else { cwnd.min(before) });
     }
 }
 
-impl CongestionControl for RtcpControl {
-    fn on_ack(&mut self, ack: &Ack<'_>) {
+impl WindowLaw for RtcpLaw {
+    fn measure(&mut self, _window: &mut Window, ack: &Ack<'_>) {
         let queued = match self.constants.sender_backlog {
             SenderBacklog::Counted => ack.nic_backlog.get(),
             SenderBacklog::Ignored => 0,
         };
         let delay_ns = ack.rtt.map(|rtt| self.delay_ns(ack, rtt));
         self.state.measure(&self.constants, queued, delay_ns);
-        let marked = self.window.on_marks(ack, Window::half);
+    }
+
+    fn steer(&mut self, window: &mut Window, ack: &Ack<'_>, reduced_from: Option<u64>) {
         if ack.bytes.is_zero() {
             return;
         }
-        self.move_counter(ack);
+        self.move_counter(window, ack);
         let due = match self.constants.step {
             Step::Ack => true,
             Step::Rtt => ack.round != self.stepped_in,
         };
-        if !due || marked || ack.in_recovery {
+        if !due || reduced_from.is_some() || ack.in_recovery {
             return;
         }
         self.stepped_in = ack.round;
         let (doubles, may_grow) = (self.state.may_double(), Window::may_grow(ack));
         if !doubles || may_grow {
-            self.step(doubles, may_grow, ack.srtt);
+            self.step(window, doubles, may_grow, ack.srtt);
         }
-    }
-
-    fn on_loss(&mut self, loss: &Loss) {
-        self.window.on_loss(loss, Window::half);
-    }
-
-    fn limits(&self) -> Limits {
-        self.window.limits()
     }
 
     fn on_demand(&mut self, demand: &Demand) {
@@ -518,18 +510,11 @@ impl CongestionControl for RtcpControl {
         self.state.set_weight(class * u64::from(demand.weight));
     }
 
-    fn on_spurious_loss(&mut self, _spurious: &Spurious) {
-        self.window.undo();
+    fn on_mss_change(&mut self, window: &Window, _ratio: f64) {
+        self.segment_ps = Self::segment_ps(self.line_rate, window);
     }
 
-    fn on_mss_change(&mut self, mss: Bytes) {
-        self.window.set_mss(mss);
-        let segment = Bytes::new(self.window.mss());
-        self.segment_ps = self.line_rate.time_for(segment).as_ps().max(1);
-    }
-
-    fn gauges(&self, emit: &mut dyn FnMut(&'static str, f64)) {
-        self.window.gauges(emit);
+    fn gauges(&self, _window: &Window, emit: &mut dyn FnMut(&'static str, f64)) {
         let one = ONE_Q20 as f64;
         emit("counter", self.state.counter_q20 as f64 / one);
         emit("price", self.state.price_q20 as f64 / one);

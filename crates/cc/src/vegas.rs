@@ -10,10 +10,10 @@
 //! Diff is a ratio of picoseconds in `f64`, without the truncations of the integer implementations.
 
 use crate::caution::{Caution, PathFacts};
-use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Spurious};
+use crate::contract::{Ack, Algorithm, Flow, Loss};
 use crate::param::{Configurable, Conflict, Info, Kind, Preset};
-use crate::parts::Window;
-use crate::units::{Bytes, Fraction, Span, Time};
+use crate::parts::{Window, WindowControl, WindowLaw};
+use crate::units::{Fraction, Span, Time};
 use crate::{configurable_by_name, parameters, words};
 
 parameters! {
@@ -61,8 +61,7 @@ impl Algorithm for Vegas {
     const NAME: &'static str = "vegas";
 
     fn start(&self, flow: &Flow) -> VegasControl {
-        VegasControl {
-            window: Window::new(flow),
+        let law = VegasLaw {
             round: 0,
             round_rtt: Span::MAX,
             samples: 0,
@@ -75,7 +74,8 @@ impl Algorithm for Vegas {
             rounding: self.rounding,
             min_samples: self.min_samples,
             min_window: self.min_window,
-        }
+        };
+        WindowControl { window: Window::new(flow), law }
     }
 }
 
@@ -125,9 +125,11 @@ pub(crate) fn backlog(segments: f64, base: Span, rtt: Span) -> f64 {
 }
 
 /// One flow under Vegas.
+pub type VegasControl = WindowControl<VegasLaw>;
+
+/// The rules of Vegas and the state of one flow beside its window.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct VegasControl {
-    window: Window,
+pub struct VegasLaw {
     /// The round that is running.
     round: u64,
     /// Its least RTT, which is the one that no delayed ACK has stretched; [`Span::MAX`] without any.
@@ -147,44 +149,45 @@ pub struct VegasControl {
     min_window: u32,
 }
 
-impl VegasControl {
+impl VegasLaw {
     /// What was measured tells of a window that is gone.
     fn forget_round(&mut self) {
         (self.round_rtt, self.samples, self.doubles) = (Span::MAX, 0, true);
     }
 
     /// The decision at the end of a round, which `ack` ended.
-    fn end_round(&mut self, ack: &Ack<'_>) {
-        let segments = self.window.segments();
+    fn end_round(&mut self, window: &mut Window, ack: &Ack<'_>) {
+        let segments = window.segments();
         // A window that a timeout has collapsed is below the least, and is not raised by shrinking.
-        let least = (u64::from(self.min_window) * self.window.mss()).min(self.window.cwnd());
+        let least = (u64::from(self.min_window) * window.mss()).min(window.cwnd());
         self.diff = backlog(segments, ack.min_rtt.min(self.round_rtt), self.round_rtt);
         if self.rounding == Rounding::Up {
             self.diff = libm::ceil(self.diff);
         }
-        if self.window.in_slow_start() {
+        if window.in_slow_start() {
             let every_other = self.slow_start == SlowStart::EveryOtherRound;
             // While the window doubles, the RTT does not tell of it yet.
             let comparable = !(every_other && self.doubles);
             self.doubles = !(every_other && self.doubles);
             if comparable && self.diff > self.gamma {
-                self.window.set_segments(segments - self.diff);
-                self.window.set_cwnd(self.window.cwnd().max(least));
-                self.window.set_ssthresh(self.window.cwnd());
+                window.set_segments(segments - self.diff);
+                window.set_cwnd(window.cwnd().max(least));
+                window.set_ssthresh(window.cwnd());
             }
         } else if self.diff > self.beta {
-            self.window.set_cwnd(self.window.cwnd().saturating_sub(self.window.mss()).max(least));
+            window.set_cwnd(window.cwnd().saturating_sub(window.mss()).max(least));
             // Or the flow would be back in slow start.
-            self.window.set_ssthresh(self.window.ssthresh().min(self.window.cwnd()));
+            window.set_ssthresh(window.ssthresh().min(window.cwnd()));
         } else if self.diff < self.alpha && Window::may_grow(ack) {
-            self.window.set_cwnd(self.window.cwnd() + self.window.mss());
+            window.set_cwnd(window.cwnd() + window.mss());
         }
     }
 }
 
-impl CongestionControl for VegasControl {
-    fn on_ack(&mut self, ack: &Ack<'_>) {
-        if self.window.on_marks(ack, Window::half) || ack.in_recovery {
+/// Losses and marks are answered as Reno does, and as in Linux.
+impl WindowLaw for VegasLaw {
+    fn steer(&mut self, window: &mut Window, ack: &Ack<'_>, reduced_from: Option<u64>) {
+        if reduced_from.is_some() || ack.in_recovery {
             self.forget_round();
             self.round = ack.round;
             return;
@@ -197,7 +200,7 @@ impl CongestionControl for VegasControl {
         let as_reno = ended && self.samples < self.min_samples;
         if ended {
             if !as_reno {
-                self.end_round(ack);
+                self.end_round(window, ack);
             }
             (self.round, self.round_rtt, self.samples) = (ack.round, Span::MAX, 0);
         }
@@ -205,15 +208,17 @@ impl CongestionControl for VegasControl {
             return;
         }
         if as_reno {
-            self.window.reno(ack.bytes.get());
-        } else if self.window.in_slow_start() && self.doubles {
-            self.window.slow_start(ack.bytes.get());
+            window.reno(ack.bytes.get());
+        } else if window.in_slow_start() && self.doubles {
+            window.slow_start(ack.bytes.get());
         }
     }
 
-    /// Linux answers losses as Reno does, and so are marks.
-    fn on_loss(&mut self, loss: &Loss) {
-        self.window.on_loss(loss, Window::half);
+    fn on_loss(&mut self, _loss: &Loss) {
+        self.forget_round();
+    }
+
+    fn on_undo(&mut self) {
         self.forget_round();
     }
 
@@ -224,21 +229,7 @@ impl CongestionControl for VegasControl {
         }
     }
 
-    fn on_spurious_loss(&mut self, _spurious: &Spurious) {
-        self.window.undo();
-        self.forget_round();
-    }
-
-    fn on_mss_change(&mut self, mss: Bytes) {
-        self.window.set_mss(mss);
-    }
-
-    fn limits(&self) -> Limits {
-        self.window.limits()
-    }
-
-    fn gauges(&self, emit: &mut dyn FnMut(&'static str, f64)) {
-        self.window.gauges(emit);
+    fn gauges(&self, _window: &Window, emit: &mut dyn FnMut(&'static str, f64)) {
         emit("diff_segments", self.diff);
     }
 }
@@ -246,7 +237,7 @@ impl CongestionControl for VegasControl {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{LossCause, Rate};
+    use crate::{Bytes, CongestionControl, LossCause, Rate, Spurious};
     use std::vec::Vec;
 
     const MSS: u64 = 1_000;
@@ -273,9 +264,9 @@ mod tests {
     /// Ends the running round with `samples` ACKs, all of the same RTT.
     fn round(control: &mut VegasControl, samples: u32, rtt: Span, base: Span) {
         for _ in 1..samples {
-            control.on_ack(&ack(control.round, rtt, base));
+            control.on_ack(&ack(control.law.round, rtt, base));
         }
-        control.on_ack(&ack(control.round + 1, rtt, base));
+        control.on_ack(&ack(control.law.round + 1, rtt, base));
     }
 
     #[test]
@@ -443,7 +434,7 @@ mod tests {
         }
         assert!((106.0..=112.0).contains(&total), "{total} segments");
         for control in &controls {
-            let diff = control.diff;
+            let diff = control.law.diff;
             assert!((1.0..=5.0).contains(&diff), "{diff} of its own in the queue");
         }
     }

@@ -10,10 +10,10 @@
 //! against the least one of the connection.
 
 use crate::caution::{Caution, PathFacts};
-use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Spurious};
+use crate::contract::{Ack, Algorithm, Flow};
 use crate::param::{Configurable, Info, Kind, Preset};
-use crate::parts::Window;
-use crate::units::{Bytes, Fraction};
+use crate::parts::{Sign, Window, WindowControl, WindowLaw};
+use crate::units::Fraction;
 use crate::vegas::backlog;
 use crate::{configurable_by_name, parameters};
 
@@ -34,15 +34,15 @@ impl Algorithm for Veno {
     const NAME: &'static str = "veno";
 
     fn start(&self, flow: &Flow) -> VenoControl {
-        VenoControl {
-            window: Window::new(flow),
+        let law = VenoLaw {
             queued: 0.0,
             round: 0,
             rests: true,
             beta: self.beta.as_f64(),
             noise_factor: self.noise_factor.min(Fraction::ONE),
             congestion_factor: self.congestion_factor.min(Fraction::ONE),
-        }
+        };
+        WindowControl { window: Window::new(flow), law }
     }
 }
 
@@ -67,9 +67,11 @@ impl Configurable for Veno {
 }
 
 /// One flow under Veno.
+pub type VenoControl = WindowControl<VenoLaw>;
+
+/// The rules of Veno and the state of one flow beside its window.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct VenoControl {
-    window: Window,
+pub struct VenoLaw {
     /// N: segments of the window in the queue, at the last ACK.
     queued: f64,
     /// The round that is running.
@@ -81,53 +83,44 @@ pub struct VenoControl {
     congestion_factor: Fraction,
 }
 
-impl VenoControl {
+impl VenoLaw {
     fn is_congested(&self) -> bool {
         self.queued >= self.beta
     }
 }
 
-impl CongestionControl for VenoControl {
-    fn on_ack(&mut self, ack: &Ack<'_>) {
-        self.queued = backlog(self.window.segments(), ack.min_rtt, ack.srtt);
-        // A mark is no noise.
-        let factor = self.congestion_factor;
-        if self.window.on_marks(ack, |window| window.part(factor)) {
+impl WindowLaw for VenoLaw {
+    fn measure(&mut self, window: &mut Window, ack: &Ack<'_>) {
+        self.queued = backlog(window.segments(), ack.min_rtt, ack.srtt);
+    }
+
+    fn left(&mut self, window: &Window, sign: Sign) -> u64 {
+        let noise = sign == Sign::Loss && !self.is_congested(); // a mark is no noise
+        window.part(if noise { self.noise_factor } else { self.congestion_factor })
+    }
+
+    fn grow(&mut self, window: &mut Window, ack: &Ack<'_>) {
+        let left = window.left_for_avoidance(ack.bytes.get());
+        let rests = self.is_congested() && self.rests;
+        if left > 0 && !rests {
+            window.increase(left, 1.0);
+        }
+    }
+
+    fn steer(&mut self, window: &mut Window, ack: &Ack<'_>, reduced_from: Option<u64>) {
+        if reduced_from.is_some() {
             return;
         }
         if ack.round != self.round {
             // The first congested round grows, as in Linux.
             (self.round, self.rests) = (ack.round, !self.is_congested() || !self.rests);
         }
-        if !Window::may_grow(ack) {
-            return;
-        }
-        let left = self.window.left_for_avoidance(ack.bytes.get());
-        let rests = self.is_congested() && self.rests;
-        if left > 0 && !rests {
-            self.window.increase(left, 1.0);
+        if Window::may_grow(ack) {
+            self.grow(window, ack);
         }
     }
 
-    fn on_loss(&mut self, loss: &Loss) {
-        let factor = if self.is_congested() { self.congestion_factor } else { self.noise_factor };
-        self.window.on_loss(loss, |window| window.part(factor));
-    }
-
-    fn on_spurious_loss(&mut self, _spurious: &Spurious) {
-        self.window.undo();
-    }
-
-    fn on_mss_change(&mut self, mss: Bytes) {
-        self.window.set_mss(mss);
-    }
-
-    fn limits(&self) -> Limits {
-        self.window.limits()
-    }
-
-    fn gauges(&self, emit: &mut dyn FnMut(&'static str, f64)) {
-        self.window.gauges(emit);
+    fn gauges(&self, _window: &Window, emit: &mut dyn FnMut(&'static str, f64)) {
         emit("queued_segments", self.queued);
     }
 }
@@ -135,7 +128,7 @@ impl CongestionControl for VenoControl {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{LossCause, Rate, Span, Time};
+    use crate::{Bytes, CongestionControl, Loss, LossCause, Rate, Span, Spurious, Time};
 
     const MSS: u64 = 1_000;
     /// N of 20 segments at these RTTs on a path of 100: 20 * 10 / 110 = 1.8 and 20 * 20 / 120 = 3.3.

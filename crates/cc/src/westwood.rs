@@ -10,9 +10,9 @@
 //! The least RTT is that of [`RttSample::total`](crate::RttSample), what a TCP sender sees.
 
 use crate::caution::{Caution, PathFacts};
-use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Spurious};
+use crate::contract::{Ack, Algorithm, Flow};
 use crate::param::{Configurable, Info, Kind, Preset};
-use crate::parts::Window;
+use crate::parts::{Sign, Window, WindowControl, WindowLaw};
 use crate::units::{Bytes, Fraction, Span, Time};
 use crate::{configurable_by_name, parameters, words};
 
@@ -41,15 +41,15 @@ impl Algorithm for Westwood {
     const NAME: &'static str = "westwood";
 
     fn start(&self, flow: &Flow) -> WestwoodControl {
-        WestwoodControl {
-            window: Window::new(flow),
+        let law = WestwoodLaw {
             round: 0,
             measured_from: None,
             estimate: None,
             min_rtt: Span::MAX,
             filter: self.filter,
             alpha: self.alpha.as_f64(),
-        }
+        };
+        WindowControl { window: Window::new(flow), law }
     }
 }
 
@@ -90,9 +90,11 @@ struct Estimate {
 }
 
 /// One flow under Westwood+.
+pub type WestwoodControl = WindowControl<WestwoodLaw>;
+
+/// The rules of Westwood+ and the state of one flow beside its window.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct WestwoodControl {
-    window: Window,
+pub struct WestwoodLaw {
     /// The round that is running.
     round: u64,
     /// When its measurement began, and what had been delivered by then.
@@ -105,9 +107,9 @@ pub struct WestwoodControl {
     alpha: f64,
 }
 
-impl WestwoodControl {
+impl WestwoodLaw {
     /// One sample per round: what was delivered since the last one, over the time since.
-    fn measure(&mut self, ack: &Ack<'_>) {
+    fn sample(&mut self, ack: &Ack<'_>) {
         let Some((since, delivered)) = self.measured_from else {
             self.measured_from = Some((ack.now, ack.delivered));
             self.round = ack.round;
@@ -135,7 +137,7 @@ impl WestwoodControl {
 
     /// The bytes that the estimated bandwidth keeps in flight without a queue; before the first
     /// estimate half the window, as in Reno.
-    fn pipe(&self) -> u64 {
+    fn pipe(&self, window: &Window) -> u64 {
         match self.estimate {
             #[expect(
                 clippy::cast_possible_truncation,
@@ -145,32 +147,27 @@ impl WestwoodControl {
             Some(estimate) if self.min_rtt < Span::MAX => {
                 (estimate.bandwidth * self.min_rtt.as_secs_f64()) as u64
             }
-            _ => self.window.half(),
+            _ => window.half(),
         }
-    }
-
-    /// The threshold may lie above the window, which a loss must not raise.
-    fn reduced_from(&mut self, before: u64) {
-        self.window.set_cwnd(self.window.cwnd().min(before));
     }
 }
 
-impl CongestionControl for WestwoodControl {
-    fn on_ack(&mut self, ack: &Ack<'_>) {
+impl WindowLaw for WestwoodLaw {
+    fn measure(&mut self, _window: &mut Window, ack: &Ack<'_>) {
         self.min_rtt = ack.min_rtt;
-        self.measure(ack);
-        let (before, pipe) = (self.window.cwnd(), self.pipe());
-        if self.window.on_marks(ack, |_| pipe) {
-            self.reduced_from(before);
-        } else if Window::may_grow(ack) {
-            self.window.reno(ack.bytes.get());
-        }
+        self.sample(ack);
     }
 
-    fn on_loss(&mut self, loss: &Loss) {
-        let (before, pipe) = (self.window.cwnd(), self.pipe());
-        if self.window.on_loss(loss, |_| pipe) {
-            self.reduced_from(before);
+    fn left(&mut self, window: &Window, _sign: Sign) -> u64 {
+        self.pipe(window)
+    }
+
+    fn steer(&mut self, window: &mut Window, ack: &Ack<'_>, reduced_from: Option<u64>) {
+        if let Some(before) = reduced_from {
+            // No reduction raises a window, not even one that a timeout has left at one segment.
+            window.set_cwnd(window.cwnd().min(before));
+        } else if Window::may_grow(ack) {
+            self.grow(window, ack);
         }
     }
 
@@ -181,20 +178,7 @@ impl CongestionControl for WestwoodControl {
         }
     }
 
-    fn on_spurious_loss(&mut self, _spurious: &Spurious) {
-        self.window.undo();
-    }
-
-    fn on_mss_change(&mut self, mss: Bytes) {
-        self.window.set_mss(mss);
-    }
-
-    fn limits(&self) -> Limits {
-        self.window.limits()
-    }
-
-    fn gauges(&self, emit: &mut dyn FnMut(&'static str, f64)) {
-        self.window.gauges(emit);
+    fn gauges(&self, _window: &Window, emit: &mut dyn FnMut(&'static str, f64)) {
         if let Some(estimate) = self.estimate {
             emit("bandwidth_gbps", estimate.bandwidth * 8.0 / 1e9);
         }
@@ -204,7 +188,7 @@ impl CongestionControl for WestwoodControl {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{LossCause, Rate};
+    use crate::{CongestionControl, Loss, LossCause, Rate, Spurious};
 
     const MSS: u64 = 1_000;
 
@@ -235,7 +219,7 @@ mod tests {
     }
 
     fn gbps(control: &WestwoodControl) -> f64 {
-        control.estimate.unwrap().bandwidth * 8.0 / 1e9
+        control.law.estimate.unwrap().bandwidth * 8.0 / 1e9
     }
 
     fn loss() -> Loss {
@@ -268,7 +252,7 @@ mod tests {
         control.on_ack(&ack(1, Span::from_us(10), MSS));
         for i in 1..=9 {
             control.on_ack(&ack(1, Span::from_us(10 + i), (1 + i) * MSS));
-            assert_eq!(control.estimate, None);
+            assert_eq!(control.law.estimate, None);
         }
         control.on_ack(&ack(2, Span::from_us(20), 11 * MSS));
         assert!((gbps(&control) - 8.0).abs() < 1e-9, "10 KB in 10 us");

@@ -5,10 +5,10 @@
 //! increase and multiplicative decrease is the one that leads flows to equal shares. The window starts
 //! where the flow may start; there is no slow start.
 
-use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Spurious};
+use crate::contract::{Ack, Algorithm, Flow};
 use crate::param::{Configurable, Info, Kind, Preset};
-use crate::parts::Window;
-use crate::units::{Bytes, Fraction};
+use crate::parts::{Sign, Window, WindowControl, WindowLaw};
+use crate::units::Fraction;
 use crate::{configurable_by_name, parameters};
 
 parameters! {
@@ -26,7 +26,8 @@ impl Algorithm for Aimd {
     const NAME: &'static str = "aimd";
 
     fn start(&self, flow: &Flow) -> AimdControl {
-        AimdControl { window: Window::new(flow), a: self.a.as_f64(), b: self.b.as_f64() }
+        let law = AimdLaw { a: self.a.as_f64(), b: self.b };
+        WindowControl { window: Window::new(flow), law }
     }
 }
 
@@ -51,59 +52,29 @@ impl Configurable for Aimd {
 }
 
 /// One flow under AIMD.
+pub type AimdControl = WindowControl<AimdLaw>;
+
+/// The two rules of AIMD.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct AimdControl {
-    /// Keeps the window, and lets one reduction per window of data through.
-    window: Window,
+pub struct AimdLaw {
     a: f64,
-    b: f64,
+    b: Fraction,
 }
 
-impl AimdControl {
-    /// What congestion leaves of `window`.
-    fn left(b: f64) -> impl FnOnce(&Window) -> u64 {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a part of a u64"
-        )]
-        move |window| (window.cwnd() as f64 * b) as u64
-    }
-}
-
-impl CongestionControl for AimdControl {
-    fn on_ack(&mut self, ack: &Ack<'_>) {
-        self.window.on_marks(ack, Self::left(self.b));
-        if Window::may_grow(ack) {
-            self.window.increase(ack.bytes.get(), self.a);
-        }
+impl WindowLaw for AimdLaw {
+    fn left(&mut self, window: &Window, _sign: Sign) -> u64 {
+        window.part(self.b)
     }
 
-    fn on_loss(&mut self, loss: &Loss) {
-        self.window.on_loss(loss, Self::left(self.b));
-    }
-
-    fn limits(&self) -> Limits {
-        self.window.limits()
-    }
-
-    fn on_spurious_loss(&mut self, _spurious: &Spurious) {
-        self.window.undo();
-    }
-
-    fn on_mss_change(&mut self, mss: Bytes) {
-        self.window.set_mss(mss);
-    }
-
-    fn gauges(&self, emit: &mut dyn FnMut(&'static str, f64)) {
-        self.window.gauges(emit);
+    fn grow(&mut self, window: &mut Window, ack: &Ack<'_>) {
+        window.increase(ack.bytes.get(), self.a);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{LossCause, Rate, Time};
+    use crate::{Bytes, CongestionControl, Loss, LossCause, Rate, Spurious, Time};
 
     /// Ten segments of 1,000 B, of which one was lost when ten more had been sent.
     fn start(params: Aimd) -> (AimdControl, Loss) {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::Rate;
+use crate::{Bytes, CongestionControl, Rate, Spurious};
 
 const MSS: u64 = 1_000;
 
@@ -79,7 +79,7 @@ fn the_window_follows_the_curve() {
         now = then;
         near(segments(&control), expected, 0.5);
     }
-    near(control.curve.epoch.unwrap().k, 9.0856, 1e-4);
+    near(control.law.curve.epoch.unwrap().k, 9.0856, 1e-4);
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn a_false_loss_gives_the_curve_back() {
     let before = control;
     lose(&mut control, at(5_000_001), LossCause::Timeout);
     control.on_spurious_loss(&Spurious::new(at(5_100_000), Bytes::new(MSS)));
-    assert_eq!((control.curve, control.limits()), (before.curve, before.limits()));
+    assert_eq!((control.law.curve, control.limits()), (before.law.curve, before.limits()));
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn a_new_segment_size_keeps_the_curve_in_bytes() {
     control.on_mss_change(Bytes::new(500));
     assert_eq!(control.limits().cwnd, cwnd);
     near(gauge(&control, "w_max_kb"), 1_000.0, 1e-9);
-    near(control.curve.epoch.unwrap().origin, 2_000.0, 1e-9);
+    near(control.law.curve.epoch.unwrap().origin, 2_000.0, 1e-9);
 }
 
 /// The ACK in slow start, counted from one, at which the threshold is set; `gap` is between two ACKs.

@@ -1,7 +1,7 @@
 //! Vectors by hand from the paper's equations (6) to (10), and their fixed points.
 
 use super::*;
-use crate::LossCause;
+use crate::{CongestionControl, Loss, LossCause, Spurious};
 
 const MSS: u64 = 1_000;
 
@@ -45,16 +45,16 @@ impl Run {
     }
 
     fn counter(&self) -> f64 {
-        self.control.state.counter_q20 as f64 / ONE_Q20 as f64
+        self.control.law.state.counter_q20 as f64 / ONE_Q20 as f64
     }
 
     fn gamma(&self) -> f64 {
-        self.control.state.gamma_q20 as f64 / ONE_Q20 as f64
+        self.control.law.state.gamma_q20 as f64 / ONE_Q20 as f64
     }
 
     /// Puts the counter where a test wants it.
     fn at_counter(mut self, counter: u64) -> Self {
-        self.control.state.counter_q20 = counter * ONE_Q20;
+        self.control.law.state.counter_q20 = counter * ONE_Q20;
         self
     }
 }
@@ -69,35 +69,39 @@ fn preset(name: &str) -> Rtcp {
 #[test]
 fn first_update_reaches_the_weight() {
     let mut run = Run::of(Rtcp::default());
-    assert_eq!(run.control.state.counter_q20, 0);
+    assert_eq!(run.control.law.state.counter_q20, 0);
     run.ack(Span::ZERO, 0);
-    assert_eq!(run.control.state.counter_q20, 12_000 * ONE_Q20);
+    assert_eq!(run.control.law.state.counter_q20, 12_000 * ONE_Q20);
     // With a rate limit that means something: H = 100 - 1 after one packet.
     let mut run = Run::of(Rtcp { max_rate: 100, ..Rtcp::default() });
     run.ack(Span::ZERO, 0);
-    assert_eq!(run.control.state.counter_q20, 99 * ONE_Q20);
+    assert_eq!(run.control.law.state.counter_q20, 99 * ONE_Q20);
 }
 
 #[test]
 fn gamma_has_the_three_branches_of_equation_10() {
     let mut run = Run::of(Rtcp { max_rate: 50, ..Rtcp::default() });
     run.ack(Span::ZERO, 0);
-    assert_eq!(run.control.state.gamma_q20, 50 * ONE_Q20, "H = 0: maxRate");
+    assert_eq!(run.control.law.state.gamma_q20, 50 * ONE_Q20, "H = 0: maxRate");
     let mut run = run.at_counter(4_000);
     run.ack(Span::ZERO, 0);
     // 12,000 / 4,000 - 1 = 2, so H rises by 2 - 1.
-    assert_eq!(run.control.state.gamma_q20, 2 * ONE_Q20, "w / H - 1");
-    assert_eq!(run.control.state.counter_q20, 4_001 * ONE_Q20);
+    assert_eq!(run.control.law.state.gamma_q20, 2 * ONE_Q20, "w / H - 1");
+    assert_eq!(run.control.law.state.counter_q20, 4_001 * ONE_Q20);
     let mut run = run.at_counter(12_000);
     run.ack(Span::ZERO, 0);
-    assert_eq!(run.control.state.gamma_q20, ONE_Q20, "H = w: half of the last one");
+    assert_eq!(run.control.law.state.gamma_q20, ONE_Q20, "H = w: half of the last one");
     let mut run = run.at_counter(15_000);
     run.ack(Span::ZERO, 0);
-    assert_eq!(run.control.state.gamma_q20, ONE_Q20 / 2, "H > w: half again");
-    assert_eq!(run.control.state.counter_q20 / (ONE_Q20 / 2), 2 * 15_000 - 1, "down by 1 - 1/2");
+    assert_eq!(run.control.law.state.gamma_q20, ONE_Q20 / 2, "H > w: half again");
+    assert_eq!(
+        run.control.law.state.counter_q20 / (ONE_Q20 / 2),
+        2 * 15_000 - 1,
+        "down by 1 - 1/2"
+    );
     let mut run = run.at_counter(100);
     run.ack(Span::ZERO, 0);
-    assert_eq!(run.control.state.gamma_q20, 50 * ONE_Q20, "119 is above maxRate");
+    assert_eq!(run.control.law.state.gamma_q20, 50 * ONE_Q20, "119 is above maxRate");
 }
 
 #[test]
@@ -110,7 +114,7 @@ fn acknowledged_packets_drive_the_counter_to_half_the_weight() {
     // From below too, and in ACKs of 40 packets.
     let mut run = Run::of(Rtcp::default()).at_counter(1_000);
     for _ in 0..1_500 {
-        run.control.state.count(&run.control.constants, 40 * ONE_Q20, 40 * ONE_Q20);
+        run.control.law.state.count(&run.control.law.constants, 40 * ONE_Q20, 40 * ONE_Q20);
     }
     assert!((run.counter() / 6_000.0 - 1.0).abs() < 0.01, "{}", run.counter());
 }
@@ -179,26 +183,26 @@ fn smoothing_weighs_past_and_present_by_g() {
         [(Span::from_ms(1), 500), (Span::from_ms(1), 750), (Span::ZERO, 375)]
     {
         run.ack(delay, 0);
-        assert_eq!(run.control.state.smoothed_q20 * 1_000, thousandths * ONE_Q20);
+        assert_eq!(run.control.law.state.smoothed_q20 * 1_000, thousandths * ONE_Q20);
         // The price is alpha delta S = 500 * 10^4 S.
-        assert_eq!(run.control.state.price_q20, 5_000_000 * run.control.state.smoothed_q20);
+        assert_eq!(run.control.law.state.price_q20, 5_000_000 * run.control.law.state.smoothed_q20);
     }
     // A quarter of the past: S = 3/4 N.
     let mut run = Run::of(Rtcp { g: Fraction::from_ratio(1, 4), ..Rtcp::default() });
     run.ack(Span::from_ms(1), 0);
-    assert_eq!(run.control.state.smoothed_q20, ONE_Q20 * 3 / 4);
+    assert_eq!(run.control.law.state.smoothed_q20, ONE_Q20 * 3 / 4);
 }
 
 #[test]
 fn the_senders_queue_is_smoothed_only_with_the_whole_backlog() {
     let mut run = Run::of(Rtcp::default());
     run.ack(Span::ZERO, 8_000);
-    assert_eq!(run.control.state.price_q20, 500 * 8 * ONE_Q20, "8 KB at once");
+    assert_eq!(run.control.law.state.price_q20, 500 * 8 * ONE_Q20, "8 KB at once");
     let mut run = Run::of(Rtcp { smooth: Smooth::Backlog, ..Rtcp::default() });
     run.ack(Span::ZERO, 8_000);
-    assert_eq!(run.control.state.price_q20, 500 * 4 * ONE_Q20, "half of them");
+    assert_eq!(run.control.law.state.price_q20, 500 * 4 * ONE_Q20, "half of them");
     run.ack(Span::from_ms(1), 8_000);
-    assert_eq!(run.control.state.price_q20, 500 * (4 + 8 + 10_000) / 2 * ONE_Q20);
+    assert_eq!(run.control.law.state.price_q20, 500 * (4 + 8 + 10_000) / 2 * ONE_Q20);
 }
 
 #[test]
@@ -232,7 +236,7 @@ fn urgent_messages_have_the_larger_weight() {
         let mut run = Run::of(unbounded());
         run.control.on_demand(&Demand::new(Time::ZERO, size.map(Bytes::new)));
         let cwnd = run.ack(Span::ZERO, 30_000);
-        (run.control.state.counter_q20 / ONE_Q20, cwnd)
+        (run.control.law.state.counter_q20 / ONE_Q20, cwnd)
     };
     assert_eq!(window_after(Some(29_999)), (24_000, 20 * MSS));
     assert_eq!(window_after(Some(30_000)), (12_000, 5 * MSS));
@@ -240,7 +244,7 @@ fn urgent_messages_have_the_larger_weight() {
     let mut run = Run::of(unbounded());
     run.control.on_demand(&Demand { weight: 3, ..Demand::new(Time::ZERO, None) });
     run.ack(Span::ZERO, 0);
-    assert_eq!(run.control.state.counter_q20, 36_000 * ONE_Q20);
+    assert_eq!(run.control.law.state.counter_q20, 36_000 * ONE_Q20);
 }
 
 #[test]
@@ -249,7 +253,7 @@ fn counter_stays_with_the_flow_when_the_next_message_is_less_urgent() {
     run.control.on_demand(&Demand::new(Time::ZERO, Some(Bytes::from_kb(1))));
     run.ack(Span::ZERO, 0);
     run.control.on_demand(&Demand::new(Time::ZERO, Some(Bytes::from_kb(100))));
-    assert_eq!(run.control.state.counter_q20, 24_000 * ONE_Q20);
+    assert_eq!(run.control.law.state.counter_q20, 24_000 * ONE_Q20);
     // Above the new weight it comes down, by a packet per packet once gamma has faded.
     (0..1_000).for_each(|_| _ = run.ack(Span::ZERO, 0));
     assert!((23_000.0..23_025.0).contains(&run.counter()), "{}", run.counter());
@@ -267,7 +271,11 @@ fn a_step_per_ack_or_per_round() {
     run.round = 2;
     assert_eq!(clear(&mut run), 40 * MSS);
     // gamma: maxRate on the first ACK, halved by each of the five others.
-    assert_eq!(run.control.state.gamma_q20, 1_000_000 * ONE_Q20 / 32, "all six ACKs are counted");
+    assert_eq!(
+        run.control.law.state.gamma_q20,
+        1_000_000 * ONE_Q20 / 32,
+        "all six ACKs are counted"
+    );
 }
 
 #[test]
