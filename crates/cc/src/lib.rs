@@ -41,33 +41,20 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
-pub mod allegro;
-pub mod bbr;
-pub mod bic;
+#[macro_use]
+mod algorithms;
+
 pub mod caution;
 pub mod contract;
-pub mod cubic;
-pub mod dcqcn;
-pub mod dctcp;
-pub mod fast;
-pub mod highspeed;
-pub mod hpcc;
-pub mod integral_timely;
-pub mod ledbat;
-pub mod line_rate;
-pub mod newreno;
 pub mod param;
 pub mod parts;
-pub mod patched_timely;
 pub mod registry;
-pub mod rtcp;
-pub mod swift;
-pub mod timely;
 pub mod units;
-pub mod vegas;
-pub mod veno;
-pub mod vivace;
-pub mod westwood;
+
+macro_rules! modules {
+    ($($module:ident::$type:ident,)+) => { $(pub mod $module;)+ };
+}
+algorithms!(modules);
 
 pub use caution::{Caution, PathFacts};
 pub use contract::{

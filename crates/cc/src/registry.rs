@@ -1,7 +1,7 @@
 //! The algorithms by name.
 //!
-//! Adding one costs a line in the list below: the enums that the hot path dispatches on, the lists
-//! of the command line, and the tests that run over every algorithm all follow from it.
+//! Adding one costs a line in `algorithms.rs`. The modules, the enums that the hot path dispatches
+//! on, the lists of the command line, and the tests that run over every algorithm follow from it.
 
 use core::fmt;
 
@@ -13,16 +13,18 @@ use crate::param::{Configurable, Conflict, Info, Need, Param, Preset, SetError};
 use crate::units::{Bytes, Span, Time};
 
 macro_rules! registry {
-    ($($variant:ident: $type:ty,)+) => {
+    ($($module:ident::$type:ident,)+) => {
+        $(use crate::$module::$type;)+
+
         /// One of the algorithms, with its parameters.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[expect(missing_docs, reason = "each variant is documented by its type")]
-        pub enum AnyAlgorithm { $($variant($type),)+ }
+        pub enum AnyAlgorithm { $($type($type),)+ }
 
         /// One flow under one of the algorithms, dispatched without a pointer.
         #[derive(Clone, Debug)]
         #[expect(missing_docs, reason = "each variant is documented by its type")]
-        pub enum AnyControl { $($variant(<$type as Algorithm>::Control),)+ }
+        pub enum AnyControl { $($type(<$type as Algorithm>::Control),)+ }
 
         /// The names of all algorithms, by family.
         pub const NAMES: &[&str] = &[$(<$type as Algorithm>::NAME),+];
@@ -31,34 +33,34 @@ macro_rules! registry {
             /// The algorithm called `name`, with its default parameters.
             pub fn named(name: &str) -> Option<Self> {
                 $(if name == <$type as Algorithm>::NAME {
-                    return Some(Self::$variant(<$type>::default()));
+                    return Some(Self::$type(<$type>::default()));
                 })+
                 None
             }
 
             /// What it is.
             pub const fn info(&self) -> &'static Info {
-                match self { $(Self::$variant(_) => &<$type as Configurable>::INFO,)+ }
+                match self { $(Self::$type(_) => &<$type as Configurable>::INFO,)+ }
             }
 
             /// The needs of the network that remain with these values; see [`Configurable::needs`].
             pub fn needs(&self) -> &'static [Need] {
-                match self { $(Self::$variant(algorithm) => algorithm.needs(),)+ }
+                match self { $(Self::$type(algorithm) => algorithm.needs(),)+ }
             }
 
             /// Whether the size of its bursts changes; see [`Configurable::BURST_VARIES`].
             pub const fn burst_varies(&self) -> bool {
-                match self { $(Self::$variant(_) => <$type as Configurable>::BURST_VARIES,)+ }
+                match self { $(Self::$type(_) => <$type as Configurable>::BURST_VARIES,)+ }
             }
 
             /// Its parameters.
             pub const fn params(&self) -> &'static [Param] {
-                match self { $(Self::$variant(_) => <$type as Configurable>::PARAMS,)+ }
+                match self { $(Self::$type(_) => <$type as Configurable>::PARAMS,)+ }
             }
 
             /// Its published sets of values.
             pub const fn presets(&self) -> &'static [Preset] {
-                match self { $(Self::$variant(_) => <$type as Configurable>::PRESETS,)+ }
+                match self { $(Self::$type(_) => <$type as Configurable>::PRESETS,)+ }
             }
 
             /// Sets a parameter by name; see [`Configurable::set`].
@@ -66,7 +68,7 @@ macro_rules! registry {
             /// # Errors
             /// As there.
             pub fn set(&mut self, name: &str, text: &str) -> Result<(), SetError> {
-                match self { $(Self::$variant(algorithm) => algorithm.set(name, text),)+ }
+                match self { $(Self::$type(algorithm) => algorithm.set(name, text),)+ }
             }
 
             /// Writes a parameter's value; see [`Configurable::write`].
@@ -74,7 +76,7 @@ macro_rules! registry {
             /// # Errors
             /// As there.
             pub fn write(&self, name: &str, out: &mut dyn fmt::Write) -> fmt::Result {
-                match self { $(Self::$variant(algorithm) => algorithm.write(name, out),)+ }
+                match self { $(Self::$type(algorithm) => algorithm.write(name, out),)+ }
             }
 
             /// Whether the values fit together; see [`Configurable::check`].
@@ -82,100 +84,64 @@ macro_rules! registry {
             /// # Errors
             /// As there.
             pub fn check(&self) -> Result<(), Conflict> {
-                match self { $(Self::$variant(algorithm) => algorithm.check(),)+ }
+                match self { $(Self::$type(algorithm) => algorithm.check(),)+ }
             }
 
             /// Why it cannot have its share of a path; see [`Configurable::cautions`].
             pub fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
-                match self { $(Self::$variant(algorithm) => algorithm.cautions(path, emit),)+ }
+                match self { $(Self::$type(algorithm) => algorithm.cautions(path, emit),)+ }
             }
 
             /// A new flow.
             pub fn start(&self, flow: &Flow) -> AnyControl {
                 match self {
-                    $(Self::$variant(algorithm) => AnyControl::$variant(algorithm.start(flow)),)+
+                    $(Self::$type(algorithm) => AnyControl::$type(algorithm.start(flow)),)+
                 }
             }
         }
 
         impl CongestionControl for AnyControl {
             fn on_ack(&mut self, ack: &Ack<'_>) {
-                match self { $(Self::$variant(control) => control.on_ack(ack),)+ }
+                match self { $(Self::$type(control) => control.on_ack(ack),)+ }
             }
             fn on_loss(&mut self, loss: &Loss) {
-                match self { $(Self::$variant(control) => control.on_loss(loss),)+ }
+                match self { $(Self::$type(control) => control.on_loss(loss),)+ }
             }
             fn limits(&self) -> Limits {
-                match self { $(Self::$variant(control) => control.limits(),)+ }
+                match self { $(Self::$type(control) => control.limits(),)+ }
             }
             fn on_sent(&mut self, sent: &Sent) {
-                match self { $(Self::$variant(control) => control.on_sent(sent),)+ }
+                match self { $(Self::$type(control) => control.on_sent(sent),)+ }
             }
             fn on_demand(&mut self, demand: &Demand) {
-                match self { $(Self::$variant(control) => control.on_demand(demand),)+ }
+                match self { $(Self::$type(control) => control.on_demand(demand),)+ }
             }
             fn on_restart(&mut self, now: Time, idle: Span) {
-                match self { $(Self::$variant(control) => control.on_restart(now, idle),)+ }
+                match self { $(Self::$type(control) => control.on_restart(now, idle),)+ }
             }
             fn on_spurious_loss(&mut self, spurious: &Spurious) {
-                match self { $(Self::$variant(control) => control.on_spurious_loss(spurious),)+ }
+                match self { $(Self::$type(control) => control.on_spurious_loss(spurious),)+ }
             }
             fn on_notification(&mut self, notification: &Notification) {
-                match self { $(Self::$variant(control) => control.on_notification(notification),)+ }
+                match self { $(Self::$type(control) => control.on_notification(notification),)+ }
             }
             fn on_timer(&mut self, now: Time) {
-                match self { $(Self::$variant(control) => control.on_timer(now),)+ }
+                match self { $(Self::$type(control) => control.on_timer(now),)+ }
             }
             fn next_timer(&self) -> Option<Time> {
-                match self { $(Self::$variant(control) => control.next_timer(),)+ }
+                match self { $(Self::$type(control) => control.next_timer(),)+ }
             }
             fn on_mss_change(&mut self, mss: Bytes) {
-                match self { $(Self::$variant(control) => control.on_mss_change(mss),)+ }
+                match self { $(Self::$type(control) => control.on_mss_change(mss),)+ }
             }
             fn gauges(&self, emit: &mut dyn FnMut(&'static str, f64)) {
-                match self { $(Self::$variant(control) => control.gauges(emit),)+ }
+                match self { $(Self::$type(control) => control.gauges(emit),)+ }
             }
         }
     };
 }
 
-// In the order in which they are listed, by family.
-registry! {
-    // TIMELY: a rate, from the trend of the RTT.
-    Timely: crate::timely::Timely,
-    PatchedTimely: crate::patched_timely::PatchedTimely,
-    IntegralTimely: crate::integral_timely::IntegralTimely,
-
-    // TCP: a window, from losses.
-    NewReno: crate::newreno::NewReno,
-    HighSpeed: crate::highspeed::HighSpeed,
-    Bic: crate::bic::Bic,
-    Cubic: crate::cubic::Cubic,
-    Westwood: crate::westwood::Westwood,
-    Veno: crate::veno::Veno,
-
-    // A window, from delay.
-    Vegas: crate::vegas::Vegas,
-    Fast: crate::fast::Fast,
-    Ledbat: crate::ledbat::Ledbat,
-    Rtcp: crate::rtcp::Rtcp,
-    Swift: crate::swift::Swift,
-
-    // From marks that the switches of a datacenter set (ECN).
-    Dctcp: crate::dctcp::Dctcp,
-    Dcqcn: crate::dcqcn::Dcqcn,
-
-    // From what switches report (telemetry).
-    Hpcc: crate::hpcc::Hpcc,
-
-    // A rate, from a model of the path or from what trials were worth.
-    Bbr: crate::bbr::Bbr,
-    Allegro: crate::allegro::Allegro,
-    Vivace: crate::vivace::Vivace,
-
-    // Fixed.
-    LineRate: crate::line_rate::LineRate,
-}
+algorithms!(registry);
 
 impl AnyAlgorithm {
     /// The name by which it is found.
