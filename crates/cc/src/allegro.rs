@@ -10,7 +10,7 @@
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Sent, Spurious};
-use crate::param::{Configurable, Conflict, Info, Kind, Preset};
+use crate::param::{Configurable, Conflict, Info, Kind, Preset, Transport};
 use crate::parts::{Prober, Report, Setup, Trial, Trials};
 use crate::units::{Fraction, Rate, Span};
 use crate::{configurable_by_name, parameters};
@@ -79,6 +79,7 @@ impl Configurable for Allegro {
         kind: Kind::Rate,
         signal: "throughput and loss of monitor intervals",
         needs: &[],
+        transport: Transport::Stream,
         source: "Dong et al., NSDI 2015",
     };
     const PRESETS: &'static [Preset] = &[

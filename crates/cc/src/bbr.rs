@@ -17,7 +17,7 @@ use crate::contract::{
     Ack, Algorithm, Burst, CongestionControl, Delivery, Flow, Limits, Loss, LossCause, Pacing,
     Sent, Spurious,
 };
-use crate::param::{Configurable, Info, Kind, Preset};
+use crate::param::{Configurable, Info, Kind, Preset, Transport};
 use crate::parts::{MinFilter, Random, Switch};
 use crate::units::{Bytes, Fraction, Rate, Span, Time};
 use crate::{configurable_by_name, parameters, words};
@@ -97,6 +97,7 @@ impl Configurable for Bbr {
         kind: Kind::Rate,
         signal: "delivery rate and least RTT",
         needs: &[],
+        transport: Transport::Stream,
         source: "Cardwell et al., ACM Queue 2016",
     };
     const PRESETS: &'static [Preset] = &[

@@ -9,7 +9,7 @@
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, Flow, Loss, LossCause};
-use crate::param::{Configurable, Info, Kind, Preset};
+use crate::param::{Configurable, Info, Kind, Preset, Transport};
 use crate::parts::{Sign, Window, WindowControl, WindowLaw};
 use crate::units::Fraction;
 use crate::{configurable_by_name, parameters, words};
@@ -83,6 +83,7 @@ impl Configurable for Bic {
         kind: Kind::Window,
         signal: "loss, ECN marks",
         needs: &[],
+        transport: Transport::Stream,
         source: "Xu, Harfoush and Rhee, INFOCOM 2004",
     };
     const PRESETS: &'static [Preset] = &[

@@ -10,7 +10,7 @@
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, Flow, Loss, LossCause};
-use crate::param::{Configurable, Conflict, Info, Kind, Preset};
+use crate::param::{Configurable, Conflict, Info, Kind, Preset, Transport};
 use crate::parts::{Sign, Switch, Window, WindowControl, WindowLaw};
 use crate::units::{Fraction, Span, Time};
 use crate::{configurable_by_name, parameters, words};
@@ -113,6 +113,7 @@ impl Configurable for Cubic {
         kind: Kind::Window,
         signal: "loss, ECN marks",
         needs: &[],
+        transport: Transport::Stream,
         source: "RFC 9438",
     };
     const PRESETS: &'static [Preset] = &[

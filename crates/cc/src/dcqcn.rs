@@ -12,7 +12,7 @@ use crate::caution::{Caution, PathFacts};
 use crate::contract::{
     Ack, Algorithm, Burst, CongestionControl, Flow, Limits, Loss, Notification, Pacing, Sent,
 };
-use crate::param::{Configurable, Info, Kind, Need, Preset};
+use crate::param::{Configurable, Info, Kind, Need, Preset, Transport};
 use crate::parts::integer;
 use crate::units::{Bytes, Fraction, Rate, Span, Time};
 use crate::{configurable_by_name, parameters, words};
@@ -97,6 +97,7 @@ impl Configurable for Dcqcn {
         kind: Kind::Rate,
         signal: "notifications of ECN marks (CNPs)",
         needs: &[Need::Ecn, Need::Notifications, Need::Lossless],
+        transport: Transport::Message,
         source: "Zhu et al., SIGCOMM 2015",
     };
     const PRESETS: &'static [Preset] = &[

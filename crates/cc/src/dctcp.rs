@@ -8,7 +8,7 @@
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, Flow};
-use crate::param::{Configurable, Info, Kind, Need, Preset};
+use crate::param::{Configurable, Info, Kind, Need, Preset, Transport};
 use crate::parts::integer::ONE_Q20;
 use crate::parts::{Sign, Window, WindowControl, WindowLaw};
 use crate::units::Fraction;
@@ -42,6 +42,7 @@ impl Configurable for Dctcp {
         kind: Kind::Window,
         signal: "ECN marks as an amount",
         needs: &[Need::Ecn],
+        transport: Transport::Stream,
         source: "Alizadeh et al., SIGCOMM 2010; RFC 8257",
     };
     const PRESETS: &'static [Preset] = &[

@@ -11,7 +11,7 @@
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, Flow, Loss, LossCause};
-use crate::param::{Configurable, Info, Kind, Preset};
+use crate::param::{Configurable, Info, Kind, Preset, Transport};
 use crate::parts::{Window, WindowControl, WindowLaw};
 use crate::units::{Fraction, Span};
 use crate::vegas::backlog;
@@ -58,6 +58,7 @@ impl Configurable for Fast {
         kind: Kind::Window,
         signal: "average RTT",
         needs: &[],
+        transport: Transport::Stream,
         source: "Wei et al., ToN 2006",
     };
     const PRESETS: &'static [Preset] = &[

@@ -9,7 +9,7 @@
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, Flow};
-use crate::param::{Configurable, Conflict, Info, Kind, Preset};
+use crate::param::{Configurable, Conflict, Info, Kind, Preset, Transport};
 use crate::parts::{Sign, Window, WindowControl, WindowLaw};
 use crate::units::Fraction;
 use crate::{configurable_by_name, parameters, words};
@@ -80,6 +80,7 @@ impl Configurable for HighSpeed {
         kind: Kind::Window,
         signal: "loss, ECN marks",
         needs: &[],
+        transport: Transport::Stream,
         source: "RFC 3649",
     };
     const PRESETS: &'static [Preset] = &[

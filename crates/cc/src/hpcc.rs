@@ -9,7 +9,7 @@
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, Burst, CongestionControl, Flow, Hop, Limits, Loss, Pacing};
-use crate::param::{Configurable, Info, Kind, Need, Preset};
+use crate::param::{Configurable, Info, Kind, Need, Preset, Transport};
 use crate::parts::{RecoveryGate, integer};
 use crate::units::{Bytes, Fraction, Rate, Span, Time};
 use crate::{configurable_by_name, parameters, words};
@@ -63,6 +63,7 @@ impl Configurable for Hpcc {
         kind: Kind::Telemetry,
         signal: "queues and byte counters of switches (INT)",
         needs: &[Need::Telemetry, Need::EachAcknowledged],
+        transport: Transport::Stream,
         source: "Li et al., SIGCOMM 2019",
     };
     const PRESETS: &'static [Preset] = &[

@@ -10,7 +10,7 @@
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Spurious};
-use crate::param::{Configurable, Conflict, Info, Kind, Need, Param, Preset, SetError};
+use crate::param::{Configurable, Conflict, Info, Kind, Need, Param, Preset, SetError, Transport};
 use crate::parameters;
 use crate::parts::DelayGradient;
 use crate::parts::integer::ONE_Q20;
@@ -73,6 +73,7 @@ impl Configurable for IntegralTimely {
         kind: Kind::Rate,
         signal: "RTT of each segment",
         needs: Timely::INFO.needs,
+        transport: Transport::Message,
         source: "a discussion item of a course on TIMELY; the form is this project's",
     };
     const PRESETS: &'static [Preset] = &[Preset {

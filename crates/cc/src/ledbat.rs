@@ -11,7 +11,7 @@
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, Flow};
-use crate::param::{Configurable, Info, Kind, Preset};
+use crate::param::{Configurable, Info, Kind, Preset, Transport};
 use crate::parts::{Sign, Window, WindowControl, WindowLaw};
 use crate::units::{Bytes, Fraction, Span, Time};
 use crate::{configurable_by_name, parameters, words};
@@ -84,6 +84,7 @@ impl Configurable for Ledbat {
         kind: Kind::Window,
         signal: "one-way delay, or RTT",
         needs: &[],
+        transport: Transport::Stream,
         source: "RFC 6817",
     };
     const PRESETS: &'static [Preset] = &[

@@ -4,7 +4,7 @@
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss};
-use crate::param::{Configurable, Info, Kind, Need, Preset};
+use crate::param::{Configurable, Info, Kind, Need, Preset, Transport};
 use crate::units::{Fraction, Rate};
 use crate::{configurable_by_name, parameters};
 
@@ -34,6 +34,7 @@ impl Configurable for LineRate {
         kind: Kind::Fixed,
         signal: "none",
         needs: &[Need::Lossless],
+        transport: Transport::Message,
         source: "the PFC baseline of TIMELY, SIGCOMM 2015",
     };
     const PRESETS: &'static [Preset] =

@@ -10,7 +10,7 @@
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, Flow};
-use crate::param::{Configurable, Info, Kind, Preset};
+use crate::param::{Configurable, Info, Kind, Preset, Transport};
 use crate::parts::{Sign, Window, WindowControl, WindowLaw};
 use crate::units::Fraction;
 use crate::{configurable_by_name, parameters, words};
@@ -60,6 +60,7 @@ impl Configurable for NewReno {
         kind: Kind::Window,
         signal: "loss, ECN marks",
         needs: &[],
+        transport: Transport::Stream,
         source: "RFC 5681 and RFC 6582",
     };
     const PRESETS: &'static [Preset] = &[

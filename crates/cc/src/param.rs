@@ -48,8 +48,29 @@ pub struct Info {
     pub signal: &'static str,
     /// What it needs of the network.
     pub needs: &'static [Need],
+    /// The transport that the algorithm was made for. The table of all algorithms runs it there.
+    pub transport: Transport,
     /// Where it was published.
     pub source: &'static str,
+}
+
+/// The ways in which the data of a flow is carried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// A byte stream in packets of one MSS, as TCP's.
+    Stream,
+    /// Messages in segments of many packets, as those of RDMA NICs.
+    Message,
+}
+
+impl Transport {
+    /// The word that scenarios use.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Stream => "stream",
+            Self::Message => "message",
+        }
+    }
 }
 
 /// What an algorithm controls.

@@ -11,7 +11,7 @@
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Pacing};
-use crate::param::{BurstRate, Configurable, Conflict, Info, Kind, Need, Preset};
+use crate::param::{BurstRate, Configurable, Conflict, Info, Kind, Need, Preset, Transport};
 use crate::parts::DelayGradient;
 use crate::parts::integer::{self, ONE_Q20};
 use crate::units::{Bytes, Fraction, Rate, Span};
@@ -57,6 +57,7 @@ impl Configurable for PatchedTimely {
         kind: Kind::Rate,
         signal: "RTT of each segment",
         needs: &[Need::Lossless],
+        transport: Transport::Message,
         source: "Zhu et al., CoNEXT 2016",
     };
     const PRESETS: &'static [Preset] = &[Preset {

@@ -14,7 +14,7 @@
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, Demand, Flow, RttSample};
-use crate::param::{Configurable, Info, Kind, Preset};
+use crate::param::{Configurable, Info, Kind, Preset, Transport};
 use crate::parts::integer::ONE_Q20;
 use crate::parts::{Window, WindowControl, WindowLaw};
 use crate::units::{Bytes, Fraction, Rate, Span, Time};
@@ -166,6 +166,7 @@ impl Configurable for Rtcp {
         kind: Kind::Window,
         signal: "RTT change and the sender's own backlog",
         needs: &[],
+        transport: Transport::Stream,
         source: "Huang, Li and Walrand, IFIP 2020",
     };
     const PRESETS: &'static [Preset] = &[

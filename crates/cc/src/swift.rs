@@ -11,7 +11,7 @@ use crate::caution::{Caution, PathFacts};
 use crate::contract::{
     Ack, Algorithm, Burst, CongestionControl, Flow, Limits, Loss, LossCause, Pacing, Spurious,
 };
-use crate::param::{Configurable, Conflict, Info, Kind, Need, Preset};
+use crate::param::{Configurable, Conflict, Info, Kind, Need, Preset, Transport};
 use crate::units::{Bytes, Fraction, Rate, Span, Time};
 use crate::{configurable_by_name, parameters};
 
@@ -76,6 +76,7 @@ impl Configurable for Swift {
         kind: Kind::Window,
         signal: "RTT, split into fabric and host",
         needs: &[Need::EachAcknowledged],
+        transport: Transport::Stream,
         source: "Kumar et al., SIGCOMM 2020",
     };
     /// A packet while the window is below one.

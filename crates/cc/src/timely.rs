@@ -15,7 +15,7 @@ use crate::caution::{Caution, PathFacts};
 use crate::contract::{
     Ack, Algorithm, Burst, CongestionControl, Flow, Limits, Loss, Pacing, Spurious,
 };
-use crate::param::{BurstRate, Configurable, Conflict, Info, Kind, Need, Preset};
+use crate::param::{BurstRate, Configurable, Conflict, Info, Kind, Need, Preset, Transport};
 use crate::parts::integer::{self, ONE_Q20};
 use crate::parts::{DelayGradient, RecoveryGate};
 use crate::units::{Bytes, Fraction, Rate, Span};
@@ -144,6 +144,7 @@ impl Configurable for Timely {
         kind: Kind::Rate,
         signal: "RTT of each segment",
         needs: &[Need::Lossless],
+        transport: Transport::Message,
         source: "Mittal et al., SIGCOMM 2015",
     };
     const PRESETS: &'static [Preset] = &[

@@ -11,7 +11,7 @@
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, Flow, Loss};
-use crate::param::{Configurable, Conflict, Info, Kind, Preset};
+use crate::param::{Configurable, Conflict, Info, Kind, Preset, Transport};
 use crate::parts::{Window, WindowControl, WindowLaw};
 use crate::units::{Fraction, Span, Time};
 use crate::{configurable_by_name, parameters, words};
@@ -86,6 +86,7 @@ impl Configurable for Vegas {
         kind: Kind::Window,
         signal: "least RTT of each round",
         needs: &[],
+        transport: Transport::Stream,
         source: "Brakmo and Peterson, JSAC 1995",
     };
     const PRESETS: &'static [Preset] = &[

@@ -11,7 +11,7 @@
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, Flow};
-use crate::param::{Configurable, Info, Kind, Preset};
+use crate::param::{Configurable, Info, Kind, Preset, Transport};
 use crate::parts::{Sign, Window, WindowControl, WindowLaw};
 use crate::units::Fraction;
 use crate::vegas::backlog;
@@ -53,6 +53,7 @@ impl Configurable for Veno {
         kind: Kind::Window,
         signal: "loss, RTT",
         needs: &[],
+        transport: Transport::Stream,
         source: "Fu and Liew, JSAC 2003",
     };
     const PRESETS: &'static [Preset] =

@@ -11,7 +11,7 @@
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Sent, Spurious};
-use crate::param::{Configurable, Info, Kind, Preset};
+use crate::param::{Configurable, Info, Kind, Preset, Transport};
 use crate::parts::{Prober, Report, Setup, Trial, Trials};
 use crate::units::{Fraction, Rate, Span};
 use crate::{configurable_by_name, parameters};
@@ -80,6 +80,7 @@ impl Configurable for Vivace {
         kind: Kind::Rate,
         signal: "RTT gradient and loss of monitor intervals",
         needs: &[],
+        transport: Transport::Stream,
         source: "Dong et al., NSDI 2018",
     };
     const PRESETS: &'static [Preset] = &[

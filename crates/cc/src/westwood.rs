@@ -11,7 +11,7 @@
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, Flow};
-use crate::param::{Configurable, Info, Kind, Preset};
+use crate::param::{Configurable, Info, Kind, Preset, Transport};
 use crate::parts::{Sign, Window, WindowControl, WindowLaw};
 use crate::units::{Bytes, Fraction, Span, Time};
 use crate::{configurable_by_name, parameters, words};
@@ -60,6 +60,7 @@ impl Configurable for Westwood {
         kind: Kind::Window,
         signal: "loss, rate of ACKs, least RTT",
         needs: &[],
+        transport: Transport::Stream,
         source: "Mascolo et al., MobiCom 2001; Grieco and Mascolo, CCR 2004",
     };
     const PRESETS: &'static [Preset] = &[

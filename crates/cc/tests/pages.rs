@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 // its unit tests run among these.
 use incast_cc::*;
 
-use incast_cc::param::{Configurable, Info, Kind, Param, Preset};
+use incast_cc::param::{Configurable, Info, Kind, Param, Preset, Transport};
 use incast_cc::registry::NAMES;
 
 #[expect(unreachable_pub, reason = "written as a module of the library")]
@@ -94,11 +94,16 @@ fn missing(name: &str, own: &Own<'_>, sources: &[Source], page: Option<&str>) ->
     };
 
     expect(info.name == name, format!("INFO.name is {:?}", info.name));
-    for (field, text) in
-        [("summary", info.summary), ("signal", info.signal), ("source", info.source)]
-    {
+    for (field, text) in [("signal", info.signal), ("source", info.source)] {
         expect(!text.trim().is_empty(), format!("INFO.{field} is empty"));
     }
+    // Lists show it on a line, after the name.
+    let (summary, length) = (info.summary, info.summary.chars().count());
+    let subject = summary.starts_with("the rate ") || summary.starts_with("the window");
+    let begins = "INFO.summary begins neither with \"the rate \" nor with \"the window\"";
+    expect(subject, begins.into());
+    expect(length < 80, format!("INFO.summary has {length} characters, 79 are the most"));
+    expect(!summary.ends_with('.'), "INFO.summary ends with a full stop".into());
     expect(!presets.is_empty(), "no preset names the source of its values".into());
     for preset in presets {
         let named = !preset.name.is_empty() && !preset.source.trim().is_empty();
@@ -200,10 +205,11 @@ fn every_page_is_of_an_algorithm_and_links_to_what_is_there() {
 fn all_that_is_missing_is_named_at_once() {
     let info = Info {
         name: "other",
-        summary: "",
+        summary: "something new, which for this test is told at more length than any list has room for.",
         kind: Kind::Window,
         signal: " ",
         needs: &[],
+        transport: Transport::Stream,
         source: "somebody",
     };
     let preset = Preset { name: "first", source: "somewhere", values: &[] };
@@ -214,14 +220,16 @@ fn all_that_is_missing_is_named_at_once() {
         missing("new", &own, &sources, None),
         [
             "INFO.name is \"other\"",
-            "INFO.summary is empty",
             "INFO.signal is empty",
+            "INFO.summary begins neither with \"the rate \" nor with \"the window\"",
+            "INFO.summary has 85 characters, 79 are the most",
+            "INFO.summary ends with a full stop",
             "no preset names the source of its values",
             "no unit test in crates/cc/src/new.rs or new/tests.rs",
             "no page docs/algorithms/new.md",
         ]
     );
-    let info = Info { name: "new", summary: "new", signal: "loss", ..info };
+    let info = Info { name: "new", summary: "the window is new", signal: "loss", ..info };
     let own = Own { info: &info, presets: &[preset], params: aimd::Aimd::PARAMS };
     assert_eq!(
         missing("new", &own, &sources, Some("new\n## Parameters\n`a`\n## Equations\n`b`\n")),

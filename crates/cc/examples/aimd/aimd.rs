@@ -6,7 +6,7 @@
 //! where the flow may start; there is no slow start.
 
 use crate::contract::{Ack, Algorithm, Flow};
-use crate::param::{Configurable, Info, Kind, Preset};
+use crate::param::{Configurable, Info, Kind, Preset, Transport};
 use crate::parts::{Sign, Window, WindowControl, WindowLaw};
 use crate::units::Fraction;
 use crate::{configurable_by_name, parameters};
@@ -38,6 +38,7 @@ impl Configurable for Aimd {
         kind: Kind::Window,
         signal: "loss, ECN marks",
         needs: &[],
+        transport: Transport::Stream,
         source: "Chiu and Jain, Computer Networks and ISDN Systems 17, 1989",
     };
     const PRESETS: &'static [Preset] = &[
