@@ -5,12 +5,9 @@ mod common;
 use std::fmt::Write as _;
 
 use common::{assert_golden, run_with, shipped};
+use incast_cc::AnyAlgorithm;
 use incast_cc::registry::NAMES;
 use incast_sim::TraceConfig;
-
-/// Algorithms of RDMA NICs run on the transport that they were made for.
-const ON_MESSAGES: [&str; 5] =
-    ["timely", "patched-timely", "integral-timely", "dcqcn", "line-rate"];
 
 fn table() -> String {
     let mut text = String::from(
@@ -42,7 +39,7 @@ fn table() -> String {
         "", "", "Gb/s", "us", "us", "KB", "KB", "packets", "packets", "index"
     );
     for name in NAMES {
-        let kind = if ON_MESSAGES.contains(name) { "message" } else { "stream" };
+        let kind = AnyAlgorithm::named(name).unwrap().info().transport.as_str();
         let transport = format!("transport.kind={kind}");
         let document = shipped(
             "tcp-incast",
