@@ -230,8 +230,6 @@ pub struct Ack<'a> {
     pub hop_count: u8,
     /// What the switches stamped into the data, first hop first; empty without telemetry.
     pub hops: &'a [Hop],
-    /// The load that routers signalled explicitly, the worst of what this ACK covers (VCP).
-    pub load: Option<Load>,
 }
 
 impl Ack<'_> {
@@ -259,7 +257,6 @@ impl Ack<'_> {
             nic_backlog: Bytes::ZERO,
             hop_count: 0,
             hops: &[],
-            load: None,
         }
     }
 
@@ -288,17 +285,6 @@ impl RttSample {
     pub const fn network(self) -> Span {
         self.total.saturating_sub(self.serialization).saturating_sub(self.peer)
     }
-}
-
-/// The load regions of VCP, the order being that of congestion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Load {
-    /// Below 80 %.
-    Low,
-    /// From 80 % to 100 %.
-    High,
-    /// Above 100 %.
-    Over,
 }
 
 /// A delivery-rate sample, as Linux and BBR define it.

@@ -3,7 +3,7 @@
 
 use incast_cc::registry::AnyAlgorithm;
 use incast_cc::{
-    Ack, AnyControl, Bytes, CongestionControl, Delivery, Demand, Flow, Hop, Load, Loss, LossCause,
+    Ack, AnyControl, Bytes, CongestionControl, Delivery, Demand, Flow, Hop, Loss, LossCause,
     Notification, RttSample, Sent, Span, Spurious, Time,
 };
 use proptest::prelude::*;
@@ -71,7 +71,6 @@ pub(crate) struct Acked {
     nic_backlog: Bytes,
     hop_count: u8,
     hops: Vec<Hop>,
-    load: Option<Load>,
 }
 
 /// One call of any kind.
@@ -123,13 +122,12 @@ fn acked() -> impl Strategy<Value = Acked> {
         draw::bytes(1_000_000_000),
         any::<u8>(),
         prop::collection::vec(hop(), 0..9),
-        prop::option::of(prop_oneof![Just(Load::Low), Just(Load::High), Just(Load::Over)]),
     );
     (time, amount, flags, network).prop_map(|(time, amount, flags, network)| {
         let (gap, rtt, srtt, one_way) = time;
         let (bytes, late, ce_bytes, remaining) = amount;
         let (cwnd_limited, in_recovery, ends_round) = flags;
-        let (delivery, nic_backlog, hop_count, hops, load) = network;
+        let (delivery, nic_backlog, hop_count, hops) = network;
         Acked {
             gap,
             bytes,
@@ -146,7 +144,6 @@ fn acked() -> impl Strategy<Value = Acked> {
             nic_backlog,
             hop_count,
             hops,
-            load,
         }
     })
 }
@@ -305,7 +302,7 @@ impl Carrier {
         (ack.in_flight, ack.delivered) = (Bytes::new(self.in_flight), Bytes::new(self.delivered));
         (ack.round, ack.remaining, ack.delivery) = (self.round, acked.remaining, acked.delivery);
         (ack.nic_backlog, ack.hop_count) = (acked.nic_backlog, acked.hop_count);
-        (ack.hops, ack.load) = (&acked.hops, acked.load);
+        ack.hops = &acked.hops;
         self.control.on_ack(&ack);
     }
 

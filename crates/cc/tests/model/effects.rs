@@ -3,9 +3,8 @@
 
 use incast_cc::registry::{AnyAlgorithm, NAMES};
 use incast_cc::{Bytes, Flow, Limits, Rate, Span};
-use proptest::prelude::*;
 
-use crate::parameters::{extremes, samples};
+use crate::parameters::extremes;
 use crate::sane::{self, Path, Step};
 
 /// Ordinary flows: a stream, one across a continent, and messages on a path whose RTT the operator knows.
@@ -63,7 +62,7 @@ fn scripts() -> Vec<Vec<Step>> {
     let queued = orderly().into_iter().skip_while(|step| !is_queued(step));
     let opened = [Step::Handshake, Step::Send { bursts: 250, patience: Span::from_ms(1) }];
     let mut scripts = vec![orderly(), opened.into_iter().chain(queued).collect()];
-    scripts.extend(samples(&prop::collection::vec(sane::step(), 200), 40));
+    scripts.extend(sane::scripts(200, 40));
     scripts
 }
 

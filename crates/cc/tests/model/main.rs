@@ -57,7 +57,7 @@ proptest! {
     #[test]
     fn books_that_are_kept_leave_limits_within_bounds(
         flow in flows::any(),
-        steps in prop::collection::vec(sane::step(), 1..150),
+        steps in sane::script(1..150),
     ) {
         for algorithm in presets() {
             sane::run(&algorithm, &flow, &steps);
@@ -71,7 +71,7 @@ proptest! {
     /// No state is a trap: on a clean path, every flow comes to send more than a few packets per round trip.
     #[test]
     fn whatever_happened_a_clean_path_lets_a_flow_grow(
-        steps in prop::collection::vec(sane::step(), 1..150),
+        steps in sane::script(1..150),
         base_rtt in prop_oneof![Just(None), Just(Some(Span::from_us(20)))],
     ) {
         let mut flow = Flow::new(Bytes::new(1_460), Rate::from_gbps(10));
@@ -91,7 +91,7 @@ proptest! {
     /// peer's, and has to have an ACK for each segment.
     #[test]
     fn no_window_is_left_to_a_timer_of_delayed_acks(
-        steps in prop::collection::vec(sane::step(), 1..100),
+        steps in sane::script(1..100),
     ) {
         let mut flow = Flow::new(Bytes::new(1_460), Rate::from_gbps(10));
         flow.segment = flow.mss;

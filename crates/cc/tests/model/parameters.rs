@@ -37,7 +37,7 @@ pub(crate) fn samples<S: Strategy>(strategy: &S, count: usize) -> Vec<S::Value> 
 #[test]
 fn extremes_and_words_in_pairs_leave_limits_within_bounds() {
     let operations = samples(&prop::collection::vec(arbitrary::operation(), 100), 50);
-    let steps = samples(&prop::collection::vec(sane::step(), 100), 50);
+    let steps = sane::scripts(100, 50);
     let mut networks = samples(&flows::any(), 101).into_iter().cycle();
     let (mut operations, mut steps) = (operations.iter().cycle(), steps.iter().cycle());
     for name in NAMES {

@@ -3,17 +3,19 @@
 //! window are obeyed. Chance decides what the network does and how long it takes.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use incast_cc::param::Kind;
 use incast_cc::registry::AnyAlgorithm;
 use incast_cc::{
-    Ack, AnyControl, Bytes, CongestionControl, Delivery, Demand, Flow, Hop, Limits, Load, Loss,
+    Ack, AnyControl, Bytes, CongestionControl, Delivery, Demand, Flow, Hop, Limits, Loss,
     LossCause, Notification, Pacing, Rate, RttSample, Sent, Span, Spurious, Time,
 };
 use proptest::prelude::*;
 
 use crate::bounds::Bounds;
 use crate::draw;
+use crate::parameters::samples;
 
 /// What happens next.
 #[derive(Clone, Debug)]
@@ -51,6 +53,8 @@ pub(crate) enum Step {
     Demand {
         size: Option<u64>,
         weight: u32,
+        /// How long after the post the message is due.
+        deadline: Option<Span>,
     },
     Notification,
     MssChange {
@@ -87,8 +91,40 @@ impl Path {
     }
 }
 
-/// One step.
-pub(crate) fn step() -> impl Strategy<Value = Step> {
+/// As many steps as `count` says, with deadlines.
+pub(crate) fn script(count: Range<usize>) -> impl Strategy<Value = Vec<Step>> {
+    let deadlines = prop::collection::vec(deadline(), count.end);
+    (prop::collection::vec(step(), count), deadlines)
+        .prop_map(|(steps, deadlines)| with_deadlines(steps, &deadlines))
+}
+
+/// `count` scripts of `length` steps, the same in every run.
+///
+/// Steps and deadlines are drawn from two streams of random numbers. Draw a further aspect of a step
+/// from a third one: then all steps stay as they are, and so does what they show of each parameter.
+pub(crate) fn scripts(length: usize, count: usize) -> Vec<Vec<Step>> {
+    let steps = samples(&prop::collection::vec(step(), length), count);
+    let deadlines = samples(&prop::collection::vec(deadline(), length), count);
+    steps.into_iter().zip(&deadlines).map(|(steps, due)| with_deadlines(steps, due)).collect()
+}
+
+/// Gives the messages of `steps` the deadlines of their places.
+fn with_deadlines(mut steps: Vec<Step>, deadlines: &[Option<Span>]) -> Vec<Step> {
+    for (step, due) in steps.iter_mut().zip(deadlines) {
+        if let Step::Demand { deadline, .. } = step {
+            *deadline = *due;
+        }
+    }
+    steps
+}
+
+/// None, or up to a second.
+fn deadline() -> impl Strategy<Value = Option<Span>> {
+    prop::option::of(draw::magnitude(1_000_000_000_000).prop_map(Span::from_ps))
+}
+
+/// One step, without a deadline.
+fn step() -> impl Strategy<Value = Step> {
     let count = || prop_oneof![3 => 1_u8..4, 1 => 1_u8..100];
     let patience = || draw::magnitude(1_000_000_000_000).prop_map(Span::from_ps);
     prop_oneof![
@@ -100,7 +136,7 @@ pub(crate) fn step() -> impl Strategy<Value = Step> {
         1 => path().prop_map(|path| Step::Late { path }),
         1 => draw::magnitude(1_000_000_000_000).prop_map(|ps| Step::Wait(Span::from_ps(ps))),
         1 => (prop::option::of(0_u64..10_000_000), prop_oneof![3 => Just(1), 1 => 0_u32..100])
-            .prop_map(|(size, weight)| Step::Demand { size, weight }),
+            .prop_map(|(size, weight)| Step::Demand { size, weight, deadline: None }),
         1 => Just(Step::Notification),
         1 => prop_oneof![4 => Just(1_460_u64), 1 => 64_u64..9_000]
             .prop_map(|mss| Step::MssChange { mss }),
@@ -223,6 +259,8 @@ struct Carrier {
     /// Declared lost last, newest at the end.
     declared_lost: Vec<Burst>,
     to_repair: Bytes,
+    /// Posted and never sent; nothing is known of it while a message has no size.
+    unsent: Option<Bytes>,
     in_flight: Bytes,
     transmitted: Bytes,
     delivered: Bytes,
@@ -259,6 +297,7 @@ impl Carrier {
             flying: VecDeque::new(),
             declared_lost: Vec::new(),
             to_repair: Bytes::ZERO,
+            unsent: Some(Bytes::ZERO),
             in_flight: Bytes::ZERO,
             transmitted: Bytes::ZERO,
             delivered: Bytes::ZERO,
@@ -292,9 +331,12 @@ impl Carrier {
             Step::Timeout => self.time_out(),
             Step::Late { path } => self.acknowledge_late(path),
             Step::Wait(span) => self.wait_until(self.now + span),
-            Step::Demand { size, weight } => {
-                let mut demand = Demand::new(self.now, size.map(Bytes::new));
+            Step::Demand { size, weight, deadline } => {
+                let size = size.map(Bytes::new);
+                self.unsent = self.unsent.zip(size).map(|(unsent, size)| unsent + size);
+                let mut demand = Demand::new(self.now, size);
                 demand.weight = weight;
+                demand.deadline = deadline.map(|deadline| self.now + deadline);
                 self.control.on_demand(&demand);
             }
             Step::Notification => self.control.on_notification(&Notification::new(self.now)),
@@ -360,6 +402,9 @@ impl Carrier {
         self.in_flight += bytes;
         self.last_sent = Some((self.now, bytes));
         let retransmission = !self.to_repair.is_zero();
+        // The application posts what is sent beyond its messages as it leaves.
+        let fresh = bytes.saturating_sub(self.to_repair);
+        self.unsent = self.unsent.map(|unsent| unsent.saturating_sub(fresh));
         self.to_repair = self.to_repair.saturating_sub(bytes);
         self.flying.push_back(Burst {
             sent_at: self.now,
@@ -379,6 +424,7 @@ impl Carrier {
         self.control.on_sent(&sent);
         if app_limited {
             self.app_limited_until = self.delivered + self.in_flight;
+            self.unsent = Some(Bytes::ZERO);
         }
     }
 
@@ -494,11 +540,10 @@ impl Carrier {
         ack.cwnd_limited = self.limited_round.is_some_and(|limited| limited + 1 >= self.round);
         ack.in_recovery = self.recovery_until.is_some();
         ack.round = self.round;
-        ack.remaining = Some(self.to_repair);
+        ack.remaining = self.remaining();
         (ack.nic_backlog, ack.hop_count) = (path.nic_backlog, 2);
         let hops = [self.hop(0, Span::ZERO), self.hop(1, path.queue)];
         ack.hops = &hops;
-        ack.load = Some(if path.queue.is_zero() { Load::Low } else { Load::Over });
         let before = self.control.limits().cwnd;
         self.control.on_ack(&ack);
         let after = self.control.limits().cwnd;
@@ -507,6 +552,11 @@ impl Carrier {
         // Two segments are acknowledged at once: a mark leaves as many, whatever there was.
         let most = before.max(self.bounds.mss * 2);
         assert!(!answers || after <= most, "{name}: a mark raised {before} to {after}");
+    }
+
+    /// Posted and not acknowledged.
+    fn remaining(&self) -> Option<Bytes> {
+        self.unsent.map(|unsent| unsent + self.to_repair + self.in_flight)
     }
 
     fn sample(&mut self, newest: &Burst, path: Path) -> RttSample {
@@ -533,5 +583,44 @@ impl Carrier {
         (hop.port, hop.at, hop.rate) = (port, self.now, self.line_rate);
         (hop.queue, hop.sent) = (self.line_rate.bytes_in(queue), self.transmitted);
         hop
+    }
+}
+
+#[test]
+fn deadlines_are_drawn_beside_the_steps_and_change_none() {
+    let bare = samples(&prop::collection::vec(step(), 100), 20);
+    let (mut due, mut steps) = (0, scripts(100, 20));
+    for step in steps.iter_mut().flatten() {
+        if let Step::Demand { deadline, .. } = step {
+            due += usize::from(deadline.take().is_some());
+        }
+    }
+    assert_eq!(format!("{steps:?}"), format!("{bare:?}"));
+    assert!(due > 10, "{due} messages of 2,000 steps have a deadline");
+}
+
+/// What waits, what is under way and what is to be sent again is all that is not acknowledged.
+#[test]
+fn remaining_is_posted_and_not_acknowledged() {
+    let mut flow = Flow::new(Bytes::new(1_000), Rate::from_gbps(10));
+    (flow.mss, flow.initial_window) = (flow.segment, Bytes::from_kb(10));
+    let algorithm = AnyAlgorithm::named("newreno").expect("it is registered");
+    let mut carrier = Carrier::new(&algorithm, &flow);
+    let demand = |size| Step::Demand { size, weight: 1, deadline: None };
+    let path = Path::queue(Span::ZERO);
+    let patience = Span::from_ms(1);
+    for (step, remaining) in [
+        (demand(Some(9_000)), Some(9_000)),
+        (Step::Send { bursts: 6, patience }, Some(9_000)),
+        (Step::Deliver { bursts: 2, path }, Some(7_000)),
+        (Step::Lose { bursts: 1, path }, Some(6_000)),
+        (demand(Some(500)), Some(6_500)),
+        (Step::Send { bursts: 1, patience }, Some(6_500)),
+        (Step::Deliver { bursts: 3, path }, Some(3_500)),
+        (demand(None), None),
+        (Step::Finish { bursts: 1, patience }, Some(1_000)),
+    ] {
+        carrier.take(&step);
+        assert_eq!(carrier.remaining(), remaining.map(Bytes::new), "after {step:?}");
     }
 }
