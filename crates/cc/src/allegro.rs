@@ -9,9 +9,9 @@
 //! `docs/algorithms/allegro.md` has the equations, the sources of the constants, and the departures.
 
 use crate::caution::{Caution, PathFacts};
-use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Sent, Spurious};
+use crate::contract::{Algorithm, Flow};
 use crate::param::{Configurable, Conflict, Info, Kind, Preset, Transport};
-use crate::parts::{Prober, Report, Setup, Trial, Trials};
+use crate::parts::{Phase, Report, Search, SearchControl, SearchLaw, Setup, Trial, Trials};
 use crate::units::{Fraction, Rate, Span};
 use crate::{configurable_by_name, parameters};
 
@@ -68,7 +68,8 @@ impl Algorithm for Allegro {
     const NAME: &'static str = "allegro";
 
     fn start(&self, flow: &Flow) -> AllegroControl {
-        AllegroControl::new(self, flow)
+        let law = AllegroLaw { params: *self, epsilon: self.epsilon_min.as_f64() };
+        SearchControl::new(flow, self.setup(), law)
     }
 }
 
@@ -153,161 +154,86 @@ fn sigmoid(y: f64) -> f64 {
     1.0 / (1.0 + libm::exp(y))
 }
 
-/// What the flow is doing.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Phase {
-    /// Doubling; with the rate that was worth most so far.
-    Starting(Trial),
-    /// Trying more and less.
-    Deciding(Trials),
-    /// Moving up or down in steps, this many so far; with what the last one was worth.
-    Adjusting { up: bool, steps: u32, best: Trial },
-}
-
 /// One flow under Allegro.
-#[derive(Clone, Debug)]
-pub struct AllegroControl {
+pub type AllegroControl = SearchControl<AllegroLaw>;
+
+/// The rules of Allegro and the state of one flow beside its search.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AllegroLaw {
     params: Allegro,
-    prober: Prober,
-    phase: Phase,
-    /// The rate that trials are made around, or the one under trial.
-    rate_bps: f64,
     /// The distance of trials.
     epsilon: f64,
 }
 
-impl AllegroControl {
-    fn new(params: &Allegro, flow: &Flow) -> Self {
-        let prober = Prober::new(flow, params.setup());
-        let mut control = Self {
-            params: *params,
-            prober,
-            phase: Phase::Starting(Trial::default()),
-            rate_bps: 0.0,
-            epsilon: params.epsilon_min.as_f64(),
-        };
-        control.start_over();
-        control
+/// A move up or down in steps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Move {
+    up: bool,
+    /// The steps so far.
+    steps: u32,
+    /// The trial before the last step.
+    best: Trial,
+}
+
+impl AllegroLaw {
+    /// The step number `steps` of a move, from the rate of `best`.
+    fn step(&self, search: &mut Search<Move>, up: bool, steps: u32, best: Trial) {
+        let share = self.params.step.as_f64() * f64::from(steps);
+        let share = share.min(self.params.max_step.as_f64());
+        let factor = if up { 1.0 + share } else { 1.0 - share };
+        search.rate_bps = search.prober.clamp(best.rate_bps * factor);
+        search.phase = Phase::Moving(Move { up, steps, best });
+    }
+}
+
+impl SearchLaw for AllegroLaw {
+    type Move = Move;
+
+    fn utility(&self, report: &Report) -> f64 {
+        self.params.utility(report)
     }
 
-    fn start_over(&mut self) {
-        self.rate_bps = self.prober.initial_bps();
-        self.phase = Phase::Starting(Trial::before(self.rate_bps));
+    fn probe(&self, search: &mut Search<Move>) {
+        search.try_around(self.params.pairs, self.epsilon);
     }
 
-    /// The rate of the next monitor interval, if there is one to send before results come in.
-    fn next_bps(&self) -> Option<f64> {
-        match &self.phase {
-            Phase::Deciding(trials) => trials.next(self.prober.pending()),
-            _ => (self.prober.pending() == 0).then_some(self.rate_bps),
-        }
-    }
-
-    /// The rate while results are awaited: one that is known to be good.
-    fn holding_bps(&self) -> f64 {
-        match &self.phase {
-            Phase::Starting(best) => best.rate_bps,
-            Phase::Deciding(_) => self.rate_bps,
-            Phase::Adjusting { best, .. } => self.rate_bps.min(best.rate_bps),
-        }
-    }
-
-    fn on_report(&mut self, report: &Report) {
-        let trial = Trial { rate_bps: report.rate_bps, utility: self.params.utility(report) };
-        match &mut self.phase {
-            Phase::Starting(best) => {
-                if best.improve(trial) {
-                    self.rate_bps = self.prober.clamp(self.rate_bps * 2.0);
-                } else {
-                    self.rate_bps = self.prober.clamp(best.rate_bps);
-                    self.decide();
-                }
-            }
-            Phase::Deciding(trials) => {
-                if trials.add(trial.utility) {
-                    let trials = *trials;
-                    self.on_trials(&trials);
-                }
-            }
-            Phase::Adjusting { up, steps, best } => {
-                if trial.utility > best.utility {
-                    let (up, steps) = (*up, steps.saturating_add(1));
-                    self.step(up, steps, trial);
-                } else {
-                    self.rate_bps = best.rate_bps;
-                    self.decide();
-                }
-            }
-        }
-    }
-
-    /// All trials are in: if every pair says the same, that is the way to go.
-    fn on_trials(&mut self, trials: &Trials) {
+    /// If every pair says the same, that is the way to go.
+    fn on_trials(&mut self, search: &mut Search<Move>, trials: &Trials) {
         let (higher, lower) = trials.votes();
         let up = higher == trials.count();
         let winner = trials.pairs().last().map(|(high, low)| if up { high } else { low });
         match winner {
             Some(winner) if up || lower == trials.count() => {
                 self.epsilon = self.params.epsilon_min.as_f64();
-                self.step(up, 1, winner);
+                self.step(search, up, 1, winner);
             }
             _ => {
                 let epsilon = self.epsilon + self.params.epsilon_min.as_f64();
                 self.epsilon = epsilon.min(self.params.epsilon_max.as_f64());
-                self.decide();
+                self.probe(search);
             }
         }
     }
 
-    fn decide(&mut self) {
-        let trials = self.prober.trials(self.params.pairs, self.rate_bps, self.epsilon);
-        self.phase = Phase::Deciding(trials);
-    }
-
-    /// The step number `steps` of a move, from the rate of `best`.
-    fn step(&mut self, up: bool, steps: u32, best: Trial) {
-        let share = self.params.step.as_f64() * f64::from(steps);
-        let share = share.min(self.params.max_step.as_f64());
-        let factor = if up { 1.0 + share } else { 1.0 - share };
-        self.rate_bps = self.prober.clamp(best.rate_bps * factor);
-        self.phase = Phase::Adjusting { up, steps, best };
-    }
-
-    fn take_reports(&mut self) {
-        while let Some(report) = self.prober.report() {
-            self.on_report(&report);
+    fn on_move(&mut self, search: &mut Search<Move>, made: Move, trial: Trial) {
+        if trial.utility > made.best.utility {
+            self.step(search, made.up, made.steps.saturating_add(1), trial);
+        } else {
+            search.rate_bps = made.best.rate_bps;
+            self.probe(search);
         }
     }
-}
 
-impl CongestionControl for AllegroControl {
-    fn on_ack(&mut self, ack: &Ack<'_>) {
-        if self.prober.on_ack(ack) {
-            self.start_over();
+    /// A rate that is known to be good.
+    fn holding_bps(&self, search: &Search<Move>) -> f64 {
+        match &search.phase {
+            Phase::Starting(best) => best.rate_bps,
+            Phase::Trying(_) => search.rate_bps,
+            Phase::Moving(made) => search.rate_bps.min(made.best.rate_bps),
         }
-        self.take_reports();
-    }
-
-    fn on_loss(&mut self, loss: &Loss) {
-        self.prober.on_loss(loss);
-        self.take_reports();
-    }
-
-    fn on_sent(&mut self, sent: &Sent) {
-        self.prober.on_sent(sent, self.next_bps(), self.holding_bps());
-    }
-
-    fn on_spurious_loss(&mut self, spurious: &Spurious) {
-        self.prober.on_spurious_loss(spurious);
-    }
-
-    fn limits(&self) -> Limits {
-        self.prober.limits()
     }
 
     fn gauges(&self, emit: &mut dyn FnMut(&'static str, f64)) {
-        emit("rate_gbps", self.prober.rate().as_gbps_f64());
-        emit("base_rate_gbps", self.rate_bps / 1e9);
         emit("epsilon", self.epsilon);
     }
 }

@@ -10,6 +10,7 @@ pub mod prober;
 pub mod random;
 pub mod recovery;
 pub mod round;
+pub mod search;
 pub mod switch;
 #[cfg(test)]
 pub(crate) mod test_link;
@@ -26,6 +27,7 @@ pub use prober::{Prober, Setup};
 pub use random::Random;
 pub use recovery::RecoveryGate;
 pub use round::RoundCounter;
+pub use search::{Phase, Search, SearchControl, SearchLaw};
 pub use switch::Switch;
 pub use trials::{Trial, Trials};
 pub use window::Window;

@@ -10,9 +10,9 @@
 //! equations, the sources of the constants, and the departures.
 
 use crate::caution::{Caution, PathFacts};
-use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Sent, Spurious};
+use crate::contract::{Algorithm, Flow};
 use crate::param::{Configurable, Info, Kind, Preset, Transport};
-use crate::parts::{Prober, Report, Setup, Trial, Trials};
+use crate::parts::{Phase, Report, Search, SearchControl, SearchLaw, Setup, Trial, Trials};
 use crate::units::{Fraction, Rate, Span};
 use crate::{configurable_by_name, parameters};
 
@@ -69,7 +69,14 @@ impl Algorithm for Vivace {
     const NAME: &'static str = "vivace";
 
     fn start(&self, flow: &Flow) -> VivaceControl {
-        VivaceControl::new(self, flow)
+        let setup = Setup {
+            initial_packets: self.initial_packets,
+            initial_rtt: self.initial_rtt,
+            min_rate: self.min_rate,
+            length: (self.interval, self.interval),
+            min_packets: self.min_packets,
+        };
+        SearchControl::new(flow, setup, VivaceLaw { params: *self, raised: 0 })
     }
 }
 
@@ -131,81 +138,60 @@ impl Vivace {
     }
 }
 
-/// What the flow is doing.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Phase {
-    /// Doubling; with what was worth most so far.
-    Starting(Trial),
-    /// Trying more and less.
-    Probing(Trials),
-    /// Moving along the gradient, so many times the same way; with the trial before.
-    Moving { up: bool, rounds: u32, before: Trial },
-}
-
 /// One flow under Vivace.
-#[derive(Clone, Debug)]
-pub struct VivaceControl {
+pub type VivaceControl = SearchControl<VivaceLaw>;
+
+/// The rules of Vivace and the state of one flow beside its search.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VivaceLaw {
     params: Vivace,
-    prober: Prober,
-    phase: Phase,
-    /// The rate that trials are made around, or the one under trial.
-    rate_bps: f64,
     /// How often the change boundary has been raised.
     raised: u32,
 }
 
-impl VivaceControl {
-    fn new(params: &Vivace, flow: &Flow) -> Self {
-        let setup = Setup {
-            initial_packets: params.initial_packets,
-            initial_rtt: params.initial_rtt,
-            min_rate: params.min_rate,
-            length: (params.interval, params.interval),
-            min_packets: params.min_packets,
+/// A move along the gradient.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Move {
+    up: bool,
+    /// The rounds in which the gradient has pointed the same way.
+    rounds: u32,
+    /// The trial before the last change.
+    before: Trial,
+}
+
+impl VivaceLaw {
+    /// How far a `gradient`, utility per Mb/s, moves the rate: within the boundary, which widens when it
+    /// is reached and narrows when it is not.
+    fn change_bps(&mut self, rate_bps: f64, gradient: f64, amplifier: f64) -> f64 {
+        let change_bps = self.params.conversion.as_f64() * gradient * amplifier * 1e6;
+        let boundary = self.params.boundary.as_f64()
+            + self.params.boundary_step.as_f64() * f64::from(self.raised);
+        let most_bps = boundary * rate_bps;
+        self.raised = if change_bps > most_bps {
+            self.raised.saturating_add(1)
+        } else {
+            self.raised.saturating_sub(1)
         };
-        let prober = Prober::new(flow, setup);
-        let rate_bps = prober.initial_bps();
-        let phase = Phase::Starting(Trial::before(rate_bps));
-        Self { params: *params, prober, phase, rate_bps, raised: 0 }
+        change_bps.min(most_bps).max(self.params.min_change.as_bps() as f64)
+    }
+}
+
+impl SearchLaw for VivaceLaw {
+    type Move = Move;
+
+    fn utility(&self, report: &Report) -> f64 {
+        self.params.utility(report)
     }
 
-    /// The rate of the next monitor interval, if there is one to send before results come in.
-    fn next_bps(&self) -> Option<f64> {
-        match &self.phase {
-            Phase::Probing(trials) => trials.next(self.prober.pending()),
-            _ => (self.prober.pending() == 0).then_some(self.rate_bps),
-        }
+    fn probe(&self, search: &mut Search<Move>) {
+        search.try_around(self.params.pairs, self.params.epsilon.as_f64());
     }
 
-    fn on_report(&mut self, report: &Report) {
-        let trial = Trial { rate_bps: report.rate_bps, utility: self.params.utility(report) };
-        match &mut self.phase {
-            Phase::Starting(best) => {
-                if best.improve(trial) {
-                    self.rate_bps = self.prober.clamp(self.rate_bps * 2.0);
-                } else {
-                    self.rate_bps = self.prober.clamp(best.rate_bps);
-                    self.probe();
-                }
-            }
-            Phase::Probing(trials) => {
-                if trials.add(trial.utility) {
-                    let trials = *trials;
-                    self.on_trials(&trials);
-                }
-            }
-            Phase::Moving { up, rounds, before } => {
-                let (up, rounds, before) = (*up, *rounds, *before);
-                self.on_move(up, rounds, before, trial);
-            }
-        }
-    }
-
-    /// All trials are in: moves to what won, and from there along the gradient.
-    fn on_trials(&mut self, trials: &Trials) {
+    /// Moves to what won, and from there along the gradient.
+    fn on_trials(&mut self, search: &mut Search<Move>, trials: &Trials) {
         let (higher, lower) = trials.votes();
         let up = higher > trials.count() / 2;
-        let at_floor = self.prober.at_floor(self.rate_bps);
+        let at_floor = search.prober.at_floor(search.rate_bps);
         if up || lower == trials.count() {
             let sign = if up { 1.0 } else { -1.0 };
             // Of the pairs that agree, over the number of all.
@@ -219,28 +205,29 @@ impl VivaceControl {
                     before = if up { high } else { low };
                 }
             }
-            self.rate_bps = before.rate_bps;
+            search.rate_bps = before.rate_bps;
             self.raised = 0;
-            let change_bps = self.change_bps(gain * 1e6 / distance_bps, 1.0);
-            self.rate_bps = self.prober.clamp(self.rate_bps + sign * change_bps);
-            self.phase = Phase::Moving { up, rounds: 1, before };
+            let change_bps = self.change_bps(search.rate_bps, gain * 1e6 / distance_bps, 1.0);
+            search.rate_bps = search.prober.clamp(search.rate_bps + sign * change_bps);
+            search.phase = Phase::Moving(Move { up, rounds: 1, before });
         } else {
-            self.probe();
+            self.probe(search);
         }
         // From the floor it starts anew, once a probe has not led away.
-        if at_floor && self.prober.at_floor(self.rate_bps) {
+        if at_floor && search.prober.at_floor(search.rate_bps) {
             self.raised = 0;
-            self.phase = Phase::Starting(Trial::before(self.rate_bps));
+            search.restart();
         }
     }
 
-    /// A move has its result: on as long as the gradient points the same way, back by one change and to new
+    /// Goes on as long as the gradient points the same way, back by one change and to new
     /// trials when it does not.
-    fn on_move(&mut self, up: bool, rounds: u32, before: Trial, trial: Trial) {
+    fn on_move(&mut self, search: &mut Search<Move>, made: Move, trial: Trial) {
+        let Move { up, rounds, before } = made;
         let gradient = (trial.utility - before.utility) * 1e6 / (trial.rate_bps - before.rate_bps);
         if !gradient.is_finite() {
             // At a bound, the rate did not change.
-            self.probe();
+            self.probe(search);
             return;
         }
         let onwards = if up { gradient > 0.0 } else { gradient < 0.0 };
@@ -248,73 +235,14 @@ impl VivaceControl {
         // Every second round counts: 1, 1, 2, 2, 3 ... to the power of 1.2.
         let confidence = f64::from(rounds.saturating_add(1) / 2);
         let amplifier = libm::pow(confidence, self.params.amplifier.as_f64());
-        let change_bps = self.change_bps(gradient.abs(), amplifier);
+        let change_bps = self.change_bps(search.rate_bps, gradient.abs(), amplifier);
         let sign = if up == onwards { 1.0 } else { -1.0 };
-        self.rate_bps = self.prober.clamp(self.rate_bps + sign * change_bps);
+        search.rate_bps = search.prober.clamp(search.rate_bps + sign * change_bps);
         if onwards {
-            self.phase = Phase::Moving { up, rounds, before: trial };
+            search.phase = Phase::Moving(Move { up, rounds, before: trial });
         } else {
-            self.probe();
+            self.probe(search);
         }
-    }
-
-    /// How far a `gradient`, utility per Mb/s, moves the rate: within the boundary, which widens when it
-    /// is reached and narrows when it is not.
-    fn change_bps(&mut self, gradient: f64, amplifier: f64) -> f64 {
-        let change_bps = self.params.conversion.as_f64() * gradient * amplifier * 1e6;
-        let boundary = self.params.boundary.as_f64()
-            + self.params.boundary_step.as_f64() * f64::from(self.raised);
-        let most_bps = boundary * self.rate_bps;
-        self.raised = if change_bps > most_bps {
-            self.raised.saturating_add(1)
-        } else {
-            self.raised.saturating_sub(1)
-        };
-        change_bps.min(most_bps).max(self.params.min_change.as_bps() as f64)
-    }
-
-    fn probe(&mut self) {
-        let epsilon = self.params.epsilon.as_f64();
-        let trials = self.prober.trials(self.params.pairs, self.rate_bps, epsilon);
-        self.phase = Phase::Probing(trials);
-    }
-
-    fn take_reports(&mut self) {
-        while let Some(report) = self.prober.report() {
-            self.on_report(&report);
-        }
-    }
-}
-
-impl CongestionControl for VivaceControl {
-    fn on_ack(&mut self, ack: &Ack<'_>) {
-        if self.prober.on_ack(ack) {
-            self.rate_bps = self.prober.initial_bps();
-            self.phase = Phase::Starting(Trial::before(self.rate_bps));
-        }
-        self.take_reports();
-    }
-
-    fn on_loss(&mut self, loss: &Loss) {
-        self.prober.on_loss(loss);
-        self.take_reports();
-    }
-
-    fn on_sent(&mut self, sent: &Sent) {
-        self.prober.on_sent(sent, self.next_bps(), self.rate_bps);
-    }
-
-    fn on_spurious_loss(&mut self, spurious: &Spurious) {
-        self.prober.on_spurious_loss(spurious);
-    }
-
-    fn limits(&self) -> Limits {
-        self.prober.limits()
-    }
-
-    fn gauges(&self, emit: &mut dyn FnMut(&'static str, f64)) {
-        emit("rate_gbps", self.prober.rate().as_gbps_f64());
-        emit("base_rate_gbps", self.rate_bps / 1e9);
     }
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::contract::{CongestionControl, Sent};
 use crate::parts::test_link::{Link, Sender};
 use crate::units::{Bytes, Time};
 
@@ -32,14 +33,14 @@ fn released() -> Allegro {
 /// A control around `mbps`, at the start of its trials.
 fn deciding(params: &Allegro, mbps: f64) -> AllegroControl {
     let mut control = params.start(&flow());
-    control.rate_bps = mbps * MBPS;
-    control.decide();
+    control.search.rate_bps = mbps * MBPS;
+    control.law.probe(&mut control.search);
     control
 }
 
 /// Reports on the rate that is to be tried next, with the loss that `loss` says for it in Mb/s.
 fn try_next(control: &mut AllegroControl, loss: impl Fn(f64) -> f64) {
-    let mbps = control.next_bps().unwrap() / MBPS;
+    let mbps = control.search.next_bps().unwrap() / MBPS;
     control.on_report(&report(mbps, loss(mbps)));
 }
 
@@ -83,23 +84,23 @@ fn the_first_rate_is_two_packets_per_rtt_and_doubles_while_that_pays() {
     // 2,000 B in 10 ms are 1.6 Mb/s.
     let mut control = Allegro::default().start(&flow());
     for mbps in [1.6, 3.2, 6.4, 12.8] {
-        assert_near(control.rate_bps, mbps * MBPS);
+        assert_near(control.search.rate_bps, mbps * MBPS);
         // What was worth more than any before is held while the result is awaited.
-        assert_near(control.holding_bps(), mbps / 2.0 * MBPS);
+        assert_near(control.law.holding_bps(&control.search), mbps / 2.0 * MBPS);
         try_next(&mut control, |_| 0.0);
     }
     // 25.6 Mb/s on a link of 15: 41 % lost.
     try_next(&mut control, |mbps| 1.0 - 15.0 / mbps);
-    assert!(matches!(control.phase, Phase::Deciding(_)));
-    assert_near(control.rate_bps, 12.8 * MBPS);
+    assert!(matches!(control.search.phase, Phase::Trying(_)));
+    assert_near(control.search.rate_bps, 12.8 * MBPS);
 }
 
 #[test]
 fn a_bad_first_interval_halves_the_rate() {
     let mut control = Allegro::default().start(&flow());
     try_next(&mut control, |_| 0.2);
-    assert!(matches!(control.phase, Phase::Deciding(_)));
-    assert_near(control.rate_bps, 0.8 * MBPS);
+    assert!(matches!(control.search.phase, Phase::Trying(_)));
+    assert_near(control.search.rate_bps, 0.8 * MBPS);
 }
 
 #[test]
@@ -108,14 +109,14 @@ fn agreeing_trials_move_the_rate() {
         let mut control = deciding(&Allegro::default(), 100.0);
         let mut tried = [0, 0];
         for _ in 0..4 {
-            let mbps = control.next_bps().unwrap() / MBPS;
+            let mbps = control.search.next_bps().unwrap() / MBPS;
             assert!((mbps - 99.0).abs() < 1e-3 || (mbps - 101.0).abs() < 1e-3, "{mbps}");
             tried[usize::from(mbps > 100.0)] += 1;
             try_next(&mut control, |mbps| if mbps > 100.0 { loss_above } else { 0.0 });
         }
         assert_eq!(tried, [2, 2]);
-        assert!(matches!(control.phase, Phase::Adjusting { steps: 1, .. }));
-        assert_near(control.rate_bps, expected * MBPS);
+        assert!(matches!(control.search.phase, Phase::Moving(Move { steps: 1, .. })));
+        assert_near(control.search.rate_bps, expected * MBPS);
     }
 }
 
@@ -132,12 +133,12 @@ fn disagreeing_trials_keep_the_rate_and_widen() {
                 );
             }
         }
-        assert!(matches!(control.phase, Phase::Deciding(_)));
-        assert_near(control.rate_bps, 100.0 * MBPS);
-        assert_near(control.epsilon, expected);
+        assert!(matches!(control.search.phase, Phase::Trying(_)));
+        assert_near(control.search.rate_bps, 100.0 * MBPS);
+        assert_near(control.law.epsilon, expected);
     }
     (0..4).for_each(|_| try_next(&mut control, |_| 0.0));
-    assert_near(control.epsilon, 0.01);
+    assert_near(control.law.epsilon, 0.01);
 }
 
 #[test]
@@ -148,25 +149,25 @@ fn steps_grow_while_they_pay_and_the_last_good_rate_stays() {
     for n in 1..=5 {
         let before = expected;
         expected *= 1.0 + 0.01 * f64::from(n);
-        assert_near(control.rate_bps, expected * MBPS);
-        assert_near(control.holding_bps(), before * MBPS);
+        assert_near(control.search.rate_bps, expected * MBPS);
+        assert_near(control.law.holding_bps(&control.search), before * MBPS);
         try_next(&mut control, |_| 0.0);
     }
     try_next(&mut control, |_| 0.04);
-    assert!(matches!(control.phase, Phase::Deciding(_)));
-    assert_near(control.rate_bps, expected * MBPS);
+    assert!(matches!(control.search.phase, Phase::Trying(_)));
+    assert_near(control.search.rate_bps, expected * MBPS);
 }
 
 #[test]
 fn the_released_code_takes_three_pairs_and_steps_up_to_a_tenth() {
     let mut control = deciding(&released(), 100.0);
     (0..5).for_each(|_| try_next(&mut control, |_| 0.0));
-    assert!(matches!(control.phase, Phase::Deciding(_)));
+    assert!(matches!(control.search.phase, Phase::Trying(_)));
     try_next(&mut control, |_| 0.0);
     let mut expected = 105.0;
     for share in [0.02, 0.04, 0.06, 0.08, 0.1, 0.1] {
         expected *= 1.0 + share;
-        assert_near(control.rate_bps, expected * MBPS);
+        assert_near(control.search.rate_bps, expected * MBPS);
         try_next(&mut control, |_| 0.0);
     }
 }
@@ -184,9 +185,9 @@ fn one_trial_at_a_time_but_for_the_four_of_a_decision() {
     let mut rates = std::collections::BTreeMap::new();
     for n in 0..60 {
         control.on_sent(&packet(n));
-        *rates.entry(control.prober.rate().as_bps()).or_insert(0) += 1;
+        *rates.entry(control.search.prober.rate().as_bps()).or_insert(0) += 1;
     }
-    assert_eq!(control.prober.pending(), 4);
+    assert_eq!(control.search.prober.pending(), 4);
     // 79.2 and 80.8 Mb/s for twenty packets each, then back to the rate in between.
     let rates: std::vec::Vec<_> = rates.into_iter().map(|(bps, n)| (bps / 100_000, n)).collect();
     assert_eq!(rates, [(791, 20), (800, 20), (808, 20)]);

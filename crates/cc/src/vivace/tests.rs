@@ -24,27 +24,27 @@ fn report(mbps: f64, loss: f64) -> Report {
 
 /// Reports on the rate that is to be tried next, with the loss that `loss` says for it in Mb/s.
 fn try_next(control: &mut VivaceControl, loss: impl Fn(f64) -> f64) {
-    let mbps = control.next_bps().unwrap() / MBPS;
+    let mbps = control.search.next_bps().unwrap() / MBPS;
     control.on_report(&report(mbps, loss(mbps)));
 }
 
 /// A control around `mbps`, at the start of its trials.
 fn probing(mbps: f64) -> VivaceControl {
     let mut control = Vivace::default().start(&flow());
-    control.rate_bps = mbps * MBPS;
-    control.probe();
+    control.search.rate_bps = mbps * MBPS;
+    control.law.probe(&mut control.search);
     control
 }
 
 /// A control around 100 Mb/s whose pairs of trials were worth so much at 105 and 95 Mb/s.
 fn tried(worth: [(f64, f64); 3]) -> VivaceControl {
     let mut control = probing(100.0);
-    let Phase::Probing(mut trials) = control.phase else { unreachable!("it probes") };
+    let Phase::Trying(mut trials) = control.search.phase else { unreachable!("it probes") };
     for (high, low) in worth.into_iter().flat_map(|pair| [pair; 2]) {
         let higher = trials.next(0).unwrap() > 100.0 * MBPS;
         trials.add(if higher { high } else { low });
     }
-    control.on_trials(&trials);
+    control.law.on_trials(&mut control.search, &trials);
     control
 }
 
@@ -83,13 +83,13 @@ fn the_rate_doubles_while_that_pays() {
     // 10 KB in 10 ms are 8 Mb/s.
     let mut control = Vivace::default().start(&flow());
     for mbps in [8.0, 16.0, 32.0] {
-        assert_near(control.rate_bps, mbps * MBPS);
+        assert_near(control.search.rate_bps, mbps * MBPS);
         try_next(&mut control, |_| 0.0);
     }
     // A tenth lost costs more than twice the rate brings.
     try_next(&mut control, |_| 0.1);
-    assert!(matches!(control.phase, Phase::Probing(_)));
-    assert_near(control.rate_bps, 32.0 * MBPS);
+    assert!(matches!(control.search.phase, Phase::Trying(_)));
+    assert_near(control.search.rate_bps, 32.0 * MBPS);
 }
 
 #[test]
@@ -97,20 +97,22 @@ fn the_gradient_is_that_of_the_pairs_that_agree() {
     // (105^0.9 - 95^0.9) / 10 Mb/s = (65.928_07 - 60.249_19) / 10, in all three pairs.
     let mut control = probing(100.0);
     (0..6).for_each(|_| try_next(&mut control, |_| 0.0));
-    assert!(matches!(control.phase, Phase::Moving { up: true, rounds: 1, .. }));
-    assert_near(control.rate_bps, (105.0 + 0.567_888) * MBPS);
+    assert!(matches!(control.search.phase, Phase::Moving(Move { up: true, rounds: 1, .. })));
+    assert_near(control.search.rate_bps, (105.0 + 0.567_888) * MBPS);
 
     // Utilities 30 and 60 apart upwards, 300 downwards: (30 + 60) / 3 / 10 Mb/s = 3 Mb/s.
     let control = tried([(30.0, 0.0), (0.0, 300.0), (60.0, 0.0)]);
-    assert_near(control.rate_bps, 108.0 * MBPS);
-    let Phase::Moving { up: true, rounds: 1, before } = control.phase else { panic!("it moves") };
+    assert_near(control.search.rate_bps, 108.0 * MBPS);
+    let Phase::Moving(Move { up: true, rounds: 1, before }) = control.search.phase else {
+        panic!("it moves")
+    };
     assert_near(before.rate_bps, 105.0 * MBPS);
     assert_near(before.utility, 60.0);
 }
 
 #[test]
 fn more_is_decided_by_most_pairs_and_less_by_all() {
-    let decide = |worth| tried(worth).rate_bps / MBPS;
+    let decide = |worth| tried(worth).search.rate_bps / MBPS;
     let (more, less) = ((1.0, 0.0), (0.0, 1.0));
     assert!(decide([more, less, more]) > 105.0);
     assert!((decide([less, less, more]) - 100.0).abs() < 1e-9);
@@ -121,16 +123,19 @@ fn more_is_decided_by_most_pairs_and_less_by_all() {
 fn confidence_amplifies_every_second_change() {
     let mut control = probing(1_000.0);
     let mut before = trial(1_000.0, 0.0);
-    control.rate_bps = 1_001.0 * MBPS;
+    control.search.rate_bps = 1_001.0 * MBPS;
     // One of utility per Mb/s: changes of ((n + 1) / 2)^1.2 Mb/s for n = 2, 3, 4, 5, 6, 7.
     for (rounds, change) in
         [(1, 1.0), (2, 2.297_397), (3, 2.297_397), (4, 3.737_193), (5, 3.737_193), (6, 5.278_032)]
     {
-        let rate = control.rate_bps / MBPS;
+        let rate = control.search.rate_bps / MBPS;
         let now = trial(rate, before.utility + (rate - before.rate_bps / MBPS));
-        control.on_move(true, rounds, before, now);
-        assert_near(control.rate_bps / MBPS - rate, change);
-        assert_eq!(control.phase, Phase::Moving { up: true, rounds: rounds + 1, before: now });
+        control.law.on_move(&mut control.search, Move { up: true, rounds, before }, now);
+        assert_near(control.search.rate_bps / MBPS - rate, change);
+        assert_eq!(
+            control.search.phase,
+            Phase::Moving(Move { up: true, rounds: rounds + 1, before: now })
+        );
         before = now;
     }
 }
@@ -138,19 +143,18 @@ fn confidence_amplifies_every_second_change() {
 #[test]
 fn the_boundary_widens_when_it_is_reached_and_narrows_when_not() {
     let mut control = probing(100.0);
-    control.rate_bps = 100.0 * MBPS;
     // 5 %, 10 %, 15 % of 100 Mb/s, with a gradient for more.
     for (raised, change) in [(1, 5.0), (2, 10.0), (3, 15.0)] {
-        assert_near(control.change_bps(100.0, 1.0), change * MBPS);
-        assert_eq!(control.raised, raised);
+        assert_near(control.law.change_bps(100.0 * MBPS, 100.0, 1.0), change * MBPS);
+        assert_eq!(control.law.raised, raised);
     }
-    assert_near(control.change_bps(19.0, 1.0), 19.0 * MBPS);
-    assert_near(control.change_bps(1.0, 1.0), MBPS);
-    assert_eq!(control.raised, 1);
+    assert_near(control.law.change_bps(100.0 * MBPS, 19.0, 1.0), 19.0 * MBPS);
+    assert_near(control.law.change_bps(100.0 * MBPS, 1.0, 1.0), MBPS);
+    assert_eq!(control.law.raised, 1);
     // The least change.
-    assert_near(control.change_bps(0.1, 1.0), 0.5 * MBPS);
-    control.change_bps(0.1, 1.0);
-    assert_eq!(control.raised, 0);
+    assert_near(control.law.change_bps(100.0 * MBPS, 0.1, 1.0), 0.5 * MBPS);
+    control.law.change_bps(100.0 * MBPS, 0.1, 1.0);
+    assert_eq!(control.law.raised, 0);
 }
 
 #[test]
@@ -158,27 +162,35 @@ fn a_gradient_that_turns_takes_back_one_change() {
     // 3 of utility less after 3 Mb/s up or down: one per Mb/s.
     for (up, from, expected) in [(true, 102.0, 104.0), (false, 108.0, 106.0)] {
         let mut control = probing(105.0);
-        control.on_move(up, 1, trial(from, 10.0), trial(105.0, 7.0));
-        assert!(matches!(control.phase, Phase::Probing(_)));
-        assert_near(control.rate_bps, expected * MBPS);
+        control.law.on_move(
+            &mut control.search,
+            Move { up, rounds: 1, before: trial(from, 10.0) },
+            trial(105.0, 7.0),
+        );
+        assert!(matches!(control.search.phase, Phase::Trying(_)));
+        assert_near(control.search.rate_bps, expected * MBPS);
     }
     // At a bound the rate stays, and there is no gradient.
     let mut control = probing(105.0);
-    control.on_move(true, 1, trial(105.0, 10.0), trial(105.0, 11.0));
-    assert!(matches!(control.phase, Phase::Probing(_)));
-    assert_near(control.rate_bps, 105.0 * MBPS);
+    control.law.on_move(
+        &mut control.search,
+        Move { up: true, rounds: 1, before: trial(105.0, 10.0) },
+        trial(105.0, 11.0),
+    );
+    assert!(matches!(control.search.phase, Phase::Trying(_)));
+    assert_near(control.search.rate_bps, 105.0 * MBPS);
 }
 
 #[test]
 fn at_the_floor_it_starts_anew() {
     let mut control = probing(0.5);
     for _ in 0..6 {
-        let mbps = control.next_bps().unwrap() / MBPS;
+        let mbps = control.search.next_bps().unwrap() / MBPS;
         // Rates below the floor are not sent.
         control.on_report(&report(mbps.max(0.5), if mbps > 0.5 { 0.9 } else { 0.0 }));
     }
-    assert!(matches!(control.phase, Phase::Starting(_)), "{:?}", control.phase);
-    assert_near(control.rate_bps, 0.5 * MBPS);
+    assert!(matches!(control.search.phase, Phase::Starting(_)), "{:?}", control.search.phase);
+    assert_near(control.search.rate_bps, 0.5 * MBPS);
 }
 
 fn on_a_link(params: &Vivace, buffer: Bytes) -> Sender<VivaceControl> {
