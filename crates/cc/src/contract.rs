@@ -68,7 +68,8 @@ pub trait CongestionControl {
     /// Data was handed to the network.
     fn on_sent(&mut self, _sent: &Sent) {}
 
-    /// The application posted a message: its size, deadline and weight hold from now on.
+    /// The application posted a message. The call comes at once, even where earlier messages still
+    /// wait; size and deadline are those of the new message alone.
     fn on_demand(&mut self, _demand: &Demand) {}
 
     /// The flow is about to send after `idle` with nothing in flight.
@@ -156,7 +157,7 @@ impl Flow {
     }
 }
 
-/// What the application wants of the flow from now on.
+/// A message that the application has posted, and its terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Demand {
@@ -164,7 +165,8 @@ pub struct Demand {
     pub now: Time,
     /// The size of the message, where it is known (RTCP's urgent flows, D2TCP).
     pub size: Option<Bytes>,
-    /// When it should be complete (D2TCP, MCP).
+    /// The deadline of this message alone (D2TCP, MCP). Messages posted before it may still wait, and
+    /// are sent first; their deadlines came with their own demands.
     pub deadline: Option<Time>,
     /// The flow's share relative to others, 1 by default.
     pub weight: u32,
@@ -219,7 +221,9 @@ pub struct Ack<'a> {
     pub round: u64,
     /// Payload acknowledged over the life of the flow, this ACK included.
     pub delivered: Bytes,
-    /// What the application has posted and the network has not acknowledged, where it is known.
+    /// Payload posted and not acknowledged, of all messages of the flow together: while two wait, both
+    /// count, and the deadline of the last [`Demand`] is only the newer one's. `None` once the
+    /// application has posted a message without an end.
     pub remaining: Option<Bytes>,
     /// The delivery-rate sample; absent when its interval is shorter than `min_rtt`.
     pub delivery: Option<Delivery>,
