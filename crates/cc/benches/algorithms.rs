@@ -10,7 +10,7 @@ fn main() {
     divan::main();
 }
 
-/// One ACK with an RTT that wanders through every branch of the control laws.
+/// An ACK with an RTT that wanders through every branch of the control laws.
 #[divan::bench(args = NAMES)]
 fn on_ack(bencher: Bencher<'_, '_>, name: &str) {
     let flow = Flow::new(Bytes::from_kb(64), Rate::from_gbps(10));

@@ -1,12 +1,13 @@
 //! PCC Allegro: tries a higher and a lower rate, and moves to the one that was worth more.
 //!
-//! Dong, Li, Zarchy, Godfrey and Schapira, "PCC: Re-architecting Congestion Control for Consistent High
-//! Performance", NSDI 2015. No single packet says what to do. The flow sends for about a round trip at
-//! one rate, a monitor interval, and a utility makes one number of the throughput and loss that came of
-//! it. It doubles the rate as long as that pays; then it tries a little more and a little less, twice in
-//! random order so that chance is not taken for an effect; and it moves, in growing steps, as long as the
-//! utility rises. Senders with this utility share a bottleneck fairly, with less than 5 % lost.
-//! `docs/algorithms/allegro.md` has the equations, the sources of the constants, and the departures.
+//! Dong, Li, Zarchy, Godfrey and Schapira, "PCC: Re-architecting Congestion Control for Consistent
+//! High Performance", NSDI 2015. No single packet says what to do. The flow sends for about a round
+//! trip at one rate, a monitor interval, and a utility makes one number of the throughput and loss
+//! that came of it. It doubles the rate as long as that pays; then it tries a little more and a
+//! little less, twice in random order so that chance is not taken for an effect; and it moves, in
+//! growing steps, as long as the utility rises. Senders with this utility share a bottleneck
+//! fairly, with less than 5 % lost. `docs/algorithms/allegro.md` has the equations, the sources of
+//! the constants, and the departures.
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{Algorithm, Flow};
@@ -30,17 +31,17 @@ parameters! {
     pub struct Allegro {
         /// The loss that is borne: around it the sigmoid takes the utility away.
         pub loss_tolerance: Fraction = Fraction::from_ratio(5, 100), in "0" to "1", source src!(paper);
-        /// How steeply it does.
+        /// Steepness of that sigmoid.
         pub loss_slope: Fraction = Fraction::from_ratio(100, 1), in "0" to "4000", source src!(paper);
-        /// How steeply a second sigmoid takes the utility away when the RTT grows within an interval;
-        /// without it at zero.
+        /// Steepness of a second sigmoid, which takes the utility away when the RTT grows in an
+        /// interval; without it at zero.
         pub rtt_slope: Fraction = Fraction::ZERO, in "0" to "4000", source src!(paper);
         /// Changes of the RTT that count as none.
         pub rtt_tolerance: Fraction = Fraction::from_ratio(5, 100), in "0" to "1", source src!(code);
         /// Distance of the trials from the rate at first, and what it grows by when they are
         /// inconclusive.
         pub epsilon_min: Fraction = Fraction::from_ratio(1, 100), in "0.0001" to "0.5", source src!(paper);
-        /// The most that it grows to.
+        /// The largest distance of the trials.
         pub epsilon_max: Fraction = Fraction::from_ratio(5, 100), in "0.0001" to "0.5", source src!(paper);
         /// Pairs of trials that must agree.
         pub pairs: u32 = 2, in "1" to "3", source src!(paper);
@@ -50,7 +51,7 @@ parameters! {
         pub max_step: Fraction = Fraction::from_ratio(1, 10), in "0.0001" to "0.5", source src!(code);
         /// The shortest monitor interval, in RTTs; drawn between this and `interval_max`.
         pub interval_min: Fraction = Fraction::from_ratio(17, 10), in "0.1" to "10", source src!(paper);
-        /// The longest.
+        /// The longest monitor interval, in RTTs.
         pub interval_max: Fraction = Fraction::from_ratio(22, 10), in "0.1" to "10", source src!(paper);
         /// Transmissions that an interval has at least: packets of a stream, segments of messages.
         pub min_packets: u32 = 10, in "2" to "1000", source src!(paper);
@@ -123,8 +124,8 @@ impl Configurable for Allegro {
 }
 
 impl Allegro {
-    /// The utility of an interval, in Mb/s: `T S(L - 5 %) - x L`, with the throughput `T` = `x (1 - L)` of
-    /// what was sent at `x` with a loss of `L`; the sigmoid S falls from one to zero.
+    /// The utility of an interval, in Mb/s: `T S(L - 5 %) - x L`, with the throughput `T` = `x (1 -
+    /// L)` of what was sent at `x` with a loss of `L`; the sigmoid S falls from one to zero.
     fn utility(&self, report: &Report) -> f64 {
         let sent_mbps = report.sent_bps / 1e6;
         let over = report.loss - self.loss_tolerance.as_f64();
@@ -154,7 +155,7 @@ fn sigmoid(y: f64) -> f64 {
     1.0 / (1.0 + libm::exp(y))
 }
 
-/// One flow under Allegro.
+/// A flow under Allegro.
 pub type AllegroControl = SearchControl<AllegroLaw>;
 
 /// The rules of Allegro and the state of one flow beside its search.

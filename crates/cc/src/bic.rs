@@ -1,11 +1,11 @@
 //! BIC: a binary search for the window that does not lose.
 //!
-//! Xu, Harfoush and Rhee, "Binary Increase Congestion Control (BIC) for Fast Long-Distance Networks",
-//! INFOCOM 2004, in the form that Linux and ns-3 give it. A loss leaves two bounds, the window that was
-//! too much and what is left of it. Each round trip the window goes a part of the way to the upper
-//! bound: by a constant step where that is far, by ever smaller ones near it. Past the bound it mirrors
-//! the search, first slowly, then faster, up to the constant step. Cubic is its successor.
-//! `docs/algorithms/bic.md` has the equations and the departures.
+//! Xu, Harfoush and Rhee, "Binary Increase Congestion Control (BIC) for Fast Long-Distance
+//! Networks", INFOCOM 2004, in the form that Linux and ns-3 give it. A loss leaves two bounds, the
+//! window that was too much and what is left of it. Each round trip the window goes a part of the
+//! way to the upper bound: by a constant step where that is far, by ever smaller ones near it. Past
+//! the bound it mirrors the search, first slowly, then faster, up to the constant step. Cubic is
+//! its successor. `docs/algorithms/bic.md` has the equations and the departures.
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, Flow, Loss, LossCause};
@@ -20,7 +20,7 @@ const LINUX: &str = "Linux, tcp_bic.c";
 parameters! {
     /// BIC's parameters. The default is the preset `linux`.
     pub struct Bic {
-        /// What a loss leaves of the window.
+        /// The part of the window that a loss leaves.
         pub beta: Fraction = Fraction::from_ratio(819, 1024), in "0" to "1", source LINUX;
         /// Up to this many segments the flow is Reno.
         pub low_window: u32 = 14, in "0" to "1000000", source LINUX;
@@ -32,7 +32,8 @@ parameters! {
         pub smooth_part: u32 = 20, in "1" to "1000", source LINUX;
         /// Where a flow aims that lost below its last maximum, to make room for others.
         pub fast_convergence: FastConvergence = FastConvergence::Midpoint, source LINUX;
-        /// Least growth per round trip, as a part of the window, while no loss has told of a maximum.
+        /// Least growth per round trip, as a part of the window, while no loss has told of a
+        /// maximum.
         pub first_growth: Fraction = Fraction::from_ratio(5, 100), in "0" to "1", source LINUX;
     }
 }
@@ -44,7 +45,7 @@ words! {
         Off = "off",
         /// Half way between that window and what is left of it.
         Midpoint = "midpoint",
-        /// What is left of it.
+        /// The window that the loss leaves.
         Beta = "beta",
     }
 }
@@ -103,15 +104,15 @@ impl Configurable for Bic {
     }
 }
 
-/// One flow under BIC.
+/// A flow under BIC.
 pub type BicControl = WindowControl<BicLaw>;
 
 /// The rules of BIC and the state of one flow beside its window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BicLaw {
-    /// What a loss leaves.
+    /// The part of the window that a loss leaves.
     beta: Fraction,
-    /// What a loss below the last maximum leaves of the window as the next maximum.
+    /// The next maximum after a loss below the last one, as a part of the window.
     converged: f64,
     /// Segments up to which the flow is Reno.
     low_window: f64,
@@ -154,7 +155,7 @@ impl BicLaw {
 }
 
 impl WindowLaw for BicLaw {
-    /// Half where the flow is Reno.
+    /// Half of the window where the flow is Reno.
     fn left(&mut self, window: &Window, sign: Sign) -> u64 {
         let w = window.segments();
         self.before = match sign {
@@ -247,7 +248,8 @@ mod tests {
         // A quarter of the way is more than 16 until 944: 50 at 800, 18 at 928.
         (0..9).for_each(|_| near(step(&mut control), 16.0));
         near(segments(&control), 944.0);
-        // Then a quarter of 56, 42, 31.5, ...: each step is 3/4 of the one before, down to one segment.
+        // Then a quarter of 56, 42, 31.5, ...: each step is 3/4 of the one before, down to one
+        // segment.
         let mut expected = 14.0;
         while expected > 1.0 {
             near(step(&mut control), expected);
@@ -257,7 +259,8 @@ mod tests {
         near(segments(&control), 1_000.0 - 3.153);
         (0..9).for_each(|_| near(step(&mut control), 0.8));
         near(segments(&control), 1_004.047);
-        // A third of what the window is past the maximum: it grows by 4/3 a step, up to 16 segments.
+        // A third of what the window is past the maximum: it grows by 4/3 a step, up to 16
+        // segments.
         let mut past = 4.047;
         while past < 48.0 {
             near(step(&mut control), past / 3.0);
@@ -311,7 +314,8 @@ mod tests {
         let mut control = control(Bic::default(), 1_000);
         control.window.set_ssthresh(1_000 * MSS);
         near(step(&mut control), 50.0);
-        // A twentieth of 100 is less than the longest step, which is that far past a maximum of zero.
+        // A twentieth of 100 is less than the longest step, which is that far past a maximum of
+        // zero.
         control.window.reduce(100 * MSS);
         near(step(&mut control), 16.0);
     }

@@ -4,7 +4,8 @@
 //!
 //! 1. [`Algorithm::start`] once per flow;
 //! 2. [`on_demand`](CongestionControl::on_demand) when the application posts a message, and
-//!    [`on_restart`](CongestionControl::on_restart) before the first send after nothing was in flight;
+//!    [`on_restart`](CongestionControl::on_restart) before the first send after nothing was in
+//!    flight;
 //! 3. [`on_sent`](CongestionControl::on_sent) after each packet (stream) or segment (message) that
 //!    it sends;
 //! 4. [`on_loss`](CongestionControl::on_loss) for each burst of which data is declared lost, then
@@ -19,50 +20,51 @@
 //! * Times never go back.
 //! * Windows and rates count payload. (`line_rate` is the wire's, so a payload rate equal to it is
 //!   cut by the NIC to what the headers leave.)
-//! * **Transmission order.** `first`, `end` and `next` count payload handed to the network since the
-//!   start, retransmissions included, so they order transmissions even where clocks tie. "Once per
-//!   window" is `ack.end > reacted_at; reacted_at = ack.next`. `first` and `end` span the
-//!   bursts that the data left with, from the start of the oldest to the end of the newest; `bytes` is
-//!   less where only a part of them is concerned. `end` tells the monitor interval.
-//! * **Books.** Each transmission is in flight, acknowledged or lost: `in_flight` is what was sent less
-//!   what was acknowledged or lost, after the event it comes with (a loss does not yet count the ACK
-//!   that told of it). A timeout declares all that has left the NIC lost, burst by burst. Data
-//!   acknowledged after it was declared lost is in `delivered` of that ACK, not in its `bytes`;
-//!   [`on_spurious_loss`](CongestionControl::on_spurious_loss) comes before it, from a stream once all
-//!   that the episode has declared lost was acknowledged so. Where an answer shows that a timeout was for
-//!   nothing, it comes before that ACK, for all that the timeout and those after it have declared lost;
-//!   what of it is on its way is in flight again ([`Spurious::returned`]). No loss and no spurious loss is
-//!   of nothing.
-//! * **Delayed ACKs.** Where the receiver tells how long its timer has held an ACK back, `rtt`, `srtt` and
-//!   `min_rtt` are without that: a timer is no congestion. The carrier's own timeout covers it.
-//! * **Sending.** The next burst leaves when the pacer lets it, and either it fits (`in_flight + burst
-//!   <= cwnd`) or nothing is in flight that could be answered before it. A stream's fast retransmit and
-//!   its tail-loss probes do not wait for the window. The carrier never changes an algorithm's window
-//!   itself: no inflation in recovery, no reset after idling.
+//! * **Transmission order.** `first`, `end` and `next` count payload handed to the network since
+//!   the start, retransmissions included, so they order transmissions even where clocks tie. "Once
+//!   per window" is `ack.end > reacted_at; reacted_at = ack.next`. `first` and `end` span the
+//!   bursts that the data left with, from the start of the oldest to the end of the newest; `bytes`
+//!   is less where only a part of them is concerned. `end` tells the monitor interval.
+//! * **Books.** Each transmission is in flight, acknowledged or lost. `in_flight` is the payload
+//!   sent less that acknowledged or lost, after the event that it comes with; a loss does not yet
+//!   count the ACK that told of it. No loss and no false loss is of zero bytes.
+//! * **Timeouts.** A timeout declares lost all that has left the NIC, burst by burst.
+//! * **False losses.** Data acknowledged after it was declared lost is in `delivered` of that ACK,
+//!   not in its `bytes`. [`on_spurious_loss`](CongestionControl::on_spurious_loss) comes before the
+//!   ACK; a stream waits until all that the episode declared lost has been acknowledged so. Where
+//!   an answer shows that a timeout was needless, the call is for all that this timeout and those
+//!   after it declared lost. The part still on its way is in flight again ([`Spurious::returned`]).
+//! * **Delayed ACKs.** Where the receiver tells how long its timer has held an ACK back, `rtt`,
+//!   `srtt` and `min_rtt` are without that: a timer is no congestion. The carrier's own timeout
+//!   covers it.
+//! * **Sending.** The next burst leaves when the pacer lets it, and either it fits (`in_flight +
+//!   burst <= cwnd`) or nothing is in flight that could be answered before it. A stream's fast
+//!   retransmit and its tail-loss probes do not wait for the window. The carrier never changes an
+//!   algorithm's window itself: no inflation in recovery, no reset after idling.
 //! * Where the carrier replaces the signal (an oracle, added noise), `rtt`, `srtt`, `min_rtt` and
 //!   `one_way` all tell of the replaced one.
-//! * Once per round, the receiver's classic ECN echo is answered (CWR) by the carrier; `ce_bytes` is
-//!   the amount that the echo vouches for.
+//! * Once per round, the receiver's classic ECN echo is answered (CWR) by the carrier; `ce_bytes`
+//!   is the amount that the echo vouches for.
 //!
 //! # Promises of an algorithm
 //!
-//! No panic and no overflow for any order of calls, line rates from 1 Mb/s to 1.6 Tb/s and RTTs from
-//! 1 us to 1 s; the rate of [`Limits`] is never zero and never above [`Flow::line_rate`]; `cwnd` is at
-//! least one [`Flow::mss`], and above [`Flow::max_window`] only where that is less, or as [`Bytes::MAX`];
-//! gauges are finite.
+//! No panic and no overflow for any order of calls, line rates from 1 Mb/s to 1.6 Tb/s and RTTs
+//! from 1 us to 1 s; the rate of [`Limits`] is never zero and never above [`Flow::line_rate`];
+//! `cwnd` is at least one [`Flow::mss`], and above [`Flow::max_window`] only where that is less, or
+//! as [`Bytes::MAX`]; gauges are finite.
 
 use crate::units::{Bytes, Rate, Span, Time};
 
 /// The state of one flow under one algorithm.
 pub trait CongestionControl {
-    /// Data was acknowledged. `ack.bytes` may be zero: a duplicate, a mark alone, or the RTT of a burst
-    /// that has arrived in part.
+    /// Data was acknowledged. `ack.bytes` may be zero: a duplicate, a mark alone, or the RTT of a
+    /// burst that has arrived in part.
     fn on_ack(&mut self, ack: &Ack<'_>);
 
     /// Data was declared lost.
     fn on_loss(&mut self, loss: &Loss);
 
-    /// What may be sent from now on.
+    /// The limits on sending from now on.
     fn limits(&self) -> Limits;
 
     /// Data was handed to the network.
@@ -74,9 +76,9 @@ pub trait CongestionControl {
 
     /// The flow is about to send after `idle` with nothing in flight.
     ///
-    /// The application need not have paused. It has if the last [`Sent`] was `app_limited`; else a pacer
-    /// slower than a burst per round trip has left a gap, or an ACK for all that was out lets the next burst
-    /// leave at once, and `idle` is zero.
+    /// The application has paused if the last [`Sent`] was `app_limited`. Otherwise a pacer slower
+    /// than a burst per round trip has left a gap; or an ACK for everything in flight lets the next
+    /// burst leave at once, and `idle` is zero.
     fn on_restart(&mut self, _now: Time, _idle: Span) {}
 
     /// Data declared lost has been acknowledged after all: every loss of the episode was false.
@@ -88,7 +90,7 @@ pub trait CongestionControl {
     /// The instant of [`next_timer`](Self::next_timer) has come.
     fn on_timer(&mut self, _now: Time) {}
 
-    /// When to call [`on_timer`](Self::on_timer) next.
+    /// The instant of the next call of [`on_timer`](Self::on_timer).
     fn next_timer(&self) -> Option<Time> {
         None
     }
@@ -110,11 +112,11 @@ pub trait Algorithm {
     fn start(&self, flow: &Flow) -> Self::Control;
 }
 
-/// What is known of a flow when it starts.
+/// The facts about a flow at its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Flow {
-    /// When it starts.
+    /// The instant of the start.
     pub now: Time,
     /// The largest payload of one packet.
     pub mss: Bytes,
@@ -128,14 +130,14 @@ pub struct Flow {
     /// Flows that the sender already has active: a new TIMELY flow starts at
     /// `line_rate / (active_flows + 1)`.
     pub active_flows: u32,
-    /// What a window-based algorithm may send before the first ACK.
+    /// The window of a window-based algorithm before the first ACK.
     pub initial_window: Bytes,
     /// Segments by which one ACK may let a window grow in slow start: the limit L of RFC 3465.
     /// [`u32::MAX`] is none, as in Linux; RFC 5681 and ns-3 have 1.
     pub slow_start_limit: u32,
     /// The most that the peer and the socket buffers let be in flight; [`Bytes::MAX`] is no limit.
     pub max_window: Bytes,
-    /// Of algorithms that draw random numbers; different for every flow, equal in every run.
+    /// The seed of random numbers: different for every flow, equal in every run.
     pub seed: u64,
 }
 
@@ -161,12 +163,12 @@ impl Flow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Demand {
-    /// Now.
+    /// The instant of the event.
     pub now: Time,
     /// The size of the message, where it is known (RTCP's urgent flows, D2TCP).
     pub size: Option<Bytes>,
-    /// The deadline of this message alone (D2TCP, MCP). Messages posted before it may still wait, and
-    /// are sent first; their deadlines came with their own demands.
+    /// The deadline of this message alone (D2TCP, MCP). Messages posted before it may still wait,
+    /// and are sent first; their deadlines came with their own demands.
     pub deadline: Option<Time>,
     /// The flow's share relative to others, 1 by default.
     pub weight: u32,
@@ -179,50 +181,51 @@ impl Demand {
     }
 }
 
-/// One acknowledgement, as the sender sees it.
+/// An acknowledgement, as the sender sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Ack<'a> {
-    /// Now.
+    /// The instant of the event.
     pub now: Time,
-    /// When the newest of the acknowledged data was sent.
+    /// The instant at which the newest of the acknowledged data was sent.
     pub sent_at: Time,
     /// Newly acknowledged payload; each byte is counted once.
     pub bytes: Bytes,
-    /// How much arrived with a congestion mark since the receiver's last ACK. An amount, since DCTCP
-    /// needs the fraction. More than `bytes` where marks of other data come along: of retransmissions,
-    /// or of data that is not complete yet. Marks of an ACK that is lost are lost with it.
+    /// Payload that arrived with a congestion mark since the receiver's last ACK. An amount, since
+    /// DCTCP needs the fraction. More than `bytes` where marks of other data come along: of
+    /// retransmissions, or of data that is not complete yet. Marks of an ACK that is lost are lost
+    /// with it.
     pub ce_bytes: Bytes,
-    /// Where the oldest burst of the acknowledged data starts in transmission order.
+    /// The start of the oldest burst of the acknowledged data, in transmission order.
     pub first: Bytes,
-    /// Where the newest ends.
+    /// The end of the newest one.
     pub end: Bytes,
-    /// Where the next transmission will start.
+    /// The start of the next transmission.
     pub next: Bytes,
-    /// Absent where the sample would be ambiguous (a retransmission without a timestamp).
+    /// The RTT sample; absent where it would be ambiguous (a retransmission without a timestamp).
     pub rtt: Option<RttSample>,
     /// The carrier's smoothed [`RttSample::total`] (RFC 6298), with this sample in it; zero before
     /// the first.
     pub srtt: Span,
     /// The least [`RttSample::total`] seen on this flow; [`Span::MAX`] before the first.
     pub min_rtt: Span,
-    /// From send to arrival by the receiver's clock, whose offset is constant and leaves the value
-    /// positive: only differences mean something (LEDBAT).
+    /// The time from send to arrival by the receiver's clock, whose offset is constant and leaves
+    /// the value positive: only differences mean something (LEDBAT).
     pub one_way: Option<Span>,
     /// Payload sent and neither acknowledged nor declared lost, after this ACK.
     pub in_flight: Bytes,
     /// Whether `cwnd`, not the application or the pacer, held data back at some instant of this
     /// round or the last one.
     pub cwnd_limited: bool,
-    /// Whether losses that were detected are still being repaired: the carrier's recovery episode (fast
-    /// recovery) is open. A timeout ends it, and repairs in slow start.
+    /// Whether losses that were detected are still being repaired: the carrier's recovery episode
+    /// (fast recovery) is open. A timeout ends it, and repairs in slow start.
     pub in_recovery: bool,
     /// Counts round trips: goes up by one when data sent after the last increment is acknowledged.
     pub round: u64,
     /// Payload acknowledged over the life of the flow, this ACK included.
     pub delivered: Bytes,
-    /// Payload posted and not acknowledged, of all messages of the flow together: while two wait, both
-    /// count, and the deadline of the last [`Demand`] is only the newer one's. `None` once the
+    /// Payload posted and not acknowledged, of all messages of the flow together: while two wait,
+    /// both count, and the deadline of the last [`Demand`] is only the newer one's. `None` once the
     /// application has posted a message without an end.
     pub remaining: Option<Bytes>,
     /// The delivery-rate sample; absent when its interval is shorter than `min_rtt`.
@@ -232,7 +235,7 @@ pub struct Ack<'a> {
     pub nic_backlog: Bytes,
     /// Links that the acknowledged data crossed, zero where unknown (Swift's hop scaling).
     pub hop_count: u8,
-    /// What the switches stamped into the data, first hop first; empty without telemetry.
+    /// The stamps of the switches in the data, first hop first; empty without telemetry.
     pub hops: &'a [Hop],
 }
 
@@ -264,7 +267,7 @@ impl Ack<'_> {
         }
     }
 
-    /// The same with an RTT sample that is all network.
+    /// This ACK with an RTT sample that is all network.
     #[must_use]
     pub const fn with_rtt(mut self, rtt: Span) -> Self {
         self.rtt = Some(RttSample { total: rtt, serialization: Span::ZERO, peer: Span::ZERO });
@@ -272,13 +275,14 @@ impl Ack<'_> {
     }
 }
 
-/// One measured round trip and the parts of it that are no network.
+/// A measured round trip and the parts of it that are no network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RttSample {
-    /// From handing the data to the NIC to its acknowledgement, without what the receiver's timer has held
-    /// that back, where it says so (a delayed ACK).
+    /// The time from handing the data to the NIC to its acknowledgement, without what the
+    /// receiver's timer has held that back, where it says so (a delayed ACK).
     pub total: Span,
-    /// The time that the NIC needs for the data alone, at the rate it was told to send the burst at.
+    /// The time that the NIC needs for the data alone, at the rate it was told to send the burst
+    /// at.
     pub serialization: Span,
     /// The peer's turnaround, where it reports it (Swift's endpoint delay).
     pub peer: Span,
@@ -304,7 +308,7 @@ pub struct Delivery {
     pub app_limited: bool,
 }
 
-/// What one switch port stamped into a packet when it left (HPCC's INT). Bytes are wire bytes.
+/// The stamp of a switch port in a packet that leaves it (HPCC's INT). Bytes are wire bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Hop {
@@ -324,24 +328,25 @@ pub struct Hop {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Loss {
-    /// Now.
+    /// The instant of the event.
     pub now: Time,
-    /// When the newest of the lost data was sent.
+    /// The instant at which the newest of the lost data was sent.
     pub sent_at: Time,
-    /// How much is lost.
+    /// The amount of lost payload.
     pub bytes: Bytes,
-    /// Where the oldest burst that it left with starts in transmission order.
+    /// The start of the oldest burst of the lost data, in transmission order.
     pub first: Bytes,
-    /// Where the newest ends.
+    /// The end of the newest one.
     pub end: Bytes,
-    /// Where the next transmission will start.
+    /// The start of the next transmission.
     pub next: Bytes,
     /// Payload in flight, the lost bytes no longer counted.
     pub in_flight: Bytes,
-    /// Whether an earlier loss is still being repaired: the carrier opens no new episode. Data that was sent
-    /// after the last reaction and is lost as well is a second sign of congestion (RFC 5681, section 4.3).
+    /// Whether an earlier loss is still being repaired: the carrier opens no new episode. Data that
+    /// was sent after the last reaction and is lost as well is a second sign of congestion (RFC
+    /// 5681, section 4.3).
     pub in_recovery: bool,
-    /// How it was found out.
+    /// The sign by which the loss was found.
     pub cause: LossCause,
 }
 
@@ -362,32 +367,32 @@ impl Loss {
     }
 }
 
-/// How a loss was found out.
+/// The signs by which a loss is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossCause {
-    /// By what arrived after it: duplicate ACKs, selective ACKs, a receiver's report.
+    /// Data that arrived after it: duplicate ACKs, selective ACKs, a receiver's report.
     Detected,
-    /// By silence: the retransmission timer fired.
+    /// Silence: the retransmission timer fired.
     Timeout,
-    /// By a second timeout or more, without an ACK in between: what was concluded from the first stands
-    /// (RFC 5681 holds the threshold).
+    /// A second timeout or more, without an ACK in between: the conclusion from the first one
+    /// stands (RFC 5681 holds the threshold).
     Persistent,
 }
 
-/// Data that was declared lost is no loss: it was acknowledged after all, or a timeout that came too
+/// A false loss: data declared lost was acknowledged after all, or a timeout that came too
 /// early had given it up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Spurious {
-    /// Now.
+    /// The instant of the event.
     pub now: Time,
-    /// How much of the data was no loss.
+    /// The amount of payload that was no loss.
     pub bytes: Bytes,
-    /// Where it starts in transmission order.
+    /// The start of that data in transmission order.
     pub first: Bytes,
-    /// Where it ends.
+    /// The end of that data.
     pub end: Bytes,
-    /// How much of it is in flight again: its acknowledgement is still to come.
+    /// The part of it that is in flight again: its acknowledgement is still to come.
     pub returned: Bytes,
 }
 
@@ -402,7 +407,7 @@ impl Spurious {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Notification {
-    /// Now.
+    /// The instant of the event.
     pub now: Time,
 }
 
@@ -417,15 +422,15 @@ impl Notification {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sent {
-    /// Now.
+    /// The instant of the event.
     pub now: Time,
-    /// Payload of what was sent.
+    /// Payload that was sent.
     pub bytes: Bytes,
-    /// Where it ends in transmission order.
+    /// The end of that payload in transmission order.
     pub end: Bytes,
     /// Payload in flight, this included.
     pub in_flight: Bytes,
-    /// Whether it had been sent before.
+    /// Whether the data had been sent before.
     pub retransmission: bool,
     /// Whether the flow has nothing more to send.
     pub app_limited: bool,
@@ -438,14 +443,14 @@ impl Sent {
     }
 }
 
-/// What may be sent.
+/// The limits of an algorithm on sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Most payload in flight. A rate-based algorithm says [`Bytes::MAX`].
+    /// The most payload in flight. A rate-based algorithm says [`Bytes::MAX`].
     pub cwnd: Bytes,
-    /// How sending is spread over time.
+    /// The spread of sending over time.
     pub pacing: Pacing,
-    /// How much may leave at once, and how fast.
+    /// The most that leaves at once, and its rate.
     pub burst: Burst,
 }
 
@@ -461,10 +466,10 @@ impl Limits {
     }
 }
 
-/// How sending is spread over time.
+/// The spread of sending over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pacing {
-    /// Not at all: ACKs clock the window.
+    /// No pacing: ACKs clock the window.
     Unpaced,
     /// The window, times `gain_percent / 100`, over the carrier's smoothed RTT.
     Window {

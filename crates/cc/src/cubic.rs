@@ -1,12 +1,12 @@
 //! Cubic: the window is a cubic function of the time since the last loss.
 //!
-//! Xu, Ha, Rhee, Goel and Eggert, "CUBIC for Fast and Long-Distance Networks", RFC 9438; the original is
-//! Ha, Rhee and Xu, "CUBIC: a new TCP-friendly high-speed TCP variant", ACM SIGOPS OSR 42(5), 2008. The
-//! curve `W(t) = C (t - K)^3 + W_max` climbs fast from what a loss left, flattens out at the window
-//! where the loss was, and goes on from there ever faster; since t is time and not round trips, flows of
-//! different RTTs grow alike. Where Reno would be faster (small windows, short round trips: most of a
-//! datacenter) the window follows an estimate of Reno instead. `docs/algorithms/cubic.md` has the
-//! equations and the departures.
+//! Xu, Ha, Rhee, Goel and Eggert, "CUBIC for Fast and Long-Distance Networks", RFC 9438; the
+//! original is Ha, Rhee and Xu, "CUBIC: a new TCP-friendly high-speed TCP variant", ACM SIGOPS OSR
+//! 42(5), 2008. The curve `W(t) = C (t - K)^3 + W_max` climbs fast from what a loss left, flattens
+//! out at the window where the loss was, and goes on from there ever faster; since t is time and
+//! not round trips, flows of different RTTs grow alike. Where Reno would be faster (small windows,
+//! short round trips: most of a datacenter) the window follows an estimate of Reno instead.
+//! `docs/algorithms/cubic.md` has the equations and the departures.
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, Flow, Loss, LossCause};
@@ -18,7 +18,7 @@ use hystart::HyStart;
 
 mod hystart;
 
-/// Where HyStart's constants come from.
+/// The source of HyStart's constants.
 const HYSTART: &str = "Linux, tcp_cubic.c";
 
 parameters! {
@@ -26,18 +26,20 @@ parameters! {
     pub struct Cubic {
         /// Steepness of the curve, in segments per second cubed.
         pub c: Fraction = Fraction::from_ratio(4, 10), in "0.000001" to "4000", source "RFC 9438, section 5.1";
-        /// What a loss leaves of the window.
+        /// The part of the window that a loss leaves.
         pub beta: Fraction = Fraction::from_ratio(7, 10), in "0" to "1", source "RFC 9438, section 4.6";
-        /// What a congestion mark leaves of the window in congestion avoidance; in slow start a mark
+        /// The part of the window that a mark leaves in congestion avoidance; in slow start a mark
         /// counts as a loss.
         pub beta_ecn: Fraction = Fraction::from_ratio(7, 10), in "0" to "1", source "RFC 9438, section 4.6";
-        /// Whether a flow that lost below its last maximum aims lower still, to make room for others.
+        /// Whether a flow that lost below its last maximum aims lower still, to make room for
+        /// others.
         pub fast_convergence: Switch = Switch::On, source "RFC 9438, section 4.7";
         /// Whether the window is at least that of a Reno flow.
         pub reno_friendly: Switch = Switch::On, source "RFC 9438, section 4.3";
-        /// How far ahead on the curve the window of now aims.
+        /// Time on the curve by which the window aims ahead.
         pub look_ahead: LookAhead = LookAhead::Srtt, source "RFC 9438, section 4.2";
-        /// Least growth per round trip, as a part of the window, while no loss has told of a maximum.
+        /// Least growth per round trip, as a part of the window, while no loss has told of a
+        /// maximum.
         pub first_growth: Fraction = Fraction::ZERO, in "0" to "0.5", source "RFC 9438, section 4.10";
         /// Which signs end slow start before a loss (HyStart).
         pub hystart: Detect = Detect::Off, source "RFC 5681, section 3.1: slow start ends at a loss";
@@ -47,7 +49,8 @@ parameters! {
         pub hystart_ack_delta: Span = Span::from_ms(2), in "0ns" to "1s", source HYSTART;
         /// A train is long at the least RTT over this.
         pub hystart_train_divisor: u32 = 2, in "1" to "64", source HYSTART;
-        /// The RTT has risen when it is up by the least RTT over this, within the bounds that follow.
+        /// The RTT has risen when it is up by the least RTT over this, within the bounds that
+        /// follow.
         pub hystart_delay_divisor: u32 = 8, in "1" to "64", source HYSTART;
         /// A smaller rise of the RTT never counts.
         pub hystart_delay_min: Span = Span::from_ms(4), in "0ns" to "1s", source HYSTART;
@@ -59,7 +62,7 @@ parameters! {
 }
 
 words! {
-    /// How far ahead on the curve the window aims.
+    /// The time by which the window aims ahead on the curve.
     pub enum LookAhead {
         /// The smoothed RTT.
         Srtt = "srtt",
@@ -71,13 +74,13 @@ words! {
 words! {
     /// Which signs end slow start before a loss.
     pub enum Detect {
-        /// None.
+        /// No sign: a loss ends slow start.
         Off = "off",
         /// ACKs that arrive in a long train.
         Train = "train",
         /// A rising RTT.
         Delay = "delay",
-        /// Either.
+        /// Either of the two signs.
         Both = "both",
     }
 }
@@ -168,7 +171,7 @@ impl Configurable for Cubic {
     }
 }
 
-/// One flow under Cubic.
+/// A flow under Cubic.
 pub type CubicControl = WindowControl<CubicLaw>;
 
 /// The rules of Cubic and the state of one flow beside its window.
@@ -178,9 +181,9 @@ pub struct CubicLaw {
     hystart: HyStart,
     /// Steepness of the curve.
     c: f64,
-    /// What a loss leaves.
+    /// The part of the window that a loss leaves.
     beta: Fraction,
-    /// What a mark leaves.
+    /// The part of the window that a mark leaves.
     beta_ecn: Fraction,
     /// Segments per window of an AIMD flow that leaves beta at a loss and is as fast as Reno.
     alpha: f64,
@@ -188,11 +191,11 @@ pub struct CubicLaw {
     fast_convergence: bool,
     /// Whether the window is at least `w_est`.
     reno_friendly: bool,
-    /// What is added to the time on the curve.
+    /// The time that is added to that on the curve.
     look_ahead: LookAhead,
     /// Least growth per window while `w_max` is unknown.
     first_growth: f64,
-    /// Where the window is headed.
+    /// The curve that the window follows.
     curve: Curve,
     /// The curve before the last reduction, in case that it was for nothing.
     before: Option<Curve>,
@@ -200,7 +203,7 @@ pub struct CubicLaw {
     clock: Time,
 }
 
-/// Where the window is headed, in segments.
+/// The curve that the window follows, in segments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Curve {
     /// The window at the last reduction, or less with fast convergence; zero while unknown.
@@ -211,10 +214,10 @@ struct Curve {
     epoch: Option<Epoch>,
 }
 
-/// One stage of congestion avoidance.
+/// A stage of congestion avoidance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Epoch {
-    /// When it started, later by the time in which the window was not in use.
+    /// The start of the stage, later by the time in which the window was not in use.
     start: Time,
     /// Seconds from the start to the plateau.
     k: f64,
@@ -323,7 +326,8 @@ impl WindowLaw for CubicLaw {
 
     fn on_loss(&mut self, loss: &Loss) {
         if loss.cause != LossCause::Detected {
-            // What the path held before the silence is no guide: the next stage starts on a plateau.
+            // What the path held before the silence is no guide: the next stage starts on a
+            // plateau.
             (self.curve.w_max, self.curve.epoch) = (0.0, None);
             self.hystart.restart();
         }

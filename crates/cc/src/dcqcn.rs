@@ -1,12 +1,13 @@
 //! DCQCN: the congestion control of RoCE NICs, driven by notifications of ECN marks.
 //!
-//! Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015. A receiver that sees
-//! marks sends a congestion notification packet (CNP), one per interval and flow at most. Each CNP cuts
-//! the current rate by half of `alpha`, an estimate of how steadily CNPs come, and keeps the rate before
-//! the cut as the target. From then on a timer and a byte counter each count steps: the first ones only
-//! halve the distance to the target (fast recovery), later ones raise the target as well, a little when
-//! one of the two has done its steps (additive increase), more when both have (hyper increase).
-//! `docs/algorithms/dcqcn.md` has the equations, the sources of the constants, and the departures.
+//! Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015. A receiver that
+//! sees marks sends a congestion notification packet (CNP), one per interval and flow at most. Each
+//! CNP cuts the current rate by half of `alpha`, an estimate of how steadily CNPs come, and keeps
+//! the rate before the cut as the target. From then on a timer and a byte counter each count steps:
+//! the first ones only halve the distance to the target (fast recovery), later ones raise the
+//! target as well, a little when one of the two has done its steps (additive increase), more when
+//! both have (hyper increase). `docs/algorithms/dcqcn.md` has the equations, the sources of the
+//! constants, and the departures.
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{
@@ -35,12 +36,13 @@ parameters! {
     pub struct Dcqcn {
         /// Weight of a CNP, or of its absence, in the estimate alpha.
         pub g: Fraction = Fraction::from_ratio(1, 256), in "0.000001" to "1", source src!(paper);
-        /// Alpha decays each time that so long went by without a CNP; longer than the receiver's interval
-        /// between CNPs.
+        /// Alpha decays each time that so long went by without a CNP; longer than the receiver's
+        /// interval between CNPs.
         pub alpha_timer: Span = Span::from_us(55), in "1us" to "1s", source src!(paper);
         /// The interval of the timer whose events raise the rate.
         pub rate_timer: Span = Span::from_us(55), in "1us" to "1s", source src!(paper);
-        /// Payload sent between two events of the byte counter, which raise the rate as well; 0B is none.
+        /// Payload sent between two events of the byte counter, which raise the rate as well; 0B is
+        /// none.
         pub byte_counter: Bytes = Bytes::new(10_000_000), in "0B" to "10GB", source src!(paper);
         /// F: steps of fast recovery, of the timer and of the byte counter each.
         pub fast_recovery: u32 = 5, in "0" to "1000", source src!(paper);
@@ -54,8 +56,8 @@ parameters! {
         pub target: Target = Target::Always, source src!(paper);
         /// The rate never falls below, for a NIC of the rate `reference`.
         pub min_rate: Rate = Rate::from_mbps(40), in "1bps" to "1Tbps", source src!(ours);
-        /// Line rate that `rate_ai`, `rate_hai` and `min_rate` are given for; all scale with the NIC's
-        /// line rate. At 0bps they are taken as they stand.
+        /// Line rate that `rate_ai`, `rate_hai` and `min_rate` are given for; all scale with the
+        /// NIC's line rate. At 0bps they are taken as they stand.
         pub reference: Rate = Rate::from_gbps(40), source src!(paper);
     }
 }
@@ -75,8 +77,8 @@ words! {
     pub enum Target {
         /// On each one.
         Always = "always",
-        /// Only when the rate has been raised since the one before: CNPs in a row leave the target where
-        /// the first one found it.
+        /// Only when the rate has been raised since the one before: CNPs in a row leave the target
+        /// where the first one found it.
         AfterIncrease = "after-increase",
     }
 }
@@ -146,17 +148,17 @@ impl Configurable for Dcqcn {
 /// A timer that was not served for longer than so many intervals loses the steps beyond.
 const MAX_STEPS: u64 = 64;
 
-/// Below this alpha cuts nothing that a rate in b/s could show, and its timer stops.
+/// The alpha below which a cut is less than a bit per second; the timer of alpha then stops.
 const NEGLIGIBLE: f64 = 1e-9;
 
-/// One flow under DCQCN.
+/// A flow under DCQCN.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DcqcnControl {
     /// The current rate `R_C` in b/s.
     rate: f64,
     /// The target rate `R_T` in b/s, to which the current one recovers.
     target: f64,
-    /// How steadily CNPs come: 1 when always. Half of it is what a CNP takes of the rate.
+    /// The steadiness of CNPs, 1 when they always come. A CNP takes half of this part of the rate.
     alpha: f64,
     /// Events of the rate timer since the last CNP.
     time_stage: u32,
@@ -221,10 +223,10 @@ impl DcqcnControl {
         }
     }
 
-    /// One event of the rate timer or of the byte counter, already counted.
+    /// Answers an event of the rate timer or of the byte counter, which is already counted.
     fn increase(&mut self) {
-        // Without a byte counter the timer stands in for it, one event behind: fast recovery, one step
-        // of additive increase, hyper increase.
+        // Without a byte counter the timer stands in for it, one event behind: fast recovery, one
+        // step of additive increase, hyper increase.
         let byte_stage = match self.k.byte_counter {
             0 => self.time_stage.saturating_sub(1),
             _ => self.byte_stage,
@@ -249,7 +251,8 @@ impl DcqcnControl {
         }
     }
 
-    /// Up to `events` steps, each counted by `count` first, as long as there is something to recover.
+    /// Up to `events` steps, each counted by `count` first, as long as there is something to
+    /// recover.
     fn steps(&mut self, events: u64, count: impl Fn(&mut Self)) {
         for _ in 0..events.min(MAX_STEPS) {
             if self.rate_due.is_none() {
@@ -260,7 +263,7 @@ impl DcqcnControl {
         }
     }
 
-    /// How many intervals of a timer have ended at `now`, the first one at `due`.
+    /// The number of intervals of a timer that have ended at `now`, the first one at `due`.
     fn ended(now: Time, due: Time, interval: Span) -> u64 {
         if now < due { 0 } else { 1 + now.since(due).as_ps() / interval.as_ps() }
     }
@@ -560,7 +563,8 @@ mod tests {
 
     #[test]
     fn two_flows_converge_to_the_same_rate() {
-        // A queue of their sum less 40 Gb/s, and a CNP for both every 50 us while it is above 200 KB.
+        // A queue of their sum less 40 Gb/s, and a CNP for both every 50 us while it is above 200
+        // KB.
         let (mut first, mut second) = (start(&Dcqcn::default()), start(&Dcqcn::default()));
         (first.rate, second.rate) = (32e9, 8e9);
         let mut queue = 300e3_f64;

@@ -1,10 +1,10 @@
 //! DCTCP: the window falls in proportion to the fraction of marked bytes.
 //!
-//! Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010; Bensley et al., RFC 8257. Switches mark
-//! every packet that meets a queue above a threshold. Once per window the sender moves its estimate
-//! `alpha` towards the fraction of bytes that came back marked, and a window with marks costs it
-//! `alpha / 2` of its window: little when few packets were marked, half when all were. Everything else
-//! is Reno. `docs/algorithms/dctcp.md` has the equations and the departures.
+//! Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010; Bensley et al., RFC 8257. Switches
+//! mark every packet that meets a queue above a threshold. Once per window the sender moves its
+//! estimate `alpha` towards the fraction of bytes that came back marked, and a window with marks
+//! costs it `alpha / 2` of its window: little when few packets were marked, half when all were.
+//! Everything else is Reno. `docs/algorithms/dctcp.md` has the equations and the departures.
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, Flow};
@@ -80,11 +80,11 @@ impl Constants {
     }
 }
 
-/// The estimated fraction of bytes that are marked, and the bytes of the round that it waits for. On
-/// integers, so that a twin in BPF C computes the same bits.
+/// The estimated fraction of bytes that are marked, and the bytes of the round that it waits for.
+/// On integers, so that a twin in BPF C computes the same bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Estimate {
-    /// From 0 to 1, times 2^20.
+    /// The estimate, from 0 to 1, times 2^20.
     alpha_q20: u64,
     /// Bytes acknowledged in this round.
     acked: u64,
@@ -96,7 +96,7 @@ pub struct Estimate {
 const MAX_BYTES: u64 = 1 << 43;
 
 impl Estimate {
-    /// That of a new flow.
+    /// The estimate of a new flow.
     pub const fn new(k: &Constants) -> Self {
         Self { alpha_q20: k.initial_alpha_q20, acked: 0, marked: 0 }
     }
@@ -106,14 +106,14 @@ impl Estimate {
         self.alpha_q20
     }
 
-    /// Bytes were acknowledged, and so many came back marked.
+    /// Counts acknowledged bytes, and those that came back marked.
     #[inline]
     pub fn count(&mut self, acked: u64, marked: u64) {
         self.acked = (self.acked + acked.min(MAX_BYTES)).min(MAX_BYTES);
         self.marked = (self.marked + marked.min(MAX_BYTES)).min(MAX_BYTES);
     }
 
-    /// A round has ended: alpha = (1 - g) alpha + g F, F being the fraction that was marked.
+    /// Ends a round: alpha = (1 - g) alpha + g F, F being the fraction that was marked.
     pub fn end_round(&mut self, k: &Constants) {
         // Marks of retransmitted data come without newly acknowledged bytes.
         let total = self.acked.max(self.marked);
@@ -127,13 +127,13 @@ impl Estimate {
         (self.acked, self.marked) = (0, 0);
     }
 
-    /// What a marked window of `cwnd` leaves: `cwnd (1 - alpha / 2)`; `cwnd` is below 2^41.
+    /// The window that marks leave of `cwnd`: `cwnd (1 - alpha / 2)`; `cwnd` is below 2^41.
     pub const fn reduced(&self, cwnd: u64) -> u64 {
         cwnd - ((cwnd * (self.alpha_q20 / 2)) >> Fraction::BITS)
     }
 }
 
-/// One flow under DCTCP.
+/// A flow under DCTCP.
 pub type DctcpControl = WindowControl<DctcpLaw>;
 
 /// The rules of DCTCP and the state of one flow beside its window.
@@ -146,7 +146,7 @@ pub struct DctcpLaw {
 }
 
 impl WindowLaw for DctcpLaw {
-    /// The ACK that ends a round brings its fraction to the reduction.
+    /// Counts before the reduction: the ACK that ends a round brings its fraction with it.
     #[inline]
     fn measure(&mut self, _window: &mut Window, ack: &Ack<'_>) {
         self.estimate.count(ack.bytes.get(), ack.ce_bytes.get());
@@ -156,7 +156,7 @@ impl WindowLaw for DctcpLaw {
         }
     }
 
-    /// Loss is Reno's: half of the window, whatever `alpha` is (RFC 8257, section 3.5).
+    /// Half of the window at a loss, as in Reno, whatever `alpha` is (RFC 8257, section 3.5).
     fn left(&mut self, window: &Window, sign: Sign) -> u64 {
         match sign {
             Sign::Loss => window.half(),
@@ -296,8 +296,8 @@ mod tests {
 
     #[test]
     fn alpha_settles_near_the_square_root_of_the_analysis() {
-        // One flow, one ACK per segment, and a switch that marks every packet of a round in which the
-        // window is above W* = 200 segments. The analysis of the paper (section 3.3) has
+        // One flow, one ACK per segment, and a switch that marks every packet of a round in which
+        // the window is above W* = 200 segments. The analysis of the paper (section 3.3) has
         // alpha^2 (1 - alpha / 4) = (2 W* + 1) / (W* + 1)^2, so alpha = sqrt(2 / W*) = 0.1.
         let (limit, rounds) = (200 * MSS, 20_000_u32);
         let mut control = control(Dctcp::default(), 150 * MSS);

@@ -22,13 +22,13 @@ parameters! {
     pub struct Fast {
         /// Segments that each flow has in the queue in equilibrium.
         pub alpha: Fraction = Fraction::from_ratio(15, 1), in "1" to "4000", source "simulators of Caltech's network course";
-        /// How much of the way to the equilibrium's window one update goes.
+        /// Part of the way to the equilibrium's window that one update goes.
         pub gamma: Fraction = Fraction::from_ratio(1, 2), in "0.000001" to "1", source "simulators of Caltech's network course; the paper: in (0, 1]";
         /// Rounds from one update of the window to the next.
         pub update_rounds: u32 = 1, in "1" to "100", source "simulators of Caltech's network course";
-        /// An RTT sample weighs this over the window in segments in the average, ...
+        /// Weight of an RTT sample in the average, times the window in segments, ...
         pub average_span: u32 = 3, in "1" to "1000", source "Wei et al., ToN 2006, estimation";
-        /// ... and at most this.
+        /// ... and the largest weight.
         pub average_weight: Fraction = Fraction::from_ratio(1, 4), in "0.000001" to "1", source "Wei et al., ToN 2006, estimation";
     }
 }
@@ -87,7 +87,7 @@ impl Configurable for Fast {
     }
 }
 
-/// One flow under FAST.
+/// A flow under FAST.
 pub type FastControl = WindowControl<FastLaw>;
 
 /// The rules of FAST and the state of one flow beside its window.
@@ -275,8 +275,9 @@ mod tests {
 
     #[test]
     fn in_equilibrium_each_flow_has_alpha_segments_in_the_queue() {
-        // 10 Gb/s in segments of 1 KB, base RTTs of 20, 50 and 100 us. The queueing delay q fills the
-        // link: sum w / (d + q) = C. The equilibrium is w q / (d + q) = alpha, so q = 3 alpha / C.
+        // 10 Gb/s in segments of 1 KB, base RTTs of 20, 50 and 100 us. The queueing delay q fills
+        // the link: sum w / (d + q) = C. The equilibrium is w q / (d + q) = alpha, so q = 3 alpha /
+        // C.
         let (capacity, base_us) = (1.25, [20.0, 50.0, 100.0]);
         for alpha in [15, 200] {
             let fast = Fast { alpha: Fraction::from_ratio(alpha, 1), ..Fast::default() };

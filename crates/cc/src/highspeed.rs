@@ -1,11 +1,11 @@
 //! HighSpeed TCP: AIMD whose steps grow with the window.
 //!
-//! Floyd, "HighSpeed TCP for Large Congestion Windows", RFC 3649. Reno holds a window of w segments only
-//! where one in `w^2 / 1.44` is lost or less, which no large network can offer. Above `low_window` the
-//! increase per round trip a(w) grows with the window and the decrease b(w) shrinks, so that the window
-//! as a function of the loss rate is a line in logarithms through two chosen points: Reno's 38 segments
-//! at 10^-3, and 83,000 segments at 10^-7. `docs/algorithms/highspeed.md` has the equations and the
-//! departures.
+//! Floyd, "HighSpeed TCP for Large Congestion Windows", RFC 3649. Reno holds a window of w segments
+//! only where one in `w^2 / 1.44` is lost or less, which no large network can offer. Above
+//! `low_window` the increase per round trip a(w) grows with the window and the decrease b(w)
+//! shrinks, so that the window as a function of the loss rate is a line in logarithms through two
+//! chosen points: Reno's 38 segments at 10^-3, and 83,000 segments at 10^-7.
+//! `docs/algorithms/highspeed.md` has the equations and the departures.
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, Flow};
@@ -40,8 +40,8 @@ words! {
     }
 }
 
-/// RFC 3649, appendix B: up to w segments, a(w) segments more per round trip, and a loss takes b(w) per
-/// cent. Above the last row its values hold.
+/// RFC 3649, appendix B: up to w segments, a(w) segments more per round trip, and a loss takes b(w)
+/// per cent. Above the last row its values hold.
 #[rustfmt::skip]
 const TABLE: [(u32, u32, u32); 73] = [
     (38, 1, 50), (118, 2, 44), (221, 3, 41), (347, 4, 38), (495, 5, 37), (663, 6, 35), (851, 7, 34),
@@ -130,13 +130,13 @@ impl Configurable for HighSpeed {
 pub struct Line {
     /// Segments up to which the flow is Reno.
     low_window: f64,
-    /// Segments above which the values of there hold.
+    /// Segments above which a(w) and b(w) stay as they are there.
     high_window: f64,
     /// The loss rate at `low_window`.
     low_p: f64,
-    /// How the loss rate falls with the window: a power, about -1.2.
+    /// The power by which the loss rate falls with the window, about -1.2.
     slope: f64,
-    /// What b(w) loses per factor e of the window.
+    /// The decline of b(w) per factor e of the window.
     b_slope: f64,
 }
 
@@ -144,7 +144,8 @@ impl Line {
     fn new(params: &HighSpeed) -> Self {
         let low_window = f64::from(params.low_window.max(2));
         let high_window = f64::from(params.high_window).max(low_window + 1.0);
-        // Where the line meets Reno's w = 1.2 / sqrt(p): 10^-3 at 38 segments, as the RFC rounds it.
+        // Where the line meets Reno's w = 1.2 / sqrt(p): 10^-3 at 38 segments, as the RFC rounds
+        // it.
         let low_p = 1.44 / (low_window * low_window);
         let high_p = 1.0 / f64::from(params.high_spacing.max(1));
         let log_ratio = libm::log(high_window / low_window);
@@ -170,7 +171,7 @@ impl Line {
     }
 }
 
-/// One flow under HighSpeed TCP.
+/// A flow under HighSpeed TCP.
 pub type HighSpeedControl = WindowControl<HighSpeedLaw>;
 
 /// The increase and the decrease as functions of the window.
@@ -261,7 +262,8 @@ mod tests {
 
     #[test]
     fn the_table_is_what_the_appendix_computes() {
-        // Appendix B's rule: a new row at the first window whose a(w) exceeds the last row's by one.
+        // Appendix B's rule: a new row at the first window whose a(w) exceeds the last row's by
+        // one.
         let mut rows = std::vec![(38, 1, 50)];
         let mut last = 1.0;
         for w in 38..100_000_u32 {
@@ -301,8 +303,8 @@ mod tests {
         // p = 10^-7: a = 83000^2 * 10^-7 * 2 * 0.1 / 1.9 = 72.52; the RFC says 72.
         near(line.at(83_000.0), (72.516, 0.1));
         near(line.at(1e7), (72.516, 0.1));
-        // sqrt(38 * 83000) = 1775.95, half way in logarithms: b = 0.3, p = sqrt(1.44 / 38^2 * 10^-7)
-        // = 9.9861e-6 and a = 1775.95^2 * p * 0.6 / 1.7 = 11.116.
+        // sqrt(38 * 83000) = 1775.95, half way in logarithms: b = 0.3, p = sqrt(1.44 / 38^2 *
+        // 10^-7) = 9.9861e-6 and a = 1775.95^2 * p * 0.6 / 1.7 = 11.116.
         near(line.at(libm::sqrt(38.0 * 83_000.0)), (11.116, 0.3));
     }
 
@@ -363,8 +365,8 @@ mod tests {
 
     #[test]
     fn the_average_window_is_that_of_the_response_function() {
-        // One segment in 10^5 lost: on the line, w = 38 (p / low_p)^(1 / slope) = 1,775 segments, as
-        // in the middle of it (see above). The RFC's table for 10^-5: 1,795.
+        // One segment in 10^5 lost: on the line, w = 38 (p / low_p)^(1 / slope) = 1,775 segments,
+        // as in the middle of it (see above). The RFC's table for 10^-5: 1,795.
         let mut control = control(formula(), 1_775);
         let (mut round_trips, mut sent) = (0.0, 0_u64);
         for cycle in 0..60 {

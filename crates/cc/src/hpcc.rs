@@ -1,11 +1,12 @@
 //! HPCC: the window follows the utilisation of the busiest link, as the switches report it.
 //!
-//! Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019, Algorithm 1. Each switch stamps
-//! queue, byte counter, time and link rate into every packet (INT). From two stamps of one port the
-//! sender knows how many bytes per base RTT the link is asked for, queue included, and scales its window
-//! to bring the busiest link to a share `eta` of its capacity. Every ACK sets the window, but always from
-//! a reference window that changes once per RTT, so that many ACKs about one congestion do not add up.
-//! `docs/algorithms/hpcc.md` has the equations, the sources of the constants, and the departures.
+//! Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019, Algorithm 1. Each switch
+//! stamps queue, byte counter, time and link rate into every packet (INT). From two stamps of one
+//! port the sender knows how many bytes per base RTT the link is asked for, queue included, and
+//! scales its window to bring the busiest link to a share `eta` of its capacity. Every ACK sets the
+//! window, but always from a reference window that changes once per RTT, so that many ACKs about
+//! one congestion do not add up. `docs/algorithms/hpcc.md` has the equations, the sources of the
+//! constants, and the departures.
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, Burst, CongestionControl, Flow, Hop, Limits, Loss, Pacing};
@@ -21,14 +22,14 @@ parameters! {
         pub eta: Fraction = Fraction::from_ratio(95, 100), in "0.01" to "1", source "HPCC, SIGCOMM 2019";
         /// Additive steps in a row before the window is scaled again although no link is busy.
         pub max_stage: u32 = 5, in "0" to "1000", source "HPCC, SIGCOMM 2019";
-        /// Additive increase as a rate, for a NIC of the rate `reference`: `W_AI` is what it sends in a
-        /// base RTT.
+        /// Additive increase as a rate, for a NIC of the rate `reference`: `W_AI` is what it sends
+        /// in a base RTT.
         pub rate_ai: Rate = Rate::from_mbps(10), in "1bps" to "1Tbps", source "the simulator of HPCC, run.py";
-        /// The rate never falls below, for a NIC of the rate `reference`; the additive increase is a
-        /// floor in any case.
+        /// The rate never falls below, for a NIC of the rate `reference`; the additive increase is
+        /// a floor in any case.
         pub min_rate: Rate = Rate::ZERO, in "0bps" to "1Tbps", source "this project";
-        /// Line rate that `rate_ai` and `min_rate` are given for; both scale with the NIC's line rate.
-        /// At 0bps they are taken as they stand.
+        /// Line rate that `rate_ai` and `min_rate` are given for; both scale with the NIC's line
+        /// rate. At 0bps they are taken as they stand.
         pub reference: Rate = Rate::from_gbps(25), source "the simulator of HPCC, run.py";
         /// Which ACKs set the window, and from which window.
         pub reaction: Reaction = Reaction::Combined, source "HPCC, SIGCOMM 2019";
@@ -42,7 +43,7 @@ words! {
         Combined = "combined",
         /// Every ACK, from the window as it is: overreacts, the paper's first comparison.
         PerAck = "per-ack",
-        /// One ACK per RTT: slow, the paper's second comparison.
+        /// A single ACK per RTT: slow, the paper's second comparison.
         PerRtt = "per-rtt",
     }
 }
@@ -97,7 +98,7 @@ const MAX_HOPS: usize = 8;
 /// Windows are kept below this many bytes.
 const MAX_WINDOW: f64 = (1_u64 << 40) as f64;
 
-/// What of a hop's stamp the next one is compared with.
+/// The part of a hop's stamp that the next one is compared with.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Stamp {
     port: u32,
@@ -114,7 +115,7 @@ impl Stamp {
     }
 }
 
-/// One flow under HPCC. Windows are payload in bytes.
+/// A flow under HPCC. Windows are payload in bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HpccControl {
     /// W: what may be in flight.
@@ -133,7 +134,7 @@ pub struct HpccControl {
     measures_base_rtt: bool,
     /// L: the stamps of the last ACK.
     hops: [Stamp; MAX_HOPS],
-    /// How many there are.
+    /// The number of these stamps.
     hop_count: usize,
     /// The packet, which the NIC spaces.
     mss: Bytes,
@@ -180,7 +181,7 @@ impl HpccControl {
         control
     }
 
-    /// T is known, or has changed. The first time, the flow starts with what fills the NIC's link.
+    /// Sets T. The first time, the flow starts with what fills the NIC's link.
     fn set_base_rtt(&mut self, base_rtt: Span) {
         let seconds = base_rtt.max(Span::from_ns(1)).as_secs_f64();
         if self.base_rtt.replace(seconds).is_none() {
@@ -196,9 +197,9 @@ impl HpccControl {
         window.max(per_rtt(self.min_rate)).min(most)
     }
 
-    /// Compares the stamps of an ACK with those of the one before and keeps them: the utilisation of the
-    /// busiest link, and the time in seconds that it was measured over. Nothing if they are of another
-    /// path, or no younger.
+    /// Compares the stamps of an ACK with those of the one before and keeps them: the utilisation
+    /// of the busiest link, and the time in seconds that it was measured over. Nothing if they are
+    /// of another path, or no younger.
     fn measure(&mut self, hops: &[Hop], base_rtt: f64) -> Option<(f64, f64)> {
         let hops = &hops[..hops.len().min(MAX_HOPS)];
         let before = &self.hops[..self.hop_count];
@@ -271,8 +272,8 @@ impl CongestionControl for HpccControl {
         }
     }
 
-    /// No answer to loss: PFC keeps the network free of it, and the switches tell of the queue that a
-    /// loss would be inferred from. After a timeout the transport backs off.
+    /// No answer to loss: PFC keeps the network free of it, and the switches tell of the queue that
+    /// a loss would be inferred from. After a timeout the transport backs off.
     fn on_loss(&mut self, _loss: &Loss) {}
 
     fn on_mss_change(&mut self, mss: Bytes) {
@@ -508,9 +509,9 @@ mod tests {
 
     #[test]
     fn settles_at_eta_with_an_empty_queue() {
-        // Four flows on one 25 Gb/s port in steps of half a microsecond, 5 us to the port and 5 us back.
-        // The fixed point is W = W eta / U + W_AI, so U = eta / (1 - W_AI / W), with W = U FULL / 4:
-        // U = eta + 4 * 12.5 / 31,250 = 0.9516.
+        // Four flows on one 25 Gb/s port in steps of half a microsecond, 5 us to the port and 5 us
+        // back. The fixed point is W = W eta / U + W_AI, so U = eta / (1 - W_AI / W), with W = U
+        // FULL / 4: U = eta + 4 * 12.5 / 31,250 = 0.9516.
         let (step, delay) = (Span::from_ns(500), 10_usize);
         let mut flows: Vec<HpccControl> = (0..4).map(|_| start(Hpcc::default())).collect();
         let mut on_wire: Vec<VecDeque<f64>> = flows.iter().map(|_| [0.0; 10].into()).collect();

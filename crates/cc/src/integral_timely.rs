@@ -3,8 +3,9 @@
 //! TIMELY (see [`crate::timely`]) listens to the RTT's trend and, within its thresholds, to nothing
 //! else: a PID controller without the integral, which any level of the queue satisfies. A course on
 //! TIMELY asks what the integral would change; no source gives it a form. Here, after TIMELY's own
-//! update, each completion moves the rate by `ki` times the sum of all errors (RTT - target) / target.
-//! The sum rests only where the RTT is the target, at the value that takes away what TIMELY adds.
+//! update, each completion moves the rate by `ki` times the sum of all errors (RTT - target) /
+//! target. The sum rests only where the RTT is the target, at the value that takes away what TIMELY
+//! adds.
 //!
 //! Integers throughout, as in [`crate::timely`].
 
@@ -18,10 +19,10 @@ use crate::timely::{Timely, TimelyControl};
 use crate::units::{Bytes, Fraction, Span};
 
 parameters! {
-    /// What the integral adds to TIMELY's parameters.
+    /// The parameters that the integral adds to TIMELY's.
     pub struct Integral {
-        /// The part of the rate that one completion takes away per unit of the accumulated error, which
-        /// counts targets; at 0 this is TIMELY.
+        /// The part of the rate that one completion takes away per unit of the accumulated error,
+        /// which counts targets; at 0 this is TIMELY.
         pub ki: Fraction = Fraction::from_ratio(5, 10_000), in "0" to "1", source "this project";
         /// The RTT that the accumulated error is measured from, the set point.
         pub target: Span = Span::from_us(100), in "1ns" to "1s", source "this project";
@@ -35,7 +36,7 @@ parameters! {
 pub struct IntegralTimely {
     /// TIMELY's own.
     pub timely: Timely,
-    /// Those of the integral.
+    /// The parameters of the integral.
     pub integral: Integral,
 }
 
@@ -122,7 +123,7 @@ impl Configurable for IntegralTimely {
     }
 }
 
-/// One flow under Integral TIMELY.
+/// A flow under Integral TIMELY.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IntegralTimelyControl {
     timely: TimelyControl,
@@ -300,8 +301,8 @@ mod tests {
         assert_eq!(params.check().unwrap_err().other, "t_high");
     }
 
-    /// Mean and mean deviation from 100 us of the RTT of ten equal flows on a fluid queue of 10 Gb/s,
-    /// over the second of two seconds.
+    /// Mean and mean deviation from 100 us of the RTT of ten equal flows on a fluid queue of 10
+    /// Gb/s, over the second of two seconds.
     fn fluid(params: IntegralTimely) -> (f64, f64) {
         let (flows, capacity) = (10.0_f64, 10e9_f64);
         let mut control = params.start(&flow(9));

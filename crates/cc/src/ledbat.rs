@@ -1,13 +1,15 @@
 //! LEDBAT: a background flow that adds no more than a target to the queueing delay, and yields.
 //!
-//! Shalunov, Hazel, Iyengar and Kuehlewind, "Low Extra Delay Background Transport (LEDBAT)", RFC 6817,
+//! Shalunov, Hazel, Iyengar and Kuehlewind, "Low Extra Delay Background Transport (LEDBAT)", RFC
+//! 6817,
 //! 2012. The one-way delay less the least one of the last minutes is the queueing delay. The window
-//! changes in proportion to the distance of that from the target: below it grows, by a segment per round
-//! at most, above it shrinks. `docs/algorithms/ledbat.md` has the equations and the departures.
+//!       changes in proportion to the distance of that from the target: below it grows, by a
+//!       segment per round at most, above it shrinks. `docs/algorithms/ledbat.md` has the equations
+//!       and the departures.
 //!
-//! The signal is [`Ack::one_way`], of which only differences count. Where the carrier has none it is
-//! the RTT ([`RttSample::total`](crate::RttSample)), which contains the queues of the way back too. A
-//! flow never mixes the two: their base delays are different things.
+//! The signal is [`Ack::one_way`], of which only differences count. Where the carrier has none it
+//! is the RTT ([`RttSample::total`](crate::RttSample)), which contains the queues of the way back
+//! too. A flow never mixes the two: their base delays are different things.
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, Flow};
@@ -25,13 +27,13 @@ parameters! {
         pub gain: Fraction = Fraction::ONE, in "0.000001" to "1", source "RFC 6817, section 2.5: one at most";
         /// Intervals of which the base delay is the minimum.
         pub base_history: u32 = 10, in "1" to "10", source "RFC 6817, section 2.5";
-        /// How long one of these intervals is.
+        /// Length of one of these intervals.
         pub base_interval: Span = Span::from_secs(60), in "1us" to "3600s", source "RFC 6817, section 2.4.2: a minute";
         /// Delay samples of which the current delay is the minimum.
         pub current_filter: u32 = 4, in "1" to "8", source "ns-3 TcpLedbat, noise filter length";
         /// The first window, in segments; never more than the carrier allows.
         pub init_window: u32 = 2, in "1" to "1000", source "RFC 6817, section 2.5";
-        /// The window never shrinks below, in segments, but for a timeout.
+        /// The least window in segments, but for a timeout.
         pub min_window: u32 = 2, in "1" to "1000", source "RFC 6817, section 2.5";
         /// Sending units by which the window may exceed what was in flight.
         pub allowed_increase: u32 = 1, in "1" to "1000", source "RFC 6817, section 2.5";
@@ -153,7 +155,7 @@ impl<const N: usize> Delays<N> {
     }
 }
 
-/// One flow under LEDBAT.
+/// A flow under LEDBAT.
 pub type LedbatControl = WindowControl<LedbatLaw>;
 
 /// The rules of LEDBAT and the state of one flow beside its window.
@@ -231,8 +233,8 @@ impl LedbatLaw {
         #[expect(clippy::cast_possible_truncation, reason = "the cast saturates")]
         #[expect(clippy::cast_sign_loss, reason = "not below zero")]
         let mut next = whole as u64;
-        // Lost data that will be sent again still counts for the RFC, and is not in flight here: the
-        // bound would cut the window of every recovery.
+        // Lost data that will be sent again still counts for the RFC, and is not in flight here:
+        // the bound would cut the window of every recovery.
         if !ack.in_recovery {
             let before = ack.in_flight + ack.bytes;
             let unit = self.segment.max(mss);
@@ -321,7 +323,8 @@ mod tests {
 
     #[test]
     fn window_changes_in_proportion_to_the_distance_from_the_target() {
-        // off_target segments per round: 1 - q / target. The window moves meanwhile, hence a margin.
+        // off_target segments per round: 1 - q / target. The window moves meanwhile, hence a
+        // margin.
         for target in [Span::from_ms(100), Span::from_us(50)] {
             let ledbat = Ledbat { target, ..Ledbat::default() };
             for (halves, expected) in

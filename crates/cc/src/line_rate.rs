@@ -46,7 +46,7 @@ impl Configurable for LineRate {
     }
 }
 
-/// One flow at a constant rate.
+/// A flow at a constant rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FixedRate {
     rate: Rate,

@@ -1,12 +1,12 @@
 //! NewReno: a segment more per round trip, half the window at a loss.
 //!
 //! Allman, Paxson and Blanton, "TCP Congestion Control", RFC 5681, with the recovery of Henderson,
-//! Floyd, Gurtov and Nishida, "The NewReno Modification to TCP's Fast Recovery Algorithm", RFC 6582.
-//! Below the slow-start threshold the window grows by what is acknowledged, which doubles it per
-//! round trip; above it by one segment per window. The first loss of a window of data halves both, a
-//! timeout leaves one segment. What RFC 6582 adds, to leave recovery only when all that was out at the
-//! loss is acknowledged, is the carrier's: its `in_recovery` covers partial acknowledgements.
-//! `docs/algorithms/newreno.md` has the equations and the departures.
+//! Floyd, Gurtov and Nishida, "The NewReno Modification to TCP's Fast Recovery Algorithm", RFC
+//! 6582. Below the slow-start threshold the window grows by what is acknowledged, which doubles it
+//! per round trip; above it by one segment per window. The first loss of a window of data halves
+//! both, a timeout leaves one segment. What RFC 6582 adds, to leave recovery only when all that was
+//! out at the loss is acknowledged, is the carrier's: its `in_recovery` covers partial
+//! acknowledgements. `docs/algorithms/newreno.md` has the equations and the departures.
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, Flow};
@@ -18,23 +18,23 @@ use crate::{configurable_by_name, parameters, words};
 parameters! {
     /// NewReno's parameters. The default is the preset `rfc6582`.
     pub struct NewReno {
-        /// What a loss leaves of the window.
+        /// The part of the window that a loss leaves.
         pub beta_loss: Fraction = Fraction::from_ratio(1, 2), in "0" to "1", source "RFC 5681, equation 4";
-        /// What a congestion mark leaves of the window in congestion avoidance; in slow start a mark
+        /// The part of the window that a mark leaves in congestion avoidance; in slow start a mark
         /// counts as a loss.
         pub beta_ecn: Fraction = Fraction::from_ratio(1, 2), in "0" to "1", source "RFC 3168, section 6.1.2";
-        /// What adds up to the segment by which congestion avoidance grows per round trip.
+        /// The unit that congestion avoidance counts on the way to its segment per round trip.
         pub counting: Counting = Counting::Bytes, source "RFC 5681, section 3.1 (recommended)";
     }
 }
 
 words! {
-    /// What congestion avoidance counts.
+    /// The unit that congestion avoidance counts.
     pub enum Counting {
         /// Acknowledged bytes: one segment per window, however many ACKs tell of it (RFC 3465).
         Bytes = "bytes",
-        /// ACKs, each as one segment (RFC 5681, equation 3): half a segment per window where one ACK
-        /// answers two segments.
+        /// ACKs, each as one segment (RFC 5681, equation 3): half a segment per window where one
+        /// ACK answers two segments.
         Acks = "acks",
     }
 }
@@ -86,17 +86,17 @@ impl Configurable for NewReno {
     }
 }
 
-/// One flow under NewReno.
+/// A flow under NewReno.
 pub type NewRenoControl = WindowControl<NewRenoLaw>;
 
 /// The rules of NewReno and the state of one flow beside its window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewRenoLaw {
-    /// What a loss leaves.
+    /// The part of the window that a loss leaves.
     beta_loss: Fraction,
-    /// What a mark leaves.
+    /// The part of the window that a mark leaves.
     beta_ecn: Fraction,
-    /// What congestion avoidance counts.
+    /// The unit that congestion avoidance counts.
     counting: Counting,
 }
 

@@ -1,24 +1,25 @@
 //! Parameters that can be found, read and set by name.
 //!
-//! Each algorithm is a struct of documented parameters written inside [`parameters!`](crate::parameters),
-//! which derives from the one declaration what the command line lists, what a scenario may set, and
-//! what a test checks. Values travel as text with units, the way people write them.
+//! Each algorithm is a struct of documented parameters written inside
+//! [`parameters!`](crate::parameters), which derives from the one declaration what the command line
+//! lists, what a scenario may set, and what a test checks. Values travel as text with units, the
+//! way people write them.
 
 use core::fmt;
 
 use crate::caution::{Caution, PathFacts};
 use crate::units::{Bytes, Fraction, ParseError, Rate, Span};
 
-/// One parameter of an algorithm.
+/// A parameter of an algorithm.
 #[derive(Clone, Copy, Debug)]
 pub struct Param {
-    /// Its name, as in the field.
+    /// The name, as that of the field.
     pub name: &'static str,
-    /// What it is, one paragraph.
+    /// The explanation, a paragraph.
     pub doc: &'static str,
-    /// What a value looks like: "time", "rate", "number", ...
+    /// The form of a value: "time", "rate", "number", ...
     pub unit: &'static str,
-    /// Where the default comes from.
+    /// The source of the default.
     pub source: &'static str,
     /// The values that are accepted, as text: "0 to 1", or words; empty when every value is.
     pub range: &'static str,
@@ -27,30 +28,30 @@ pub struct Param {
 /// A published set of values.
 #[derive(Clone, Copy, Debug)]
 pub struct Preset {
-    /// Its name.
+    /// The name by which it is chosen.
     pub name: &'static str,
-    /// Where the values come from.
+    /// The source of the values.
     pub source: &'static str,
-    /// Those that differ from the defaults.
+    /// The values that differ from the defaults.
     pub values: &'static [(&'static str, &'static str)],
 }
 
-/// What an algorithm is, in a few words each.
+/// The description of an algorithm, in a few words each.
 #[derive(Clone, Copy, Debug)]
 pub struct Info {
     /// The name by which it is found.
     pub name: &'static str,
-    /// One sentence.
+    /// The effect on the rate or the window, on one line.
     pub summary: &'static str,
-    /// What it controls.
+    /// The quantity that the algorithm controls.
     pub kind: Kind,
-    /// What it listens to.
+    /// The signal of congestion.
     pub signal: &'static str,
-    /// What it needs of the network.
+    /// The needs of the network.
     pub needs: &'static [Need],
     /// The transport that the algorithm was made for. The table of all algorithms runs it there.
     pub transport: Transport,
-    /// Where it was published.
+    /// The publication.
     pub source: &'static str,
 }
 
@@ -73,7 +74,7 @@ impl Transport {
     }
 }
 
-/// What an algorithm controls.
+/// The quantities that algorithms control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A pacing rate.
@@ -82,12 +83,12 @@ pub enum Kind {
     Window,
     /// A rate or window, from what switches report.
     Telemetry,
-    /// Nothing: sends as fast as it is told.
+    /// No control: sends as fast as it is told.
     Fixed,
 }
 
 impl Kind {
-    /// The word for it.
+    /// The word of lists.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Rate => "rate",
@@ -98,7 +99,7 @@ impl Kind {
     }
 }
 
-/// What an algorithm needs of the network, without which it runs but cannot do its work.
+/// The needs of an algorithm, without which it runs but cannot do its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
     /// Switches that mark packets (ECN), and an exact echo of the marks.
@@ -109,13 +110,13 @@ pub enum Need {
     Telemetry,
     /// Switches that lose nothing (PFC).
     Lossless,
-    /// Receivers that acknowledge each packet: a window below two packets, or what each tells, waits for no
-    /// delayed ACK.
+    /// Receivers that acknowledge each packet: a window below two packets, or what each tells,
+    /// waits for no delayed ACK.
     EachAcknowledged,
 }
 
 impl Need {
-    /// The words for it.
+    /// The words of lists.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Ecn => "ECN marks",
@@ -129,11 +130,11 @@ impl Need {
 
 /// An algorithm whose parameters can be set by name.
 pub trait Configurable: crate::Algorithm + Default {
-    /// What it is.
+    /// The description of the algorithm.
     const INFO: Info;
-    /// Its published sets of values; the first is the default.
+    /// The published sets of values; the first is the default.
     const PRESETS: &'static [Preset];
-    /// Its parameters.
+    /// The parameters of the algorithm.
     const PARAMS: &'static [Param];
     /// Whether the size of bursts changes in the course of a flow; else it is that of the first
     /// [`Limits`](crate::Limits), or one packet after a change of the MSS where it was one before.
@@ -142,13 +143,13 @@ pub trait Configurable: crate::Algorithm + Default {
     /// Sets the parameter `name` to the value that `text` says.
     ///
     /// # Errors
-    /// No such parameter, or a text that is no value for it.
+    /// The parameter does not exist, or the text is no value for it.
     fn set(&mut self, name: &str, text: &str) -> Result<(), SetError>;
 
     /// Writes the value of the parameter `name`, in the form that [`set`](Self::set) reads.
     ///
     /// # Errors
-    /// No such parameter, or `out` failed.
+    /// The parameter does not exist, or `out` failed.
     fn write(&self, name: &str, out: &mut dyn fmt::Write) -> fmt::Result;
 
     /// The needs that remain with these values.
@@ -203,24 +204,24 @@ impl core::error::Error for SetError {}
 /// Two parameters contradict each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// The one.
+    /// The parameter at fault.
     pub name: &'static str,
-    /// What it must satisfy: "must not be above".
+    /// The rule that it breaks: "must not be above".
     pub rule: &'static str,
-    /// The other.
+    /// The parameter that it contradicts.
     pub other: &'static str,
 }
 
 /// A type that a parameter can have.
 pub trait Value: Sized + fmt::Display {
-    /// What a value looks like.
+    /// The form of a value.
     const UNIT: &'static str;
     /// The words that are accepted, where they are words.
     const WORDS: &'static str = "";
     /// Reads a value.
     ///
     /// # Errors
-    /// The text is none.
+    /// The text is no such value.
     fn read(text: &str) -> Result<Self, SetError>;
 }
 
@@ -239,7 +240,7 @@ quantity!(Span = "time", Rate = "rate", Bytes = "size", Fraction = "number");
 pub struct BurstRate(pub Rate);
 
 impl BurstRate {
-    /// As fast as the NIC can.
+    /// Line rate: as fast as the NIC can.
     pub const LINE: Self = Self(Rate::MAX);
 }
 
@@ -365,7 +366,8 @@ macro_rules! parameters {
     };
 }
 
-/// The three functions by name of a [`Configurable`] whose struct was declared by [`parameters!`](crate::parameters).
+/// The three functions by name of a [`Configurable`] whose struct was declared by
+/// [`parameters!`](crate::parameters).
 #[macro_export]
 macro_rules! configurable_by_name {
     () => {

@@ -1,11 +1,11 @@
 //! Patched TIMELY: between the thresholds, gradient and absolute delay together.
 //!
-//! Zhu, Ghobadi, Misra and Padhye, "ECN or Delay: Lessons Learnt from Analysis of DCQCN and TIMELY",
-//! CoNEXT 2016. TIMELY as published has no fixed point; with the gradient test changed so that zero holds
-//! the rate it has infinitely many, any split of the bottleneck being one. The patch weighs an increase
-//! against a decrease that grows with the distance of the RTT from `t_low`, the weight following the
-//! gradient, and has one fixed point: every flow at C/N, and a queue of `q' (1 + N delta / (beta C))` with
-//! `q' = C * t_low`.
+//! Zhu, Ghobadi, Misra and Padhye, "ECN or Delay: Lessons Learnt from Analysis of DCQCN and
+//! TIMELY", CoNEXT 2016. TIMELY as published has no fixed point; with the gradient test changed so
+//! that zero holds the rate it has infinitely many, any split of the bottleneck being one. The
+//! patch weighs an increase against a decrease that grows with the distance of the RTT from
+//! `t_low`, the weight following the gradient, and has one fixed point: every flow at C/N, and a
+//! queue of `q' (1 + N delta / (beta C))` with `q' = C * t_low`.
 //!
 //! Integers throughout, as in [`crate::timely`].
 
@@ -26,9 +26,10 @@ parameters! {
         pub beta: Fraction = Fraction::from_ratio(8, 1000), in "0.000001" to "1", source "Zhu et al., CoNEXT 2016, section 4";
         /// Additive increase step, for a NIC of the rate `delta_reference`.
         pub delta: Rate = Rate::from_mbps(10), in "1bps" to "1Tbps", source "Zhu et al., CoNEXT 2016, model parameters";
-        /// Line rate that `delta` and `min_rate` are given for; at 0bps they are taken as they stand.
+        /// Line rate that `delta` and `min_rate` are given for; at 0bps they are taken as they
+        /// stand.
         pub delta_reference: Rate = Rate::from_gbps(10), source "this project";
-        /// Below this RTT the rate rises; also the reference that the error is measured from.
+        /// RTT below which the rate rises; also the reference of the error.
         pub t_low: Span = Span::from_us(50), in "1ns" to "1s", source "Zhu et al., CoNEXT 2016, model parameters";
         /// Above this RTT the rate falls whatever the gradient.
         pub t_high: Span = Span::from_us(500), in "1ns" to "1s", source "Zhu et al., CoNEXT 2016, model parameters";
@@ -83,7 +84,7 @@ impl Configurable for PatchedTimely {
     }
 }
 
-/// One flow under Patched TIMELY.
+/// A flow under Patched TIMELY.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PatchedTimelyControl {
     rate_bps: u64,
@@ -160,7 +161,7 @@ impl CongestionControl for PatchedTimelyControl {
         }
     }
 
-    /// As TIMELY: no answer to loss.
+    /// No answer to loss, as in TIMELY.
     fn on_loss(&mut self, _loss: &Loss) {}
 
     fn limits(&self) -> Limits {
@@ -228,7 +229,8 @@ mod tests {
     #[test]
     fn settles_at_the_fixed_point_of_the_patch() {
         // One flow of N on a fluid queue of its share: q* = q' + N delta q' / (beta C), as an RTT
-        // t_low (1 + N delta / (beta C)), N = 10 at 10 Gb/s: 50 us * (1 + 10 * 10e6 / (0.008 * 10e9)).
+        // t_low (1 + N delta / (beta C)), N = 10 at 10 Gb/s: 50 us * (1 + 10 * 10e6 / (0.008 *
+        // 10e9)).
         let (flows, capacity) = (10.0_f64, 10e9_f64);
         let expected_us = 50.0 * (1.0 + flows * 10e6 / (0.008 * capacity));
         let flow = Flow { active_flows: 9, ..flow() };

@@ -16,12 +16,12 @@ macro_rules! registry {
     ($($module:ident::$type:ident,)+) => {
         $(use crate::$module::$type;)+
 
-        /// One of the algorithms, with its parameters.
+        /// Any of the algorithms, with its parameters.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[expect(missing_docs, reason = "each variant is documented by its type")]
         pub enum AnyAlgorithm { $($type($type),)+ }
 
-        /// One flow under one of the algorithms, dispatched without a pointer.
+        /// A flow under any of the algorithms, dispatched without a pointer.
         #[derive(Clone, Debug)]
         #[expect(missing_docs, reason = "each variant is documented by its type")]
         pub enum AnyControl { $($type(<$type as Algorithm>::Control),)+ }
@@ -38,7 +38,7 @@ macro_rules! registry {
                 None
             }
 
-            /// What it is.
+            /// The description of the algorithm.
             pub const fn info(&self) -> &'static Info {
                 match self { $(Self::$type(_) => &<$type as Configurable>::INFO,)+ }
             }
@@ -53,12 +53,12 @@ macro_rules! registry {
                 match self { $(Self::$type(_) => <$type as Configurable>::BURST_VARIES,)+ }
             }
 
-            /// Its parameters.
+            /// The parameters of the algorithm.
             pub const fn params(&self) -> &'static [Param] {
                 match self { $(Self::$type(_) => <$type as Configurable>::PARAMS,)+ }
             }
 
-            /// Its published sets of values.
+            /// The published sets of values.
             pub const fn presets(&self) -> &'static [Preset] {
                 match self { $(Self::$type(_) => <$type as Configurable>::PRESETS,)+ }
             }
@@ -87,7 +87,8 @@ macro_rules! registry {
                 match self { $(Self::$type(algorithm) => algorithm.check(),)+ }
             }
 
-            /// Why it cannot have its share of a path; see [`Configurable::cautions`].
+            /// Calls `emit` with each reason why a flow cannot have its share of a path; see
+            /// [`Configurable::cautions`].
             pub fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
                 match self { $(Self::$type(algorithm) => algorithm.cautions(path, emit),)+ }
             }

@@ -1,16 +1,16 @@
 //! RTCP, Regulated TCP: a counter of what a flow is owed, against the price of congestion.
 //!
 //! Huang, Li and Walrand, "RTCP - Reduce Delay Variability with an End-to-end Approach", IFIP 2020
-//! (not the RTP Control Protocol). Each flow keeps a counter H that grows at the rate gamma at which
-//! the flow would like to send and falls at the rate x at which it does. As long as H is at least
-//! `alpha` times the backlog that the flow sees (the sender's own queue, and the delay of the path
-//! times `delta`), the window doubles, else it halves. Flows of a larger weight w have a larger H, so
-//! they yield later. `docs/algorithms/rtcp.md` has the equations and all the choices that the paper
-//! leaves open; each of them is a parameter here.
+//! (not the RTP Control Protocol). Each flow keeps a counter H that grows at the rate gamma at
+//! which the flow would like to send and falls at the rate x at which it does. As long as H is at
+//! least `alpha` times the backlog that the flow sees (the sender's own queue, and the delay of the
+//! path times `delta`), the window doubles, else it halves. Flows of a larger weight w have a
+//! larger H, so they yield later. `docs/algorithms/rtcp.md` has the equations and all the choices
+//! that the paper leaves open; each of them is a parameter here.
 //!
-//! All arithmetic is on unsigned 64-bit integers with 20 fractional bits, every divisor above zero and no
-//! product above 64 bits, so that a twin in BPF C computes the same bits. Equation numbers are the
-//! paper's.
+//! All arithmetic is on unsigned 64-bit integers with 20 fractional bits, every divisor above zero
+//! and no product above 64 bits, so that a twin in BPF C computes the same bits. Equation numbers
+//! are the paper's.
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, Demand, Flow, RttSample};
@@ -35,17 +35,18 @@ parameters! {
     pub struct Rtcp {
         /// The price of backlog: the window doubles while the counter is at least `alpha` times it.
         pub alpha: u32 = 500, in "1" to "1000000", source src!(paper "V-B");
-        /// How many units of backlog a path delay of one `delay_unit` counts for.
+        /// Units of backlog that a path delay of one `delay_unit` counts for.
         pub delta: u32 = 10_000, in "0" to "1000000", source src!(paper "V-B");
-        /// What the path delay D is measured in.
+        /// The unit of the path delay D.
         pub delay_unit: Span = Span::from_ms(1), in "1ns" to "1s", source src!(reading);
-        /// What the sender's backlog Q is measured in.
+        /// The unit of the sender's backlog Q.
         pub queue_unit: Bytes = Bytes::from_kb(1), in "1B" to "1MB", source src!(reading);
-        /// Whether the sender's own backlog counts as congestion (ns-3) or the delay alone (testbed).
+        /// Whether the sender's own backlog counts as congestion (ns-3) or the delay alone
+        /// (testbed).
         pub sender_backlog: SenderBacklog = SenderBacklog::Counted, source src!(paper "IV-A");
-        /// What the path delay D is: the RTT above its minimum, or all of it.
+        /// The path delay D: the RTT above its minimum, or all of it.
         pub delay: DelaySignal = DelaySignal::RttChange, source src!(paper "IV-A");
-        /// What the exponential smoothing is of: the delay alone, or the whole backlog.
+        /// The quantity that is smoothed exponentially: the delay alone, or the whole backlog.
         pub smooth: Smooth = Smooth::Delay, source src!(reading);
         /// Share of the past in the exponential smoothing.
         pub g: Fraction = Fraction::from_ratio(1, 2), in "0" to "0.999999", source src!(paper "IV-B");
@@ -55,16 +56,19 @@ parameters! {
         pub w_high_volume: u32 = 12_000, in "1" to "1000000", source src!(paper "V-A");
         /// A flow is urgent while the message that it carries was posted with less than this size.
         pub urgent_below: Bytes = Bytes::from_kb(30), source src!(paper "V-A");
-        /// Most that gamma can be, and what it is while the counter is zero; per acknowledged packet.
-        /// Large enough, the first ACK lifts the counter to the weight, beyond which no step goes.
+        /// Most that gamma can be, and what it is while the counter is zero; per acknowledged
+        /// packet. Large enough, the first ACK lifts the counter to the weight, beyond which no
+        /// step goes.
         pub max_rate: u32 = 1_000_000, in "1" to "1000000", source src!(reading);
-        /// What the counter counts in: acknowledged packets, or the time of a packet at line rate.
+        /// The clock of the counter: acknowledged packets, or the time of a packet at line rate.
         pub counter: CounterClock = CounterClock::Ack, source src!(reading);
-        /// How often the window doubles or halves.
+        /// The times at which the window doubles or halves.
         pub step: Step = Step::Ack, source src!(paper "IV-C");
-        /// The least window that a step leaves, in segments: no less than a receiver acknowledges at once.
+        /// The least window that a step leaves, in segments: no less than a receiver acknowledges
+        /// at once.
         pub floor: u32 = 2, in "2" to "1000", source src!(reading);
-        /// The largest window that a step makes: line rate times the smoothed RTT, or the peer's limit.
+        /// The largest window that a step makes: line rate times the smoothed RTT, or the peer's
+        /// limit.
         pub ceiling: Ceiling = Ceiling::LineRate, source src!(reading);
     }
 }
@@ -80,7 +84,7 @@ words! {
 }
 
 words! {
-    /// What the path delay is.
+    /// The measure of the path delay.
     pub enum DelaySignal {
         /// The RTT less the least one seen.
         RttChange = "rtt-change",
@@ -90,7 +94,7 @@ words! {
 }
 
 words! {
-    /// What is smoothed.
+    /// The quantity that is smoothed.
     pub enum Smooth {
         /// The delay D.
         Delay = "delay",
@@ -100,7 +104,7 @@ words! {
 }
 
 words! {
-    /// What drives the counter.
+    /// The clock of the counter.
     pub enum CounterClock {
         /// H += gamma - 1 per acknowledged packet: the rate x is one by definition.
         Ack = "ack-clocked",
@@ -111,7 +115,7 @@ words! {
 }
 
 words! {
-    /// How often the window takes a step.
+    /// The times at which the window takes a step.
     pub enum Step {
         /// On each ACK of new data.
         Ack = "per-ack",
@@ -148,7 +152,8 @@ impl Algorithm for Rtcp {
     }
 }
 
-/// A preset of the testbed, where 1 Gb/s is a delta of 125 KB per ms and only the RTT change counts.
+/// A preset of the testbed, where 1 Gb/s is a delta of 125 KB per ms and only the RTT change
+/// counts.
 macro_rules! testbed {
     ($name:literal, $alpha:literal, $source:literal) => {
         Preset {
@@ -224,8 +229,8 @@ impl Configurable for Rtcp {
         if path.lasting {
             path.overshoot(floor, emit);
         }
-        // The counter is at most the weight, so this delay is too dear for any window to double. A window that
-        // ACKs clock leaves in bursts, which wait in the sender's NIC.
+        // The counter is at most the weight, so this delay is too dear for any window to double. A
+        // window that ACKs clock leaves in bursts, which wait in the sender's NIC.
         let price = f64::from(self.alpha) * f64::from(self.delta);
         let borne = f64::from(self.w_high_volume) / price.max(1.0) * self.delay_unit.as_ps() as f64;
         let burst = path.line_rate.time_for(path.product / 2);
@@ -267,9 +272,9 @@ pub struct Constants {
     pub alpha: u64,
     /// Units of backlog that a path delay of one `delay_unit_ns` counts for.
     pub delta: u64,
-    /// What the path delay is measured in.
+    /// The unit of the path delay.
     pub delay_unit_ns: u64,
-    /// What the sender's backlog is measured in, bytes.
+    /// The unit of the sender's backlog, in bytes.
     pub queue_unit: u64,
     /// Share of the past in the smoothing, times 2^20.
     pub g_q20: u64,
@@ -285,13 +290,13 @@ pub struct Constants {
     pub floor_segments: u64,
     /// Whether the sender's backlog counts.
     pub sender_backlog: SenderBacklog,
-    /// What the path delay is.
+    /// The measure of the path delay.
     pub delay: DelaySignal,
-    /// What is smoothed.
+    /// The quantity that is smoothed.
     pub smooth: Smooth,
-    /// What drives the counter.
+    /// The clock of the counter.
     pub counter: CounterClock,
-    /// How often the window takes a step.
+    /// The times at which the window takes a step.
     pub step: Step,
     /// The largest window that a step makes.
     pub ceiling: Ceiling,
@@ -321,7 +326,7 @@ impl Constants {
     }
 }
 
-/// What Regulated TCP remembers of one flow beside its window, each value times 2^20.
+/// The state of a flow under Regulated TCP beside its window, each value times 2^20.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_field_names, reason = "the suffix is the unit")]
 pub struct State {
@@ -379,8 +384,8 @@ impl State {
         self.price_q20 = k.alpha * backlog_q20;
     }
 
-    /// Sets gamma (10), then moves the counter (1): up by gamma times `wanted_q20` packets, by one step
-    /// no further than to the weight, and down by `acked_q20` packets.
+    /// Sets gamma (10), then moves the counter (1): up by gamma times `wanted_q20` packets, by one
+    /// step no further than to the weight, and down by `acked_q20` packets.
     #[inline]
     pub fn count(&mut self, k: &Constants, wanted_q20: u64, acked_q20: u64) {
         let counter_q20 = self.counter_q20;
@@ -408,7 +413,7 @@ impl State {
     }
 }
 
-/// One flow under Regulated TCP.
+/// A flow under Regulated TCP.
 pub type RtcpControl = WindowControl<RtcpLaw>;
 
 /// The rules of Regulated TCP and the state of one flow beside its window.
@@ -419,7 +424,7 @@ pub struct RtcpLaw {
     line_rate: Rate,
     /// The time of a segment at line rate, in picoseconds.
     segment_ps: u64,
-    /// When the counter was last moved.
+    /// The instant at which the counter was last moved.
     counted_at: Time,
     /// The round in which the window last took a step.
     stepped_in: u64,
@@ -455,10 +460,10 @@ impl RtcpLaw {
 
     /// Halves or doubles the window, within floor and ceiling.
     ///
-    /// The floor holds in both directions, also where a timeout has left less. A window below what a
-    /// receiver acknowledges at once is acknowledged when its delayed-ACK timer fires: that time is then
-    /// every RTT sample, no queue costs as much, and a window that halving keeps there stays for ever.
-    /// Only a window that may grow is raised.
+    /// The floor holds in both directions, also where a timeout has left less. A window below what
+    /// a receiver acknowledges at once is acknowledged when its delayed-ACK timer fires: that time
+    /// is then every RTT sample, no queue costs as much, and a window that halving keeps there
+    /// stays for ever. Only a window that may grow is raised.
     fn step(&mut self, window: &mut Window, doubles: bool, may_grow: bool, srtt: Span) {
         let before = window.cwnd();
         let cwnd = if doubles { before * 2 } else { before / 2 };

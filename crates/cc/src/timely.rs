@@ -7,9 +7,9 @@
 //! bottleneck by about the gradient. `docs/algorithms/timely.md` has the equations, the sources of
 //! the constants, and the departures.
 //!
-//! All arithmetic is on 64-bit integers (nanoseconds, bits per second, 20-bit fractions), every division
-//! unsigned and guarded, so that a twin in BPF C computes the same bits. Only the filter is signed: its
-//! product is shifted right arithmetically, which rounds towards minus infinity.
+//! All arithmetic is on 64-bit integers (nanoseconds, bits per second, 20-bit fractions), every
+//! division unsigned and guarded, so that a twin in BPF C computes the same bits. Only the filter
+//! is signed: its product is shifted right arithmetically, which rounds towards minus infinity.
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{
@@ -49,10 +49,10 @@ parameters! {
         pub beta: Fraction = Fraction::from_ratio(8, 10), in "0" to "1", source src!(snippet);
         /// Additive increase step, for a NIC of the rate `delta_reference`.
         pub delta: Rate = Rate::from_mbps(10), in "1bps" to "1Tbps", source src!(snippet);
-        /// Line rate that `delta` and `min_rate` are given for; both scale with the NIC's line rate.
-        /// At 0bps they are taken as they stand.
+        /// Line rate that `delta` and `min_rate` are given for; both scale with the NIC's line
+        /// rate. At 0bps they are taken as they stand.
         pub delta_reference: Rate = Rate::from_gbps(10), source src!(snippet);
-        /// Below this RTT the rate rises whatever the gradient.
+        /// RTT below which the rate rises whatever the gradient.
         pub t_low: Span = Span::from_us(50), in "0ns" to "1s", source src!(snippet);
         /// Above this RTT the rate falls whatever the gradient.
         pub t_high: Span = Span::from_ms(1), in "1ns" to "1s", source src!(snippet);
@@ -64,22 +64,22 @@ parameters! {
         pub hai_n: u32 = 5, in "1" to "1000", source src!(paper);
         /// Which differences count towards HAI: raw RTT differences or the smoothed gradient.
         pub hai_counts: HaiCounts = HaiCounts::Raw, source src!(snippet);
-        /// What is scaled down when completions come faster than one per `min_rtt`.
+        /// The changes that are scaled down when completions come faster than one per `min_rtt`.
         pub time_scaling: TimeScaling = TimeScaling::IncreaseAndTHigh, source src!(snippet);
         /// The largest part of the rate that one completion can take away.
         pub max_decrease: Fraction = Fraction::from_ratio(1, 2), in "0.000001" to "1", source src!(snippet);
-        /// The part of the rate that a loss takes away, at most once in a window of data. At 0 a loss
-        /// changes nothing: the paper's law is for networks that lose none.
+        /// The part of the rate that a loss takes away, at most once in a window of data. At 0 a
+        /// loss changes nothing: the paper's law is for networks that lose none.
         pub loss_decrease: Fraction = Fraction::ZERO, in "0" to "1", source src!(paper);
         /// The rate never falls below, for a NIC of the rate `delta_reference`.
         pub min_rate: Rate = Rate::from_mbps(10), in "1bps" to "1Tbps", source src!(ours);
         /// The rate of a new flow.
         pub initial_rate: InitialRate = InitialRate::Share, source "TIMELY, SIGCOMM 2015, as cited by Zhu et al.";
-        /// The time whose data is the window, where the rate is the size of a window that ACKs clock:
-        /// cwnd = rate x `window_rtt`, one segment at least. It begins as the transport's initial window,
-        /// whatever `initial_rate` says. At 0 the rate paces.
+        /// The time whose data is the window, where the rate is the size of a window that ACKs
+        /// clock: cwnd = rate x `window_rtt`, one segment at least. It begins as the transport's
+        /// initial window, whatever `initial_rate` says. At 0 the rate paces.
         pub window_rtt: Span = Span::ZERO, in "0ns" to "1s", source src!(cs244);
-        /// What the first RTT sample is compared with.
+        /// The RTT that the first sample is compared with.
         pub initial_rtt: InitialRtt = InitialRtt::FirstSample, source src!(snippet);
         /// Rate at which the packets of one segment leave; not part of the control law.
         pub burst_rate: BurstRate = BurstRate::LINE, in "1Mbps" to "line-rate", source "TIMELY, SIGCOMM 2015, section 5";
@@ -97,9 +97,9 @@ words! {
 }
 
 words! {
-    /// What is multiplied by min((now - last update) / `min_rtt`, 1).
+    /// The changes that are multiplied by min((now - last update) / `min_rtt`, 1).
     pub enum TimeScaling {
-        /// Nothing.
+        /// No change.
         Never = "never",
         /// Additive increase and the decrease above `t_high`.
         IncreaseAndTHigh = "increase-and-t-high",
@@ -119,7 +119,7 @@ words! {
 }
 
 words! {
-    /// What the first RTT sample is compared with.
+    /// The RTT that the first sample is compared with.
     pub enum InitialRtt {
         /// Itself: no gradient yet.
         FirstSample = "first-sample",
@@ -257,17 +257,17 @@ pub struct Constants {
     pub delta_bps: u64,
     /// Step of hyperactive increase, b/s.
     pub hai_delta_bps: u64,
-    /// Below this RTT the rate rises.
+    /// The RTT below which the rate rises.
     pub t_low_ns: u64,
     /// Above this RTT it falls.
     pub t_high_ns: u64,
-    /// What makes the gradient dimensionless.
+    /// The RTT that makes the gradient dimensionless.
     pub min_rtt_ns: u64,
     /// Completions in a row before hyperactive increase.
     pub hai_threshold: u32,
     /// Which differences count towards it.
     pub hai_counts: HaiCounts,
-    /// What is scaled down when completions come fast.
+    /// The changes that are scaled down when completions come fast.
     pub time_scaling: TimeScaling,
     /// Largest part of the rate that one completion takes, times 2^20.
     pub max_decrease_q20: u64,
@@ -303,7 +303,7 @@ impl Constants {
     }
 }
 
-/// What TIMELY remembers of one flow: small enough for the private area of a Linux socket.
+/// The state of a flow under TIMELY: small enough for the private area of a Linux socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
     rate_bps: u64,
@@ -322,7 +322,7 @@ impl State {
         self.rate_bps
     }
 
-    /// One completion event: Algorithm 1 of the paper, with the RTT in nanoseconds.
+    /// Takes in a completion: Algorithm 1 of the paper, with the RTT in nanoseconds.
     #[inline]
     pub fn on_completion(&mut self, k: &Constants, now_ns: u64, rtt_ns: u64) {
         let rtt_ns = rtt_ns.min(DelayGradient::MAX_RTT_NS);
@@ -382,7 +382,7 @@ impl State {
     }
 }
 
-/// One flow under TIMELY.
+/// A flow under TIMELY.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimelyControl {
     pub(crate) state: State,

@@ -117,7 +117,7 @@ impl Span {
         self.0 as f64 / PS_PER_S as f64
     }
 
-    /// Whether it is no time at all.
+    /// Whether the span is zero.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
@@ -130,7 +130,7 @@ impl Span {
 }
 
 impl Rate {
-    /// Nothing at all.
+    /// The rate zero.
     pub const ZERO: Self = Self(0);
     /// No limit.
     pub const MAX: Self = Self(u64::MAX);
@@ -160,7 +160,7 @@ impl Rate {
         self.0 as f64 / 1e9
     }
 
-    /// Whether nothing may be sent.
+    /// Whether the rate is zero.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
@@ -201,7 +201,7 @@ impl Rate {
 }
 
 impl Bytes {
-    /// Nothing.
+    /// No bytes.
     pub const ZERO: Self = Self(0);
     /// No limit.
     pub const MAX: Self = Self(u64::MAX);
@@ -221,7 +221,7 @@ impl Bytes {
         self.0
     }
 
-    /// Whether there is nothing.
+    /// Whether the amount is zero.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
@@ -238,12 +238,12 @@ impl Fraction {
     pub const BITS: u32 = 20;
     /// Zero.
     pub const ZERO: Self = Self(0);
-    /// One.
+    /// The number 1.
     pub const ONE: Self = Self(1 << Self::BITS);
     /// The largest, one 2^-20 below 4,096.
     pub const MAX: Self = Self(u32::MAX);
 
-    /// From its bits: the value times 2^20.
+    /// The fraction of these bits: the value times 2^20.
     pub const fn from_bits(bits: u32) -> Self {
         Self(bits)
     }
@@ -262,7 +262,7 @@ impl Fraction {
         Self(bits as u32)
     }
 
-    /// Its bits: the value times 2^20.
+    /// The bits of the fraction: the value times 2^20.
     pub const fn bits(self) -> u32 {
         self.0
     }

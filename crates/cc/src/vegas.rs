@@ -1,10 +1,11 @@
 //! TCP Vegas: the window keeps a few segments of its own in the queue.
 //!
-//! Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE JSAC
-//! 13(8), 1995. The least RTT of the connection tells what the path takes without queues. What the
-//! window holds beyond what would be in flight then waits in a queue: Diff. Once per round, Diff below
-//! `alpha` adds a segment, above `beta` takes one away; in slow start, above `gamma` ends it. The rule
-//! is the one of Linux and ns-3; `docs/algorithms/vegas.md` has the equations and the departures.
+//! Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE
+//! JSAC 13(8), 1995. The least RTT of the connection tells what the path takes without queues. What
+//! the window holds beyond what would be in flight then waits in a queue: Diff. Once per round,
+//! Diff below `alpha` adds a segment, above `beta` takes one away; in slow start, above `gamma`
+//! ends it. The rule is the one of Linux and ns-3; `docs/algorithms/vegas.md` has the equations and
+//! the departures.
 //!
 //! The RTT is [`RttSample::total`](crate::RttSample): what a TCP sender sees, its own NIC included.
 //! Diff is a ratio of picoseconds in `f64`, without the truncations of the integer implementations.
@@ -19,11 +20,11 @@ use crate::{configurable_by_name, parameters, words};
 parameters! {
     /// Vegas' parameters. The thresholds are in segments; the default is the preset `linux`.
     pub struct Vegas {
-        /// Below this Diff the window grows by a segment per round.
+        /// Diff below which the window grows by a segment per round.
         pub alpha: Fraction = Fraction::from_ratio(2, 1), in "0" to "4000", source "Linux and ns-3; Brakmo and Peterson, JSAC 1995, as Vegas-2,4";
-        /// Above this Diff the window shrinks by a segment per round.
+        /// Diff above which the window shrinks by a segment per round.
         pub beta: Fraction = Fraction::from_ratio(4, 1), in "0" to "4000", source "Linux and ns-3; Brakmo and Peterson, JSAC 1995, as Vegas-2,4";
-        /// Above this Diff slow start ends.
+        /// Diff above which slow start ends.
         pub gamma: Fraction = Fraction::from_ratio(1, 1), in "0" to "4000", source "Linux and ns-3; Brakmo and Peterson, JSAC 1995";
         /// In which rounds slow start doubles the window.
         pub slow_start: SlowStart = SlowStart::EveryRound, source "Linux and ns-3";
@@ -31,7 +32,7 @@ parameters! {
         pub rounding: Rounding = Rounding::No, source "Brakmo and Peterson, JSAC 1995";
         /// RTT samples that a round needs; with fewer it goes as in Reno.
         pub min_samples: u32 = 3, in "1" to "1000", source "Linux and ns-3: more than two";
-        /// The window never shrinks below, in segments, but for a timeout.
+        /// The least window in segments, but for a timeout.
         pub min_window: u32 = 2, in "1" to "1000", source "Linux";
     }
 }
@@ -49,7 +50,7 @@ words! {
 words! {
     /// Whether Diff counts whole segments.
     pub enum Rounding {
-        /// It does not.
+        /// No rounding.
         No = "no",
         /// A part of a segment counts as one.
         Up = "up",
@@ -125,7 +126,7 @@ pub(crate) fn backlog(segments: f64, base: Span, rtt: Span) -> f64 {
     if queueing.is_zero() { 0.0 } else { segments * queueing.as_ps() as f64 / rtt.as_ps() as f64 }
 }
 
-/// One flow under Vegas.
+/// A flow under Vegas.
 pub type VegasControl = WindowControl<VegasLaw>;
 
 /// The rules of Vegas and the state of one flow beside its window.
@@ -133,9 +134,9 @@ pub type VegasControl = WindowControl<VegasLaw>;
 pub struct VegasLaw {
     /// The round that is running.
     round: u64,
-    /// Its least RTT, which is the one that no delayed ACK has stretched; [`Span::MAX`] without any.
+    /// The least RTT of the round, which no delayed ACK has stretched; [`Span::MAX`] without any.
     round_rtt: Span,
-    /// Its RTT samples.
+    /// The RTT samples of the round.
     samples: u32,
     /// Whether slow start doubles the window in this round.
     doubles: bool,
@@ -151,7 +152,7 @@ pub struct VegasLaw {
 }
 
 impl VegasLaw {
-    /// What was measured tells of a window that is gone.
+    /// Forgets the samples of the round: they tell of a window that is gone.
     fn forget_round(&mut self) {
         (self.round_rtt, self.samples, self.doubles) = (Span::MAX, 0, true);
     }
@@ -223,7 +224,8 @@ impl WindowLaw for VegasLaw {
         self.forget_round();
     }
 
-    /// The window was not full: its RTTs tell of others. An ACK for all that was out is no such pause.
+    /// The window was not full: its RTTs tell of others. An ACK for all that was out is no such
+    /// pause.
     fn on_restart(&mut self, _now: Time, idle: Span) {
         if !idle.is_zero() {
             self.forget_round();
@@ -272,8 +274,8 @@ mod tests {
 
     #[test]
     fn holds_within_the_band_and_moves_by_one_segment_outside() {
-        // 20 segments, Diff = 20 (rtt - base) / rtt: 1.8 at 1.1, 3.3 at 1.2, 4.6 at 1.3 of the base.
-        // At a microsecond as at a hundred: nothing hangs on the resolution of a clock.
+        // 20 segments, Diff = 20 (rtt - base) / rtt: 1.8 at 1.1, 3.3 at 1.2, 4.6 at 1.3 of the
+        // base. At a microsecond as at a hundred: nothing hangs on the resolution of a clock.
         for base in [Span::from_us(100), Span::from_us(1)] {
             for (tenths, expected) in [(10, 21), (11, 21), (12, 20), (13, 19), (30, 19)] {
                 let mut control = in_avoidance(20);
@@ -300,7 +302,8 @@ mod tests {
     #[test]
     fn a_pause_forgets_the_round_and_an_ack_for_all_that_is_out_does_not() {
         let base = Span::from_us(100);
-        // 20 (300 - 100) / 300 = 13: a segment less; or Reno's MSS^2 / cwnd more, after too few samples.
+        // 20 (300 - 100) / 300 = 13: a segment less; or Reno's MSS^2 / cwnd more, after too few
+        // samples.
         for (idle, expected) in [(Span::ZERO, 19 * MSS), (Span::from_ps(1), 20 * MSS + MSS / 20)] {
             let mut control = in_avoidance(20);
             (0..4).for_each(|_| control.on_ack(&ack(0, base * 3, base)));
@@ -346,7 +349,8 @@ mod tests {
         }
         // The ACK that ends a round belongs to the next one.
         assert_eq!(windows, [22, 23, 25, 26]);
-        // The round that runs doubles, so a long RTT in the resting one ends slow start, not before.
+        // The round that runs doubles, so a long RTT in the resting one ends slow start, not
+        // before.
         round(&mut control, 3, Span::from_us(200), base);
         assert!(control.window.in_slow_start(), "the window was growing");
         round(&mut control, 3, Span::from_us(200), base);
@@ -422,7 +426,8 @@ mod tests {
 
     #[test]
     fn flows_of_one_path_share_a_queue_within_their_bands() {
-        // Three flows, 100 us, 1 segment per us: each round, what exceeds 100 segments is the queue.
+        // Three flows, 100 us, 1 segment per us: each round, what exceeds 100 segments is the
+        // queue.
         let mut controls: Vec<_> = [5, 40, 90].into_iter().map(in_avoidance).collect();
         let (base, mut total) = (Span::from_us(100), 0.0);
         for _ in 0..300 {

@@ -1,13 +1,13 @@
 //! TCP Veno: Reno that asks Vegas whether a loss was congestion.
 //!
-//! Fu and Liew, "TCP Veno: TCP Enhancement for Transmission Over Wireless Access Networks", IEEE JSAC
-//! 21(2), 2003. What the window holds beyond what the path takes waits in the queue: N, the Diff of
-//! Vegas. With N below `beta` the path is not full, the window grows as Reno's, and a loss is taken for
-//! noise on the link and costs a fifth. Above, it grows every other round only, and a loss costs half.
-//! `docs/algorithms/veno.md` has the equations and the departures.
+//! Fu and Liew, "TCP Veno: TCP Enhancement for Transmission Over Wireless Access Networks", IEEE
+//! JSAC 21(2), 2003. What the window holds beyond what the path takes waits in the queue: N, the
+//! Diff of Vegas. With N below `beta` the path is not full, the window grows as Reno's, and a loss
+//! is taken for noise on the link and costs a fifth. Above, it grows every other round only, and a
+//! loss costs half. `docs/algorithms/veno.md` has the equations and the departures.
 //!
-//! RTTs are those of [`RttSample::total`](crate::RttSample), what a TCP sender sees: the smoothed one
-//! against the least one of the connection.
+//! RTTs are those of [`RttSample::total`](crate::RttSample), what a TCP sender sees: the smoothed
+//! one against the least one of the connection.
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, Flow};
@@ -22,9 +22,9 @@ parameters! {
     pub struct Veno {
         /// Segments in the queue from which on the path counts as congested.
         pub beta: Fraction = Fraction::from_ratio(3, 1), in "0" to "4000", source "Fu and Liew, JSAC 2003; Linux";
-        /// What a loss leaves of the window below `beta`.
+        /// The part of the window that a loss leaves below `beta`.
         pub noise_factor: Fraction = Fraction::from_ratio(4, 5), in "0" to "1", source "Fu and Liew, JSAC 2003; Linux";
-        /// What a loss leaves of the window from `beta` on.
+        /// The part of the window that a loss leaves from `beta` on.
         pub congestion_factor: Fraction = Fraction::from_ratio(1, 2), in "0" to "1", source "Fu and Liew, JSAC 2003; RFC 5681";
     }
 }
@@ -67,7 +67,7 @@ impl Configurable for Veno {
     }
 }
 
-/// One flow under Veno.
+/// A flow under Veno.
 pub type VenoControl = WindowControl<VenoLaw>;
 
 /// The rules of Veno and the state of one flow beside its window.
@@ -132,7 +132,8 @@ mod tests {
     use crate::{Bytes, CongestionControl, Loss, LossCause, Rate, Span, Spurious, Time};
 
     const MSS: u64 = 1_000;
-    /// N of 20 segments at these RTTs on a path of 100: 20 * 10 / 110 = 1.8 and 20 * 20 / 120 = 3.3.
+    /// N of 20 segments at these RTTs on a path of 100: 20 * 10 / 110 = 1.8 and 20 * 20 / 120 =
+    /// 3.3.
     const FREE: u64 = 110;
     const CONGESTED: u64 = 120;
 

@@ -1,13 +1,13 @@
 //! PCC Vivace: climbs the gradient of a utility of rate, latency and loss.
 //!
 //! Dong, Meng, Zarchy, Arslan, Gilad, Godfrey and Schapira, "PCC Vivace: Online-Learning Congestion
-//! Control", NSDI 2018. As in [`crate::allegro`] the flow sends for about a round trip at one rate, and a
-//! utility makes one number of what came of it; here one that is concave in the rate and pays for a
-//! rising RTT as well as for loss, so that senders with it have one equilibrium and need no loss to find
-//! it. Trials of a higher and a lower rate give the gradient of the utility; the rate moves along it, by
-//! more the longer it has moved the same way (the confidence amplifier), but by no more than a share of
-//! itself that grows as it is reached (the dynamic change boundary). `docs/algorithms/vivace.md` has the
-//! equations, the sources of the constants, and the departures.
+//! Control", NSDI 2018. As in [`crate::allegro`] the flow sends for about a round trip at one rate,
+//! and a utility makes one number of what came of it; here one that is concave in the rate and pays
+//! for a rising RTT as well as for loss, so that senders with it have one equilibrium and need no
+//! loss to find it. Trials of a higher and a lower rate give the gradient of the utility; the rate
+//! moves along it, by more the longer it has moved the same way (the confidence amplifier), but by
+//! no more than a share of itself that grows as it is reached (the dynamic change boundary).
+//! `docs/algorithms/vivace.md` has the equations, the sources of the constants, and the departures.
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{Algorithm, Flow};
@@ -31,9 +31,9 @@ parameters! {
     pub struct Vivace {
         /// Exponent of the rate in the utility.
         pub exponent: Fraction = Fraction::from_ratio(9, 10), in "0.01" to "1", source src!(paper);
-        /// What a rising RTT costs.
+        /// Cost of a rising RTT.
         pub latency_cost: Fraction = Fraction::from_ratio(900, 1), in "0" to "4000", source src!(paper);
-        /// What loss costs.
+        /// Cost of loss.
         pub loss_cost: Fraction = Fraction::from_ratio(1_135, 100), in "0" to "4000", source src!(paper);
         /// RTT gradients below count as none.
         pub latency_filter: Fraction = Fraction::from_ratio(1, 100), in "0" to "1", source "this project, after the low-pass filter of PCC Vivace, NSDI 2018";
@@ -47,7 +47,7 @@ parameters! {
         pub amplifier: Fraction = Fraction::from_ratio(12, 10), in "0" to "3", source src!(code);
         /// The change boundary at first, a share of the rate.
         pub boundary: Fraction = Fraction::from_ratio(5, 100), in "0.0001" to "0.5", source src!(code);
-        /// What it grows by when a change would exceed it.
+        /// Growth of the boundary when a change would exceed it.
         pub boundary_step: Fraction = Fraction::from_ratio(5, 100), in "0" to "0.5", source src!(code);
         /// The least change.
         pub min_change: Rate = Rate::from_bps(500_000), in "0bps" to "1Tbps", source src!(code);
@@ -126,8 +126,8 @@ impl Configurable for Vivace {
 }
 
 impl Vivace {
-    /// The utility of an interval: x^0.9 - 900 x dRTT/dt - 11.35 x L, with x in Mb/s and the gradient no
-    /// less than zero.
+    /// The utility of an interval: x^0.9 - 900 x dRTT/dt - 11.35 x L, with x in Mb/s and the
+    /// gradient no less than zero.
     fn utility(&self, report: &Report) -> f64 {
         let sent_mbps = report.sent_bps / 1e6;
         // A slope that the samples lie further from than it rises in all is noise.
@@ -138,14 +138,14 @@ impl Vivace {
     }
 }
 
-/// One flow under Vivace.
+/// A flow under Vivace.
 pub type VivaceControl = SearchControl<VivaceLaw>;
 
 /// The rules of Vivace and the state of one flow beside its search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VivaceLaw {
     params: Vivace,
-    /// How often the change boundary has been raised.
+    /// The number of times by which the change boundary is raised.
     raised: u32,
 }
 
@@ -160,8 +160,8 @@ pub struct Move {
 }
 
 impl VivaceLaw {
-    /// How far a `gradient`, utility per Mb/s, moves the rate: within the boundary, which widens when it
-    /// is reached and narrows when it is not.
+    /// The change of the rate by a `gradient`, utility per Mb/s: within the boundary, which widens
+    /// when it is reached and narrows when it is not.
     fn change_bps(&mut self, rate_bps: f64, gradient: f64, amplifier: f64) -> f64 {
         let change_bps = self.params.conversion.as_f64() * gradient * amplifier * 1e6;
         let boundary = self.params.boundary.as_f64()

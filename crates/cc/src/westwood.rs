@@ -2,10 +2,11 @@
 //!
 //! Mascolo, Casetti, Gerla, Sanadidi and Wang, "TCP Westwood: Bandwidth Estimation for Enhanced
 //! Transport over Wireless Links", MobiCom 2001; Grieco and Mascolo, "Performance Evaluation and
-//! Comparison of Westwood+, New Reno, and Vegas TCP Congestion Control", ACM CCR 34(2), 2004. Between
-//! losses the window grows as Reno's. Once per round the acknowledged data over the time that it took
-//! is a bandwidth sample, which a low-pass filter smooths; the answer to a loss is the estimate times
-//! the least RTT. `docs/algorithms/westwood.md` has the equations and the departures.
+//! Comparison of Westwood+, New Reno, and Vegas TCP Congestion Control", ACM CCR 34(2), 2004.
+//! Between losses the window grows as Reno's. Once per round the acknowledged data over the time
+//! that it took is a bandwidth sample, which a low-pass filter smooths; the answer to a loss is the
+//! estimate times the least RTT. `docs/algorithms/westwood.md` has the equations and the
+//! departures.
 //!
 //! The least RTT is that of [`RttSample::total`](crate::RttSample), what a TCP sender sees.
 
@@ -19,7 +20,7 @@ use crate::{configurable_by_name, parameters, words};
 parameters! {
     /// Westwood+'s parameters. The default is the preset `westwood-plus`.
     pub struct Westwood {
-        /// How the bandwidth samples are smoothed.
+        /// The smoothing of bandwidth samples.
         pub filter: Filter = Filter::Tustin, source "Mascolo et al., MobiCom 2001; ns-3 TcpWestwoodPlus";
         /// Weight of the old estimate in the filter.
         pub alpha: Fraction = Fraction::from_ratio(9, 10), in "0" to "0.999999", source "Grieco and Mascolo, CCR 2004; ns-3 TcpWestwoodPlus";
@@ -27,11 +28,11 @@ parameters! {
 }
 
 words! {
-    /// How the bandwidth samples are smoothed.
+    /// The smoothing of bandwidth samples.
     pub enum Filter {
         /// The old estimate and the mean of the last two samples: Tustin's approximation.
         Tustin = "tustin",
-        /// Not at all: the last sample is the estimate.
+        /// No smoothing: the last sample is the estimate.
         None = "none",
     }
 }
@@ -90,7 +91,7 @@ struct Estimate {
     sample: f64,
 }
 
-/// One flow under Westwood+.
+/// A flow under Westwood+.
 pub type WestwoodControl = WindowControl<WestwoodLaw>;
 
 /// The rules of Westwood+ and the state of one flow beside its window.
@@ -98,7 +99,7 @@ pub type WestwoodControl = WindowControl<WestwoodLaw>;
 pub struct WestwoodLaw {
     /// The round that is running.
     round: u64,
-    /// When its measurement began, and what had been delivered by then.
+    /// The start of its measurement, and the payload delivered by then.
     measured_from: Option<(Time, Bytes)>,
     /// `None` before the first sample.
     estimate: Option<Estimate>,
@@ -109,7 +110,7 @@ pub struct WestwoodLaw {
 }
 
 impl WestwoodLaw {
-    /// One sample per round: what was delivered since the last one, over the time since.
+    /// Takes a sample per round: the payload delivered since the last one, over the time since.
     fn sample(&mut self, ack: &Ack<'_>) {
         let Some((since, delivered)) = self.measured_from else {
             self.measured_from = Some((ack.now, ack.delivered));
@@ -130,7 +131,8 @@ impl WestwoodLaw {
                 self.alpha * last.bandwidth
                     + (1.0 - self.alpha) * f64::midpoint(sample, last.sample)
             }
-            // An empty filter is filled by the first sample: the way up from zero takes many rounds.
+            // An empty filter is filled by the first sample: the way up from zero takes many
+            // rounds.
             (Filter::Tustin, None) | (Filter::None, _) => sample,
         };
         self.estimate = Some(Estimate { bandwidth, sample });
@@ -172,7 +174,8 @@ impl WindowLaw for WestwoodLaw {
         }
     }
 
-    /// A round that contains a pause measures the application. An ACK for all that was out is no pause.
+    /// A round that contains a pause measures the application. An ACK for all that was out is no
+    /// pause.
     fn on_restart(&mut self, _now: Time, idle: Span) {
         if !idle.is_zero() {
             self.measured_from = None;

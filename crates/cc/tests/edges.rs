@@ -1,8 +1,9 @@
-//! Quantities and windows at the edges of 64 bits: no operation overflows, each rounds the way that it says,
-//! and what does not fit is the largest value.
+//! Quantities and windows at the edges of 64 bits: no operation overflows, each rounds the way that
+//! it says, and what does not fit is the largest value.
 //!
-//! Kani would prove this for all values, if it could be had; here each operation is compared with 128-bit
-//! arithmetic for every pair of some thousand values at which something changes, and for random ones.
+//! Kani would prove this for all values, if it could be had; here each operation is compared with
+//! 128-bit arithmetic for every pair of some thousand values at which something changes, and for
+//! random ones.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -14,8 +15,8 @@ use proptest::test_runner::FileFailurePersistence;
 /// Picoseconds that a byte takes at one bit per second.
 const BIT_PS: u128 = 8_000_000_000_000;
 
-/// Zero, the largest, the powers of two and of ten, the largest factor that a product of 64 bits has, and
-/// the neighbours of each.
+/// Zero, the largest, the powers of two and of ten, the largest factor that a product of 64 bits
+/// has, and the neighbours of each.
 fn edges() -> Vec<u64> {
     let twos = (0..64).map(|bit| 1 << bit);
     let tens = (0..20).map(|power| 10_u64.pow(power));
@@ -186,7 +187,8 @@ proptest! {
         check(a, b);
     }
 
-    /// Whatever is acknowledged, lost or set: a window is at least a segment and at most what the flow allows.
+    /// Whatever is acknowledged, lost or set: a window is at least a segment and at most what the
+    /// flow allows.
     #[test]
     fn a_window_stays_between_a_segment_and_its_bound(
         (mss, initial, most) in (edge(), edge(), edge()),

@@ -1,13 +1,13 @@
-//! What an algorithm consists of is there: sources, registration, page. And the guide to adding one shows
-//! code that compiles.
+//! What an algorithm consists of is there: sources, registration, page. And the guide to adding one
+//! shows code that compiles.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-// The worked example is written as a module of the library, where `crate` is what `incast_cc` is here;
-// its unit tests run among these.
+// The worked example is written as a module of the library, where `crate` is what `incast_cc` is
+// here; its unit tests run among these.
 use incast_cc::*;
 
 use incast_cc::param::{Configurable, Info, Kind, Param, Preset, Transport};
@@ -59,7 +59,7 @@ fn sources() -> Vec<Source> {
     sources
 }
 
-/// What an algorithm says of itself.
+/// The description, presets and parameters of an algorithm.
 struct Own<'a> {
     info: &'a Info,
     presets: &'a [Preset],
@@ -82,8 +82,8 @@ fn section<'a>(page: &'a str, title: &str) -> Option<&'a str> {
     Some(rest.split("\n## ").next().unwrap_or(rest))
 }
 
-/// What `name` lacks, one sentence each. `sources` are those of the library, `page` the text of
-/// `docs/algorithms/NAME.md`.
+/// The things that `name` lacks, a sentence each. `sources` are those of the library, `page` the
+/// text of `docs/algorithms/NAME.md`.
 fn missing(name: &str, own: &Own<'_>, sources: &[Source], page: Option<&str>) -> Vec<String> {
     let &Own { info, presets, params } = own;
     let mut missing = Vec::new();
@@ -153,7 +153,7 @@ fn missing(name: &str, own: &Own<'_>, sources: &[Source], page: Option<&str>) ->
     missing
 }
 
-/// What `text` links to, without the places within pages.
+/// The targets of links in `text`, without the places within pages.
 fn links(text: &str) -> impl Iterator<Item = &str> {
     text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next())
 }

@@ -2,8 +2,8 @@
 //!
 //! Chiu and Jain, "Analysis of the Increase and Decrease Algorithms for Congestion Avoidance in
 //! Computer Networks", Computer Networks and ISDN Systems 17, 1989: of all linear rules additive
-//! increase and multiplicative decrease is the one that leads flows to equal shares. The window starts
-//! where the flow may start; there is no slow start.
+//! increase and multiplicative decrease is the one that leads flows to equal shares. The window
+//! starts where the flow may start; there is no slow start.
 
 use crate::contract::{Ack, Algorithm, Flow};
 use crate::param::{Configurable, Info, Kind, Preset, Transport};
@@ -52,7 +52,7 @@ impl Configurable for Aimd {
     configurable_by_name!();
 }
 
-/// One flow under AIMD.
+/// A flow under AIMD.
 pub type AimdControl = WindowControl<AimdLaw>;
 
 /// The two rules of AIMD.

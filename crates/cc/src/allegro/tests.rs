@@ -207,7 +207,8 @@ fn on_a_link(params: &Allegro, buffer: Bytes) -> Sender<AllegroControl> {
 
 #[test]
 fn one_flow_takes_a_link() {
-    // Buffers of a fifth of the product, of one and of five. The loss-based utility fills each of them.
+    // Buffers of a fifth of the product, of one and of five. The loss-based utility fills each of
+    // them.
     for (params, buffer, most_lost, longest_ms) in [
         (Allegro::default(), 25, 0.03, 13),
         (Allegro::default(), 125, 0.03, 21),

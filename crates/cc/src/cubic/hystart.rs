@@ -1,8 +1,8 @@
 //! Hybrid slow start: leaving it before something is lost.
 //!
-//! Ha and Rhee, "Taming the elephants: New TCP slow start", Computer Networks 55(9), 2011. Two signs
-//! say that the window has reached what the path holds: the ACKs of one round arrive in a train as long
-//! as a one-way trip, or the least RTT of a round is above the least RTT of all.
+//! Ha and Rhee, "Taming the elephants: New TCP slow start", Computer Networks 55(9), 2011. Two
+//! signs say that the window has reached what the path holds: the ACKs of one round arrive in a
+//! train as long as a one-way trip, or the least RTT of a round is above the least RTT of all.
 
 use super::{Cubic, Detect};
 use crate::contract::Ack;
@@ -29,13 +29,13 @@ pub(super) struct HyStart {
     samples_needed: u32,
     /// The round that the following are about; none before the first ACK.
     round: Option<u64>,
-    /// When its first ACK came.
+    /// The instant of the first ACK of the round.
     round_start: Time,
-    /// When the last ACK of its train came.
+    /// The instant of the last ACK of the train.
     train_end: Time,
-    /// Its least RTT.
+    /// The least RTT of the round.
     round_rtt: Span,
-    /// How many samples that is the least of.
+    /// The number of RTT samples of the round.
     samples: u32,
     /// Whether the exit has been found: only a timeout starts the search again.
     found: bool,

@@ -70,7 +70,8 @@ fn the_window_follows_the_curve() {
     lose(&mut control, at(0), LossCause::Detected);
     near(segments(&control), 700.0, 0.001);
     let mut now = at(0);
-    // By hand: 0.4 (2 - 9.0856)^3 = -142.3, (5 - K): -27.3, (K - K): 0, (12 - K): 9.9, (15 - K): 82.8.
+    // By hand: 0.4 (2 - 9.0856)^3 = -142.3, (5 - K): -27.3, (K - K): 0, (12 - K): 9.9, (15 - K):
+    // 82.8.
     let curve = [(2.0, 857.7), (5.0, 972.7), (9.0856, 1_000.0), (12.0, 1_009.9), (15.0, 1_082.8)];
     for (seconds, expected) in curve {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small")]
@@ -95,8 +96,8 @@ fn growth_is_at_most_half_the_window_per_round_trip() {
 
 #[test]
 fn at_small_round_trips_the_window_is_renos() {
-    // In 100 us the curve does not move. alpha = 3 (1 - 0.7) / (1 + 0.7) = 9/17 per round trip up to
-    // the 100 segments that were lost at, which takes 30 / (9/17) = 56.67 of them; then one.
+    // In 100 us the curve does not move. alpha = 3 (1 - 0.7) / (1 + 0.7) = 9/17 per round trip up
+    // to the 100 segments that were lost at, which takes 30 / (9/17) = 56.67 of them; then one.
     let (mut control, rtt) = (control(Cubic::default(), 100), Span::from_us(100));
     lose(&mut control, at(0), LossCause::Detected);
     for round in 1..=100 {
@@ -242,7 +243,8 @@ fn a_new_segment_size_keeps_the_curve_in_bytes() {
     near(control.law.curve.epoch.unwrap().origin, 2_000.0, 1e-9);
 }
 
-/// The ACK in slow start, counted from one, at which the threshold is set; `gap` is between two ACKs.
+/// The ACK in slow start, counted from one, at which the threshold is set; `gap` is between two
+/// ACKs.
 fn exit(params: Cubic, min_rtt: Span, rtt: Span, gap: Span) -> Option<u64> {
     let mut control = control(params, 100);
     let mut now = at(10);
@@ -292,9 +294,9 @@ fn hystart_does_not_look_below_its_low_window() {
 
 #[test]
 fn the_average_window_is_that_of_the_response_function() {
-    // RFC 9438, section 5.1: (C (3 + beta) / (4 (1 - beta)))^(1/4) (RTT / p)^(3/4), with one segment in
-    // 10,000 lost and 100 ms: 1.0538 * 177.83 = 187.4 segments. The formula has neither Reno's estimate
-    // nor fast convergence in it.
+    // RFC 9438, section 5.1: (C (3 + beta) / (4 (1 - beta)))^(1/4) (RTT / p)^(3/4), with one
+    // segment in 10,000 lost and 100 ms: 1.0538 * 177.83 = 187.4 segments. The formula has neither
+    // Reno's estimate nor fast convergence in it.
     let params =
         Cubic { reno_friendly: Switch::Off, fast_convergence: Switch::Off, ..Cubic::default() };
     let (mut control, rtt) = (control(params, 200), Span::from_ms(100));

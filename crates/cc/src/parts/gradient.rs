@@ -9,9 +9,9 @@ use crate::units::Fraction;
 pub struct DelayGradient {
     previous_rtt_ns: Option<u64>,
     difference: Ewma,
-    /// How many samples in a row had a negative difference.
+    /// The samples in a row that had a negative difference.
     falling: u32,
-    /// How many samples in a row left the average at or below zero.
+    /// The samples in a row that left the average at or below zero.
     falling_smoothed: u32,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::units::{Fraction, Rate};
 
-/// One in 20-bit fixed point.
+/// The number 1 in 20-bit fixed point.
 pub const ONE_Q20: u64 = 1 << Fraction::BITS;
 
 /// Rates are kept below 2^42 b/s (4.4 Tb/s), so that a rate times a fraction fits 64 bits.
@@ -13,8 +13,8 @@ pub fn line_bps(line_rate: Rate) -> u64 {
     line_rate.as_bps().clamp(1, MAX_BPS)
 }
 
-/// `rate`, given for a NIC of `reference`, on a NIC of `line_bps`; from 1 b/s to line rate. Taken as
-/// it stands when the reference is zero. Done once per flow, with wide products.
+/// `rate`, given for a NIC of `reference`, on a NIC of `line_bps`; from 1 b/s to line rate. Taken
+/// as it stands when the reference is zero. Done once per flow, with wide products.
 pub fn scaled(rate: Rate, reference: Rate, line_bps: u64) -> u64 {
     let scaled = (u128::from(rate.as_bps()) * u128::from(line_bps))
         .checked_div(u128::from(reference.as_bps()))
@@ -22,8 +22,8 @@ pub fn scaled(rate: Rate, reference: Rate, line_bps: u64) -> u64 {
     u64::try_from(scaled).unwrap_or(line_bps).clamp(1, line_bps)
 }
 
-/// `beta (1 - threshold / rtt)`, the cut of a rate when the RTT is above the threshold, rounded down.
-/// The RTT is below 2^31 ns and beta at most one.
+/// `beta (1 - threshold / rtt)`, the cut of a rate when the RTT is above the threshold, rounded
+/// down. The RTT is below 2^31 ns and beta at most one.
 #[inline]
 pub fn cut_above_q20(beta_q20: u64, rtt_ns: u64, threshold_ns: u64) -> u64 {
     let over_q20 = (rtt_ns.saturating_sub(threshold_ns) << Fraction::BITS) / rtt_ns.max(1);

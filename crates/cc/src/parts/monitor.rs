@@ -5,33 +5,34 @@ use crate::units::{Bytes, Span, Time};
 
 /// The monitor intervals whose data is being sent or on its way.
 ///
-/// An interval begins with a transmission and ends before the first one that comes when both its time
-/// and its least number of transmissions are over. Its result is known when all that it sent is
-/// acknowledged or lost, and the intervals before it have theirs. Between intervals, nothing is counted.
+/// An interval begins with a transmission and ends before the first one that comes when both its
+/// time and its least number of transmissions are over. Its result is known when all that it sent
+/// is acknowledged or lost, and the intervals before it have theirs. Between intervals, nothing is
+/// counted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Monitor {
     /// Oldest first.
     intervals: [Interval; Self::CAPACITY],
     len: usize,
-    /// Of the newest one, while it is being sent.
+    /// The state of the newest interval while it is being sent.
     sending: Option<Sending>,
     /// Where the newest data ends that was acknowledged or lost.
     settled_to: u64,
 }
 
-/// What came of one interval.
+/// The result of an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Report {
-    /// The rate that it was to be sent at, in bits per second.
+    /// The rate that was chosen for the interval, in bits per second.
     pub rate_bps: f64,
-    /// The rate that it was sent at.
+    /// The rate at which its data left, in bits per second.
     pub sent_bps: f64,
     /// The share of it that was lost.
     pub loss: f64,
-    /// How fast the RTT rose with the time of sending: the slope of the line through the samples, without
+    /// The slope of the RTT over the time of sending: that of the line through the samples, without
     /// a unit.
     pub rtt_slope: f64,
-    /// How far the samples lie from that line, root mean square over mean.
+    /// The distance of the samples from that line, root mean square over mean.
     pub rtt_error: f64,
     /// The smoothed RTT with its first acknowledgement over that with its last.
     pub rtt_ratio: f64,
@@ -44,8 +45,8 @@ struct Sending {
     packets: u32,
 }
 
-/// What only becomes a share or a slope has seven digits: there is one of these for each of
-/// [`Monitor::CAPACITY`] in every flow.
+/// An interval. Fields that only become a share or a slope have seven digits: there is one of these
+/// for each of [`Monitor::CAPACITY`] in every flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Interval {
     rate_bps: f64,
@@ -53,7 +54,7 @@ struct Interval {
     first: u64,
     end: u64,
     started_at: Time,
-    /// How long it took to send; while it is being sent, what that is if it ends here.
+    /// The time that sending took; while it is being sent, that time if it ends here.
     duration_s: f32,
     /// Bytes that are acknowledged or lost.
     settled: f64,
@@ -70,11 +71,11 @@ impl Default for Monitor {
 }
 
 impl Monitor {
-    /// Most intervals at once. One lasts about a round trip, and its result comes a round trip after its
-    /// end: it is rare that three are not enough.
+    /// Most intervals at once. One lasts about a round trip, and its result comes a round trip
+    /// after its end: it is rare that three are not enough.
     pub const CAPACITY: usize = 4;
 
-    /// How many intervals have no result yet.
+    /// The number of intervals without a result.
     pub const fn len(&self) -> usize {
         self.len
     }
@@ -89,8 +90,8 @@ impl Monitor {
         self.len == Self::CAPACITY
     }
 
-    /// Ends the interval that is being sent, if `sent` is no longer part of it. Returns whether there is
-    /// none now: the next one may begin.
+    /// Ends the interval that is being sent, if `sent` is no longer part of it. Returns whether
+    /// there is none now: the next one may begin.
     pub fn ends_before(&mut self, sent: &Sent) -> bool {
         if let Some((interval, sending)) = self.newest() {
             let elapsed = sent.now.since(interval.started_at);
@@ -102,8 +103,8 @@ impl Monitor {
         self.sending.is_none()
     }
 
-    /// Begins an interval of `length` and at least `min_packets` transmissions with `sent`, the first one.
-    /// Does nothing where one is being sent, or too many wait for their result.
+    /// Begins an interval of `length` and at least `min_packets` transmissions with `sent`, the
+    /// first one. Does nothing where one is being sent, or too many wait for their result.
     pub fn begin(&mut self, sent: &Sent, rate_bps: f64, length: Span, min_packets: u32) {
         if self.sending.is_some() || self.is_full() {
             return;
@@ -119,8 +120,8 @@ impl Monitor {
         self.sending = Some(Sending { length, min_packets, packets: 0 });
     }
 
-    /// Counts a transmission into the interval that is being sent. If the application has no more, that
-    /// ends it.
+    /// Counts a transmission into the interval that is being sent. If the application has no more,
+    /// that ends it.
     pub fn on_sent(&mut self, sent: &Sent) {
         if let Some((interval, sending)) = self.newest() {
             interval.end = interval.end.max(sent.end.get());
@@ -134,8 +135,8 @@ impl Monitor {
         }
     }
 
-    /// Ends the interval that is being sent: by a pause of the application, which says nothing about the
-    /// path. With fewer than its least number of transmissions it is forgotten.
+    /// Ends the interval that is being sent: by a pause of the application, which says nothing
+    /// about the path. With fewer than its least number of transmissions it is forgotten.
     fn cut(&mut self) {
         if self.sending.take().is_some_and(|sending| sending.packets < sending.min_packets) {
             self.len -= 1;
@@ -178,8 +179,8 @@ impl Monitor {
         let over = self.len - usize::from(self.sending.is_some());
         let interval = self.intervals.first().filter(|_| over > 0)?;
         let bytes = interval.end.saturating_sub(interval.first);
-        // An ACK across data of which a part was acknowledged before cannot say whose it is. So that no
-        // interval waits for ever, it suffices that as much again was settled after it.
+        // An ACK across data of which a part was acknowledged before cannot say whose it is. So
+        // that no interval waits for ever, it suffices that as much again was settled after it.
         let known = interval.settled >= bytes as f64 - 0.5
             || self.settled_to >= interval.end.saturating_add(bytes);
         let report = known.then(|| interval.report())?;
@@ -202,9 +203,9 @@ impl Monitor {
         self.intervals[..self.len].iter_mut()
     }
 
-    /// Gives each interval its share of `bytes`, which are of the data from `first` to `end`. What was sent
-    /// again reaches back to where it was sent first, which may be intervals ago: the newest transmission
-    /// is the one that has met its fate now.
+    /// Gives each interval its share of `bytes`, which are of the data from `first` to `end`. What
+    /// was sent again reaches back to where it was sent first, which may be intervals ago: the
+    /// newest transmission is the one that has met its fate now.
     fn settle(
         &mut self,
         first: Bytes,
@@ -255,8 +256,8 @@ impl Interval {
     }
 }
 
-/// A line through points by least squares. Means and deviations are updated point by point (Welford), so
-/// that nothing cancels; the deviations need no more than seven digits.
+/// A line through points by least squares. Means and deviations are updated point by point
+/// (Welford), so that nothing cancels; the deviations need no more than seven digits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Line {
     mean_x: f64,
@@ -282,8 +283,8 @@ impl Line {
         self.yy += short(dy * (y - self.mean_y));
     }
 
-    /// The slope, and the root mean square distance from the line over the mean; zeros of fewer than two
-    /// points.
+    /// The slope, and the root mean square distance from the line over the mean; zeros of fewer
+    /// than two points.
     fn slope_and_error(&self) -> (f64, f64) {
         // Points at one place have no slope.
         if self.xx <= 0.0 {
@@ -323,7 +324,8 @@ mod tests {
         sent
     }
 
-    /// Sends packets `range`, one every 10 us from 0 on: 800 Mb/s, in intervals of 50 us and three packets.
+    /// Sends packets `range`, one every 10 us from 0 on: 800 Mb/s, in intervals of 50 us and three
+    /// packets.
     fn send(monitor: &mut Monitor, range: core::ops::Range<u64>) {
         for n in range {
             let sent = sent(n, n * 10);

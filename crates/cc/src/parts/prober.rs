@@ -4,14 +4,14 @@ use super::{Monitor, Random, Report, Trials};
 use crate::contract::{Ack, Flow, Limits, Loss, Sent, Spurious};
 use crate::units::{Bytes, Fraction, Rate, Span};
 
-/// How a [`Prober`] starts and how long its intervals are.
+/// The start of a [`Prober`] and the length of its intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setup {
-    /// What is sent in the first RTT; zero for the flow's initial window.
+    /// Packets of the first RTT; zero for the flow's initial window.
     pub initial_packets: u32,
     /// The RTT before the first sample, where the operator knows none.
     pub initial_rtt: Span,
-    /// The rate never falls below.
+    /// The least rate.
     pub min_rate: Rate,
     /// The least and the most length of an interval in smoothed RTTs: drawn between them.
     pub length: (Fraction, Fraction),
@@ -19,8 +19,8 @@ pub struct Setup {
     pub min_packets: u32,
 }
 
-/// Sends in monitor intervals at rates that a control law chooses, or holds a rate without measuring
-/// while results are awaited. Rates are in bits per second.
+/// Sends in monitor intervals at rates that a control law chooses, or holds a rate without
+/// measuring while results are awaited. Rates are in bits per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prober {
     monitor: Monitor,
@@ -31,7 +31,7 @@ pub struct Prober {
     sending_bps: f64,
     min_bps: f64,
     max_bps: f64,
-    /// What is sent in the first RTT.
+    /// Payload of the first RTT.
     initial: Bytes,
     rtt: Span,
     /// Whether the operator knew the RTT, or it was measured.
@@ -83,14 +83,14 @@ impl Prober {
         bps <= self.min_bps
     }
 
-    /// Results that are awaited.
+    /// The number of results that are awaited.
     pub const fn pending(&self) -> usize {
         self.monitor.len()
     }
 
-    /// Takes in a transmission. Where an interval has ended with the one before, or there is none, the
-    /// next one is sent at `next_bps`; without that, or while too many results are awaited, `holding_bps`
-    /// is sent at and nothing measured.
+    /// Takes in a transmission. Where an interval has ended with the one before, or there is none,
+    /// the next one is sent at `next_bps`; without that, or while too many results are awaited,
+    /// `holding_bps` is sent at and nothing measured.
     pub fn on_sent(&mut self, sent: &Sent, next_bps: Option<f64>, holding_bps: f64) {
         if self.monitor.ends_before(sent) {
             let next_bps = next_bps.filter(|_| !self.monitor.is_full());
@@ -103,8 +103,8 @@ impl Prober {
         self.monitor.on_sent(sent);
     }
 
-    /// Takes in an ACK. Returns whether it brought the first RTT of a flow that began with a nominal one:
-    /// its rates were those of another path, and all intervals are forgotten.
+    /// Takes in an ACK. Returns whether it brought the first RTT of a flow that began with a
+    /// nominal one: its rates were those of another path, and all intervals are forgotten.
     pub fn on_ack(&mut self, ack: &Ack<'_>) -> bool {
         if !ack.srtt.is_zero() {
             self.rtt = ack.srtt;
@@ -134,7 +134,7 @@ impl Prober {
         self.monitor.pop()
     }
 
-    /// The rate that is sent at.
+    /// The rate of sending.
     pub fn rate(&self) -> Rate {
         #[expect(
             clippy::cast_possible_truncation,
@@ -144,7 +144,7 @@ impl Prober {
         Rate::from_bps(self.sending_bps as u64)
     }
 
-    /// That rate as limits.
+    /// The rate of sending as limits.
     pub fn limits(&self) -> Limits {
         Limits::rate(self.rate())
     }

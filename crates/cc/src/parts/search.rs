@@ -77,7 +77,7 @@ pub trait SearchLaw: Sized {
     fn gauges(&self, _emit: &mut dyn FnMut(&'static str, f64)) {}
 }
 
-/// One flow that searches for its rate.
+/// A flow that searches for its rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SearchControl<L: SearchLaw> {
     /// The search, with the monitor intervals that are under way.

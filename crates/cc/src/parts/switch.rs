@@ -3,9 +3,9 @@
 crate::words! {
     /// Whether a mechanism is at work.
     pub enum Switch {
-        /// It is.
+        /// The mechanism is used.
         On = "on",
-        /// It is not.
+        /// The mechanism is not used.
         Off = "off",
     }
 }

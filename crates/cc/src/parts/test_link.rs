@@ -1,5 +1,5 @@
-//! One sender on one link, for tests: a FIFO queue of fixed rate and size that drops at its end, and a
-//! carrier that keeps the contract's books.
+//! One sender on one link, for tests: a FIFO queue of fixed rate and size that drops at its end,
+//! and a carrier that keeps the contract's books.
 
 use std::collections::VecDeque;
 

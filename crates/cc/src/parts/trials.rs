@@ -2,17 +2,17 @@
 
 use super::Random;
 
-/// What a rate was worth.
+/// A rate and its utility.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Trial {
-    /// The rate that it was to be sent at, in bits per second.
+    /// The rate that was tried, in bits per second.
     pub rate_bps: f64,
-    /// What it was worth.
+    /// The utility of the rate.
     pub utility: f64,
 }
 
 impl Trial {
-    /// What doubling begins with at `rate_bps`: half of that is worth nothing.
+    /// The trial with which doubling begins at `rate_bps`: half of that rate, worth nothing.
     pub const fn before(rate_bps: f64) -> Self {
         Self { rate_bps: rate_bps / 2.0, utility: 0.0 }
     }
@@ -53,8 +53,8 @@ impl Trials {
         Self { high_bps, low_bps, utilities, done: 0, pairs, order }
     }
 
-    /// The rate of the trial after the results that are there, and `pending` more; nothing when there are
-    /// no more.
+    /// The rate of the trial after the results that are there, and `pending` more; nothing when
+    /// there are no more.
     pub fn next(&self, pending: usize) -> Option<f64> {
         let index = usize::from(self.done) + pending;
         let higher = self.higher_first(index / 2) == index.is_multiple_of(2);
@@ -84,7 +84,7 @@ impl Trials {
         })
     }
 
-    /// How many pairs found the higher rate worth more, and how many the lower. Pairs of equal rates or
+    /// The number of pairs for the higher rate, and that for the lower. Pairs of equal rates or
     /// utilities found nothing.
     pub fn votes(&self) -> (usize, usize) {
         if self.high_bps <= self.low_bps {
@@ -96,7 +96,7 @@ impl Trials {
         )
     }
 
-    /// How many pairs there are.
+    /// The number of pairs.
     pub fn count(&self) -> usize {
         self.pairs.into()
     }

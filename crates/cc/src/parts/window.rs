@@ -4,8 +4,8 @@ use super::RecoveryGate;
 use crate::contract::{Ack, Flow, Limits, Loss, LossCause};
 use crate::units::{Bytes, Fraction};
 
-/// A window in bytes with slow start, additive increase and one reduction per window of data
-/// (RFC 5681): what the TCP family shares. How much to grow and where to fall to is the algorithm's.
+/// A window in bytes with slow start, additive increase and one reduction per window of data (RFC
+/// 5681): what the TCP family shares. How much to grow and where to fall to is the algorithm's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     cwnd: u64,
@@ -77,14 +77,15 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
-    /// Whether `ack` may let a window grow: the window was in use (RFC 7661), no loss is being repaired
-    /// (RFC 6675), and no mark came along, be it the first of its window or not (RFC 3168).
+    /// Whether `ack` may let a window grow: the window was in use (RFC 7661), no loss is being
+    /// repaired (RFC 6675), and no mark came along, be it the first of its window or not (RFC
+    /// 3168).
     pub const fn may_grow(ack: &Ack<'_>) -> bool {
         ack.cwnd_limited && !ack.in_recovery && !ack.bytes.is_zero() && ack.ce_bytes.is_zero()
     }
 
-    /// Slow start: grows by what was acknowledged, up to the limit of the flow and to the threshold;
-    /// returns how much of `acked` is left for congestion avoidance.
+    /// Slow start: grows by what was acknowledged, up to the limit of the flow and to the
+    /// threshold; returns how much of `acked` is left for congestion avoidance.
     pub fn slow_start(&mut self, acked: u64) -> u64 {
         let acked = acked.min(self.mss * u64::from(self.slow_start_limit));
         let grown = acked.min(self.ssthresh.saturating_sub(self.cwnd));
@@ -95,7 +96,8 @@ impl Window {
     /// Congestion avoidance: `segments` MSS more per window of acknowledged data.
     pub fn increase(&mut self, acked: u64, segments: f64) {
         let bytes = self.mss as f64 * segments.clamp(0.0, 1e6) / self.cwnd as f64;
-        // In 2^-16 bytes, so that nothing is lost of small steps and no rounding depends on the order.
+        // In 2^-16 bytes, so that nothing is lost of small steps and no rounding depends on the
+        // order.
         let step = bytes * acked.min(MAX_CWND) as f64 * 65_536.0;
         #[expect(
             clippy::cast_possible_truncation,
@@ -107,7 +109,8 @@ impl Window {
         self.credit = credit & 0xffff;
     }
 
-    /// The answer of Reno to an ACK: slow start, then one segment per window (RFC 5681, equation 3).
+    /// The answer of Reno to an ACK: slow start, then one segment per window (RFC 5681, equation
+    /// 3).
     pub fn reno(&mut self, acked: u64) {
         let left = self.left_for_avoidance(acked);
         if left > 0 {
@@ -142,16 +145,16 @@ impl Window {
         self.ssthresh = bytes.clamp(self.mss * 2, MAX_CWND);
     }
 
-    /// Takes in a loss. The first one of a window of data reduces the threshold to what `ssthresh` says
-    /// in bytes, and the window with it; a timeout collapses the window to one segment in any case. A
-    /// retransmission that is lost again was sent in the next window and reduces again (RFC 5681, section
-    /// 4.3): else a repair that never ends would hold a window which the path no longer carries.
-    /// Returns whether it was the first one.
+    /// Takes in a loss. The first one of a window of data reduces the threshold to what `ssthresh`
+    /// says in bytes, and the window with it; a timeout collapses the window to one segment in any
+    /// case. A retransmission that is lost again was sent in the next window and reduces again (RFC
+    /// 5681, section 4.3): else a repair that never ends would hold a window which the path no
+    /// longer carries. Returns whether it was the first one.
     pub fn on_loss(&mut self, loss: &Loss, ssthresh: impl FnOnce(&Self) -> u64) -> bool {
         let reacts = match loss.cause {
             LossCause::Detected | LossCause::Timeout => self.gate.enter_loss(loss),
-            // What is left of a window that has collapsed is no measure of the path: the threshold of the
-            // first timeout stands (RFC 5681, section 3.1).
+            // What is left of a window that has collapsed is no measure of the path: the threshold
+            // of the first timeout stands (RFC 5681, section 3.1).
             LossCause::Persistent => false,
         };
         if reacts {
@@ -171,10 +174,10 @@ impl Window {
     /// Takes in congestion marks: the first ones of a window of data reduce it as a loss does (RFC
     /// 3168). Returns whether `ack` brought them.
     ///
-    /// To two segments, as in Linux, also where a timeout has left one. RFC 3168 allows one, but sends
-    /// from there on only a segment per retransmission timeout, which in a datacenter is thousands of round
-    /// trips; without that a window of one waits for delayed ACKs, slows down no further, and stays as long
-    /// as a queue of other flows has it marked.
+    /// To two segments, as in Linux, also where a timeout has left one. RFC 3168 allows one, but
+    /// sends from there on only a segment per retransmission timeout, which in a datacenter is
+    /// thousands of round trips; without that a window of one waits for delayed ACKs, slows down no
+    /// further, and stays as long as a queue of other flows has it marked.
     pub fn on_marks(&mut self, ack: &Ack<'_>, ssthresh: impl FnOnce(&Self) -> u64) -> bool {
         let reacts = !ack.ce_bytes.is_zero() && self.gate.enter(ack.end, ack.next);
         if reacts {
@@ -288,7 +291,8 @@ mod tests {
         let mut window = window();
         window.set_ssthresh(2_000);
         window.set_cwnd(100_000_000);
-        // 100,000 ACKs of one segment are one window: one segment, in steps of a hundredth of a byte.
+        // 100,000 ACKs of one segment are one window: one segment, in steps of a hundredth of a
+        // byte.
         (0..100_000).for_each(|_| window.reno(1_000));
         assert!((100_000_990..=100_001_000).contains(&window.cwnd()), "{}", window.cwnd());
     }
@@ -323,8 +327,8 @@ mod tests {
         let mut window = window();
         let half = |window: &Window| window.cwnd() / 2;
         assert!(window.on_loss(&loss(1_000, 10_000, LossCause::Detected), half));
-        // The timeout of data from before the reduction, then of some from after it: of a window of one
-        // segment, half is no threshold.
+        // The timeout of data from before the reduction, then of some from after it: of a window of
+        // one segment, half is no threshold.
         assert!(!window.on_loss(&loss(9_000, 14_000, LossCause::Timeout), half));
         assert!(!window.on_loss(&loss(13_000, 14_000, LossCause::Timeout), half));
         assert_eq!((window.cwnd(), window.ssthresh()), (1_000, 5_000));
@@ -350,7 +354,8 @@ mod tests {
             assert!(window.on_marks(&ack, |window| window.cwnd() / 2));
         }
         assert_eq!(window.cwnd(), 2_000);
-        // Also where a timeout has left one, once data is acknowledged and nothing is being repaired.
+        // Also where a timeout has left one, once data is acknowledged and nothing is being
+        // repaired.
         window.on_loss(&loss(30, 40, LossCause::Timeout), |window| window.cwnd() / 2);
         for (bytes, in_recovery, cwnd) in [(0, false, 1_000), (1, true, 1_000), (1, false, 2_000)] {
             (ack.bytes, ack.in_recovery) = (Bytes::new(bytes), in_recovery);

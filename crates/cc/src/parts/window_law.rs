@@ -13,11 +13,12 @@ pub enum Sign {
     Mark,
 }
 
-/// The rules that are an algorithm's own: how far its window grows, and what congestion leaves of it.
+/// The rules that are an algorithm's own: how far its window grows, and what congestion leaves of
+/// it.
 ///
 /// [`WindowControl`] does the rest. Every method has a default, which is Reno's (RFC 5681). Most
-/// algorithms give [`grow`](Self::grow) and [`left`](Self::left); one that moves its window by delay
-/// gives [`steer`](Self::steer) in place of `grow`.
+/// algorithms give [`grow`](Self::grow) and [`left`](Self::left); one that moves its window by
+/// delay gives [`steer`](Self::steer) in place of `grow`.
 pub trait WindowLaw {
     /// Takes in the measurements of an ACK, before its marks reduce the window.
     fn measure(&mut self, _window: &mut Window, _ack: &Ack<'_>) {}
@@ -32,8 +33,8 @@ pub trait WindowLaw {
         window.reno(ack.bytes.get());
     }
 
-    /// Moves the window on any ACK, after its marks. `reduced_from` is the window in bytes before the
-    /// marks reduced it, if they did.
+    /// Moves the window on any ACK, after its marks. `reduced_from` is the window in bytes before
+    /// the marks reduced it, if they did.
     #[inline]
     fn steer(&mut self, window: &mut Window, ack: &Ack<'_>, _reduced_from: Option<u64>) {
         if Window::may_grow(ack) {
@@ -53,15 +54,15 @@ pub trait WindowLaw {
     /// The flow sends after a pause; see [`CongestionControl::on_restart`].
     fn on_restart(&mut self, _now: Time, _idle: Span) {}
 
-    /// The segment size has changed to that of `window`; `ratio` is the old one over the new one, by
-    /// which a number of segments changes.
+    /// The segment size has changed to that of `window`; `ratio` is the old one over the new one,
+    /// by which a number of segments changes.
     fn on_mss_change(&mut self, _window: &Window, _ratio: f64) {}
 
     /// Calls `emit` with the gauges that the window itself does not have.
     fn gauges(&self, _window: &Window, _emit: &mut dyn FnMut(&'static str, f64)) {}
 }
 
-/// One flow whose [`Window`] follows a law.
+/// A flow whose [`Window`] follows a law.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowControl<L> {
     /// The window and its threshold; it knows which window of data has been answered.

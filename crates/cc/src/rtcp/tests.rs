@@ -136,8 +136,8 @@ fn clocked_by_time_the_counter_depends_on_the_share_of_the_line() {
 
 #[test]
 fn window_doubles_at_the_price_and_halves_below_it() {
-    // Without smoothing a delay of 2.4 us is 0.0024 ms: price 500 (10^4 * 0.0024) = 12,000 = w, up to
-    // the cut of D to 2^-20 ms.
+    // Without smoothing a delay of 2.4 us is 0.0024 ms: price 500 (10^4 * 0.0024) = 12,000 = w, up
+    // to the cut of D to 2^-20 ms.
     let params = Rtcp { g: Fraction::ZERO, ..unbounded() };
     assert_eq!(Run::of(params).ack(Span::from_ns(2_399), 0), 20 * MSS);
     assert_eq!(Run::of(params).ack(Span::from_ns(2_401), 0), 5 * MSS);
@@ -314,7 +314,8 @@ fn losses_and_marks_halve_as_in_new_reno() {
 
 #[test]
 fn a_step_leaves_no_window_below_the_floor() {
-    // A timeout leaves one segment, whatever the floor. The next step raises it, be the path dear or not.
+    // A timeout leaves one segment, whatever the floor. The next step raises it, be the path dear
+    // or not.
     let timeout = |run: &mut Run| {
         run.control.on_loss(&Loss::new(run.now, Time::ZERO, Bytes::new(MSS), LossCause::Timeout));
         run.control.window.cwnd()
@@ -353,7 +354,8 @@ fn no_floor_is_below_what_a_receiver_acknowledges_at_once() {
 
 #[test]
 fn samples_of_a_delayed_ack_timer_hold_no_window_at_one_segment() {
-    // A receiver that acknowledges two segments at once, and fewer after 40 ms. The path has no queue.
+    // A receiver that acknowledges two segments at once, and fewer after 40 ms. The path has no
+    // queue.
     for preset in Rtcp::PRESETS {
         let mut run = Run::of(self::preset(preset.name));
         let loss = Loss::new(run.now, Time::ZERO, Bytes::new(MSS), LossCause::Timeout);

@@ -7,12 +7,12 @@ use core::fmt;
 
 use super::{Fraction, PS_PER_S};
 
-/// What is wrong with a text that should be a quantity.
+/// The faults of a text that should be a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Problem {
-    /// It does not start with a number.
+    /// The text does not start with a number.
     NotANumber,
-    /// It is negative.
+    /// The number is negative.
     Negative,
     /// A number without a unit.
     NoUnit,
@@ -28,7 +28,7 @@ pub enum Problem {
 /// starts with the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParseError {
-    /// What is wrong.
+    /// The fault of the text.
     pub problem: Problem,
     expected: &'static str,
 }

@@ -206,7 +206,8 @@ fn on_a_link(params: &Vivace, buffer: Bytes) -> Sender<VivaceControl> {
 
 #[test]
 fn one_flow_takes_a_link_without_a_queue() {
-    // Whatever the buffer holds. A sixth of the intervals are 5 % below the rate, and as many above.
+    // Whatever the buffer holds. A sixth of the intervals are 5 % below the rate, and as many
+    // above.
     for buffer in [25, 600] {
         let mut sender = on_a_link(&Vivace::default(), Bytes::from_kb(buffer));
         sender.run(Span::from_secs(2));

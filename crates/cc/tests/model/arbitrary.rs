@@ -1,5 +1,5 @@
-//! A carrier that calls in any order and measures anything. Of the books it keeps only that no more is
-//! acknowledged or lost than was sent.
+//! A carrier that calls in any order and measures anything. Of the books it keeps only that no more
+//! is acknowledged or lost than was sent.
 
 use incast_cc::registry::AnyAlgorithm;
 use incast_cc::{
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use crate::bounds::Bounds;
 use crate::draw;
 
-/// One call, its amounts not yet fitted to the books.
+/// A call, its amounts not yet fitted to the books.
 #[derive(Clone, Debug)]
 pub(crate) enum Operation {
     Ack(Box<Acked>),
@@ -73,7 +73,7 @@ pub(crate) struct Acked {
     hops: Vec<Hop>,
 }
 
-/// One call of any kind.
+/// A call of any kind.
 pub(crate) fn operation() -> impl Strategy<Value = Operation> {
     let payload = 1_u64..1_000_000;
     prop_oneof![
@@ -174,7 +174,8 @@ fn delivery() -> impl Strategy<Value = Delivery> {
     )
 }
 
-/// Few ports, so that one is often seen twice; its counter goes anywhere, as do its clock and its rate.
+/// Few ports, so that one is often seen twice; its counter goes anywhere, as do its clock and its
+/// rate.
 fn hop() -> impl Strategy<Value = Hop> {
     let rate = prop_oneof![9 => draw::rate(), 1 => Just(incast_cc::Rate::ZERO)];
     (0_u32..3, draw::span(), rate, draw::bytes(1_000_000_000), any::<u64>()).prop_map(

@@ -1,5 +1,5 @@
-//! Every parameter does something: one that is read nowhere, or whose effect a clamp swallows, would be
-//! swept in vain.
+//! Every parameter does something: one that is read nowhere, or whose effect a clamp swallows,
+//! would be swept in vain.
 
 use incast_cc::registry::{AnyAlgorithm, NAMES};
 use incast_cc::{Bytes, Flow, Limits, Rate, Span};
@@ -7,7 +7,8 @@ use incast_cc::{Bytes, Flow, Limits, Rate, Span};
 use crate::parameters::extremes;
 use crate::sane::{self, Path, Step};
 
-/// Ordinary flows: a stream, one across a continent, and messages on a path whose RTT the operator knows.
+/// Ordinary flows: a stream, one across a continent, and messages on a path whose RTT the operator
+/// knows.
 fn flows() -> [Flow; 3] {
     let mut stream = Flow::new(Bytes::new(1_460), Rate::from_gbps(10));
     stream.active_flows = 3;
@@ -18,7 +19,7 @@ fn flows() -> [Flow; 3] {
     [stream, far, messages]
 }
 
-/// What flows do that take these steps.
+/// The limits of flows that take these steps.
 fn trajectories<'a>(
     algorithm: &'a AnyAlgorithm,
     scripts: &'a [Vec<Step>],
@@ -26,7 +27,8 @@ fn trajectories<'a>(
     scripts.iter().flat_map(move |steps| flows().map(|flow| sane::run(algorithm, &flow, steps)))
 }
 
-/// Where a parameter may come into play: with the values of each preset, or with one other mechanism on.
+/// The settings in which a parameter may come into play: with the values of each preset, or with
+/// one other mechanism on.
 fn contexts(defaults: AnyAlgorithm) -> Vec<AnyAlgorithm> {
     let mut contexts = Vec::new();
     for preset in defaults.presets() {
@@ -56,7 +58,7 @@ fn differ(contexts: &[AnyAlgorithm], name: &str, values: [&str; 2], scripts: &[V
     })
 }
 
-/// What flows do: first in order, then by chance.
+/// The scripts of flows: first in order, then by chance.
 fn scripts() -> Vec<Vec<Step>> {
     // After a handshake the first data finds the queue of others.
     let queued = orderly().into_iter().skip_while(|step| !is_queued(step));
@@ -70,8 +72,8 @@ const fn is_queued(step: &Step) -> bool {
     matches!(step, Step::Deliver { path, .. } if !path.queue.is_zero())
 }
 
-/// A window, acknowledged packet by packet, again and again: the queue comes and goes over minutes, and
-/// nothing is lost. What chance does not bring about.
+/// A window, acknowledged packet by packet, again and again: the queue comes and goes over minutes,
+/// and nothing is lost. What chance does not bring about.
 fn orderly() -> Vec<Step> {
     let mut steps = Vec::new();
     for round in 0..60_u8 {
@@ -87,7 +89,7 @@ fn orderly() -> Vec<Step> {
     steps
 }
 
-/// Of words, each differs from each other one; of numbers, the ends of the range do.
+/// Each word differs from each other one, and each end of a range of numbers from the other.
 #[test]
 fn every_parameter_changes_what_some_flow_sends() {
     let scripts = scripts();

@@ -1,8 +1,10 @@
-//! Random operations over every registered algorithm: whatever happens, limits stay within the bounds that
-//! the contract promises, gauges are numbers, and nothing panics (overflow checks are on in tests).
+//! Random operations over every registered algorithm: whatever happens, limits stay within the
+//! bounds that the contract promises, gauges are numbers, and nothing panics (overflow checks are
+//! on in tests).
 //!
-//! Two carriers feed them. The [`arbitrary`] one calls in any order and measures anything; the [`sane`] one
-//! keeps the books of the contract, so that it reaches the states in which a flow really is.
+//! Two carriers feed them. The [`arbitrary`] one calls in any order and measures anything; the
+//! [`sane`] one keeps the books of the contract, so that it reaches the states in which a flow
+//! really is.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -68,7 +70,8 @@ proptest! {
 proptest! {
     #![proptest_config(config())]
 
-    /// No state is a trap: on a clean path, every flow comes to send more than a few packets per round trip.
+    /// No state is a trap: on a clean path, every flow comes to send more than a few packets per
+    /// round trip.
     #[test]
     fn whatever_happened_a_clean_path_lets_a_flow_grow(
         steps in sane::script(1..150),
@@ -86,9 +89,9 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// A window of one segment waits for the receiver's delayed-ACK timer, which is then all that its RTTs
-    /// measure. No window stays there but Swift's, which takes that time for the fabric's delay, or for the
-    /// peer's, and has to have an ACK for each segment.
+    /// A window of one segment waits for the receiver's delayed-ACK timer, which is then all that
+    /// its RTTs measure. No window stays there but Swift's, which takes that time for the fabric's
+    /// delay, or for the peer's, and has to have an ACK for each segment.
     #[test]
     fn no_window_is_left_to_a_timer_of_delayed_acks(
         steps in sane::script(1..100),

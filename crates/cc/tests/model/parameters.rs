@@ -1,4 +1,5 @@
-//! The ends of every parameter's range and every word, where products are largest and branches rarest.
+//! The ends of every parameter's range and every word, where products are largest and branches
+//! rarest.
 
 use incast_cc::param::Param;
 use incast_cc::registry::{AnyAlgorithm, NAMES};
@@ -32,8 +33,8 @@ pub(crate) fn samples<S: Strategy>(strategy: &S, count: usize) -> Vec<S::Value> 
     (0..count).map(|_| strategy.new_tree(&mut runner).unwrap().current()).collect()
 }
 
-/// Two at a time: products overflow together, and a mechanism that one word turns on reads the number of
-/// another parameter.
+/// Two at a time: products overflow together, and a mechanism that one word turns on reads the
+/// number of another parameter.
 #[test]
 fn extremes_and_words_in_pairs_leave_limits_within_bounds() {
     let operations = samples(&prop::collection::vec(arbitrary::operation(), 100), 50);

@@ -1,6 +1,6 @@
-//! A carrier that keeps the books of the contract: each burst is in flight until it is acknowledged or
-//! lost, recovery opens and closes, a timeout takes all, what was false is taken back, the pacer and the
-//! window are obeyed. Chance decides what the network does and how long it takes.
+//! A carrier that keeps the books of the contract: each burst is in flight until it is acknowledged
+//! or lost, recovery opens and closes, a timeout takes all, what was false is taken back, the pacer
+//! and the window are obeyed. Chance decides what the network does and how long it takes.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -17,12 +17,13 @@ use crate::bounds::Bounds;
 use crate::draw;
 use crate::parameters::samples;
 
-/// What happens next.
+/// The next event.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     /// The connection is opened by an exchange on an empty path, if nothing has been sent on it.
     Handshake,
-    /// Up to so many bursts leave, as window and pacer let them; the pacer is waited for so long in all.
+    /// Up to so many bursts leave, as window and pacer let them; the pacer is waited for so long in
+    /// all.
     Send {
         bursts: u8,
         patience: Span,
@@ -32,7 +33,7 @@ pub(crate) enum Step {
         bursts: u8,
         patience: Span,
     },
-    /// One ACK for the oldest bursts.
+    /// A single ACK for the oldest bursts.
     Deliver {
         bursts: u8,
         path: Path,
@@ -44,7 +45,7 @@ pub(crate) enum Step {
     },
     /// Silence: all that is out is lost.
     Timeout,
-    /// What was last declared lost is acknowledged after all.
+    /// The data last declared lost is acknowledged after all.
     Late {
         path: Path,
     },
@@ -53,7 +54,7 @@ pub(crate) enum Step {
     Demand {
         size: Option<u64>,
         weight: u32,
-        /// How long after the post the message is due.
+        /// The time from the post to the deadline.
         deadline: Option<Span>,
     },
     Notification,
@@ -62,14 +63,14 @@ pub(crate) enum Step {
     },
 }
 
-/// What data met on its way.
+/// The delays and marks of data on its way.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Path {
-    /// How long it waited in queues.
+    /// The time in queues.
     pub(crate) queue: Span,
-    /// How long the peer took to answer, as it says.
+    /// The time that the peer took to answer, as it says.
     peer: Span,
-    /// How long a timer held back the acknowledgement, of which nobody says anything.
+    /// The time for which a timer held back the acknowledgement, of which nobody tells.
     held: Span,
     marked: bool,
     nic_backlog: Bytes,
@@ -78,7 +79,7 @@ pub(crate) struct Path {
 }
 
 impl Path {
-    /// One queue, and no mark.
+    /// A path with a queue and no mark.
     pub(crate) const fn queue(queue: Span) -> Self {
         Self {
             queue,
@@ -91,7 +92,7 @@ impl Path {
     }
 }
 
-/// As many steps as `count` says, with deadlines.
+/// A script of as many steps as `count` says, with deadlines.
 pub(crate) fn script(count: Range<usize>) -> impl Strategy<Value = Vec<Step>> {
     let deadlines = prop::collection::vec(deadline(), count.end);
     (prop::collection::vec(step(), count), deadlines)
@@ -100,8 +101,9 @@ pub(crate) fn script(count: Range<usize>) -> impl Strategy<Value = Vec<Step>> {
 
 /// `count` scripts of `length` steps, the same in every run.
 ///
-/// Steps and deadlines are drawn from two streams of random numbers. Draw a further aspect of a step
-/// from a third one: then all steps stay as they are, and so does what they show of each parameter.
+/// Steps and deadlines are drawn from two streams of random numbers. Draw a further aspect of a
+/// step from a third one: then all steps stay as they are, and so does what they show of each
+/// parameter.
 pub(crate) fn scripts(length: usize, count: usize) -> Vec<Vec<Step>> {
     let steps = samples(&prop::collection::vec(step(), length), count);
     let deadlines = samples(&prop::collection::vec(deadline(), length), count);
@@ -118,12 +120,12 @@ fn with_deadlines(mut steps: Vec<Step>, deadlines: &[Option<Span>]) -> Vec<Step>
     steps
 }
 
-/// None, or up to a second.
+/// A deadline, up to a second after the post, or none.
 fn deadline() -> impl Strategy<Value = Option<Span>> {
     prop::option::of(draw::magnitude(1_000_000_000_000).prop_map(Span::from_ps))
 }
 
-/// One step, without a deadline.
+/// A step, without a deadline.
 fn step() -> impl Strategy<Value = Step> {
     let count = || prop_oneof![3 => 1_u8..4, 1 => 1_u8..100];
     let patience = || draw::magnitude(1_000_000_000_000).prop_map(Span::from_ps);
@@ -175,8 +177,8 @@ pub(crate) fn run(algorithm: &AnyAlgorithm, flow: &Flow, steps: &[Step]) -> Vec<
         .collect()
 }
 
-/// The round trips on a clean path, after `steps`, until a flow may send a fiftieth of what fills 10 Gb/s and
-/// 20 us; nothing if it comes to none of that.
+/// The round trips on a clean path, after `steps`, until a flow may send a fiftieth of what fills
+/// 10 Gb/s and 20 us; nothing if it comes to none of that.
 pub(crate) fn rounds_to_grow(
     algorithm: &AnyAlgorithm,
     flow: &Flow,
@@ -199,8 +201,9 @@ pub(crate) fn rounds_to_grow(
     })
 }
 
-/// The ACKs of a delayed-ACK timer that a flow meets, after `steps`, until its window holds the two segments that
-/// a receiver acknowledges at once; nothing if it comes to none of that. The path is clean.
+/// The ACKs of a delayed-ACK timer that a flow meets, after `steps`, until its window holds the two
+/// segments that a receiver acknowledges at once; nothing if it comes to none of that. The path is
+/// clean.
 pub(crate) fn acks_of_a_timer(
     algorithm: &AnyAlgorithm,
     flow: &Flow,
@@ -599,7 +602,7 @@ fn deadlines_are_drawn_beside_the_steps_and_change_none() {
     assert!(due > 10, "{due} messages of 2,000 steps have a deadline");
 }
 
-/// What waits, what is under way and what is to be sent again is all that is not acknowledged.
+/// The data not acknowledged waits, is under way, or is to be sent again.
 #[test]
 fn remaining_is_posted_and_not_acknowledged() {
     let mut flow = Flow::new(Bytes::new(1_000), Rate::from_gbps(10));

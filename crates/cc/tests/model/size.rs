@@ -1,4 +1,5 @@
-//! Flows lie in arrays whatever their algorithm, so the largest state of any is what each of them takes.
+//! Flows lie in arrays whatever their algorithm, so the largest state of any is what each of them
+//! takes.
 
 use incast_cc::AnyControl;
 
