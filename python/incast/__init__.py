@@ -31,46 +31,46 @@ if TYPE_CHECKING:
         schema,
         workloads,
     )
-    from incast.comparison import Ratio
-    from incast.costs import CostError, CostWarning
-    from incast.experiment import load, run, shipped
-    from incast.imports import read_foreign
-    from incast.interruption import Interrupted
-    from incast.result import Result, open_result
-    from incast.results import Case, FigureError, Results
-    from incast.saturation import Saturation, saturate
-    from incast.store import OutputError
-    from incast.stored import ResultError
+    from incast.api.costs import CostError, CostWarning
+    from incast.api.imports import read_foreign
+    from incast.api.interruption import Interrupted
+    from incast.api.result import Result, open_result
+    from incast.api.running import load, run, shipped
+    from incast.api.saturation import Saturation, saturate
+    from incast.results.comparison import Ratio
+    from incast.results.records import Case, FigureError, Results
+    from incast.results.store import OutputError
+    from incast.results.stored import ResultError
 
 # Where each name comes from. All of them together take half a second, and are imported when one
 # is asked for: the command must hear Ctrl-C before.
 _HOMES = {
     "Algorithm": "_core",
-    "Case": "results",
-    "CostError": "costs",
-    "CostWarning": "costs",
-    "FigureError": "results",
+    "Case": "results.records",
+    "CostError": "api.costs",
+    "CostWarning": "api.costs",
+    "FigureError": "results.records",
     "IncastError": "_core",
-    "Interrupted": "interruption",
-    "OutputError": "store",
+    "Interrupted": "api.interruption",
+    "OutputError": "results.store",
     "ParameterError": "_core",
-    "Ratio": "comparison",
-    "Result": "result",
-    "ResultError": "stored",
-    "Results": "results",
-    "Saturation": "saturation",
+    "Ratio": "results.comparison",
+    "Result": "api.result",
+    "ResultError": "results.stored",
+    "Results": "results.records",
+    "Saturation": "api.saturation",
     "Scenario": "_core",
     "ScenarioError": "_core",
     "Workload": "_core",
     "__version__": "_core",
     "algorithms": "_core",
-    "load": "experiment",
-    "open_result": "result",
-    "read_foreign": "imports",
-    "run": "experiment",
-    "saturate": "saturation",
+    "load": "api.running",
+    "open_result": "api.result",
+    "read_foreign": "api.imports",
+    "run": "api.running",
+    "saturate": "api.saturation",
     "schema": "_core",
-    "shipped": "experiment",
+    "shipped": "api.running",
     "workloads": "_core",
 }
 

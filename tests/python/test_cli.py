@@ -18,7 +18,8 @@ import pytest
 
 import incast
 from conftest import SHORT, Finished
-from incast import _core, plots
+from incast import _core
+from incast.figures import gallery
 
 Command = Callable[..., Finished]
 RUN = ("run", "incast", *(word for assignment in SHORT for word in ("--set", assignment)))
@@ -233,7 +234,7 @@ def test_a_result_that_is_stopped_at_its_figures_is_kept_without_them(
     def stop(_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(plots, "usual", stop)
+    monkeypatch.setattr(gallery, "usual", stop)
     done = command(*RUN, "--out", "out")
     assert done.code == 130
     assert "Wrote out/" in done.out

@@ -11,7 +11,8 @@ import pytest
 
 import incast
 from conftest import SHORT, Finished
-from incast import costs, machine
+from incast.api import costs
+from incast.base import machine
 from incast.cli import options
 
 Command = Callable[..., Finished]

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import incast
-from incast.stored import ResultError
+from incast.results.stored import ResultError
 
 # Other values for anything that run.json says.
 VALUES = st.one_of(

@@ -9,9 +9,10 @@ import pytest
 
 import incast
 from conftest import SHORT, Finished
-from incast import differences, pairs, plots
-from incast.results import Results
-from incast.seeds import spread, t95
+from incast.figures import gallery
+from incast.results import differences, pairs
+from incast.results.records import Results
+from incast.results.seeds import spread, t95
 from synthetic import FakeRun, made_up
 
 Command = Callable[..., Finished]
@@ -209,7 +210,7 @@ def test_plot_draws_differences(command: Command) -> None:
     chosen = ("--figure", "bars", "--baseline", "line-rate")
     assert command("plot", *seeds, *chosen).code == 0
     assert Path("figures/bars.png").exists()
-    figure = plots.draw("bars", incast.open_result(*seeds), "line-rate")
+    figure = gallery.draw("bars", incast.open_result(*seeds), "line-rate")
     assert "mean differences to line-rate, seed by seed" in figure.get_suptitle()
     assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == ["timely"]
     (rtt_panel,) = (axes for axes in figure.axes if axes.get_xlabel() == "mean RTT (us)")

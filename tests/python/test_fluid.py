@@ -7,7 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from incast import IncastError, fluid, margins
+from incast import IncastError
+from incast.reproduce import fluid, margins
 
 PATCHED = {"model": "patched-timely"}
 

@@ -14,8 +14,10 @@ import pytest
 
 import incast
 from conftest import SHORT, Finished
-from incast import _core, plots, store
-from incast.interruption import Interrupted
+from incast import _core
+from incast.api.interruption import Interrupted
+from incast.figures import gallery
+from incast.results import store
 
 Command = Callable[..., Finished]
 RUN = ("run", "incast", *(word for assignment in SHORT for word in ("--set", assignment)))
@@ -79,7 +81,8 @@ main()
 
 
 @pytest.mark.parametrize(
-    "name", ["typer", "polars", "numpy", "incast._core", "incast.result", "rich.console", "msgspec"]
+    "name",
+    ["typer", "polars", "numpy", "incast._core", "incast.api.result", "rich.console", "msgspec"],
 )
 def test_during_imports_it_is_one_line(interpreter: list[str], tmp_path: Path, name: str) -> None:
     code = SLOW_IMPORT.format(name=name, arguments=RUN)
@@ -118,7 +121,7 @@ def test_between_two_figures_the_result_is_whole(
             raise KeyboardInterrupt
         real.append(path)
 
-    monkeypatch.setattr(plots, "save", save)
+    monkeypatch.setattr(gallery, "save", save)
     done = command(*RUN, "--out", "out")
     assert done.code == 130
     assert "stopped: the tables are kept in out/" in done.err

@@ -20,7 +20,7 @@ from rich.console import Console
 
 from conftest import Finished
 from incast.cli import observing
-from incast.observations import Observed
+from incast.results.observations import Observed
 
 Command = Callable[..., Finished]
 

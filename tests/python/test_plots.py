@@ -12,10 +12,9 @@ from matplotlib import colors
 from matplotlib.figure import Figure
 
 import incast
-from incast import plots
-from incast.plots import distributions, latency, sizes
-from incast.results import Results
-from incast.seeds import spread
+from incast.figures import distributions, gallery, latency, sizes
+from incast.results.records import Results
+from incast.results.seeds import spread
 from synthetic import everything, made_up
 
 
@@ -104,22 +103,22 @@ def test_nothing_run_gives_no_figures(short: incast.Scenario) -> None:
 
 
 def test_files_are_written_in_both_formats(result: incast.Result, tmp_path: Path) -> None:
-    plots.save(result.figure("queue"), tmp_path / "queue.png")
-    plots.save(result.figure("queue"), tmp_path / "queue.svg")
+    gallery.save(result.figure("queue"), tmp_path / "queue.png")
+    gallery.save(result.figure("queue"), tmp_path / "queue.svg")
     assert (tmp_path / "queue.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in (tmp_path / "queue.svg").read_text()
 
 
 def test_pyplot_is_left_alone() -> None:
-    code = "import sys, incast.plots; sys.exit('matplotlib.pyplot' in sys.modules)"
+    code = "import sys, incast.figures.gallery; sys.exit('matplotlib.pyplot' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_every_figure_has_labels_with_units(short: incast.Scenario) -> None:
     results = Results((everything(short, "timely", "dctcp", messages=300),))
-    assert plots.available(results) == list(plots.DRAWINGS)
-    for name in plots.DRAWINGS:
-        figure = plots.draw(name, results)
+    assert gallery.available(results) == list(gallery.DRAWINGS)
+    for name in gallery.DRAWINGS:
+        figure = gallery.draw(name, results)
         assert figure.get_suptitle().startswith("Ten clients"), name
         for axes in figure.axes:
             said = [axes.get_xlabel(), axes.get_ylabel(), figure.get_supylabel()]
@@ -132,8 +131,8 @@ def test_every_figure_has_labels_with_units(short: incast.Scenario) -> None:
 def test_no_words_of_a_figure_overlap_or_leave_it(short: incast.Scenario) -> None:
     schemes = ("timely:authors-snippet", "integral-timely", "dctcp", "swift", "line-rate")
     results = Results((everything(short, *schemes, messages=300),))
-    for name in plots.DRAWINGS:
-        figure = plots.draw(name, results)
+    for name in gallery.DRAWINGS:
+        figure = gallery.draw(name, results)
         figure.canvas.draw()
         edges = figure.bbox
         for item in figure.legends:
@@ -323,8 +322,8 @@ def test_slowdown_by_size_is_usual_where_there_are_several_sizes(short: incast.S
             }
         )  # fmt: skip
         results = Results((made_up(short, "timely", "dctcp", fct=fct),))
-        assert "slowdown-by-size" in plots.available(results)
-        return plots.usual(results)
+        assert "slowdown-by-size" in gallery.available(results)
+        return gallery.usual(results)
 
     assert usual([1000]) == []
     assert usual([1000, 10_000]) == ["slowdown-by-size"]

@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from incast import progress
+from incast.terminal import progress
 
 
 def test_a_bar_shows_before_and_after_the_number_of_runs_is_known(

@@ -9,7 +9,7 @@ import pytest
 
 import incast
 from conftest import SHORT, Finished
-from incast import plots
+from incast.figures import gallery
 
 Command = Callable[..., Finished]
 RUN = ("run", "incast", *(word for assignment in SHORT for word in ("--set", assignment)))
@@ -103,7 +103,7 @@ def test_plot_writes_the_kind_of_file(
 
 def test_plot_lists_the_figures(command: Command, written: str) -> None:
     out = command("plot", "--list").out
-    for name in plots.DRAWINGS:
+    for name in gallery.DRAWINGS:
         assert f"\n{name} " in out
     with_result = command("plot", "--list", written).out
     assert re.search(r"\nrtt-cdf .* yes +\n", with_result)

@@ -12,7 +12,8 @@ import pytest
 from rich.console import Console
 
 import incast
-from incast import comparison, measures, report
+from incast.results import comparison, measures
+from incast.terminal import report
 from synthetic import everything, made_up
 
 

@@ -13,8 +13,10 @@ import pytest
 
 import incast
 from conftest import Finished
-from incast import _core, experiment, plots, saturation
-from incast.saturation import Point, Saturation
+from incast import _core
+from incast.api import running, saturation
+from incast.api.saturation import Point, Saturation
+from incast.figures import gallery
 from synthetic import FakeRun, FakeTable
 
 GBPS = 10.0
@@ -106,7 +108,7 @@ def search(scenario: FakeScenario, *schemes: str, **options: object) -> Saturati
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(plots, "save", lambda _figure, path: path.touch())  # drawn, not written
+    monkeypatch.setattr(gallery, "save", lambda _figure, path: path.touch())  # drawn, not written
 
 
 def test_the_gap_is_halved_three_times(
@@ -350,7 +352,7 @@ def test_the_command_prints_a_table_and_the_load(
     command: Callable[..., Finished],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(experiment, "load", lambda _: scenario)
+    monkeypatch.setattr(running, "load", lambda _: scenario)
     done = command("saturate", "x", "--from", "0.7", "--to", "0.9", "--cc", "good", "--cc", "poor")
     assert done.code == 0, done.err
     assert "good: saturated load 0.8625; at 0.875 it is below 0.95" in done.out

@@ -5,7 +5,7 @@ import pytest
 
 from incast import _core
 from incast.reproduce.words import measured
-from incast.seeds import NOT_NEGATIVE, limits, spread, t95
+from incast.results.seeds import NOT_NEGATIVE, limits, spread, t95
 
 
 def probability_between(t: float, freedom: int) -> float:

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import incast
-from incast import staging, store
+from incast.base import staging
+from incast.results import store
 
 # Begins to write and never ends.
 WRITER = """

@@ -8,7 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import incast
-from incast import store
+from incast.results import store
 
 
 def names(directory: Path) -> set[str]:

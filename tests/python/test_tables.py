@@ -10,8 +10,8 @@ import pytest
 
 import incast
 from conftest import Finished
-from incast import described
-from incast.saturation import OpenLoop, Point, Saturation
+from incast.api.saturation import OpenLoop, Point, Saturation
+from incast.results import described
 from synthetic import everything
 
 Command = Callable[..., Finished]

@@ -12,9 +12,10 @@ from rich.console import Console
 
 import incast
 from conftest import Finished
-from incast import measures, report
-from incast.plots import distributions, latency
-from incast.results import Results
+from incast.figures import distributions, latency
+from incast.results import measures
+from incast.results.records import Results
+from incast.terminal import report
 from synthetic import FakeRun, made_up
 
 Command = Callable[..., Finished]

@@ -10,7 +10,7 @@ import typer.core
 
 from incast import _core
 from incast._core import IncastError
-from incast.cli import importing, kernel, knowing, reading, reproducing, running
+from incast.cli import algorithms, importing, kernel, reading, reproducing, running
 from incast.cli.exits import INTERRUPTED, USAGE
 
 
@@ -39,8 +39,8 @@ for command in (
     reading.show,
     reading.plot,
     reading.tables,
-    knowing.algorithms,
-    knowing.workloads,
+    algorithms.algorithms,
+    algorithms.workloads,
 ):
     app.command()(command)
 app.command("import")(importing.import_)
@@ -53,7 +53,7 @@ app.command(
         "help_option_names": [],
     },
 )(kernel.kernel)
-app.add_typer(knowing.scenario_app, name="scenario")
+app.add_typer(algorithms.scenario_app, name="scenario")
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from incast import imports
+from incast.api import imports
 
 
 def import_(

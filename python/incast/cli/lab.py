@@ -7,12 +7,14 @@ from typing import Annotated
 
 import typer
 
-from incast import experiment, store, terminal
 from incast._core import Run
+from incast.api import running
+from incast.api.result import Result
 from incast.cli import options
 from incast.cli.exits import INTERRUPTED
-from incast.progress import bar_of_runs
-from incast.result import Result
+from incast.results import store
+from incast.terminal import writing
+from incast.terminal.progress import bar_of_runs
 
 
 def lab(
@@ -48,7 +50,7 @@ def lab(
 
     # TCP is a stream, whatever the scenario of a fabric has.
     chosen = options.load(scenario, ["transport.kind=stream", *(assignments or [])])
-    schemes = experiment.check_schemes(chosen, cc or None)
+    schemes = running.check_schemes(chosen, cc or None)
     wanted = plan.read(chosen)
     turns = range(repeat)
     places = (
@@ -102,9 +104,9 @@ def lab(
         said = {"rows": [asdict(row) for row in rows], "simulated": predicted}
         print(json.dumps(said, allow_nan=False))
     elif rows:
-        report.print_rows(terminal.console(), wanted.title, rows, predicted, delays=delays)
+        report.print_rows(writing.console(), wanted.title, rows, predicted, delays=delays)
         if out is not None:
-            terminal.console().print(f"\nWrote {out}/")
+            writing.console().print(f"\nWrote {out}/")
     if stopped:
         raise typer.Exit(INTERRUPTED)
 

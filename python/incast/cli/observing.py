@@ -13,9 +13,10 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from incast import observations, store, terminal
 from incast.cli import program
 from incast.cli.exits import INTERRUPTED
+from incast.results import observations, store
+from incast.terminal import writing
 
 _GONE_AFTER_S = 3.0
 _UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
@@ -73,7 +74,7 @@ def observe(
             print(f"stopped: the table is kept in {out}/, without figures", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None
         if not as_json:
-            terminal.say(terminal.console(), f"Wrote {out}/")
+            writing.say(writing.console(), f"Wrote {out}/")
     if code:
         raise typer.Exit(code)
 
@@ -125,14 +126,14 @@ class Watched:
         room = max(1, self._screen.height - _AROUND)
         # The line that says how many are left out takes the place of one.
         shown = now if len(now) <= room else now[: max(1, room - 1)]
-        grid, _ = terminal.first_columns(self._screen, *self._columns(shown))
+        grid, _ = writing.first_columns(self._screen, *self._columns(shown))
         count = f"{len(now)} connection{'' if len(now) == 1 else 's'}"
         parts: list[RenderableType] = [Text(f"{self._observed.title}: {count}", style="bold"), grid]
         if len(shown) < len(now):
             parts.append(Text(f"and {len(now) - len(shown)} more"))
         return Group(*parts)
 
-    def _columns(self, shown: list[dict[str, Any]]) -> tuple[terminal.Columns, terminal.Columns]:
+    def _columns(self, shown: list[dict[str, Any]]) -> tuple[writing.Columns, writing.Columns]:
         flows = [f"{report['local_port']} -> {report['remote']}" for report in shown]
         columns = [
             ("rate\nMb/s", [f"{report['rate_mbps']:.1f}" for report in shown]),

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from incast import experiment
 from incast._core import Scenario
+from incast.api import running
 
 ScenarioName = Annotated[str, typer.Argument(help="A TOML file, or the name of one that ships.")]
 Schemes = Annotated[
@@ -56,7 +56,7 @@ Yes = Annotated[
 
 def load(scenario: str, assignments: list[str] | None) -> Scenario:
     """The scenario that was named, with what `--set` changes."""
-    chosen = experiment.load(scenario)
+    chosen = running.load(scenario)
     return chosen.with_set(*assignments) if assignments else chosen
 
 

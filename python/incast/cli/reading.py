@@ -6,11 +6,12 @@ from typing import Annotated
 
 import typer
 
-from incast import catalogue, described, report, store, terminal
+from incast.api.result import open_result
 from incast.cli import options
-from incast.differences import differences
-from incast.result import open_result
-from incast.store import OutputError
+from incast.results import described, store
+from incast.results.differences import differences
+from incast.results.store import OutputError
+from incast.terminal import catalogue, report, writing
 
 _FORMATS = ("png", "svg", "pdf")
 
@@ -30,7 +31,7 @@ def show(
         items = [result.to_dict() for result in results.members]
         print(json.dumps(report.to_dict(results, items, baseline, one=one), allow_nan=False))
     else:
-        report.print_results(terminal.console(), results, baseline, one=one)
+        report.print_results(writing.console(), results, baseline, one=one)
 
 
 def plot(
@@ -54,11 +55,11 @@ def plot(
     ] = "png",
 ) -> None:
     """Draw figures of results, alone or together."""
-    from incast import plots  # noqa: PLC0415
+    from incast.figures import gallery  # noqa: PLC0415
 
     results = open_result(*directories) if directories else None
     if list_them:
-        catalogue.print_figures(terminal.console(), plots.DRAWINGS.values(), results)
+        catalogue.print_figures(writing.console(), gallery.DRAWINGS.values(), results)
         return
     if results is None:
         raise typer.BadParameter("expected the directory of a result, or --list")
@@ -68,24 +69,24 @@ def plot(
         # The next run would find a file there that it did not write, and refuse to replace it.
         raise OutputError(f"{out}: holds a result; choose another directory for its figures")
     # Everything is drawn before anything is written: a name that is wrong leaves nothing behind.
-    names = list(dict.fromkeys(figure or plots.available(results)))
-    if baseline is not None and plots.DIFFERENCES not in names:
+    names = list(dict.fromkeys(figure or gallery.available(results)))
+    if baseline is not None and gallery.DIFFERENCES not in names:
         raise typer.BadParameter(
-            f"--baseline {baseline}: only the figure {plots.DIFFERENCES} shows differences; name "
+            f"--baseline {baseline}: only the figure {gallery.DIFFERENCES} shows differences; name "
             "it with --figure, too, or leave --baseline out"
         )
     for name in names:
-        plots.check(name, results)
+        gallery.check(name, results)
     if baseline is not None:
         differences(results, baseline)
     store.check_folder(out)
-    drawn = {out / f"{name}.{form}": plots.draw(name, results, baseline) for name in names}
+    drawn = {out / f"{name}.{form}": gallery.draw(name, results, baseline) for name in names}
     try:
         for path, picture in drawn.items():
-            plots.save(picture, path)
+            gallery.save(picture, path)
     except OSError as error:
         raise OutputError(f"{out}: cannot be written: {error.strerror or error}") from None
-    report.print_drawn(terminal.console(), list(drawn))
+    report.print_drawn(writing.console(), list(drawn))
 
 
 def tables(
@@ -113,4 +114,4 @@ def tables(
     elif as_markdown:
         print(described.markdown(chosen), end="")
     else:
-        catalogue.print_tables(terminal.console(), chosen)
+        catalogue.print_tables(writing.console(), chosen)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incast import terminal
 from incast.cli.exits import INTERRUPTED
-from incast.progress import bar_of_runs
+from incast.terminal import writing
+from incast.terminal.progress import bar_of_runs
 
 if TYPE_CHECKING:  # half a second that no other command needs
     from incast.reproduce import driver
@@ -52,7 +52,7 @@ def reproduce(
     from incast.reproduce import driver, load, say  # noqa: PLC0415
 
     chosen = [load(name) for name in _chosen(names or [], everything or quick or list_them)]
-    console = terminal.console()
+    console = writing.console()
     if list_them:
         if as_json:
             print(json.dumps([{"name": one.name, "title": one.title} for one in chosen]))

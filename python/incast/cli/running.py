@@ -8,15 +8,17 @@ from typing import Annotated, cast
 
 import typer
 
-from incast import costs, experiment, report, saturation, store, terminal
 from incast._core import ParameterError
+from incast.api import costs, running, saturation
+from incast.api.interruption import Interrupted
+from incast.api.result import Result
 from incast.cli import options
 from incast.cli.exits import INTERRUPTED
-from incast.differences import check_baseline
-from incast.interruption import Interrupted
-from incast.result import Result
-from incast.results import Results
-from incast.store import Written
+from incast.results import store
+from incast.results.differences import check_baseline
+from incast.results.records import Results
+from incast.results.store import Written
+from incast.terminal import report, writing
 
 
 def run(
@@ -42,7 +44,7 @@ def run(
     trace: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="|".join(experiment.TRACES),
+            metavar="|".join(running.TRACES),
             help="Record every event of these; may be repeated.",
         ),
     ] = None,
@@ -54,12 +56,12 @@ def run(
 ) -> None:
     """Simulate a scenario once per scheme, compare them, and write tables and figures."""
     chosen = options.load(scenario, assignments)
-    schemes = experiment.check_schemes(chosen, cc or None)
+    schemes = running.check_schemes(chosen, cc or None)
     if baseline is not None:
         check_baseline(baseline, schemes)
     options.warn(chosen, schemes)
-    traces = experiment.check_traces(trace or ())
-    experiment.check_threads(threads)
+    traces = running.check_traces(trace or ())
+    running.check_threads(threads)
     out = Path("results") / chosen.name if out is None else out
     done: list[tuple[Result, Written]] = []
     stopped = False
@@ -70,7 +72,7 @@ def run(
         costs.check(chosen, schemes, traces=traces, repeats=len(places), ask=options.ask)
     for number, directory in places.items():
         try:
-            result = experiment.run(
+            result = running.run(
                 chosen,
                 schemes,
                 seed=number,
@@ -131,11 +133,11 @@ def saturate(
 ) -> None:
     """Raise the offered load until a scheme no longer carries it; runs that are there are kept."""
     chosen = options.load(scenario, assignments)
-    options.warn(chosen, experiment.check_schemes(chosen, cc or None))
+    options.warn(chosen, running.check_schemes(chosen, cc or None))
     out = Path("results") / f"{chosen.name}-saturation" if out is None else out
     loads = saturation.grid(lowest, highest, step)
     if not yes:
-        schemes = experiment.check_schemes(chosen, cc or None)
+        schemes = running.check_schemes(chosen, cc or None)
         costs.check(saturation.hardest(chosen, loads, traffic), schemes, ask=options.ask)
     try:
         found = saturation.saturate(
@@ -160,7 +162,7 @@ def saturate(
     if as_json:
         print(json.dumps(found.to_dict(), allow_nan=False))
     elif not quiet:
-        report.print_saturation(terminal.console(), found, out)
+        report.print_saturation(writing.console(), found, out)
     if not found.complete:
         raise typer.Exit(INTERRUPTED)
 
@@ -198,7 +200,7 @@ def _print_json(done: list[tuple[Result, Written]], baseline: str | None, *, one
 
 
 def _print_table(done: list[tuple[Result, Written]], baseline: str | None, *, one: bool) -> None:
-    console = terminal.console()
+    console = writing.console()
     report.print_results(console, _results(done), baseline, one=one)
     for _, written in done:
         report.print_written(console, written, short=not one)

@@ -5,7 +5,7 @@ import polars as pl
 from incast import _core
 from incast._core import Run, Scenario
 from incast.lab.traffic import by_urgency
-from incast.tables import frame
+from incast.results.tables import frame
 
 _ATTACHED = {"timely": "timely:linux-tcp", "rtcp": "rtcp:testbed-websearch-1to1"}
 """The preset that is attached to Linux TCP if none is named."""

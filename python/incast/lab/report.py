@@ -6,8 +6,8 @@ from rich.console import Console
 
 from incast.lab.measure import Row
 from incast.reproduce.words import measured, number
-from incast.seeds import NOT_NEGATIVE, spread
-from incast.terminal import print_columns, say, wrapped
+from incast.results.seeds import NOT_NEGATIVE, spread
+from incast.terminal.writing import print_columns, say, wrapped
 
 _COLUMNS = (
     ("throughput\nMb/s", "throughput_mbps"),

@@ -10,11 +10,11 @@ import polars.selectors as cs
 from incast import _core
 from incast._core import Run as SimulatedRun
 from incast._core import Scenario
-from incast.described import all_tables
+from incast.api.result import Result
 from incast.lab.measure import Measured
-from incast.result import Result
-from incast.stored import StoredScenario
-from incast.tables import RecordedRun, Run, TableInfo
+from incast.results.described import all_tables
+from incast.results.stored import StoredScenario
+from incast.results.tables import RecordedRun, Run, TableInfo
 
 ON_LINUX = "on Linux"
 SIMULATED = "simulated"

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 import simpleeval
 
+from incast.base.words import nearest
 from incast.reproduce.runs import Value
 from incast.reproduce.spec import Claim, SpecError
-from incast.seeds import Spread, spread
-from incast.words import nearest
+from incast.results.seeds import Spread, spread
 
 Floats = npt.NDArray[np.float64]
 Word = Literal["holds", "one seed only", "falls short", "not comparable", "open question"]

@@ -5,13 +5,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from incast import costs, staging, store
-from incast.costs import CostError
+from incast.api import costs
+from incast.api.costs import CostError
+from incast.base import staging
 from incast.reproduce import page, shelf
 from incast.reproduce.outcome import Outcome, outcome
 from incast.reproduce.pool import Kept, make
 from incast.reproduce.runs import Done, Plan, plans
 from incast.reproduce.spec import Experiment
+from incast.results import store
 
 _RUNS = ".runs"
 

@@ -12,12 +12,12 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from incast.plots import style
+from incast.figures import style
 from incast.reproduce.outcome import At, Outcome
 from incast.reproduce.spec import Case
 from incast.reproduce.spec import Figure as Wanted
 from incast.reproduce.words import case_label, earlier, heading, number
-from incast.seeds import Spread
+from incast.results.seeds import Spread
 
 _PANEL = 2.7  # inches
 _PER_CASE = 0.3

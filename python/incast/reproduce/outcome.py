@@ -12,8 +12,8 @@ from incast import _core
 from incast.reproduce.claims import Floats, Verdict, View, judge
 from incast.reproduce.runs import Done, Plan, Value, values_of
 from incast.reproduce.spec import Case, Experiment, SpecError
-from incast.results import known
-from incast.seeds import ANYTHING, NOT_NEGATIVE, Spread, spread
+from incast.results.records import known
+from incast.results.seeds import ANYTHING, NOT_NEGATIVE, Spread, spread
 
 At = int | float | str | None
 

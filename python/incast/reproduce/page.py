@@ -12,7 +12,7 @@ from incast.reproduce.claims import Verdict
 from incast.reproduce.say import table
 from incast.reproduce.shelf import Written, put
 from incast.reproduce.words import SIGNS, case_label, earlier, measured, number, origin, totals
-from incast.store import unwritable
+from incast.results.store import unwritable
 
 SOURCES = {
     "timely": "TIMELY (Mittal et al., SIGCOMM 2015)",

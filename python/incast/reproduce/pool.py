@@ -14,10 +14,10 @@ from pathlib import Path
 
 import polars as pl
 
-from incast import inputs, staging
 from incast._core import IncastError
+from incast.base import inputs, staging
 from incast.reproduce.runs import Done, Plan, execute
-from incast.store import unwritable
+from incast.results.store import unwritable
 
 
 @dataclass(frozen=True)

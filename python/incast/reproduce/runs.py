@@ -13,10 +13,11 @@ from typing import Any
 
 import polars as pl
 
-from incast import _core, experiment
+from incast import _core
 from incast._core import IncastError, Scenario
+from incast.api import running
 from incast.reproduce.spec import Case, Experiment, SpecError
-from incast.tables import frame
+from incast.results.tables import frame
 
 Value = int | float | None
 # A curve is for the eye: of a longer one, so many points are kept, evenly.
@@ -142,7 +143,7 @@ def _scenario(
 
 @lru_cache
 def _changed(source: str, changes: tuple[str, ...]) -> Scenario:
-    found = experiment.load(Path(source) if source.endswith(".toml") else source)
+    found = running.load(Path(source) if source.endswith(".toml") else source)
     return found.with_set(*changes) if changes else found
 
 
@@ -159,7 +160,7 @@ def execute(plan: Plan) -> Done:
         SpecError: A measure or a curve asks for what the run does not have.
     """
     began = time.process_time()
-    from incast import fluid  # noqa: PLC0415
+    from incast.reproduce import fluid  # noqa: PLC0415
 
     scenario = plan.scenario
     if scenario is None:
@@ -224,7 +225,7 @@ def _core_digest() -> str:
 
 @cache
 def _fluid_digest() -> str:
-    from incast import fluid, margins  # noqa: PLC0415
+    from incast.reproduce import fluid, margins  # noqa: PLC0415
 
     files = [Path(str(module.__file__)).read_bytes() for module in (fluid, margins)]
     return hashlib.sha256(b"".join(files)).hexdigest()

@@ -9,7 +9,7 @@ from incast.reproduce.claims import Verdict
 from incast.reproduce.outcome import At, Outcome
 from incast.reproduce.spec import Experiment
 from incast.reproduce.words import case_label, earlier, heading, measured, number, origin, totals
-from incast.terminal import grid_of, print_columns, say, wrapped
+from incast.terminal.writing import grid_of, print_columns, say, wrapped
 
 
 def print_experiments(out: Console, experiments: Sequence[Experiment]) -> None:

@@ -4,10 +4,11 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from incast import plots, staging
+from incast.base import staging
+from incast.figures import gallery
 from incast.reproduce import figures
 from incast.reproduce.outcome import Outcome
-from incast.store import unwritable
+from incast.results.store import unwritable
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ def write(of: Outcome, out: Path) -> Written:
         staging.clean(folder)
         for one in drawn:
             for suffix in ("png", "svg"):
-                plots.save(one.figure, folder / f"{one.name}.{suffix}")
+                gallery.save(one.figure, folder / f"{one.name}.{suffix}")
             put(folder / f"{one.name}.csv", one.data.write_csv())
         put(folder / "rows.csv", of.rows.write_csv())
         text = json.dumps(of.to_dict(), indent=2, allow_nan=False)

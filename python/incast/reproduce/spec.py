@@ -9,9 +9,10 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from incast import _core, inputs
+from incast import _core
 from incast._core import IncastError, ScenarioError
-from incast.words import nearest
+from incast.base import inputs
+from incast.base.words import nearest
 
 _SHIPPED = Path(__file__).parent.parent / "papers"
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -74,7 +75,7 @@ class Case(_Table, frozen=True):
     earlier: bool = False
     """An earlier set-up, as measured before; kept for comparison, and shown as such."""
     fluid: dict[str, Number | str] = {}
-    """Instead of a scheme: parameters of a fluid model, `model` among them (incast.fluid)."""
+    """The parameters of a fluid model in place of a scheme, `model` among them."""
     values: list[Number | str] = []
     """Values of the axis at which it is run; all if absent. Elsewhere it has no value."""
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from incast.reproduce.claims import Verdict, Word
 from incast.reproduce.outcome import Outcome
 from incast.reproduce.spec import Claim, Kind
-from incast.seeds import Spread
+from incast.results.seeds import Spread
 
 SIGNS: dict[Word, str] = {
     "holds": "✓", "one seed only": "◐", "falls short": "✗", "not comparable": "○",

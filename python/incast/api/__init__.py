@@ -1,0 +1,1 @@
+"""The modules behind `incast.run` and the other public names."""

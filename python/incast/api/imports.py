@@ -1,0 +1,112 @@
+"""Scenarios and tables from files of other simulators."""
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from incast import _core
+from incast._core import ScenarioError, Table
+from incast.base import inputs, staging
+from incast.results import store
+from incast.results.tables import frame, own_columns
+
+_SCENARIO = "scenario.toml"
+
+
+def import_files(
+    files: Sequence[Path], formats: Sequence[str], out: Path | None, *, force: bool = False
+) -> tuple[list[Path], list[str]]:
+    """Writes what `files` make: the table of a file of results, or else a scenario.
+
+    Returns what was written, and notes on what was not taken over. Nothing is overwritten unless
+    `force` says so, and the files that are read never are.
+    """
+    if len(files) == 1 and len(formats) < 2:
+        table = _core.read_results(str(files[0]), inputs.text(files[0]), *formats)
+        if table is not None:
+            out = Path(files[0].with_suffix(".parquet").name) if out is None else out
+            _write_table(files[0], table, out, force=force)
+            return [out], []
+    return write(files, formats, Path(_SCENARIO) if out is None else out, force=force)
+
+
+def read_foreign(path: str | os.PathLike[str], kind: str | None = None) -> pl.DataFrame:
+    """The table in a file of results of HPCC's simulator; docs/importing.md has its columns.
+
+    Args:
+        path: Completed flows (`fct.txt`) or PFC frames (`pfc.txt`).
+        kind: `hpcc-fct` or `hpcc-pfc`; the first line of the file tells if None.
+
+    Raises:
+        ScenarioError: The file cannot be read, or is none of them.
+    """
+    file = Path(path)
+    table = _core.read_results(str(file), inputs.text(file), kind)
+    if table is None:
+        raise ScenarioError(
+            f"{file}: no results of HPCC's simulator; expected lines of completed flows or of PFC "
+            "frames, or the kind hpcc-fct or hpcc-pfc for an empty file"
+        )
+    return frame(table)
+
+
+def write(
+    files: Sequence[Path], formats: Sequence[str], out: Path, *, force: bool = False
+) -> tuple[list[Path], list[str]]:
+    """Writes the scenario that `files` make to `out`, and beside it what it reads.
+
+    Returns what was written, and notes on what was not taken over. Nothing is overwritten unless
+    `force` says so, and the files that are read never are.
+    """
+    texts = [(str(file), inputs.text(file)) for file in files]
+    toml, beside, notes = _core.import_files(texts, formats)
+    sources = {file.resolve() for file in files}
+    planned = [(out, toml)]
+    for name, text in beside:
+        path = out.parent / name
+        # The flows already lie beside the scenario.
+        if path.resolve() not in sources:
+            planned.append((path, text))
+    for path, _ in planned:
+        _check(path, sources, force=force)
+    _check_folder(out.parent)
+    for path, text in planned:
+        _write(path, text)
+    return [path for path, _ in planned], notes
+
+
+def _write_table(file: Path, table: Table, out: Path, *, force: bool) -> None:
+    if out.suffix != ".parquet":
+        raise ScenarioError(f"{out}: {file} makes a table; expected an --out that ends in .parquet")
+    _check(out, {file.resolve()}, force=force)
+    _check_folder(out.parent)
+    about = {"doc": table.doc, "columns": own_columns(table)}
+    try:
+        frame(table).write_parquet(out, metadata={"incast": json.dumps(about)})
+    except OSError as error:
+        raise ScenarioError(f"cannot write {out}: {error.strerror or error}") from error
+
+
+def _check(path: Path, sources: set[Path], *, force: bool) -> None:
+    if path.resolve() in sources:
+        raise ScenarioError(f"{path} is one of the files that are read; choose another --out")
+    if path.exists() and not force:
+        raise ScenarioError(f"{path} is there already; choose another --out, or take --force")
+
+
+def _check_folder(folder: Path) -> None:
+    """Refuses a folder that files cannot be written to; imports make none."""
+    if not folder.is_dir():
+        raise ScenarioError(f"cannot write to {folder}: no such directory; make it first")
+    store.check_folder(folder)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        with staging.file(path) as place:
+            place.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ScenarioError(f"cannot write {path}: {error.strerror}") from error

@@ -1,0 +1,155 @@
+"""Finding a scenario and running it once per scheme."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from incast import _core
+from incast._core import ParameterError, Scenario, ScenarioError
+from incast.api import costs
+from incast.api.interruption import Interrupted
+from incast.api.result import Result
+from incast.base.words import nearest
+from incast.results.tables import Run
+from incast.terminal.progress import bar_per_scheme
+
+TRACES = ("queues", "flows", "packets")
+"""What can be recorded event by event, besides the tables that every run gives."""
+
+MOST_THREADS = 256
+"""Of one run."""
+
+_SHIPPED = Path(__file__).parents[1] / "scenarios"
+
+
+def shipped() -> dict[str, Path]:
+    """The scenarios that come with the package: file by name."""
+    return {path.stem: path for path in sorted(_SHIPPED.glob("*.toml"))}
+
+
+def load(scenario: str | os.PathLike[str]) -> Scenario:
+    """Reads a scenario file, or the shipped scenario of that name.
+
+    A file wins over a shipped scenario of the same name.
+
+    Raises:
+        ScenarioError: Neither exists, or the file is not a scenario.
+    """
+    path = Path(scenario)
+    # A bare word is a name; anything with a folder or a suffix is meant as a file, and the error
+    # for a missing one should say so.
+    is_name = isinstance(scenario, str) and path.name == scenario and not path.suffix
+    if not is_name or (path.exists() and not path.is_dir()):
+        return Scenario.load(path)
+    names = shipped()
+    if scenario in names:
+        return Scenario.load(names[path.name])
+    hint = nearest(path.name, names)
+    raise ScenarioError(f"{path.name}: neither a file nor a shipped scenario; {hint}")
+
+
+def run(
+    scenario: Scenario | str | os.PathLike[str],
+    cc: str | Sequence[str] | None = None,
+    *,
+    seed: int | None = None,
+    traces: Sequence[str] = (),
+    threads: int | str | None = None,
+    progress: bool = False,
+    whatever_it_costs: bool = False,
+) -> Result:
+    """Simulates a scenario once per scheme.
+
+    Ctrl-C raises `Interrupted`, a KeyboardInterrupt: its `result` has what there is and says that
+    it is not complete.
+
+    Args:
+        scenario: A scenario, the path of one, or the name of one that ships with the package.
+        cc: The schemes, `algorithm` or `algorithm:preset`; those that the scenario names if None.
+        seed: The seed; that of the scenario if None.
+        traces: What to record event by event, of `TRACES`.
+        threads: How many threads each run has, a number or `auto`; what the scenario says if None.
+            Results are the same.
+        progress: Shows simulated time, events per second and time left on the terminal.
+        whatever_it_costs: Runs what needs more memory than there seems to be, and does not warn of
+            runs of hours.
+
+    Raises:
+        CostError: It would need more memory than this machine has.
+        Interrupted: Ctrl-C.
+        ScenarioError: The scenario cannot be read or run.
+        ParameterError: A scheme or a trace is unknown, a scheme is named twice, or there cannot be
+            so many threads.
+    """
+    if not isinstance(scenario, Scenario):
+        scenario = load(scenario)
+    schemes = check_schemes(scenario, cc)
+    traces = check_traces(traces)
+    threads = check_threads(threads)
+    if not whatever_it_costs:
+        costs.check(scenario, schemes, traces=traces)
+    runs: dict[str, Run] = {}
+    result = Result(scenario, schemes, scenario.seed if seed is None else seed, runs)
+    try:
+        with bar_per_scheme(scenario.duration_s, visible=progress) as start_bar:
+            for scheme in schemes:
+                runs[scheme] = _core.run(
+                    scenario,
+                    scheme,
+                    seed=seed,
+                    traces=traces,
+                    threads=threads,
+                    progress=start_bar(scheme),
+                )
+                if not runs[scheme].complete:  # the core ends it by itself
+                    raise Interrupted(result)
+    except KeyboardInterrupt:
+        raise Interrupted(result) from None
+    return result
+
+
+def check_schemes(scenario: Scenario, cc: str | Sequence[str] | None = None) -> tuple[str, ...]:
+    """The schemes to run, each found fit to run in the scenario.
+
+    Raises:
+        ScenarioError: The scenario cannot be run.
+        ParameterError: A scheme is unknown or named twice, or there is none.
+    """
+    schemes = tuple(scenario.schemes if cc is None else [cc] if isinstance(cc, str) else cc)
+    if not schemes:
+        raise ParameterError(f"{scenario.name}: names no scheme to run, and none was asked for")
+    for index, scheme in enumerate(schemes):
+        if scheme in schemes[:index]:
+            raise ParameterError(f"{scheme}: named twice; a scheme is run once")
+        scenario.check(scheme)
+    return schemes
+
+
+def check_traces(traces: Sequence[str]) -> tuple[str, ...]:
+    """The traces to record, each once.
+
+    Raises:
+        ParameterError: One is unknown.
+    """
+    for trace in traces:
+        if trace not in TRACES:
+            raise ParameterError(f"{trace}: no such trace; {nearest(trace, TRACES)}")
+    return tuple(dict.fromkeys(traces))
+
+
+def check_threads(threads: int | str | None) -> str | None:
+    """How many threads each run has, as the core wants it; None is what the scenario says.
+
+    Raises:
+        ParameterError: There cannot be so many.
+    """
+    if threads is None:
+        return None
+    text = str(threads)
+    if text != "auto" and not (
+        text.isascii() and text.isdigit() and 1 <= int(text) <= MOST_THREADS
+    ):
+        raise ParameterError(
+            f'threads "{text}": expected "auto" or a number from 1 to {MOST_THREADS}'
+        )
+    return text

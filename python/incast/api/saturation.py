@@ -1,0 +1,409 @@
+"""The load at which a network saturates: runs at rising loads, each kept in its directory."""
+
+import json
+import math
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from incast import _core
+from incast._core import ParameterError, Scenario
+from incast.api import costs, running
+from incast.api.interruption import Interrupted
+from incast.api.result import Result
+from incast.base import staging
+from incast.results import store
+from incast.results.measures import p99_slowdown, posted_while_measured
+from incast.results.store import OutputError
+from incast.results.stored import ResultError
+from incast.terminal.progress import bar_per_scheme
+
+# Between the highest load that is carried and the lowest that is not, the gap is halved so often.
+_HALVINGS = 3
+_FILE = "saturation.json"
+MOST_LOADS = 1000
+"""Of one search."""
+
+
+@dataclass(frozen=True)
+class OpenLoop:
+    """Traffic that offers a load whether or not it is carried."""
+
+    index: int
+    name: str
+    """What results call it."""
+    kind: str
+    """`poisson`, `requests` or `incast`."""
+
+    def at(self, load: float) -> str:
+        """The assignment that makes it offer a load."""
+        return f"traffic.{self.index}.{self.kind}.load={load:g}"
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.index})"
+
+
+@dataclass(frozen=True)
+class Point:
+    """What one scheme did at one load."""
+
+    scheme: str
+    load: float
+    """The load that was asked for, in the scenario's terms."""
+    offered_gbps: float
+    carried_gbps: float
+    slowdown_p99: float | None
+    messages: int = 0
+    """Posted while it was measured: what the point rests on."""
+    equal_messages: float = 0.0
+    """Messages of one size that would say as much: (Σ bytes)² / Σ bytes²."""
+    slowdown_p99_bound: float | None = None
+    """What the 99th percentile is at least, where that message had not been delivered."""
+
+    @property
+    def uncertainty(self) -> float:
+        """How far the offered load may be off, one standard deviation: 1 / √ of equal messages."""
+        return 1 / math.sqrt(self.equal_messages) if self.equal_messages else 1.0
+
+    @property
+    def ratio(self) -> float:
+        """Carried over offered."""
+        return self.carried_gbps / self.offered_gbps
+
+
+@dataclass(frozen=True)
+class Saturation:
+    """All points of a search."""
+
+    scenario: Scenario
+    traffic: OpenLoop
+    schemes: tuple[str, ...]
+    seed: int
+    threshold: float
+    points: tuple[Point, ...]
+    complete: bool
+    """Whether the search reached its end."""
+
+    def of(self, scheme: str) -> list[Point]:
+        """The points of a scheme by rising load."""
+        return sorted((p for p in self.points if p.scheme == scheme), key=lambda p: p.load)
+
+    def saturated(self, scheme: str) -> tuple[float | None, float | None]:
+        """The highest load up to which all is carried, and the next above it, which is not.
+
+        None in the place of the first where the lowest load is too much already, in that of the
+        second where the highest is not.
+        """
+        carried = None
+        for point in self.of(scheme):
+            if point.ratio < self.threshold:
+                return carried, point.load
+            carried = point.load
+        return carried, None
+
+    def doubts(self, scheme: str) -> str | None:
+        """Why the saturated load of a scheme is not known well, if it rests on too few messages."""
+        worst = max(self.of(scheme), key=lambda point: point.uncertainty, default=None)
+        if worst is None or worst.uncertainty <= 1 - self.threshold:
+            return None
+        factor = (worst.uncertainty / (1 - self.threshold)) ** 2 if self.threshold < 1 else math.inf
+        longer = "several seeds" if math.isinf(factor) else f"{math.ceil(factor)} times the time"
+        return (
+            f"{scheme}, load {worst.load:g}: {worst.messages} messages that say as much as "
+            f"{worst.equal_messages:.0f} of one size are too few for a threshold of "
+            f"{self.threshold:g}; measure {longer}"
+        )
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """A row for each point."""
+        schema = {
+            "scheme": pl.String, "load": pl.Float64, "offered_gbps": pl.Float64,
+            "carried_gbps": pl.Float64, "ratio": pl.Float64, "slowdown_p99": pl.Float64,
+            "slowdown_p99_bound": pl.Float64, "messages": pl.UInt64, "equal_messages": pl.Float64,
+        }  # fmt: skip
+        rows = [
+            {**asdict(point), "ratio": point.ratio}
+            for scheme in self.schemes
+            for point in self.of(scheme)
+        ]
+        return pl.DataFrame(rows, schema)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, ready for JSON."""
+        return {
+            "incast": _core.__version__,
+            "scenario": self.scenario.name,
+            "traffic": self.traffic.index,
+            "seed": self.seed,
+            "threshold": self.threshold,
+            "complete": self.complete,
+            "schemes": [
+                {
+                    "scheme": scheme,
+                    "saturated_load": carried,
+                    "first_above": above,
+                    "doubts": self.doubts(scheme),
+                }
+                for scheme in self.schemes
+                for carried, above in [self.saturated(scheme)]
+            ],
+            "points": self.table.to_dicts(),
+        }
+
+
+def grid(lowest: float, highest: float, step: float) -> list[float]:
+    """The loads from lowest to highest, both included where the step meets the highest.
+
+    Raises:
+        ParameterError: They make no rising sequence.
+    """
+    finite = all(map(math.isfinite, (lowest, highest, step)))
+    if not (finite and 0 < lowest <= highest and step > 0):
+        raise ParameterError(
+            f"loads from {lowest:g} to {highest:g} by {step:g}: expected 0 < from <= to, 0 < step"
+        )
+    gaps = (highest - lowest) / step
+    if gaps >= MOST_LOADS or step < 1e-6:
+        raise ParameterError(
+            f"loads from {lowest:g} to {highest:g} by {step:g}: more than {MOST_LOADS}, or too "
+            "close to each other; take a larger step, or less to --to"
+        )
+    count = math.floor(gaps + 1e-9)
+    return [round(lowest + place * step, 6) for place in range(count + 1)]
+
+
+def hardest(scenario: Scenario, loads: Sequence[float], wanted: str | None = None) -> Scenario:
+    """The scenario at the highest of the loads, which takes most.
+
+    Raises:
+        ParameterError: It is not said whose load is raised, or it cannot be so high.
+    """
+    return scenario.with_set(open_loop(scenario, wanted).at(max(loads)))
+
+
+def open_loop(scenario: Scenario, wanted: str | None = None) -> OpenLoop:
+    """The traffic whose load can be raised: the only one, or the one of that name or number.
+
+    Raises:
+        ParameterError: There is none, or it is not said which.
+    """
+    found = [OpenLoop(*traffic) for traffic in scenario.open_loops()]
+    there = ", ".join(map(str, found)) or "none"
+    if wanted is not None:
+        for traffic in found:
+            if wanted in (traffic.name, str(traffic.index)):
+                return traffic
+        raise ParameterError(f"{wanted}: no traffic with a load; of these there is {there}")
+    if not found:
+        raise ParameterError(
+            f"{scenario.name}: none of its traffic has a load to raise; "
+            "expected a load in [traffic.poisson], [traffic.requests] or [traffic.incast]"
+        )
+    if len(found) > 1:
+        raise ParameterError(f"{scenario.name}: several have a load, {there}; choose by --traffic")
+    return found[0]
+
+
+def saturate(
+    scenario: Scenario | str | os.PathLike[str],
+    cc: str | Sequence[str] | None = None,
+    *,
+    directory: str | os.PathLike[str],
+    loads: Sequence[float] | None = None,
+    threshold: float = 0.95,
+    traffic: str | None = None,
+    seed: int | None = None,
+    threads: int | str | None = None,
+    progress: bool = False,
+    whatever_it_costs: bool = False,
+) -> Saturation:
+    """Finds the load up to which each scheme carries what is offered.
+
+    Runs at each of the loads, then halves the gap between the highest that is carried and the
+    lowest that is not three times. Each run is a result of its own in the directory; one that is
+    there, complete and of the same scenario, seed and version, is not run again. Ctrl-C raises
+    `Interrupted`, a KeyboardInterrupt, whose `result` has what there is.
+
+    Args:
+        scenario: A scenario, the path of one, or the name of one that ships with the package.
+        cc: The schemes; those that the scenario names if None.
+        directory: Where the runs and the outcome are kept.
+        loads: The loads; 0.1 to 1.0 by 0.1 if None.
+        threshold: The least part of the offered load that counts as carrying it.
+        traffic: Name or number of the traffic whose load is raised, where there are several.
+        seed: The seed; that of the scenario if None.
+        threads: How many threads each run has, a number or `auto`; what the scenario says if None.
+            Results are the same.
+        progress: Shows simulated time and time left of each run on the terminal.
+        whatever_it_costs: Runs what needs more memory than there seems to be, and does not warn of
+            runs of hours.
+
+    Raises:
+        CostError: A run would need more memory than this machine has.
+        Interrupted: Ctrl-C.
+        ScenarioError: The scenario cannot be read or run.
+        ParameterError: A scheme, a load, the traffic or the threads do not fit.
+        OutputError: The directory cannot be written or holds something else.
+    """
+    chosen = scenario if not isinstance(scenario, (str, os.PathLike)) else running.load(scenario)
+    if not 0 < threshold <= 1:
+        raise ParameterError(f"threshold {threshold:g}: expected more than 0 and at most 1")
+    asked = sorted(set(grid(0.1, 1.0, 0.1) if loads is None else loads))
+    if not asked or len(asked) > MOST_LOADS:
+        raise ParameterError(f"{len(asked)} loads: expected 1 to {MOST_LOADS}")
+    raised = open_loop(chosen, traffic)
+    schemes = running.check_schemes(chosen, cc)
+    for load in asked:  # what cannot be run is refused before anything is
+        hottest = chosen.with_set(raised.at(load))
+    if not whatever_it_costs:
+        costs.check(hottest, schemes)
+    search = _Search(
+        chosen,
+        raised,
+        chosen.seed if seed is None else seed,
+        Path(directory),
+        progress,
+        running.check_threads(threads),
+    )
+    search.claim()
+    points: list[Point] = []
+
+    def outcome(*, complete: bool) -> Saturation:
+        return Saturation(
+            chosen, raised, schemes, search.seed, threshold, tuple(points), complete=complete
+        )
+
+    complete = False
+    try:
+        for scheme in schemes:
+            if not _sweep(search, scheme, asked, points, lambda: outcome(complete=False)):
+                break
+        else:
+            complete = True
+    except KeyboardInterrupt:  # between two runs; within one, the core ends it by itself
+        pass
+    found = outcome(complete=complete)
+    try:
+        search.write(found)
+    except KeyboardInterrupt:  # at the figure: the numbers are written
+        raise Interrupted(found) from None
+    if not complete:
+        raise Interrupted(found)
+    return found
+
+
+def _sweep(
+    search: "_Search", scheme: str, loads: Sequence[float], points: list[Point],
+    so_far: Callable[[], Saturation],
+) -> bool:  # fmt: skip
+    """Adds the points of a scheme; whether all of them ran to their end."""
+    for load in loads:
+        point = search.point(scheme, load)
+        if point is None:
+            return False
+        points.append(point)
+    for _ in range(_HALVINGS):
+        carried, above = so_far().saturated(scheme)
+        if carried is None or above is None:
+            break
+        point = search.point(scheme, round((carried + above) / 2, 6))
+        if point is None:
+            return False
+        points.append(point)
+    return True
+
+
+@dataclass(frozen=True)
+class _Search:
+    scenario: Scenario
+    traffic: OpenLoop
+    seed: int
+    directory: Path
+    progress: bool
+    threads: str | None
+
+    def claim(self) -> None:
+        """Makes the directory ours, or refuses one that holds something else."""
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            if any(self.directory.iterdir()) and not (self.directory / _FILE).is_file():
+                raise OutputError(f"{self.directory}: holds something else than a saturation")
+            (self.directory / _FILE).touch()
+            staging.clean(self.directory)
+            staging.check(self.directory)
+        except OSError as error:
+            raise self._unwritable(error) from None
+
+    def point(self, scheme: str, load: float) -> Point | None:
+        """What the scheme does at a load, simulated unless it is known; None when stopped."""
+        scenario = self.scenario.with_set(self.traffic.at(load))
+        place = self.directory / scheme.replace(":", ".") / f"load-{load:g}"
+        result = self._known(place, scenario, scheme)
+        if result is None:
+            result = self._run(scenario, scheme, load)
+            if result is None:
+                return None
+            result.write(place, figures=False)
+        return self._measured(result, scheme, load)
+
+    def _known(self, place: Path, scenario: Scenario, scheme: str) -> Result | None:
+        try:
+            result = Result.read(place)
+        except ResultError:
+            return None
+        same = (
+            result.scenario.toml() == scenario.toml()
+            and result.schemes == (scheme,)
+            and result.seed == self.seed
+            and result.version == _core.__version__
+        )
+        return result if same and result.complete else None
+
+    def _run(self, scenario: Scenario, scheme: str, load: float) -> Result | None:
+        with bar_per_scheme(scenario.duration_s, visible=self.progress) as start_bar:
+            bar = start_bar(f"{scheme}, load {load:g}")
+            run = _core.run(scenario, scheme, seed=self.seed, threads=self.threads, progress=bar)
+        return Result(scenario, (scheme,), self.seed, {scheme: run}) if run.complete else None
+
+    def _measured(self, result: Result, scheme: str, load: float) -> Point:
+        # A row for each traffic of the scenario, in its order.
+        row = result.table("load").row(self.traffic.index, named=True)
+        offered, carried = row["offered_gbps"], row["carried_gbps"]
+        if not offered > 0:
+            raise ResultError(
+                f"{scheme}, load {load:g}: nothing was offered in the measured time; "
+                "raise run.duration"
+            )
+        messages = result.table("messages").filter(pl.col("traffic") == row["traffic"])
+        slowdown, bound = p99_slowdown(messages, result.scenario)
+        sizes = posted_while_measured(messages, result.scenario)["bytes"].cast(pl.Float64)
+        square = float((sizes**2).sum())
+        equal = float(sizes.sum()) ** 2 / square if square else 0.0
+        return Point(
+            scheme, load, float(offered), float(carried), slowdown, sizes.len(), equal, bound
+        )
+
+    def write(self, found: Saturation) -> None:
+        """The outcome as JSON, as a table and as a figure."""
+        text = json.dumps(found.to_dict(), indent=2, allow_nan=False)
+        try:
+            with staging.file(self.directory / "saturation.parquet") as place:
+                found.table.write_parquet(place)
+            with staging.file(self.directory / _FILE) as place:
+                place.write_text(text + "\n", encoding="utf-8")
+            if found.points:
+                from incast.figures import gallery  # noqa: PLC0415
+
+                figure = gallery.draw_saturation(found)
+                for suffix in ("png", "svg"):
+                    gallery.save(figure, self.directory / f"saturation.{suffix}")
+        except OSError as error:
+            raise self._unwritable(error) from None
+
+    def _unwritable(self, error: OSError) -> OutputError:
+        return store.unwritable(self.directory, error)

@@ -1,0 +1,102 @@
+"""What there is to choose from: algorithms, sizes of flows, scenarios."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from incast import _core
+from incast._core import Scenario
+from incast.api import running
+from incast.base import inputs
+from incast.base.words import nearest
+from incast.cli import options
+from incast.terminal import catalogue, writing
+
+scenario_app = typer.Typer(help="The scenarios that ship, and checks of your own.")
+
+
+def algorithms(
+    name: Annotated[str | None, typer.Argument(help="Show everything about this one.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List the algorithms, or the parameters and presets of one."""
+    known = {algorithm.name: algorithm for algorithm in _core.algorithms()}
+    if name is not None and name not in known:
+        raise _core.ParameterError(f"{name}: no such algorithm; {nearest(name, known)}")
+    chosen = list(known.values()) if name is None else [known[name]]
+    if as_json:
+        items = [catalogue.algorithm_to_dict(algorithm) for algorithm in chosen]
+        print(json.dumps(items if name is None else items[0]))
+    elif name is None:
+        catalogue.print_algorithms(writing.console(), chosen)
+    else:
+        catalogue.print_algorithm(writing.console(), chosen[0])
+
+
+def workloads(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME|FILE]", help="Show this one, or a file of your own."),
+    ] = None,
+    packets: Annotated[
+        bool, typer.Option("--packets", help="FILE has packets of 1,460 B, not bytes.")
+    ] = False,
+    step: Annotated[
+        bool, typer.Option("--step", help="FILE has no sizes between its points.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List the distributions of flow sizes that ship, or show all points of one."""
+    if name is None:
+        if packets or step:
+            raise typer.BadParameter("--packets and --step are for a FILE; name it")
+        tables = _core.workloads()
+        if as_json:
+            print(json.dumps([catalogue.workload_to_dict(table) for table in tables]))
+        else:
+            catalogue.print_workloads(writing.console(), tables)
+        return
+    found = _workload(name, packets=packets, step=step)
+    if as_json:
+        print(json.dumps(catalogue.workload_to_dict(found)))
+    else:
+        catalogue.print_workload(writing.console(), found)
+
+
+def _workload(name: str, *, packets: bool, step: bool) -> _core.Workload:
+    """The table that ships under a name, or the one in a file."""
+    known = {table.name: table for table in _core.workloads()}
+    path = Path(name)
+    there = path.exists() and not path.is_dir()
+    if name in known and not there:
+        if packets or step:
+            raise typer.BadParameter(f"{name}: ships as it is; --packets and --step are for a FILE")
+        return known[name]
+    if not there:
+        why = nearest(path.name, known)
+        raise _core.ParameterError(f"{name}: neither a file nor sizes that ship; {why}")
+    return _core.Workload.parse(inputs.text(path), name, packets=packets, step=step)
+
+
+@scenario_app.command("list")
+def list_scenarios() -> None:
+    """List the scenarios that ship with the package."""
+    shipped = [Scenario.load(path) for path in running.shipped().values()]
+    catalogue.print_scenarios(writing.console(), shipped)
+
+
+@scenario_app.command("check")
+def check_scenario(file: options.ScenarioName) -> None:
+    """Check a scenario, with every scheme that it names, without running it."""
+    scenario = running.load(file)
+    schemes = running.check_schemes(scenario)
+    options.warn(scenario, schemes)
+    print(f"{file}: good, {scenario.duration_s * 1e3:g} ms of {', '.join(schemes)}")
+
+
+@scenario_app.command("schema")
+def scenario_schema() -> None:
+    """Print the JSON Schema of a scenario, from which editors complete."""
+    print(_core.schema())

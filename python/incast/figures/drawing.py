@@ -1,0 +1,94 @@
+"""What a figure is: a name, what it shows, the rows that it needs, and how it is drawn."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import polars as pl
+from matplotlib.figure import Figure
+
+from incast.results.measures import posted_while_measured
+from incast.results.records import Case, Results
+
+Panels = dict[str, list[tuple[int, Case, pl.DataFrame]]]
+"""The cases of each panel, with their numbers and rows, by the name of the traffic."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows that a figure needs."""
+
+    table: str
+    columns: tuple[str, ...]
+    only: pl.Expr | None = None
+    """Which rows count."""
+    measured: bool = False
+    """Whether only what was posted while it was measured counts."""
+    some: pl.Expr | None = None
+    """What at least one row must have, or there is nothing to draw: of messages, an end."""
+
+    def of(self, case: Case) -> pl.DataFrame | None:
+        """Those of a case, None where there is none."""
+        rows = case.table(self.table)
+        if not set(self.columns) <= set(rows.columns):
+            return None
+        if self.only is not None:
+            rows = rows.filter(self.only)
+        if self.measured:
+            rows = posted_while_measured(rows, case.results[0].scenario)
+        enough = rows if self.some is None else rows.filter(self.some)
+        return None if enough.is_empty() else rows
+
+    def each(self, results: Results) -> Iterator[tuple[int, Case, pl.DataFrame]]:
+        """Each case that has any, with its number, which says its colour."""
+        for index, case in enumerate(results.cases):
+            rows = self.of(case)
+            if rows is not None:
+                yield index, case, rows
+
+    def by_traffic(self, results: Results) -> Panels:
+        """The same, apart for each traffic; all together where the table knows of none."""
+        found: Panels = {}
+        for index, case, rows in self.each(results):
+            if "traffic" not in rows.columns:
+                found.setdefault("", []).append((index, case, rows))
+                continue
+            for own in rows.partition_by("traffic", maintain_order=True):
+                if self.some is None or not own.filter(self.some).is_empty():
+                    found.setdefault(own["traffic"][0], []).append((index, case, own))
+        return found
+
+    def without(self, results: Results) -> list[str]:
+        """The labels of the cases that have none."""
+        return [case.label for case in results.cases if self.of(case) is None]
+
+    def why_not(self, results: Results) -> str | None:
+        """Why there is nothing to draw, None if there is something."""
+        if self.table not in results.tables:
+            return f"there is no table {self.table}"
+        if any(True for _ in self.each(results)):
+            return None
+        there = set(results.table(self.table).columns)
+        lacking = [column for column in self.columns if column not in there]
+        if lacking:
+            return f"the table {self.table} has no column {lacking[0]}"
+        return f"the table {self.table} has nothing in it"
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure that results can be drawn as."""
+
+    name: str
+    about: str
+    """What it shows, one line."""
+    rows: Rows | None
+    """The rows without which there is nothing to draw; None if the summary is enough."""
+    draw: Callable[[Results], Figure]
+    telling: Callable[[Results], bool] = lambda _: True
+    """Whether it shows more than some numbers would: if not, no run writes it by itself."""
+
+    def why_not(self, results: Results) -> str | None:
+        """Why it cannot be drawn, None if it can."""
+        if not results.cases:
+            return "nothing was run"
+        return None if self.rows is None else self.rows.why_not(results)

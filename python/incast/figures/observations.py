@@ -1,0 +1,42 @@
+"""What connections on Linux TCP told of themselves, over time."""
+
+import polars as pl
+from matplotlib.figure import Figure
+
+from incast.figures import style
+
+# More lines than this are told apart by nobody: they look alike, and are counted.
+_TOLD_APART = 10
+_POINTS = 250
+
+
+def over_time(title: str, rows: pl.DataFrame, column: str, label: str) -> Figure:
+    """A column over time, a line for each connection."""
+    figure = Figure(figsize=(style.WIDTH, 4.2))
+    figure.suptitle(title, fontsize="medium")
+    axes = figure.subplots()
+    known = rows.drop_nulls(column)
+    series = known.select(
+        pl.format("{} → {}", "local_port", "remote").alias("connection"),
+        ((pl.col("time_s") - rows["time_s"].min()) * 1e6).alias("time_us"),
+        column,
+    )
+    if series.is_empty():
+        return style.nothing(figure, axes, "no connection told of it")
+    binned = style.binned(series, pl.col(column).mean(), by="connection", points=_POINTS)
+    connections = binned.partition_by("connection", maintain_order=True)
+    few = len(connections) <= _TOLD_APART
+    for index, one in enumerate(connections):
+        look = style.line(index) if few else {"color": style.line(0)["color"], "alpha": 0.55}
+        axes.plot(
+            one["time_ms"].to_numpy() / 1e3, one[column].to_numpy(),
+            linewidth=1.2 if few else 0.7, label=one["connection"][0] if few else None, **look,
+        )  # fmt: skip
+    if few:
+        figure.legend(loc="outside lower center", ncols=2, fontsize="small")
+    else:
+        axes.set_title(f"{len(connections)} connections", fontsize="small")
+    axes.set(xlabel="time since the first report (s)", ylabel=label)
+    axes.set_ylim(bottom=0)
+    axes.margins(x=0.01)
+    return figure

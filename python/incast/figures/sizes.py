@@ -1,0 +1,149 @@
+"""Completion time and slowdown against message size: a line for the median, one for the tail."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+import polars as pl
+from matplotlib import ticker
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from incast.figures import style
+from incast.figures.drawing import Drawing, Rows
+from incast.figures.style import Floats
+from incast.results.measures import bound_of
+from incast.results.records import Results
+
+_BINS = ("traffic", "size_from_bytes", "size_to_bytes", "posted")
+_NO_BOUND = 1e12  # bytes: the core's word for a bin without an end
+_FEW = 100  # messages: the 99th percentile of so many, by nearest rank, is not the greatest
+_UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1, "B"))
+
+
+def by_size(results: Results, *, rows: Rows, value: str, unit: str, y: str) -> Figure:
+    """A panel for each traffic; of several seeds, the mean of their percentiles in each bin."""
+    traffics = rows.by_traffic(results)
+    tails = {f"{value}_p99{unit}": "p99", f"{value}_p50{unit}": "median"}
+    every = [own for cases in traffics.values() for _, _, own in cases]
+    notes = ["lines: mean over the seeds in each bin"] if len(results.seeds) > 1 else []
+    if any((own["posted"] < _FEW).any() for own in every):
+        notes.append(f"in bins of fewer than {_FEW} messages p99 is the slowest one")
+    if any(_bounded(own, name).any() for own in every for name in tails):
+        notes.append("arrows: at least so much, that message had not finished")
+    note = style.notes(results, *notes)
+    figure, grid = style.panels(results, list(traffics), note, height=4.4)
+    for axes, cases in zip(grid, traffics.values(), strict=True):
+        heights: list[float] = []
+        for index, case, own in cases:
+            colour, mark = style.line(index)["color"], style.marker(index)
+            for (name, label), width, fill in zip(
+                tails.items(), (1.8, 1.0), ("full", "none"), strict=True
+            ):
+                bins = _bins(own, name)
+                places, line = middle(bins), bins["mean"].to_numpy()
+                axes.plot(
+                    places, line, color=colour, marker=mark, fillstyle=fill,
+                    markersize=5, linewidth=width, linestyle=style.line(index)["linestyle"],
+                    label=f"{case.label}: {label}",
+                )  # fmt: skip
+                for at in np.flatnonzero(bins["bounded"].to_numpy()):
+                    axes.annotate(
+                        "", (places[at], line[at]), (0, 14), textcoords="offset points",
+                        arrowprops={"arrowstyle": "<-", "color": colour, "shrinkA": 0},
+                    )  # fmt: skip
+                if own["seed"].n_unique() > 1:
+                    low, high = (bins[end].to_numpy() for end in ("least", "greatest"))
+                    style.band(axes, places, low, high, index)
+                    heights += [*bins["least"].drop_nulls(), *bins["greatest"].drop_nulls()]
+                heights += bins["mean"].drop_nulls().to_list()
+        axes.set_ylabel(y)
+        positive = [height for height in heights if height > 0]
+        if positive:
+            style.logarithmic(axes, "y", min(positive), max(positive))
+        if value == "slowdown":
+            axes.set_ylim(bottom=min([1.0, *positive]) * 0.95)
+        _size_axis(axes)
+    grid[-1].set_xlabel("message size")
+    style.absent(grid[0], rows.without(results), "none")
+    style.legend(figure, results)
+    return figure
+
+
+def several_sizes(results: Results, *, rows: Rows) -> bool:
+    """Whether any traffic has messages in more than one bin: a point is no curve."""
+    cases = (case for cases in rows.by_traffic(results).values() for case in cases)
+    return any(own["size_from_bytes"].n_unique() > 1 for _, _, own in cases)
+
+
+def _bounded(rows: pl.DataFrame, name: str) -> pl.Series:
+    """Of which bins a percentile is known by a bound alone."""
+    bound = bound_of(name)
+    if bound not in rows.columns:
+        return pl.Series([False] * rows.height, dtype=pl.Boolean)
+    return rows[name].is_null() & rows[bound].is_not_null()
+
+
+def _bins(rows: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Each bin once, in the order of the sizes: mean, least and greatest of the seeds that have it.
+
+    Where a percentile is known by a bound alone, the bound counts, and the bin says so.
+    """
+    bound = bound_of(name)
+    value = pl.col(name).fill_null(pl.col(bound)) if bound in rows.columns else pl.col(name)
+    return (
+        rows.with_columns(value.alias(name), _bounded(rows, name).alias("bounded"))
+        .group_by("size_from_bytes", "size_to_bytes")
+        .agg(
+            pl.col(name).mean().alias("mean"),
+            pl.col(name).min().alias("least"),
+            pl.col(name).max().alias("greatest"),
+            pl.col("bounded").any(),
+        )
+        .sort("size_from_bytes")
+    )
+
+
+def middle(bins: pl.DataFrame) -> Floats:
+    """Where a bin stands on a logarithmic axis: halfway between its least and greatest size.
+
+    One that begins at nothing stands at half its end, one without an end at its beginning.
+    """
+    low = bins["size_from_bytes"].cast(pl.Float64).to_numpy()
+    high = bins["size_to_bytes"].cast(pl.Float64).to_numpy()
+    middle: Floats = np.where(low > 0, np.sqrt(low * high), high / 2)
+    endless = high >= _NO_BOUND
+    return np.where(endless, np.maximum(low, 1.0), middle)
+
+
+def _size_axis(axes: Axes) -> None:
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(ticker.LogLocator(numticks=12))
+    axes.xaxis.set_major_formatter(ticker.FuncFormatter(lambda size, _: in_bytes(size)))
+    axes.xaxis.set_minor_formatter(ticker.NullFormatter())
+
+
+def in_bytes(size: float) -> str:
+    """A size with the unit in which it is between 1 and 1,000."""
+    return next((f"{size / unit:g} {name}" for unit, name in _UNITS if size >= unit), f"{size:g} B")
+
+
+def _drawings() -> Iterator[Drawing]:
+    for name, value, unit, y, about in (
+        ("slowdown-by-size", "slowdown", "", "slowdown", "slowdown against message size"),
+        (
+            "fct-by-size",
+            "completion",
+            "_us",
+            "completion time (us)",
+            "completion time against message size",
+        ),
+    ):
+        columns = (*_BINS, f"{value}_p50{unit}", f"{value}_p99{unit}")
+        rows = Rows("fct", columns, pl.col("posted") > 0)
+        draw = partial(by_size, rows=rows, value=value, unit=unit, y=y)
+        several = partial(several_sizes, rows=rows)
+        yield Drawing(name, f"{about}: median and 99th percentile", rows, draw, several)
+
+
+DRAWINGS = tuple(_drawings())

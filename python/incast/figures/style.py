@@ -1,0 +1,248 @@
+"""What all figures share: colours and lines, frame, legend, axes.
+
+Schemes differ in colour and in line style, so that a figure survives grey printing; the colours are
+those of Okabe and Ito, which the colour-blind tell apart.
+"""
+
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from matplotlib import ticker
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from incast.results.measures import window_us
+from incast.results.records import Results
+
+Floats = npt.NDArray[np.float64]
+
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)))
+_HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "----", "oooo")
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+
+FEW = 3  # cases that have a column of the legend each
+MUTED = "0.35"
+# Shares of the width of a time series: a shade above the first has room for its words, one above
+# the second for them in one line.
+_NARROWEST, _WIDE = 0.13, 0.25
+_LONG_US = 1e5  # from here on, an axis of times is in milliseconds
+BAND = "bands: from the least to the greatest of the seeds"
+WIDTH = 7.0  # inches; the height follows from what is shown
+
+RC: dict[Any, Any] = {
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": "medium",
+    "figure.constrained_layout.use": True,
+    "font.size": 10.0,
+    "grid.color": "0.9",
+    "hatch.linewidth": 0.6,
+    "legend.frameon": False,
+    "lines.linewidth": 1.8,
+    "savefig.dpi": 150,
+    "svg.hashsalt": "incast",  # the same figure gives the same file
+}
+
+
+def line(index: int) -> dict[str, Any]:
+    """The line of a case; beyond the number of colours, each comes with another dash."""
+    return {
+        "color": _COLOURS[index % len(_COLOURS)],
+        "linestyle": _LINES[(index + index // len(_COLOURS)) % len(_LINES)],
+    }
+
+
+def marker(index: int) -> str:
+    """The marker of a case."""
+    return _MARKERS[(index + index // len(_COLOURS)) % len(_MARKERS)]
+
+
+def bar(index: int) -> dict[str, Any]:
+    """The bar of a case: told apart by its hatching where colour does not show."""
+    return {
+        "facecolor": _COLOURS[index % len(_COLOURS)],
+        "edgecolor": "white",
+        "hatch": _HATCHES[(index + index // len(_COLOURS)) % len(_HATCHES)],
+        "linewidth": 0.0,
+    }
+
+
+def frame(results: Results, note: str = "", *, height: float) -> tuple[Figure, Axes]:
+    """A figure of one panel, with the title of the results."""
+    figure = Figure(figsize=(WIDTH, height))
+    headline(figure, results, note)
+    return figure, figure.subplots()
+
+
+def band(
+    axes: Axes, x: Floats, low: Floats, high: Floats, index: int, *, step: bool = False
+) -> None:
+    """Shades what lies between two curves of a case: between the seeds, or up to a maximum."""
+    axes.fill_between(
+        x, low, high, color=line(index)["color"], alpha=0.18, linewidth=0,
+        step="post" if step else None,
+    )  # fmt: skip
+
+
+def notes(results: Results, *texts: str) -> str:
+    """A remark below the title; of several seeds, on what the bands are."""
+    several = any(len(case.results) > 1 for case in results.cases)
+    return "; ".join(text for text in (BAND if several else "", *texts) if text)
+
+
+def panels(
+    results: Results, names: Sequence[str], note: str = "", *, height: float
+) -> tuple[Figure, list[Axes]]:
+    """A figure with a panel below the other for each traffic; a single one does without its name.
+
+    `height` is that of a single panel; of several, each has two thirds of it.
+    """
+    tall = height if len(names) < 2 else 1.4 + height * len(names) * 2 / 3
+    figure = Figure(figsize=(WIDTH, tall))
+    headline(figure, results, note)
+    grid = list(figure.subplots(len(names), 1, sharex=True, squeeze=False)[:, 0])
+    if len(names) > 1:
+        for axes, name in zip(grid, names, strict=True):
+            axes.set_title(f"traffic {name}")
+    return figure, grid
+
+
+def headline(figure: Figure, results: Results, note: str = "") -> None:
+    """The title, wrapped to the width of the figure, and a remark below it."""
+    text = textwrap.fill(results.title, 80)
+    figure.suptitle(f"{text}\n{textwrap.fill(note, 84)}" if note else text, fontsize="medium")
+
+
+def legend(figure: Figure, results: Results) -> None:
+    """Below the axes, where it covers nothing; a column for each case while there are few."""
+    names = [case.label for case in results.cases]
+    found: dict[str, Artist] = {}
+    for axes in figure.axes:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    labels, handles = list(found), list(found.values())
+    if not labels:
+        return
+    columns = _columns(labels)
+    if len(names) <= min(FEW, columns):
+        columns = len(names)
+        entries = list(zip(handles, labels, strict=True))
+        groups = [
+            [entry for entry in entries if entry[1] == name or entry[1].startswith(f"{name}: ")]
+            for name in names
+        ]
+        # A legend is filled column by column: short ones are filled up with nothing.
+        rows = max(map(len, groups))
+        nothing = (Line2D([], [], linestyle="none"), "")
+        padded = [entry for group in groups for entry in [*group, *[nothing] * (rows - len(group))]]
+        handles, labels = [entry[0] for entry in padded], [entry[1] for entry in padded]
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, fontsize="small")
+
+
+def _columns(labels: Sequence[str]) -> int:
+    """As many columns as the longest label leaves room for, and no more rows than needed."""
+    inches = 0.6 + 0.058 * max(map(len, labels))
+    columns = max(1, min(5, int(WIDTH / inches), len(labels)))
+    rows = -(-len(labels) // columns)
+    return -(-len(labels) // rows)
+
+
+def absent(axes: Axes, labels: Sequence[str], what: str) -> None:
+    """Names in the legend the cases that have nothing to show: they were not forgotten."""
+    for label in labels:
+        axes.plot([], [], linestyle="none", label=f"{label}: {what}")
+
+
+def microseconds(axes: Axes, lowest: float, highest: float) -> None:
+    """A logarithmic x axis where values are far apart, else a linear one from zero."""
+    if highest > 10 * max(lowest, 1e-3):
+        logarithmic(axes, "x", max(lowest, 1e-3), highest)
+    else:
+        axes.set_xlim(left=0)
+        axes.xaxis.set_major_formatter(_plain(axes.xaxis, highest))
+
+
+def _plain(axis: Axis, highest: float) -> ticker.Formatter:
+    """Plain numbers; long times, which are microseconds, are shown as milliseconds."""
+    label, unit = axis.get_label_text(), 1.0
+    if highest >= _LONG_US and label.endswith("(us)"):
+        axis.set_label_text(f"{label.removesuffix('(us)')}(ms)")
+        unit = 1e3
+    return ticker.FuncFormatter(lambda value, _: f"{value / unit:g}")
+
+
+def logarithmic(axes: Axes, which: str, lowest: float, highest: float) -> None:
+    """A logarithmic axis with plain numbers, at 1, 2 and 5 while there is room for them."""
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    (axes.set_xscale if which == "x" else axes.set_yscale)("log")
+    decades = np.log10(highest / lowest) if lowest > 0 else 9
+    axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5) if decades < 3.5 else (1,)))
+    axis.set_major_formatter(_plain(axis, highest))
+    axis.set_minor_formatter(ticker.NullFormatter())
+
+
+def few_ticks(axes: Axes) -> None:
+    """So few numbers below a narrow panel that long ones do not run into each other."""
+    axes.xaxis.set_major_locator(ticker.MaxNLocator(4))
+
+
+def nothing(figure: Figure, axes: Axes, why: str) -> Figure:
+    """A panel that says why it is empty."""
+    axes.text(0.5, 0.5, why, ha="center", va="center", color=MUTED, transform=axes.transAxes)
+    return figure
+
+
+def shade_unmeasured(axes: Axes, results: Results) -> None:
+    """Sets off the parts of a time series that summary and tables leave out."""
+    spans = {
+        (*window_us(result.scenario), result.scenario.duration_s * 1e6)
+        for result in results.members
+    }
+    if len(spans) != 1:
+        return
+    begin, end, whole = (time / 1e3 for time in spans.pop())
+    left, right = axes.get_xlim()
+    for first, last, name in ((0, begin, "warm-up"), (end, whole, "cool-down")):
+        if last <= first:
+            continue
+        axes.axvspan(first, last, color="0.95", linewidth=0, zorder=0)
+        # The words stand in the shade, in two lines where it is narrow, or beside it.
+        share = (last - first) / (right - left)
+        inside = share > _NARROWEST
+        before = inside == (name == "warm-up")
+        words = f"{name},{' ' if share > _WIDE or not inside else chr(10)}not measured"
+        arrow = "" if inside else "←" if name == "warm-up" else "→"
+        axes.annotate(
+            f"{words} {arrow}" if before and arrow else f"{arrow} {words}" if arrow else words,
+            xy=(last if name == "warm-up" else first, 1),
+            xytext=(-4 if before else 4, -3), fontsize="x-small",
+            xycoords=("data", "axes fraction"), textcoords="offset points",
+            ha="right" if before else "left", va="top", color=MUTED,
+        )  # fmt: skip
+
+
+def binned(
+    series: pl.DataFrame, *values: pl.Expr, by: str | None = None, points: int
+) -> pl.DataFrame:
+    """A time series brought down to a number of points; `time_ms` is the middle of each bin."""
+    time = series["time_us"].to_numpy()
+    width = max(float(np.ptp(time)) / points, 1e-9)
+    bins: npt.NDArray[np.int64] = ((time - time.min()) / width).astype(np.int64).clip(0, points - 1)
+    keys = ["bin"] if by is None else [by, "bin"]
+    return (
+        series.with_columns(pl.Series("bin", bins))
+        .group_by(keys)
+        .agg((pl.col("time_us").mean() / 1e3).alias("time_ms"), *values)
+        .sort(keys)
+    )

@@ -1,0 +1,1 @@
+"""Results as data: their tables, directories, and statistics over seeds."""

@@ -1,0 +1,104 @@
+"""Measured against published: the values that there are, and the ratios between schemes."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from incast._core import Scenario
+from incast.results.stored import StoredScenario
+from incast.results.tables import Run
+
+# A ratio of two published values that were rounded to two or three digits is not known better.
+_ROUNDING = 0.01
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A value as it was measured and as it was published."""
+
+    measured: float
+    published: float
+
+    @property
+    def deviation(self) -> float:
+        """Measured over published: 1 when they agree."""
+        return self.measured / self.published
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """How many times larger a value of one scheme is than that of the first scheme."""
+
+    key: str
+    """The value, a key of the summary such as `rtt_mean_us`."""
+    scheme: str
+    """The first scheme, the one whose value is to be lower."""
+    against: str
+    """The scheme that it is compared with."""
+    below: Pair
+    """The value of `scheme`."""
+    above: Pair
+    """The value of `against`."""
+
+    @property
+    def measured(self) -> float:
+        """The ratio of the measured values."""
+        return self.above.measured / self.below.measured
+
+    @property
+    def published(self) -> float:
+        """The ratio of the published values."""
+        return self.above.published / self.below.published
+
+    @property
+    def shortfall(self) -> float:
+        """The part of the published ratio that is missing, 0 when it is reached."""
+        missing = 1 - self.measured / self.published
+        return missing if missing > _ROUNDING else 0.0
+
+
+def published(scenario: Scenario | StoredScenario, scheme: str) -> Mapping[str, float | str]:
+    """What was published for a scheme: for it, or else for its algorithm under any preset."""
+    known = scenario.published
+    return known.get(scheme) or known.get(scheme.partition(":")[0]) or {}
+
+
+def ratios(scenario: Scenario | StoredScenario, runs: Mapping[str, Run]) -> list[Ratio]:
+    """The RTT of every other scheme over that of the first one, where both were published.
+
+    Two presets of one algorithm share what was published for it: there is no ratio to compare with.
+    A run that was stopped is left out: what it measured is not what would have been.
+    """
+    complete = [scheme for scheme, run in runs.items() if run.complete]
+    return list(_ratios(scenario, runs, complete))
+
+
+def number(value: float | str | None) -> float | int | None:
+    """A finite number, or None for anything else: JSON and tables have no NaN."""
+    if isinstance(value, (int, float)) and math.isfinite(value):
+        return value
+    return None
+
+
+def _ratios(
+    scenario: Scenario | StoredScenario, runs: Mapping[str, Run], schemes: list[str]
+) -> Iterator[Ratio]:
+    if not schemes or schemes[0] != next(iter(runs)):
+        return
+    first = schemes[0]
+    for against in schemes[1:]:
+        if published(scenario, against) == published(scenario, first):
+            continue
+        for key in ("rtt_mean_us", "rtt_p99_us"):
+            below, above = (
+                _pair(runs[scheme].summary.get(key), published(scenario, scheme).get(key))
+                for scheme in (first, against)
+            )
+            if below and above:
+                yield Ratio(key, first, against, below, above)
+
+
+def _pair(measured: float | None, known: float | str | None) -> Pair | None:
+    """Both values, None unless both exist and can be divided by."""
+    ours, theirs = number(measured), number(known)
+    return Pair(ours, theirs) if ours and theirs else None

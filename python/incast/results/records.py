@@ -1,0 +1,243 @@
+"""Several results together: seeds of one scenario, or different scenarios."""
+
+import math
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from incast._core import IncastError
+from incast.results import comparison, unfinished
+from incast.results.measures import bound_of
+from incast.results.seeds import Known, Spread, limits, spread
+from incast.results.stored import ResultError
+from incast.results.tables import Run
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from incast.api.result import Result
+
+
+class FigureError(IncastError):
+    """A figure that does not exist, or that there is nothing to draw in."""
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One scheme in one scenario: a curve of a figure. Its results differ in the seed alone."""
+
+    label: str
+    scheme: str
+    results: "tuple[Result, ...]"
+
+    @property
+    def runs(self) -> list[Run]:
+        """Its runs, one for each seed."""
+        return [result.runs[self.scheme] for result in self.results]
+
+    @property
+    def published(self) -> Mapping[str, float | str]:
+        """What was published for the scheme in the scenario, if anything was."""
+        return comparison.published(self.results[0].scenario, self.scheme)
+
+    def values(self, key: str) -> list[float | int | Known | None]:
+        """A figure of the summary, for each seed; one that is known by a bound alone with it."""
+        return [known(run.summary, key) for run in self.runs]
+
+    def spread(self, key: str) -> Spread | None:
+        """What the seeds say together of a figure of the summary."""
+        return spread(self.values(key), limits(key))
+
+    def table(self, name: str) -> pl.DataFrame:
+        """The rows of all seeds, `seed` the first column; without columns where there is none."""
+        return _below(
+            result.table(name)
+            .filter(pl.col("scheme") == self.scheme)
+            .drop("scheme")
+            .select(pl.lit(result.seed, pl.UInt64).alias("seed"), pl.all())
+            for result in self.results
+            if name in result.tables
+        )
+
+
+def known(summary: Mapping[str, float | int | None], key: str) -> float | int | Known | None:
+    """A figure of a summary: a number, or least and greatest where it is known by a bound alone."""
+    value = comparison.number(summary.get(key))
+    bound = comparison.number(summary.get(bound_of(key)))
+    return (float(bound), math.inf) if value is None and bound is not None else value
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """Results that are printed and drawn together.
+
+    Those of the same scenario text and version are seeds of one experiment: figures pool their
+    samples and average their time series. Everything else stands side by side.
+    """
+
+    members: "tuple[Result, ...]"
+
+    def __post_init__(self) -> None:
+        """Refuses to count one run twice."""
+        if not self.members:
+            raise ResultError("no result: expected at least one directory")
+        for group in self._groups:
+            seen: dict[tuple[str, int], Result] = {}
+            for result in group:
+                for scheme in result.runs:
+                    other = seen.setdefault((scheme, result.seed), result)
+                    if other is not result:
+                        names = " and ".join(str(one.directory) for one in (other, result))
+                        raise ResultError(
+                            f"{names}: both hold the run of {scheme} with seed {result.seed}; "
+                            "name one of them"
+                        )
+
+    def __repr__(self) -> str:
+        """One line for each of them."""
+        inside = ",\n    ".join(map(repr, self.members))
+        return f"Results(\n    {inside},\n)" if len(self.members) > 1 else f"Results({inside})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the summary of all."""
+        return self.summary._repr_html_()
+
+    @cached_property
+    def cases(self) -> tuple[Case, ...]:
+        """All curves, in the order of the results and of their schemes."""
+        return tuple(case for _, cases in self.experiments for case in cases)
+
+    @cached_property
+    def experiments(self) -> tuple[tuple[str, tuple[Case, ...]], ...]:
+        """The cases of each scenario and version, with the name of these.
+
+        Equal seeds of one experiment have equal arrivals.
+        """
+        return tuple(
+            (name, tuple(self._cases(name, group)))
+            for name, group in zip(self._names, self._groups, strict=True)
+        )
+
+    @property
+    def unfinished(self) -> list[str]:
+        """Traffic of which too much had not finished, a sentence for each."""
+        found = zip(self._names, map(unfinished.warnings, self._groups), strict=True)
+        many = len(self._groups) > 1
+        return [f"{name}: {text}" if many else text for name, texts in found for text in texts]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every run reached its end."""
+        return all(result.complete for result in self.members)
+
+    @property
+    def seeds(self) -> list[int]:
+        """All seeds."""
+        return sorted({result.seed for result in self.members})
+
+    @property
+    def title(self) -> str:
+        """What a figure says above itself."""
+        titles = dict.fromkeys(
+            result.scenario.title or result.scenario.name for result in self.members
+        )
+        text = next(iter(titles)) if len(titles) == 1 else " and ".join(self._names)
+        if len(self.seeds) > 1 and len(self._groups) == 1:
+            text += f" ({len(self.seeds)} seeds)"
+        return text if self.complete else f"{text} (incomplete)"
+
+    @property
+    def tables(self) -> list[str]:
+        """The names that `table` knows."""
+        return list(dict.fromkeys(name for result in self.members for name in result.tables))
+
+    def table(self, name: str) -> pl.DataFrame:
+        """One table of all results, with `result` (where there are several) and `seed` in front.
+
+        Raises:
+            KeyError: There is no table of that name.
+        """
+        if name not in self.tables:
+            raise KeyError(f"{name}: no such table; there is {', '.join(self.tables) or 'none'}")
+        return _below(
+            result.table(name).select(*self._front(label, result), pl.all())
+            for label, result in self._labelled()
+            if name in result.tables
+        )
+
+    @cached_property
+    def summary(self) -> pl.DataFrame:
+        """One row for each run, with `result` (where there are several) and `seed` in front."""
+        return _below(
+            result.summary.select(*self._front(label, result), pl.all())
+            for label, result in self._labelled()
+        )
+
+    def figure(self, name: str, baseline: str | None = None) -> "Figure":
+        """One figure, such as `rtt-cdf`; `incast plot --list` says which there are.
+
+        With a baseline, `bars` shows the differences of the other schemes to that one.
+
+        Raises:
+            FigureError: There is no such figure, or nothing to draw in it.
+            ParameterError: The baseline is none of the schemes, or alone.
+        """
+        from incast.figures import gallery  # noqa: PLC0415
+
+        return gallery.draw(name, self, baseline)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All results, ready for JSON."""
+        return {"results": [result.to_dict() for result in self.members]}
+
+    @cached_property
+    def _groups(self) -> "list[list[Result]]":
+        groups: dict[tuple[str, str], list[Result]] = {}
+        for result in self.members:
+            groups.setdefault((result.scenario.toml(), result.version), []).append(result)
+        return list(groups.values())
+
+    @cached_property
+    def _names(self) -> list[str]:
+        """What each group is called: its scenario where that is enough, else its directory."""
+        names = [group[0].scenario.name for group in self._groups]
+        if len(set(names)) == len(names):
+            return names
+        homes = [_home(group) for group in self._groups]
+        for parts in range(1, max(len(home.parts) for home in homes) + 1):
+            names = ["/".join(home.parts[-parts:]) for home in homes]
+            if len(set(names)) == len(names):
+                return names
+        return [f"{name} ({number})" for number, name in enumerate(names, 1)]
+
+    def _cases(self, name: str, group: "list[Result]") -> Iterator[Case]:
+        for scheme in dict.fromkeys(scheme for result in group for scheme in result.runs):
+            own = tuple(result for result in group if scheme in result.runs)
+            yield Case(scheme if len(self._groups) == 1 else f"{scheme}, {name}", scheme, own)
+
+    def _labelled(self) -> "Iterator[tuple[str, Result]]":
+        for name, group in zip(self._names, self._groups, strict=True):
+            for result in group:
+                yield name, result
+
+    def _front(self, label: str, result: "Result") -> list[pl.Expr]:
+        seed = pl.lit(result.seed, pl.UInt64).alias("seed")
+        many = len(self._groups) > 1
+        return [pl.lit(label).alias("result"), seed] if many else [seed]
+
+
+def _home(group: "list[Result]") -> Path:
+    """The directory of a group: that which its results, one for each seed, have in common."""
+    places = [str((result.directory or Path(result.scenario.name)).resolve()) for result in group]
+    return Path(os.path.commonpath(places))
+
+
+def _below(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    found = list(frames)
+    # Relaxed: of a column that one result has no value in, the type is not known there.
+    return pl.concat(found, how="diagonal_relaxed") if found else pl.DataFrame()

@@ -1,0 +1,226 @@
+"""The directory of a result: written whole or not at all, then its figures."""
+
+import contextlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from incast._core import IncastError
+from incast.base import inputs, staging
+
+if TYPE_CHECKING:
+    from incast.api.result import Result
+
+_RUN = "run.json"
+# Files that the scenario names; the core looks for them there, too.
+_INPUTS = "inputs"
+
+
+class OutputError(IncastError):
+    """A directory that a result cannot be written to."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a directory holds, so that nothing else is ever replaced."""
+
+    mark: str
+    """The file that says so: JSON, with all names in `files`."""
+    name: str
+
+
+_RESULT = Kind(_RUN, "a result of incast")
+
+
+@dataclass(frozen=True)
+class Written:
+    """Where a result is."""
+
+    directory: Path
+    scenario: Path
+    run: Path
+    figures: list[Path]
+    tables: list[Path]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The paths, ready for JSON."""
+        return {
+            "directory": str(self.directory),
+            "scenario": str(self.scenario),
+            "run": str(self.run),
+            "figures": [str(path) for path in self.figures],
+            "tables": [str(path) for path in self.tables],
+        }
+
+
+def check(directory: str | os.PathLike[str]) -> None:
+    """Finds out before a long run whether its result can be written; makes missing parents.
+
+    Raises:
+        OutputError: It cannot.
+    """
+    target = Path(directory)
+    _earlier(target, _RESULT)
+    with _staged(target):
+        pass
+
+
+def check_folder(folder: str | os.PathLike[str]) -> None:
+    """Finds out whether files can be written to a folder; makes it if it is missing.
+
+    Raises:
+        OutputError: They cannot.
+    """
+    try:
+        staging.check(Path(folder))
+    except OSError as error:
+        raise unwritable(Path(folder), error) from None
+
+
+@contextlib.contextmanager
+def filling(directory: Path, kind: Kind) -> Iterator[Path]:
+    """A new directory, which takes the place of an earlier one of its kind unless the block fails.
+
+    Raises:
+        OutputError: The directory cannot be written or holds something else.
+    """
+    _earlier(directory, kind)
+    with _staged(directory) as place:
+        yield place
+        _earlier(directory, kind)  # a long time may have passed
+        _replace(directory.resolve(), place)
+
+
+def write(result: "Result", directory: str | os.PathLike[str], *, figures: bool = True) -> Written:
+    """Writes a result to a new directory and puts that in the place of an earlier result.
+
+    Figures come last, when all else is there: whoever stops that has a result without them.
+
+    Raises:
+        OutputError: The directory cannot be written or holds something else.
+    """
+    target = Path(directory)
+    earlier = _earlier(target, _RESULT)
+    if earlier is not None and earlier.get("complete") and not result.complete:
+        target = target.with_name(f"{target.name}-incomplete")
+        _earlier(target, _RESULT)
+    with _staged(target) as place:
+        tables = _fill(place, result)
+        _replace(target.resolve(), place)
+    written = Written(
+        directory=target,
+        scenario=target / "scenario.toml",
+        run=target / _RUN,
+        figures=[],
+        tables=[target / name for name in tables],
+    )
+    return add_figures(result, written) if figures else written
+
+
+def add_figures(result: "Result", written: Written) -> Written:
+    """Draws the usual figures of a result that is written, and puts them there.
+
+    Raises:
+        OutputError: They cannot be written.
+        KeyboardInterrupt: Ctrl-C; the result is as it was, or has some of them.
+    """
+    from incast.figures import gallery  # noqa: PLC0415
+
+    names: list[str] = []
+    with _staged(written.directory) as place:
+        for name, figure in result.plot().items():
+            for suffix in ("png", "svg"):
+                names.append(f"{name}.{suffix}")
+                gallery.save(figure, place / names[-1])
+        # First the names, then the files: nothing is ever there that `run.json` does not know.
+        tables = [path.name for path in written.tables]
+        (place / _RUN).write_text(_run(result, [*names, *tables]), encoding="utf-8")
+        for name in (_RUN, *names):
+            (place / name).replace(written.directory / name)
+    return replace(written, figures=[written.directory / name for name in names])
+
+
+def _fill(place: Path, result: "Result") -> list[str]:
+    """Writes the files of a result but for its figures; returns the names of the tables."""
+    (place / "scenario.toml").write_text(result.scenario.toml(), encoding="utf-8")
+    if result.scenario.inputs:
+        (place / _INPUTS).mkdir()
+    for name, text in result.scenario.inputs.items():
+        (place / _INPUTS / name).write_bytes(text.encode())  # line ends as they are
+    tables = []
+    for name, description in result.describe_tables().items():
+        tables.append(f"{name}.parquet")
+        metadata = {"incast": json.dumps(description)}
+        result.table(name).write_parquet(place / tables[-1], metadata=metadata)
+    (place / _RUN).write_text(_run(result, tables), encoding="utf-8")
+    return tables
+
+
+def _run(result: "Result", files: list[str]) -> str:
+    """What `run.json` says."""
+    inputs_there = [_INPUTS] if result.scenario.inputs else []
+    summary = {
+        **result.to_dict(),
+        "tables": result.describe_tables(),
+        "files": sorted(["scenario.toml", _RUN, *inputs_there, *files]),
+    }
+    return json.dumps(summary, indent=2, allow_nan=False) + "\n"
+
+
+def _earlier(target: Path, kind: Kind) -> dict[str, Any] | None:
+    """The mark of what would be replaced, None where nothing would be."""
+    # One that died while it replaced a result has left that beside its place.
+    staging.clean(target.resolve().parent, target.resolve().name)
+    try:
+        names = {path.name for path in target.iterdir()}
+    except FileNotFoundError:
+        return None
+    except NotADirectoryError:
+        raise OutputError(f"{target}: is in the way: not a directory") from None
+    except OSError as error:
+        raise unwritable(target, error) from None
+    if not names:
+        return None
+    try:
+        run = json.loads(inputs.text(target / kind.mark, inputs.MARK_BYTES))
+        ours = set(run["files"])
+    except (IncastError, ValueError, KeyError, TypeError, RecursionError):
+        raise OutputError(f"{target}: holds something else than {kind.name}") from None
+    foreign = sorted(names - ours)
+    if foreign:
+        raise OutputError(f"{target}: holds {foreign[0]}, which incast did not write there")
+    return dict(run)
+
+
+@contextlib.contextmanager
+def _staged(target: Path) -> Iterator[Path]:
+    try:
+        with staging.directory(target) as place:
+            yield place
+    except OSError as error:
+        raise unwritable(target, error) from error
+
+
+def _replace(target: Path, place: Path) -> None:
+    """Moves the new directory to the target, and an earlier one out of its way first."""
+    old = place.with_suffix(".old")
+    # Not `exists`: an empty directory may be renamed over, but a result that is there may not.
+    if not target.is_dir():
+        place.rename(target)
+        return
+    target.rename(old)
+    try:
+        place.rename(target)
+    except OSError:
+        old.rename(target)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def unwritable(target: Path, error: OSError) -> OutputError:
+    """What is said of a directory that the system refuses."""
+    return OutputError(f"{target}: cannot be written: {error.strerror or error}")

@@ -1,0 +1,1 @@
+"""Text on the terminal: tables, lists and progress bars."""

@@ -1,0 +1,332 @@
+"""What the command prints of results: comparisons, spreads over seeds, searches for saturation."""
+
+import os
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from incast.api.result import Result
+from incast.api.saturation import Point, Saturation
+from incast.results.comparison import Ratio, number
+from incast.results.differences import Difference, comparable, differences, without_baseline
+from incast.results.measures import bound_of
+from incast.results.pairs import Ratio as PairRatio
+from incast.results.records import Results
+from incast.results.store import Written
+from incast.terminal import cells
+from incast.terminal.writing import grid_of, print_columns, say, wrapped
+
+# Columns of the comparison: heading, key of the summary.
+_COLUMNS = (
+    ("throughput\nGb/s", "throughput_gbps"),
+    ("messages", "messages"),
+    ("slowdown\nmean", "slowdown_mean"),
+    ("slowdown\np99", "slowdown_p99"),
+    ("mean RTT\nus", "rtt_mean_us"),
+    ("p99 RTT\nus", "rtt_p99_us"),
+    ("queue\nmean KB", "queue_mean_kb"),
+    ("queue\np99 KB", "queue_p99_kb"),
+    ("PFC\npauses", "pfc_pauses"),
+    ("ECN\nmarks", "ecn_marks"),
+    ("drops", "drops"),
+    ("held by\nPFC", "pfc_watchdog_reports"),
+    ("dead-\nlocks", "deadlocks"),
+    ("Jain\nindex", "jain_index"),
+)
+_ONLY_WHERE_USED = {
+    "messages", "slowdown_mean", "slowdown_p99", "pfc_pauses", "ecn_marks", "pfc_watchdog_reports",
+    "deadlocks",
+}  # fmt: skip
+# Messages of known size are compared by slowdown: flows of different sizes have no fair share, and
+# means of RTT and queue say less than the tails. JSON has them.
+_ONLY_WITHOUT_MESSAGES = {"jain_index", "rtt_mean_us", "queue_mean_kb"}
+_TRAFFIC_COLUMNS = (
+    ("messages", "messages"),
+    ("slowdown\nmean", "slowdown_mean"),
+    ("slowdown\np99", "slowdown_p99"),
+    ("message\nmean us", "completion_mean_us"),
+    ("message\np99 us", "completion_p99_us"),
+    ("deadlines\nmet", "deadlines_met"),
+    ("requests", "requests"),
+    ("request\nmean us", "request_mean_us"),
+    ("request\np99 us", "request_p99_us"),
+)
+_RATIO_NAMES = {"rtt_mean_us": "Mean RTT", "rtt_p99_us": "p99 RTT"}
+
+
+def print_results(out: Console, results: Results, baseline: str | None, *, one: bool) -> None:
+    """The table of one result, or what several say together; below it the differences."""
+    if one:
+        print_comparison(out, results.members[0])
+    else:
+        print_spread(out, results)
+    if baseline is not None and comparable(results, baseline):
+        print_differences(out, results, baseline)
+
+
+def to_dict(
+    results: Results, items: list[dict[str, Any]], baseline: str | None, *, one: bool
+) -> dict[str, Any]:
+    """The same, ready for JSON: one result, or the items of several and their spread."""
+    whole = items[0] if one else {"results": items, "spread": spread_to_dict(results)}
+    if baseline is None or not comparable(results, baseline):
+        return whole
+    found = [difference.to_dict() for difference in differences(results, baseline)]
+    return {**whole, "differences": found}
+
+
+def print_comparison(out: Console, result: Result) -> None:
+    """The table of all schemes, then the ratios between them against the published ones."""
+    rows = result.rows()
+    names = [row["scheme"] if row["complete"] else f"{row['scheme']} *" for row in rows]
+    measured = [row["measured"] for row in rows]
+    columns = [
+        (
+            cells.heading(heading, key, measured),
+            [cells.cell(key, row["measured"], row["published"]) for row in rows],
+        )
+        for heading, key in _shown(
+            [one.get for one in measured], {key for row in rows for key in row["published"]}
+        )
+    ]
+    say(out, f"{result.scenario.title or result.scenario.name} (seed {result.seed})", style="bold")
+    print_columns(out, [("scheme", names)], cells.plain(out, columns))
+    _print_traffic(out, result)
+    if any(row["published"] for row in rows):
+        named = dict.fromkeys(row["published"].get("source") for row in rows)
+        sources = "; ".join(source for source in named if source)
+        wrapped(out, "", f"In parentheses: published values ({sources or 'source not stated'}).")
+    _print_unfinished(out, result)
+    for ratio in result.ratios:
+        wrapped(out, "", describe_ratio(ratio))
+
+
+def describe_ratio(ratio: Ratio) -> str:
+    """What falls short of the publication is said, not left to be worked out."""
+    text = (
+        f"{_RATIO_NAMES[ratio.key]}, {ratio.against} over {ratio.scheme}: "
+        f"{ratio.measured:.3g} (published {ratio.published:.3g})"
+    )
+    if ratio.shortfall:
+        text += f", which falls short by {ratio.shortfall:.0%}"
+    # A ratio can be right, or better, while both of its values are wrong.
+    return (
+        f"{text}. Measured over published: {ratio.against} {ratio.above.deviation:.2f}, "
+        f"{ratio.scheme} {ratio.below.deviation:.2f}."
+    )
+
+
+def print_spread(out: Console, results: Results) -> None:
+    """A row for each scheme: mean over the seeds, and its 95 % confidence interval."""
+    front = [
+        (
+            "scheme",
+            [
+                case.label if all(run.complete for run in case.runs) else f"{case.label} *"
+                for case in results.cases
+            ],
+        ),
+        ("seeds", [str(len(case.runs)) for case in results.cases]),
+    ]
+    summaries = [run.summary for case in results.cases for run in case.runs]
+    columns = [
+        (
+            cells.heading(heading, key, summaries),
+            [cells.of_case(case, key) for case in results.cases],
+        )
+        for heading, key in _shown([summary.get for summary in summaries])
+    ]
+    say(out, results.title, style="bold")
+    print_columns(out, front, cells.plain(out, columns))
+    wrapped(
+        out, "",
+        f"Mean over the seeds {cells.sign(out)} half the 95 % confidence interval (Student's t); "
+        "low - high where that ends at zero, which nothing here is below, or a share at one.",
+    )  # fmt: skip
+    for result in results.members:
+        _print_unfinished(out, result)
+
+
+def spread_to_dict(results: Results) -> list[dict[str, Any]]:
+    """What the seeds say together, ready for JSON: for each scheme, each value of its summary."""
+    rows = []
+    for case in results.cases:
+        keys = dict.fromkeys(key for run in case.runs for key in run.summary)
+        known = {key: case.spread(key) for key in keys}
+        rows.append(
+            {
+                "case": case.label,
+                "scheme": case.scheme,
+                "seeds": [result.seed for result in case.results],
+                "values": {
+                    key: value.to_dict() for key, value in known.items() if value is not None
+                },
+            }
+        )
+    return rows
+
+
+def print_differences(out: Console, results: Results, baseline: str) -> None:
+    """A row for each other scheme: mean difference to the baseline, its interval, and percent."""
+    found = differences(results, baseline)
+    paired = [difference for difference in found if difference.seeds]
+    summaries = [run.summary for case in results.cases for run in case.runs]
+    columns = [
+        (heading, [cells.of_difference(difference, key) for difference in paired])
+        for heading, key in _shown([summary.get for summary in summaries])
+        if any(key in difference.values for difference in paired)
+    ]
+    say(out, "")
+    say(out, f"Difference to {baseline}, seed by seed", style="bold")
+    if paired:
+        front = [
+            ("scheme", [difference.case for difference in paired]),
+            ("seeds", [str(len(difference.seeds)) for difference in paired]),
+        ]
+        print_columns(out, front, cells.plain(out, columns))
+        text = f"Scheme less {baseline} in the same seed, which had the same arrivals: "
+        if any(len(difference.seeds) > 1 for difference in paired):
+            text += (
+                f"mean over the seeds, {cells.sign(out)} half the 95 % confidence interval of "
+                "these differences (Student's t), "
+            )
+        if any(len(difference.seeds) == 1 for difference in paired):
+            text += "of one seed, which says nothing of how far it can be off, without interval, "
+        text += "and percent of the baseline's mean."
+        wrapped(out, "", text)
+    for difference in found:
+        if difference.slowdown_ratio is not None:
+            wrapped(out, "", _of_messages(difference, difference.slowdown_ratio))
+    for difference in found:
+        if difference.left_out:
+            seeds = ", ".join(map(str, difference.left_out))
+            many = "seeds" if len(difference.left_out) > 1 else "seed"
+            wrapped(
+                out, "",
+                f"{difference.case}: left out is {many} {seeds}, with which it or {baseline} was "
+                "not run to the end.",
+            )  # fmt: skip
+    for name in without_baseline(results, baseline):
+        wrapped(out, "", f"{name}: left out, it has no run of {baseline}.")
+
+
+def _of_messages(difference: Difference, ratio: PairRatio) -> str:
+    """What the messages say one by one."""
+    sure = (
+        "" if ratio.interval is None else f" ({ratio.interval[0]:.3g} to {ratio.interval[1]:.3g})"
+    )
+    return (
+        f"{difference.case}: message by message, the slowdown is {ratio.median:.3g}{sure} times "
+        f"that under {difference.baseline} in the median, of {ratio.messages} pairs."
+    )
+
+
+def print_saturation(out: Console, found: Saturation, directory: Path) -> None:
+    """For each scheme a row for each load, then the load at which it saturates."""
+    title = found.scenario.title or found.scenario.name
+    say(out, f"{title} (seed {found.seed})", style="bold")
+    for scheme in found.schemes:
+        grid = grid_of(out)
+        grid.add_column("scheme")
+        for heading in (
+            "load", "offered\nGb/s", "carried\nGb/s", "carried /\noffered", "p99\nslowdown",
+            "messages",
+        ):  # fmt: skip
+            grid.add_column(heading, justify="right")
+        for point in found.of(scheme):
+            grid.add_row(
+                scheme, f"{point.load:g}", f"{point.offered_gbps:.2f}", f"{point.carried_gbps:.2f}",
+                f"{point.ratio:.4f}", cells.plainly(out, _slowdown(point)), str(point.messages),
+            )  # fmt: skip
+        out.print()
+        out.print(grid)
+        say(out, _saturated(found, scheme))
+        if doubts := found.doubts(scheme):
+            wrapped(out, "", f"warning: {doubts}")
+    if not found.complete:
+        say(out, "* incomplete: stopped; the same command goes on from here.", style="bold")
+    out.print()
+    say(out, f"Wrote {directory}{os.sep}")
+
+
+def _slowdown(point: Point) -> str:
+    if point.slowdown_p99 is not None:
+        return f"{point.slowdown_p99:.1f}"
+    return "-" if point.slowdown_p99_bound is None else f"≥ {point.slowdown_p99_bound:.1f}"
+
+
+def _saturated(found: Saturation, scheme: str) -> str:
+    carried, above = found.saturated(scheme)
+    if carried is None:
+        return f"{scheme}: " + ("not run" if above is None else f"saturated already at {above:g}")
+    if above is None:
+        return f"{scheme}: not saturated up to {carried:g}"
+    return f"{scheme}: saturated load {carried:g}; at {above:g} it is below {found.threshold:g}"
+
+
+def print_drawn(out: Console, paths: list[Path]) -> None:
+    """Where the figures are."""
+    for path in paths:
+        say(out, f"Wrote {path}")
+
+
+def print_written(out: Console, written: Written, *, short: bool = False) -> None:
+    """Where the result is, and unless `short`, what is in it."""
+    if short:
+        say(out, f"Wrote {written.directory}{os.sep}")
+        return
+    out.print()
+    say(out, f"Wrote {written.directory}{os.sep}")
+    say(out, f"  run      {written.run.name}, {written.scenario.name}")
+    figures = ", ".join(dict.fromkeys(path.stem for path in written.figures))
+    if figures:
+        wrapped(out, "  figures  ", f"{figures} (each .png and .svg)")
+    tables = ", ".join(path.stem for path in written.tables)
+    wrapped(out, "  tables   ", f"{tables} (each .parquet)")
+
+
+def _shown(
+    figures: Sequence[Callable[[str], Any]], published: Collection[str] = ()
+) -> list[tuple[str, str]]:
+    """The columns that say something, of runs each of which is a function from key to value."""
+
+    def used(key: str) -> bool:
+        return any(number(figure(key)) or number(figure(bound_of(key))) for figure in figures)
+
+    return [
+        (heading, key)
+        for heading, key in _COLUMNS
+        if (key not in _ONLY_WHERE_USED or used(key))
+        and (key in published or not (key in _ONLY_WITHOUT_MESSAGES and used("messages")))
+    ]
+
+
+def _print_traffic(out: Console, result: Result) -> None:
+    """A row for each scheme and traffic, where there is more to say than in the whole."""
+    rows = result.traffic.to_dicts()
+    if not any(row["requests"] for row in rows) and len({row["traffic"] for row in rows}) < 2:
+        return
+    front = [
+        ("scheme", [row["scheme"] for row in rows]),
+        ("traffic", [row["traffic"] for row in rows]),
+    ]
+    columns = [
+        (cells.heading(heading, key, rows), [cells.value(key, row) for row in rows])
+        for heading, key in _TRAFFIC_COLUMNS
+        if any(row[key] is not None or row.get(bound_of(key)) is not None for row in rows)
+    ]
+    print_columns(out, front, cells.plain(out, columns))
+
+
+def _print_unfinished(out: Console, result: Result) -> None:
+    for scheme, run in result.runs.items():
+        if not run.complete:
+            ended_ms = (run.summary.get("simulated_s") or 0.0) * 1e3
+            whole_ms = result.scenario.duration_s * 1e3
+            text = f"* incomplete: {scheme} was stopped after {ended_ms:.1f} of {whole_ms:g} ms."
+            say(out, text, style="bold")
+    missing = [scheme for scheme in result.schemes if scheme not in result.runs]
+    if missing:
+        say(out, f"* incomplete: {', '.join(missing)} was not run.", style="bold")
