@@ -34,11 +34,13 @@ if TYPE_CHECKING:
     from incast.api.costs import CostError, CostWarning
     from incast.api.imports import read_foreign
     from incast.api.interruption import Interrupted
-    from incast.api.result import Result, open_result
+    from incast.api.result import Result, Results, open_result
     from incast.api.running import load, run, shipped
-    from incast.api.saturation import Saturation, saturate
+    from incast.api.saturation import saturate
+    from incast.figures.errors import FigureError
     from incast.results.comparison import Ratio
-    from incast.results.records import Case, FigureError, Results
+    from incast.results.records import Case
+    from incast.results.saturation import Saturation
     from incast.results.store import OutputError
     from incast.results.stored import ResultError
 
@@ -49,7 +51,7 @@ _HOMES = {
     "Case": "results.records",
     "CostError": "api.costs",
     "CostWarning": "api.costs",
-    "FigureError": "results.records",
+    "FigureError": "figures.errors",
     "IncastError": "_core",
     "Interrupted": "api.interruption",
     "OutputError": "results.store",
@@ -57,8 +59,8 @@ _HOMES = {
     "Ratio": "results.comparison",
     "Result": "api.result",
     "ResultError": "results.stored",
-    "Results": "results.records",
-    "Saturation": "api.saturation",
+    "Results": "api.result",
+    "Saturation": "results.saturation",
     "Scenario": "_core",
     "ScenarioError": "_core",
     "Workload": "_core",
@@ -108,6 +110,7 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # Late: the command must hear Ctrl-C before anything is imported.
     import importlib  # noqa: PLC0415
 
     value: object = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

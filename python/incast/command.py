@@ -16,6 +16,7 @@ def main() -> "NoReturn":
     heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if heard:
         signal.signal(signal.SIGINT, _leave)
+    # Late: only now is Ctrl-C heard.
     from incast.cli import main as run  # noqa: PLC0415
 
     if heard:

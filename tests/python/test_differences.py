@@ -9,9 +9,9 @@ import pytest
 
 import incast
 from conftest import SHORT, Finished
+from incast.api.result import Results
 from incast.figures import gallery
 from incast.results import differences, pairs
-from incast.results.records import Results
 from incast.results.seeds import spread, t95
 from synthetic import FakeRun, made_up
 
@@ -153,7 +153,7 @@ def test_messages_are_paired_one_by_one(short: incast.Scenario) -> None:
 
 
 def test_a_message_that_had_not_finished_is_the_slower_of_a_pair(short: incast.Scenario) -> None:
-    def ratio(ours: pl.DataFrame, theirs: pl.DataFrame) -> pairs.Ratio | None:
+    def ratio(ours: pl.DataFrame, theirs: pl.DataFrame) -> pairs.SlowdownRatio | None:
         found = pairs.slowdown_ratio([paired(short, 1, ours, theirs)], "timely", "dctcp")
         assert found is None or found.interval is None
         return found

@@ -16,8 +16,8 @@ import incast
 from conftest import SHORT, Finished
 from incast import _core
 from incast.api.interruption import Interrupted
-from incast.figures import gallery
-from incast.results import store
+from incast.api.result import add_figures
+from incast.figures import writing
 
 Command = Callable[..., Finished]
 RUN = ("run", "incast", *(word for assignment in SHORT for word in ("--set", assignment)))
@@ -121,7 +121,7 @@ def test_between_two_figures_the_result_is_whole(
             raise KeyboardInterrupt
         real.append(path)
 
-    monkeypatch.setattr(gallery, "save", save)
+    monkeypatch.setattr(writing, "save", save)
     done = command(*RUN, "--out", "out")
     assert done.code == 130
     assert "stopped: the tables are kept in out/" in done.err
@@ -133,15 +133,15 @@ def test_between_two_figures_the_result_is_whole(
 
 
 def test_figures_may_be_added_later(result: incast.Result, tmp_path: Path) -> None:
-    written = store.write(result, tmp_path / "out", figures=False)
+    written = result.write(tmp_path / "out", figures=False)
     tables = {path: path.read_bytes() for path in written.tables}
-    whole = store.add_figures(result, written)
+    whole = add_figures(result, written)
     assert whole.figures
     assert all(path.is_file() for path in whole.figures)
     assert {path: path.read_bytes() for path in written.tables} == tables
     files = json.loads(whole.run.read_text())["files"]
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == files
-    store.write(result, tmp_path / "out", figures=False)  # it knows all that is there
+    result.write(tmp_path / "out", figures=False)  # it knows all that is there
 
 
 def test_a_network_that_is_being_built_is_given_up_within_a_second(

@@ -12,8 +12,9 @@ from matplotlib import colors
 from matplotlib.figure import Figure
 
 import incast
+from incast.api.result import Results
 from incast.figures import distributions, gallery, latency, sizes
-from incast.results.records import Results
+from incast.figures.canvas import save
 from incast.results.seeds import spread
 from synthetic import everything, made_up
 
@@ -103,8 +104,8 @@ def test_nothing_run_gives_no_figures(short: incast.Scenario) -> None:
 
 
 def test_files_are_written_in_both_formats(result: incast.Result, tmp_path: Path) -> None:
-    gallery.save(result.figure("queue"), tmp_path / "queue.png")
-    gallery.save(result.figure("queue"), tmp_path / "queue.svg")
+    save(result.figure("queue"), tmp_path / "queue.png")
+    save(result.figure("queue"), tmp_path / "queue.svg")
     assert (tmp_path / "queue.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in (tmp_path / "queue.svg").read_text()
 

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import incast
-from incast.results.records import Results
+from incast.api.result import Results
 from synthetic import made_up
 
 

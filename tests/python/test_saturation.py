@@ -15,8 +15,8 @@ import incast
 from conftest import Finished
 from incast import _core
 from incast.api import running, saturation
-from incast.api.saturation import Point, Saturation
-from incast.figures import gallery
+from incast.figures import saturation as drawn
+from incast.results.saturation import OpenLoop, Point, Saturation
 from synthetic import FakeRun, FakeTable
 
 GBPS = 10.0
@@ -108,7 +108,7 @@ def search(scenario: FakeScenario, *schemes: str, **options: object) -> Saturati
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(gallery, "save", lambda _figure, path: path.touch())  # drawn, not written
+    monkeypatch.setattr(drawn, "save", lambda _figure, path: path.touch())  # drawn, not written
 
 
 def test_the_gap_is_halved_three_times(
@@ -324,10 +324,10 @@ def test_open_loop_traffic_is_found_by_name_and_number() -> None:
         (1, "web", "poisson"), (2, "requests", "requests"), (4, "many-4", "incast"),
         (5, "many-5", "incast"),
     ]  # fmt: skip
-    assert saturation.open_loop(mixed, "web") == saturation.OpenLoop(1, "web", "poisson")
+    assert saturation.open_loop(mixed, "web") == OpenLoop(1, "web", "poisson")
     assert saturation.open_loop(mixed, "2").at(0.25) == "traffic.2.requests.load=0.25"
     for traffic in mixed.open_loops():
-        mixed.with_set(saturation.OpenLoop(*traffic).at(0.25))
+        mixed.with_set(OpenLoop(*traffic).at(0.25))
     with pytest.raises(incast.ParameterError, match=r"web \(1\), requests \(2\), many-4 \(4\)"):
         saturation.open_loop(mixed)
     with pytest.raises(incast.ParameterError, match="bulk: no traffic with a load"):

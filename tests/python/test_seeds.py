@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from incast import _core
-from incast.reproduce.words import measured
 from incast.results.seeds import NOT_NEGATIVE, limits, spread, t95
+from incast.terminal.numbers import measured
 
 
 def probability_between(t: float, freedom: int) -> float:

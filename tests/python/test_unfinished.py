@@ -12,9 +12,9 @@ from rich.console import Console
 
 import incast
 from conftest import Finished
+from incast.api.result import Results
 from incast.figures import distributions, latency
 from incast.results import measures
-from incast.results.records import Results
 from incast.terminal import report
 from synthetic import FakeRun, made_up
 

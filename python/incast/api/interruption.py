@@ -1,15 +1,12 @@
 """Ctrl-C, which ends a run and keeps what there is."""
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from incast.api.result import Result
-    from incast.api.saturation import Saturation
+from incast.api.result import Result
+from incast.results.saturation import Saturation
 
 
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C during a simulation. `result` has what there is, and says that it is not complete."""
 
-    def __init__(self, result: "Result | Saturation") -> None:
+    def __init__(self, result: Result | Saturation) -> None:
         super().__init__()
         self.result = result

@@ -1,51 +1,21 @@
-"""What a scenario gave: tables, figures, and a directory with both."""
+"""The public results: records of runs that can be drawn, written and read back."""
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import polars as pl
+from incast.results import store, stored
+from incast.results.record import Record
+from incast.results.records import Records
 
-from incast import _core
-from incast._core import Scenario
-from incast.results import comparison, store, stored, unfinished
-from incast.results.measures import by_traffic
-from incast.results.records import Results
-from incast.results.stored import StoredScenario
-from incast.results.tables import Run, TableInfo, concatenate, describe
-
-if TYPE_CHECKING:  # half a second that only figures cost
+if TYPE_CHECKING:  # matplotlib takes half a second, which only figures cost
     from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True, eq=False)
-class Result:
+@dataclass(frozen=True, eq=False, repr=False)
+class Result(Record):
     """The runs of one scenario, one for each scheme."""
-
-    scenario: Scenario | StoredScenario
-    schemes: tuple[str, ...]
-    """The schemes that were asked for, in that order."""
-    seed: int
-    runs: Mapping[str, Run]
-    """The runs that there are, by scheme: fewer than asked for when the simulation was stopped."""
-    version: str = _core.__version__
-    """The version of incast that simulated it."""
-    build: str = _core.build_profile
-    """`release` or `debug`."""
-    directory: Path | None = None
-    """Where it was read from."""
-
-    def __repr__(self) -> str:
-        """One line: what was run, and whether it reached its end."""
-        ended = "" if self.complete else ", incomplete"
-        return f"Result({self.scenario.name!r}, {', '.join(self.schemes)}, seed {self.seed}{ended})"
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows: the summary."""
-        return self.summary._repr_html_()
 
     @classmethod
     def read(cls, directory: str | os.PathLike[str]) -> "Result":
@@ -65,111 +35,6 @@ class Result:
             directory=Path(directory),
         )
 
-    @property
-    def complete(self) -> bool:
-        """Whether every scheme was simulated to the end."""
-        return len(self.runs) == len(self.schemes) and all(
-            run.complete for run in self.runs.values()
-        )
-
-    @property
-    def warnings(self) -> list[str]:
-        """What is wrong with the scenario or its schemes, and traffic that had not finished."""
-        if isinstance(self.scenario, StoredScenario):
-            return list(self.scenario.recorded_warnings)
-        of_schemes = (text for scheme in self.schemes for text in self.scenario.warnings(scheme))
-        return [*self.scenario.load_warnings(), *of_schemes, *unfinished.warnings([self])]
-
-    @cached_property
-    def summary(self) -> pl.DataFrame:
-        """One row for each scheme: what was measured and, where there is any, what was published.
-
-        Units are in the names of the columns; published values are in `published_...`.
-        """
-        rows = [
-            {
-                "scheme": row["scheme"],
-                "complete": row["complete"],
-                **row["measured"],
-                **{f"published_{key}": value for key, value in row["published"].items()},
-            }
-            for row in self.rows()
-        ]
-        return pl.DataFrame(rows, infer_schema_length=None)
-
-    @cached_property
-    def traffic(self) -> pl.DataFrame:
-        """One row for each scheme and traffic: its messages and requests, and how long they took.
-
-        Counted is what was posted while it was measured: means are of what had finished by the end
-        of the run, percentiles of all, what had not finished the slowest. Traffic without messages
-        of known size has no row.
-        """
-        messages, requests, load = (
-            self.table(name) if name in self.tables else pl.DataFrame()
-            for name in ("messages", "requests", "load")
-        )
-        return by_traffic(messages, requests, load, self.scenario)
-
-    @property
-    def tables(self) -> list[str]:
-        """The names that `table` knows."""
-        return list(dict.fromkeys(table.name for run in self.runs.values() for table in run.tables))
-
-    def table(self, name: str) -> pl.DataFrame:
-        """One table, the rows of all schemes below each other, `scheme` the first column.
-
-        Raises:
-            KeyError: There is no table of that name.
-        """
-        found = [
-            (scheme, table)
-            for scheme, run in self.runs.items()
-            for table in run.tables
-            if table.name == name
-        ]
-        if not found:
-            raise KeyError(f"{name}: no such table; there is {', '.join(self.tables) or 'none'}")
-        return concatenate(found)
-
-    @cached_property
-    def ratios(self) -> list[comparison.Ratio]:
-        """RTT ratios between the schemes, measured and published."""
-        return comparison.ratios(self.scenario, self.runs)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything but the tables, ready for JSON; units are in the keys."""
-        return {
-            "incast": self.version,
-            "build": self.build,
-            "scenario": self.scenario.name,
-            "title": self.scenario.title,
-            "seed": self.seed,
-            "duration_s": self.scenario.duration_s,
-            "warmup_s": self.scenario.warmup_s,
-            "cooldown_s": self.scenario.cooldown_s,
-            "complete": self.complete,
-            "schemes": list(self.schemes),
-            "warnings": self.warnings,
-            "runs": self.rows(),
-            "traffic": self.traffic.to_dicts(),
-            "ratios": [
-                {
-                    "key": ratio.key,
-                    "scheme": ratio.scheme,
-                    "against": ratio.against,
-                    "measured": ratio.measured,
-                    "published": ratio.published,
-                    "shortfall": ratio.shortfall,
-                }
-                for ratio in self.ratios
-            ],
-        }
-
-    def describe_tables(self) -> dict[str, TableInfo]:
-        """What the rows and columns of every table mean, with units."""
-        return {table.name: describe(table) for run in self.runs.values() for table in run.tables}
-
     def write(self, directory: str | os.PathLike[str], *, figures: bool = True) -> store.Written:
         """Writes the scenario, the summary and the tables, all or nothing, then the usual figures.
 
@@ -179,7 +44,8 @@ class Result:
         Raises:
             OutputError: The directory cannot be written or holds something else.
         """
-        return store.write(self, directory, figures=figures)
+        written = store.write(self, directory)
+        return add_figures(self, written) if figures else written
 
     def figure(self, name: str) -> "Figure":
         """One figure, such as `rtt-cdf`; `incast plot --list` says which there are.
@@ -187,28 +53,52 @@ class Result:
         Raises:
             FigureError: There is no such figure, or nothing to draw in it.
         """
-        from incast.figures import gallery  # noqa: PLC0415
+        from incast.figures import gallery  # noqa: PLC0415 - matplotlib is imported late
 
         return gallery.draw(name, Results((self,)))
 
     def plot(self) -> "dict[str, Figure]":
         """The usual figures by name, those for which there is anything to draw."""
-        from incast.figures import gallery  # noqa: PLC0415
+        from incast.figures import gallery  # noqa: PLC0415 - matplotlib is imported late
 
-        results = Results((self,))
-        return {name: gallery.draw(name, results) for name in gallery.usual(results)}
+        return gallery.draw_usual(Results((self,)))
 
-    def rows(self) -> list[dict[str, Any]]:
-        """What was measured and published of each scheme that was run, ready for JSON."""
-        return [
-            {
-                "scheme": scheme,
-                "complete": run.complete,
-                "measured": {key: comparison.number(value) for key, value in run.summary.items()},
-                "published": comparison.published(self.scenario, scheme),
-            }
-            for scheme, run in self.runs.items()
-        ]
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Results(Records):
+    """Results that are printed and drawn together.
+
+    Those of the same scenario text and version are seeds of one experiment: figures pool their
+    samples and average their time series. Everything else stands side by side.
+    """
+
+    members: tuple[Result, ...]
+
+    def figure(self, name: str, baseline: str | None = None) -> "Figure":
+        """One figure, such as `rtt-cdf`; `incast plot --list` says which there are.
+
+        With a baseline, `bars` shows the differences of the other schemes to that one.
+
+        Raises:
+            FigureError: There is no such figure, or nothing to draw in it.
+            ParameterError: The baseline is none of the schemes, or alone.
+        """
+        from incast.figures import gallery  # noqa: PLC0415 - matplotlib is imported late
+
+        return gallery.draw(name, self, baseline)
+
+
+def add_figures(result: Record, written: store.Written) -> store.Written:
+    """Draws the usual figures of a result that is written, and puts them into its directory.
+
+    Raises:
+        OutputError: They cannot be written.
+        KeyboardInterrupt: Ctrl-C; the result is as it was, or has some of them.
+    """
+    # Late: matplotlib takes half a second, and the tables are to be there before Ctrl-C can come.
+    from incast.figures import writing  # noqa: PLC0415
+
+    return writing.add(result, written)
 
 
 def open_result(*directories: str | os.PathLike[str]) -> Results:

@@ -4,9 +4,8 @@ import json
 import math
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -18,6 +17,7 @@ from incast.api.result import Result
 from incast.base import staging
 from incast.results import store
 from incast.results.measures import p99_slowdown, posted_while_measured
+from incast.results.saturation import OpenLoop, Point, Saturation
 from incast.results.store import OutputError
 from incast.results.stored import ResultError
 from incast.terminal.progress import bar_per_scheme
@@ -27,133 +27,6 @@ _HALVINGS = 3
 _FILE = "saturation.json"
 MOST_LOADS = 1000
 """Of one search."""
-
-
-@dataclass(frozen=True)
-class OpenLoop:
-    """Traffic that offers a load whether or not it is carried."""
-
-    index: int
-    name: str
-    """What results call it."""
-    kind: str
-    """`poisson`, `requests` or `incast`."""
-
-    def at(self, load: float) -> str:
-        """The assignment that makes it offer a load."""
-        return f"traffic.{self.index}.{self.kind}.load={load:g}"
-
-    def __str__(self) -> str:
-        return f"{self.name} ({self.index})"
-
-
-@dataclass(frozen=True)
-class Point:
-    """What one scheme did at one load."""
-
-    scheme: str
-    load: float
-    """The load that was asked for, in the scenario's terms."""
-    offered_gbps: float
-    carried_gbps: float
-    slowdown_p99: float | None
-    messages: int = 0
-    """Posted while it was measured: what the point rests on."""
-    equal_messages: float = 0.0
-    """Messages of one size that would say as much: (Σ bytes)² / Σ bytes²."""
-    slowdown_p99_bound: float | None = None
-    """What the 99th percentile is at least, where that message had not been delivered."""
-
-    @property
-    def uncertainty(self) -> float:
-        """How far the offered load may be off, one standard deviation: 1 / √ of equal messages."""
-        return 1 / math.sqrt(self.equal_messages) if self.equal_messages else 1.0
-
-    @property
-    def ratio(self) -> float:
-        """Carried over offered."""
-        return self.carried_gbps / self.offered_gbps
-
-
-@dataclass(frozen=True)
-class Saturation:
-    """All points of a search."""
-
-    scenario: Scenario
-    traffic: OpenLoop
-    schemes: tuple[str, ...]
-    seed: int
-    threshold: float
-    points: tuple[Point, ...]
-    complete: bool
-    """Whether the search reached its end."""
-
-    def of(self, scheme: str) -> list[Point]:
-        """The points of a scheme by rising load."""
-        return sorted((p for p in self.points if p.scheme == scheme), key=lambda p: p.load)
-
-    def saturated(self, scheme: str) -> tuple[float | None, float | None]:
-        """The highest load up to which all is carried, and the next above it, which is not.
-
-        None in the place of the first where the lowest load is too much already, in that of the
-        second where the highest is not.
-        """
-        carried = None
-        for point in self.of(scheme):
-            if point.ratio < self.threshold:
-                return carried, point.load
-            carried = point.load
-        return carried, None
-
-    def doubts(self, scheme: str) -> str | None:
-        """Why the saturated load of a scheme is not known well, if it rests on too few messages."""
-        worst = max(self.of(scheme), key=lambda point: point.uncertainty, default=None)
-        if worst is None or worst.uncertainty <= 1 - self.threshold:
-            return None
-        factor = (worst.uncertainty / (1 - self.threshold)) ** 2 if self.threshold < 1 else math.inf
-        longer = "several seeds" if math.isinf(factor) else f"{math.ceil(factor)} times the time"
-        return (
-            f"{scheme}, load {worst.load:g}: {worst.messages} messages that say as much as "
-            f"{worst.equal_messages:.0f} of one size are too few for a threshold of "
-            f"{self.threshold:g}; measure {longer}"
-        )
-
-    @property
-    def table(self) -> pl.DataFrame:
-        """A row for each point."""
-        schema = {
-            "scheme": pl.String, "load": pl.Float64, "offered_gbps": pl.Float64,
-            "carried_gbps": pl.Float64, "ratio": pl.Float64, "slowdown_p99": pl.Float64,
-            "slowdown_p99_bound": pl.Float64, "messages": pl.UInt64, "equal_messages": pl.Float64,
-        }  # fmt: skip
-        rows = [
-            {**asdict(point), "ratio": point.ratio}
-            for scheme in self.schemes
-            for point in self.of(scheme)
-        ]
-        return pl.DataFrame(rows, schema)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON."""
-        return {
-            "incast": _core.__version__,
-            "scenario": self.scenario.name,
-            "traffic": self.traffic.index,
-            "seed": self.seed,
-            "threshold": self.threshold,
-            "complete": self.complete,
-            "schemes": [
-                {
-                    "scheme": scheme,
-                    "saturated_load": carried,
-                    "first_above": above,
-                    "doubts": self.doubts(scheme),
-                }
-                for scheme in self.schemes
-                for carried, above in [self.saturated(scheme)]
-            ],
-            "points": self.table.to_dicts(),
-        }
 
 
 def grid(lowest: float, highest: float, step: float) -> list[float]:
@@ -397,11 +270,10 @@ class _Search:
             with staging.file(self.directory / _FILE) as place:
                 place.write_text(text + "\n", encoding="utf-8")
             if found.points:
-                from incast.figures import gallery  # noqa: PLC0415
+                # Late: matplotlib takes half a second, and the numbers are written by now.
+                from incast.figures import saturation  # noqa: PLC0415
 
-                figure = gallery.draw_saturation(found)
-                for suffix in ("png", "svg"):
-                    gallery.save(figure, self.directory / f"saturation.{suffix}")
+                saturation.write(found, self.directory)
         except OSError as error:
             raise self._unwritable(error) from None
 

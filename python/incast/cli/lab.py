@@ -9,7 +9,7 @@ import typer
 
 from incast._core import Run
 from incast.api import running
-from incast.api.result import Result
+from incast.api.result import Result, add_figures
 from incast.cli import options
 from incast.cli.exits import INTERRUPTED
 from incast.results import store
@@ -45,6 +45,7 @@ def lab(
     as_json: options.AsJson = False,
 ) -> None:
     """Run a scenario on Linux TCP, in network namespaces of this machine, beside the simulator."""
+    # Late: numpy and the modules of the test bed, which no other command needs.
     from incast.lab import attach, bed, measure, plan, predict, report  # noqa: PLC0415
     from incast.lab.result import result  # noqa: PLC0415
 
@@ -117,7 +118,7 @@ def _write(results: list[tuple[Result, Path]], *, figures: bool) -> bool:
     written = [(one, one.write(place, figures=False)) for one, place in results]
     try:
         for one, where in written if figures else []:
-            store.add_figures(one, where)
+            add_figures(one, where)
     except KeyboardInterrupt:
         return False
     return True

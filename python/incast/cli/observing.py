@@ -69,7 +69,10 @@ def observe(
                 raise typer.Exit(code)
             observations.fill(directory, observed, record)
         try:
-            observations.add_figures(out, observed)
+            # Late: matplotlib takes half a second, and the table is kept by now.
+            from incast.figures import observations as figures  # noqa: PLC0415
+
+            figures.write(out, observed)
         except KeyboardInterrupt:
             print(f"stopped: the table is kept in {out}/, without figures", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None

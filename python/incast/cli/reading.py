@@ -55,11 +55,16 @@ def plot(
     ] = "png",
 ) -> None:
     """Draw figures of results, alone or together."""
+    # Late: matplotlib takes half a second, which no other command needs.
     from incast.figures import gallery  # noqa: PLC0415
+    from incast.figures.canvas import save  # noqa: PLC0415
 
     results = open_result(*directories) if directories else None
     if list_them:
-        catalogue.print_figures(writing.console(), gallery.DRAWINGS.values(), results)
+        known = gallery.DRAWINGS.values()
+        about = [(one.name, one.about) for one in known]
+        why_not = None if results is None else {one.name: one.why_not(results) for one in known}
+        catalogue.print_figures(writing.console(), about, why_not)
         return
     if results is None:
         raise typer.BadParameter("expected the directory of a result, or --list")
@@ -83,7 +88,7 @@ def plot(
     drawn = {out / f"{name}.{form}": gallery.draw(name, results, baseline) for name in names}
     try:
         for path, picture in drawn.items():
-            gallery.save(picture, path)
+            save(picture, path)
     except OSError as error:
         raise OutputError(f"{out}: cannot be written: {error.strerror or error}") from None
     report.print_drawn(writing.console(), list(drawn))

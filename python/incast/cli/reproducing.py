@@ -49,6 +49,7 @@ def reproduce(
     ] = False,
 ) -> None:
     """Run the papers' tables and figures again, and judge them beside what was published."""
+    # Late: matplotlib takes half a second, which no other command needs.
     from incast.reproduce import driver, load, say  # noqa: PLC0415
 
     chosen = [load(name) for name in _chosen(names or [], everything or quick or list_them)]
@@ -82,6 +83,7 @@ def reproduce(
 
 def _chosen(names: list[str], everything: bool) -> list[str]:
     """The experiments that were named: a source stands for all of it."""
+    # Late: as in `reproduce`.
     from incast.reproduce import SpecError, known  # noqa: PLC0415
 
     there = list(known())
@@ -102,6 +104,7 @@ def _chosen(names: list[str], everything: bool) -> list[str]:
 @contextmanager
 def _progress(*, visible: bool) -> Iterator["driver.Progress"]:
     """A bar on stderr, for all runs together; nothing where that is no terminal."""
+    # Late: as in `reproduce`.
     from incast.reproduce import driver  # noqa: PLC0415
 
     with bar_of_runs(visible=visible) as show:

@@ -11,12 +11,12 @@ import typer
 from incast._core import ParameterError
 from incast.api import costs, running, saturation
 from incast.api.interruption import Interrupted
-from incast.api.result import Result
+from incast.api.result import Result, Results, add_figures
 from incast.cli import options
 from incast.cli.exits import INTERRUPTED
 from incast.results import store
 from incast.results.differences import check_baseline
-from incast.results.records import Results
+from incast.results.saturation import Saturation
 from incast.results.store import Written
 from incast.terminal import report, writing
 
@@ -153,7 +153,7 @@ def saturate(
             whatever_it_costs=True,
         )
     except Interrupted as interrupted:
-        found = cast("saturation.Saturation", interrupted.result)
+        found = cast("Saturation", interrupted.result)
         typer.echo(
             f"stopped: the runs that ended are kept in {out}{os.sep}, and the same command goes on "
             "from there",
@@ -185,7 +185,7 @@ def _write(result: Result, directory: Path, *, figures: bool) -> tuple[Written, 
     written = result.write(directory, figures=False)
     if figures:
         with contextlib.suppress(KeyboardInterrupt):
-            return store.add_figures(result, written), True
+            return add_figures(result, written), True
     place = written.directory
     typer.echo(
         f"stopped: the tables are kept in {place}{os.sep}; `incast plot {place}` draws figures",

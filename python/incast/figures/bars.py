@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from incast.figures import style
 from incast.figures.drawing import Drawing
 from incast.results.differences import differences
-from incast.results.records import Results
+from incast.results.records import Records
 from incast.results.seeds import Spread
 from incast.terminal.cells import leaves_out
 
@@ -22,7 +22,7 @@ _PANELS = (
 )
 
 
-def bars(results: Results) -> Figure:
+def bars(results: Records) -> Figure:
     """Means over the seeds, with 95 % confidence intervals by Student's t."""
     cases = results.cases
     panels = [
@@ -35,7 +35,7 @@ def bars(results: Results) -> Figure:
     return _figure(results, _note("means", counts), places, panels)
 
 
-def of_differences(results: Results, baseline: str) -> Figure:
+def of_differences(results: Records, baseline: str) -> Figure:
     """Mean differences to a baseline, seed by seed, with the intervals of these differences.
 
     Raises:
@@ -57,14 +57,14 @@ def of_differences(results: Results, baseline: str) -> Figure:
     return figure
 
 
-def _name(results: Results, name: str, key: str) -> str:
+def _name(results: Records, name: str, key: str) -> str:
     """What a panel is called; means leave out what had not finished, and say so."""
     summaries = [run.summary for case in results.cases for run in case.runs]
     return f"{name}, of finished messages" if leaves_out(key, summaries) else name
 
 
 def _figure(
-    results: Results,
+    results: Records,
     note: str,
     places: Sequence[tuple[int, str]],
     panels: Sequence[tuple[str, Sequence[Spread | None]]],

@@ -20,7 +20,7 @@ from incast.figures import style
 from incast.figures.drawing import Drawing, Rows
 from incast.figures.style import Floats
 from incast.results.comparison import number
-from incast.results.records import Case, Results
+from incast.results.records import Case, Records
 
 _FILLS = ("full", "left", "bottom", "right", "top", "none", "full")  # of markers
 
@@ -69,7 +69,7 @@ def of_samples(rows: pl.DataFrame) -> Curve:
 
 
 def cumulative(
-    results: Results, *, rows: Rows, curve: Callable[[pl.DataFrame], Curve], x: str, samples: str,
+    results: Records, *, rows: Rows, curve: Callable[[pl.DataFrame], Curve], x: str, samples: str,
     published: bool = False,
 ) -> Figure:  # fmt: skip
     """The fraction that is not above a value; published mean and 99th percentile as points."""
@@ -95,7 +95,7 @@ def cumulative(
 
 
 def tail(
-    results: Results, *, rows: Rows, curve: Callable[[pl.DataFrame], Curve], x: str, samples: str
+    results: Records, *, rows: Rows, curve: Callable[[pl.DataFrame], Curve], x: str, samples: str
 ) -> Figure:
     """The fraction that is above a value, both axes logarithmic: what the slowest ones are like."""
     figure, panels = _panels(results, rows, x, samples)
@@ -127,7 +127,7 @@ def tail(
     return figure
 
 
-def density(results: Results, *, rows: Rows, x: str, samples: str) -> Figure:
+def density(results: Records, *, rows: Rows, x: str, samples: str) -> Figure:
     """The density of a histogram: the area below each curve is one."""
     figure, panels = _panels(results, rows, x, samples)
     curves = [
@@ -194,7 +194,7 @@ def _step(at: Floats, values: Floats, below: Floats) -> Floats:
 _Panel = tuple[Axes, list[tuple[int, Case, pl.DataFrame]]]
 
 
-def _panels(results: Results, rows: Rows, x: str, samples: str) -> tuple[Figure, list[_Panel]]:
+def _panels(results: Records, rows: Rows, x: str, samples: str) -> tuple[Figure, list[_Panel]]:
     """A panel for each traffic: what flows of different kinds do has no common distribution."""
     traffics = rows.by_traffic(results)
     lacking = any(
@@ -209,7 +209,7 @@ def _panels(results: Results, rows: Rows, x: str, samples: str) -> tuple[Figure,
     return figure, list(zip(grid, traffics.values(), strict=True))
 
 
-def _finish(figure: Figure, panels: list[_Panel], rows: Rows, results: Results) -> None:
+def _finish(figure: Figure, panels: list[_Panel], rows: Rows, results: Records) -> None:
     style.absent(panels[0][0], rows.without(results), "none")
     style.legend(figure, results)
 

@@ -7,7 +7,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from incast.results.measures import posted_while_measured
-from incast.results.records import Case, Results
+from incast.results.records import Case, Records
 
 Panels = dict[str, list[tuple[int, Case, pl.DataFrame]]]
 """The cases of each panel, with their numbers and rows, by the name of the traffic."""
@@ -38,14 +38,14 @@ class Rows:
         enough = rows if self.some is None else rows.filter(self.some)
         return None if enough.is_empty() else rows
 
-    def each(self, results: Results) -> Iterator[tuple[int, Case, pl.DataFrame]]:
+    def each(self, results: Records) -> Iterator[tuple[int, Case, pl.DataFrame]]:
         """Each case that has any, with its number, which says its colour."""
         for index, case in enumerate(results.cases):
             rows = self.of(case)
             if rows is not None:
                 yield index, case, rows
 
-    def by_traffic(self, results: Results) -> Panels:
+    def by_traffic(self, results: Records) -> Panels:
         """The same, apart for each traffic; all together where the table knows of none."""
         found: Panels = {}
         for index, case, rows in self.each(results):
@@ -57,11 +57,11 @@ class Rows:
                     found.setdefault(own["traffic"][0], []).append((index, case, own))
         return found
 
-    def without(self, results: Results) -> list[str]:
+    def without(self, results: Records) -> list[str]:
         """The labels of the cases that have none."""
         return [case.label for case in results.cases if self.of(case) is None]
 
-    def why_not(self, results: Results) -> str | None:
+    def why_not(self, results: Records) -> str | None:
         """Why there is nothing to draw, None if there is something."""
         if self.table not in results.tables:
             return f"there is no table {self.table}"
@@ -83,11 +83,11 @@ class Drawing:
     """What it shows, one line."""
     rows: Rows | None
     """The rows without which there is nothing to draw; None if the summary is enough."""
-    draw: Callable[[Results], Figure]
-    telling: Callable[[Results], bool] = lambda _: True
+    draw: Callable[[Records], Figure]
+    telling: Callable[[Records], bool] = lambda _: True
     """Whether it shows more than some numbers would: if not, no run writes it by itself."""
 
-    def why_not(self, results: Results) -> str | None:
+    def why_not(self, results: Records) -> str | None:
         """Why it cannot be drawn, None if it can."""
         if not results.cases:
             return "nothing was run"

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from incast.figures import style
 from incast.figures.drawing import Drawing, Rows
-from incast.results.records import Results
+from incast.results.records import Records
 
 _PARTS = ("host_us", "network_us")
 _ROWS = Rows(
@@ -47,7 +47,7 @@ def parts(messages: pl.DataFrame, fraction: float) -> Parts | None:
     return Parts(float(host), float(network))
 
 
-def rpc_latency(results: Results) -> Figure:
+def rpc_latency(results: Records) -> Figure:
     """Stacked bars of the parts of host and network, at the median and at the 99th percentile."""
     traffics = _ROWS.by_traffic(results)
     bars = sum(map(len, traffics.values()))

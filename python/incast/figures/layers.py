@@ -5,23 +5,23 @@ from matplotlib.figure import Figure
 
 from incast.figures import style
 from incast.figures.drawing import Drawing, Rows
-from incast.results.records import Results
+from incast.results.records import Records
 
 _BUSY = Rows("links", ("layer", "utilisation"), pl.col("utilisation").is_not_null())
 _PAUSED = Rows("links", ("layer", "paused_share"), pl.col("paused_share").is_not_null())
 
 
-def utilisation(results: Results) -> Figure:
+def utilisation(results: Records) -> Figure:
     """Mean utilisation of the links of each layer, and that of the busiest one."""
     return _by_layer(results, _BUSY, "utilisation", "utilisation of the links (%)")
 
 
-def pauses(results: Results) -> Figure:
+def pauses(results: Records) -> Figure:
     """Share of the measured time in which PFC held data back, mean over the links of each layer."""
     return _by_layer(results, _PAUSED, "paused_share", "measured time paused by PFC (%)")
 
 
-def _by_layer(results: Results, rows: Rows, share: str, y: str) -> Figure:
+def _by_layer(results: Records, rows: Rows, share: str, y: str) -> Figure:
     figure, axes = style.frame(results, height=4.0)
     shown = list(rows.each(results))
     value = pl.col(share) * 100

@@ -1,13 +1,46 @@
 """What connections on Linux TCP told of themselves, over time."""
 
+from pathlib import Path
+
+import matplotlib as mpl
 import polars as pl
 from matplotlib.figure import Figure
 
 from incast.figures import style
+from incast.figures.canvas import on_canvas, save
+from incast.results import observations, store
+from incast.results.observations import Observed
 
 # More lines than this are told apart by nobody: they look alike, and are counted.
 _TOLD_APART = 10
 _POINTS = 250
+
+
+def write(directory: Path, observed: Observed) -> None:
+    """Draws what the table in the directory says, and puts the figures there.
+
+    Raises:
+        OutputError: They cannot be written.
+    """
+    rows = pl.read_parquet(directory / observations.TABLE, glob=False)
+    try:
+        for name, figure in draw(observed.title, rows).items():
+            for suffix in observations.SUFFIXES:
+                save(figure, directory / f"{name}.{suffix}")
+    except OSError as error:
+        raise store.unwritable(directory, error) from None
+
+
+def draw(title: str, rows: pl.DataFrame) -> dict[str, Figure]:
+    """Draws the rate and the RTT of connections on Linux TCP over time."""
+    with mpl.rc_context(style.RC):
+        return {
+            name: on_canvas(over_time(title, rows, column, label))
+            for name, column, label in (
+                ("rate", "rate_mbps", "rate (Mb/s)"),
+                ("rtt", "rtt_us", "RTT (us)"),
+            )
+        }
 
 
 def over_time(title: str, rows: pl.DataFrame, column: str, label: str) -> Figure:

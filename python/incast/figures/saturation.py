@@ -1,9 +1,30 @@
 """What is carried of what is offered, against the load."""
 
+from pathlib import Path
+
+import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from incast.api.saturation import Saturation
 from incast.figures import style
+from incast.figures.canvas import on_canvas, save
+from incast.results.saturation import Saturation
+
+
+def write(found: Saturation, directory: Path) -> None:
+    """Puts the figure of a search into its directory.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    figure = draw(found)
+    for suffix in ("png", "svg"):
+        save(figure, directory / f"saturation.{suffix}")
+
+
+def draw(found: Saturation) -> Figure:
+    """Draws what is carried of what is offered, against the load."""
+    with mpl.rc_context(style.RC):
+        return on_canvas(saturation(found))
 
 
 def saturation(found: Saturation) -> Figure:

@@ -1,7 +1,5 @@
 """Time series: queues, rates, fairness."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
@@ -11,10 +9,8 @@ from incast.figures.drawing import Drawing, Rows
 from incast.figures.style import Floats
 from incast.results.comparison import number
 from incast.results.measures import window_us
-from incast.results.records import Case, Results
-
-if TYPE_CHECKING:
-    from incast.api.result import Result
+from incast.results.record import Record
+from incast.results.records import Case, Records
 
 # Time series are averaged to about this many points: more than a figure this wide can show.
 _POINTS = 250
@@ -26,7 +22,7 @@ _FLOWS = Rows("series_flows", ("time_us", "flow", "goodput_gbps"))
 _JAIN = Rows("series_jain", ("time_us", "jain_index"), pl.col("jain_index").is_not_null())
 
 
-def queue(results: Results) -> Figure:
+def queue(results: Records) -> Figure:
     """The busiest queue over time: the mean as a line, up to the maximum as a band.
 
     Of several seeds their mean as a line, from the least to the greatest of them as a band, and the
@@ -68,7 +64,7 @@ def queue(results: Results) -> Figure:
     return figure
 
 
-def _several(results: Results) -> bool:
+def _several(results: Records) -> bool:
     return any(len(case.results) > 1 for case in results.cases)
 
 
@@ -112,7 +108,7 @@ def _network(case: Case) -> str:
     return case.results[0].scenario.toml()
 
 
-def rates(results: Results) -> Figure:
+def rates(results: Records) -> Figure:
     """The goodput of every flow over time, a panel for each case, the equal share dashed.
 
     Of several seeds the lines are the flows of the first, for those of another start at other
@@ -162,7 +158,7 @@ def _all_flows(rows: pl.DataFrame) -> tuple[Floats, Floats, Floats]:
     return _ends(style.binned(each, value, by="each", points=_RATE_POINTS), "goodput_gbps")
 
 
-def _equal_share(series: pl.DataFrame, result: "Result") -> float | None:
+def _equal_share(series: pl.DataFrame, result: Record) -> float | None:
     """What each flow would have had of what they had together, while it was measured."""
     begin, end = window_us(result.scenario)
     measured = series.filter(pl.col("time_us") > begin, pl.col("time_us") <= end)
@@ -170,7 +166,7 @@ def _equal_share(series: pl.DataFrame, result: "Result") -> float | None:
     return number(float(goodput.mean())) if goodput.size else None
 
 
-def jain(results: Results) -> Figure:
+def jain(results: Records) -> Figure:
     """Jain's fairness index over time; of several seeds, their mean, with a band between them."""
     note = style.notes(results, "lines: mean over the seeds") if _several(results) else ""
     figure, axes = style.frame(results, note, height=3.8)

@@ -13,7 +13,7 @@ from incast.figures import style
 from incast.figures.drawing import Drawing, Rows
 from incast.figures.style import Floats
 from incast.results.measures import bound_of
-from incast.results.records import Results
+from incast.results.records import Records
 
 _BINS = ("traffic", "size_from_bytes", "size_to_bytes", "posted")
 _NO_BOUND = 1e12  # bytes: the core's word for a bin without an end
@@ -21,7 +21,7 @@ _FEW = 100  # messages: the 99th percentile of so many, by nearest rank, is not 
 _UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1, "B"))
 
 
-def by_size(results: Results, *, rows: Rows, value: str, unit: str, y: str) -> Figure:
+def by_size(results: Records, *, rows: Rows, value: str, unit: str, y: str) -> Figure:
     """A panel for each traffic; of several seeds, the mean of their percentiles in each bin."""
     traffics = rows.by_traffic(results)
     tails = {f"{value}_p99{unit}": "p99", f"{value}_p50{unit}": "median"}
@@ -70,7 +70,7 @@ def by_size(results: Results, *, rows: Rows, value: str, unit: str, y: str) -> F
     return figure
 
 
-def several_sizes(results: Results, *, rows: Rows) -> bool:
+def several_sizes(results: Records, *, rows: Rows) -> bool:
     """Whether any traffic has messages in more than one bin: a point is no curve."""
     cases = (case for cases in rows.by_traffic(results).values() for case in cases)
     return any(own["size_from_bytes"].n_unique() > 1 for _, _, own in cases)

@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from incast.results.measures import window_us
-from incast.results.records import Results
+from incast.results.records import Records
 
 Floats = npt.NDArray[np.float64]
 
@@ -78,7 +78,7 @@ def bar(index: int) -> dict[str, Any]:
     }
 
 
-def frame(results: Results, note: str = "", *, height: float) -> tuple[Figure, Axes]:
+def frame(results: Records, note: str = "", *, height: float) -> tuple[Figure, Axes]:
     """A figure of one panel, with the title of the results."""
     figure = Figure(figsize=(WIDTH, height))
     headline(figure, results, note)
@@ -95,14 +95,14 @@ def band(
     )  # fmt: skip
 
 
-def notes(results: Results, *texts: str) -> str:
+def notes(results: Records, *texts: str) -> str:
     """A remark below the title; of several seeds, on what the bands are."""
     several = any(len(case.results) > 1 for case in results.cases)
     return "; ".join(text for text in (BAND if several else "", *texts) if text)
 
 
 def panels(
-    results: Results, names: Sequence[str], note: str = "", *, height: float
+    results: Records, names: Sequence[str], note: str = "", *, height: float
 ) -> tuple[Figure, list[Axes]]:
     """A figure with a panel below the other for each traffic; a single one does without its name.
 
@@ -118,13 +118,13 @@ def panels(
     return figure, grid
 
 
-def headline(figure: Figure, results: Results, note: str = "") -> None:
+def headline(figure: Figure, results: Records, note: str = "") -> None:
     """The title, wrapped to the width of the figure, and a remark below it."""
     text = textwrap.fill(results.title, 80)
     figure.suptitle(f"{text}\n{textwrap.fill(note, 84)}" if note else text, fontsize="medium")
 
 
-def legend(figure: Figure, results: Results) -> None:
+def legend(figure: Figure, results: Records) -> None:
     """Below the axes, where it covers nothing; a column for each case while there are few."""
     names = [case.label for case in results.cases]
     found: dict[str, Artist] = {}
@@ -203,7 +203,7 @@ def nothing(figure: Figure, axes: Axes, why: str) -> Figure:
     return figure
 
 
-def shade_unmeasured(axes: Axes, results: Results) -> None:
+def shade_unmeasured(axes: Axes, results: Records) -> None:
     """Sets off the parts of a time series that summary and tables leave out."""
     spans = {
         (*window_us(result.scenario), result.scenario.duration_s * 1e6)

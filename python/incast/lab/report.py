@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from rich.console import Console
 
 from incast.lab.measure import Row
-from incast.reproduce.words import measured, number
 from incast.results.seeds import NOT_NEGATIVE, spread
+from incast.terminal.numbers import measured, number
 from incast.terminal.writing import print_columns, say, wrapped
 
 _COLUMNS = (

@@ -16,8 +16,9 @@ from incast.figures import style
 from incast.reproduce.outcome import At, Outcome
 from incast.reproduce.spec import Case
 from incast.reproduce.spec import Figure as Wanted
-from incast.reproduce.words import case_label, earlier, heading, number
+from incast.reproduce.words import case_label, earlier, heading
 from incast.results.seeds import Spread
+from incast.terminal.numbers import number
 
 _PANEL = 2.7  # inches
 _PER_CASE = 0.3

@@ -343,7 +343,7 @@ def _integrator() -> type[Any]:
     Raises:
         IncastError: It is not installed.
     """
-    try:
+    try:  # late, for it is an optional package
         from jitcdde._python_core import dde_integrator  # noqa: PLC0415
         from jitcdde.past import Past as Anchors  # noqa: PLC0415
     except ImportError:

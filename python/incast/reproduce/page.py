@@ -11,8 +11,9 @@ from incast import _core
 from incast.reproduce.claims import Verdict
 from incast.reproduce.say import table
 from incast.reproduce.shelf import Written, put
-from incast.reproduce.words import SIGNS, case_label, earlier, measured, number, origin, totals
+from incast.reproduce.words import SIGNS, case_label, earlier, origin, totals
 from incast.results.store import unwritable
+from incast.terminal.numbers import measured, number
 
 SOURCES = {
     "timely": "TIMELY (Mittal et al., SIGCOMM 2015)",

@@ -16,6 +16,7 @@ import polars as pl
 from incast import _core
 from incast._core import IncastError, Scenario
 from incast.api import running
+from incast.reproduce import fluid, margins
 from incast.reproduce.spec import Case, Experiment, SpecError
 from incast.results.tables import frame
 
@@ -160,8 +161,6 @@ def execute(plan: Plan) -> Done:
         SpecError: A measure or a curve asks for what the run does not have.
     """
     began = time.process_time()
-    from incast.reproduce import fluid  # noqa: PLC0415
-
     scenario = plan.scenario
     if scenario is None:
         summary: Mapping[str, Value] = {}
@@ -225,7 +224,5 @@ def _core_digest() -> str:
 
 @cache
 def _fluid_digest() -> str:
-    from incast.reproduce import fluid, margins  # noqa: PLC0415
-
     files = [Path(str(module.__file__)).read_bytes() for module in (fluid, margins)]
     return hashlib.sha256(b"".join(files)).hexdigest()

@@ -8,7 +8,8 @@ from rich.console import Console
 from incast.reproduce.claims import Verdict
 from incast.reproduce.outcome import At, Outcome
 from incast.reproduce.spec import Experiment
-from incast.reproduce.words import case_label, earlier, heading, measured, number, origin, totals
+from incast.reproduce.words import case_label, earlier, heading, origin, totals
+from incast.terminal.numbers import measured, number
 from incast.terminal.writing import grid_of, print_columns, say, wrapped
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from incast.base import staging
-from incast.figures import gallery
+from incast.figures.canvas import save
 from incast.reproduce import figures
 from incast.reproduce.outcome import Outcome
 from incast.results.store import unwritable
@@ -33,7 +33,7 @@ def write(of: Outcome, out: Path) -> Written:
         staging.clean(folder)
         for one in drawn:
             for suffix in ("png", "svg"):
-                gallery.save(one.figure, folder / f"{one.name}.{suffix}")
+                save(one.figure, folder / f"{one.name}.{suffix}")
             put(folder / f"{one.name}.csv", one.data.write_csv())
         put(folder / "rows.csv", of.rows.write_csv())
         text = json.dumps(of.to_dict(), indent=2, allow_nan=False)

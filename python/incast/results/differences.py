@@ -10,8 +10,8 @@ from typing import Any
 
 from incast._core import ParameterError
 from incast.base.words import nearest
-from incast.results.pairs import Ratio, slowdown_ratio
-from incast.results.records import Case, Results, known
+from incast.results.pairs import SlowdownRatio, slowdown_ratio
+from incast.results.records import Case, Records, known
 from incast.results.seeds import Known, Spread, limits, spread
 
 
@@ -31,7 +31,7 @@ class Difference:
     """Of each figure of the summary that both have."""
     means: Mapping[str, float]
     """The means of the baseline over the seeds of the pairs, of figures that are known."""
-    slowdown_ratio: Ratio | None = None
+    slowdown_ratio: SlowdownRatio | None = None
     """Message by message; None where messages have no likes."""
 
     def relative(self, key: str) -> float | None:
@@ -73,7 +73,7 @@ def check_baseline(baseline: str, schemes: Iterable[str]) -> None:
         )
 
 
-def differences(results: Results, baseline: str) -> list[Difference]:
+def differences(results: Records, baseline: str) -> list[Difference]:
     """Every other scheme less the baseline, within each scenario.
 
     Only runs of the same scenario, version and seed are paired. A pair of which one was stopped is
@@ -96,7 +96,7 @@ def differences(results: Results, baseline: str) -> list[Difference]:
     return found
 
 
-def comparable(results: Results, baseline: str) -> bool:
+def comparable(results: Records, baseline: str) -> bool:
     """Whether any scenario has runs of the baseline and of another scheme."""
     return any(
         len(cases) > 1 and any(case.scheme == baseline for case in cases)
@@ -104,7 +104,7 @@ def comparable(results: Results, baseline: str) -> bool:
     )
 
 
-def without_baseline(results: Results, baseline: str) -> list[str]:
+def without_baseline(results: Records, baseline: str) -> list[str]:
     """The names of the scenarios that have no run of the baseline."""
     return [
         name

@@ -9,12 +9,11 @@ import polars as pl
 
 from incast import _core
 from incast._core import IncastError
-from incast.results import store
 from incast.results.store import Kind
 from incast.results.tables import TableInfo
 
 KIND = Kind("observation.json", "an observation of incast")
-_TABLE = "observations.parquet"
+TABLE = "observations.parquet"
 
 # Of a key of the program's JSON: the column, its type, its unit and meaning.
 _COLUMNS: tuple[tuple[str, str, type[pl.DataType], str, str], ...] = (
@@ -37,8 +36,8 @@ _GAUGES = {
     "rtcp": ("price", "", "price of the delay"),
     "dctcp": ("alpha", "", "estimate of the fraction of marked packets"),
 }
-_FIGURES = ("rate", "rtt")
-_SUFFIXES = ("png", "svg")
+FIGURES = ("rate", "rtt")
+SUFFIXES = ("png", "svg")
 _EMPTY = {"timely": ("counter",), "rtcp": (), "dctcp": ("counter", "branch")}
 
 
@@ -69,9 +68,9 @@ def fill(directory: Path, observed: Observed, record: Path) -> None:
             f"{observed.name}: no connection sent anything in this time, so nothing is written"
         )
     info = _info(observed, rows)
-    rows.write_parquet(directory / _TABLE, metadata={"incast": json.dumps(info)})
+    rows.write_parquet(directory / TABLE, metadata={"incast": json.dumps(info)})
     # Figures come last, and may be stopped.
-    files = [KIND.mark, _TABLE, *(f"{name}.{suffix}" for name in _FIGURES for suffix in _SUFFIXES)]
+    files = [KIND.mark, TABLE, *(f"{name}.{suffix}" for name in FIGURES for suffix in SUFFIXES)]
     mark = {
         "incast": _core.__version__,
         "name": observed.name,
@@ -82,23 +81,6 @@ def fill(directory: Path, observed: Observed, record: Path) -> None:
     }
     text = json.dumps(mark, indent=2, allow_nan=False)
     (directory / KIND.mark).write_text(text + "\n", encoding="utf-8")
-
-
-def add_figures(directory: Path, observed: Observed) -> None:
-    """Draws what the table there says.
-
-    Raises:
-        OutputError: They cannot be written.
-    """
-    from incast.figures import gallery  # noqa: PLC0415
-
-    rows = pl.read_parquet(directory / _TABLE, glob=False)
-    try:
-        for name, figure in gallery.draw_observations(observed.title, rows).items():
-            for suffix in _SUFFIXES:
-                gallery.save(figure, directory / f"{name}.{suffix}")
-    except OSError as error:
-        raise store.unwritable(directory, error) from None
 
 
 def _read(record: Path, algorithm: str) -> pl.DataFrame:

@@ -7,21 +7,19 @@ one run has its like in the other.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from incast.results.measures import posted_while_measured
+from incast.results.record import Record
 from incast.results.seeds import spread
-
-if TYPE_CHECKING:
-    from incast.api.result import Result
 
 _MESSAGE = ("traffic", "flow", "message", "posted_us", "bytes")
 
 
 @dataclass(frozen=True)
-class Ratio:
+class SlowdownRatio:
     """The median, over the messages of a seed, of slowdown over slowdown; then over the seeds."""
 
     median: float
@@ -38,8 +36,8 @@ class Ratio:
 
 
 def slowdown_ratio(
-    pairs: "Sequence[tuple[Result, Result]]", scheme: str, baseline: str
-) -> Ratio | None:
+    pairs: Sequence[tuple[Record, Record]], scheme: str, baseline: str
+) -> SlowdownRatio | None:
     """How the slowdowns of a scheme compare with those of a baseline in pairs of equal seed.
 
     Counted are messages that were posted while measured, at the same time and of the same size in
@@ -61,10 +59,10 @@ def slowdown_ratio(
         return None
     low, high = found.interval or (None, None)
     interval = None if low is None or high is None else (math.exp(low), math.exp(high))
-    return Ratio(math.exp(found.mean), interval, count)
+    return SlowdownRatio(math.exp(found.mean), interval, count)
 
 
-def _ratios(ours: "Result", scheme: str, theirs: "Result", baseline: str) -> pl.Series | None:
+def _ratios(ours: Record, scheme: str, theirs: Record, baseline: str) -> pl.Series | None:
     """Of each pair of messages of which one had finished."""
     rows = []
     for result, name in ((ours, scheme), (theirs, baseline)):

@@ -6,25 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
-from incast._core import IncastError
 from incast.results import comparison, unfinished
 from incast.results.measures import bound_of
+from incast.results.record import Record
 from incast.results.seeds import Known, Spread, limits, spread
 from incast.results.stored import ResultError
 from incast.results.tables import Run
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from incast.api.result import Result
-
-
-class FigureError(IncastError):
-    """A figure that does not exist, or that there is nothing to draw in."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +24,7 @@ class Case:
 
     label: str
     scheme: str
-    results: "tuple[Result, ...]"
+    results: tuple[Record, ...]
 
     @property
     def runs(self) -> list[Run]:
@@ -73,21 +64,21 @@ def known(summary: Mapping[str, float | int | None], key: str) -> float | int | 
 
 
 @dataclass(frozen=True, eq=False)
-class Results:
+class Records:
     """Results that are printed and drawn together.
 
     Those of the same scenario text and version are seeds of one experiment: figures pool their
     samples and average their time series. Everything else stands side by side.
     """
 
-    members: "tuple[Result, ...]"
+    members: tuple[Record, ...]
 
     def __post_init__(self) -> None:
         """Refuses to count one run twice."""
         if not self.members:
             raise ResultError("no result: expected at least one directory")
         for group in self._groups:
-            seen: dict[tuple[str, int], Result] = {}
+            seen: dict[tuple[str, int], Record] = {}
             for result in group:
                 for scheme in result.runs:
                     other = seen.setdefault((scheme, result.seed), result)
@@ -178,26 +169,13 @@ class Results:
             for label, result in self._labelled()
         )
 
-    def figure(self, name: str, baseline: str | None = None) -> "Figure":
-        """One figure, such as `rtt-cdf`; `incast plot --list` says which there are.
-
-        With a baseline, `bars` shows the differences of the other schemes to that one.
-
-        Raises:
-            FigureError: There is no such figure, or nothing to draw in it.
-            ParameterError: The baseline is none of the schemes, or alone.
-        """
-        from incast.figures import gallery  # noqa: PLC0415
-
-        return gallery.draw(name, self, baseline)
-
     def to_dict(self) -> dict[str, Any]:
         """All results, ready for JSON."""
         return {"results": [result.to_dict() for result in self.members]}
 
     @cached_property
-    def _groups(self) -> "list[list[Result]]":
-        groups: dict[tuple[str, str], list[Result]] = {}
+    def _groups(self) -> list[list[Record]]:
+        groups: dict[tuple[str, str], list[Record]] = {}
         for result in self.members:
             groups.setdefault((result.scenario.toml(), result.version), []).append(result)
         return list(groups.values())
@@ -215,23 +193,23 @@ class Results:
                 return names
         return [f"{name} ({number})" for number, name in enumerate(names, 1)]
 
-    def _cases(self, name: str, group: "list[Result]") -> Iterator[Case]:
+    def _cases(self, name: str, group: list[Record]) -> Iterator[Case]:
         for scheme in dict.fromkeys(scheme for result in group for scheme in result.runs):
             own = tuple(result for result in group if scheme in result.runs)
             yield Case(scheme if len(self._groups) == 1 else f"{scheme}, {name}", scheme, own)
 
-    def _labelled(self) -> "Iterator[tuple[str, Result]]":
+    def _labelled(self) -> Iterator[tuple[str, Record]]:
         for name, group in zip(self._names, self._groups, strict=True):
             for result in group:
                 yield name, result
 
-    def _front(self, label: str, result: "Result") -> list[pl.Expr]:
+    def _front(self, label: str, result: Record) -> list[pl.Expr]:
         seed = pl.lit(result.seed, pl.UInt64).alias("seed")
         many = len(self._groups) > 1
         return [pl.lit(label).alias("result"), seed] if many else [seed]
 
 
-def _home(group: "list[Result]") -> Path:
+def _home(group: list[Record]) -> Path:
     """The directory of a group: that which its results, one for each seed, have in common."""
     places = [str((result.directory or Path(result.scenario.name)).resolve()) for result in group]
     return Path(os.path.commonpath(places))

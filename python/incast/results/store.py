@@ -5,17 +5,15 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from incast._core import IncastError
 from incast.base import inputs, staging
+from incast.results.record import Record
 
-if TYPE_CHECKING:
-    from incast.api.result import Result
-
-_RUN = "run.json"
+RUN = "run.json"
 # Files that the scenario names; the core looks for them there, too.
 _INPUTS = "inputs"
 
@@ -33,7 +31,7 @@ class Kind:
     name: str
 
 
-_RESULT = Kind(_RUN, "a result of incast")
+_RESULT = Kind(RUN, "a result of incast")
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,7 @@ def check(directory: str | os.PathLike[str]) -> None:
     """
     target = Path(directory)
     _earlier(target, _RESULT)
-    with _staged(target):
+    with staged(target):
         pass
 
 
@@ -89,16 +87,16 @@ def filling(directory: Path, kind: Kind) -> Iterator[Path]:
         OutputError: The directory cannot be written or holds something else.
     """
     _earlier(directory, kind)
-    with _staged(directory) as place:
+    with staged(directory) as place:
         yield place
         _earlier(directory, kind)  # a long time may have passed
         _replace(directory.resolve(), place)
 
 
-def write(result: "Result", directory: str | os.PathLike[str], *, figures: bool = True) -> Written:
+def write(result: Record, directory: str | os.PathLike[str]) -> Written:
     """Writes a result to a new directory and puts that in the place of an earlier result.
 
-    Figures come last, when all else is there: whoever stops that has a result without them.
+    Figures come later, when all else is there: whoever stops them has a result without.
 
     Raises:
         OutputError: The directory cannot be written or holds something else.
@@ -108,43 +106,19 @@ def write(result: "Result", directory: str | os.PathLike[str], *, figures: bool 
     if earlier is not None and earlier.get("complete") and not result.complete:
         target = target.with_name(f"{target.name}-incomplete")
         _earlier(target, _RESULT)
-    with _staged(target) as place:
+    with staged(target) as place:
         tables = _fill(place, result)
         _replace(target.resolve(), place)
-    written = Written(
+    return Written(
         directory=target,
         scenario=target / "scenario.toml",
-        run=target / _RUN,
+        run=target / RUN,
         figures=[],
         tables=[target / name for name in tables],
     )
-    return add_figures(result, written) if figures else written
 
 
-def add_figures(result: "Result", written: Written) -> Written:
-    """Draws the usual figures of a result that is written, and puts them there.
-
-    Raises:
-        OutputError: They cannot be written.
-        KeyboardInterrupt: Ctrl-C; the result is as it was, or has some of them.
-    """
-    from incast.figures import gallery  # noqa: PLC0415
-
-    names: list[str] = []
-    with _staged(written.directory) as place:
-        for name, figure in result.plot().items():
-            for suffix in ("png", "svg"):
-                names.append(f"{name}.{suffix}")
-                gallery.save(figure, place / names[-1])
-        # First the names, then the files: nothing is ever there that `run.json` does not know.
-        tables = [path.name for path in written.tables]
-        (place / _RUN).write_text(_run(result, [*names, *tables]), encoding="utf-8")
-        for name in (_RUN, *names):
-            (place / name).replace(written.directory / name)
-    return replace(written, figures=[written.directory / name for name in names])
-
-
-def _fill(place: Path, result: "Result") -> list[str]:
+def _fill(place: Path, result: Record) -> list[str]:
     """Writes the files of a result but for its figures; returns the names of the tables."""
     (place / "scenario.toml").write_text(result.scenario.toml(), encoding="utf-8")
     if result.scenario.inputs:
@@ -156,17 +130,17 @@ def _fill(place: Path, result: "Result") -> list[str]:
         tables.append(f"{name}.parquet")
         metadata = {"incast": json.dumps(description)}
         result.table(name).write_parquet(place / tables[-1], metadata=metadata)
-    (place / _RUN).write_text(_run(result, tables), encoding="utf-8")
+    (place / RUN).write_text(describe(result, tables), encoding="utf-8")
     return tables
 
 
-def _run(result: "Result", files: list[str]) -> str:
-    """What `run.json` says."""
+def describe(result: Record, files: list[str]) -> str:
+    """The text of `run.json`, for a directory with these files."""
     inputs_there = [_INPUTS] if result.scenario.inputs else []
     summary = {
         **result.to_dict(),
         "tables": result.describe_tables(),
-        "files": sorted(["scenario.toml", _RUN, *inputs_there, *files]),
+        "files": sorted(["scenario.toml", RUN, *inputs_there, *files]),
     }
     return json.dumps(summary, indent=2, allow_nan=False) + "\n"
 
@@ -197,7 +171,12 @@ def _earlier(target: Path, kind: Kind) -> dict[str, Any] | None:
 
 
 @contextlib.contextmanager
-def _staged(target: Path) -> Iterator[Path]:
+def staged(target: Path) -> Iterator[Path]:
+    """A new directory beside the target, for as long as the block runs.
+
+    Raises:
+        OutputError: It cannot be made.
+    """
     try:
         with staging.directory(target) as place:
             yield place

@@ -1,10 +1,11 @@
 """What had not finished when the run ended, where it is too much to say nothing of it."""
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from incast.api.result import Result
+import polars as pl
+
+from incast.results.tables import Run
 
 _TOLERATED = 0.01
 """Of what was posted: beyond it, the 99th percentile is that of something that had not finished."""
@@ -12,7 +13,19 @@ _TOLERATED = 0.01
 _KINDS = ("messages", "requests")
 
 
-def warnings(results: "Iterable[Result]") -> list[str]:
+class Counted(Protocol):
+    """The runs of one scenario, with their traffic counted."""
+
+    @property
+    def runs(self) -> Mapping[str, Run]:
+        """The runs by scheme."""
+
+    @property
+    def traffic(self) -> pl.DataFrame:
+        """One row for each scheme and traffic."""
+
+
+def warnings(results: Iterable[Counted]) -> list[str]:
     """A sentence for each traffic of which more than 1 % had not finished under some scheme.
 
     The results are of one scenario; what was posted under several seeds is taken together. Runs

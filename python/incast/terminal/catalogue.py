@@ -1,17 +1,13 @@
 """What the command prints of what there is to choose from: algorithms, sizes, figures, tables."""
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 
 from incast._core import Algorithm, Scenario, Workload
-from incast.results.records import Results
 from incast.results.tables import TableInfo
 from incast.terminal.writing import grid_of, say, wrapped
-
-if TYPE_CHECKING:  # half a second that only figures cost
-    from incast.figures.drawing import Drawing
 
 
 def print_algorithms(out: Console, algorithms: Iterable[Algorithm]) -> None:
@@ -119,17 +115,15 @@ def print_scenarios(out: Console, scenarios: Iterable[Scenario]) -> None:
 
 
 def print_figures(
-    out: Console, drawings: "Iterable[Drawing]", results: Results | None = None
+    out: Console, figures: Iterable[tuple[str, str]], why_not: Mapping[str, str | None] | None
 ) -> None:
-    """A line for each figure; with results, why some of them cannot be drawn."""
+    """A line for each figure, its name and what it shows; with results, why some are not drawn."""
     grid = grid_of(out, wrap=True)
-    for heading in ("figure", "shows", *(("drawn",) if results else ())):
+    for heading in ("figure", "shows", *(() if why_not is None else ("drawn",))):
         grid.add_column(heading, no_wrap=heading == "figure")
-    for drawing in drawings:
-        why = (
-            [] if results is None else [f"no: {no}" if (no := drawing.why_not(results)) else "yes"]
-        )
-        grid.add_row(drawing.name, drawing.about, *why)
+    for name, about in figures:
+        why = [] if why_not is None else [f"no: {no}" if (no := why_not[name]) else "yes"]
+        grid.add_row(name, about, *why)
     out.print(grid)
 
 

@@ -7,13 +7,13 @@ from typing import Any
 
 from rich.console import Console
 
-from incast.api.result import Result
-from incast.api.saturation import Point, Saturation
 from incast.results.comparison import Ratio, number
 from incast.results.differences import Difference, comparable, differences, without_baseline
 from incast.results.measures import bound_of
-from incast.results.pairs import Ratio as PairRatio
-from incast.results.records import Results
+from incast.results.pairs import SlowdownRatio
+from incast.results.record import Record
+from incast.results.records import Records
+from incast.results.saturation import Point, Saturation
 from incast.results.store import Written
 from incast.terminal import cells
 from incast.terminal.writing import grid_of, print_columns, say, wrapped
@@ -56,7 +56,7 @@ _TRAFFIC_COLUMNS = (
 _RATIO_NAMES = {"rtt_mean_us": "Mean RTT", "rtt_p99_us": "p99 RTT"}
 
 
-def print_results(out: Console, results: Results, baseline: str | None, *, one: bool) -> None:
+def print_results(out: Console, results: Records, baseline: str | None, *, one: bool) -> None:
     """The table of one result, or what several say together; below it the differences."""
     if one:
         print_comparison(out, results.members[0])
@@ -67,7 +67,7 @@ def print_results(out: Console, results: Results, baseline: str | None, *, one: 
 
 
 def to_dict(
-    results: Results, items: list[dict[str, Any]], baseline: str | None, *, one: bool
+    results: Records, items: list[dict[str, Any]], baseline: str | None, *, one: bool
 ) -> dict[str, Any]:
     """The same, ready for JSON: one result, or the items of several and their spread."""
     whole = items[0] if one else {"results": items, "spread": spread_to_dict(results)}
@@ -77,7 +77,7 @@ def to_dict(
     return {**whole, "differences": found}
 
 
-def print_comparison(out: Console, result: Result) -> None:
+def print_comparison(out: Console, result: Record) -> None:
     """The table of all schemes, then the ratios between them against the published ones."""
     rows = result.rows()
     names = [row["scheme"] if row["complete"] else f"{row['scheme']} *" for row in rows]
@@ -118,7 +118,7 @@ def describe_ratio(ratio: Ratio) -> str:
     )
 
 
-def print_spread(out: Console, results: Results) -> None:
+def print_spread(out: Console, results: Records) -> None:
     """A row for each scheme: mean over the seeds, and its 95 % confidence interval."""
     front = [
         (
@@ -149,7 +149,7 @@ def print_spread(out: Console, results: Results) -> None:
         _print_unfinished(out, result)
 
 
-def spread_to_dict(results: Results) -> list[dict[str, Any]]:
+def spread_to_dict(results: Records) -> list[dict[str, Any]]:
     """What the seeds say together, ready for JSON: for each scheme, each value of its summary."""
     rows = []
     for case in results.cases:
@@ -168,7 +168,7 @@ def spread_to_dict(results: Results) -> list[dict[str, Any]]:
     return rows
 
 
-def print_differences(out: Console, results: Results, baseline: str) -> None:
+def print_differences(out: Console, results: Records, baseline: str) -> None:
     """A row for each other scheme: mean difference to the baseline, its interval, and percent."""
     found = differences(results, baseline)
     paired = [difference for difference in found if difference.seeds]
@@ -212,7 +212,7 @@ def print_differences(out: Console, results: Results, baseline: str) -> None:
         wrapped(out, "", f"{name}: left out, it has no run of {baseline}.")
 
 
-def _of_messages(difference: Difference, ratio: PairRatio) -> str:
+def _of_messages(difference: Difference, ratio: SlowdownRatio) -> str:
     """What the messages say one by one."""
     sure = (
         "" if ratio.interval is None else f" ({ratio.interval[0]:.3g} to {ratio.interval[1]:.3g})"
@@ -303,7 +303,7 @@ def _shown(
     ]
 
 
-def _print_traffic(out: Console, result: Result) -> None:
+def _print_traffic(out: Console, result: Record) -> None:
     """A row for each scheme and traffic, where there is more to say than in the whole."""
     rows = result.traffic.to_dicts()
     if not any(row["requests"] for row in rows) and len({row["traffic"] for row in rows}) < 2:
@@ -320,7 +320,7 @@ def _print_traffic(out: Console, result: Result) -> None:
     print_columns(out, front, cells.plain(out, columns))
 
 
-def _print_unfinished(out: Console, result: Result) -> None:
+def _print_unfinished(out: Console, result: Record) -> None:
     for scheme, run in result.runs.items():
         if not run.complete:
             ended_ms = (run.summary.get("simulated_s") or 0.0) * 1e3

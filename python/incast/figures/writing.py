@@ -1,0 +1,31 @@
+"""The usual figures of a result, in its directory."""
+
+from dataclasses import replace
+
+from incast.figures import gallery
+from incast.figures.canvas import save
+from incast.results import store
+from incast.results.record import Record
+from incast.results.records import Records
+from incast.results.store import Written
+
+
+def add(result: Record, written: Written) -> Written:
+    """Draws the usual figures of a result that is written, and puts them there.
+
+    Raises:
+        OutputError: They cannot be written.
+        KeyboardInterrupt: Ctrl-C; the result is as it was, or has some of them.
+    """
+    names: list[str] = []
+    with store.staged(written.directory) as place:
+        for name, figure in gallery.draw_usual(Records((result,))).items():
+            for suffix in ("png", "svg"):
+                names.append(f"{name}.{suffix}")
+                save(figure, place / names[-1])
+        # First the names, then the files: nothing is ever there that `run.json` does not know.
+        tables = [path.name for path in written.tables]
+        (place / store.RUN).write_text(store.describe(result, [*names, *tables]), encoding="utf-8")
+        for name in (store.RUN, *names):
+            (place / name).replace(written.directory / name)
+    return replace(written, figures=[written.directory / name for name in names])

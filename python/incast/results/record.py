@@ -1,0 +1,160 @@
+"""The runs of one scenario as tables and numbers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from incast import _core
+from incast._core import Scenario
+from incast.results import comparison, unfinished
+from incast.results.measures import by_traffic
+from incast.results.stored import StoredScenario
+from incast.results.tables import Run, TableInfo, concatenate, describe
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """The runs of one scenario, one for each scheme; `incast.Result` adds figures and files."""
+
+    scenario: Scenario | StoredScenario
+    schemes: tuple[str, ...]
+    """The schemes that were asked for, in that order."""
+    seed: int
+    runs: Mapping[str, Run]
+    """The runs that there are, by scheme: fewer than asked for when the simulation was stopped."""
+    version: str = _core.__version__
+    """The version of incast that simulated it."""
+    build: str = _core.build_profile
+    """`release` or `debug`."""
+    directory: Path | None = None
+    """Where it was read from."""
+
+    def __repr__(self) -> str:
+        """One line: what was run, and whether it reached its end."""
+        ended = "" if self.complete else ", incomplete"
+        return f"Result({self.scenario.name!r}, {', '.join(self.schemes)}, seed {self.seed}{ended})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the summary."""
+        return self.summary._repr_html_()
+
+    @property
+    def complete(self) -> bool:
+        """Whether every scheme was simulated to the end."""
+        return len(self.runs) == len(self.schemes) and all(
+            run.complete for run in self.runs.values()
+        )
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is wrong with the scenario or its schemes, and traffic that had not finished."""
+        if isinstance(self.scenario, StoredScenario):
+            return list(self.scenario.recorded_warnings)
+        of_schemes = (text for scheme in self.schemes for text in self.scenario.warnings(scheme))
+        return [*self.scenario.load_warnings(), *of_schemes, *unfinished.warnings([self])]
+
+    @cached_property
+    def summary(self) -> pl.DataFrame:
+        """One row for each scheme: what was measured and, where there is any, what was published.
+
+        Units are in the names of the columns; published values are in `published_...`.
+        """
+        rows = [
+            {
+                "scheme": row["scheme"],
+                "complete": row["complete"],
+                **row["measured"],
+                **{f"published_{key}": value for key, value in row["published"].items()},
+            }
+            for row in self.rows()
+        ]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    @cached_property
+    def traffic(self) -> pl.DataFrame:
+        """One row for each scheme and traffic: its messages and requests, and how long they took.
+
+        Counted is what was posted while it was measured: means are of what had finished by the end
+        of the run, percentiles of all, what had not finished the slowest. Traffic without messages
+        of known size has no row.
+        """
+        messages, requests, load = (
+            self.table(name) if name in self.tables else pl.DataFrame()
+            for name in ("messages", "requests", "load")
+        )
+        return by_traffic(messages, requests, load, self.scenario)
+
+    @property
+    def tables(self) -> list[str]:
+        """The names that `table` knows."""
+        return list(dict.fromkeys(table.name for run in self.runs.values() for table in run.tables))
+
+    def table(self, name: str) -> pl.DataFrame:
+        """One table, the rows of all schemes below each other, `scheme` the first column.
+
+        Raises:
+            KeyError: There is no table of that name.
+        """
+        found = [
+            (scheme, table)
+            for scheme, run in self.runs.items()
+            for table in run.tables
+            if table.name == name
+        ]
+        if not found:
+            raise KeyError(f"{name}: no such table; there is {', '.join(self.tables) or 'none'}")
+        return concatenate(found)
+
+    @cached_property
+    def ratios(self) -> list[comparison.Ratio]:
+        """RTT ratios between the schemes, measured and published."""
+        return comparison.ratios(self.scenario, self.runs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the tables, ready for JSON; units are in the keys."""
+        return {
+            "incast": self.version,
+            "build": self.build,
+            "scenario": self.scenario.name,
+            "title": self.scenario.title,
+            "seed": self.seed,
+            "duration_s": self.scenario.duration_s,
+            "warmup_s": self.scenario.warmup_s,
+            "cooldown_s": self.scenario.cooldown_s,
+            "complete": self.complete,
+            "schemes": list(self.schemes),
+            "warnings": self.warnings,
+            "runs": self.rows(),
+            "traffic": self.traffic.to_dicts(),
+            "ratios": [
+                {
+                    "key": ratio.key,
+                    "scheme": ratio.scheme,
+                    "against": ratio.against,
+                    "measured": ratio.measured,
+                    "published": ratio.published,
+                    "shortfall": ratio.shortfall,
+                }
+                for ratio in self.ratios
+            ],
+        }
+
+    def describe_tables(self) -> dict[str, TableInfo]:
+        """What the rows and columns of every table mean, with units."""
+        return {table.name: describe(table) for run in self.runs.values() for table in run.tables}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """What was measured and published of each scheme that was run, ready for JSON."""
+        return [
+            {
+                "scheme": scheme,
+                "complete": run.complete,
+                "measured": {key: comparison.number(value) for key, value in run.summary.items()},
+                "published": comparison.published(self.scenario, scheme),
+            }
+            for scheme, run in self.runs.items()
+        ]
