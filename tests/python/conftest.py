@@ -50,6 +50,14 @@ def longer(short: incast.Scenario) -> incast.Scenario:
 
 
 @pytest.fixture
+def file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A file with the experiment of the module that asks."""
+    path = tmp_path / "mine.toml"
+    path.write_text(request.module.EXPERIMENT)
+    return path
+
+
+@pytest.fixture
 def stopped(longer: incast.Scenario) -> incast.Result:
     """What Ctrl-C leaves: one run that did not reach its end, and one that was not begun."""
     run = _core.run(longer, "timely", progress=lambda _time, _events: False)

@@ -241,36 +241,13 @@ def test_the_scenario_of_these_tests_is_good(tmp_path: Path) -> None:
     assert incast.load(tmp_path / "mine.toml").schemes == ["timely"]
 
 
+# Three of many: crates/sim/tests/scenario_errors.rs has the kinds of mistakes.
 @pytest.mark.parametrize(
     ("old", "new", "line", "said"),
     [
-        ("duration", "duratoin", 4, "duration"),
         ("[switch]", "[swich]", 13, "switch"),
-        ("star", "sttar", 7, "star"),
-        ('"1ms"', "1", 4, "1"),
-        ('"1ms"', '"1"', 4, "1"),
-        ('"1ms"', '"1mm"', 4, "1mm"),
         ('"1ms"', '"1Gbps"', 4, "1Gbps"),
-        ('"1ms"', '"0ms"', 4, "0ms"),
-        ('"1ms"', '"-1ms"', 4, "-1ms"),
-        ('"1ms"', '"1000000000s"', 4, "1000000000s"),
-        ('"10Gbps"', '"10Gb"', 9, "10Gb"),
-        ('"10Gbps"', '"0Gbps"', 9, "0Gbps"),
-        ('"10Gbps"', '"-10Gbps"', 9, "-10Gbps"),
-        ('"10Gbps"', '"10000000Gbps"', 9, "10000000Gbps"),
-        ('"1us"', '"-1us"', 9, "-1us"),
-        ('"1us"', '"0us"', 9, "0us"),
-        ('"1us"', '"1000s"', 9, "1000s"),
-        ('"1MB"', '"0MB"', 14, "0MB"),
-        ('"1MB"', '"1us"', 14, "1us"),
-        ('"1MB"', '"1000000000GB"', 14, "1000000000GB"),
-        ("count = 2", "count = 0", 9, "0"),
-        ("count = 2", "count = -2", 9, "-2"),
-        ('to = "server"', 'to = "sever"', 18, "server"),
-        ('to = "server"', 'to = "client7"', 18, "client7"),
         ('from = "client"', 'from = "server"', 18, "itself"),
-        ('["timely"]', '["timly"]', 5, "timely"),
-        ('["timely"]', '"timely"', 5, "timely"),
     ],
 )
 def test_a_file_at_fault_has_line_and_column(

@@ -76,13 +76,6 @@ curve = "rtt"
 """
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    path = tmp_path / "mine.toml"
-    path.write_text(EXPERIMENT)
-    return path
-
-
 def test_sources_ours_and_open_questions_are_told_apart(file: Path, tmp_path: Path) -> None:
     (found,) = driver.reproduce([load(file)], tmp_path / "out", jobs=1)
     words = [verdict.word for verdict in found.verdicts]

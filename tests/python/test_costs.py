@@ -51,7 +51,7 @@ poisson = { load = 0.3, sizes = { fixed = "2KB" } }
 # Runs a scenario and writes its result; says what was estimated, and the most that it had.
 MEASURED = """
 import resource, sys, incast
-from incast import costs
+from incast.api import costs
 scenario = incast.Scenario.parse(sys.argv[1], "x.toml")
 estimated = costs.estimate(scenario, ["timely"]).memory_bytes
 incast.run(scenario, "timely").write(sys.argv[2], figures=False)

@@ -110,13 +110,6 @@ at = [5]
 """
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    path = tmp_path / "mine.toml"
-    path.write_text(EXPERIMENT)
-    return path
-
-
 def _outcome(file: Path, out: Path, *, quick: bool = False) -> Outcome:
     (found,) = driver.reproduce([load(file)], out, quick=quick, jobs=1)
     return found

@@ -17,7 +17,7 @@ from incast.results import store
 WRITER = """
 import sys, time
 from pathlib import Path
-from incast import staging
+from incast.base import staging
 with staging.{kind}(Path("out")) as place:
     if place.is_dir():
         (place / "half").touch()
