@@ -11,7 +11,7 @@ from incast.base import staging
 from incast.reproduce import page, shelf
 from incast.reproduce.outcome import Outcome, outcome
 from incast.reproduce.pool import Kept, make
-from incast.reproduce.runs import Done, Plan, plans
+from incast.reproduce.runs import Done, PlannedRun, plans
 from incast.reproduce.spec import Experiment
 from incast.results import store
 
@@ -61,7 +61,7 @@ def reproduce(
     progress.total(len(wanted))
     found: dict[str, dict[int, Done]] = {name: {} for name in planned}
     by_name = {of.name: of for of in experiments}
-    outcomes: dict[str, shelf.Written] = {}
+    outcomes: dict[str, shelf.WrittenOutcome] = {}
     for plan, done in make(wanted, Kept(target / _RUNS), jobs=jobs):
         name = owners[id(plan)]
         found[name][id(plan)] = done
@@ -75,7 +75,7 @@ def reproduce(
     page.write([outcomes[name] for name in planned], target)
 
 
-def _check_costs(wanted: Sequence[Plan], jobs: int) -> None:
+def _check_costs(wanted: Sequence[PlannedRun], jobs: int) -> None:
     """Refuses runs that do not fit the memory, alone or side by side."""
     known: dict[tuple[str, tuple[str, ...], str], costs.Cost] = {}
     for plan in wanted:

@@ -14,8 +14,7 @@ from matplotlib.figure import Figure
 
 from incast.figures import style
 from incast.reproduce.outcome import At, Outcome
-from incast.reproduce.spec import Case
-from incast.reproduce.spec import Figure as Wanted
+from incast.reproduce.spec import SpecCase, SpecFigure
 from incast.reproduce.words import case_label, earlier, heading
 from incast.results.seeds import Spread
 from incast.terminal.numbers import number
@@ -47,7 +46,7 @@ def draw(of: Outcome) -> list[Drawn]:
         return [_draw(of, wanted) for wanted in of.experiment.figure]
 
 
-def _draw(of: Outcome, wanted: Wanted) -> Drawn:
+def _draw(of: Outcome, wanted: SpecFigure) -> Drawn:
     panels = list(_panels(of, wanted))
     cases = _cases(of, wanted)
     tall = 0.9 + _PER_CASE * len(cases) if wanted.kind == "bars" else _PANEL
@@ -66,7 +65,7 @@ def _draw(of: Outcome, wanted: Wanted) -> Drawn:
     return drawn
 
 
-def _headline(of: Outcome, wanted: Wanted, drawn: Drawn) -> None:
+def _headline(of: Outcome, wanted: SpecFigure, drawn: Drawn) -> None:
     note = []
     if of.quick:
         note.append("quick: shorter runs and fewer seeds")
@@ -97,7 +96,7 @@ def _legend(figure: Figure) -> None:
 Panel = Callable[[Axes, Drawn], None]
 
 
-def _panels(of: Outcome, wanted: Wanted) -> Iterator[tuple[str, Panel]]:
+def _panels(of: Outcome, wanted: SpecFigure) -> Iterator[tuple[str, Panel]]:
     """Title and painter of each panel."""
     if wanted.kind in ("lines", "bars"):
         painter = _lines if wanted.kind == "lines" else _bars
@@ -119,21 +118,21 @@ def _panels(of: Outcome, wanted: Wanted) -> Iterator[tuple[str, Panel]]:
         yield (f"{axis.label or axis.name}: {at}" if axis and at is not None else ""), show
 
 
-def _cases(of: Outcome, wanted: Wanted) -> list[Case]:
+def _cases(of: Outcome, wanted: SpecFigure) -> list[SpecCase]:
     return [case for case in of.experiment.case if not wanted.cases or case.name in wanted.cases]
 
 
-def _index(of: Outcome, case: Case) -> int:
+def _index(of: Outcome, case: SpecCase) -> int:
     """A case has the same colour in all figures of an experiment."""
     return of.experiment.case.index(case)
 
 
-def _faded(case: Case) -> float:
+def _faded(case: SpecCase) -> float:
     """How much of its colour a case has: earlier set-ups stand behind the others."""
     return 0.45 if case.earlier else 1.0
 
 
-def _lines(of: Outcome, wanted: Wanted, column: str, axes: Axes, drawn: Drawn) -> None:
+def _lines(of: Outcome, wanted: SpecFigure, column: str, axes: Axes, drawn: Drawn) -> None:
     axis = of.experiment.axis
     if axis is None:  # the file was refused already
         return
@@ -192,7 +191,7 @@ def _off(found: Spread) -> tuple[float, float]:
     return found.mean - low, high - found.mean
 
 
-def _bars(of: Outcome, wanted: Wanted, column: str, axes: Axes, drawn: Drawn) -> None:
+def _bars(of: Outcome, wanted: SpecFigure, column: str, axes: Axes, drawn: Drawn) -> None:
     names, place = [], 0
     shown = [(case.name, at) for case in _cases(of, wanted) for at in of.places(case)]
     means = [found.mean for one in shown if (found := of.spread(*one, column))]
@@ -253,7 +252,7 @@ def _bars(of: Outcome, wanted: Wanted, column: str, axes: Axes, drawn: Drawn) ->
         axes.set_xlim(left=min(0.0, axes.get_xlim()[0]))
 
 
-def _curves(of: Outcome, wanted: Wanted, at: At, axes: Axes, drawn: Drawn) -> None:
+def _curves(of: Outcome, wanted: SpecFigure, at: At, axes: Axes, drawn: Drawn) -> None:
     for case in _cases(of, wanted):
         here = at if case.axis and of.axis else None
         rows = of.curve(wanted.curve, case.name, here)
@@ -295,7 +294,7 @@ def _distribution(rows: pl.DataFrame, *, ccdf: bool) -> pl.DataFrame:
     return found.with_columns(y=1 - share if ccdf else share)
 
 
-def _scales(axes: Axes, wanted: Wanted, axis_log: bool) -> None:
+def _scales(axes: Axes, wanted: SpecFigure, axis_log: bool) -> None:
     low, high = axes.get_xlim()
     if "x" in wanted.log or axis_log:
         _logarithmic(axes, "x")

@@ -10,8 +10,8 @@ import polars as pl
 
 from incast import _core
 from incast.reproduce.claims import Floats, Verdict, View, judge
-from incast.reproduce.runs import Done, Plan, Value, values_of
-from incast.reproduce.spec import Case, Experiment, SpecError
+from incast.reproduce.runs import Done, PlannedRun, Value, values_of
+from incast.reproduce.spec import Experiment, SpecCase, SpecError
 from incast.results.records import known
 from incast.results.seeds import ANYTHING, NOT_NEGATIVE, Spread, spread
 
@@ -60,7 +60,7 @@ class Outcome:
         except SpecError as error:
             raise SpecError(f"{self.experiment.name}: {error}") from None
 
-    def places(self, case: Case) -> list[At]:
+    def places(self, case: SpecCase) -> list[At]:
         """The values of the axis at which a case was run; None where it has none."""
         return list(dict.fromkeys(at for name, at, _ in self.runs if name == case.name))
 
@@ -163,7 +163,7 @@ class Outcome:
             names[self.experiment.axis.name] = np.array(self.axis)
         return names
 
-    def _column(self, case: Case, seed: int, column: str) -> Value | Floats:
+    def _column(self, case: SpecCase, seed: int, column: str) -> Value | Floats:
         """A number or, where the axis applies, an array along it, NaN where there is none."""
         one = 1 if case.fluid else seed
 
@@ -176,7 +176,7 @@ class Outcome:
         return np.array([value(at) for at in self.axis], float)
 
 
-def outcome(of: Experiment, runs: Sequence[tuple[Plan, Done]], *, quick: bool) -> Outcome:
+def outcome(of: Experiment, runs: Sequence[tuple[PlannedRun, Done]], *, quick: bool) -> Outcome:
     """What came of all runs of an experiment, its claims judged.
 
     Raises:

@@ -10,7 +10,7 @@ import jinja2
 from incast import _core
 from incast.reproduce.claims import Verdict
 from incast.reproduce.say import table
-from incast.reproduce.shelf import Written, put
+from incast.reproduce.shelf import WrittenOutcome, put
 from incast.reproduce.words import SIGNS, case_label, earlier, origin, totals
 from incast.results.store import unwritable
 from incast.terminal.numbers import measured, number
@@ -27,7 +27,7 @@ SOURCES = {
 """The publications, by their folder under `papers`."""
 
 
-def write(found: Sequence[Written], out: Path) -> None:
+def write(found: Sequence[WrittenOutcome], out: Path) -> None:
     """Writes `index.html` and `summary.md`.
 
     Raises:
@@ -40,7 +40,7 @@ def write(found: Sequence[Written], out: Path) -> None:
         raise unwritable(out, error) from None
 
 
-def html(found: Sequence[Written]) -> str:
+def html(found: Sequence[WrittenOutcome]) -> str:
     """The report: verdicts of all claims, then a section for each experiment."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("incast.reproduce"),
@@ -53,7 +53,7 @@ def html(found: Sequence[Written]) -> str:
     return environment.get_template("report.html.j2").render(**_content(found))
 
 
-def markdown(found: Sequence[Written]) -> str:
+def markdown(found: Sequence[WrittenOutcome]) -> str:
     """The summary: a table of verdicts for each source."""
     content = _content(found)
     lines = [f"{content['totals']}. incast {content['version']}{_quick(found)}.", ""]
@@ -74,13 +74,13 @@ def _row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
 
 
-def _quick(found: Sequence[Written]) -> str:
+def _quick(found: Sequence[WrittenOutcome]) -> str:
     return ", quick form" if any(one.outcome.quick for one in found) else ""
 
 
-def _content(found: Sequence[Written]) -> dict[str, Any]:
+def _content(found: Sequence[WrittenOutcome]) -> dict[str, Any]:
     counts = totals([verdict for one in found for verdict in one.outcome.verdicts])
-    by_source: dict[str, list[Written]] = {name: [] for name in SOURCES}
+    by_source: dict[str, list[WrittenOutcome]] = {name: [] for name in SOURCES}
     for one in found:
         by_source.setdefault(one.outcome.experiment.source, []).append(one)
     return {
@@ -105,7 +105,7 @@ def _count(number_of: int, what: str) -> str:
     return f"{number_of} {what}{'' if number_of == 1 else 's'}"
 
 
-def _section(one: Written) -> dict[str, Any]:
+def _section(one: WrittenOutcome) -> dict[str, Any]:
     of = one.outcome
     experiment = of.experiment
     front, columns = table(of)
@@ -141,7 +141,7 @@ def _section(one: Written) -> dict[str, Any]:
     }
 
 
-def _parameters(one: Written) -> list[tuple[str, str]]:
+def _parameters(one: WrittenOutcome) -> list[tuple[str, str]]:
     """What each case runs: its scheme and scenario, and what is changed there."""
     of = one.outcome
     experiment = of.experiment

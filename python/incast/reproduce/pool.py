@@ -16,7 +16,7 @@ import polars as pl
 
 from incast._core import IncastError
 from incast.base import inputs, staging
-from incast.reproduce.runs import Done, Plan, execute
+from incast.reproduce.runs import Done, PlannedRun, execute
 from incast.results.store import unwritable
 
 
@@ -26,7 +26,7 @@ class Kept:
 
     folder: Path
 
-    def get(self, plan: Plan) -> Done | None:
+    def get(self, plan: PlannedRun) -> Done | None:
         """What an earlier call found, if it did and it can be read."""
         try:
             said = json.loads(inputs.text(self._path(plan.key), inputs.MARK_BYTES))
@@ -38,7 +38,7 @@ class Kept:
         ):  # fmt: skip
             return None
 
-    def put(self, plan: Plan, done: Done) -> None:
+    def put(self, plan: PlannedRun, done: Done) -> None:
         """Keeps it, whole or not at all.
 
         Raises:
@@ -62,7 +62,9 @@ class Kept:
         return self.folder / f"{key}.json"
 
 
-def make(wanted: Sequence[Plan], kept: Kept, *, jobs: int) -> Iterator[tuple[Plan, Done]]:
+def make(
+    wanted: Sequence[PlannedRun], kept: Kept, *, jobs: int
+) -> Iterator[tuple[PlannedRun, Done]]:
     """Makes those that are not kept yet, `jobs` at a time, and yields each plan when it is done.
 
     Plans of the same key, of two experiments say, are one run.
@@ -72,7 +74,7 @@ def make(wanted: Sequence[Plan], kept: Kept, *, jobs: int) -> Iterator[tuple[Pla
         SpecError: A measure asks for what its run does not have.
         KeyboardInterrupt: Ctrl-C; what was done is kept.
     """
-    missing: dict[str, list[Plan]] = {}
+    missing: dict[str, list[PlannedRun]] = {}
     for plan in wanted:
         done = None if plan.key in missing else kept.get(plan)
         if done is None:
@@ -85,7 +87,7 @@ def make(wanted: Sequence[Plan], kept: Kept, *, jobs: int) -> Iterator[tuple[Pla
             yield one, done
 
 
-def _executed(missing: Sequence[Plan], jobs: int) -> Iterator[tuple[Plan, Done]]:
+def _executed(missing: Sequence[PlannedRun], jobs: int) -> Iterator[tuple[PlannedRun, Done]]:
     """Each with what it gave, in the order in which they end."""
     if jobs == 1 or len(missing) < 2:
         for plan in missing:
@@ -93,7 +95,7 @@ def _executed(missing: Sequence[Plan], jobs: int) -> Iterator[tuple[Plan, Done]]
         return
     with _workers(min(jobs, len(missing))) as workers:
         queue = iter(missing)
-        under_way: dict[Future[Done], Plan] = {}
+        under_way: dict[Future[Done], PlannedRun] = {}
         while True:
             # Two waiting for each worker are enough: what is asked for cannot be taken back.
             # A worker begins here, and would print Ctrl-C's traceback before it can ignore it.

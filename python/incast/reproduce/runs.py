@@ -17,7 +17,7 @@ from incast import _core
 from incast._core import IncastError, Scenario
 from incast.api import running
 from incast.reproduce import fluid, margins
-from incast.reproduce.spec import Case, Experiment, SpecError
+from incast.reproduce.spec import Experiment, SpecCase, SpecError
 from incast.results.tables import frame
 
 Value = int | float | None
@@ -26,7 +26,7 @@ _POINTS = 4000
 
 
 @dataclass(frozen=True)
-class Plan:
+class PlannedRun:
     """One run: a case, at one value of the axis, with one seed."""
 
     case: str
@@ -81,7 +81,7 @@ class Done:
     """Of a core, that it took."""
 
 
-def plans(of: Experiment, *, quick: bool) -> list[Plan]:
+def plans(of: Experiment, *, quick: bool) -> list[PlannedRun]:
     """All runs, in the order of cases, axis and seeds.
 
     Raises:
@@ -97,7 +97,7 @@ def values_of(of: Experiment, *, quick: bool) -> list[int | float | str]:
     return of.quick.values if quick and of.quick.values else of.axis.values
 
 
-def _plans(of: Experiment, *, quick: bool) -> Iterator[Plan]:
+def _plans(of: Experiment, *, quick: bool) -> Iterator[PlannedRun]:
     curves = {name: curve.sql for name, curve in of.curve.items()}
     pooled = {figure.curve for figure in of.figure if figure.kind in ("cdf", "ccdf")}
     measures = {name: measure.sql for name, measure in of.measure.items()}
@@ -112,7 +112,7 @@ def _plans(of: Experiment, *, quick: bool) -> Iterator[Plan]:
             # A fluid model has no chance in it.
             seeds = 1 if case.fluid else of.quick.seeds if quick else of.seeds
             for seed in range(1, seeds + 1):
-                yield Plan(
+                yield PlannedRun(
                     case=case.name,
                     at=at,
                     seed=seed,
@@ -127,7 +127,7 @@ def _plans(of: Experiment, *, quick: bool) -> Iterator[Plan]:
 
 
 def _scenario(
-    of: Experiment, case: Case, at: float | str | None, *, quick: bool
+    of: Experiment, case: SpecCase, at: float | str | None, *, quick: bool
 ) -> tuple[str, tuple[str, ...]]:
     """The name or the file of a case's scenario, and what is changed in it; found fit to run."""
     name = case.scenario or of.scenario
@@ -148,13 +148,13 @@ def _changed(source: str, changes: tuple[str, ...]) -> Scenario:
     return found.with_set(*changes) if changes else found
 
 
-def _fluid(of: Experiment, case: Case, at: float | str | None) -> dict[str, Any]:
+def _fluid(of: Experiment, case: SpecCase, at: float | str | None) -> dict[str, Any]:
     if not case.fluid or at is None or of.axis is None or not of.axis.fluid:
         return dict(case.fluid)
     return {**case.fluid, of.axis.fluid: at}
 
 
-def execute(plan: Plan) -> Done:
+def execute(plan: PlannedRun) -> Done:
     """Runs it, and works out its row and curves.
 
     Raises:
@@ -188,7 +188,7 @@ def execute(plan: Plan) -> Done:
     return Done(values, curves, time.process_time() - began)
 
 
-def _ask(context: "pl.SQLContext[Any]", plan: Plan, what: str, sql: str) -> pl.DataFrame:
+def _ask(context: "pl.SQLContext[Any]", plan: PlannedRun, what: str, sql: str) -> pl.DataFrame:
     try:
         found: pl.DataFrame = context.execute(sql, eager=True)
     except pl.exceptions.PolarsError as error:
@@ -198,7 +198,7 @@ def _ask(context: "pl.SQLContext[Any]", plan: Plan, what: str, sql: str) -> pl.D
     return found if len(found) else pl.DataFrame({name: [None] for name in found.columns})
 
 
-def _thinned(rows: pl.DataFrame, plan: Plan, name: str) -> pl.DataFrame:
+def _thinned(rows: pl.DataFrame, plan: PlannedRun, name: str) -> pl.DataFrame:
     rows = rows.drop_nulls().cast({pl.Decimal: pl.Float64})  # SQL makes decimals of 1.0
     lacking = {"x", "y"} - set(rows.columns)
     if lacking:

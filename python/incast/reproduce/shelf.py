@@ -12,7 +12,7 @@ from incast.results.store import unwritable
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenOutcome:
     """An outcome, and where its figures are."""
 
     outcome: Outcome
@@ -20,7 +20,7 @@ class Written:
     figures: list[figures.Drawn]
 
 
-def write(of: Outcome, out: Path) -> Written:
+def write(of: Outcome, out: Path) -> WrittenOutcome:
     """Writes figures (PNG, SVG, CSV), `rows.csv` and, last, `result.json`.
 
     Raises:
@@ -40,7 +40,7 @@ def write(of: Outcome, out: Path) -> Written:
         put(folder / "result.json", text + "\n")
     except OSError as error:
         raise unwritable(folder, error) from None
-    return Written(of, folder, drawn)
+    return WrittenOutcome(of, folder, drawn)
 
 
 def put(path: Path, text: str) -> None:

@@ -60,7 +60,7 @@ class Quick(_Table, frozen=True):
     """Of the axis; all if absent."""
 
 
-class Case(_Table, frozen=True):
+class SpecCase(_Table, frozen=True):
     """One curve or one row: a scheme in a scenario, or a fluid model."""
 
     name: str
@@ -104,7 +104,7 @@ class Published(_Table, frozen=True):
     note: str = ""
 
 
-Kind = Literal["source", "ours", "open"]
+ClaimKind = Literal["source", "ours", "open"]
 """Who makes a claim: the source, we, or nobody."""
 
 
@@ -129,12 +129,12 @@ class Claim(_Table, frozen=True):
     """Where it falls short: the cause, and the run that shows it, with what was measured."""
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ClaimKind:
         """Who makes the claim."""
         return "ours" if self.ours else "open" if self.open else "source"
 
 
-class Figure(_Table, frozen=True):
+class SpecFigure(_Table, frozen=True):
     """How it is drawn."""
 
     name: str
@@ -162,9 +162,9 @@ class Experiment(_Table, frozen=True):
     """Where it stands in the source."""
     about: str
     """What was done and found there, and what is run here."""
-    case: list[Case]
+    case: list[SpecCase]
     claim: list[Claim]
-    figure: list[Figure]
+    figure: list[SpecFigure]
     scenario: str = ""
     set: list[str] = []
     """Changes of the scenario for all cases."""
@@ -185,7 +185,7 @@ class Experiment(_Table, frozen=True):
     """`<source>/<name>`, from where the file stands."""
     folder: str = ""
 
-    def case_of(self, name: str) -> Case:
+    def case_of(self, name: str) -> SpecCase:
         """The case of that name."""
         return next(case for case in self.case if case.name == name)
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from incast.reproduce.claims import Verdict, Word
 from incast.reproduce.outcome import Outcome
-from incast.reproduce.spec import Claim, Kind
+from incast.reproduce.spec import Claim, ClaimKind
 
 SIGNS: dict[Word, str] = {
     "holds": "✓", "one seed only": "◐", "falls short": "✗", "not comparable": "○",
@@ -12,7 +12,7 @@ SIGNS: dict[Word, str] = {
 }  # fmt: skip
 """How each verdict is told apart without colour."""
 
-_KINDS: dict[Kind, tuple[str, str]] = {
+_KINDS: dict[ClaimKind, tuple[str, str]] = {
     "source": ("claim of the sources", "claims of the sources"),
     "ours": ("claim of ours", "claims of ours"),
     "open": ("open question", "open questions"),
