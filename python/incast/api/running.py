@@ -10,7 +10,7 @@ from incast.api import costs
 from incast.api.interruption import Interrupted
 from incast.api.result import Result
 from incast.base.words import nearest
-from incast.results.tables import Run
+from incast.results.tables import SchemeRun
 from incast.terminal.progress import bar_per_scheme
 
 TRACES = ("queues", "flows", "packets")
@@ -88,7 +88,7 @@ def run(
     threads = check_threads(threads)
     if not whatever_it_costs:
         costs.check(scenario, schemes, traces=traces)
-    runs: dict[str, Run] = {}
+    runs: dict[str, SchemeRun] = {}
     result = Result(scenario, schemes, scenario.seed if seed is None else seed, runs)
     try:
         with bar_per_scheme(scenario.duration_s, visible=progress) as start_bar:

@@ -14,7 +14,7 @@ from incast.api.result import Result
 from incast.lab.measure import Measured
 from incast.results.described import all_tables
 from incast.results.stored import StoredScenario
-from incast.results.tables import RecordedRun, Run, TableInfo
+from incast.results.tables import RecordedRun, SchemeRun, TableInfo
 
 ON_LINUX = "on Linux"
 SIMULATED = "simulated"
@@ -43,7 +43,7 @@ def result(
 ) -> Result:
     """One repetition, the seed its number; of each scheme a run on Linux, and one simulated."""
     known = all_tables()
-    runs: dict[str, Run] = {}
+    runs: dict[str, SchemeRun] = {}
     for scheme in schemes:
         if scheme in measured:
             name = f"{scheme} {ON_LINUX}"

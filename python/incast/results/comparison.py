@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from incast._core import Scenario
 from incast.results.stored import StoredScenario
-from incast.results.tables import Run
+from incast.results.tables import SchemeRun
 
 # A ratio of two published values that were rounded to two or three digits is not known better.
 _ROUNDING = 0.01
@@ -63,7 +63,7 @@ def published(scenario: Scenario | StoredScenario, scheme: str) -> Mapping[str, 
     return known.get(scheme) or known.get(scheme.partition(":")[0]) or {}
 
 
-def ratios(scenario: Scenario | StoredScenario, runs: Mapping[str, Run]) -> list[Ratio]:
+def ratios(scenario: Scenario | StoredScenario, runs: Mapping[str, SchemeRun]) -> list[Ratio]:
     """The RTT of every other scheme over that of the first one, where both were published.
 
     Two presets of one algorithm share what was published for it: there is no ratio to compare with.
@@ -81,7 +81,7 @@ def number(value: float | str | None) -> float | int | None:
 
 
 def _ratios(
-    scenario: Scenario | StoredScenario, runs: Mapping[str, Run], schemes: list[str]
+    scenario: Scenario | StoredScenario, runs: Mapping[str, SchemeRun], schemes: list[str]
 ) -> Iterator[Ratio]:
     if not schemes or schemes[0] != next(iter(runs)):
         return

@@ -9,10 +9,10 @@ import polars as pl
 
 from incast import _core
 from incast._core import IncastError
-from incast.results.store import Kind
+from incast.results.store import DirectoryKind
 from incast.results.tables import TableInfo
 
-KIND = Kind("observation.json", "an observation of incast")
+KIND = DirectoryKind("observation.json", "an observation of incast")
 TABLE = "observations.parquet"
 
 # Of a key of the program's JSON: the column, its type, its unit and meaning.

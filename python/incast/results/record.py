@@ -13,7 +13,7 @@ from incast._core import Scenario
 from incast.results import comparison, unfinished
 from incast.results.measures import by_traffic
 from incast.results.stored import StoredScenario
-from incast.results.tables import Run, TableInfo, concatenate, describe
+from incast.results.tables import SchemeRun, TableInfo, concatenate, describe
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,7 @@ class Record:
     schemes: tuple[str, ...]
     """The schemes that were asked for, in that order."""
     seed: int
-    runs: Mapping[str, Run]
+    runs: Mapping[str, SchemeRun]
     """The runs that there are, by scheme: fewer than asked for when the simulation was stopped."""
     version: str = _core.__version__
     """The version of incast that simulated it."""

@@ -15,7 +15,7 @@ from incast.results.measures import bound_of
 from incast.results.record import Record
 from incast.results.seeds import Known, Spread, limits, spread
 from incast.results.stored import ResultError
-from incast.results.tables import Run
+from incast.results.tables import SchemeRun
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,7 @@ class Case:
     results: tuple[Record, ...]
 
     @property
-    def runs(self) -> list[Run]:
+    def runs(self) -> list[SchemeRun]:
         """Its runs, one for each seed."""
         return [result.runs[self.scheme] for result in self.results]
 

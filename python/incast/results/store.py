@@ -23,7 +23,7 @@ class OutputError(IncastError):
 
 
 @dataclass(frozen=True)
-class Kind:
+class DirectoryKind:
     """What a directory holds, so that nothing else is ever replaced."""
 
     mark: str
@@ -31,7 +31,7 @@ class Kind:
     name: str
 
 
-_RESULT = Kind(RUN, "a result of incast")
+_RESULT = DirectoryKind(RUN, "a result of incast")
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def check_folder(folder: str | os.PathLike[str]) -> None:
 
 
 @contextlib.contextmanager
-def filling(directory: Path, kind: Kind) -> Iterator[Path]:
+def filling(directory: Path, kind: DirectoryKind) -> Iterator[Path]:
     """A new directory, which takes the place of an earlier one of its kind unless the block fails.
 
     Raises:
@@ -145,7 +145,7 @@ def describe(result: Record, files: list[str]) -> str:
     return json.dumps(summary, indent=2, allow_nan=False) + "\n"
 
 
-def _earlier(target: Path, kind: Kind) -> dict[str, Any] | None:
+def _earlier(target: Path, kind: DirectoryKind) -> dict[str, Any] | None:
     """The mark of what would be replaced, None where nothing would be."""
     # One that died while it replaced a result has left that beside its place.
     staging.clean(target.resolve().parent, target.resolve().name)

@@ -41,7 +41,7 @@ class FramedTable(Protocol):
         """The rows of one scheme, without a column that names the scheme."""
 
 
-class Run(Protocol):
+class SchemeRun(Protocol):
     """What one scheme did in one scenario, just simulated or read back."""
 
     @property

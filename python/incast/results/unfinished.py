@@ -5,7 +5,7 @@ from typing import Protocol
 
 import polars as pl
 
-from incast.results.tables import Run
+from incast.results.tables import SchemeRun
 
 _TOLERATED = 0.01
 """Of what was posted: beyond it, the 99th percentile is that of something that had not finished."""
@@ -17,7 +17,7 @@ class Counted(Protocol):
     """The runs of one scenario, with their traffic counted."""
 
     @property
-    def runs(self) -> Mapping[str, Run]:
+    def runs(self) -> Mapping[str, SchemeRun]:
         """The runs by scheme."""
 
     @property
