@@ -23,10 +23,12 @@ __all__ = [
     "algorithms",
     "build_profile",
     "import_files",
+    "most_threads",
     "read_results",
     "run",
     "schema",
     "summary_figures",
+    "trace_names",
     "workloads",
 ]
 
@@ -35,6 +37,12 @@ __version__: Final[str]
 
 build_profile: Final[str]
 """`release` or `debug`: a debug build simulates the same, many times slower."""
+
+most_threads: Final[int]
+"""The most threads of one run."""
+
+trace_names: Final[list[str]]
+"""The names of what can be recorded event by event."""
 
 class _Cost(TypedDict):
     hosts: int
@@ -46,6 +54,49 @@ class _Cost(TypedDict):
     memory_bytes: float
     parts: list[tuple[str, float, str]]
     """What takes memory, how many bytes, and what would make it less; the most first."""
+
+class _Host(TypedDict):
+    name: str
+    rate_gbps: float
+    delay_us: float
+    """Of its link, each way."""
+    queues: list[tuple[int, int | None]]
+    """Limit and ECN threshold in bytes at the switch port to it, for each class, the lowest first.
+
+    The limit is what one queue holds while the others of the switch are empty.
+    """
+
+class _Traffic(TypedDict):
+    name: str
+    kind: str
+    """`connections`, `poisson`, `requests`, `incast`, `collective` or `flows`."""
+    sources: list[str]
+    destinations: list[str]
+    class_number: int
+    connections: int
+    """For each pair of hosts."""
+    picks: int | None
+    """Destinations that each source picks for its connections, if not all."""
+    message_bytes: int | None
+    """Of a connection that stays; None is one message without end."""
+    load: float | None
+    size_table: Workload | None
+    size_bytes: int | None
+    """The one size of all; None, as the table is, of a distribution with a formula."""
+    reads: float
+    """The share of transfers that read."""
+    fan_out: list[tuple[int, float]]
+    """Numbers of servers that a request asks, with weights."""
+    split: bool
+    """Whether the servers of a request share its size."""
+
+class _Resolved(TypedDict):
+    network: str
+    """The kind, such as `star`."""
+    hosts: list[_Host]
+    traffic: list[_Traffic]
+    parameters: dict[str, list[tuple[str, str]]]
+    """Names and values that each section `[cc.NAME]` sets."""
 
 class IncastError(Exception):
     """What every exception of this package derives from."""
@@ -135,6 +186,9 @@ class Scenario:
 
     def load_warnings(self) -> list[str]:
         """Links that are asked for more than they carry, and time series that would be too long."""
+
+    def resolved(self) -> _Resolved:
+        """The plan of a run, with defaults filled in and names of hosts resolved."""
 
     def cost(self, scheme: str, *, traces: Sequence[str] = ..., runs: int = 1) -> _Cost:
         """What a run will take, counted without building it.

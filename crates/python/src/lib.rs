@@ -6,10 +6,13 @@ mod algorithms;
 mod errors;
 mod foreign;
 mod heard;
+mod resolved;
 mod run;
 mod scenario;
 mod workloads;
 
+use incast_sim::TraceConfig;
+use incast_sim::scenario::Threads;
 use pyo3::prelude::*;
 
 #[pymodule(gil_used = false)]
@@ -27,11 +30,13 @@ mod _core {
     #[pymodule_export]
     use super::workloads::{Workload, workloads};
 
-    use super::{Bound, PyModule, PyModuleMethods, PyResult};
+    use super::{Bound, PyModule, PyModuleMethods, PyResult, Threads, TraceConfig};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("most_threads", Threads::MOST)?;
+        module.add("trace_names", TraceConfig::NAMES)?;
         module.add("build_profile", if cfg!(debug_assertions) { "debug" } else { "release" })
     }
 }

@@ -261,14 +261,10 @@ pub(crate) fn run(
 pub(crate) fn trace_config(names: &[String]) -> PyResult<TraceConfig> {
     let mut config = TraceConfig::default();
     for name in names {
-        match name.as_str() {
-            "queues" => config.queues = true,
-            "flows" => config.flows = true,
-            "packets" => config.packets = true,
-            _ => {
-                let message = format!("unknown trace {name:?}; expected queues, flows or packets");
-                return Err(ParameterError::new_err(message));
-            }
+        if !config.keep(name) {
+            let known = TraceConfig::NAMES.join(", ");
+            let message = format!("unknown trace {name:?}; there is {known}");
+            return Err(ParameterError::new_err(message));
         }
     }
     Ok(config)

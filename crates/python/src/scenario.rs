@@ -11,6 +11,7 @@ use pyo3::types::{PyDict, PyTuple};
 
 use crate::errors::raise;
 use crate::heard::heard;
+use crate::resolved::to_dict;
 use crate::run::trace_config;
 
 /// What is run: network, traffic, transport and measurement. Immutable.
@@ -154,6 +155,13 @@ impl Scenario {
         let document = Arc::clone(&self.document);
         let cost = heard(py, move || document.scenario().cost(&resolved, traces))?;
         costs(py, &cost, runs)
+    }
+
+    /// The plan of a run, with defaults filled in and names resolved.
+    fn resolved<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let document = Arc::clone(&self.document);
+        let plan = heard(py, move || document.scenario().resolved())?;
+        to_dict(py, &plan)
     }
 
     fn __repr__(&self) -> String {

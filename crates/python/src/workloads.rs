@@ -1,6 +1,7 @@
 //! Distributions of flow sizes: those that ship, and files of the user's own.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use incast_sim::workload::{Interpolation, Shipped, SizeTable, Unit, tables};
 use pyo3::prelude::*;
@@ -16,6 +17,26 @@ pub(crate) struct Workload {
     name: String,
     shipped: Option<&'static Shipped>,
     table: Cow<'static, SizeTable>,
+}
+
+impl Workload {
+    /// The table of a scenario: the one that ships, or that of a file.
+    pub(crate) fn of(table: &Arc<SizeTable>) -> Self {
+        let ships = tables().iter().find(|shipped| Arc::ptr_eq(&shipped.table, table));
+        match ships {
+            Some(shipped) => Self::shipped(shipped),
+            None => Self {
+                name: "file".to_owned(),
+                shipped: None,
+                table: Cow::Owned(SizeTable::clone(table)),
+            },
+        }
+    }
+
+    fn shipped(shipped: &'static Shipped) -> Self {
+        let name = shipped.name.to_owned();
+        Self { name, shipped: Some(shipped), table: Cow::Borrowed(&shipped.table) }
+    }
 }
 
 #[pymethods]
@@ -77,10 +98,5 @@ impl Workload {
 
 #[pyfunction]
 pub(crate) fn workloads() -> Vec<Workload> {
-    let of = |shipped: &'static Shipped| Workload {
-        name: shipped.name.to_owned(),
-        shipped: Some(shipped),
-        table: Cow::Borrowed(&shipped.table),
-    };
-    tables().iter().map(of).collect()
+    tables().iter().map(Workload::shipped).collect()
 }

@@ -43,6 +43,7 @@ pub use network::{
 };
 pub use routing::{LinkEvent, LinkState, Routing, RoutingKind, RoutingPath};
 pub use scheme::Scheme;
+pub(crate) use scheme::{RESERVED, text_of};
 pub use sizes::FlowSizes;
 pub use switch::{Pfc, Switch, Watchdog, WatchdogAction};
 pub use threads::Threads;

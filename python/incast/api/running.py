@@ -13,11 +13,8 @@ from incast.base.words import nearest
 from incast.results.tables import SchemeRun
 from incast.terminal.progress import bar_per_scheme
 
-TRACES = ("queues", "flows", "packets")
+TRACES = tuple(_core.trace_names)
 """What can be recorded event by event, besides the tables that every run gives."""
-
-MOST_THREADS = 256
-"""Of one run."""
 
 _SHIPPED = Path(__file__).parents[1] / "scenarios"
 
@@ -147,9 +144,9 @@ def check_threads(threads: int | str | None) -> str | None:
         return None
     text = str(threads)
     if text != "auto" and not (
-        text.isascii() and text.isdigit() and 1 <= int(text) <= MOST_THREADS
+        text.isascii() and text.isdigit() and 1 <= int(text) <= _core.most_threads
     ):
         raise ParameterError(
-            f'threads "{text}": expected "auto" or a number from 1 to {MOST_THREADS}'
+            f'threads "{text}": expected "auto" or a number from 1 to {_core.most_threads}'
         )
     return text

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from incast.lab.bed import Bed, call
-from incast.lab.plan import LabError, Plan
+from incast.lab.plan import BedPlan, LabError
 
 KERNEL_NAMES = {
     "cubic": "cubic", "bbr": "bbr", "newreno": "reno", "timely": "bpf_timely", "rtcp": "bpf_rtcp",
@@ -29,7 +29,7 @@ def on_hosts(bed: Bed, kernel: Path, scheme: str, knobs: Sequence[str]) -> Itera
 
 
 @contextlib.contextmanager
-def attached(plan: Plan, kernel: Path, scheme: str, knobs: Sequence[str]) -> Iterator[str]:
+def attached(plan: BedPlan, kernel: Path, scheme: str, knobs: Sequence[str]) -> Iterator[str]:
     """The kernel's name of a scheme, attached if it is ours, and detached again in the end.
 
     Of one that is ours, the line rate is that of the hosts, and parameters are those of `[cc]` in

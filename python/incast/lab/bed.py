@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from incast.lab.plan import LabError, Plan
+from incast.lab.plan import BedPlan, LabError
 
 _NEEDED = {"ip": "iproute2", "tc": "iproute2", "iperf3": "iperf3", "taskset": "util-linux"}
 # What a token bucket lets through at once: a whole burst of TSO, or half a millisecond.
@@ -20,7 +20,7 @@ class Bed:
     """A test bed that stands: `PREFIX-sw` is the switch, `PREFIX-<host>` the hosts."""
 
     prefix: str
-    plan: Plan
+    plan: BedPlan
     delays: bool = False
     """Whether links have the scenario's delay: only where the kernel has netem."""
 
@@ -61,7 +61,7 @@ def check() -> None:
 
 
 @contextlib.contextmanager
-def standing(plan: Plan, kernel: Path) -> Iterator[Bed]:
+def standing(plan: BedPlan, kernel: Path) -> Iterator[Bed]:
     """Makes the namespaces, and removes them in the end, also after an error or Ctrl-C.
 
     Raises:

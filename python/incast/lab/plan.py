@@ -1,15 +1,17 @@
 """What a scenario asks of a test bed: hosts around one switch, and who sends to whom."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
-import msgspec
 import numpy as np
 
-from incast import _core
 from incast._core import IncastError, Scenario, Workload
+
+if TYPE_CHECKING:  # of the stub alone
+    from incast import _core
+
+_ASKING = ("requests", "poisson")
 
 
 class LabError(IncastError):
@@ -17,7 +19,7 @@ class LabError(IncastError):
 
 
 @dataclass(frozen=True)
-class Host:
+class BedHost:
     """One namespace."""
 
     name: str
@@ -71,12 +73,12 @@ class Requests:
 
 
 @dataclass(frozen=True)
-class Plan:
+class BedPlan:
     """A star, and connections that stay or requests."""
 
     name: str
     title: str
-    hosts: tuple[Host, ...]
+    hosts: tuple[BedHost, ...]
     flows: tuple[tuple[str, str], ...]
     """Sender and receiver of each connection that stays."""
     requests: Requests | None
@@ -96,7 +98,7 @@ class Plan:
         return self.warmup_s * 1e6, (self.seconds - self.cooldown_s) * 1e6
 
     @property
-    def receiver(self) -> Host:
+    def receiver(self) -> BedHost:
         """The host whose port is the bottleneck: the client, or that with the most connections."""
         if self.requests is not None:
             return next(host for host in self.hosts if host.name == self.requests.client)
@@ -105,51 +107,51 @@ class Plan:
         return next(host for host in self.hosts if host.name == most)
 
 
-def read(scenario: Scenario) -> Plan:
-    """What a scenario asks for.
+def read(scenario: Scenario) -> BedPlan:
+    """Works out the test bed that a scenario asks for.
 
     Raises:
         LabError: It asks for what a test bed cannot have.
     """
-    said: Mapping[str, Any] = msgspec.toml.decode(scenario.toml())
-    network = said.get("network", {})
-    if "star" not in network:
-        kind = next(iter(network), "none")
-        raise LabError(f"{scenario.name}: network.{kind}: a test bed is a star; use network.star")
-    hosts = [host for group in network["star"]["hosts"] for host in _group(group)]
-    traffics = list(enumerate(said.get("traffic", [])))
-    asking = [one for one in traffics if one[1].get("requests") or one[1].get("poisson")]
+    name, plan = scenario.name, scenario.resolved()
+    if plan["network"] != "star":
+        raise LabError(f"{name}: network.{plan['network']}: a test bed is a star; use network.star")
+    traffics = plan["traffic"]
+    asking = [one for one in traffics if one["kind"] in _ASKING]
     if asking and len(traffics) > 1:
-        raise LabError(f"{scenario.name}: a test bed has requests alone, or connections that stay")
-    requests = _requests(scenario.name, *asking[0], hosts) if asking else None
+        raise LabError(f"{name}: a test bed has requests alone, or connections that stay")
+    requests = _requests(name, asking[0]) if asking else None
     flows = [
         flow
-        for number, traffic in traffics
+        for number, traffic in enumerate(traffics)
         if not asking
-        for flow in _flows(scenario.name, number, traffic, hosts)
+        for flow in _flows(name, number, traffic)
     ]
     if not (flows or requests):
-        raise LabError(f"{scenario.name}: has no traffic")
+        raise LabError(f"{name}: has no traffic")
     receivers = sorted({to for _, to in flows})
     if len(receivers) > 1:
-        raise LabError(
-            f"{scenario.name}: a test bed has one receiver alone, not {' and '.join(receivers)}"
-        )
-    switch = said.get("switch", {})
-    # One port is the bottleneck: what the switch holds is for it alone.
-    limit = switch.get("queue_limit") or switch.get("buffer") or "1MB"
-    mark = switch.get("ecn_threshold")
-    return Plan(
-        name=scenario.name,
-        title=scenario.title or scenario.name,
-        hosts=tuple(hosts),
+        raise LabError(f"{name}: a test bed has one receiver alone, not {' and '.join(receivers)}")
+    receiver = requests.client if requests is not None else receivers[0]
+    classes = {traffic["class_number"] for traffic in traffics}
+    if len(classes) > 1:
+        raise LabError(f"{name}: a test bed has one traffic class alone, not {len(classes)}")
+    (port,) = [host["queues"] for host in plan["hosts"] if host["name"] == receiver]
+    limit, mark = port[classes.pop()]
+    return BedPlan(
+        name=name,
+        title=scenario.title or name,
+        hosts=tuple(
+            BedHost(host["name"], host["rate_gbps"] * 1e3, host["delay_us"])
+            for host in plan["hosts"]
+        ),
         flows=tuple(flows),
         requests=requests,
-        queue_bytes=_bytes(limit),
-        mark_bytes=_bytes(mark) if mark else None,
+        queue_bytes=limit,
+        mark_bytes=mark,
         parameters={
-            name: tuple(f"{key}={value}" for key, value in values.items())
-            for name, values in said.get("cc", {}).items()
+            section: tuple(f"{key}={value}" for key, value in values)
+            for section, values in plan["parameters"].items()
         },
         seconds=scenario.duration_s,
         warmup_s=scenario.warmup_s,
@@ -157,81 +159,39 @@ def read(scenario: Scenario) -> Plan:
     )
 
 
-def _group(group: Mapping[str, Any]) -> list[Host]:
-    rate, delay = _mbps(str(group["rate"])), _us(str(group["delay"]))
-    count = group.get("count")
-    names = [group["name"]] if count is None else [f"{group['name']}{n}" for n in range(count)]
-    return [Host(name, rate, delay) for name in names]
+def _flows(name: str, number: int, traffic: "_core._Traffic") -> list[tuple[str, str]]:
+    refused = {
+        "fan_out": traffic["picks"] is not None,
+        "message": traffic["message_bytes"] is not None,
+        traffic["kind"]: traffic["kind"] != "connections",
+    }
+    for kind in (kind for kind, is_set in refused.items() if is_set):
+        raise LabError(
+            f"{name}: traffic {number}: a test bed has connections that stay, or requests, "
+            f"not {kind}"
+        )
+    ends = [(a, b) for a in traffic["sources"] for b in traffic["destinations"] if a != b]
+    # A read asks for payload, which the other end sends.
+    flows = [(b, a) for a, b in ends] if traffic["reads"] else ends
+    return [flow for flow in flows for _ in range(traffic["connections"])]
 
 
-def _flows(
-    name: str, number: int, traffic: Mapping[str, Any], hosts: list[Host]
-) -> list[tuple[str, str]]:
-    for kind in ("incast", "collective", "flows", "fan_out", "message"):
-        if traffic.get(kind) is not None:
-            raise LabError(
-                f"{name}: traffic {number}: a test bed has connections that stay, or requests, "
-                f"not {kind}"
-            )
-    from_, to = _named(traffic.get("from"), hosts), _named(traffic.get("to"), hosts)
-    count = traffic.get("connections", 1)
-    return [(a, b) for a in from_ for b in to if a != b for _ in range(count)]
-
-
-def _requests(name: str, number: int, traffic: Mapping[str, Any], hosts: list[Host]) -> Requests:
-    alone = traffic.get("poisson") is not None
-    said = traffic["poisson" if alone else "requests"]
-    clients, servers = _named(traffic.get("from"), hosts), _named(traffic.get("to"), hosts)
-    if len(clients) != 1 or not servers:
+def _requests(name: str, traffic: "_core._Traffic") -> Requests:
+    clients, servers = traffic["sources"], traffic["destinations"]
+    if len(clients) != 1 or servers == clients:
         raise LabError(f"{name}: requests in a test bed are of one client, and name their servers")
-    reads = traffic.get("operation") == "read" if alone else said.get("reads", 1.0) == 1.0
-    if said.get("load") is None or not reads:
+    if traffic["load"] is None or traffic["reads"] != 1.0:
         raise LabError(f"{name}: requests in a test bed have a load, and read")
-    fan_out = said.get("fan_out", 1)
+    table, fixed = traffic["size_table"], traffic["size_bytes"]
+    if table is None and fixed is None:
+        raise LabError(f"{name}: sizes of requests in a test bed are a table, or fixed")
     return Requests(
-        traffic=traffic.get("name", f"traffic{number}"),
-        alone=alone,
+        traffic=traffic["name"],
+        alone=traffic["kind"] == "poisson",
         client=clients[0],
         servers=tuple(servers),
-        load=float(said["load"]),
-        sizes=_sizes(name, said["sizes"]),
-        fan_out=((fan_out, 1.0),) if isinstance(fan_out, int) else tuple(map(tuple, fan_out)),
-        split=bool(said.get("split", False)),
+        load=traffic["load"],
+        sizes=table if fixed is None and table is not None else float(fixed or 0),
+        fan_out=tuple(traffic["fan_out"]),
+        split=traffic["split"],
     )
-
-
-def _sizes(name: str, said: Any) -> Workload | float:  # noqa: ANN401
-    if isinstance(said, dict) and "fixed" in said:
-        return float(_bytes(said["fixed"]))
-    table = said.get("table") if isinstance(said, dict) else said
-    for one in _core.workloads():
-        if one.name == table:
-            return one
-    raise LabError(f"{name}: sizes of requests in a test bed are a table that ships, or fixed")
-
-
-def _named(group: str | None, hosts: list[Host]) -> list[str]:
-    """A host, or the hosts of a group."""
-    if group is None:
-        return []
-    return [host.name for host in hosts if re.fullmatch(rf"{re.escape(group)}\d*", host.name)]
-
-
-def _mbps(text: str) -> float:
-    return _number(text, {"bps": 1e-6, "kbps": 1e-3, "Mbps": 1.0, "Gbps": 1e3, "Tbps": 1e6})
-
-
-def _us(text: str) -> float:
-    return _number(text, {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6})
-
-
-def _bytes(text: str) -> int:
-    units = {"B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1024, "MiB": 1024**2}
-    return int(_number(text, units))
-
-
-def _number(text: str, units: Mapping[str, float]) -> float:
-    found = re.fullmatch(r"([\d.]+)\s*([A-Za-z]+)", text)
-    if not found or found[2] not in units:
-        raise LabError(f"{text}: expected a number and one of {', '.join(units)}")
-    return float(found[1]) * units[found[2]]

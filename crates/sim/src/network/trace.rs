@@ -16,6 +16,22 @@ pub struct TraceConfig {
     pub packets: bool,
 }
 
+impl TraceConfig {
+    /// The names of the traces.
+    pub const NAMES: [&str; 3] = ["queues", "flows", "packets"];
+
+    /// Keeps the trace of this name too; whether there is one.
+    pub fn keep(&mut self, name: &str) -> bool {
+        match name {
+            "queues" => self.queues = true,
+            "flows" => self.flows = true,
+            "packets" => self.packets = true,
+            _ => return false,
+        }
+        true
+    }
+}
+
 /// The traces of one node.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trace {

@@ -21,7 +21,7 @@ pub struct Scheme {
 }
 
 /// Fields of a `[cc.NAME]` that are no parameters of the algorithm.
-pub(super) const RESERVED: [&str; 7] =
+pub(crate) const RESERVED: [&str; 7] =
     ["algorithm", "preset", "transport", "signal", "noise", "tick", "stack"];
 
 impl Scenario {
@@ -238,7 +238,7 @@ fn answers_loss(algorithm: &AnyAlgorithm) -> bool {
 }
 
 /// A value as the command line has it.
-fn text_of(value: &toml::Value) -> String {
+pub(crate) fn text_of(value: &toml::Value) -> String {
     match value {
         toml::Value::String(text) => text.clone(),
         other => other.to_string(),

@@ -16,7 +16,7 @@ pub enum Threads {
     Count(u16),
 }
 
-/// More than any machine that this was meant for has cores.
+/// The most threads of one run: more than any machine that this was meant for has cores.
 const MOST: u16 = 256;
 
 const EXPECTED: &str = "\"auto\" or a number from 1 to 256";
@@ -28,6 +28,9 @@ impl Default for Threads {
 }
 
 impl Threads {
+    /// The most threads of one run.
+    pub const MOST: u16 = MOST;
+
     /// So many, if that many can be asked for.
     fn counted(count: i128) -> Option<Self> {
         let count = u16::try_from(count).ok().filter(|count| (1..=MOST).contains(count))?;

@@ -196,17 +196,5 @@ fn queue(scenario: &Scenario, net: &Topology, switch: u32, class: u8) -> Option<
         return None;
     }
     let shared = crate::build::shared_buffer(scenario, net, switch);
-    let dynamic = || {
-        // The threshold falls as the queue takes of what is free: alpha / (1 + alpha) of all.
-        let alpha = class.alpha.as_f64();
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a part of the buffer"
-        )]
-        let most = (shared.get() as f64 * alpha / (1.0 + alpha)) as u64;
-        Bytes::new(most)
-    };
-    let limit = class.queue_limit.unwrap_or_else(dynamic).min(shared);
-    Some(scenario.switch.port_limit.map_or(limit, |most| most.min(limit)))
+    Some(scenario.queue(class, shared).limit)
 }

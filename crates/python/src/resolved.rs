@@ -1,0 +1,55 @@
+//! The resolved plan of a scenario as dictionaries.
+
+use incast_cc::Bytes;
+use incast_sim::workload::Sizes;
+use incast_sim::{Resolved, ResolvedHost, ResolvedTraffic};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::workloads::Workload;
+
+pub(crate) fn to_dict<'py>(py: Python<'py>, plan: &Resolved) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("network", plan.network)?;
+    let hosts: PyResult<Vec<_>> = plan.hosts.iter().map(|one| host(py, one)).collect();
+    dict.set_item("hosts", hosts?)?;
+    let all: PyResult<Vec<_>> = plan.traffic.iter().map(|one| traffic(py, one)).collect();
+    dict.set_item("traffic", all?)?;
+    dict.set_item("parameters", plan.parameters.clone())?;
+    Ok(dict)
+}
+
+fn host<'py>(py: Python<'py>, host: &ResolvedHost) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("name", &host.name)?;
+    dict.set_item("rate_gbps", host.rate.as_gbps_f64())?;
+    dict.set_item("delay_us", host.delay.as_us_f64())?;
+    let queues = host.queues.iter();
+    let queues = queues.map(|queue| (queue.limit.get(), queue.ecn_threshold.map(Bytes::get)));
+    dict.set_item("queues", queues.collect::<Vec<_>>())?;
+    Ok(dict)
+}
+
+fn traffic<'py>(py: Python<'py>, traffic: &ResolvedTraffic) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("name", &traffic.name)?;
+    dict.set_item("kind", traffic.kind)?;
+    dict.set_item("sources", traffic.sources.clone())?;
+    dict.set_item("destinations", traffic.destinations.clone())?;
+    dict.set_item("class_number", traffic.class)?;
+    dict.set_item("connections", traffic.connections)?;
+    dict.set_item("picks", traffic.picks)?;
+    dict.set_item("message_bytes", traffic.message.map(Bytes::get))?;
+    dict.set_item("load", traffic.load)?;
+    let (table, fixed) = match &traffic.sizes {
+        Some(Sizes::Table(table)) => (Some(Workload::of(table)), None),
+        Some(Sizes::Fixed(size)) => (None, Some(size.get())),
+        _ => (None, None),
+    };
+    dict.set_item("size_table", table)?;
+    dict.set_item("size_bytes", fixed)?;
+    dict.set_item("reads", traffic.reads)?;
+    dict.set_item("fan_out", traffic.fan_out.clone())?;
+    dict.set_item("split", traffic.split)?;
+    Ok(dict)
+}
