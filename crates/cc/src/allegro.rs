@@ -30,29 +30,37 @@ parameters! {
     /// Allegro's parameters. The default is the preset `nsdi15`.
     pub struct Allegro {
         /// The loss that is borne: around it the sigmoid takes the utility away.
-        pub loss_tolerance: Fraction = Fraction::from_ratio(5, 100), in "0" to "1", source src!(paper);
+        pub loss_tolerance: Fraction = Fraction::from_ratio(5, 100), in "0" to "1",
+            source src!(paper);
         /// Steepness of that sigmoid.
-        pub loss_slope: Fraction = Fraction::from_ratio(100, 1), in "0" to "4000", source src!(paper);
+        pub loss_slope: Fraction = Fraction::from_ratio(100, 1), in "0" to "4000",
+            source src!(paper);
         /// Steepness of a second sigmoid, which takes the utility away when the RTT grows in an
         /// interval; without it at zero.
         pub rtt_slope: Fraction = Fraction::ZERO, in "0" to "4000", source src!(paper);
         /// Changes of the RTT that count as none.
-        pub rtt_tolerance: Fraction = Fraction::from_ratio(5, 100), in "0" to "1", source src!(code);
+        pub rtt_tolerance: Fraction = Fraction::from_ratio(5, 100), in "0" to "1",
+            source src!(code);
         /// Distance of the trials from the rate at first, and what it grows by when they are
         /// inconclusive.
-        pub epsilon_min: Fraction = Fraction::from_ratio(1, 100), in "0.0001" to "0.5", source src!(paper);
+        pub epsilon_min: Fraction = Fraction::from_ratio(1, 100), in "0.0001" to "0.5",
+            source src!(paper);
         /// The largest distance of the trials.
-        pub epsilon_max: Fraction = Fraction::from_ratio(5, 100), in "0.0001" to "0.5", source src!(paper);
+        pub epsilon_max: Fraction = Fraction::from_ratio(5, 100), in "0.0001" to "0.5",
+            source src!(paper);
         /// Pairs of trials that must agree.
         pub pairs: u32 = 2, in "1" to "3", source src!(paper);
         /// The nth step of a move is n times this share of the rate.
         pub step: Fraction = Fraction::from_ratio(1, 100), in "0.0001" to "0.5", source src!(paper);
         /// The largest step; the paper sets no bound.
-        pub max_step: Fraction = Fraction::from_ratio(1, 10), in "0.0001" to "0.5", source src!(code);
+        pub max_step: Fraction = Fraction::from_ratio(1, 10), in "0.0001" to "0.5",
+            source src!(code);
         /// The shortest monitor interval, in RTTs; drawn between this and `interval_max`.
-        pub interval_min: Fraction = Fraction::from_ratio(17, 10), in "0.1" to "10", source src!(paper);
+        pub interval_min: Fraction = Fraction::from_ratio(17, 10), in "0.1" to "10",
+            source src!(paper);
         /// The longest monitor interval, in RTTs.
-        pub interval_max: Fraction = Fraction::from_ratio(22, 10), in "0.1" to "10", source src!(paper);
+        pub interval_max: Fraction = Fraction::from_ratio(22, 10), in "0.1" to "10",
+            source src!(paper);
         /// Transmissions that an interval has at least: packets of a stream, segments of messages.
         pub min_packets: u32 = 10, in "2" to "1000", source src!(paper);
         /// Packets of the first RTT; at 0 the flow's initial window.

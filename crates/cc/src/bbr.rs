@@ -37,7 +37,8 @@ parameters! {
     pub struct Bbr {
         /// Gain of pacing and window in Startup, 2 / ln 2: the least that doubles the rate each round.
         /// Drain paces at its inverse.
-        pub startup_gain: Fraction = Fraction::from_ratio(2_885, 1_000), in "1.1" to "10", source src!(linux);
+        pub startup_gain: Fraction = Fraction::from_ratio(2_885, 1_000), in "1.1" to "10",
+            source src!(linux);
         /// Gain of the window in ProbeBW.
         pub window_gain: Fraction = Fraction::from_ratio(2, 1), in "1" to "10", source src!(linux);
         /// How far the first phase of a cycle paces above the bandwidth, and the second below.
@@ -57,7 +58,8 @@ parameters! {
         /// ... for so many rounds.
         pub full_rounds: u32 = 3, in "1" to "100", source src!(linux);
         /// How far below the model's the pacing rate stays.
-        pub pacing_margin: Fraction = Fraction::from_ratio(1, 100), in "0" to "0.9", source src!(prime);
+        pub pacing_margin: Fraction = Fraction::from_ratio(1, 100), in "0" to "0.9",
+            source src!(prime);
         /// When it does.
         pub margin_on: MarginOn = MarginOn::Always, source src!(prime);
         /// Bursts of the carrier that windows allow beyond the product, for what waits in the hosts.

@@ -25,12 +25,15 @@ parameters! {
     /// Cubic's parameters. The default is the preset `rfc9438`.
     pub struct Cubic {
         /// Steepness of the curve, in segments per second cubed.
-        pub c: Fraction = Fraction::from_ratio(4, 10), in "0.000001" to "4000", source "RFC 9438, section 5.1";
+        pub c: Fraction = Fraction::from_ratio(4, 10), in "0.000001" to "4000",
+            source "RFC 9438, section 5.1";
         /// The part of the window that a loss leaves.
-        pub beta: Fraction = Fraction::from_ratio(7, 10), in "0" to "1", source "RFC 9438, section 4.6";
+        pub beta: Fraction = Fraction::from_ratio(7, 10), in "0" to "1",
+            source "RFC 9438, section 4.6";
         /// The part of the window that a mark leaves in congestion avoidance; in slow start a mark
         /// counts as a loss.
-        pub beta_ecn: Fraction = Fraction::from_ratio(7, 10), in "0" to "1", source "RFC 9438, section 4.6";
+        pub beta_ecn: Fraction = Fraction::from_ratio(7, 10), in "0" to "1",
+            source "RFC 9438, section 4.6";
         /// Whether a flow that lost below its last maximum aims lower still, to make room for
         /// others.
         pub fast_convergence: Switch = Switch::On, source "RFC 9438, section 4.7";
@@ -40,9 +43,11 @@ parameters! {
         pub look_ahead: LookAhead = LookAhead::Srtt, source "RFC 9438, section 4.2";
         /// Least growth per round trip, as a part of the window, while no loss has told of a
         /// maximum.
-        pub first_growth: Fraction = Fraction::ZERO, in "0" to "0.5", source "RFC 9438, section 4.10";
+        pub first_growth: Fraction = Fraction::ZERO, in "0" to "0.5",
+            source "RFC 9438, section 4.10";
         /// Which signs end slow start before a loss (HyStart).
-        pub hystart: Detect = Detect::Off, source "RFC 5681, section 3.1: slow start ends at a loss";
+        pub hystart: Detect = Detect::Off,
+            source "RFC 5681, section 3.1: slow start ends at a loss";
         /// Segments in the window below which HyStart does not look.
         pub hystart_low_window: u32 = 16, in "0" to "1000000", source HYSTART;
         /// ACKs that follow each other this closely belong to one train.

@@ -21,15 +21,19 @@ parameters! {
     /// FAST's parameters. The default is the preset `course`.
     pub struct Fast {
         /// Segments that each flow has in the queue in equilibrium.
-        pub alpha: Fraction = Fraction::from_ratio(15, 1), in "1" to "4000", source "simulators of Caltech's network course";
+        pub alpha: Fraction = Fraction::from_ratio(15, 1), in "1" to "4000",
+            source "simulators of Caltech's network course";
         /// Part of the way to the equilibrium's window that one update goes.
-        pub gamma: Fraction = Fraction::from_ratio(1, 2), in "0.000001" to "1", source "simulators of Caltech's network course; the paper: in (0, 1]";
+        pub gamma: Fraction = Fraction::from_ratio(1, 2), in "0.000001" to "1",
+            source "simulators of Caltech's network course; the paper: in (0, 1]";
         /// Rounds from one update of the window to the next.
-        pub update_rounds: u32 = 1, in "1" to "100", source "simulators of Caltech's network course";
+        pub update_rounds: u32 = 1, in "1" to "100",
+            source "simulators of Caltech's network course";
         /// Weight of an RTT sample in the average, times the window in segments, ...
         pub average_span: u32 = 3, in "1" to "1000", source "Wei et al., ToN 2006, estimation";
         /// ... and the largest weight.
-        pub average_weight: Fraction = Fraction::from_ratio(1, 4), in "0.000001" to "1", source "Wei et al., ToN 2006, estimation";
+        pub average_weight: Fraction = Fraction::from_ratio(1, 4), in "0.000001" to "1",
+            source "Wei et al., ToN 2006, estimation";
     }
 }
 

@@ -18,7 +18,8 @@ parameters! {
     /// HighSpeed's parameters. The default is the preset `rfc3649`.
     pub struct HighSpeed {
         /// Whether a(w) and b(w) come from the table of the RFC or from its formula.
-        pub response: Response = Response::Table, source "RFC 3649, appendix B; Linux and ns-3 have the table too";
+        pub response: Response = Response::Table,
+            source "RFC 3649, appendix B; Linux and ns-3 have the table too";
         /// `Low_Window` of the formula: up to this many segments the flow is Reno.
         pub low_window: u32 = 38, in "2" to "1000000", source "RFC 3649, section 5";
         /// `High_Window` of the formula, in segments.
@@ -26,7 +27,8 @@ parameters! {
         /// 1 / `High_P`: of how many segments one is lost at `high_window`.
         pub high_spacing: u32 = 10_000_000, in "1" to "4000000000", source "RFC 3649, section 5";
         /// `High_Decrease`: the part of the window that a loss takes at `high_window`.
-        pub high_decrease: Fraction = Fraction::from_ratio(1, 10), in "0.001" to "0.5", source "RFC 3649, section 5";
+        pub high_decrease: Fraction = Fraction::from_ratio(1, 10), in "0.001" to "0.5",
+            source "RFC 3649, section 5";
     }
 }
 

@@ -19,12 +19,14 @@ parameters! {
     /// HPCC's parameters. The default is the preset `sigcomm19`.
     pub struct Hpcc {
         /// The utilisation that the busiest link is brought to.
-        pub eta: Fraction = Fraction::from_ratio(95, 100), in "0.01" to "1", source "HPCC, SIGCOMM 2019";
+        pub eta: Fraction = Fraction::from_ratio(95, 100), in "0.01" to "1",
+            source "HPCC, SIGCOMM 2019";
         /// Additive steps in a row before the window is scaled again although no link is busy.
         pub max_stage: u32 = 5, in "0" to "1000", source "HPCC, SIGCOMM 2019";
         /// Additive increase as a rate, for a NIC of the rate `reference`: `W_AI` is what it sends
         /// in a base RTT.
-        pub rate_ai: Rate = Rate::from_mbps(10), in "1bps" to "1Tbps", source "the simulator of HPCC, run.py";
+        pub rate_ai: Rate = Rate::from_mbps(10), in "1bps" to "1Tbps",
+            source "the simulator of HPCC, run.py";
         /// The rate never falls below, for a NIC of the rate `reference`; the additive increase is
         /// a floor in any case.
         pub min_rate: Rate = Rate::ZERO, in "0bps" to "1Tbps", source "this project";

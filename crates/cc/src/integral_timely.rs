@@ -27,7 +27,8 @@ parameters! {
         /// The RTT that the accumulated error is measured from, the set point.
         pub target: Span = Span::from_us(100), in "1ns" to "1s", source "this project";
         /// The accumulated error is kept within plus and minus this many targets (anti-windup).
-        pub integral_limit: Fraction = Fraction::from_ratio(128, 1), in "0" to "4095", source "this project";
+        pub integral_limit: Fraction = Fraction::from_ratio(128, 1), in "0" to "4095",
+            source "this project";
     }
 }
 

@@ -22,13 +22,16 @@ parameters! {
     /// LEDBAT's parameters. The default is the preset `rfc6817`.
     pub struct Ledbat {
         /// Queueing delay that the flow steers for.
-        pub target: Span = Span::from_ms(100), in "1us" to "100ms", source "RFC 6817, section 2.5: 100 ms at most";
+        pub target: Span = Span::from_ms(100), in "1us" to "100ms",
+            source "RFC 6817, section 2.5: 100 ms at most";
         /// Segments per round that the window grows by while there is no queueing delay.
-        pub gain: Fraction = Fraction::ONE, in "0.000001" to "1", source "RFC 6817, section 2.5: one at most";
+        pub gain: Fraction = Fraction::ONE, in "0.000001" to "1",
+            source "RFC 6817, section 2.5: one at most";
         /// Intervals of which the base delay is the minimum.
         pub base_history: u32 = 10, in "1" to "10", source "RFC 6817, section 2.5";
         /// Length of one of these intervals.
-        pub base_interval: Span = Span::from_secs(60), in "1us" to "3600s", source "RFC 6817, section 2.4.2: a minute";
+        pub base_interval: Span = Span::from_secs(60), in "1us" to "3600s",
+            source "RFC 6817, section 2.4.2: a minute";
         /// Delay samples of which the current delay is the minimum.
         pub current_filter: u32 = 4, in "1" to "8", source "ns-3 TcpLedbat, noise filter length";
         /// The first window, in segments; never more than the carrier allows.

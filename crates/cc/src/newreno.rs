@@ -19,10 +19,12 @@ parameters! {
     /// NewReno's parameters. The default is the preset `rfc6582`.
     pub struct NewReno {
         /// The part of the window that a loss leaves.
-        pub beta_loss: Fraction = Fraction::from_ratio(1, 2), in "0" to "1", source "RFC 5681, equation 4";
+        pub beta_loss: Fraction = Fraction::from_ratio(1, 2), in "0" to "1",
+            source "RFC 5681, equation 4";
         /// The part of the window that a mark leaves in congestion avoidance; in slow start a mark
         /// counts as a loss.
-        pub beta_ecn: Fraction = Fraction::from_ratio(1, 2), in "0" to "1", source "RFC 3168, section 6.1.2";
+        pub beta_ecn: Fraction = Fraction::from_ratio(1, 2), in "0" to "1",
+            source "RFC 3168, section 6.1.2";
         /// The unit that congestion avoidance counts on the way to its segment per round trip.
         pub counting: Counting = Counting::Bytes, source "RFC 5681, section 3.1 (recommended)";
     }

@@ -21,24 +21,31 @@ parameters! {
     /// Patched TIMELY's parameters.
     pub struct PatchedTimely {
         /// Weight of the newest RTT difference in the EWMA filter.
-        pub alpha: Fraction = Fraction::from_ratio(875, 1000), in "0.000001" to "1", source "Zhu et al., CoNEXT 2016, model parameters";
+        pub alpha: Fraction = Fraction::from_ratio(875, 1000), in "0.000001" to "1",
+            source "Zhu et al., CoNEXT 2016, model parameters";
         /// Multiplicative decrease factor, within the band and above `t_high`.
-        pub beta: Fraction = Fraction::from_ratio(8, 1000), in "0.000001" to "1", source "Zhu et al., CoNEXT 2016, section 4";
+        pub beta: Fraction = Fraction::from_ratio(8, 1000), in "0.000001" to "1",
+            source "Zhu et al., CoNEXT 2016, section 4";
         /// Additive increase step, for a NIC of the rate `delta_reference`.
-        pub delta: Rate = Rate::from_mbps(10), in "1bps" to "1Tbps", source "Zhu et al., CoNEXT 2016, model parameters";
+        pub delta: Rate = Rate::from_mbps(10), in "1bps" to "1Tbps",
+            source "Zhu et al., CoNEXT 2016, model parameters";
         /// Line rate that `delta` and `min_rate` are given for; at 0bps they are taken as they
         /// stand.
         pub delta_reference: Rate = Rate::from_gbps(10), source "this project";
         /// RTT below which the rate rises; also the reference of the error.
-        pub t_low: Span = Span::from_us(50), in "1ns" to "1s", source "Zhu et al., CoNEXT 2016, model parameters";
+        pub t_low: Span = Span::from_us(50), in "1ns" to "1s",
+            source "Zhu et al., CoNEXT 2016, model parameters";
         /// Above this RTT the rate falls whatever the gradient.
-        pub t_high: Span = Span::from_us(500), in "1ns" to "1s", source "Zhu et al., CoNEXT 2016, model parameters";
+        pub t_high: Span = Span::from_us(500), in "1ns" to "1s",
+            source "Zhu et al., CoNEXT 2016, model parameters";
         /// The fixed minimum network RTT that makes the gradient dimensionless.
-        pub min_rtt: Span = Span::from_us(20), in "1ns" to "1s", source "Zhu et al., CoNEXT 2016, model parameters";
+        pub min_rtt: Span = Span::from_us(20), in "1ns" to "1s",
+            source "Zhu et al., CoNEXT 2016, model parameters";
         /// The rate never falls below, for a NIC of the rate `delta_reference`.
         pub min_rate: Rate = Rate::from_mbps(10), in "1bps" to "1Tbps", source "this project";
         /// Rate at which the packets of one segment leave; not part of the control law.
-        pub burst_rate: BurstRate = BurstRate::LINE, in "1Mbps" to "line-rate", source "TIMELY, SIGCOMM 2015, section 5";
+        pub burst_rate: BurstRate = BurstRate::LINE, in "1Mbps" to "line-rate",
+            source "TIMELY, SIGCOMM 2015, section 5";
     }
 }
 

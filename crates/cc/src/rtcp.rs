@@ -49,7 +49,8 @@ parameters! {
         /// The quantity that is smoothed exponentially: the delay alone, or the whole backlog.
         pub smooth: Smooth = Smooth::Delay, source src!(reading);
         /// Share of the past in the exponential smoothing.
-        pub g: Fraction = Fraction::from_ratio(1, 2), in "0" to "0.999999", source src!(paper "IV-B");
+        pub g: Fraction = Fraction::from_ratio(1, 2), in "0" to "0.999999",
+            source src!(paper "IV-B");
         /// Weight of urgent flows.
         pub w_urgent: u32 = 24_000, in "1" to "1000000", source src!(paper "V-A");
         /// Weight of all other flows.

@@ -44,17 +44,21 @@ parameters! {
         /// What flow scaling adds at most, to a window of `fs_min_cwnd`: five base targets.
         pub fs_range: Span = Span::from_us(100), in "0ns" to "1s", source src!(guess);
         /// Packets of a window up to which flow scaling adds all of its range.
-        pub fs_min_cwnd: Fraction = Fraction::from_ratio(1, 10), in "0.001" to "1000", source src!(guess);
+        pub fs_min_cwnd: Fraction = Fraction::from_ratio(1, 10), in "0.001" to "1000",
+            source src!(guess);
         /// Packets of a window from which on flow scaling adds nothing.
-        pub fs_max_cwnd: Fraction = Fraction::from_ratio(100, 1), in "0.001" to "4000", source src!(guess);
+        pub fs_max_cwnd: Fraction = Fraction::from_ratio(100, 1), in "0.001" to "4000",
+            source src!(guess);
         /// The target of the endpoint's delay.
         pub endpoint_target: Span = Span::from_us(20), in "1ns" to "1s", source src!(ours);
         /// Weight of the newest delay in its EWMA; 1 takes each sample as it is.
-        pub delay_weight: Fraction = Fraction::ONE, in "0.001" to "1", source "the filter is the paper's, that it is off is ours";
+        pub delay_weight: Fraction = Fraction::ONE, in "0.001" to "1",
+            source "the filter is the paper's, that it is off is ours";
         /// Timeouts in a row after which the window falls to its minimum.
         pub retx_reset_threshold: u32 = 5, in "1" to "1000", source src!(guess);
         /// The least window in packets.
-        pub min_cwnd: Fraction = Fraction::from_ratio(1, 1000), in "0.0001" to "1", source src!(paper);
+        pub min_cwnd: Fraction = Fraction::from_ratio(1, 1000), in "0.0001" to "1",
+            source src!(paper);
         /// The largest window in packets.
         pub max_cwnd: u32 = 1_000, in "1" to "1000000", source src!(guess);
     }

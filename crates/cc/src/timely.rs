@@ -44,7 +44,8 @@ parameters! {
     /// TIMELY's parameters. The default is the preset `authors-snippet`.
     pub struct Timely {
         /// Weight of the newest RTT difference in the EWMA filter.
-        pub alpha: Fraction = Fraction::from_ratio(2, 100), in "0.000001" to "1", source src!(snippet);
+        pub alpha: Fraction = Fraction::from_ratio(2, 100), in "0.000001" to "1",
+            source src!(snippet);
         /// Multiplicative decrease factor.
         pub beta: Fraction = Fraction::from_ratio(8, 10), in "0" to "1", source src!(snippet);
         /// Additive increase step, for a NIC of the rate `delta_reference`.
@@ -67,14 +68,16 @@ parameters! {
         /// The changes that are scaled down when completions come faster than one per `min_rtt`.
         pub time_scaling: TimeScaling = TimeScaling::IncreaseAndTHigh, source src!(snippet);
         /// The largest part of the rate that one completion can take away.
-        pub max_decrease: Fraction = Fraction::from_ratio(1, 2), in "0.000001" to "1", source src!(snippet);
+        pub max_decrease: Fraction = Fraction::from_ratio(1, 2), in "0.000001" to "1",
+            source src!(snippet);
         /// The part of the rate that a loss takes away, at most once in a window of data. At 0 a
         /// loss changes nothing: the paper's law is for networks that lose none.
         pub loss_decrease: Fraction = Fraction::ZERO, in "0" to "1", source src!(paper);
         /// The rate never falls below, for a NIC of the rate `delta_reference`.
         pub min_rate: Rate = Rate::from_mbps(10), in "1bps" to "1Tbps", source src!(ours);
         /// The rate of a new flow.
-        pub initial_rate: InitialRate = InitialRate::Share, source "TIMELY, SIGCOMM 2015, as cited by Zhu et al.";
+        pub initial_rate: InitialRate = InitialRate::Share,
+            source "TIMELY, SIGCOMM 2015, as cited by Zhu et al.";
         /// The time whose data is the window, where the rate is the size of a window that ACKs
         /// clock: cwnd = rate x `window_rtt`, one segment at least. It begins as the transport's
         /// initial window, whatever `initial_rate` says. At 0 the rate paces.
@@ -82,7 +85,8 @@ parameters! {
         /// The RTT that the first sample is compared with.
         pub initial_rtt: InitialRtt = InitialRtt::FirstSample, source src!(snippet);
         /// Rate at which the packets of one segment leave; not part of the control law.
-        pub burst_rate: BurstRate = BurstRate::LINE, in "1Mbps" to "line-rate", source "TIMELY, SIGCOMM 2015, section 5";
+        pub burst_rate: BurstRate = BurstRate::LINE, in "1Mbps" to "line-rate",
+            source "TIMELY, SIGCOMM 2015, section 5";
     }
 }
 

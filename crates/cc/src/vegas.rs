@@ -21,11 +21,14 @@ parameters! {
     /// Vegas' parameters. The thresholds are in segments; the default is the preset `linux`.
     pub struct Vegas {
         /// Diff below which the window grows by a segment per round.
-        pub alpha: Fraction = Fraction::from_ratio(2, 1), in "0" to "4000", source "Linux and ns-3; Brakmo and Peterson, JSAC 1995, as Vegas-2,4";
+        pub alpha: Fraction = Fraction::from_ratio(2, 1), in "0" to "4000",
+            source "Linux and ns-3; Brakmo and Peterson, JSAC 1995, as Vegas-2,4";
         /// Diff above which the window shrinks by a segment per round.
-        pub beta: Fraction = Fraction::from_ratio(4, 1), in "0" to "4000", source "Linux and ns-3; Brakmo and Peterson, JSAC 1995, as Vegas-2,4";
+        pub beta: Fraction = Fraction::from_ratio(4, 1), in "0" to "4000",
+            source "Linux and ns-3; Brakmo and Peterson, JSAC 1995, as Vegas-2,4";
         /// Diff above which slow start ends.
-        pub gamma: Fraction = Fraction::from_ratio(1, 1), in "0" to "4000", source "Linux and ns-3; Brakmo and Peterson, JSAC 1995";
+        pub gamma: Fraction = Fraction::from_ratio(1, 1), in "0" to "4000",
+            source "Linux and ns-3; Brakmo and Peterson, JSAC 1995";
         /// In which rounds slow start doubles the window.
         pub slow_start: SlowStart = SlowStart::EveryRound, source "Linux and ns-3";
         /// Whether Diff counts whole segments.

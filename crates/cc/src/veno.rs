@@ -21,11 +21,14 @@ parameters! {
     /// Veno's parameters.
     pub struct Veno {
         /// Segments in the queue from which on the path counts as congested.
-        pub beta: Fraction = Fraction::from_ratio(3, 1), in "0" to "4000", source "Fu and Liew, JSAC 2003; Linux";
+        pub beta: Fraction = Fraction::from_ratio(3, 1), in "0" to "4000",
+            source "Fu and Liew, JSAC 2003; Linux";
         /// The part of the window that a loss leaves below `beta`.
-        pub noise_factor: Fraction = Fraction::from_ratio(4, 5), in "0" to "1", source "Fu and Liew, JSAC 2003; Linux";
+        pub noise_factor: Fraction = Fraction::from_ratio(4, 5), in "0" to "1",
+            source "Fu and Liew, JSAC 2003; Linux";
         /// The part of the window that a loss leaves from `beta` on.
-        pub congestion_factor: Fraction = Fraction::from_ratio(1, 2), in "0" to "1", source "Fu and Liew, JSAC 2003; RFC 5681";
+        pub congestion_factor: Fraction = Fraction::from_ratio(1, 2), in "0" to "1",
+            source "Fu and Liew, JSAC 2003; RFC 5681";
     }
 }
 

@@ -32,13 +32,17 @@ parameters! {
         /// Exponent of the rate in the utility.
         pub exponent: Fraction = Fraction::from_ratio(9, 10), in "0.01" to "1", source src!(paper);
         /// Cost of a rising RTT.
-        pub latency_cost: Fraction = Fraction::from_ratio(900, 1), in "0" to "4000", source src!(paper);
+        pub latency_cost: Fraction = Fraction::from_ratio(900, 1), in "0" to "4000",
+            source src!(paper);
         /// Cost of loss.
-        pub loss_cost: Fraction = Fraction::from_ratio(1_135, 100), in "0" to "4000", source src!(paper);
+        pub loss_cost: Fraction = Fraction::from_ratio(1_135, 100), in "0" to "4000",
+            source src!(paper);
         /// RTT gradients below count as none.
-        pub latency_filter: Fraction = Fraction::from_ratio(1, 100), in "0" to "1", source "this project, after the low-pass filter of PCC Vivace, NSDI 2018";
+        pub latency_filter: Fraction = Fraction::from_ratio(1, 100), in "0" to "1",
+            source "this project, after the low-pass filter of PCC Vivace, NSDI 2018";
         /// Distance of the trials from the rate.
-        pub epsilon: Fraction = Fraction::from_ratio(5, 100), in "0.0001" to "0.5", source src!(code);
+        pub epsilon: Fraction = Fraction::from_ratio(5, 100), in "0.0001" to "0.5",
+            source src!(code);
         /// Pairs of trials: most of them must want more, or all of them less.
         pub pairs: u32 = 3, in "1" to "3", source src!(code);
         /// Mb/s that one of gradient moves the rate by.
@@ -46,9 +50,11 @@ parameters! {
         /// Exponent of the confidence amplifier.
         pub amplifier: Fraction = Fraction::from_ratio(12, 10), in "0" to "3", source src!(code);
         /// The change boundary at first, a share of the rate.
-        pub boundary: Fraction = Fraction::from_ratio(5, 100), in "0.0001" to "0.5", source src!(code);
+        pub boundary: Fraction = Fraction::from_ratio(5, 100), in "0.0001" to "0.5",
+            source src!(code);
         /// Growth of the boundary when a change would exceed it.
-        pub boundary_step: Fraction = Fraction::from_ratio(5, 100), in "0" to "0.5", source src!(code);
+        pub boundary_step: Fraction = Fraction::from_ratio(5, 100), in "0" to "0.5",
+            source src!(code);
         /// The least change.
         pub min_change: Rate = Rate::from_bps(500_000), in "0bps" to "1Tbps", source src!(code);
         /// The rate never falls below.

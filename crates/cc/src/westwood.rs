@@ -21,9 +21,11 @@ parameters! {
     /// Westwood+'s parameters. The default is the preset `westwood-plus`.
     pub struct Westwood {
         /// The smoothing of bandwidth samples.
-        pub filter: Filter = Filter::Tustin, source "Mascolo et al., MobiCom 2001; ns-3 TcpWestwoodPlus";
+        pub filter: Filter = Filter::Tustin,
+            source "Mascolo et al., MobiCom 2001; ns-3 TcpWestwoodPlus";
         /// Weight of the old estimate in the filter.
-        pub alpha: Fraction = Fraction::from_ratio(9, 10), in "0" to "0.999999", source "Grieco and Mascolo, CCR 2004; ns-3 TcpWestwoodPlus";
+        pub alpha: Fraction = Fraction::from_ratio(9, 10), in "0" to "0.999999",
+            source "Grieco and Mascolo, CCR 2004; ns-3 TcpWestwoodPlus";
     }
 }
 
