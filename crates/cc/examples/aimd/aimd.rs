@@ -17,7 +17,8 @@ parameters! {
         /// Segments that the window gains per round trip.
         pub a: Fraction = Fraction::ONE, in "0.001" to "100", source "RFC 5681, section 3.1";
         /// Part of the window that congestion leaves.
-        pub b: Fraction = Fraction::from_ratio(1, 2), in "0.01" to "0.99", source "RFC 5681, section 3.1";
+        pub b: Fraction = Fraction::from_ratio(1, 2), in "0.01" to "0.99",
+            source "RFC 5681, section 3.1";
     }
 }
 
