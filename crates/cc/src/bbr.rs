@@ -74,7 +74,7 @@ parameters! {
 }
 
 words! {
-    /// When the pacing margin applies.
+    /// The times at which the pacing margin applies.
     pub enum MarginOn {
         /// Always.
         Always = "always",
@@ -218,7 +218,7 @@ pub struct BbrControl {
     samples_from: u64,
     /// The bandwidth that must be outgrown for the pipe not to be full, and the rounds since it was.
     full_bandwidth: (Rate, u32),
-    /// When the phase of the cycle began.
+    /// The start of the phase of the cycle.
     phase_at: Time,
     rate: Rate,
     cwnd: u64,

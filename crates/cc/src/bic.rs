@@ -14,7 +14,7 @@ use crate::parts::{Sign, Window, WindowControl, WindowLaw};
 use crate::units::Fraction;
 use crate::{configurable_by_name, parameters, words};
 
-/// Where the constants come from; ns-3 has the same but for its preset.
+/// The source of the constants; ns-3 has the same but for its preset.
 const LINUX: &str = "Linux, tcp_bic.c";
 
 parameters! {
@@ -30,7 +30,7 @@ parameters! {
         pub divisor: u32 = 4, in "2" to "64", source LINUX;
         /// Round trips that the last B segments below the maximum take.
         pub smooth_part: u32 = 20, in "1" to "1000", source LINUX;
-        /// Where a flow aims that lost below its last maximum, to make room for others.
+        /// The aim of a flow that lost below its last maximum, to make room for others.
         pub fast_convergence: FastConvergence = FastConvergence::Midpoint, source LINUX;
         /// Least growth per round trip, as a part of the window, while no loss has told of a
         /// maximum.
@@ -227,7 +227,7 @@ mod tests {
         control.limits().cwnd.get() as f64 / MSS as f64
     }
 
-    /// How many segments a window of ACKs adds.
+    /// The segments that a window of ACKs adds.
     fn step(control: &mut BicControl) -> f64 {
         let before = control.limits().cwnd;
         let mut ack = Ack::new(Time::ZERO, Time::ZERO, before);

@@ -314,7 +314,7 @@ pub struct Delivery {
 pub struct Hop {
     /// Names the port: counters of two hops compare only where it is the same.
     pub port: u32,
-    /// When the packet left the port, by the switch's clock.
+    /// The instant at which the packet left the port, by the switch's clock.
     pub at: Time,
     /// Rate of the link behind the port.
     pub rate: Rate,

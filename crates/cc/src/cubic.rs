@@ -45,7 +45,7 @@ parameters! {
         /// maximum.
         pub first_growth: Fraction = Fraction::ZERO, in "0" to "0.5",
             source "RFC 9438, section 4.10";
-        /// Which signs end slow start before a loss (HyStart).
+        /// The signs that end slow start before a loss (HyStart).
         pub hystart: Detect = Detect::Off,
             source "RFC 5681, section 3.1: slow start ends at a loss";
         /// Segments in the window below which HyStart does not look.
@@ -77,7 +77,7 @@ words! {
 }
 
 words! {
-    /// Which signs end slow start before a loss.
+    /// The signs that end slow start before a loss.
     pub enum Detect {
         /// No sign: a loss ends slow start.
         Off = "off",
@@ -204,7 +204,7 @@ pub struct CubicLaw {
     curve: Curve,
     /// The curve before the last reduction, in case that it was for nothing.
     before: Option<Curve>,
-    /// When the time on the curve was last looked at.
+    /// The last instant at which time on the curve was read.
     clock: Time,
 }
 

@@ -52,7 +52,7 @@ parameters! {
         pub rate_hai: Rate = Rate::from_mbps(200), in "1bps" to "1Tbps", source src!(ns3);
         /// Whether each step of hyper increase is larger than the one before.
         pub hyper_steps: HyperSteps = HyperSteps::Growing, source "QCN; ns3-rdma (bobzhuyb)";
-        /// When a CNP makes the current rate the target.
+        /// The CNPs that make the current rate the target.
         pub target: Target = Target::Always, source src!(paper);
         /// The rate never falls below, for a NIC of the rate `reference`.
         pub min_rate: Rate = Rate::from_mbps(40), in "1bps" to "1Tbps", source src!(ours);
@@ -73,7 +73,7 @@ words! {
 }
 
 words! {
-    /// When a CNP makes the current rate the target.
+    /// The CNPs that make the current rate the target.
     pub enum Target {
         /// On each one.
         Always = "always",
@@ -166,9 +166,10 @@ pub struct DcqcnControl {
     byte_stage: u32,
     /// Payload sent since the last event of the byte counter.
     sent: u64,
-    /// When alpha decays next; none before the first CNP.
+    /// The next decay of alpha; none before the first CNP.
     alpha_due: Option<Time>,
-    /// When the rate timer expires next; none while the rate is line rate, with nothing to recover.
+    /// The next expiry of the rate timer; none while the rate is line rate, with nothing to
+    /// recover.
     rate_due: Option<Time>,
     /// The packet, which the NIC's rate limiter spaces.
     mss: Bytes,

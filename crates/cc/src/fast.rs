@@ -192,7 +192,7 @@ mod tests {
         ack
     }
 
-    /// What one update at this RTT makes of a window of `segments`.
+    /// The window after an update at this RTT, from one of `segments`.
     fn after(fast: Fast, segments: u64, rtt: Span, base: Span) -> f64 {
         let mut control = start(fast, segments);
         control.on_ack(&ack(1, rtt, base));

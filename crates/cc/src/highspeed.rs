@@ -33,7 +33,7 @@ parameters! {
 }
 
 words! {
-    /// Where a(w) and b(w) come from.
+    /// The source of a(w) and b(w).
     pub enum Response {
         /// The table.
         Table = "table",

@@ -33,13 +33,13 @@ parameters! {
         /// Line rate that `rate_ai` and `min_rate` are given for; both scale with the NIC's line
         /// rate. At 0bps they are taken as they stand.
         pub reference: Rate = Rate::from_gbps(25), source "the simulator of HPCC, run.py";
-        /// Which ACKs set the window, and from which window.
+        /// The ACKs that set the window, and the window that they start from.
         pub reaction: Reaction = Reaction::Combined, source "HPCC, SIGCOMM 2019";
     }
 }
 
 words! {
-    /// Which ACKs set the window, and from which window.
+    /// The ACKs that set the window, and the window that they start from.
     pub enum Reaction {
         /// Every ACK, from the reference window; that one changes once per RTT.
         Combined = "combined",
@@ -315,7 +315,8 @@ mod tests {
     use std::collections::VecDeque;
     use std::vec::Vec;
 
-    /// Of a 25 Gb/s NIC with T = 10 us: 31,250 B in a base RTT, and an increase of 12.5 B.
+    /// The product of a 25 Gb/s NIC with T = 10 us: 31,250 B in a base RTT, and an increase of 12.5
+    /// B.
     const FULL: f64 = 31_250.0;
 
     fn start(params: Hpcc) -> HpccControl {

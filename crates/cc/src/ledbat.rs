@@ -128,7 +128,7 @@ const MAX_FILTER: usize = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Delays<const N: usize> {
     list: [Span; N],
-    /// Where the list begins.
+    /// The index of the oldest delay.
     oldest: usize,
 }
 
@@ -314,7 +314,7 @@ mod tests {
         ack
     }
 
-    /// What a round of 100 ACKs for a segment each does to a window of 100 segments, in bytes.
+    /// The change of a window of 100 segments in a round of 100 ACKs for a segment each, in bytes.
     fn round(ledbat: Ledbat, queueing: Span) -> i64 {
         let base = Span::from_us(10);
         let mut control = start(ledbat, 100, base);

@@ -401,7 +401,7 @@ mod tests {
         Time::ZERO + Span::from_us(us)
     }
 
-    /// One packet acknowledged at `us`, the fabric having taken `fabric` and the host `peer`
+    /// A packet acknowledged at `us`, the fabric having taken `fabric` and the host `peer`
     /// microseconds; the smoothed RTT is 50 us.
     fn ack(us: u64, fabric: u64, peer: u64) -> Ack<'static> {
         let mut ack = Ack::new(at(us), Time::ZERO, Bytes::new(MSS));

@@ -63,7 +63,7 @@ parameters! {
         pub hai_threshold: u32 = 5, in "1" to "1000", source src!(paper);
         /// Additive steps at once in hyperactive increase.
         pub hai_n: u32 = 5, in "1" to "1000", source src!(paper);
-        /// Which differences count towards HAI: raw RTT differences or the smoothed gradient.
+        /// The differences that count towards HAI: raw RTT differences or the smoothed gradient.
         pub hai_counts: HaiCounts = HaiCounts::Raw, source src!(snippet);
         /// The changes that are scaled down when completions come faster than one per `min_rtt`.
         pub time_scaling: TimeScaling = TimeScaling::IncreaseAndTHigh, source src!(snippet);
@@ -91,7 +91,7 @@ parameters! {
 }
 
 words! {
-    /// Which differences count towards hyperactive increase.
+    /// The differences that count towards hyperactive increase.
     pub enum HaiCounts {
         /// Samples below their predecessor.
         Raw = "raw",
@@ -269,7 +269,7 @@ pub struct Constants {
     pub min_rtt_ns: u64,
     /// Completions in a row before hyperactive increase.
     pub hai_threshold: u32,
-    /// Which differences count towards it.
+    /// The differences that count towards hyperactive increase.
     pub hai_counts: HaiCounts,
     /// The changes that are scaled down when completions come fast.
     pub time_scaling: TimeScaling,
@@ -396,7 +396,7 @@ pub struct TimelyControl {
     gate: RecoveryGate,
     /// The rate before the last reaction.
     before_loss_bps: u64,
-    /// Where the rate is that of a window.
+    /// The window, where one stands for the rate.
     window: Option<RateWindow>,
 }
 

@@ -193,7 +193,7 @@ fn one_trial_at_a_time_but_for_the_four_of_a_decision() {
     assert_eq!(rates, [(791, 20), (800, 20), (808, 20)]);
 }
 
-/// One flow on 100 Mb/s with 10 ms.
+/// A flow on 100 Mb/s with 10 ms.
 fn on_a_link(params: &Allegro, buffer: Bytes) -> Sender<AllegroControl> {
     let link = Link {
         rate: Rate::from_mbps(100),

@@ -78,7 +78,7 @@ impl Feed {
         feed
     }
 
-    /// The same at the start of `phase`.
+    /// A flow in ProbeBW at the start of `phase`.
     fn in_phase(phase: u32) -> Self {
         let mut feed = Self::cruising();
         for _ in 0..CYCLE {
@@ -397,7 +397,7 @@ fn bbr_prime_starts_at_six_megabits_and_holds_back_only_while_cruising() {
     }
 }
 
-/// One flow on 100 Mb/s with 10 ms and a buffer of four products (500 packets).
+/// A flow on 100 Mb/s with 10 ms and a buffer of four products (500 packets).
 fn on_a_link() -> Sender<BbrControl> {
     let link = Link {
         rate: Rate::from_mbps(100),

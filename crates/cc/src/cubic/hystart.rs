@@ -11,7 +11,7 @@ use crate::units::{Span, Time};
 /// The two signs of one flow in slow start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct HyStart {
-    /// Which signs count.
+    /// The signs that count.
     detect: Detect,
     /// Segments that the window must have.
     low_window: f64,

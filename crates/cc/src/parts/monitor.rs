@@ -16,7 +16,7 @@ pub struct Monitor {
     len: usize,
     /// The state of the newest interval while it is being sent.
     sending: Option<Sending>,
-    /// Where the newest data ends that was acknowledged or lost.
+    /// The end of the newest data that was acknowledged or lost.
     settled_to: u64,
 }
 
@@ -50,7 +50,7 @@ struct Sending {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Interval {
     rate_bps: f64,
-    /// Where its data starts and ends in transmission order.
+    /// The start and end of its data in transmission order.
     first: u64,
     end: u64,
     started_at: Time,

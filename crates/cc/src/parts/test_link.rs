@@ -16,14 +16,14 @@ pub(crate) struct Link {
     pub(crate) packet: Bytes,
 }
 
-/// What became of a packet: acknowledged at `at`, or found lost then.
+/// The fate of a packet: acknowledged at `at`, or found lost then.
 struct Packet {
     at: Time,
     lost: bool,
     end: Bytes,
     sent_at: Time,
     in_flight: Bytes,
-    /// What the delivery-rate sample is taken against.
+    /// The base of the delivery-rate sample.
     delivered: Bytes,
     delivered_at: Time,
     first_sent_at: Time,

@@ -28,7 +28,7 @@ impl Run {
         Self { control: params.start(&flow()), now: Time::ZERO, round: 0 }
     }
 
-    /// One segment acknowledged, a round later, that met `delay` and left `queued` behind.
+    /// Acknowledges a segment, a round later, that met `delay` and left `queued` behind.
     fn ack(&mut self, delay: Span, queued: u64) -> u64 {
         self.round += 1;
         self.ack_in_round(delay, queued)
