@@ -9,7 +9,6 @@ from typing import Final, TypedDict, final
 
 __all__ = [
     "Algorithm",
-    "Column",
     "IncastError",
     "Parameter",
     "ParameterError",
@@ -97,6 +96,17 @@ class _Resolved(TypedDict):
     traffic: list[_Traffic]
     parameters: dict[str, list[tuple[str, str]]]
     """Names and values that each section `[cc.NAME]` sets."""
+
+class _ColumnInfo(TypedDict):
+    unit: str
+    """The unit, empty for a pure number or a name."""
+    doc: str
+    """The meaning of a value."""
+
+class _TableInfo(TypedDict):
+    doc: str
+    """The meaning of a row."""
+    columns: dict[str, _ColumnInfo]
 
 class IncastError(Exception):
     """What every exception of this package derives from."""
@@ -198,44 +208,23 @@ class Scenario:
         """
 
 @final
-class Column:
-    """One column of a table."""
-
-    @property
-    def name(self) -> str:
-        """The name, with the unit as its suffix where it has one."""
-
-    @property
-    def unit(self) -> str:
-        """The unit, empty for a pure number or a name."""
-
-    @property
-    def doc(self) -> str:
-        """What one value means."""
-
-    @property
-    def dtype(self) -> str:
-        """`f64`, `u64`, `i64` or `str`."""
-
-    @property
-    def data(self) -> bytes | list[str]:
-        """The values: little-endian, eight bytes each, or a list for `str`."""
-
-@final
 class Table:
-    """One table of a run; all columns have the same length."""
+    """A table of a run, or of another simulator's results.
+
+    `polars.DataFrame(table)` has its rows, and so has whatever else reads Arrow streams. The
+    metadata of each Arrow field has `unit` and `doc`, those of the schema `name` and `doc`.
+    """
 
     @property
     def name(self) -> str:
         """The name, such as `flows`."""
 
     @property
-    def doc(self) -> str:
-        """What one row means."""
+    def info(self) -> _TableInfo:
+        """The meaning of a row, and unit and meaning of each column."""
 
-    @property
-    def columns(self) -> list[Column]:
-        """The columns in their order."""
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The rows as an Arrow C stream; a value that does not exist is null."""
 
 @final
 class Run:

@@ -4,7 +4,7 @@ use incast_sim::foreign::{HpccResults, Kind, Options, import};
 use pyo3::prelude::*;
 
 use crate::errors::ScenarioError;
-use crate::run::Table;
+use crate::table::Table;
 
 /// The scenario, the files that belong to it, and the notes.
 type Imported = (String, Vec<(String, String)>, Vec<String>);

@@ -9,6 +9,7 @@ mod heard;
 mod resolved;
 mod run;
 mod scenario;
+mod table;
 mod workloads;
 
 use incast_sim::TraceConfig;
@@ -24,9 +25,11 @@ mod _core {
     #[pymodule_export]
     use super::foreign::{import_files, read_results};
     #[pymodule_export]
-    use super::run::{Column, Run, Table, run, summary_figures};
+    use super::run::{Run, run, summary_figures};
     #[pymodule_export]
     use super::scenario::{Scenario, schema};
+    #[pymodule_export]
+    use super::table::Table;
     #[pymodule_export]
     use super::workloads::{Workload, workloads};
 

@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use incast_sim::scenario::Threads;
-use incast_sim::{Figure, Report, Simulation, TraceConfig, Values};
+use incast_sim::{Figure, Report, Simulation, TraceConfig};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::types::PyDict;
 
 use crate::errors::{ParameterError, raise};
 use crate::heard::{Raised, heard};
 use crate::scenario::Scenario;
+use crate::table::Table;
 
 /// Events between two calls of `progress`: some 10 to 30 a second, more in several threads.
 const EVENTS_PER_CALL: u64 = 1 << 19;
@@ -101,108 +102,7 @@ impl Run {
 
     #[getter]
     fn tables(&self) -> Vec<Table> {
-        let table = |place| Table { all: Arc::clone(&self.tables), place };
-        (0..self.tables.len()).map(table).collect()
-    }
-}
-
-/// One table; all columns have the same length.
-#[pyclass(module = "incast._core", frozen)]
-pub(crate) struct Table {
-    all: Arc<[incast_sim::Table]>,
-    place: usize,
-}
-
-impl Table {
-    fn get(&self) -> &incast_sim::Table {
-        &self.all[self.place]
-    }
-}
-
-impl From<incast_sim::Table> for Table {
-    fn from(table: incast_sim::Table) -> Self {
-        Self { all: Arc::new([table]), place: 0 }
-    }
-}
-
-#[pymethods]
-impl Table {
-    #[getter]
-    fn name(&self) -> &'static str {
-        self.get().name
-    }
-
-    #[getter]
-    fn doc(&self) -> &'static str {
-        self.get().doc
-    }
-
-    #[getter]
-    fn columns(&self) -> Vec<Column> {
-        let column = |index| Column { all: Arc::clone(&self.all), place: self.place, index };
-        (0..self.get().columns.len()).map(column).collect()
-    }
-}
-
-/// One column of a table.
-#[pyclass(module = "incast._core", frozen)]
-pub(crate) struct Column {
-    all: Arc<[incast_sim::Table]>,
-    place: usize,
-    index: usize,
-}
-
-impl Column {
-    fn get(&self) -> &incast_sim::Column {
-        &self.all[self.place].columns[self.index]
-    }
-}
-
-#[pymethods]
-impl Column {
-    #[getter]
-    fn name(&self) -> &'static str {
-        self.get().name
-    }
-
-    #[getter]
-    fn unit(&self) -> &'static str {
-        self.get().unit
-    }
-
-    #[getter]
-    fn doc(&self) -> &'static str {
-        self.get().doc
-    }
-
-    #[getter]
-    fn dtype(&self) -> &'static str {
-        match self.get().values {
-            Values::F64(_) => "f64",
-            Values::U64(_) => "u64",
-            Values::Text(_) => "str",
-        }
-    }
-
-    #[getter]
-    fn data<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let bytes = |size: usize, values: &mut dyn Iterator<Item = [u8; 8]>| {
-            PyBytes::new_with(py, size * 8, |buffer| {
-                buffer
-                    .chunks_exact_mut(8)
-                    .zip(values)
-                    .for_each(|(to, from)| to.copy_from_slice(&from));
-                Ok(())
-            })
-            .map(Bound::into_any)
-        };
-        match &self.get().values {
-            Values::F64(values) => bytes(values.len(), &mut values.iter().map(|v| v.to_le_bytes())),
-            Values::U64(values) => bytes(values.len(), &mut values.iter().map(|v| v.to_le_bytes())),
-            Values::Text(names) => {
-                Ok(PyList::new(py, names.iter().map(|name| &**name))?.into_any())
-            }
-        }
+        Table::each(&self.tables)
     }
 }
 

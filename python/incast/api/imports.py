@@ -11,7 +11,7 @@ from incast import _core
 from incast._core import ScenarioError, Table
 from incast.base import inputs, staging
 from incast.results import store
-from incast.results.tables import frame, own_columns
+from incast.results.tables import frame
 
 _SCENARIO = "scenario.toml"
 
@@ -83,9 +83,8 @@ def _write_table(file: Path, table: Table, out: Path, *, force: bool) -> None:
         raise ScenarioError(f"{out}: {file} makes a table; expected an --out that ends in .parquet")
     _check(out, {file.resolve()}, force=force)
     _check_folder(out.parent)
-    about = {"doc": table.doc, "columns": own_columns(table)}
     try:
-        frame(table).write_parquet(out, metadata={"incast": json.dumps(about)})
+        frame(table).write_parquet(out, metadata={"incast": json.dumps(table.info)})
     except OSError as error:
         raise ScenarioError(f"cannot write {out}: {error.strerror or error}") from error
 

@@ -2,10 +2,12 @@
 
 from functools import cache
 
+import polars as pl
+
 from incast import _core
 from incast._core import Run, Scenario
 from incast._core import run as simulate
-from incast.results.tables import TableInfo, describe, own_columns
+from incast.results.tables import TableInfo, describe, frame
 
 
 def _info(doc: str, **columns: tuple[str, str]) -> TableInfo:
@@ -103,10 +105,10 @@ def _every_table() -> Run:
 def column_kinds(table: str) -> dict[str, str]:
     """Whether each column of a run's table has `text` or `numbers`; nothing of a table unknown."""
     kinds = {
-        column.name: "text" if column.dtype == "str" else "numbers"
+        column: "text" if kind == pl.String else "numbers"
         for one in _every_table().tables
         if one.name == table
-        for column in one.columns
+        for column, kind in frame(one).schema.items()
     }
     return {"scheme": "text", **kinds}
 
@@ -121,7 +123,7 @@ def all_tables() -> dict[str, TableInfo]:
         "saturation": _SATURATION,
         **{table.name: describe(table) for table in run.tables},
         **{
-            table.name: {"doc": table.doc, "columns": own_columns(table)}
+            table.name: table.info
             for kind in ("hpcc-fct", "hpcc-pfc")
             if (table := _core.read_results("", "", kind))
         },

@@ -4,12 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypedDict
 
-import numpy as np
 import polars as pl
 
-from incast._core import Column, Table
-
-_NUMPY = {"f64": "<f8", "u64": "<u8", "i64": "<i8"}
+from incast._core import Table
 
 
 class ColumnInfo(TypedDict):
@@ -87,28 +84,14 @@ def concatenate(tables: Sequence[tuple[str, Table | FramedTable]]) -> pl.DataFra
 
 
 def frame(table: Table | FramedTable) -> pl.DataFrame:
-    """The rows of one table; a value that does not exist, NaN in the core, is null."""
-    if isinstance(table, Table):
-        return pl.DataFrame([_series(column) for column in table.columns])
-    return table.frame()
+    """The rows of one table; a value that does not exist is null."""
+    return pl.DataFrame(table) if isinstance(table, Table) else table.frame()
 
 
 def describe(table: Table | FramedTable) -> TableInfo:
-    """What the rows and columns of a table mean, with units."""
+    """The meaning of the rows and columns of a table, with units."""
     if not isinstance(table, Table):
         return table.info
     scheme: ColumnInfo = {"unit": "", "doc": "scheme that was run"}
-    return {"doc": table.doc, "columns": {"scheme": scheme, **own_columns(table)}}
-
-
-def own_columns(table: Table) -> dict[str, ColumnInfo]:
-    """What the columns of a table mean that the core gave it."""
-    return {column.name: {"unit": column.unit, "doc": column.doc} for column in table.columns}
-
-
-def _series(column: Column) -> pl.Series:
-    data = column.data
-    if not isinstance(data, bytes):
-        return pl.Series(column.name, data, pl.String)
-    series = pl.Series(column.name, np.frombuffer(data, _NUMPY[column.dtype]))
-    return series.fill_nan(None) if column.dtype == "f64" else series
+    info = table.info
+    return {"doc": info["doc"], "columns": {"scheme": scheme, **info["columns"]}}
