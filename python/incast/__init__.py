@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from incast.results.store import OutputError
     from incast.results.stored import ResultError
 
-# Where each name comes from. All of them together take half a second, and are imported when one
-# is asked for: the command must hear Ctrl-C before.
+# The module of each name. All together take half a second to import, so each is imported when it
+# is asked for: the command must hear Ctrl-C first.
 _HOMES = {
     "Algorithm": "_core",
     "Case": "results.records",

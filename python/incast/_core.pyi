@@ -52,13 +52,13 @@ class _Cost(TypedDict):
     seconds: float
     memory_bytes: float
     parts: list[tuple[str, float, str]]
-    """What takes memory, how many bytes, and what would make it less; the most first."""
+    """Uses of memory, their bytes, and the setting that reduces them; the largest first."""
 
 class _Host(TypedDict):
     name: str
     rate_gbps: float
     delay_us: float
-    """Of its link, each way."""
+    """The delay of its link, each way."""
     queues: list[tuple[int, int | None]]
     """Limit and ECN threshold in bytes at the switch port to it, for each class, the lowest first.
 
@@ -73,15 +73,15 @@ class _Traffic(TypedDict):
     destinations: list[str]
     class_number: int
     connections: int
-    """For each pair of hosts."""
+    """The number for each pair of hosts."""
     picks: int | None
     """Destinations that each source picks for its connections, if not all."""
     message_bytes: int | None
-    """Of a connection that stays; None is one message without end."""
+    """The size of messages on connections that stay; None is one message without end."""
     load: float | None
     size_table: Workload | None
     size_bytes: int | None
-    """The one size of all; None, as the table is, of a distribution with a formula."""
+    """The size, if all have the same; None, like the table, where a formula gives sizes."""
     reads: float
     """The share of transfers that read."""
     fan_out: list[tuple[int, float]]
@@ -109,7 +109,7 @@ class _TableInfo(TypedDict):
     columns: dict[str, _ColumnInfo]
 
 class IncastError(Exception):
-    """What every exception of this package derives from."""
+    """The base of every exception of this package."""
 
 class ScenarioError(IncastError):
     """A scenario that cannot be read or run; the message names file, line and column."""
@@ -119,7 +119,7 @@ class ParameterError(IncastError):
 
 @final
 class Scenario:
-    """What is run: network, traffic, transport and measurement. Immutable."""
+    """A scenario: network, traffic, transport and measurement. Immutable."""
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Scenario:
@@ -142,11 +142,11 @@ class Scenario:
 
     @property
     def title(self) -> str:
-        """One line that says what is run."""
+        """The title, in one line."""
 
     @property
     def description(self) -> str:
-        """What is run and why, in some sentences."""
+        """A description of the run and its reason, in some sentences."""
 
     @property
     def schemes(self) -> list[str]:
@@ -186,7 +186,7 @@ class Scenario:
         """Raises what `run` would refuse before simulating anything."""
 
     def warnings(self, scheme: str) -> list[str]:
-        """What the network lacks that the scheme needs, and the setting that would supply it."""
+        """Needs of the scheme that the network lacks, and the settings that would meet them."""
 
     def open_loops(self) -> list[tuple[int, str, str]]:
         """Number, name in results and kind of each traffic with a load.
@@ -201,7 +201,7 @@ class Scenario:
         """The plan of a run, with defaults filled in and names of hosts resolved."""
 
     def cost(self, scheme: str, *, traces: Sequence[str] = ..., runs: int = 1) -> _Cost:
-        """What a run will take, counted without building it.
+        """The estimated cost of a run, without building it.
 
         Bytes are those of the core and of the tables made of its results, right within a factor of
         two; of several runs, one after the other, the results stay. Seconds are of one core.
@@ -228,7 +228,7 @@ class Table:
 
 @final
 class Run:
-    """What one scheme did in one scenario."""
+    """The run of one scheme in one scenario."""
 
     @property
     def scheme(self) -> str:
@@ -301,7 +301,7 @@ def algorithms() -> list[Algorithm]:
 
 @final
 class Algorithm:
-    """What is known about one algorithm."""
+    """The description of an algorithm."""
 
     @property
     def name(self) -> str:
@@ -309,19 +309,19 @@ class Algorithm:
 
     @property
     def summary(self) -> str:
-        """One sentence."""
+        """A summary in one sentence."""
 
     @property
     def kind(self) -> str:
-        """What it governs: a rate or a window."""
+        """The controlled quantity: a rate or a window."""
 
     @property
     def signal(self) -> str:
-        """What it reacts to."""
+        """The congestion signal that it reacts to."""
 
     @property
     def needs(self) -> str:
-        """What it needs of the network or the hosts."""
+        """Requirements on the network or the hosts."""
 
     @property
     def source(self) -> str:
@@ -345,7 +345,7 @@ class Preset:
 
     @property
     def source(self) -> str:
-        """Where the values are from."""
+        """The source of the values."""
 
     @property
     def values(self) -> dict[str, str]:
@@ -353,7 +353,7 @@ class Preset:
 
 @final
 class Parameter:
-    """One parameter of an algorithm."""
+    """A parameter of an algorithm."""
 
     @property
     def name(self) -> str:
@@ -361,7 +361,7 @@ class Parameter:
 
     @property
     def doc(self) -> str:
-        """What it does."""
+        """The effect of the parameter."""
 
     @property
     def unit(self) -> str:
@@ -373,11 +373,11 @@ class Parameter:
 
     @property
     def source(self) -> str:
-        """Where the default is from."""
+        """The source of the default."""
 
     @property
     def range(self) -> str:
-        """What is accepted."""
+        """The accepted values."""
 
 @final
 class Workload:
@@ -393,11 +393,11 @@ class Workload:
 
     @property
     def name(self) -> str:
-        """What scenarios call it: `sizes = "web-search"`."""
+        """The name in scenarios: `sizes = "web-search"`."""
 
     @property
     def what(self) -> str:
-        """What was measured."""
+        """The measured workload."""
 
     @property
     def source(self) -> str:
@@ -405,11 +405,11 @@ class Workload:
 
     @property
     def note(self) -> str:
-        """What else is to be known; empty where nothing is."""
+        """A further note; empty where there is none."""
 
     @property
     def interpolation(self) -> str:
-        """What lies between two points: `linear` or `step`."""
+        """The interpolation between two points: `linear` or `step`."""
 
     @property
     def mean_bytes(self) -> float:

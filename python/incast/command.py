@@ -24,11 +24,11 @@ def main() -> "NoReturn":
     try:
         run()
     except SystemExit:
-        # All is said and done: what comes now would only be a trace of the interpreter's end.
+        # The command is done: Ctrl-C now would only print a trace of the interpreter's end.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         raise
     except KeyboardInterrupt:
-        # So late that the command had its answer already.
+        # Ctrl-C came after the command had handled its own.
         _leave()
     sys.exit(0)
 

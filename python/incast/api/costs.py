@@ -1,4 +1,4 @@
-"""What a run will take, beside what the machine has: said before anything is built."""
+"""The cost of a run, compared with what the machine has, before anything is built."""
 
 import math
 import warnings
@@ -11,8 +11,8 @@ from incast.base import machine
 LONG_S = 3600.0
 """A run of more is asked about."""
 _TIGHT = 0.7
-"""Of the memory that there is: more is asked about, too."""
-# What the interpreter and its libraries take.
+"""The share of the available memory above which somebody is asked first."""
+# The memory of the interpreter and its libraries.
 _PROCESS_BYTES = 100e6
 
 
@@ -26,18 +26,18 @@ class CostWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Cost:
-    """What the runs of some schemes, one after the other, will take, about."""
+    """The estimated cost of the runs of some schemes, one after the other."""
 
     memory_bytes: float
     """At most, of the whole process."""
     seconds: float
-    """Of one core, of all runs."""
+    """The time on one core, for all runs together."""
     packet_hops: float
     what: str
-    """What takes most of the memory."""
+    """The things that take most of the memory."""
     what_bytes: float
     remedy: str
-    """What would make that less."""
+    """The setting that would make them fewer."""
 
     @property
     def memory(self) -> str:
@@ -53,7 +53,7 @@ class Cost:
 def estimate(
     scenario: Scenario, schemes: Iterable[str], *, traces: Sequence[str] = (), repeats: int = 1
 ) -> Cost:
-    """What a scenario will take with each of the schemes, counted without building it.
+    """Estimates what a scenario takes with each of the schemes, without building it.
 
     All results are kept, those of repeats too. Memory is right within a factor of two, the time
     within a factor of three or so.
@@ -74,7 +74,7 @@ def estimate(
 
 
 def too_much(cost: Cost, *, at_once: int = 1) -> str | None:
-    """Why so many such runs side by side cannot be, if the memory does not suffice."""
+    """The reason why these runs cannot go side by side; None if the memory suffices."""
     there = machine.available_bytes()
     need = cost.memory_bytes * at_once
     if there is None or need <= there:
@@ -87,7 +87,7 @@ def too_much(cost: Cost, *, at_once: int = 1) -> str | None:
 
 
 def doubts(cost: Cost) -> str | None:
-    """Why somebody should be asked first, if it fits but takes long, or most of the memory."""
+    """The reason to ask first: the run takes long, or most of the memory; None if it does not."""
     there = machine.available_bytes()
     said = []
     if there is not None and cost.memory_bytes > _TIGHT * there:

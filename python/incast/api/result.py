@@ -48,7 +48,7 @@ class Result(Record):
         return add_figures(self, written) if figures else written
 
     def figure(self, name: str) -> "Figure":
-        """One figure, such as `rtt-cdf`; `incast plot --list` says which there are.
+        """Draws one figure, such as `rtt-cdf`; `incast plot --list` names them all.
 
         Raises:
             FigureError: There is no such figure, or nothing to draw in it.
@@ -75,7 +75,7 @@ class Results(Records):
     members: tuple[Result, ...]
 
     def figure(self, name: str, baseline: str | None = None) -> "Figure":
-        """One figure, such as `rtt-cdf`; `incast plot --list` says which there are.
+        """Draws one figure, such as `rtt-cdf`; `incast plot --list` names them all.
 
         With a baseline, `bars` shows the differences of the other schemes to that one.
 

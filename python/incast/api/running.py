@@ -14,7 +14,7 @@ from incast.results.tables import SchemeRun
 from incast.terminal.progress import bar_per_scheme
 
 TRACES = tuple(_core.trace_names)
-"""What can be recorded event by event, besides the tables that every run gives."""
+"""The traces: tables with a row for each event, beside those that every run gives."""
 
 _SHIPPED = Path(__file__).parents[1] / "scenarios"
 
@@ -98,7 +98,7 @@ def run(
                     threads=threads,
                     progress=start_bar(scheme),
                 )
-                if not runs[scheme].complete:  # the core ends it by itself
+                if not runs[scheme].complete:  # the core ended it at Ctrl-C
                     raise Interrupted(result)
     except KeyboardInterrupt:
         raise Interrupted(result) from None
@@ -135,7 +135,7 @@ def check_traces(traces: Sequence[str]) -> tuple[str, ...]:
 
 
 def check_threads(threads: int | str | None) -> str | None:
-    """How many threads each run has, as the core wants it; None is what the scenario says.
+    """The number of threads of each run, as the core takes it; None leaves it to the scenario.
 
     Raises:
         ParameterError: There cannot be so many.

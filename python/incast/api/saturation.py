@@ -22,11 +22,11 @@ from incast.results.store import OutputError
 from incast.results.stored import ResultError
 from incast.terminal.progress import bar_per_scheme
 
-# Between the highest load that is carried and the lowest that is not, the gap is halved so often.
+# The number of times that the gap between the highest carried load and the next is halved.
 _HALVINGS = 3
 _FILE = "saturation.json"
 MOST_LOADS = 1000
-"""Of one search."""
+"""The most loads of one search."""
 
 
 def grid(lowest: float, highest: float, step: float) -> list[float]:
@@ -131,7 +131,7 @@ def saturate(
         raise ParameterError(f"{len(asked)} loads: expected 1 to {MOST_LOADS}")
     raised = open_loop(chosen, traffic)
     schemes = running.check_schemes(chosen, cc)
-    for load in asked:  # what cannot be run is refused before anything is
+    for load in asked:  # all loads are checked before any is run
         hottest = chosen.with_set(raised.at(load))
     if not whatever_it_costs:
         costs.check(hottest, schemes)
@@ -158,12 +158,12 @@ def saturate(
                 break
         else:
             complete = True
-    except KeyboardInterrupt:  # between two runs; within one, the core ends it by itself
+    except KeyboardInterrupt:  # between two runs; the core ends a run by itself
         pass
     found = outcome(complete=complete)
     try:
         search.write(found)
-    except KeyboardInterrupt:  # at the figure: the numbers are written
+    except KeyboardInterrupt:  # at the figure; the numbers are written by then
         raise Interrupted(found) from None
     if not complete:
         raise Interrupted(found)
@@ -213,7 +213,7 @@ class _Search:
             raise self._unwritable(error) from None
 
     def point(self, scheme: str, load: float) -> Point | None:
-        """What the scheme does at a load, simulated unless it is known; None when stopped."""
+        """Measures a scheme at a load, simulated unless it is known; None when stopped."""
         scenario = self.scenario.with_set(self.traffic.at(load))
         place = self.directory / scheme.replace(":", ".") / f"load-{load:g}"
         result = self._known(place, scenario, scheme)

@@ -7,11 +7,11 @@ from pathlib import Path
 from incast._core import ScenarioError
 
 MARK_BYTES = 256_000_000
-"""Most bytes of a `run.json`, and of what else says what a directory holds."""
+"""The most bytes of a `run.json`, or of another file that marks a directory."""
 SCENARIO_BYTES = 64_000_000
-"""Most bytes of a scenario, and of an experiment."""
+"""The most bytes of a scenario, or of an experiment."""
 FOREIGN_BYTES = 1_000_000_000
-"""Most bytes of another program's file."""
+"""The most bytes of another program's file."""
 
 
 def text(file: Path, most: int = FOREIGN_BYTES) -> str:
@@ -39,7 +39,7 @@ def read(file: Path, most: int) -> bytes:
             raise ScenarioError(f"cannot read {file}: {what} is no regular file")
         whole = b""
         if about.st_size <= most:
-            # Not by its size: files of the system say that they are empty, and some have no end.
+            # The size is not trusted: system files say that they are empty, and some have no end.
             with file.open("rb") as opened:
                 whole = opened.read(most + 1)
     except (OSError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""How much memory this process can still have."""
+"""The memory that this process can still have."""
 
 import contextlib
 import os
@@ -20,7 +20,7 @@ def available_bytes() -> int | None:
 
 
 def _machine() -> int | None:
-    """What the kernel thinks that can be had without swapping."""
+    """The memory that the kernel can give without swapping, by its own estimate."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         for line in _MEMINFO.read_text(encoding="ascii").splitlines():
             if line.startswith("MemAvailable:"):
@@ -31,7 +31,7 @@ def _machine() -> int | None:
 
 
 def _groups() -> list[int]:
-    """What the limits of the control groups leave, of version 2 and of version 1."""
+    """The memory that the limits of the control groups leave, of version 2 and of version 1."""
     found = []
     with contextlib.suppress(OSError):
         for line in _OWN_CGROUP.read_text(encoding="utf-8").splitlines():
@@ -43,7 +43,7 @@ def _groups() -> list[int]:
                 names = ("memory.limit_in_bytes", "memory.usage_in_bytes")
             else:
                 continue
-            # The limits of the groups above hold as well; in a container its own is the root.
+            # The limits of parent groups hold as well; a container sees its own group as the root.
             place = home / path.lstrip("/")
             above = [one for one in place.parents if home in one.parents]
             found += [_left(group, *names) for group in dict.fromkeys([place, *above, home])]
@@ -69,7 +69,7 @@ def _cache(group: Path) -> int:
 
 
 def _limit() -> int | None:
-    """What `ulimit -v` leaves."""
+    """The memory that `ulimit -v` leaves."""
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
     if soft == resource.RLIM_INFINITY:
         return None

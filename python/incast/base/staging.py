@@ -1,7 +1,7 @@
 """Files and directories that appear whole: made beside their place, then moved there.
 
-What is being made is called `.NAME.PID.tmp`. Its process holds a lock on it, which the system lets
-go when the process dies, however it dies: so the next one that writes there knows what to remove.
+An unfinished file or directory is called `.NAME.PID.tmp`. Its process holds a lock on it, which the
+system releases when the process dies: so the next one that writes there knows what to remove.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-# Where locks do not work, and where a process of that number lives, only old things go.
+# The age of leftovers that go even where locks do not work or a process has their number.
 _OLD_S = 24 * 3600.0
 _LEFT = re.compile(r"\.(?P<name>.+)\.(?P<pid>\d+)\.(?P<kind>tmp|old)")
 
@@ -28,7 +28,7 @@ def directory(target: Path) -> Iterator[Path]:
     Raises:
         OSError: It cannot be made.
     """
-    real = target.resolve()  # of a symbolic link, the directory is replaced and the link kept
+    real = target.resolve()  # a symbolic link stays, and its directory is replaced
     made = _make_parents(real.parent)
     staging = real.with_name(_name(real))
     try:
@@ -139,11 +139,11 @@ def _is_dead(left: Path, match: re.Match[str]) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        return False  # it lives, in this process's view of the machine or in another
+        return False  # its process lives, perhaps in another container
     except OSError:
         return old and not alive  # no locks on this file system
     else:
-        # A number is used again, and a process that has just begun has no lock yet.
+        # Process numbers are used again, and a process that has just begun has no lock yet.
         return old or not alive
     finally:
         os.close(descriptor)
@@ -154,7 +154,7 @@ def _is_alive(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except (OSError, OverflowError):  # somebody else's, or no number of a process
+    except (OSError, OverflowError):  # another user's process, or no process number
         return True
     return True
 

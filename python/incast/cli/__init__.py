@@ -44,7 +44,7 @@ for command in (
 ):
     app.command()(command)
 app.command("import")(importing.import_)
-# Arguments and --help are the program's own.
+# The program reads its arguments and --help itself.
 app.command(
     "kernel",
     context_settings={
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except BrokenPipeError:
         code = _reader_went_away()
     except SystemExit as left:
-        # Typer and Rich turn a reader that went away into an exit of their own.
+        # Typer and Rich turn a closed pipe into an exit of their own.
         if not isinstance(left.__context__, BrokenPipeError):
             raise
         code = _reader_went_away()

@@ -1,4 +1,4 @@
-"""What there is to choose from: algorithms, sizes of flows, scenarios."""
+"""Commands that list what there is to choose from: algorithms, flow sizes, scenarios."""
 
 import json
 from pathlib import Path

@@ -13,7 +13,7 @@ from incast._core import IncastError
 from incast.cli import lab, observing, program
 
 _PROGRAM = "incast-kernel"
-# What is Python's: a test bed needs scenarios and the simulator, an observation tables and figures.
+# Commands in Python: a test bed needs the simulator, an observation needs tables and figures.
 _OWN: dict[str, Callable[..., None]] = {"lab": lab.lab, "observe": observing.observe}
 
 
@@ -27,7 +27,7 @@ def kernel(context: typer.Context) -> None:
     if context.args and context.args[0] in _OWN:
         _run_own(found, *context.args)
         return
-    # Not replaced by it: the exit code goes through `main`, as that of every command.
+    # The program is a child: its exit code goes through `main`, as that of every command.
     code = program.run([found, *context.args])
     if context.args[:1] in ([], ["--help"], ["-h"]):
         print("\nAnd of Python:\n  lab      Run a scenario on Linux TCP, in network namespaces")

@@ -49,7 +49,7 @@ def lab(
     from incast.lab import attach, bed, measure, plan, predict, report  # noqa: PLC0415
     from incast.lab.result import result  # noqa: PLC0415
 
-    # TCP is a stream, whatever the scenario of a fabric has.
+    # TCP is a stream, whatever transport the scenario has.
     chosen = options.load(scenario, ["transport.kind=stream", *(assignments or [])])
     schemes = running.check_schemes(chosen, cc or None)
     wanted = plan.read(chosen)
@@ -61,12 +61,12 @@ def lab(
         store.check(place)
     bed.check()
     for scheme in schemes:
-        # What cannot be attached is said at once, not when its turn comes.
+        # A scheme that cannot be attached is refused at once, not when its turn comes.
         with attach.attached(wanted, kernel, scheme, knobs or []):
             pass
     found: dict[tuple[int, str], measure.Measured] = {}
     simulated: dict[tuple[int, str], Run] = {}
-    # In turn: what the machine does in the meantime meets all schemes.
+    # Schemes take turns, so that other work on the machine meets all of them.
     order = [(turn, scheme) for turn in turns for scheme in schemes]
     delays = False
     try:
@@ -114,7 +114,7 @@ def lab(
 
 def _write(results: list[tuple[Result, Path]], *, figures: bool) -> bool:
     """Writes results; whether Ctrl-C has left their figures be."""
-    # All tables are there before anything of the figures is even imported.
+    # All tables are written before matplotlib is imported.
     written = [(one, one.write(place, figures=False)) for one, place in results]
     try:
         for one, where in written if figures else []:

@@ -20,7 +20,7 @@ from incast.terminal import writing
 
 _GONE_AFTER_S = 3.0
 _UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
-# What an algorithm goes by: heading, key of a report, decimals.
+# The gauges of an algorithm: heading, key of a report, decimals.
 _GAUGES = {
     "timely": (("gradient\nus", "gauge", 1),),
     "rtcp": (("price", "gauge", 1), ("counter", "counter", 0)),
@@ -83,7 +83,7 @@ def observe(
 
 
 def _observed(kernel: Path, name: str | None) -> observations.Observed:
-    """What the program says of it; if that is nothing, it has said why."""
+    """The attached algorithm, as the program describes it; ends the command if there is none."""
     said: list[str] = []
     shown = [str(kernel), "show", *([name] if name else []), "--json"]
     if code := program.run(shown, lambda output: said.append(output.read())):
@@ -93,7 +93,7 @@ def _observed(kernel: Path, name: str | None) -> observations.Observed:
 
 
 def _seconds(span: str) -> float:
-    """Of a span as the program takes it; zero of what it will refuse."""
+    """Seconds of a time such as `10s`; zero if the program will refuse it."""
     parts = re.fullmatch(r"(\d+(?:\.\d+)?) *(ns|us|ms|s)", span)
     return float(parts[1]) * _UNITS[parts[2]] if parts else 0.0
 
@@ -122,12 +122,12 @@ class Watched:
         self._last[key] = (time.monotonic(), report)
 
     def drawn(self) -> Group:
-        """As much as the screen has room for; asked for by another thread while reports come."""
+        """The newest reports, as many as the screen has room for; another thread calls this."""
         since = time.monotonic() - self._gone_after_s
         now = [report for at, report in list(self._last.values()) if at >= since]
         now.sort(key=_place)
         room = max(1, self._screen.height - _AROUND)
-        # The line that says how many are left out takes the place of one.
+        # The line with the number of hidden connections takes the place of one.
         shown = now if len(now) <= room else now[: max(1, room - 1)]
         grid, _ = writing.first_columns(self._screen, *self._columns(shown))
         count = f"{len(now)} connection{'' if len(now) == 1 else 's'}"
@@ -154,7 +154,7 @@ class Watched:
 
 
 def _place(report: dict[str, Any]) -> tuple[int, int, int, int]:
-    """By address and port, as numbers."""
+    """The key that sorts reports by address and port, as numbers."""
     host, _, port = report["remote"].rpartition(":")
     address = ipaddress.ip_address(host.strip("[]"))
     return address.version, int(address), int(port), report["local_port"]

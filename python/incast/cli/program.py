@@ -28,7 +28,7 @@ def run(command: Sequence[str], read: Callable[[IO[str]], None] | None = None) -
             if read is not None and process.stdout is not None:
                 read(process.stdout)
             return process.wait()
-        except KeyboardInterrupt:  # the program has had it, too, and ends by itself
+        except KeyboardInterrupt:  # the program has got Ctrl-C too, and ends by itself
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.communicate(timeout=_PATIENCE_S)
             return INTERRUPTED

@@ -24,7 +24,7 @@ def show(
     """Print the table of results again; of several, the mean over the seeds and its certainty."""
     results = open_result(*directories)
     if baseline is not None:
-        differences(results, baseline)  # or says what is wrong with it
+        differences(results, baseline)  # raises where the baseline is wrong
     options.say_warnings(results.unfinished)
     one = len(results.members) == 1
     if as_json:
@@ -71,9 +71,9 @@ def plot(
     if form not in _FORMATS:
         raise typer.BadParameter(f"--format {form}: expected {', '.join(_FORMATS)}")
     if (out / "run.json").exists():
-        # The next run would find a file there that it did not write, and refuse to replace it.
+        # The next run would refuse to replace a directory with files that it did not write.
         raise OutputError(f"{out}: holds a result; choose another directory for its figures")
-    # Everything is drawn before anything is written: a name that is wrong leaves nothing behind.
+    # All figures are checked before any is written: a wrong name leaves nothing behind.
     names = list(dict.fromkeys(figure or gallery.available(results)))
     if baseline is not None and gallery.DIFFERENCES not in names:
         raise typer.BadParameter(

@@ -13,7 +13,7 @@ from incast.cli.exits import INTERRUPTED
 from incast.terminal import writing
 from incast.terminal.progress import bar_of_runs
 
-if TYPE_CHECKING:  # half a second that no other command needs
+if TYPE_CHECKING:  # matplotlib takes half a second, which no other command needs
     from incast.reproduce import driver
 
 

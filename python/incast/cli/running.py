@@ -85,7 +85,7 @@ def run(
             result, stopped = cast("Result", interrupted.result), True
             if not result.runs:
                 break
-        # Written at once: what Ctrl-C stops later is not lost.
+        # Written at once, so that a later Ctrl-C loses nothing.
         written, whole = _write(result, directory, figures=not stopped)
         done.append((result, written))
         if not whole:
@@ -168,7 +168,7 @@ def saturate(
 
 
 def _places(out: Path, seeds: list[int]) -> dict[int | None, Path]:
-    """Where the result of each seed is written; None is the seed of the scenario."""
+    """The directory of each seed's result; None is the seed of the scenario."""
     if len(seeds) < 2:
         return {next(iter(seeds), None): out}
     places: dict[int | None, Path] = {}
@@ -181,7 +181,7 @@ def _places(out: Path, seeds: list[int]) -> dict[int | None, Path]:
 
 def _write(result: Result, directory: Path, *, figures: bool) -> tuple[Written, bool]:
     """Writes a result; without figures where Ctrl-C has come, or comes meanwhile, and False."""
-    # All that was simulated is there before anything of the figures is even imported.
+    # All tables are written before matplotlib is imported.
     written = result.write(directory, figures=False)
     if figures:
         with contextlib.suppress(KeyboardInterrupt):

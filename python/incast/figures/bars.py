@@ -58,7 +58,7 @@ def of_differences(results: Records, baseline: str) -> Figure:
 
 
 def _name(results: Records, name: str, key: str) -> str:
-    """What a panel is called; means leave out what had not finished, and say so."""
+    """The title of a panel; it says where a mean leaves out what had not finished."""
     summaries = [run.summary for case in results.cases for run in case.runs]
     return f"{name}, of finished messages" if leaves_out(key, summaries) else name
 

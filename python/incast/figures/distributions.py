@@ -26,7 +26,7 @@ _FILLS = ("full", "left", "bottom", "right", "top", "none", "full")  # of marker
 
 # Points of a curve through single samples: more than a figure this wide can show.
 _POINTS = 1000
-# Intervals of a density: as few as keep its shape, for each is as noisy as it has few samples.
+# Intervals of a density: few, since an interval with few samples is noisy.
 _INTERVALS = 60
 
 Curve = tuple[Floats, Floats]
@@ -85,7 +85,7 @@ def cumulative(
                 style.band(axes, *found, index, step=curve is of_samples)
             at = [float(values[0]), float(values[-1])]
             if published and case.published and case.published not in marked:
-                marked.append(case.published)  # presets of one algorithm share what was published
+                marked.append(case.published)  # presets of one algorithm share published values
                 fill = _FILLS[(len(marked) - 1) % len(_FILLS)]
                 at += _mark_published(axes, case.label, case.published, index, fill)
             lowest, highest = min(lowest, *at), max(highest, *at)
@@ -169,7 +169,7 @@ def _seeds(rows: pl.DataFrame) -> list[pl.DataFrame]:
 def _between(
     rows: pl.DataFrame, curve: Callable[[pl.DataFrame], Curve]
 ) -> tuple[Floats, Floats, Floats] | None:
-    """Where the seeds have samples, and the least and greatest fraction below there."""
+    """The range of the seeds' curves: places with samples, least and greatest fraction there."""
     curves = [curve(own) for own in _seeds(rows) if curve is of_histogram or _any(own)]
     if len(curves) < 2:
         return None
@@ -186,7 +186,7 @@ def _any(rows: pl.DataFrame) -> bool:
 
 
 def _step(at: Floats, values: Floats, below: Floats) -> Floats:
-    """What a curve of steps is there."""
+    """The values of a step curve at these places."""
     place = np.searchsorted(values, at, side="right") - 1
     return np.where(place < 0, 0.0, below[np.maximum(place, 0)])
 
@@ -229,7 +229,7 @@ def _mark_published(
         "clip_on": False, "zorder": 5,
     }  # fmt: skip
     if mean is not None:
-        # A mean is no quantile: it stands on the axis, where it claims no height.
+        # A mean is no quantile: its mark stands on the axis, at no height.
         axes.plot([mean], [0], marker="^", label=f"{label}: published mean", **marks)
     if p99 is not None:
         axes.plot([p99], [0.99], marker="o", label=f"{label}: published p99", **marks)

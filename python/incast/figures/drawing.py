@@ -1,4 +1,4 @@
-"""What a figure is: a name, what it shows, the rows that it needs, and how it is drawn."""
+"""The description of a figure: its name, the rows that it needs, and how it is drawn."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ class Rows:
     table: str
     columns: tuple[str, ...]
     only: pl.Expr | None = None
-    """Which rows count."""
+    """A filter: the rows that count."""
     measured: bool = False
     """Whether only what was posted while it was measured counts."""
     some: pl.Expr | None = None
-    """What at least one row must have, or there is nothing to draw: of messages, an end."""
+    """A condition that at least one row must meet, or there is nothing to draw."""
 
     def of(self, case: Case) -> pl.DataFrame | None:
-        """Those of a case, None where there is none."""
+        """The rows of a case, None where there are none."""
         rows = case.table(self.table)
         if not set(self.columns) <= set(rows.columns):
             return None
@@ -39,14 +39,14 @@ class Rows:
         return None if enough.is_empty() else rows
 
     def each(self, results: Records) -> Iterator[tuple[int, Case, pl.DataFrame]]:
-        """Each case that has any, with its number, which says its colour."""
+        """The cases that have rows, each with its number, which gives its colour."""
         for index, case in enumerate(results.cases):
             rows = self.of(case)
             if rows is not None:
                 yield index, case, rows
 
     def by_traffic(self, results: Records) -> Panels:
-        """The same, apart for each traffic; all together where the table knows of none."""
+        """The cases that have rows, by traffic; all together where the table has no traffic."""
         found: Panels = {}
         for index, case, rows in self.each(results):
             if "traffic" not in rows.columns:
@@ -62,7 +62,7 @@ class Rows:
         return [case.label for case in results.cases if self.of(case) is None]
 
     def why_not(self, results: Records) -> str | None:
-        """Why there is nothing to draw, None if there is something."""
+        """The reason why there is nothing to draw, None if there is something."""
         if self.table not in results.tables:
             return f"there is no table {self.table}"
         if any(True for _ in self.each(results)):
@@ -80,7 +80,7 @@ class Drawing:
 
     name: str
     about: str
-    """What it shows, one line."""
+    """A line that says what the figure shows."""
     rows: Rows | None
     """The rows without which there is nothing to draw; None if the summary is enough."""
     draw: Callable[[Records], Figure]
@@ -88,7 +88,7 @@ class Drawing:
     """Whether it shows more than some numbers would: if not, no run writes it by itself."""
 
     def why_not(self, results: Records) -> str | None:
-        """Why it cannot be drawn, None if it can."""
+        """The reason why the figure cannot be drawn, None if it can."""
         if not results.cases:
             return "nothing was run"
         return None if self.rows is None else self.rows.why_not(results)

@@ -24,7 +24,7 @@ DRAWINGS: dict[str, Drawing] = {
 DIFFERENCES = "bars"
 """The figure that shows differences to a baseline, where one is named."""
 
-# What a run writes by itself. The others are a matter of `incast plot`.
+# The figures that a run writes by itself; `incast plot` draws the others.
 _USUAL = ("rtt-cdf", "queue", "rates", "slowdown-by-size", "request-cdf")
 
 
@@ -61,7 +61,7 @@ def available(results: Records) -> list[str]:
 
 
 def usual(results: Records) -> list[str]:
-    """Those of them that a run writes by itself."""
+    """The figures that a run writes by itself, of those that can be drawn."""
     drawings = [DRAWINGS[name] for name in _USUAL]
     return [one.name for one in drawings if one.why_not(results) is None and one.telling(results)]
 

@@ -1,4 +1,4 @@
-"""What a message waits for: its host or the network."""
+"""The parts of a message's latency: waiting in its host, and in the network."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ _ROWS = Rows(
     some=pl.all_horizontal(pl.col(*_PARTS, "completion_us").is_not_null()),
 )
 # Percentiles of two parts do not add up to that of the whole. So the messages around a percentile
-# of the whole are taken, so far to both sides in rank, and the parts are their means.
+# of the whole are taken, this far to both sides in rank, and the parts are their means.
 _AROUND = 0.005
 
 

@@ -1,4 +1,4 @@
-"""What connections on Linux TCP told of themselves, over time."""
+"""Rates and RTTs of connections on Linux TCP over time."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from incast.figures.canvas import on_canvas, save
 from incast.results import observations, store
 from incast.results.observations import Observed
 
-# More lines than this are told apart by nobody: they look alike, and are counted.
+# Nobody tells more lines than this apart: they look alike, and are counted.
 _TOLD_APART = 10
 _POINTS = 250
 

@@ -1,4 +1,4 @@
-"""What is carried of what is offered, against the load."""
+"""The carried share of the offered load, against the load."""
 
 from pathlib import Path
 

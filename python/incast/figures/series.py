@@ -14,7 +14,7 @@ from incast.results.records import Case, Records
 
 # Time series are averaged to about this many points: more than a figure this wide can show.
 _POINTS = 250
-# A flow sends whole segments, so that its goodput over a short time is mostly noise of that kind.
+# A flow sends whole segments, so its goodput over a short time is mostly noise.
 _RATE_POINTS = 50
 
 _QUEUES = Rows("series_queues", ("time_us", "port", "queue_mean_kb", "queue_max_kb"))
@@ -89,7 +89,7 @@ def _ends(each: pl.DataFrame, name: str) -> tuple[Floats, Floats, Floats]:
 
 
 def _busiest_ports(shown: list[tuple[int, Case, pl.DataFrame]]) -> dict[str, str]:
-    """For each scenario the port whose queue is longest on average, the same for its schemes."""
+    """The port with the longest mean queue in each scenario, the same for all its schemes."""
     totals: dict[str, list[pl.DataFrame]] = {}
     for _, case, series in shown:
         totals.setdefault(_network(case), []).append(series.select("port", "queue_mean_kb"))
@@ -159,7 +159,7 @@ def _all_flows(rows: pl.DataFrame) -> tuple[Floats, Floats, Floats]:
 
 
 def _equal_share(series: pl.DataFrame, result: Record) -> float | None:
-    """What each flow would have had of what they had together, while it was measured."""
+    """The fair share of a flow: the total goodput while measured, over the number of flows."""
     begin, end = window_us(result.scenario)
     measured = series.filter(pl.col("time_us") > begin, pl.col("time_us") <= end)
     goodput = measured["goodput_gbps"].drop_nulls().to_numpy()

@@ -77,7 +77,7 @@ def several_sizes(results: Records, *, rows: Rows) -> bool:
 
 
 def _bounded(rows: pl.DataFrame, name: str) -> pl.Series:
-    """Of which bins a percentile is known by a bound alone."""
+    """The bins in which a percentile is known by a bound alone."""
     bound = bound_of(name)
     if bound not in rows.columns:
         return pl.Series([False] * rows.height, dtype=pl.Boolean)
@@ -85,7 +85,7 @@ def _bounded(rows: pl.DataFrame, name: str) -> pl.Series:
 
 
 def _bins(rows: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Each bin once, in the order of the sizes: mean, least and greatest of the seeds that have it.
+    """The bins by size, each with mean, least and greatest over the seeds that have it.
 
     Where a percentile is known by a bound alone, the bound counts, and the bin says so.
     """
@@ -105,7 +105,7 @@ def _bins(rows: pl.DataFrame, name: str) -> pl.DataFrame:
 
 
 def middle(bins: pl.DataFrame) -> Floats:
-    """Where a bin stands on a logarithmic axis: halfway between its least and greatest size.
+    """The place of a bin on a logarithmic axis: halfway between its least and greatest size.
 
     One that begins at nothing stands at half its end, one without an end at its beginning.
     """

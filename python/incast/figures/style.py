@@ -1,4 +1,4 @@
-"""What all figures share: colours and lines, frame, legend, axes.
+"""The style of all figures: colours and lines, frame, legend, axes.
 
 Schemes differ in colour and in line style, so that a figure survives grey printing; the colours are
 those of Okabe and Ito, which the colour-blind tell apart.
@@ -28,12 +28,12 @@ _LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)
 _HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "----", "oooo")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
-FEW = 3  # cases that have a column of the legend each
+FEW = 3  # cases at most, for a column of the legend each
 MUTED = "0.35"
 # Shares of the width of a time series: a shade above the first has room for its words, one above
 # the second for them in one line.
 _NARROWEST, _WIDE = 0.13, 0.25
-_LONG_US = 1e5  # from here on, an axis of times is in milliseconds
+_LONG_US = 1e5  # an axis of longer times is in milliseconds
 BAND = "bands: from the least to the greatest of the seeds"
 WIDTH = 7.0  # inches; the height follows from what is shown
 
@@ -142,7 +142,7 @@ def legend(figure: Figure, results: Records) -> None:
             [entry for entry in entries if entry[1] == name or entry[1].startswith(f"{name}: ")]
             for name in names
         ]
-        # A legend is filled column by column: short ones are filled up with nothing.
+        # A legend is filled column by column: short columns get empty entries.
         rows = max(map(len, groups))
         nothing = (Line2D([], [], linestyle="none"), "")
         padded = [entry for group in groups for entry in [*group, *[nothing] * (rows - len(group))]]
@@ -151,7 +151,7 @@ def legend(figure: Figure, results: Records) -> None:
 
 
 def _columns(labels: Sequence[str]) -> int:
-    """As many columns as the longest label leaves room for, and no more rows than needed."""
+    """The number of legend columns: as many as fit, and no more rows than needed."""
     inches = 0.6 + 0.058 * max(map(len, labels))
     columns = max(1, min(5, int(WIDTH / inches), len(labels)))
     rows = -(-len(labels) // columns)

@@ -23,7 +23,7 @@ def add(result: Record, written: Written) -> Written:
             for suffix in ("png", "svg"):
                 names.append(f"{name}.{suffix}")
                 save(figure, place / names[-1])
-        # First the names, then the files: nothing is ever there that `run.json` does not know.
+        # First the names, then the files: `run.json` knows every file at all times.
         tables = [path.name for path in written.tables]
         (place / store.RUN).write_text(store.describe(result, [*names, *tables]), encoding="utf-8")
         for name in (store.RUN, *names):

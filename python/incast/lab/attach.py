@@ -1,4 +1,4 @@
-"""Which congestion control the hosts of a test bed have."""
+"""The congestion control of the hosts of a test bed."""
 
 import contextlib
 import os
@@ -12,14 +12,14 @@ KERNEL_NAMES = {
     "cubic": "cubic", "bbr": "bbr", "newreno": "reno", "timely": "bpf_timely", "rtcp": "bpf_rtcp",
     "dctcp": "bpf_dctcp",
 }  # fmt: skip
-"""What Linux calls an algorithm of the simulator's."""
+"""Linux's names of the simulator's algorithms."""
 
 _KNOWS_LINE_RATE = ("timely", "rtcp")
 
 
 @contextlib.contextmanager
 def on_hosts(bed: Bed, kernel: Path, scheme: str, knobs: Sequence[str]) -> Iterator[str]:
-    """As `attached`; hosts ask for ECN if the scheme needs it."""
+    """Attaches a scheme, as `attached` does; hosts ask for ECN if the scheme needs it."""
     with attached(bed.plan, kernel, scheme, knobs) as name:
         ecn = 1 if scheme.partition(":")[0] == "dctcp" else 2
         for host in bed.plan.hosts:
@@ -43,7 +43,7 @@ def attached(plan: BedPlan, kernel: Path, scheme: str, knobs: Sequence[str]) -> 
     if not known.startswith("bpf_"):
         yield known
         return
-    # Of 15 characters at most, and another for each test bed of the machine.
+    # A name has at most 15 characters, and differs between the test beds of a machine.
     name = f"{algorithm}_{os.getpid()}"
     given = [*plan.parameters.get(algorithm, ()), *_of(algorithm, knobs)]
     if algorithm in _KNOWS_LINE_RATE:
@@ -60,7 +60,7 @@ def attached(plan: BedPlan, kernel: Path, scheme: str, knobs: Sequence[str]) -> 
 
 
 def known_name(scheme: str) -> str:
-    """What Linux calls a scheme.
+    """The name of a scheme in Linux.
 
     Raises:
         LabError: Linux has none such.

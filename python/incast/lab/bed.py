@@ -11,7 +11,7 @@ from pathlib import Path
 from incast.lab.plan import BedPlan, LabError
 
 _NEEDED = {"ip": "iproute2", "tc": "iproute2", "iperf3": "iperf3", "taskset": "util-linux"}
-# What a token bucket lets through at once: a whole burst of TSO, or half a millisecond.
+# The least burst of a token bucket: a whole burst of TSO.
 _LEAST_BURST = 70_000
 
 
@@ -29,7 +29,7 @@ class Bed:
         return f"{self.prefix}-{host}"
 
     def address(self, host: str) -> str:
-        """Its address."""
+        """The IP address of a host."""
         names = [*(one.name for one in self.plan.hosts), "prober"]
         return f"10.99.{names.index(host) // 250}.{names.index(host) % 250 + 1}"
 
@@ -95,7 +95,7 @@ def _make(bed: Bed, kernel: Path) -> None:
         _steer(netns, "eth0", bed.cpu(host))
         _steer(switch, port, bed.cpu(host))
     for number, one in enumerate(bed.plan.hosts):
-        # At the switch's port: on the sender's own device TCP's small queues would hide the queue.
+        # Shaped at the switch's port: TCP's small queues would hide a queue on the sender's device.
         burst = max(_LEAST_BURST, int(one.rate_mbps * 1e6 / 8 * 0.0005))
         call(
             "ip", "netns", "exec", switch, "tc", "qdisc", "add", "dev", f"p{number}", "root", "tbf",
@@ -143,7 +143,7 @@ def _ip(*arguments: str) -> None:
 
 
 def call(*command: str, told: str | None = None, named: str = "") -> str:
-    """What a command prints that was told this; an error names it by its words, or as given.
+    """Runs a command with this input; returns its output. An error names the command, or `named`.
 
     Raises:
         LabError: It failed.

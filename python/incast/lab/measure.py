@@ -1,4 +1,4 @@
-"""One scheme on a standing test bed: its traffic, and round-trip times by a probe beside it."""
+"""The measurement of a scheme on a standing test bed: traffic, and a probe of RTTs beside it."""
 
 import json
 import subprocess
@@ -19,22 +19,22 @@ _PROBE_PORT = 7
 
 @dataclass(frozen=True)
 class Row:
-    """What was measured of one scheme in one repetition; None where it is of the other traffic."""
+    """The figures of one scheme in one repetition; None where they are of the other traffic."""
 
     scheme: str
     repeat: int
     throughput_mbps: float
     """Payload that the bottleneck's host got, after the warm-up."""
     jain_index: float | None
-    """Of connections that stay."""
+    """Jain's index of the connections that stay."""
     urgent_p99_us: float | None
     """Completion time of requests below 30 KB."""
     others_p99_us: float | None
-    """Of all other requests."""
+    """Completion time of all other requests."""
     incomplete: int | None
     """Requests without their answer in the end."""
     rtt_p50_us: float
-    """Of the probe's datagrams through the same queue."""
+    """Median round trip of the probe's datagrams, which pass through the same queue."""
     rtt_p99_us: float
     rtt_idle_us: float
     """The median before anything was sent."""
@@ -49,11 +49,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Measured:
-    """One scheme in one repetition: its row, and what the row is made of."""
+    """The row of one scheme in one repetition, and the samples behind it."""
 
     row: Row
     rtts_us: tuple[float, ...]
-    """Of the probe, while measured."""
+    """Round trips of the probe while measured."""
     carried: Carried
 
 
@@ -72,7 +72,7 @@ def run(bed: Bed, kernel: Path, scheme: str, name: str, repeat: int) -> Measured
         idle, _ = _samples(start(_probing(bed, part, reflector, 0.5)))
         before = _jiffies()
         sent_again = _retransmitted(bed)
-        # The probe begins with the traffic: what it tells of the warm-up is left out.
+        # The probe begins with the traffic; its samples of the warm-up are left out.
         probe = start(_probing(bed, part, reflector, bed.plan.seconds))
         carried = carry(bed, part, name, repeat)
         found, lost = _samples(probe)
@@ -117,7 +117,7 @@ def _probing(bed: Bed, part: Sequence[str], reflector: str, seconds: float) -> l
 
 
 def _samples(probe: "subprocess.Popen[str]") -> tuple[list[tuple[float, float]], int]:
-    """When each datagram was sent, and its round trip, in us; and how many had no answer."""
+    """The time of each datagram and its round trip, in us; and the number without an answer."""
     out, error = probe.communicate()
     if probe.returncode:
         raise LabError(f"the probe: {error.strip().removeprefix('error: ')}")
@@ -129,14 +129,14 @@ def _samples(probe: "subprocess.Popen[str]") -> tuple[list[tuple[float, float]],
 
 
 class _Cpu(NamedTuple):
-    """What all CPUs did since the machine started, in jiffies, or in per cent."""
+    """The time of all CPUs since the machine started, in jiffies, or its shares in per cent."""
 
     whole: float
     busy: float
     stolen: float
 
     def percent(self, since: "_Cpu") -> "_Cpu":
-        """Of the time since."""
+        """The shares of the time since then."""
         whole = max(1.0, self.whole - since.whole)
         return _Cpu(
             100.0,

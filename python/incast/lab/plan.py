@@ -1,4 +1,4 @@
-"""What a scenario asks of a test bed: hosts around one switch, and who sends to whom."""
+"""The test bed that a scenario asks for: hosts around one switch, and their traffic."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 
 from incast._core import IncastError, Scenario, Workload
 
-if TYPE_CHECKING:  # of the stub alone
+if TYPE_CHECKING:  # types that only the stub has
     from incast import _core
 
 _ASKING = ("requests", "poisson")
@@ -20,13 +20,13 @@ class LabError(IncastError):
 
 @dataclass(frozen=True)
 class BedHost:
-    """One namespace."""
+    """A host: a network namespace."""
 
     name: str
     rate_mbps: float
-    """Of the switch's port to it."""
+    """The rate of the switch's port to it."""
     delay_us: float = 0.0
-    """Of its link, each way."""
+    """The delay of its link, each way."""
 
 
 @dataclass(frozen=True)
@@ -34,17 +34,17 @@ class Requests:
     """A client that asks servers at random times."""
 
     traffic: str
-    """What the scenario calls it."""
+    """The name of the traffic in results."""
     alone: bool
     """Whether each is one message, as in `poisson`, no request to several."""
     client: str
     servers: tuple[str, ...]
     load: float
-    """Of the client's link, payload."""
+    """The offered payload, as a share of the client's link."""
     sizes: Workload | float
     """A distribution, or all of one size in bytes."""
     fan_out: tuple[tuple[int, float], ...]
-    """How many servers, with weights."""
+    """Numbers of servers, with weights."""
     split: bool
     """Whether servers share the size of a request."""
 
@@ -83,18 +83,18 @@ class BedPlan:
     """Sender and receiver of each connection that stays."""
     requests: Requests | None
     queue_bytes: int
-    """That a port of the switch holds."""
+    """The most bytes in the queue of a switch port."""
     mark_bytes: int | None
-    """Above which it marks."""
+    """The ECN threshold of that queue."""
     parameters: Mapping[str, tuple[str, ...]]
-    """Of the algorithms that the scenario sets any of, `KEY=VALUE`."""
+    """The parameters that the scenario sets for each algorithm, `KEY=VALUE`."""
     seconds: float
     warmup_s: float
     cooldown_s: float
 
     @property
     def measured_us(self) -> tuple[float, float]:
-        """When measuring begins and ends."""
+        """The begin and the end of measuring."""
         return self.warmup_s * 1e6, (self.seconds - self.cooldown_s) * 1e6
 
     @property

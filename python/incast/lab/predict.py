@@ -1,4 +1,4 @@
-"""What the simulator says of the network of a test bed, in the terms of its rows."""
+"""The simulator's prediction for a test bed, in the columns of its rows."""
 
 import polars as pl
 
@@ -17,7 +17,7 @@ def simulate(scenario: Scenario, scheme: str, seed: int) -> Run:
 
 
 def figures(scenario: Scenario, run: Run) -> dict[str, float]:
-    """Those that a test bed measures, too."""
+    """The figures of a run that a test bed measures too."""
     said = run.summary
     found = {
         "throughput_mbps": said["throughput_gbps"] * 1e3,

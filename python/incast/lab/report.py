@@ -1,4 +1,4 @@
-"""What the test bed measured, and what the simulator predicts, side by side."""
+"""The table of a test bed: measurements and the simulator's predictions side by side."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""What was measured on the test bed and simulated, as one result: same tables, same figures."""
+"""Measurements of a test bed and simulations as one result, with the same tables and figures."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -18,7 +18,7 @@ from incast.results.tables import RecordedRun, SchemeRun, TableInfo
 
 ON_LINUX = "on Linux"
 SIMULATED = "simulated"
-# RTTs of one bucket differ by less than this.
+# The ratio between the ends of a bucket of RTTs.
 _BUCKET = 1.02
 
 
@@ -41,7 +41,7 @@ def result(
     simulated: Mapping[str, SimulatedRun],
     repeat: int,
 ) -> Result:
-    """One repetition, the seed its number; of each scheme a run on Linux, and one simulated."""
+    """The result of one repetition, with a run on Linux and a simulated run of each scheme."""
     known = all_tables()
     runs: dict[str, SchemeRun] = {}
     for scheme in schemes:
@@ -75,7 +75,7 @@ def _on_linux(name: str, seed: int, found: Measured, known: Mapping[str, TableIn
         frames["series_jain"] = _jain(frames["series_flows"])
     frames["rtt_histogram"] = _histogram(rtts)
     tables = [
-        # Counts have no sign in the simulator's tables.
+        # Counts are unsigned in the simulator's tables.
         _Table(name, rows.cast({cs.integer(): pl.UInt64}), _part(known[name], rows))
         for name, rows in frames.items()
     ]
@@ -116,7 +116,7 @@ def _histogram(rtts: np.ndarray) -> pl.DataFrame:
 
 
 def _jain(series: pl.DataFrame) -> pl.DataFrame:
-    # Connections of several iperf3 differ by milliseconds in when their intervals end.
+    # The intervals of several iperf3 end some milliseconds apart.
     goodput = pl.col("goodput_gbps")
     return (
         series.with_columns((pl.col("time_us") / 1e5).round() * 1e5)

@@ -22,7 +22,7 @@ URGENT_BELOW = 30_000
 
 @dataclass(frozen=True)
 class Carried:
-    """What became of the traffic; None where it is of the other kind."""
+    """The outcome of the traffic; None where it is of the other kind."""
 
     tables: dict[str, pl.DataFrame]
     """`flows` and `series_flows`, or `requests`, or `messages`: the simulator's columns."""
@@ -68,7 +68,7 @@ def _send(bed: Bed, stack: contextlib.ExitStack, name: str) -> Carried:
     flows: list[dict[str, Any]] = []
     series: list[pl.DataFrame] = []
     for sender, (at, said) in zip(ports, ended, strict=True):
-        # A connection whose SYN was lost begins a second late, and so ends: one clock for all.
+        # A connection whose SYN was lost begins and ends a second late: all have one clock.
         late_us = (at - earliest) * 1e6
         for number, stream in enumerate(said["end"]["streams"]):
             rates = pl.DataFrame(
@@ -101,7 +101,7 @@ def _send(bed: Bed, stack: contextlib.ExitStack, name: str) -> Carried:
 
 
 def _run(command: Sequence[str]) -> tuple[float, dict[str, Any]]:
-    """When it ended, and what it said."""
+    """Runs a client of iperf3; returns the time at which it ended, and its report."""
     out, _ = start(command).communicate()
     at = time.monotonic()
     return at, _said(out)
@@ -132,7 +132,7 @@ def _fetch(
         json.dumps({"at_us": at, "servers": [places[one] for one in servers], "bytes": each})
         for at, servers, each in drawn
     )
-    # Both ends: the servers send, and the client of DCTCP has to echo marks.
+    # Both ends have the algorithm: servers send, and a client of DCTCP has to echo marks.
     load = bed.inside(requests.client, *part, "load", "--algorithm", name)
     out = call(*load, told=asked)
     rows = [

@@ -1,4 +1,4 @@
-"""What must hold, and whether it does: an expression for each seed, and a verdict over all."""
+"""Claims and their verdicts: an expression for each seed, and a verdict over all."""
 
 import ast
 import math
@@ -30,15 +30,15 @@ class Verdict:
     claim: Claim
     word: Word
     why: str = ""
-    """By how much it falls short, or why it cannot be judged."""
+    """The amount by which the value falls short, or the reason why it cannot be judged."""
     measured: Spread | None = None
     seeds: int = 0
     held: int = 0
-    """By how many of the seeds."""
+    """The number of seeds by which it holds."""
 
     @property
     def bound(self) -> str:
-        """What was asked of the value: `≤ 0.15`."""
+        """The bounds in words: `≤ 0.15`."""
         parts = []
         if self.claim.at_least is not None:
             parts.append(f"≥ {self.claim.at_least:g}")
@@ -48,12 +48,12 @@ class Verdict:
 
     @property
     def cause(self) -> str:
-        """Why it falls short, as its file says; empty where it does not."""
+        """The cause of a shortfall, from the experiment's file; empty where there is none."""
         return self.claim.differs if self.word in ("falls short", "one seed only") else ""
 
     @property
     def agreed(self) -> str:
-        """How many of several seeds keep the bounds: ` (2 of 3 seeds)`."""
+        """The number of seeds that keep the bounds, in words: ` (2 of 3 seeds)`."""
         judged = self.seeds > 1 and self.word != "open question"
         return f" ({self.held} of {self.seeds} seeds)" if judged else ""
 
@@ -114,7 +114,7 @@ def judge(claim: Claim, names: Sequence[Mapping[str, Any]]) -> Verdict:
 
 
 def _excess(claim: Claim, value: float) -> float:
-    """How far a value is outside the bounds, below zero inside."""
+    """The distance of a value from the bounds, below zero inside."""
     if math.isnan(value):
         return math.inf
     above = -math.inf if claim.at_most is None else value - claim.at_most
@@ -183,7 +183,7 @@ def _at(x: Floats, wanted: float | str, y: Floats) -> float:
     return float(y[found[0]])
 
 
-# Its own guard against long strings takes an array for one.
+# The library's guard against long strings would take an array for one.
 _OPERATORS = {**simpleeval.DEFAULT_OPERATORS, ast.Mult: operator.mul, ast.Pow: operator.pow}
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "abs": np.abs,
@@ -200,4 +200,4 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "where_least": lambda x, y: x[np.nanargmin(y)],
     "where_most": lambda x, y: x[np.nanargmax(y)],
 }
-"""What expressions may call; docs/adding-an-experiment.md says what each gives."""
+"""The functions of expressions, as docs/adding-an-experiment.md describes them."""

@@ -1,4 +1,4 @@
-"""From names of experiments to their outcomes and one report."""
+"""The way from names of experiments to their outcomes and one report."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +20,7 @@ _RUNS = ".runs"
 
 @dataclass(frozen=True)
 class Progress:
-    """What is shown while runs are made."""
+    """Callbacks that show how far the runs are."""
 
     total: Callable[[int], None] = lambda _: None
     """Told once how many runs there are."""
@@ -48,7 +48,7 @@ def reproduce(
         KeyboardInterrupt: Ctrl-C; runs that are done are kept.
     """
     target = Path(out)
-    # What cannot be written is said before anything is simulated.
+    # A directory that cannot be written is refused before anything is simulated.
     for folder in (target, target / _RUNS, *(target / of.name for of in experiments)):
         store.check_folder(folder)
     staging.clean(target / _RUNS)

@@ -36,7 +36,7 @@ class Drawn:
 
     @property
     def data(self) -> pl.DataFrame:
-        """What was drawn, a row for each point."""
+        """The drawn data, a row for each point."""
         return pl.concat(self.rows, how="diagonal_relaxed") if self.rows else pl.DataFrame()
 
 
@@ -128,13 +128,13 @@ def _index(of: Outcome, case: SpecCase) -> int:
 
 
 def _faded(case: SpecCase) -> float:
-    """How much of its colour a case has: earlier set-ups stand behind the others."""
+    """The opacity of a case: earlier set-ups stand behind the others."""
     return 0.45 if case.earlier else 1.0
 
 
 def _lines(of: Outcome, wanted: SpecFigure, column: str, axes: Axes, drawn: Drawn) -> None:
     axis = of.experiment.axis
-    if axis is None:  # the file was refused already
+    if axis is None:  # such a file is refused earlier
         return
     numeric = all(isinstance(value, (int, float)) for value in of.axis)
     place = {value: value if numeric else index for index, value in enumerate(of.axis)}
@@ -186,7 +186,7 @@ def _lines(of: Outcome, wanted: SpecFigure, column: str, axes: Axes, drawn: Draw
 
 
 def _off(found: Spread) -> tuple[float, float]:
-    """How far a mean can be off, below and above."""
+    """The error bars of a mean, below and above."""
     low, high = found.interval or (found.mean, found.mean)
     return found.mean - low, high - found.mean
 
@@ -214,7 +214,7 @@ def _bars(of: Outcome, wanted: SpecFigure, column: str, axes: Axes, drawn: Drawn
                     )  # fmt: skip
                 end = found.mean + (found.half_width or 0.0)
                 if said is not None and end < said < end + _NUMBER * widest:
-                    end = said  # or the star would stand on the number
+                    end = said  # so that the star does not stand on the number
                 axes.annotate(
                     number(found.mean), (end, place), (9, 0),
                     textcoords="offset points", va="center", fontsize="small",

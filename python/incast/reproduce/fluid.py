@@ -62,7 +62,7 @@ NONE: dict[str, pl.DataFrame] = {
 
 
 class _Link(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What all models have; the letters are those of the equations."""
+    """The parameters of all models; the letters are those of the equations."""
 
     flows: int = 2
     capacity_gbps: float = 10.0
@@ -81,7 +81,7 @@ class _Link(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     """0.8 of TIMELY, 0.008 of Patched TIMELY."""
     delta_mbps: float = 10.0
     weight_slope: float = 2.0
-    """Of Patched TIMELY's weight over the gradient."""
+    """The slope of Patched TIMELY's weight over the gradient."""
 
     # Within the equations the unit of rates is C, and that of queues is C us, which is their delay.
 
@@ -105,15 +105,15 @@ class _Course(_Link, frozen=True, kw_only=True):
     initial_gbps: float | str | Sequence[float] = "share"
     """Rates at the start: one for all flows, one each ("7, 3"), or C / N."""
     start_us: float | str | Sequence[float] = 0.0
-    """When flows start: one time for all, or one each ("0, 10000")."""
+    """The start of the flows: one time for all, or one each ("0, 10000")."""
     line_gbps: float = 0.0
     """Line rate of the senders; C if absent."""
     min_gbps: float = 0.01
     duration_us: float = 100_000.0
     sample_us: float = 100.0
-    """From one row of the tables to the next."""
+    """The time between two rows of the tables."""
     step_us: float = 4.0
-    """Of integration, at most; below the least delay."""
+    """The longest step of integration; below the least delay."""
 
 
 def solve(parameters: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
@@ -245,13 +245,13 @@ def _as_series(flows: pl.DataFrame, queue: pl.DataFrame) -> dict[str, pl.DataFra
 
 def _tables(link: _Course, *, patched: bool) -> tuple[pl.DataFrame, pl.DataFrame]:
     starts, rates = _of_each(link, "start_us"), _of_each(link, "initial_gbps")
-    # Flows that begin alike stay alike: each kind is solved once.
+    # Flows with equal starts stay equal: one of each kind is solved.
     kinds = list(dict.fromkeys(zip(starts, rates, strict=True)))
     kind_of = [kinds.index(one) for one in zip(starts, rates, strict=True)]
     counts = [kind_of.count(index) for index in range(len(kinds))]
     times, states = zip(*_course(link, kinds, counts, patched=patched), strict=True)
     time, state = np.array(times), np.array(states)
-    # An empty queue decays for ever, in numbers that mean nothing.
+    # An empty queue decays for ever, down to numbers without meaning.
     queue_us = np.where(state[:, 0] < 1e-9, 0.0, state[:, 0])
     flows = [
         pl.DataFrame(
@@ -362,7 +362,7 @@ def _integrator() -> type[Any]:
         ) -> None:
             past = Anchors(n=len(initial), n_basic=len(initial))
             past.constant(initial)
-            # Not that of dde_integrator, which does nothing else but to make a function of symbols.
+            # The method of dde_integrator is skipped: it only makes a function of symbols.
             Anchors.__init__(self, anchors=past)
             self.t, self.y, self.diff = self[-1]
             self.old_new_y = None

@@ -66,7 +66,7 @@ class Dcqcn(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
     @property
     def slope(self) -> float:
-        """Of the marking probability over the queue: for each packet."""
+        """The slope of the marking probability over the queue: for each packet."""
         return self.pmax * self.packet_kb / (self.kmax_kb - self.kmin_kb)
 
 
@@ -161,7 +161,7 @@ def _by_derivatives(
         moved[index] += 1j * step * value
         by.append(_derivatives(link, *moved).imag / (step * value))
     by_mark, by_rate, by_past_rate, by_target, by_alpha = by
-    # What alpha (0) and R_T (1) make of the present rate and of what is delayed.
+    # The response of alpha (0) and R_T (1) to the present rate and to the delayed state.
     own = (by_alpha[0], by_target[1])
     past = [(by_mark[i] * to_marks + by_past_rate[i]) / (s - own[i]) for i in (0, 1)]
     now = [by_rate[i] / (s - own[i]) for i in (0, 1)]
@@ -174,7 +174,7 @@ def _by_derivatives(
 def _derivatives(
     link: Dcqcn, mark: complex, rate: complex, past_rate: complex, target: complex, alpha: complex
 ) -> Complexes:
-    """Those of alpha, R_T and R_C in time."""
+    """The time derivatives of alpha, R_T and R_C."""
     log = np.log(1.0 - mark)
 
     def none_in(packets: complex) -> complex:
@@ -203,7 +203,7 @@ def _fixed_point(link: Dcqcn) -> tuple[float, float, float]:
     rate = link.capacity / link.flows
 
     def at(mark: float) -> tuple[float, float, float]:
-        """What R_C's target is by its own equation, what by that of R_T, and alpha."""
+        """The target of R_C by its own equation, that by the equation of R_T, and alpha."""
         none = [
             math.exp(math.log1p(-mark) * packets)
             for packets in (link.alpha_us * rate, link.cnp_us * rate)

@@ -1,4 +1,4 @@
-"""What came of an experiment: rows, curves, verdicts."""
+"""The outcome of an experiment: rows, curves, verdicts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,16 +25,16 @@ class Outcome:
     experiment: Experiment
     quick: bool
     runs: Mapping[tuple[str, At, int], Done]
-    """By case, value of the axis and seed."""
+    """The runs by case, value of the axis and seed."""
 
     @property
     def seeds(self) -> int:
-        """How many each case was run with; a fluid model once."""
+        """The number of seeds of each case; a fluid model has one."""
         return max((seed for _, _, seed in self.runs), default=0)
 
     @property
     def seconds(self) -> float:
-        """What all runs took, added up."""
+        """The time that all runs took, added up."""
         return sum(done.seconds for done in self.runs.values())
 
     @cached_property
@@ -44,12 +44,12 @@ class Outcome:
 
     @cached_property
     def columns(self) -> list[str]:
-        """All that there are."""
+        """The names of all columns."""
         return list(dict.fromkeys(key for done in self.runs.values() for key in done.values))
 
     @cached_property
     def verdicts(self) -> list[Verdict]:
-        """Each claim, judged.
+        """The verdict on each claim.
 
         Raises:
             SpecError: The expression of a claim is none.
@@ -93,7 +93,7 @@ class Outcome:
         return pl.concat(found, how="vertical_relaxed") if found else pl.DataFrame()
 
     def published(self, case: str, at: At, column: str) -> float | None:
-        """What the source says there."""
+        """The value that the source gives for a case, column and place."""
         for one in self.experiment.published:
             if (one.case, one.at, one.column) == (case, at, column):
                 return one.value
@@ -152,7 +152,7 @@ class Outcome:
         }
 
     def _names(self, seed: int) -> dict[str, Any]:
-        """What expressions know, for one seed: cases, and the values of the axis."""
+        """The names that expressions know, for one seed: cases, and the values of the axis."""
         names: dict[str, Any] = {
             case.name: View(
                 case.name, {column: self._column(case, seed, column) for column in self.columns}
@@ -177,7 +177,7 @@ class Outcome:
 
 
 def outcome(of: Experiment, runs: Sequence[tuple[PlannedRun, Done]], *, quick: bool) -> Outcome:
-    """What came of all runs of an experiment, its claims judged.
+    """Judges the claims of an experiment by its runs.
 
     Raises:
         SpecError: The expression of a claim is none.

@@ -142,7 +142,7 @@ def _section(one: WrittenOutcome) -> dict[str, Any]:
 
 
 def _parameters(one: WrittenOutcome) -> list[tuple[str, str]]:
-    """What each case runs: its scheme and scenario, and what is changed there."""
+    """The scheme and scenario of each case, with its changes."""
     of = one.outcome
     experiment = of.experiment
     everywhere = [*experiment.set, *(experiment.quick.set if of.quick else [])]

@@ -27,7 +27,7 @@ class Kept:
     folder: Path
 
     def get(self, plan: PlannedRun) -> Done | None:
-        """What an earlier call found, if it did and it can be read."""
+        """The kept outcome of a run; None if there is none that can be read."""
         try:
             said = json.loads(inputs.text(self._path(plan.key), inputs.MARK_BYTES))
             curves = {name: pl.DataFrame(columns) for name, columns in said["curves"].items()}
@@ -88,7 +88,7 @@ def make(
 
 
 def _executed(missing: Sequence[PlannedRun], jobs: int) -> Iterator[tuple[PlannedRun, Done]]:
-    """Each with what it gave, in the order in which they end."""
+    """Runs what is missing; yields each run with what it gave, in the order in which they end."""
     if jobs == 1 or len(missing) < 2:
         for plan in missing:
             yield plan, execute(plan)
@@ -97,7 +97,7 @@ def _executed(missing: Sequence[PlannedRun], jobs: int) -> Iterator[tuple[Planne
         queue = iter(missing)
         under_way: dict[Future[Done], PlannedRun] = {}
         while True:
-            # Two waiting for each worker are enough: what is asked for cannot be taken back.
+            # Two waiting runs for each worker are enough: a submitted run cannot be taken back.
             # A worker begins here, and would print Ctrl-C's traceback before it can ignore it.
             with _interrupts_held():
                 for plan in islice(queue, 2 * jobs - len(under_way)):

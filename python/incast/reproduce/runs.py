@@ -21,13 +21,13 @@ from incast.reproduce.spec import Experiment, SpecCase, SpecError
 from incast.results.tables import frame
 
 Value = int | float | None
-# A curve is for the eye: of a longer one, so many points are kept, evenly.
+# The most points of a curve, for the eye; a longer one is thinned evenly.
 _POINTS = 4000
 
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """One run: a case, at one value of the axis, with one seed."""
+    """A run that is planned: a case, at one value of the axis, with one seed."""
 
     case: str
     at: int | float | str | None
@@ -36,16 +36,16 @@ class PlannedRun:
     source: str
     """The scenario's name or file; empty for a fluid model."""
     changes: tuple[str, ...]
-    """Of the scenario."""
+    """The assignments that change the scenario."""
     fluid: Mapping[str, Any]
     traces: tuple[str, ...]
     measures: Mapping[str, str]
     curves: Mapping[str, str]
-    """Empty but for the first seed: one run is enough for a picture, unless it is pooled."""
+    """Curves of the first seed, and pooled ones of all seeds; others have none."""
 
     @cached_property
     def key(self) -> str:
-        """The same for the same inputs, and the same program."""
+        """A digest of the inputs and of the program: equal for equal results."""
         scenario = self.scenario
         inputs = {
             "core": _core_digest(),
@@ -61,24 +61,24 @@ class PlannedRun:
 
     @property
     def scenario(self) -> Scenario | None:
-        """What is simulated; built when it is asked for, since it cannot go to another process."""
+        """The scenario, read when it is asked for: it cannot be sent to another process."""
         return _changed(self.source, self.changes) if self.source else None
 
     @property
     def label(self) -> str:
-        """What an error calls it."""
+        """The name of the run in errors."""
         at = "" if self.at is None else f" at {self.at}"
         return f"{self.case}{at}, seed {self.seed}"
 
 
 @dataclass(frozen=True)
 class Done:
-    """What a run gave."""
+    """The numbers and curves of a run that is done."""
 
     values: Mapping[str, Value]
     curves: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     seconds: float = 0.0
-    """Of a core, that it took."""
+    """The time that it took of a core."""
 
 
 def plans(of: Experiment, *, quick: bool) -> list[PlannedRun]:
@@ -109,7 +109,7 @@ def _plans(of: Experiment, *, quick: bool) -> Iterator[PlannedRun]:
             here = [None]  # type: ignore[list-item]
         for at in here:
             source, changes = _scenario(of, case, at, quick=quick) if case.scheme else ("", ())
-            # A fluid model has no chance in it.
+            # A fluid model has no randomness.
             seeds = 1 if case.fluid else of.quick.seeds if quick else of.seeds
             for seed in range(1, seeds + 1):
                 yield PlannedRun(
@@ -203,7 +203,7 @@ def _thinned(rows: pl.DataFrame, plan: PlannedRun, name: str) -> pl.DataFrame:
     lacking = {"x", "y"} - set(rows.columns)
     if lacking:
         raise SpecError(f"{plan.label}: curve {name}: expected columns x and y, and may have line")
-    # What is endless has no place in a figure, nor in JSON.
+    # Infinite values have no place in a figure, nor in JSON.
     rows = rows.filter(pl.all_horizontal(pl.col("x", "y").cast(pl.Float64).is_finite()))
     return rows.gather_every(-(-len(rows) // _POINTS)) if len(rows) > _POINTS else rows
 

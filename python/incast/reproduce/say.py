@@ -1,4 +1,4 @@
-"""What the command prints of experiments: a list of them, and what came of each."""
+"""The command's output on experiments: a list of them, and the outcome of each."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -48,7 +48,7 @@ def print_outcome(out: Console, of: Outcome, folder: Path) -> None:
 
 
 def print_summary(out: Console, found: Sequence[Outcome], folder: Path) -> None:
-    """How many claims hold, of the sources and of ours, and how many do not."""
+    """Prints how many claims hold, of the sources and of ours, and how many do not."""
     counts = totals([verdict for of in found for verdict in of.verdicts])
     wrapped(out, "", f"Experiments: {len(found)}; {counts}", style="bold")
     say(out, f"Wrote {folder / 'index.html'}")

@@ -1,4 +1,4 @@
-"""Where an experiment's outcome is written: figures, their rows, all numbers."""
+"""The files of an experiment's outcome: figures, their rows, all numbers."""
 
 import json
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What an experiment's file says. docs/adding-an-experiment.md is the page for its writers."""
+"""The file of an experiment; docs/adding-an-experiment.md is the page for its writers."""
 
 import ast
 import os
@@ -16,12 +16,12 @@ from incast.base.words import nearest
 
 _SHIPPED = Path(__file__).parent.parent / "papers"
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
-# How tomllib says where.
+# The place of an error, as tomllib words it.
 _AT = re.compile(
     r"(?P<what>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)",
     re.DOTALL,
 )
-# Brackets that nobody writes.
+# The deepest nesting of brackets that is read.
 _DEEPEST = 100
 
 Number = int | float
@@ -37,38 +37,38 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Axis(_Table, frozen=True):
-    """What varies."""
+    """The axis: a quantity that varies."""
 
     name: str
-    """What expressions call it."""
+    """The name in expressions."""
     values: list[Number | str]
     set: list[str] = []
-    """What a value changes in the scenario, with `{}` for it."""
+    """The assignments that a value makes in the scenario, with `{}` for it."""
     fluid: str = ""
     """The parameter of a fluid model that it changes."""
     label: str = ""
-    """What an axis of a figure says, unit included; the name if absent."""
+    """The label of the axis in figures, unit included; the name if absent."""
     scale: Literal["linear", "log"] = "linear"
 
 
 class Quick(_Table, frozen=True):
-    """What a quick run does otherwise."""
+    """The changes of a quick run."""
 
     seeds: Count = 1
     set: list[str] = []
     values: list[Number | str] = []
-    """Of the axis; all if absent."""
+    """The values of the axis; all if absent."""
 
 
 class SpecCase(_Table, frozen=True):
-    """One curve or one row: a scheme in a scenario, or a fluid model."""
+    """A case, which is a curve or a row: a scheme in a scenario, or a fluid model."""
 
     name: str
-    """What expressions call it."""
+    """The name in expressions."""
     label: str = ""
     scheme: str = ""
     scenario: str = ""
-    """If not the experiment's: the name of one that ships, or a file beside this one."""
+    """The scenario, if not the experiment's: one that ships, or a file beside this one."""
     set: list[str] = []
     axis: bool = True
     """Whether the axis applies; if not, it is run once, and is a level line in figures."""
@@ -105,7 +105,7 @@ class Published(_Table, frozen=True):
 
 
 ClaimKind = Literal["source", "ours", "open"]
-"""Who makes a claim: the source, we, or nobody."""
+"""The author of a claim: the source, we, or nobody."""
 
 
 class Claim(_Table, frozen=True):
@@ -120,48 +120,48 @@ class Claim(_Table, frozen=True):
     not_comparable: str = ""
     """Instead of a value: why it cannot be judged here."""
     source: str = ""
-    """Where the source says or shows it: figure, section or slide, and in short words."""
+    """The place in the source that says or shows it: figure, section or slide, in short words."""
     ours: str = ""
     """Instead of a source: why we ask for it, though no source says so."""
     open: str = ""
     """Instead of a source: the question, where nobody makes a claim."""
     differs: str = ""
-    """Where it falls short: the cause, and the run that shows it, with what was measured."""
+    """The cause of a shortfall, and the run that shows it, with what was measured."""
 
     @property
     def kind(self) -> ClaimKind:
-        """Who makes the claim."""
+        """The author of the claim."""
         return "ours" if self.ours else "open" if self.open else "source"
 
 
 class SpecFigure(_Table, frozen=True):
-    """How it is drawn."""
+    """A figure, and how it is drawn."""
 
     name: str
     kind: Literal["lines", "bars", "cdf", "ccdf", "curves", "points"]
     title: str = ""
     columns: list[str] = []
-    """Of `lines` and `bars`: a panel for each."""
+    """The columns of `lines` and `bars`: a panel for each."""
     curve: str = ""
-    """Of the others: what is drawn. `cdf` and `ccdf` take `x` as a value and `y` as its weight."""
+    """The curve of other kinds. `cdf` and `ccdf` take `x` as a value and `y` as its weight."""
     cases: list[str] = []
-    """Those to draw; all if absent."""
+    """The cases to draw; all if absent."""
     at: list[Number | str] = []
     """Values of the axis, a panel for each; all if absent."""
     x: str = ""
-    """What the horizontal axis says."""
+    """The label of the horizontal axis."""
     y: str = ""
     log: Literal["", "x", "y", "xy"] = ""
 
 
 class Experiment(_Table, frozen=True):
-    """One table or figure of a publication."""
+    """An experiment: one table or figure of a publication."""
 
     title: str
     place: str
-    """Where it stands in the source."""
+    """The place in the source."""
     about: str
-    """What was done and found there, and what is run here."""
+    """A summary of what was done and found there, and of what is run here."""
     case: list[SpecCase]
     claim: list[Claim]
     figure: list[SpecFigure]
@@ -169,13 +169,13 @@ class Experiment(_Table, frozen=True):
     set: list[str] = []
     """Changes of the scenario for all cases."""
     assumed: list[str] = []
-    """What the source does not give."""
+    """Assumptions: settings that the source does not give."""
     differs: str = ""
-    """What is known of the reason where results differ."""
+    """The known reason where results differ."""
     seeds: Count = 1
     traces: list[str] = []
     columns: list[str] = []
-    """Of the table of results: figures of the summary, and measures."""
+    """The columns of the table of results: figures of the summary, and measures."""
     axis: Axis | None = None
     quick: Quick = Quick()
     measure: dict[str, Measure] = {}

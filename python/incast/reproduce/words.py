@@ -1,4 +1,4 @@
-"""What columns and values are called where people read them."""
+"""The names of columns and values where people read them."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ SIGNS: dict[Word, str] = {
     "holds": "✓", "one seed only": "◐", "falls short": "✗", "not comparable": "○",
     "open question": "?",
 }  # fmt: skip
-"""How each verdict is told apart without colour."""
+"""The sign of each verdict, which tells it apart without colour."""
 
 _KINDS: dict[ClaimKind, tuple[str, str]] = {
     "source": ("claim of the sources", "claims of the sources"),
@@ -41,18 +41,18 @@ def heading(of: Outcome, column: str) -> str:
 
 
 def case_label(of: Outcome, case: str) -> str:
-    """What figures and tables call a case; an earlier set-up is marked as such."""
+    """The label of a case in figures and tables; an earlier set-up is marked as such."""
     found = of.experiment.case_of(case)
     return f"{found.label or case}{' (earlier)' if found.earlier else ''}"
 
 
 def earlier(of: Outcome) -> str:
-    """What the mark of earlier set-ups says; empty where there are none."""
+    """The note on the mark of earlier set-ups; empty where there are none."""
     return _EARLIER if any(case.earlier for case in of.experiment.case) else ""
 
 
 def origin(claim: Claim) -> str:
-    """Who makes a claim: the place in the source, why we ask for it, or the open question."""
+    """The origin of a claim: the place in the source, our reason, or the open question."""
     if claim.source:
         return claim.source
     return f"ours: {claim.ours}" if claim.ours else claim.open

@@ -8,7 +8,7 @@ from incast._core import Scenario
 from incast.results.stored import StoredScenario
 from incast.results.tables import SchemeRun
 
-# A ratio of two published values that were rounded to two or three digits is not known better.
+# The uncertainty of a ratio of two published values with two or three digits each.
 _ROUNDING = 0.01
 
 
@@ -27,7 +27,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Ratio:
-    """How many times larger a value of one scheme is than that of the first scheme."""
+    """The ratio of a value between two schemes: that of another one over that of the first."""
 
     key: str
     """The value, a key of the summary such as `rtt_mean_us`."""
@@ -58,7 +58,7 @@ class Ratio:
 
 
 def published(scenario: Scenario | StoredScenario, scheme: str) -> Mapping[str, float | str]:
-    """What was published for a scheme: for it, or else for its algorithm under any preset."""
+    """The published values of a scheme, or else of its algorithm under any preset."""
     known = scenario.published
     return known.get(scheme) or known.get(scheme.partition(":")[0]) or {}
 
@@ -99,6 +99,6 @@ def _ratios(
 
 
 def _pair(measured: float | None, known: float | str | None) -> Pair | None:
-    """Both values, None unless both exist and can be divided by."""
+    """The two values as a pair, None unless both exist and can be divided by."""
     ours, theirs = number(measured), number(known)
     return Pair(ours, theirs) if ours and theirs else None

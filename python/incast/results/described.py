@@ -17,8 +17,8 @@ def _info(doc: str, **columns: tuple[str, str]) -> TableInfo:
     }
 
 
-# Small, and with something for each table: connections that stay, requests, a link that fails while
-# packets are on it.
+# A small scenario with rows for each table: connections that stay, requests, and a link that fails
+# while packets are on it.
 _SCENARIO = """
 title = "A run that has every table"
 

@@ -1,7 +1,7 @@
 """Differences between schemes, seed by seed: equal seeds have equal arrivals.
 
-What the arrivals of a seed do to all schemes alike drops out of a difference between two of them,
-so that its interval is narrower than those of the schemes let expect (common random numbers).
+Two schemes with one seed have the same arrivals. Their common effect drops out of the difference,
+so its interval is narrower than those of the schemes suggest (common random numbers).
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,18 +17,18 @@ from incast.results.seeds import Known, Spread, limits, spread
 
 @dataclass(frozen=True)
 class Difference:
-    """One scheme less the baseline, over the seeds that both were run with."""
+    """The difference of a scheme to the baseline, over the seeds that both were run with."""
 
     case: str
-    """What the scheme is called, with its scenario where there are several."""
+    """The label of the scheme, with its scenario where there are several."""
     scheme: str
     baseline: str
     seeds: tuple[int, ...]
-    """Those of the pairs."""
+    """The seeds of the pairs."""
     left_out: tuple[int, ...]
-    """Those that one of the two was not run with to the end."""
+    """The seeds that one of the two was not run with to the end."""
     values: Mapping[str, Spread]
-    """Of each figure of the summary that both have."""
+    """The mean difference of each figure of the summary that both have."""
     means: Mapping[str, float]
     """The means of the baseline over the seeds of the pairs, of figures that are known."""
     slowdown_ratio: SlowdownRatio | None = None
@@ -40,7 +40,7 @@ class Difference:
         return self.values[key].mean / base if base and not self.values[key].side else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON."""
+        """The fields as a dictionary, ready for JSON."""
         return {
             "case": self.case,
             "scheme": self.scheme,

@@ -1,4 +1,4 @@
-"""What part of a run is measured, and figures that are worked out here, from the tables."""
+"""The measured part of a run, and figures that are computed from its tables."""
 
 import polars as pl
 
@@ -9,12 +9,12 @@ _KEYS = ("scheme", "traffic")
 
 
 def window_us(scenario: Scenario | StoredScenario) -> tuple[float, float]:
-    """When measuring begins and ends: after the warm-up, before the cool-down."""
+    """The begin and the end of measuring: after the warm-up, before the cool-down."""
     return scenario.warmup_s * 1e6, (scenario.duration_s - scenario.cooldown_s) * 1e6
 
 
 def posted_while_measured(rows: pl.DataFrame, scenario: Scenario | StoredScenario) -> pl.DataFrame:
-    """Of messages or requests, those that count, finished or not.
+    """The messages or requests that were posted while measured, finished or not.
 
     Rows that do not say whether they had finished, as those that were measured on Linux, are of
     what had if they have a completion time, and left out if not. `elapsed_us` is then null.
@@ -74,7 +74,7 @@ def by_traffic(
     load: pl.DataFrame,
     scenario: Scenario | StoredScenario,
 ) -> pl.DataFrame:
-    """What became of each traffic of each scheme: of what was posted while it was measured.
+    """The messages and requests of each traffic and scheme that were posted while measured.
 
     Percentiles are those of nearest rank, and count what had not finished as the slowest; means
     are of what had. Traffic has a row even if none of its messages arrived.
@@ -93,7 +93,7 @@ def by_traffic(
 
 
 def _deadlines_met(load: pl.DataFrame) -> pl.DataFrame:
-    """Of each traffic that posted messages."""
+    """The share of met deadlines, for each traffic that posted messages."""
     if not {*_KEYS, "posted", "deadlines", "deadlines_met"} <= set(load.columns):
         schema = {"scheme": pl.String, "traffic": pl.String, "deadlines_met": pl.Float64}
         return pl.DataFrame(schema=schema)

@@ -1,4 +1,4 @@
-"""What connections on Linux TCP told of themselves, as a directory: a table, and figures of it."""
+"""Reports of connections on Linux TCP, kept in a directory as a table."""
 
 import json
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from incast.results.tables import TableInfo
 KIND = DirectoryKind("observation.json", "an observation of incast")
 TABLE = "observations.parquet"
 
-# Of a key of the program's JSON: the column, its type, its unit and meaning.
+# The columns: key of the program's JSON, name, type, unit and meaning.
 _COLUMNS: tuple[tuple[str, str, type[pl.DataType], str, str], ...] = (
     ("time_s", "time_s", pl.Float64, "s", "since the machine started"),
     ("local_port", "local_port", pl.UInt16, "", "port of this end"),
@@ -30,7 +30,7 @@ _COLUMNS: tuple[tuple[str, str, type[pl.DataType], str, str], ...] = (
     ("retransmissions", "retransmissions", pl.UInt32, "segments", "sent again since it began"),
     ("recovering", "recovering", pl.Boolean, "", "whether losses are being repaired"),
 )  # fmt: skip
-# Of an algorithm: what its gauge is, and the columns that it leaves empty.
+# The gauge of each algorithm: column, unit and meaning.
 _GAUGES = {
     "timely": ("gradient_us", "us", "smoothed change of the RTT, not yet divided by min_rtt"),
     "rtcp": ("price", "", "price of the delay"),
@@ -43,7 +43,7 @@ _EMPTY = {"timely": ("counter",), "rtcp": (), "dctcp": ("counter", "branch")}
 
 @dataclass(frozen=True)
 class Observed:
-    """What is observed."""
+    """The algorithm that is observed."""
 
     name: str
     algorithm: str
@@ -51,7 +51,7 @@ class Observed:
 
     @property
     def title(self) -> str:
-        """Its name, and the algorithm."""
+        """The name, with the algorithm."""
         return f"{self.name} ({self.algorithm})"
 
 
@@ -86,7 +86,7 @@ def fill(directory: Path, observed: Observed, record: Path) -> None:
 def _read(record: Path, algorithm: str) -> pl.DataFrame:
     """The rows in the order of time, without the columns that another algorithm has."""
     schema = pl.Schema({key: kind for key, _, kind, _, _ in _COLUMNS})
-    # Polars reads no smaller integers from JSON than these.
+    # Polars reads no smaller integers from JSON.
     wide = {key: pl.Int64 if kind.is_integer() else kind for key, kind in schema.items()}
     whole = record.read_bytes()
     rows = pl.read_ndjson(whole, schema=wide).cast(schema) if whole else schema.to_frame()

@@ -25,12 +25,12 @@ class SlowdownRatio:
     median: float
     """The geometric mean of the medians of the seeds."""
     interval: tuple[float, float] | None
-    """Its 95 % confidence interval over the seeds, by the logarithms; None of a single one."""
+    """The 95 % confidence interval over the seeds, by the logarithms; None for a single seed."""
     messages: int
     """Pairs, of all seeds together."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON."""
+        """The fields as a dictionary, ready for JSON."""
         low, high = self.interval or (None, None)
         return {"median": self.median, "low": low, "high": high, "messages": self.messages}
 
@@ -38,7 +38,7 @@ class SlowdownRatio:
 def slowdown_ratio(
     pairs: Sequence[tuple[Record, Record]], scheme: str, baseline: str
 ) -> SlowdownRatio | None:
-    """How the slowdowns of a scheme compare with those of a baseline in pairs of equal seed.
+    """The ratio of a scheme's slowdowns to those of a baseline, in pairs of equal seed.
 
     Counted are messages that were posted while measured, at the same time and of the same size in
     both runs. One that had not finished is slower than one that had; of two that had not, nothing
@@ -63,7 +63,7 @@ def slowdown_ratio(
 
 
 def _ratios(ours: Record, scheme: str, theirs: Record, baseline: str) -> pl.Series | None:
-    """Of each pair of messages of which one had finished."""
+    """The slowdown ratio of each pair of messages of which one had finished."""
     rows = []
     for result, name in ((ours, scheme), (theirs, baseline)):
         if "messages" not in result.tables:

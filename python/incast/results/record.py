@@ -31,15 +31,15 @@ class Record:
     build: str = _core.build_profile
     """`release` or `debug`."""
     directory: Path | None = None
-    """Where it was read from."""
+    """The directory that it was read from."""
 
     def __repr__(self) -> str:
-        """One line: what was run, and whether it reached its end."""
+        """A line with the schemes, the seed, and whether the run reached its end."""
         ended = "" if self.complete else ", incomplete"
         return f"Result({self.scenario.name!r}, {', '.join(self.schemes)}, seed {self.seed}{ended})"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the summary."""
+        """The summary, which notebooks show."""
         return self.summary._repr_html_()
 
     @property
@@ -51,7 +51,7 @@ class Record:
 
     @property
     def warnings(self) -> list[str]:
-        """What is wrong with the scenario or its schemes, and traffic that had not finished."""
+        """Doubts about the scenario and its schemes, and traffic that had not finished."""
         if isinstance(self.scenario, StoredScenario):
             return list(self.scenario.recorded_warnings)
         of_schemes = (text for scheme in self.schemes for text in self.scenario.warnings(scheme))
@@ -59,7 +59,7 @@ class Record:
 
     @cached_property
     def summary(self) -> pl.DataFrame:
-        """One row for each scheme: what was measured and, where there is any, what was published.
+        """The summary, a row for each scheme: measured values, and published ones.
 
         Units are in the names of the columns; published values are in `published_...`.
         """
@@ -76,7 +76,7 @@ class Record:
 
     @cached_property
     def traffic(self) -> pl.DataFrame:
-        """One row for each scheme and traffic: its messages and requests, and how long they took.
+        """The traffic, a row for each scheme and traffic: counts of messages and their times.
 
         Counted is what was posted while it was measured: means are of what had finished by the end
         of the run, percentiles of all, what had not finished the slowest. Traffic without messages
@@ -94,7 +94,7 @@ class Record:
         return list(dict.fromkeys(table.name for run in self.runs.values() for table in run.tables))
 
     def table(self, name: str) -> pl.DataFrame:
-        """One table, the rows of all schemes below each other, `scheme` the first column.
+        """The table of that name, with the rows of all schemes; `scheme` is the first column.
 
         Raises:
             KeyError: There is no table of that name.
@@ -115,7 +115,7 @@ class Record:
         return comparison.ratios(self.scenario, self.runs)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the tables, ready for JSON; units are in the keys."""
+        """The result without its tables, ready for JSON; units are in the keys."""
         return {
             "incast": self.version,
             "build": self.build,
@@ -144,11 +144,11 @@ class Record:
         }
 
     def describe_tables(self) -> dict[str, TableInfo]:
-        """What the rows and columns of every table mean, with units."""
+        """The meaning of every table's rows and columns, with units."""
         return {table.name: describe(table) for run in self.runs.values() for table in run.tables}
 
     def rows(self) -> list[dict[str, Any]]:
-        """What was measured and published of each scheme that was run, ready for JSON."""
+        """The measured and published values of each scheme that was run, ready for JSON."""
         return [
             {
                 "scheme": scheme,

@@ -20,7 +20,7 @@ from incast.results.tables import SchemeRun
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One scheme in one scenario: a curve of a figure. Its results differ in the seed alone."""
+    """A curve of a figure: one scheme in one scenario. Its results differ in the seed alone."""
 
     label: str
     scheme: str
@@ -28,12 +28,12 @@ class Case:
 
     @property
     def runs(self) -> list[SchemeRun]:
-        """Its runs, one for each seed."""
+        """The runs of the case, one for each seed."""
         return [result.runs[self.scheme] for result in self.results]
 
     @property
     def published(self) -> Mapping[str, float | str]:
-        """What was published for the scheme in the scenario, if anything was."""
+        """The published values of the scheme in the scenario."""
         return comparison.published(self.results[0].scenario, self.scheme)
 
     def values(self, key: str) -> list[float | int | Known | None]:
@@ -41,7 +41,7 @@ class Case:
         return [known(run.summary, key) for run in self.runs]
 
     def spread(self, key: str) -> Spread | None:
-        """What the seeds say together of a figure of the summary."""
+        """The mean of a figure of the summary over the seeds, with its confidence interval."""
         return spread(self.values(key), limits(key))
 
     def table(self, name: str) -> pl.DataFrame:
@@ -90,12 +90,12 @@ class Records:
                         )
 
     def __repr__(self) -> str:
-        """One line for each of them."""
+        """A line for each of them."""
         inside = ",\n    ".join(map(repr, self.members))
         return f"Results(\n    {inside},\n)" if len(self.members) > 1 else f"Results({inside})"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the summary of all."""
+        """The summary of all, which notebooks show."""
         return self.summary._repr_html_()
 
     @cached_property
@@ -133,7 +133,7 @@ class Records:
 
     @property
     def title(self) -> str:
-        """What a figure says above itself."""
+        """The title of figures."""
         titles = dict.fromkeys(
             result.scenario.title or result.scenario.name for result in self.members
         )
@@ -148,7 +148,7 @@ class Records:
         return list(dict.fromkeys(name for result in self.members for name in result.tables))
 
     def table(self, name: str) -> pl.DataFrame:
-        """One table of all results, with `result` (where there are several) and `seed` in front.
+        """The table of all results, with `result` (where there are several) and `seed` in front.
 
         Raises:
             KeyError: There is no table of that name.
@@ -163,7 +163,7 @@ class Records:
 
     @cached_property
     def summary(self) -> pl.DataFrame:
-        """One row for each run, with `result` (where there are several) and `seed` in front."""
+        """The summary, a row for each run, with `result` (of several) and `seed` in front."""
         return _below(
             result.summary.select(*self._front(label, result), pl.all())
             for label, result in self._labelled()
@@ -182,7 +182,7 @@ class Records:
 
     @cached_property
     def _names(self) -> list[str]:
-        """What each group is called: its scenario where that is enough, else its directory."""
+        """The names of the groups: the scenario where that is enough, else the directory."""
         names = [group[0].scenario.name for group in self._groups]
         if len(set(names)) == len(names):
             return names
@@ -217,5 +217,5 @@ def _home(group: list[Record]) -> Path:
 
 def _below(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
     found = list(frames)
-    # Relaxed: of a column that one result has no value in, the type is not known there.
+    # Relaxed: a result without a value in a column does not know the column's type.
     return pl.concat(found, how="diagonal_relaxed") if found else pl.DataFrame()

@@ -16,7 +16,7 @@ class OpenLoop:
 
     index: int
     name: str
-    """What results call it."""
+    """The name of the traffic in results."""
     kind: str
     """`poisson`, `requests` or `incast`."""
 
@@ -30,7 +30,7 @@ class OpenLoop:
 
 @dataclass(frozen=True)
 class Point:
-    """What one scheme did at one load."""
+    """The measurement of one scheme at one load."""
 
     scheme: str
     load: float
@@ -39,15 +39,15 @@ class Point:
     carried_gbps: float
     slowdown_p99: float | None
     messages: int = 0
-    """Posted while it was measured: what the point rests on."""
+    """The number of messages posted while measured, which the point rests on."""
     equal_messages: float = 0.0
     """Messages of one size that would say as much: (Σ bytes)² / Σ bytes²."""
     slowdown_p99_bound: float | None = None
-    """What the 99th percentile is at least, where that message had not been delivered."""
+    """The least value of the 99th percentile, where that message had not been delivered."""
 
     @property
     def uncertainty(self) -> float:
-        """How far the offered load may be off, one standard deviation: 1 / √ of equal messages."""
+        """The standard error of the offered load: 1 / √ of equal messages."""
         return 1 / math.sqrt(self.equal_messages) if self.equal_messages else 1.0
 
     @property
@@ -87,7 +87,7 @@ class Saturation:
         return carried, None
 
     def doubts(self, scheme: str) -> str | None:
-        """Why the saturated load of a scheme is not known well, if it rests on too few messages."""
+        """The reason why a saturated load is uncertain, if it rests on too few messages."""
         worst = max(self.of(scheme), key=lambda point: point.uncertainty, default=None)
         if worst is None or worst.uncertainty <= 1 - self.threshold:
             return None
@@ -115,7 +115,7 @@ class Saturation:
         return pl.DataFrame(rows, schema)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON."""
+        """The outcome as a dictionary, ready for JSON."""
         return {
             "incast": _core.__version__,
             "scenario": self.scenario.name,

@@ -1,4 +1,4 @@
-"""What several seeds say together: a mean, and how far it can be off."""
+"""The mean over several seeds, and its confidence interval."""
 
 import math
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ Side = Literal["", "at least", "at most"]
 
 
 def limits(key: str) -> Limits:
-    """Those of a figure of a summary: counts, times, rates and lengths are not negative."""
+    """The limits of a figure of a summary: counts, times, rates and lengths are not negative."""
     return _SHARE if key in _SHARES else NOT_NEGATIVE
 
 
@@ -43,11 +43,11 @@ class Spread:
 
     mean: float
     half_width: float | None
-    """Of the 95 % confidence interval; None for a single run, which says nothing of it."""
+    """Half the width of the 95 % confidence interval; None for a single run, which has none."""
     count: int
     """Runs that have the value."""
     within: Limits = ANYTHING
-    """What the quantity can be: an interval does not go beyond."""
+    """The possible values of the quantity: an interval does not go beyond."""
     side: Side = ""
     """Whether the mean is known by a bound alone: that of runs that ended too early to tell."""
 
@@ -67,7 +67,7 @@ class Spread:
         )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON."""
+        """The fields as a dictionary, ready for JSON."""
         low, high = self.interval or (None, None)
         known = {"side": self.side} if self.side else {}
         return {"mean": self.mean, "low": low, "high": high, "runs": self.count, **known}
@@ -97,7 +97,7 @@ def spread(
 
 
 def _bounded(least: Floats, most: Floats, within: Limits) -> Spread | None:
-    """Of values of which some are known by a bound alone; None if they are on both sides."""
+    """The mean of values of which some are bounds; None if the bounds are on both sides."""
     if np.isfinite(least).all():
         return Spread(float(least.mean()), None, least.size, within, "at least")
     if np.isfinite(most).all():

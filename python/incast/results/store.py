@@ -14,7 +14,7 @@ from incast.base import inputs, staging
 from incast.results.record import Record
 
 RUN = "run.json"
-# Files that the scenario names; the core looks for them there, too.
+# The folder of files that the scenario names; the core looks for them there.
 _INPUTS = "inputs"
 
 
@@ -24,7 +24,7 @@ class OutputError(IncastError):
 
 @dataclass(frozen=True)
 class DirectoryKind:
-    """What a directory holds, so that nothing else is ever replaced."""
+    """The kind of a directory's content, so that nothing else is ever replaced."""
 
     mark: str
     """The file that says so: JSON, with all names in `files`."""
@@ -36,7 +36,7 @@ _RESULT = DirectoryKind(RUN, "a result of incast")
 
 @dataclass(frozen=True)
 class Written:
-    """Where a result is."""
+    """The paths of a result that was written."""
 
     directory: Path
     scenario: Path
@@ -89,7 +89,7 @@ def filling(directory: Path, kind: DirectoryKind) -> Iterator[Path]:
     _earlier(directory, kind)
     with staged(directory) as place:
         yield place
-        _earlier(directory, kind)  # a long time may have passed
+        _earlier(directory, kind)  # again: a long time may have passed
         _replace(directory.resolve(), place)
 
 
@@ -147,7 +147,7 @@ def describe(result: Record, files: list[str]) -> str:
 
 def _earlier(target: Path, kind: DirectoryKind) -> dict[str, Any] | None:
     """The mark of what would be replaced, None where nothing would be."""
-    # One that died while it replaced a result has left that beside its place.
+    # A process that died while it replaced a result has left that beside its place.
     staging.clean(target.resolve().parent, target.resolve().name)
     try:
         names = {path.name for path in target.iterdir()}
@@ -187,7 +187,7 @@ def staged(target: Path) -> Iterator[Path]:
 def _replace(target: Path, place: Path) -> None:
     """Moves the new directory to the target, and an earlier one out of its way first."""
     old = place.with_suffix(".old")
-    # Not `exists`: an empty directory may be renamed over, but a result that is there may not.
+    # A rename replaces an empty directory, but not an earlier result.
     if not target.is_dir():
         place.rename(target)
         return
@@ -201,5 +201,5 @@ def _replace(target: Path, place: Path) -> None:
 
 
 def unwritable(target: Path, error: OSError) -> OutputError:
-    """What is said of a directory that the system refuses."""
+    """The error for a directory that the system refuses."""
     return OutputError(f"{target}: cannot be written: {error.strerror or error}")

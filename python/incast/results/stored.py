@@ -21,7 +21,7 @@ class ResultError(IncastError):
 
 @dataclass(frozen=True)
 class StoredScenario:
-    """What was run, as the directory says it: also where this version would no longer run it."""
+    """The scenario of a stored result, even if this version would no longer run it."""
 
     name: str
     title: str
@@ -91,7 +91,7 @@ class StoredTable:
 
 @dataclass(frozen=True)
 class Stored:
-    """Everything that `run.json` and `scenario.toml` say."""
+    """The content of `run.json` and `scenario.toml`."""
 
     scenario: StoredScenario
     schemes: tuple[str, ...]
@@ -131,7 +131,7 @@ class _Row(msgspec.Struct, frozen=True):
 
 
 class _Said(msgspec.Struct, frozen=True):
-    """What `run.json` says, of which more may be there."""
+    """The known fields of `run.json`, which may have more."""
 
     incast: str
     build: str

@@ -10,14 +10,14 @@ from incast._core import Table
 
 
 class ColumnInfo(TypedDict):
-    """What is known about a column."""
+    """The description of a column."""
 
     unit: str
     doc: str
 
 
 class TableInfo(TypedDict):
-    """What is known about a table."""
+    """The description of a table."""
 
     doc: str
     columns: dict[str, ColumnInfo]
@@ -32,14 +32,14 @@ class FramedTable(Protocol):
 
     @property
     def info(self) -> TableInfo:
-        """What its rows and columns mean."""
+        """The meaning of its rows and columns."""
 
     def frame(self) -> pl.DataFrame:
         """The rows of one scheme, without a column that names the scheme."""
 
 
 class SchemeRun(Protocol):
-    """What one scheme did in one scenario, just simulated or read back."""
+    """The run of one scheme in one scenario, just simulated or read back."""
 
     @property
     def scheme(self) -> str:
@@ -64,7 +64,7 @@ class SchemeRun(Protocol):
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """What one scheme did, known from elsewhere than the core: read back, or measured."""
+    """The run of one scheme that the core did not just simulate: read back, or measured."""
 
     scheme: str
     seed: int

@@ -1,4 +1,4 @@
-"""What had not finished when the run ended, where it is too much to say nothing of it."""
+"""Warnings about traffic that had not finished when the run ended."""
 
 from collections.abc import Iterable, Mapping
 from typing import Protocol
@@ -8,7 +8,7 @@ import polars as pl
 from incast.results.tables import SchemeRun
 
 _TOLERATED = 0.01
-"""Of what was posted: beyond it, the 99th percentile is that of something that had not finished."""
+"""The tolerated share: beyond it, the 99th percentile is of something that had not finished."""
 
 _KINDS = ("messages", "requests")
 
@@ -22,7 +22,7 @@ class Counted(Protocol):
 
     @property
     def traffic(self) -> pl.DataFrame:
-        """One row for each scheme and traffic."""
+        """The traffic, a row for each scheme and traffic."""
 
 
 def warnings(results: Iterable[Counted]) -> list[str]:

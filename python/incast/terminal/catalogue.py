@@ -1,4 +1,4 @@
-"""What the command prints of what there is to choose from: algorithms, sizes, figures, tables."""
+"""Lists of what there is to choose from: algorithms, sizes, figures, tables."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from incast.terminal.writing import grid_of, say, wrapped
 
 
 def print_algorithms(out: Console, algorithms: Iterable[Algorithm]) -> None:
-    """One line for each algorithm."""
+    """Prints a line for each algorithm."""
     grid = grid_of(out, wrap=True)
     for heading in ("algorithm", "kind", "signal", "needs", "source"):
         grid.add_column(heading)
@@ -22,7 +22,7 @@ def print_algorithms(out: Console, algorithms: Iterable[Algorithm]) -> None:
 
 
 def print_algorithm(out: Console, algorithm: Algorithm) -> None:
-    """Everything that is known about an algorithm."""
+    """Prints all that is known about an algorithm."""
     say(out, f"{algorithm.name}: {algorithm.summary}", style="bold")
     out.print()
     for label in ("kind", "signal", "needs", "source"):
@@ -58,7 +58,7 @@ def algorithm_to_dict(algorithm: Algorithm) -> dict[str, Any]:
 
 
 def print_workloads(out: Console, workloads: Iterable[Workload]) -> None:
-    """One line for each distribution of flow sizes."""
+    """Prints a line for each distribution of flow sizes."""
     grid = grid_of(out, wrap=True)
     for heading in ("sizes", "what was measured"):
         grid.add_column(heading)
@@ -71,7 +71,7 @@ def print_workloads(out: Console, workloads: Iterable[Workload]) -> None:
 
 
 def print_workload(out: Console, workload: Workload) -> None:
-    """Everything that is known about a distribution of flow sizes."""
+    """Prints all that is known about a distribution of flow sizes."""
     say(out, f"{workload.name}: {workload.what}", style="bold")
     if workload.source:
         wrapped(out, "source   ", workload.source)
@@ -105,7 +105,7 @@ def _bytes(size: float) -> str:
 
 
 def print_scenarios(out: Console, scenarios: Iterable[Scenario]) -> None:
-    """One line for each scenario."""
+    """Prints a line for each scenario."""
     grid = grid_of(out, wrap=True)
     for heading in ("scenario", "schemes", "title"):
         grid.add_column(heading)

@@ -10,7 +10,7 @@ from incast.results.measures import bound_of
 from incast.results.records import Case
 from incast.terminal.writing import Columns
 
-# Counts of what had finished, each with that of what was posted; means that leave the rest out.
+# Counts of finished things, each with the count of posted ones; means leave unfinished ones out.
 _POSTED = {"messages": "messages_posted", "requests": "requests_posted"}
 _OF_FINISHED = {
     "slowdown_mean": "messages", "completion_mean_us": "messages", "request_mean_us": "requests",
@@ -60,7 +60,7 @@ def of_case(case: Case, key: str) -> str:
         return value(key, case.runs[0].summary)
     if found.half_width is None:
         return figures(int(found.mean) if whole else found.mean, key)
-    # A count that is the same under every seed is shown as that count.
+    # A count that all seeds share is shown as a whole number.
     mean, half, low, high = (
         figures(int(one) if whole and one == int(one) else one, key)
         for one in (found.mean, found.half_width, *(found.interval or (0.0, 0.0)))
@@ -68,7 +68,7 @@ def of_case(case: Case, key: str) -> str:
     posted = case.spread(_POSTED[key]) if key in _POSTED else None
     if posted is not None and posted.mean > found.mean:
         mean += f" of {figures(posted.mean, key)}"
-    # What is cut off is nothing where it is less than the digits that are shown.
+    # A cut that is smaller than the shown digits is not told.
     seen = found.cut and float(half) > 0
     return f"{mean}\n{low} - {high}" if seen else f"{mean}\n± {half}"
 

@@ -4,7 +4,7 @@ from incast.results.seeds import Spread
 
 
 def number(value: float | None) -> str:
-    """As many digits as are worth reading: four, and no exponent for what people count."""
+    """A number in four digits, and without an exponent for what people count."""
     if value is None:
         return "-"
     if isinstance(value, int) or (value == int(value) and abs(value) < 1e6):

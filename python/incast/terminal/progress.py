@@ -9,7 +9,7 @@ from rich import progress as bars
 from rich.console import Console
 
 Advance = Callable[[float, int], bool]
-"""What the core calls during a run, with simulated seconds and events; it goes on while True."""
+"""The callback of a run, with simulated seconds and events; the run goes on while it is True."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What the command prints of results: comparisons, spreads over seeds, searches for saturation."""
+"""The command's output on results: comparisons, spreads over seeds, saturation."""
 
 import os
 from collections.abc import Callable, Collection, Sequence
@@ -69,7 +69,7 @@ def print_results(out: Console, results: Records, baseline: str | None, *, one: 
 def to_dict(
     results: Records, items: list[dict[str, Any]], baseline: str | None, *, one: bool
 ) -> dict[str, Any]:
-    """The same, ready for JSON: one result, or the items of several and their spread."""
+    """The output, ready for JSON: one result, or the items of several and their spread."""
     whole = items[0] if one else {"results": items, "spread": spread_to_dict(results)}
     if baseline is None or not comparable(results, baseline):
         return whole
@@ -104,7 +104,7 @@ def print_comparison(out: Console, result: Record) -> None:
 
 
 def describe_ratio(ratio: Ratio) -> str:
-    """What falls short of the publication is said, not left to be worked out."""
+    """A sentence on a ratio, which names what falls short of the publication."""
     text = (
         f"{_RATIO_NAMES[ratio.key]}, {ratio.against} over {ratio.scheme}: "
         f"{ratio.measured:.3g} (published {ratio.published:.3g})"
@@ -150,7 +150,7 @@ def print_spread(out: Console, results: Records) -> None:
 
 
 def spread_to_dict(results: Records) -> list[dict[str, Any]]:
-    """What the seeds say together, ready for JSON: for each scheme, each value of its summary."""
+    """The mean of each value of the summary over the seeds, for each scheme, ready for JSON."""
     rows = []
     for case in results.cases:
         keys = dict.fromkeys(key for run in case.runs for key in run.summary)
@@ -213,7 +213,7 @@ def print_differences(out: Console, results: Records, baseline: str) -> None:
 
 
 def _of_messages(difference: Difference, ratio: SlowdownRatio) -> str:
-    """What the messages say one by one."""
+    """A sentence on the slowdown ratio, message by message."""
     sure = (
         "" if ratio.interval is None else f" ({ratio.interval[0]:.3g} to {ratio.interval[1]:.3g})"
     )
@@ -224,7 +224,7 @@ def _of_messages(difference: Difference, ratio: SlowdownRatio) -> str:
 
 
 def print_saturation(out: Console, found: Saturation, directory: Path) -> None:
-    """For each scheme a row for each load, then the load at which it saturates."""
+    """Prints a row for each scheme and load, then the load at which each scheme saturates."""
     title = found.scenario.title or found.scenario.name
     say(out, f"{title} (seed {found.seed})", style="bold")
     for scheme in found.schemes:
@@ -267,13 +267,13 @@ def _saturated(found: Saturation, scheme: str) -> str:
 
 
 def print_drawn(out: Console, paths: list[Path]) -> None:
-    """Where the figures are."""
+    """Prints the paths of the figures."""
     for path in paths:
         say(out, f"Wrote {path}")
 
 
 def print_written(out: Console, written: Written, *, short: bool = False) -> None:
-    """Where the result is, and unless `short`, what is in it."""
+    """Prints the directory of the result, and unless `short`, its files."""
     if short:
         say(out, f"Wrote {written.directory}{os.sep}")
         return

@@ -1,4 +1,4 @@
-"""How the command writes: words, wrapped or not, and tables that fit."""
+"""The command's text: lines, wrapped or not, and tables that fit."""
 
 import os
 import shutil
@@ -9,7 +9,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-_PLAIN_WIDTH = 100  # of a pipe or a file
+_PLAIN_WIDTH = 100  # columns of a pipe or a file
 _LEAST_WIDTH = 80
 
 Columns = list[tuple[str, list[str]]]
@@ -79,7 +79,7 @@ def first_columns(out: Console, front: Columns, columns: Columns) -> tuple[Table
 
 
 def _fitting(out: Console, front: Columns, columns: Columns) -> int:
-    """How many of the columns there is room for beside the front ones."""
+    """The number of columns that fit beside the front ones."""
     room = out.width - sum(_width(out, column) for column in front)
     for count, column in enumerate(columns):
         room -= _width(out, column)
@@ -89,7 +89,7 @@ def _fitting(out: Console, front: Columns, columns: Columns) -> int:
 
 
 def _width(out: Console, column: tuple[str, list[str]]) -> int:
-    """Of a column with the gap to the next one: the box puts a space, padding may put another."""
+    """The width of a column with the gap to the next: the box adds a space, padding another."""
     heading, cells = column
     return 1 + _gap(out) + max(len(line) for text in (heading, *cells) for line in text.split("\n"))
 
