@@ -1,16 +1,18 @@
-//! BBR, version 1: the sending rate is the bottleneck's, the window two of the path's products.
+//! BBR, version 1: the rate follows the bottleneck's bandwidth, the window is two bandwidth-delay
+//! products.
 //!
-//! Cardwell, Cheng, Gunn, Hassas Yeganeh and Jacobson, "BBR: Congestion-Based Congestion Control", ACM
-//! Queue 2016, and draft-cardwell-iccrg-bbr-congestion-control-00. Two numbers model the path: the
-//! bottleneck bandwidth, the most that was delivered per time in the last ten rounds, and the round-trip
-//! propagation time, the least RTT of the last ten seconds. They cannot be seen at once, so the flow
-//! cycles: it paces a quarter above the bandwidth for a round to look for more, a quarter below to drain
-//! what that queued, then six rounds at it; and once in ten seconds it empties the path to see the RTT.
-//! Loss and ECN marks say nothing about the path and only hold the window while losses are repaired.
-//! `docs/algorithms/bbr.md` has the equations, the sources of the constants, and the departures.
+//! Cardwell, Cheng, Gunn, Hassas Yeganeh and Jacobson, "BBR: Congestion-Based Congestion Control",
+//! ACM Queue 2016, and draft-cardwell-iccrg-bbr-congestion-control-00. Two numbers model the path:
+//! the bottleneck bandwidth, the largest delivery rate of the last ten rounds, and the round-trip
+//! propagation time, the least RTT of the last ten seconds. They cannot be measured at once, so the
+//! flow cycles. It paces a quarter above the bandwidth for a round to find more, a quarter below to
+//! drain the queue of that round, then six rounds at the bandwidth. Once in ten seconds it empties
+//! the path to measure the RTT. Loss and ECN marks do not change the model; losses only hold the
+//! window while they are repaired. `docs/algorithms/bbr.md` has the equations, the sources of the
+//! constants, and the departures.
 //!
-//! RTTs are taken whole ([`RttSample::total`](crate::RttSample)): a window must also cover the time that
-//! data spends in its sender's NIC.
+//! RTTs are whole samples ([`RttSample::total`](crate::RttSample)): the window must also cover the
+//! time that data spends in its sender's NIC.
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{
@@ -35,8 +37,8 @@ macro_rules! src {
 parameters! {
     /// BBR's parameters. The default is the preset `linux`.
     pub struct Bbr {
-        /// Gain of pacing and window in Startup, 2 / ln 2: the least that doubles the rate each round.
-        /// Drain paces at its inverse.
+        /// Gain of pacing and window in Startup, 2 / ln 2: the least that doubles the rate each
+        /// round. Drain paces at its inverse.
         pub startup_gain: Fraction = Fraction::from_ratio(2_885, 1_000), in "1.1" to "10",
             source src!(linux);
         /// Gain of the window in ProbeBW.
@@ -62,7 +64,8 @@ parameters! {
             source src!(prime);
         /// When it does.
         pub margin_on: MarginOn = MarginOn::Always, source src!(prime);
-        /// Bursts of the carrier that windows allow beyond the product, for what waits in the hosts.
+        /// Bursts of the carrier that windows allow beyond the product, for what waits in the
+        /// hosts.
         pub spare_bursts: u32 = 3, in "0" to "100", source src!(prime);
         /// The bandwidth before the first sample; at 0bps the initial window over the RTT.
         pub initial_bandwidth: Rate = Rate::ZERO, in "0bps" to "1Tbps", source src!(prime);
@@ -134,8 +137,9 @@ impl Configurable for Bbr {
         path.coarse(("a window is", path.mss * u64::from(self.min_packets)), effect, emit);
         let least = u64::from(self.min_packets) + u64::from(self.spare_bursts);
         path.least_window(least, emit);
-        // Flows keep up to twice the product in flight. A queue that is shorter than the product drops packets all
-        // the time (Hock, Bless and Zitterbart, ICNP 2017). One flow that sends packets one by one bears it.
+        // Flows keep up to twice the product in flight. A queue that is shorter than the product
+        // drops packets all the time (Hock, Bless and Zitterbart, ICNP 2017). One flow that sends
+        // packets one by one bears it.
         let short = path.queue.is_some_and(|queue| queue < path.product * path.flows);
         if path.lasting && short && (path.flows > 1 || path.segment > path.mss) {
             let least = (path.mss * least).max(path.product) * 2;
@@ -147,10 +151,10 @@ impl Configurable for Bbr {
 /// The phases of a ProbeBW cycle: one up, one down, six level.
 const CYCLE: u32 = 8;
 
-/// Windows are kept below this.
+/// The upper bound of windows.
 const MAX_CWND: u64 = 1 << 40;
 
-/// What the flow is doing.
+/// The state of the flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     /// Doubling each round until the bandwidth stops growing.
@@ -163,28 +167,29 @@ enum Mode {
     ProbeRtt(ProbeRtt),
 }
 
-/// How far ProbeRTT has come.
+/// The progress of ProbeRTT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ProbeRtt {
-    /// More than the least window is still in flight.
+    /// More than the least window is in flight.
     Draining,
-    /// Since data up to `sent_to` was sent no more is, and it lasts until `until` at least, and
-    /// for a round.
+    /// At most the least window has been in flight since data up to `sent_to` was sent. The state
+    /// lasts until `until` and at least a round.
     Holding { until: Time, sent_to: Bytes },
 }
 
-/// What a loss episode does to the window.
+/// The effect of a loss episode on the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Recovery {
-    /// There is none.
+    /// No episode.
     None,
-    /// Until data sent after this is acknowledged, what leaves the network is what may enter it.
+    /// Packet conservation: until data sent after this is acknowledged, as much may enter the
+    /// network as leaves it.
     Conserving(Bytes),
     /// The window grows back by what is acknowledged.
     Growing,
 }
 
-/// The greatest of the last rounds: a [`MinFilter`] over rounds, of the complement.
+/// The maximum of the last rounds: a [`MinFilter`] over rounds, of the complement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct MaxFilter(MinFilter);
 
@@ -209,14 +214,15 @@ pub struct BbrControl {
     mode: Mode,
     /// The bottleneck bandwidth.
     bandwidth: MaxFilter,
-    /// The propagation time and when it was seen; [`Span::MAX`] before the first sample.
+    /// The propagation time and the time of its sample; [`Span::MAX`] before the first sample.
     min_rtt: (Span, Time),
     /// The round of the newest ACK, and of the newest delivery-rate sample.
     round: u64,
     sample_round: u64,
-    /// Samples of earlier rounds tell of ProbeRTT's small window.
+    /// The round before which samples are those of ProbeRTT's small window.
     samples_from: u64,
-    /// The bandwidth that must be outgrown for the pipe not to be full, and the rounds since it was.
+    /// The bandwidth that newer samples must exceed while the pipe is not full, and the rounds
+    /// since they last did.
     full_bandwidth: (Rate, u32),
     /// The start of the phase of the cycle.
     phase_at: Time,
@@ -225,11 +231,11 @@ pub struct BbrControl {
     /// The window before a loss episode or ProbeRTT, to return to.
     prior_cwnd: u64,
     recovery: Recovery,
-    /// Something was lost since the last ACK.
+    /// Whether data was lost since the last ACK.
     lost: bool,
-    /// The application had no more after the last transmission.
+    /// Whether the application had no more data after the last transmission.
     app_limited: bool,
-    /// Nothing has been acknowledged since such a pause: no reason to probe the RTT.
+    /// Whether nothing has been acknowledged since such a pause; the RTT then needs no probe.
     idle_restart: bool,
     random: Random,
     line_rate: Rate,
@@ -315,8 +321,8 @@ impl BbrControl {
         (packet * u64::from(self.params.min_packets)).clamp(self.mss, self.max_cwnd)
     }
 
-    /// `gain` bandwidth-delay products and the bursts on top; the initial window as long as there is no
-    /// RTT to multiply with.
+    /// `gain` bandwidth-delay products plus the spare bursts; the initial window before the first
+    /// RTT.
     fn target(&self, gain: f64) -> u64 {
         let product = match self.min_rtt.0 {
             Span::MAX => self.initial_window,
@@ -325,13 +331,13 @@ impl BbrControl {
         product.min(MAX_CWND) + self.spare
     }
 
-    /// Takes in a delivery-rate sample, and once per round asks whether the pipe is full.
+    /// Takes in a delivery-rate sample, and tests once per round whether the pipe is full.
     fn on_sample(&mut self, sample: &Delivery) {
         let round_start = self.round > self.sample_round;
         self.sample_round = self.round;
         let probing_rtt = matches!(self.mode, Mode::ProbeRtt(_)) || self.round < self.samples_from;
         let limited = sample.app_limited || probing_rtt;
-        // A limited sample may say that there is more, never that there is less.
+        // An application-limited sample may raise the bandwidth, never lower it.
         if !limited || sample.rate >= self.bandwidth.get() {
             self.bandwidth.add(self.round, sample.rate);
         }
@@ -351,8 +357,8 @@ impl BbrControl {
         self.full_bandwidth.1 >= self.params.full_rounds
     }
 
-    /// Enters ProbeBW, in any phase but the one that sends less: flows that share a bottleneck must not
-    /// probe it together.
+    /// Enters ProbeBW in a random phase except the second, which drains. Flows that share a
+    /// bottleneck must not probe it together.
     fn enter_probe_bw(&mut self, now: Time) {
         let phase = (CYCLE - self.random.below(CYCLE - 1)) % CYCLE;
         self.mode = Mode::ProbeBw(phase);
@@ -363,15 +369,15 @@ impl BbrControl {
     fn cycle(&mut self, ack: &Ack<'_>) {
         let Mode::ProbeBw(phase) = self.mode else { return };
         let full_length = ack.now.since(self.phase_at) > self.min_rtt.0;
-        // What was in flight before this ACK.
+        // The bytes in flight before this ACK.
         let in_flight = (ack.in_flight + ack.bytes).get();
         let over = match phase {
-            // Lasts until the queue that it wants to see can be there.
+            // The phase lasts until its queue can have formed.
             0 => {
                 full_length
                     && (self.lost || in_flight >= self.target(1.0 + self.params.probe.as_f64()))
             }
-            // Ends early when that queue is gone.
+            // The phase ends early once that queue has drained.
             1 => full_length || in_flight <= self.target(1.0),
             _ => full_length,
         };
@@ -381,7 +387,7 @@ impl BbrControl {
         }
     }
 
-    /// Out of Startup when the pipe is full, out of Drain when it is no fuller.
+    /// Leaves Startup when the pipe is full, and Drain when at most one product is in flight.
     fn check_drain(&mut self, ack: &Ack<'_>) {
         if self.mode == Mode::Startup && self.is_full() {
             self.mode = Mode::Drain;
@@ -391,13 +397,13 @@ impl BbrControl {
         }
     }
 
-    /// Follows the propagation time, and probes for it when it has grown old.
+    /// Follows the propagation time, and starts ProbeRTT when the last sample is too old.
     fn update_min_rtt(&mut self, ack: &Ack<'_>) {
         let expired = ack.now.since(self.min_rtt.1) > self.params.rtt_window;
         if let Some(rtt) = ack.rtt {
             let mut rtt = rtt.total;
             if self.min_rtt.0 == Span::MAX && self.params.handshake_rtt.is_on() {
-                // The carrier has seen the handshake's; the first data may have met a queue since.
+                // The carrier knows the handshake's RTT. The first data may have met a queue since.
                 rtt = rtt.min(ack.min_rtt);
             }
             let rtt = rtt.max(Span::from_ps(1));
@@ -432,8 +438,8 @@ impl BbrControl {
     fn leave_probe_rtt(&mut self, now: Time) {
         self.min_rtt.1 = now;
         self.cwnd = self.cwnd.max(self.prior_cwnd).min(self.max_cwnd);
-        // What left in the next round was paced into a path of four packets: the round that may end at
-        // once, the one that lets the window out, the one that first acknowledges it.
+        // Data of the next round was paced into a path of four packets. Three rounds pass: one that
+        // may end at once, one that sends the restored window, and one that first acknowledges it.
         self.samples_from = self.round.saturating_add(3);
         if self.is_full() {
             self.enter_probe_bw(now);
@@ -442,7 +448,7 @@ impl BbrControl {
         }
     }
 
-    /// Remembers the window that is good, unless it was cut already.
+    /// Remembers the present window, unless it has been cut already.
     fn save_cwnd(&mut self) {
         let cut = self.recovery != Recovery::None || matches!(self.mode, Mode::ProbeRtt(_));
         self.prior_cwnd = if cut { self.prior_cwnd.max(self.cwnd) } else { self.cwnd };
@@ -450,7 +456,7 @@ impl BbrControl {
 
     fn set_rate(&mut self) {
         let rate = self.paced(self.bandwidth.get(), self.pacing_gain());
-        // In Startup low samples are those of a window that is still small.
+        // In Startup low samples come from a window that is still small.
         if self.is_full() || rate > self.rate {
             self.rate = rate;
         }
@@ -468,7 +474,8 @@ impl BbrControl {
         self.cwnd = self.cwnd.clamp(self.mss, ceiling);
     }
 
-    /// Towards the target by what was acknowledged, down to it at once when the pipe is full.
+    /// Moves the window: up towards the target by the acknowledged bytes, and down to it at once
+    /// when the pipe is full.
     fn grow_cwnd(&mut self, ack: &Ack<'_>, acked: u64) {
         if !ack.in_recovery {
             self.end_recovery();
@@ -501,7 +508,7 @@ impl BbrControl {
     }
 }
 
-/// The whole part of a number that is not negative.
+/// The integer part of a number that is not negative.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -525,8 +532,8 @@ impl CongestionControl for BbrControl {
         self.lost = false;
     }
 
-    /// Loss does not move the model. An episode starts with what is in flight, for one round lets out
-    /// what leaves the network, and ends with the window that was there before.
+    /// Loss does not change the model. An episode sets the window to the bytes in flight and
+    /// conserves packets for one round. Its end restores the window of before.
     fn on_loss(&mut self, loss: &Loss) {
         self.lost = true;
         let starts = self.recovery == Recovery::None;
@@ -545,7 +552,7 @@ impl CongestionControl for BbrControl {
         }
     }
 
-    /// The episode was for nothing; so may the end of Startup have been.
+    /// The loss episode was spurious, and so may have been the end of Startup.
     fn on_spurious_loss(&mut self, _spurious: &Spurious) {
         self.end_recovery();
         if !self.is_full() {
@@ -557,8 +564,8 @@ impl CongestionControl for BbrControl {
         self.app_limited = sent.app_limited;
     }
 
-    /// A path that the application left empty needs no probing above the bandwidth, and has shown its
-    /// RTT. One that a low pacing rate leaves empty between two bursts has not been left.
+    /// After a pause of the application the path needs no probing above the bandwidth, and has
+    /// shown its RTT. A gap between two bursts of a low pacing rate is no such pause.
     fn on_restart(&mut self, now: Time, _idle: Span) {
         if !self.app_limited {
             return;

@@ -1,13 +1,13 @@
 //! DCQCN: the congestion control of RoCE NICs, driven by notifications of ECN marks.
 //!
 //! Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015. A receiver that
-//! sees marks sends a congestion notification packet (CNP), one per interval and flow at most. Each
-//! CNP cuts the current rate by half of `alpha`, an estimate of how steadily CNPs come, and keeps
-//! the rate before the cut as the target. From then on a timer and a byte counter each count steps:
-//! the first ones only halve the distance to the target (fast recovery), later ones raise the
-//! target as well, a little when one of the two has done its steps (additive increase), more when
-//! both have (hyper increase). `docs/algorithms/dcqcn.md` has the equations, the sources of the
-//! constants, and the departures.
+//! sees marks sends a congestion notification packet (CNP), at most one per interval and flow. Each
+//! CNP cuts the current rate by the part `alpha / 2`, where `alpha` estimates how steadily CNPs
+//! come, and makes the rate before the cut the target. Then a timer and a byte counter each count
+//! steps. The first steps only halve the distance to the target (fast recovery). Later steps also
+//! raise the target: by a small step when one of the two counters is through (additive increase),
+//! by larger ones when both are (hyper increase). `docs/algorithms/dcqcn.md` has the equations, the
+//! sources of the constants, and the departures.
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{
@@ -145,7 +145,7 @@ impl Configurable for Dcqcn {
     }
 }
 
-/// A timer that was not served for longer than so many intervals loses the steps beyond.
+/// The largest number of steps that a late timer catches up; further steps are lost.
 const MAX_STEPS: u64 = 64;
 
 /// The alpha below which a cut is less than a bit per second; the timer of alpha then stops.
@@ -226,8 +226,8 @@ impl DcqcnControl {
 
     /// Answers an event of the rate timer or of the byte counter, which is already counted.
     fn increase(&mut self) {
-        // Without a byte counter the timer stands in for it, one event behind: fast recovery, one
-        // step of additive increase, hyper increase.
+        // Without a byte counter the timer replaces it, one event behind: fast recovery, one step
+        // of additive increase, hyper increase.
         let byte_stage = match self.k.byte_counter {
             0 => self.time_stage.saturating_sub(1),
             _ => self.byte_stage,
@@ -246,14 +246,14 @@ impl DcqcnControl {
         self.target = self.target.min(self.k.line_rate);
         self.rate = f64::midpoint(self.rate, self.target);
         if self.k.line_rate - self.rate < 1.0 {
-            // Halving the distance would never arrive.
+            // Halving the distance alone would never reach the target.
             self.rate = self.k.line_rate;
             self.rate_due = None;
         }
     }
 
-    /// Up to `events` steps, each counted by `count` first, as long as there is something to
-    /// recover.
+    /// Takes up to `events` steps, each counted by `count` first, while the rate is below line
+    /// rate.
     fn steps(&mut self, events: u64, count: impl Fn(&mut Self)) {
         for _ in 0..events.min(MAX_STEPS) {
             if self.rate_due.is_none() {
@@ -271,10 +271,10 @@ impl DcqcnControl {
 }
 
 impl CongestionControl for DcqcnControl {
-    /// DCQCN listens to CNPs alone.
+    /// DCQCN reacts only to CNPs.
     fn on_ack(&mut self, _ack: &Ack<'_>) {}
 
-    /// No answer to loss: PFC keeps the network free of it, and where there is none the transport's
+    /// No answer to loss: PFC keeps the network lossless. Without PFC the transport's
     /// retransmission timer backs off.
     fn on_loss(&mut self, _loss: &Loss) {}
 

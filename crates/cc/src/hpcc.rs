@@ -2,10 +2,10 @@
 //!
 //! Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019, Algorithm 1. Each switch
 //! stamps queue, byte counter, time and link rate into every packet (INT). From two stamps of one
-//! port the sender knows how many bytes per base RTT the link is asked for, queue included, and
+//! port the sender computes the demand on the link, queue included, in bytes per base RTT. It
 //! scales its window to bring the busiest link to a share `eta` of its capacity. Every ACK sets the
-//! window, but always from a reference window that changes once per RTT, so that many ACKs about
-//! one congestion do not add up. `docs/algorithms/hpcc.md` has the equations, the sources of the
+//! window, but always from a reference window that changes once per RTT, so many ACKs about one
+//! congestion do not add up. `docs/algorithms/hpcc.md` has the equations, the sources of the
 //! constants, and the departures.
 
 use crate::caution::{Caution, PathFacts};
@@ -94,17 +94,17 @@ impl Configurable for Hpcc {
     }
 }
 
-/// The hops whose stamps are kept; those of a longer path are not looked at.
+/// The number of hops whose stamps are kept. Further hops of a longer path are ignored.
 const MAX_HOPS: usize = 8;
 
-/// Windows are kept below this many bytes.
+/// The upper bound of windows in bytes.
 const MAX_WINDOW: f64 = (1_u64 << 40) as f64;
 
 /// The part of a hop's stamp that the next one is compared with.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Stamp {
     port: u32,
-    /// Queue in bytes; one beyond 4 GB counts as that.
+    /// Queue in bytes, at most 4 GB.
     queue: u32,
     at: Time,
     sent: Bytes,
@@ -120,17 +120,17 @@ impl Stamp {
 /// A flow under HPCC. Windows are payload in bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HpccControl {
-    /// W: what may be in flight.
+    /// W: the window.
     window: f64,
     /// `W_c`: the window that an ACK starts from.
     reference_window: f64,
-    /// U: the busiest link's bytes per base RTT over what it can carry, averaged over a base RTT.
+    /// U: the utilisation of the busiest link, averaged over a base RTT.
     utilisation: f64,
     /// Additive steps since the window was last scaled.
     stage: u32,
-    /// Lets one change of the reference window per RTT through.
+    /// The gate that lets one change of the reference window per RTT through.
     gate: RecoveryGate,
-    /// T in seconds; none before the operator or an RTT sample tells.
+    /// T in seconds; none until the operator or an RTT sample tells it.
     base_rtt: Option<f64>,
     /// Whether T follows the least RTT seen.
     measures_base_rtt: bool,
@@ -138,11 +138,11 @@ pub struct HpccControl {
     hops: [Stamp; MAX_HOPS],
     /// The number of these stamps.
     hop_count: usize,
-    /// The packet, which the NIC spaces.
+    /// The packet size, by which the NIC spaces.
     mss: Bytes,
     /// The window before T is known.
     initial_window: Bytes,
-    /// The most that the peer takes, in bytes.
+    /// The peer's limit in bytes.
     max_window: f64,
     eta: f64,
     max_stage: u32,
@@ -192,16 +192,16 @@ impl HpccControl {
         }
     }
 
-    /// `window` between the floor and what fills the NIC's link.
+    /// `window`, at least the floor and at most the product of line rate and T.
     fn bounded(&self, window: f64, base_rtt: f64) -> f64 {
         let per_rtt = |rate: f64| rate * base_rtt / 8.0;
         let most = per_rtt(self.line_rate).min(self.max_window);
         window.max(per_rtt(self.min_rate)).min(most)
     }
 
-    /// Compares the stamps of an ACK with those of the one before and keeps them: the utilisation
-    /// of the busiest link, and the time in seconds that it was measured over. Nothing if they are
-    /// of another path, or no younger.
+    /// Compares the stamps of an ACK with those of the ACK before, and keeps them. Returns the
+    /// utilisation of the busiest link and the measured time in seconds, or nothing for stamps of
+    /// another path or older stamps.
     fn measure(&mut self, hops: &[Hop], base_rtt: f64) -> Option<(f64, f64)> {
         let hops = &hops[..hops.len().min(MAX_HOPS)];
         let before = &self.hops[..self.hop_count];
@@ -219,7 +219,8 @@ impl HpccControl {
                 }
                 let rate = new.rate.as_bps() as f64;
                 let sent = new.sent.saturating_sub(old.sent).get() as f64 * 8.0;
-                // The smaller queue of the two: a burst that has gone since is no congestion.
+                // The smaller queue of the two counts: a burst that has drained since is no
+                // congestion.
                 let queue = f64::from(Stamp::of(new).queue.min(old.queue)) * 8.0;
                 let u = queue / (rate * base_rtt) + sent / tau / rate;
                 if busiest.is_none_or(|(most, _)| u > most) {
@@ -234,12 +235,13 @@ impl HpccControl {
         busiest
     }
 
-    /// Sets the window from the reference window, and that one too if this is a `full` update.
+    /// Sets the window from the reference window. A `full` update sets the reference window too.
     fn compute_window(&mut self, base_rtt: f64, full: bool) {
         let increase = self.rate_ai * base_rtt / 8.0;
         let scales = self.utilisation >= self.eta || self.stage >= self.max_stage;
         let window = if scales {
-            // An idle link would divide by zero; a billionth takes any window to its bound.
+            // An idle link would divide by zero. A utilisation of a billionth takes any window to
+            // its bound.
             self.reference_window / (self.utilisation / self.eta).max(1e-9) + increase
         } else {
             self.reference_window + increase
@@ -262,7 +264,8 @@ impl CongestionControl for HpccControl {
             return;
         }
         let measured = self.measure(ack.hops, base_rtt);
-        // Also without a measurement: on a new path the first full update comes an RTT later.
+        // The gate closes even without a measurement: on a new path the first full update comes an
+        // RTT later.
         let first_of_rtt = self.gate.enter(ack.end, ack.next);
         let Some((u, tau)) = measured else { return };
         self.utilisation += (tau / base_rtt).min(1.0) * (u - self.utilisation);
@@ -274,8 +277,8 @@ impl CongestionControl for HpccControl {
         }
     }
 
-    /// No answer to loss: PFC keeps the network free of it, and the switches tell of the queue that
-    /// a loss would be inferred from. After a timeout the transport backs off.
+    /// No answer to loss: PFC keeps the network lossless, and switches report the queue itself.
+    /// After a timeout the transport backs off.
     fn on_loss(&mut self, _loss: &Loss) {}
 
     fn on_mss_change(&mut self, mss: Bytes) {
@@ -295,7 +298,7 @@ impl CongestionControl for HpccControl {
             None => (self.initial_window.get(), self.line_rate as u64),
         };
         Limits {
-            // A window below one packet lives on in the pacing rate.
+            // A window below one packet acts through the pacing rate.
             cwnd: Bytes::new(window).max(self.mss),
             pacing: Pacing::Rate(Rate::from_bps(rate.max(1))),
             burst: Burst { bytes: self.mss, rate: Rate::MAX },

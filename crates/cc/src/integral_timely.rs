@@ -1,11 +1,11 @@
 //! Integral TIMELY: TIMELY, and a set point for the queue.
 //!
-//! TIMELY (see [`crate::timely`]) listens to the RTT's trend and, within its thresholds, to nothing
-//! else: a PID controller without the integral, which any level of the queue satisfies. A course on
-//! TIMELY asks what the integral would change; no source gives it a form. Here, after TIMELY's own
-//! update, each completion moves the rate by `ki` times the sum of all errors (RTT - target) /
-//! target. The sum rests only where the RTT is the target, at the value that takes away what TIMELY
-//! adds.
+//! Within its thresholds TIMELY (see [`crate::timely`]) reacts only to the trend of the RTT. It is
+//! a PID controller without the integral, and any level of the queue satisfies it. A course on
+//! TIMELY asks what the integral would change; no source gives equations. Here each completion,
+//! after TIMELY's own update, moves the rate by `ki` times the sum of all errors (RTT - target) /
+//! target. The sum rests only where the RTT equals the target, at the value that takes away exactly
+//! what TIMELY adds.
 //!
 //! Integers throughout, as in [`crate::timely`].
 
@@ -35,7 +35,7 @@ parameters! {
 /// Integral TIMELY's parameters: TIMELY's, by the same names, and the integral's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IntegralTimely {
-    /// TIMELY's own.
+    /// TIMELY's parameters.
     pub timely: Timely,
     /// The parameters of the integral.
     pub integral: Integral,
@@ -56,7 +56,7 @@ impl Algorithm for IntegralTimely {
     }
 }
 
-/// The parameters of both tables, TIMELY's first.
+/// The parameters of both tables, TIMELY's before the integral's.
 const PARAMS: [Param; Timely::PARAMS.len() + Integral::PARAM_TABLE.len()] = {
     let own = Timely::PARAMS.len();
     let mut all = [Timely::PARAMS[0]; Timely::PARAMS.len() + Integral::PARAM_TABLE.len()];
@@ -138,12 +138,12 @@ pub struct IntegralTimelyControl {
 impl IntegralTimelyControl {
     fn accumulate(&mut self, rtt_ns: u64) {
         let long = rtt_ns >= self.target_ns;
-        // A sum that cannot move the rate any further would only have to be undone (anti-windup).
+        // Anti-windup: the sum does not grow where it cannot move the rate any further.
         let (rate_bps, k) = (self.timely.state.rate_bps(), &self.timely.constants);
         if if long { rate_bps <= k.min_bps } else { rate_bps >= k.line_bps } {
             return;
         }
-        // At most one target per sample: a single outlier is no history.
+        // A sample adds at most one target: a single outlier must not dominate the sum.
         let off_ns = rtt_ns.abs_diff(self.target_ns);
         let error_q20 = ((off_ns << Fraction::BITS) / self.target_ns).min(ONE_Q20).cast_signed();
         let sum_q20 = self.sum_q20 + if long { error_q20 } else { -error_q20 };

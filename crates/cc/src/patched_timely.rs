@@ -1,11 +1,11 @@
 //! Patched TIMELY: between the thresholds, gradient and absolute delay together.
 //!
 //! Zhu, Ghobadi, Misra and Padhye, "ECN or Delay: Lessons Learnt from Analysis of DCQCN and
-//! TIMELY", CoNEXT 2016. TIMELY as published has no fixed point; with the gradient test changed so
-//! that zero holds the rate it has infinitely many, any split of the bottleneck being one. The
-//! patch weighs an increase against a decrease that grows with the distance of the RTT from
-//! `t_low`, the weight following the gradient, and has one fixed point: every flow at C/N, and a
-//! queue of `q' (1 + N delta / (beta C))` with `q' = C * t_low`.
+//! TIMELY", CoNEXT 2016. TIMELY as published has no fixed point. If a gradient of zero holds the
+//! rate instead, it has infinitely many: any split of the bottleneck is one. The patch weighs an
+//! increase against a decrease, by a weight that follows the gradient. The decrease grows with the
+//! distance of the RTT from `t_low`. There is one fixed point: every flow at C/N, and a queue of
+//! `q' (1 + N delta / (beta C))` with `q' = C * t_low`.
 //!
 //! Integers throughout, as in [`crate::timely`].
 

@@ -1,15 +1,15 @@
 //! TIMELY: the sending rate follows the gradient of the RTT.
 //!
 //! Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter", SIGCOMM 2015,
-//! Algorithm 1. Each completed segment brings one RTT sample. Below `t_low` the rate rises, above
-//! `t_high` it falls whatever the trend; between them the trend decides: a falling or level RTT
-//! means that the queue drains and the rate may rise, a rising one that senders together exceed the
-//! bottleneck by about the gradient. `docs/algorithms/timely.md` has the equations, the sources of
-//! the constants, and the departures.
+//! Algorithm 1. Each completed segment brings one RTT sample. Below `t_low` the rate rises and
+//! above `t_high` it falls, whatever the trend. Between them the trend decides. A falling or level
+//! RTT means that the queue drains, and the rate rises. A rising RTT means that the senders
+//! together exceed the bottleneck by about the gradient, and the rate falls.
+//! `docs/algorithms/timely.md` has the equations, the sources of the constants, and the departures.
 //!
-//! All arithmetic is on 64-bit integers (nanoseconds, bits per second, 20-bit fractions), every
-//! division unsigned and guarded, so that a twin in BPF C computes the same bits. Only the filter
-//! is signed: its product is shifted right arithmetically, which rounds towards minus infinity.
+//! All arithmetic is on 64-bit integers (nanoseconds, bits per second, 20-bit fractions). Every
+//! division is unsigned and guarded, so a twin in BPF C computes the same bits. Only the filter is
+//! signed: its product is shifted right arithmetically, which rounds towards minus infinity.
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{
@@ -263,7 +263,7 @@ pub struct Constants {
     pub hai_delta_bps: u64,
     /// The RTT below which the rate rises.
     pub t_low_ns: u64,
-    /// Above this RTT it falls.
+    /// Above this RTT the rate falls.
     pub t_high_ns: u64,
     /// The RTT that makes the gradient dimensionless.
     pub min_rtt_ns: u64,
@@ -279,7 +279,7 @@ pub struct Constants {
     pub loss_decrease_q20: u64,
     /// The rate never falls below, b/s.
     pub min_bps: u64,
-    /// Nor rises above, b/s.
+    /// The rate never rises above, b/s.
     pub line_bps: u64,
 }
 
@@ -336,7 +336,7 @@ impl State {
         self.updated_at_ns = now_ns;
         let elapsed_q20 = (elapsed_ns << Fraction::BITS) / k.min_rtt_ns;
         let scale_q20 = |scaled: bool| if scaled { elapsed_q20 } else { ONE_Q20 };
-        // Of additive increase, and of the decrease above T_high.
+        // The scales of additive increase and of the decrease above T_high.
         let outer_scale_q20 = scale_q20(k.time_scaling != TimeScaling::Never);
         let gradient_scale_q20 = scale_q20(k.time_scaling == TimeScaling::Always);
 
@@ -361,18 +361,18 @@ impl State {
         }
     }
 
-    /// The first loss of a window of data.
+    /// Takes in the first loss of a window of data.
     pub fn on_loss(&mut self, k: &Constants) {
         self.rate_bps -= (self.rate_bps * k.loss_decrease_q20) >> Fraction::BITS;
         self.rate_bps = self.rate_bps.max(k.min_bps);
     }
 
-    /// The losses were none: the rate is at least what it was before them.
+    /// Undoes spurious losses: the rate is at least that of before them.
     pub fn on_spurious_loss(&mut self, before_bps: u64) {
         self.rate_bps = self.rate_bps.max(before_bps);
     }
 
-    /// Adds a step, up to line rate.
+    /// Adds a step to the rate, up to line rate.
     pub(crate) fn increase(&mut self, k: &Constants, step_bps: u64, scale_q20: u64) {
         self.rate_bps += (step_bps * scale_q20) >> Fraction::BITS;
         self.rate_bps = self.rate_bps.min(k.line_bps);
@@ -400,7 +400,7 @@ pub struct TimelyControl {
     window: Option<RateWindow>,
 }
 
-/// A window that is the data of some time at a rate.
+/// A window that is a rate times a fixed time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct RateWindow {
     time: Span,
@@ -450,7 +450,7 @@ impl CongestionControl for TimelyControl {
         }
     }
 
-    /// The paper's TIMELY has no answer to loss: PFC keeps the network free of it. Without PFC,
+    /// The paper's TIMELY has no answer to loss, since PFC keeps the network lossless. Without PFC,
     /// `loss_decrease` is the answer.
     fn on_loss(&mut self, loss: &Loss) {
         if self.constants.loss_decrease_q20 > 0 && self.gate.enter_loss(loss) {

@@ -42,7 +42,7 @@ pub struct Fraction(u32);
 impl Time {
     /// The start of the run.
     pub const ZERO: Self = Self(0);
-    /// Never.
+    /// An instant that never comes.
     pub const MAX: Self = Self(u64::MAX);
 
     /// `ps` picoseconds after the start.
@@ -67,9 +67,9 @@ impl Time {
 }
 
 impl Span {
-    /// No time at all.
+    /// The span of zero length.
     pub const ZERO: Self = Self(0);
-    /// Longer than any run.
+    /// A span longer than any run.
     pub const MAX: Self = Self(u64::MAX);
 
     /// `ps` picoseconds.
@@ -97,7 +97,7 @@ impl Span {
         Self(s.saturating_mul(PS_PER_S))
     }
 
-    /// Picoseconds.
+    /// The span in picoseconds.
     pub const fn as_ps(self) -> u64 {
         self.0
     }
@@ -150,7 +150,7 @@ impl Rate {
         Self(gbps.saturating_mul(1_000_000_000))
     }
 
-    /// Bits per second.
+    /// The rate in bits per second.
     pub const fn as_bps(self) -> u64 {
         self.0
     }
@@ -240,7 +240,7 @@ impl Fraction {
     pub const ZERO: Self = Self(0);
     /// The number 1.
     pub const ONE: Self = Self(1 << Self::BITS);
-    /// The largest, one 2^-20 below 4,096.
+    /// The largest fraction, one 2^-20 below 4,096.
     pub const MAX: Self = Self(u32::MAX);
 
     /// The fraction of these bits: the value times 2^20.
@@ -267,7 +267,7 @@ impl Fraction {
         self.0
     }
 
-    /// For reports.
+    /// The value in floating point, for reports.
     pub fn as_f64(self) -> f64 {
         f64::from(self.0) / f64::from(1_u32 << Self::BITS)
     }
@@ -291,8 +291,8 @@ macro_rules! additive {
         }
         impl Sub for $unit {
             type Output = Self;
-            /// Zero when `other` is more, which is a mistake in the caller's books and caught in
-            /// debug builds.
+            /// The difference, or zero when `other` is more. That is a mistake in the caller's
+            /// books, which debug builds catch.
             #[inline]
             fn sub(self, other: Self) -> Self {
                 debug_assert!(other.0 <= self.0, "{other} from {self}");

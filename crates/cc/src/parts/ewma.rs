@@ -2,7 +2,7 @@
 
 use crate::units::Fraction;
 
-/// An average of signed samples with eight fractional bits, of the kind that BPF can compute:
+/// An average of signed samples with eight fractional bits, in operations that BPF has:
 /// `average += weight * (sample - average)`, rounded towards minus infinity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ewma {

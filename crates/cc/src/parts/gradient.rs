@@ -3,8 +3,8 @@
 use super::Ewma;
 use crate::units::Fraction;
 
-/// Follows RTT samples and keeps the EWMA of their differences; a division by the minimum RTT makes
-/// the gradient of it. In nanoseconds, all integers.
+/// The EWMA of the differences of successive RTT samples. Divided by the minimum RTT it is the
+/// gradient. All values are integers in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DelayGradient {
     previous_rtt_ns: Option<u64>,
@@ -16,7 +16,7 @@ pub struct DelayGradient {
 }
 
 impl DelayGradient {
-    /// Longer samples are taken as this long, so that no product overflows (2.1 s).
+    /// The longest sample (2.1 s). Longer samples count as this long, so that no product overflows.
     pub const MAX_RTT_NS: u64 = (1 << 31) - 1;
 
     /// A gradient whose first sample will be compared with `rtt_ns`.
@@ -24,8 +24,8 @@ impl DelayGradient {
         Self { previous_rtt_ns: Some(rtt_ns), ..Self::default() }
     }
 
-    /// Takes in a sample of at most [`MAX_RTT_NS`](Self::MAX_RTT_NS). The first one differs from
-    /// itself by nothing: there is no gradient yet.
+    /// Takes in a sample of at most [`MAX_RTT_NS`](Self::MAX_RTT_NS). The first sample has a
+    /// difference of zero, so there is no gradient yet.
     #[expect(clippy::cast_possible_wrap, reason = "samples are below 2^31")]
     pub fn add(&mut self, alpha: Fraction, rtt_ns: u64) {
         debug_assert!(rtt_ns <= Self::MAX_RTT_NS);

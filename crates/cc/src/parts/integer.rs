@@ -1,4 +1,4 @@
-//! What integer control laws share: unsigned 64-bit arithmetic that a BPF program can do too.
+//! Arithmetic of integer control laws: unsigned 64-bit operations that a BPF program can do too.
 
 use crate::units::{Fraction, Rate};
 
@@ -13,8 +13,9 @@ pub fn line_bps(line_rate: Rate) -> u64 {
     line_rate.as_bps().clamp(1, MAX_BPS)
 }
 
-/// `rate`, given for a NIC of `reference`, on a NIC of `line_bps`; from 1 b/s to line rate. Taken
-/// as it stands when the reference is zero. Done once per flow, with wide products.
+/// The value on a NIC of `line_bps` of a `rate` given for a NIC of `reference`, from 1 b/s to line
+/// rate. With a reference of zero the rate is not scaled. The products are wide; each flow computes
+/// them once.
 pub fn scaled(rate: Rate, reference: Rate, line_bps: u64) -> u64 {
     let scaled = (u128::from(rate.as_bps()) * u128::from(line_bps))
         .checked_div(u128::from(reference.as_bps()))

@@ -1,13 +1,14 @@
-//! The least value of a sliding window of time.
+//! The minimum over a sliding window of time.
 
 use crate::units::{Span, Time};
 
-/// The least RTT of the last `window`, in constant space: the best value, the best since that one,
-/// and the best since the second, as Linux and BBR keep them.
+/// The least RTT of the last `window`, in constant space. As in Linux and BBR the filter keeps the
+/// best value, the best since that value, and the best since the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MinFilter {
     window: Span,
-    /// Ordered by time, and by value: `best[0]` is the minimum. `None` before the first sample.
+    /// The best values, ordered by time and by value: `best[0]` is the minimum. `None` before the
+    /// first sample.
     best: Option<[(Time, Span); 3]>,
 }
 
@@ -45,7 +46,7 @@ impl MinFilter {
                 *best = [best[1], best[2], sample];
             }
         } else if best[1].0 == best[0].0 && now.since(best[1].0) > self.window / 4 {
-            // No second best yet after a quarter of the window: take one from what is left.
+            // After a quarter of the window there is no second best yet: take one from the rest.
             (best[1], best[2]) = (sample, sample);
         } else if best[2].0 == best[1].0 && now.since(best[2].0) > self.window / 2 {
             best[2] = sample;

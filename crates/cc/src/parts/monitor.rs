@@ -1,17 +1,17 @@
-//! Monitor intervals: what came of sending at one rate for about a round trip (PCC).
+//! Monitor intervals: the results of sending at one rate for about a round trip (PCC).
 
 use crate::contract::{Ack, Loss, Sent, Spurious};
 use crate::units::{Bytes, Span, Time};
 
 /// The monitor intervals whose data is being sent or on its way.
 ///
-/// An interval begins with a transmission and ends before the first one that comes when both its
-/// time and its least number of transmissions are over. Its result is known when all that it sent
-/// is acknowledged or lost, and the intervals before it have theirs. Between intervals, nothing is
-/// counted.
+/// An interval begins with a transmission. It ends before the first transmission for which both its
+/// time and its least number of transmissions are over. Its result is known when all its data is
+/// acknowledged or lost, and the results of earlier intervals are known. Between intervals nothing
+/// is counted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Monitor {
-    /// Oldest first.
+    /// The intervals, oldest first.
     intervals: [Interval; Self::CAPACITY],
     len: usize,
     /// The state of the newest interval while it is being sent.
@@ -27,14 +27,14 @@ pub struct Report {
     pub rate_bps: f64,
     /// The rate at which its data left, in bits per second.
     pub sent_bps: f64,
-    /// The share of it that was lost.
+    /// The share of the data that was lost.
     pub loss: f64,
     /// The slope of the RTT over the time of sending: that of the line through the samples, without
     /// a unit.
     pub rtt_slope: f64,
     /// The distance of the samples from that line, root mean square over mean.
     pub rtt_error: f64,
-    /// The smoothed RTT with its first acknowledgement over that with its last.
+    /// The smoothed RTT at the first acknowledgement over that at the last.
     pub rtt_ratio: f64,
 }
 
@@ -56,10 +56,10 @@ struct Interval {
     started_at: Time,
     /// The time that sending took; while it is being sent, that time if it ends here.
     duration_s: f32,
-    /// Bytes that are acknowledged or lost.
+    /// Bytes acknowledged or lost.
     settled: f64,
     lost: f32,
-    /// The smoothed RTTs with the first and the last ACK, zero before.
+    /// The smoothed RTTs at the first and the last ACK, zero before.
     srtt_s: (f32, f32),
     line: Line,
 }
@@ -71,8 +71,8 @@ impl Default for Monitor {
 }
 
 impl Monitor {
-    /// Most intervals at once. One lasts about a round trip, and its result comes a round trip
-    /// after its end: it is rare that three are not enough.
+    /// The largest number of intervals at once. An interval lasts about a round trip, and its
+    /// result comes a round trip after its end, so more than three are rare.
     pub const CAPACITY: usize = 4;
 
     /// The number of intervals without a result.
@@ -90,8 +90,8 @@ impl Monitor {
         self.len == Self::CAPACITY
     }
 
-    /// Ends the interval that is being sent, if `sent` is no longer part of it. Returns whether
-    /// there is none now: the next one may begin.
+    /// Ends the interval that is being sent, if `sent` is no longer part of it. Returns whether no
+    /// interval is being sent, so the next one may begin.
     pub fn ends_before(&mut self, sent: &Sent) -> bool {
         if let Some((interval, sending)) = self.newest() {
             let elapsed = sent.now.since(interval.started_at);
@@ -103,8 +103,8 @@ impl Monitor {
         self.sending.is_none()
     }
 
-    /// Begins an interval of `length` and at least `min_packets` transmissions with `sent`, the
-    /// first one. Does nothing where one is being sent, or too many wait for their result.
+    /// Begins an interval of `length` and at least `min_packets` transmissions, of which `sent` is
+    /// the first. Does nothing while an interval is being sent or too many wait for results.
     pub fn begin(&mut self, sent: &Sent, rate_bps: f64, length: Span, min_packets: u32) {
         if self.sending.is_some() || self.is_full() {
             return;
@@ -120,8 +120,8 @@ impl Monitor {
         self.sending = Some(Sending { length, min_packets, packets: 0 });
     }
 
-    /// Counts a transmission into the interval that is being sent. If the application has no more,
-    /// that ends it.
+    /// Counts a transmission into the interval that is being sent. An application without more data
+    /// ends the interval.
     pub fn on_sent(&mut self, sent: &Sent) {
         if let Some((interval, sending)) = self.newest() {
             interval.end = interval.end.max(sent.end.get());
@@ -135,8 +135,8 @@ impl Monitor {
         }
     }
 
-    /// Ends the interval that is being sent: by a pause of the application, which says nothing
-    /// about the path. With fewer than its least number of transmissions it is forgotten.
+    /// Ends the interval that is being sent, since the application pauses. An interval with too few
+    /// transmissions is discarded: it tells nothing of the path.
     fn cut(&mut self) {
         if self.sending.take().is_some_and(|sending| sending.packets < sending.min_packets) {
             self.len -= 1;
@@ -179,8 +179,9 @@ impl Monitor {
         let over = self.len - usize::from(self.sending.is_some());
         let interval = self.intervals.first().filter(|_| over > 0)?;
         let bytes = interval.end.saturating_sub(interval.first);
-        // An ACK across data of which a part was acknowledged before cannot say whose it is. So
-        // that no interval waits for ever, it suffices that as much again was settled after it.
+        // An ACK for data that was partly acknowledged before does not tell how much belongs to
+        // which interval. So that no interval waits for ever, its result also counts as known once
+        // as much data again was settled after it.
         let known = interval.settled >= bytes as f64 - 0.5
             || self.settled_to >= interval.end.saturating_add(bytes);
         let report = known.then(|| interval.report())?;
@@ -203,9 +204,9 @@ impl Monitor {
         self.intervals[..self.len].iter_mut()
     }
 
-    /// Gives each interval its share of `bytes`, which are of the data from `first` to `end`. What
-    /// was sent again reaches back to where it was sent first, which may be intervals ago: the
-    /// newest transmission is the one that has met its fate now.
+    /// Gives each interval its share of `bytes`, a part of the data from `first` to `end`. Data
+    /// that was sent again reaches back to its first transmission, which may be intervals ago. Only
+    /// its newest transmission is settled now.
     fn settle(
         &mut self,
         first: Bytes,
@@ -246,7 +247,7 @@ impl Interval {
         let (rtt_slope, rtt_error) = self.line.slope_and_error();
         Report {
             rate_bps: self.rate_bps,
-            // Sent at one instant, it was as fast as it was told to be.
+            // All data left at one instant: take the intended rate.
             sent_bps: if self.duration_s > 0.0 { sent_bps } else { self.rate_bps },
             loss: (f64::from(self.lost) / bytes.max(1) as f64).clamp(0.0, 1.0),
             rtt_slope,
@@ -257,7 +258,7 @@ impl Interval {
 }
 
 /// A line through points by least squares. Means and deviations are updated point by point
-/// (Welford), so that nothing cancels; the deviations need no more than seven digits.
+/// (Welford), which avoids cancellation. Seven digits suffice for the deviations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Line {
     mean_x: f64,
@@ -283,8 +284,8 @@ impl Line {
         self.yy += short(dy * (y - self.mean_y));
     }
 
-    /// The slope, and the root mean square distance from the line over the mean; zeros of fewer
-    /// than two points.
+    /// The slope, and the root mean square distance from the line over the mean. Both are zero with
+    /// fewer than two points.
     fn slope_and_error(&self) -> (f64, f64) {
         // Points at one place have no slope.
         if self.xx <= 0.0 {
@@ -292,13 +293,13 @@ impl Line {
         }
         let (xx, xy, yy) = (f64::from(self.xx), f64::from(self.xy), f64::from(self.yy));
         let slope = xy / xx;
-        // Rounding may leave less than nothing.
+        // Rounding may make the difference negative.
         let error = libm::sqrt((yy - slope * xy).max(0.0) / f64::from(self.n));
         (slope, if self.mean_y > 0.0 { error / self.mean_y } else { 0.0 })
     }
 }
 
-/// The nearest number of seven digits.
+/// The nearest `f32`.
 #[expect(clippy::cast_possible_truncation, reason = "what it is for")]
 const fn short(number: f64) -> f32 {
     number as f32

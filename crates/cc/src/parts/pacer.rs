@@ -1,12 +1,12 @@
-//! When the next burst may leave.
+//! Pacing: the time at which the next burst may leave.
 
 use crate::units::{Bytes, Rate, Time};
 
-/// Spaces the starts of bursts so that their average is the rate: TIMELY's send time, computed from
-/// segment size, flow rate and the time of the last transmission.
+/// A pacer that spaces the starts of bursts so that their average is the rate. This is TIMELY's
+/// send time, computed from segment size, flow rate and the time of the last transmission.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pacer {
-    /// The last burst, and how long it was.
+    /// The start and the size of the last burst.
     last: Option<(Time, Bytes)>,
 }
 

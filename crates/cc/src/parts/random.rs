@@ -1,8 +1,8 @@
-//! Random numbers: seeds that have nothing in common, and one flow's numbers.
+//! Random numbers: independent seeds, and the generator of one flow.
 
-/// The seed of one stream of random numbers: a hash of the `seed` that they all follow from, of
-/// what the numbers are for, and of who draws them. Streams that differ in any of it have nothing
-/// in common, neighbours included. A purpose has no NUL, which fills its last word.
+/// The seed of one stream of random numbers: a hash of the run's `seed`, of the purpose of the
+/// numbers, and of their owner. Streams that differ in any of these are independent, also for
+/// neighbouring numbers. A purpose contains no NUL, since NULs fill its last word.
 pub fn derive(seed: u64, purpose: &str, owner: &[u64]) -> u64 {
     debug_assert!(!purpose.contains('\0'), "{purpose:?}");
     let absorb = |hash: u64, word: u64| Random::new(hash ^ word).bits();
@@ -29,9 +29,9 @@ pub const fn below(bits: u64, end: u64) -> u64 {
     ((bits as u128 * end as u128) >> 64) as u64
 }
 
-/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): adds the golden ratio to a counter and mixes
-/// its bits, so that any two seeds, zero and neighbours included, give unrelated sequences. The
-/// same on every machine.
+/// The generator SplitMix64 (Steele, Lea and Flood, OOPSLA 2014). It adds the golden ratio to a
+/// counter and mixes the bits, so any two seeds give unrelated sequences, also zero and
+/// neighbouring seeds. Sequences are the same on every machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Random(u64);
 

@@ -14,17 +14,17 @@ pub enum Problem {
     NotANumber,
     /// The number is negative.
     Negative,
-    /// A number without a unit.
+    /// The number has no unit.
     NoUnit,
-    /// The unit belongs to something else, or to nothing.
+    /// The unit belongs to another quantity, or to none.
     UnknownUnit,
-    /// Finer than the smallest unit that is counted.
+    /// The value is finer than the smallest unit that is counted.
     TooFine,
-    /// More than 64 bits can count.
+    /// The value does not fit 64 bits.
     TooLarge,
 }
 
-/// Why a text is not the quantity that was asked for. Displays as the end of a sentence that
+/// The error of a text that is not the expected quantity. Its display text ends a sentence that
 /// starts with the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParseError {
