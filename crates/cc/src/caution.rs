@@ -66,7 +66,7 @@ pub enum Caution {
         param: &'static str,
         /// The change that is borne.
         borne: Span,
-        /// How long a burst of half of the flow's share takes.
+        /// How long a burst of three quarters of the flow's share takes.
         burst: Span,
         /// A value that works.
         least: Span,

@@ -234,7 +234,7 @@ impl Configurable for Rtcp {
         // window that ACKs clock leaves in bursts, which wait in the sender's NIC.
         let price = f64::from(self.alpha) * f64::from(self.delta);
         let borne = f64::from(self.w_high_volume) / price.max(1.0) * self.delay_unit.as_ps() as f64;
-        let burst = path.line_rate.time_for(path.product / 2);
+        let burst = path.line_rate.time_for(path.product * 3 / 4);
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,

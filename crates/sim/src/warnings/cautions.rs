@@ -95,7 +95,7 @@ fn sentence(scenario: &Scenario, name: &str, caution: &Caution, path: &Surveyed)
             },
         ),
         Caution::OwnBurst { param, borne, burst, least } => format!(
-            "{name}: the window halves when the RTT rises by {} or more, and a burst of half of its share from \
+            "{name}: the window halves when the RTT rises by {} or more, and a burst of three quarters of its share from \
              {from} to {to} takes {} in its own NIC; set {} to {} or more",
             rounded_span(borne),
             rounded_span(burst),

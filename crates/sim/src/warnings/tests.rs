@@ -148,13 +148,18 @@ fn signals_that_are_the_flow_s_own_doing_or_chance_are_told_with_what_bears_them
         "rtcp",
         &alone,
         &[
-            "the window halves when the RTT rises by 2.4us or more, and a burst of half of its share from sender0 to \
-           receiver takes 5.8us in its own NIC; set cc.rtcp.delay_unit to 4.8ms or more",
+            "the window halves when the RTT rises by 2.4us or more, and a burst of three quarters of its share from sender0 to \
+           receiver takes 8.7us in its own NIC; set cc.rtcp.delay_unit to 7.2ms or more",
         ],
-        &["cc.rtcp.delay_unit=4.8ms"],
+        &["cc.rtcp.delay_unit=7.2ms"],
     );
     // A floor that holds most of the share bears it: 11.7 of 14.5 KB.
-    assert_warned("rtcp", &alone, &["a burst of half of its share"], &["cc.rtcp.floor=8"]);
+    assert_warned(
+        "rtcp",
+        &alone,
+        &["a burst of three quarters of its share"],
+        &["cc.rtcp.floor=8"],
+    );
     assert_warned(
         "vivace",
         &alone,
