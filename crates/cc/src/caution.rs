@@ -123,8 +123,8 @@ pub enum Caution {
         /// The least window with which a flow gets on.
         least: Bytes,
     },
-    /// The first RTT of all flows brings fifty times what the path and its queue hold: nearly all of it is
-    /// lost, or where nothing is lost it takes fifty RTTs before the first answer counts.
+    /// The first RTT of all flows brings 25 times what the path and its queue hold: nearly all of it is
+    /// lost, or where nothing is lost it takes 25 RTTs before the first answer counts.
     FirstWindows {
         /// The bytes that one flow sends in it.
         each: Bytes,
@@ -264,7 +264,7 @@ impl PathFacts {
     /// Says that each flow starts at the rate of its NIC, with nothing to hold it back for an RTT.
     pub fn starts_at_line_rate(&self, emit: &mut dyn FnMut(Caution)) {
         let each = self.line_rate.bytes_in(self.network_rtt);
-        if self.lasting && each * self.flows > self.held() * 50 {
+        if self.lasting && each * self.flows > self.held() * 25 {
             emit(Caution::FirstWindows { each });
         }
     }

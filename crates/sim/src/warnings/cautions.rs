@@ -195,7 +195,7 @@ fn of_queues(scenario: &Scenario, name: &str, caution: &Caution, path: &Surveyed
             facts.flows,
             rounded_down(each),
             rounded_down(facts.held()),
-            facts.held().get() * 50 / each.get().max(1),
+            facts.held().get() * 25 / each.get().max(1),
         ),
         _ => of_losses(scenario, name, caution, path),
     }

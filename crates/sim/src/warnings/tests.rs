@@ -283,7 +283,7 @@ fn what_comes_faster_than_the_queue_bears_is_told_with_what_fits() {
         "hpcc",
         &[&crowd[..], &["switch.telemetry=true"]].concat(),
         &["each of 100 flows sends "],
-        &["network.star.hosts.0.count=40"],
+        &["network.star.hosts.0.count=20"],
     );
 }
 
