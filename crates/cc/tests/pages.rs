@@ -74,7 +74,8 @@ impl<'a> Own<'a> {
 }
 
 /// The sections of a page, in their order; others may stand between them.
-const SECTIONS: [&str; 4] = ["Equations", "Parameters", "Validation", "Departures"];
+const SECTIONS: [&str; 5] =
+    ["Equations", "Parameters", "Validation", "What it needs to work", "Departures"];
 
 /// The text of the section `title`, up to the next one.
 fn section<'a>(page: &'a str, title: &str) -> Option<&'a str> {
@@ -240,14 +241,16 @@ fn all_that_is_missing_is_named_at_once() {
             "the page does not tell of preset `first`",
             "the page has no link to crates/cc/src/new.rs",
             "the page has no section \"Validation\"",
+            "the page has no section \"What it needs to work\"",
             "the page has no section \"Departures\"",
             "the page has its sections not in the order \
-             [\"Equations\", \"Parameters\", \"Validation\", \"Departures\"]",
+             [\"Equations\", \"Parameters\", \"Validation\", \"What it needs to work\", \
+             \"Departures\"]",
             "the page does not tell of parameter `b`",
         ]
     );
-    let page =
-        "# New `new` `first`\n## Equations\n## Parameters\n`a` `b`\n## Validation\n## Departures\n";
+    let page = "# New `new` `first`\n## Equations\n## Parameters\n`a` `b`\n## Validation\n\
+         ## What it needs to work\n## Departures\n";
     assert_eq!(
         missing("new", &own, &[], Some(page)),
         ["no file in crates/cc/src implements Algorithm with its NAME"]
