@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -268,10 +269,20 @@ def _namespaces() -> str:
     return subprocess.run([ip, "netns", "list"], capture_output=True, text=True, check=True).stdout
 
 
-def _left() -> tuple[str, str]:
-    """What a test bed could leave behind: namespaces and algorithms."""
+def _left() -> list[str]:
+    """Namespaces and algorithms that a test bed has left behind.
+
+    Their names carry the process that made them. Those of a process that still runs are of
+    another test bed on this machine.
+    """
     available = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text()
-    return _namespaces(), available
+    names = (_namespaces() + available).split()
+    makers = {name: re.search(r"(?:incast|_)(\d+)", name) for name in names}
+    return [
+        name
+        for name, maker in makers.items()
+        if maker is None or not Path(f"/proc/{maker[1]}").exists()
+    ]
 
 
 @pytest.mark.usefixtures("built")
