@@ -233,7 +233,8 @@ impl Configurable for Rtcp {
         // The counter is at most the weight, so this delay is too dear for any window to double. A
         // window that ACKs clock leaves in bursts, which wait in the sender's NIC.
         let price = f64::from(self.alpha) * f64::from(self.delta);
-        let borne = f64::from(self.w_high_volume) / price.max(1.0) * self.delay_unit.as_ps() as f64;
+        let borne_ps =
+            f64::from(self.w_high_volume) / price.max(1.0) * self.delay_unit.as_ps() as f64;
         let burst = path.line_rate.time_for(path.product * 3 / 4);
         #[expect(
             clippy::cast_possible_truncation,
@@ -241,20 +242,21 @@ impl Configurable for Rtcp {
             reason = "positive; the cast saturates"
         )]
         let span = |ps: f64| Span::from_ps(ps as u64);
+        let borne = span(borne_ps);
         if let Some(full) = path.full_queue()
             && path.lasting
             && path.flows > 1
-            && full <= span(borne)
+            && full <= borne
         {
-            let times = span(borne).as_ps() * 2 / full.as_ps().max(1);
+            let times = borne.as_ps() * 2 / full.as_ps().max(1);
             let least = u64::from(self.alpha).saturating_mul(times.max(2));
-            let (param, borne) = ("alpha", span(borne));
-            emit(Caution::LossesFirst { param, least, borne, full });
+            emit(Caution::LossesFirst { param: "alpha", least, borne, full });
         }
         // Where the floor is most of the share, halving does no harm.
-        if path.lasting && burst.as_ps() as f64 > borne && !path.holds_most(floor) {
-            let least = span(self.delay_unit.as_ps() as f64 / borne * burst.as_ps() as f64 * 2.0);
-            emit(Caution::OwnBurst { param: "delay_unit", borne: span(borne), burst, least });
+        if path.lasting && burst.as_ps() as f64 > borne_ps && !path.holds_most(floor) {
+            let least =
+                span(self.delay_unit.as_ps() as f64 / borne_ps * burst.as_ps() as f64 * 2.0);
+            emit(Caution::OwnBurst { param: "delay_unit", borne, burst, least });
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What an algorithm consists of is there: sources, registration, page. And the guide to adding one
+//! Each algorithm is complete: sources, registration, page. And the guide to adding one
 //! shows code that compiles.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]

@@ -28,7 +28,7 @@ pub struct Resolved {
 /// A host with its link and the switch port that leads to it.
 #[derive(Clone, Debug)]
 pub struct ResolvedHost {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// The rate of its link.
     pub rate: Rate,

@@ -1,4 +1,4 @@
-//! One sender on one link, for tests: a FIFO queue of fixed rate and size that drops at its end,
+//! A link with one sender, for tests: a FIFO queue of fixed rate and size that drops at its end,
 //! and a carrier that keeps the contract's books.
 
 use std::collections::VecDeque;
