@@ -14,7 +14,6 @@ mod input;
 mod load;
 mod measure;
 mod network;
-mod quantity;
 mod routing;
 mod scheme;
 mod sizes;
@@ -22,11 +21,11 @@ mod switch;
 mod threads;
 mod traffic;
 mod transport;
-mod words;
 
 use std::collections::BTreeMap;
 
 use incast_cc::{Rate, Span};
+use incast_schema::quantity;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -34,7 +33,8 @@ pub use aqm::{Aqm, Codel, Phantom, Pi, Pie, Red};
 pub(crate) use check::counts;
 pub use class::{Class, MOST_CLASSES, ResolvedClass};
 pub use document::{Document, INPUTS, json_schema};
-pub use error::{Place, ScenarioError};
+pub use error::ScenarioError;
+pub use incast_schema::Place;
 pub use measure::Measure;
 pub(crate) use network::Tiers;
 pub use network::{

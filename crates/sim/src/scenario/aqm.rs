@@ -8,8 +8,8 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 
-use super::error::{Fault, suggestion};
-use super::quantity;
+use incast_schema::quantity;
+use incast_schema::{Fault, suggestion};
 
 /// How an egress queue tells senders of congestion before it is full. Each class of each port has one
 /// of its own. The field `kind` chooses.

@@ -11,11 +11,11 @@ use std::collections::BTreeSet;
 use incast_cc::Rate;
 use incast_transport::Config;
 
-use super::error::{Fault, suggestion};
 use super::{Scenario, Transport, TransportKind};
 use crate::build::{part_of_group, topology};
 use crate::topology::Topology;
 use class::check_classes;
+use incast_schema::{Fault, suggestion};
 use network::{check_names, check_network};
 use routing::check_routing;
 use switch::check_switch;

@@ -6,7 +6,8 @@ use incast_cc::{Bytes, Fraction};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Aqm, Scenario, TransportKind, quantity};
+use super::{Aqm, Scenario, TransportKind};
+use incast_schema::quantity;
 
 /// Most classes: PFC counts them in eight bits.
 pub const MOST_CLASSES: usize = 8;

@@ -7,11 +7,11 @@ use incast_cc::AnyAlgorithm;
 use incast_cc::registry::NAMES;
 use serde_json::{Value, json};
 
-use super::error::Fault;
 use super::{
     FlowList, FlowSizes, Graph, ListedFlow, Network, Scenario, ScenarioError, SignalKind, Stack,
     TransportKind, aqm, check, input,
 };
+use incast_schema::{Fault, Located};
 
 /// A scenario, the text that it was read from, and the files that the text names.
 #[derive(Clone, Debug)]
@@ -81,7 +81,10 @@ impl Document {
     /// Something in it is wrong.
     pub fn parse(text: String, file: &str) -> Result<Self, ScenarioError> {
         let mut files = Files::of(file);
-        let scenario = read(&text, &mut files).map_err(|fault| fault.locate(file, &text))?;
+        let scenario = read(&text, &mut files).map_err(|fault| {
+            let Located { place, message } = fault.locate(file, &text);
+            ScenarioError::At { place, message }
+        })?;
         let name = Path::new(file).file_stem().map_or(file.into(), |stem| stem.to_string_lossy());
         Ok(Self { name: name.into_owned(), file: file.to_owned(), text, files, scenario })
     }

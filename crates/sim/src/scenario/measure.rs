@@ -4,7 +4,7 @@ use incast_cc::Bytes;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::quantity;
+use incast_schema::quantity;
 
 /// What is measured, beside what always is.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

@@ -7,10 +7,10 @@ use incast_cc::{Rate, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::quantity;
 pub(crate) use fabrics::Tiers;
 pub use fabrics::{Clos, FatTree, LeafSpine, ParkingLot, Uplink};
 pub use graph::{Graph, GraphLink, NetworkFile, NodeGroup};
+use incast_schema::quantity;
 
 /// Hosts, switches and links.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

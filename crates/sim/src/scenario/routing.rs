@@ -4,7 +4,7 @@ use incast_cc::{Rate, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::quantity;
+use incast_schema::quantity;
 
 /// Which of several ways packets take.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

@@ -5,9 +5,9 @@ use incast_cc::registry::NAMES;
 use incast_cc::{AnyAlgorithm, Span};
 use incast_transport::{Signal, Timestamps};
 
-use super::error::{Fault, suggestion};
-use super::words::DATE_FIELD;
 use super::{Ecn, ResolvedClass, Scenario, ScenarioError, SignalKind, Stack, TransportKind};
+use incast_schema::DATE_FIELD;
+use incast_schema::{Fault, suggestion};
 
 /// What every flow of a run has.
 #[derive(Clone, Copy, Debug, PartialEq)]

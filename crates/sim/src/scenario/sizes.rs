@@ -10,11 +10,11 @@ use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
-use super::error::suggestion;
-use super::quantity;
 use crate::workload::{
     Exponential, Interpolation, Pareto, SizeTable, Sizes, Uniform, Unit, named, tables,
 };
+use incast_schema::quantity;
+use incast_schema::suggestion;
 
 /// What published scripts take for the payload of a packet.
 const PAYLOAD: Bytes = Bytes::new(1_460);
@@ -292,8 +292,8 @@ fn table_names(_: &mut SchemaGenerator) -> Schema {
 
 #[cfg(test)]
 mod tests {
-    use super::super::error::Fault;
     use super::*;
+    use incast_schema::Fault;
 
     #[derive(Debug, Deserialize)]
     struct Traffic {

@@ -4,7 +4,8 @@ use incast_cc::{Bytes, Fraction, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Aqm, quantity};
+use super::Aqm;
+use incast_schema::quantity;
 
 /// All switches.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

@@ -12,7 +12,8 @@ pub use arrivals::{
 };
 pub use flows::{After, AfterEvent, FlowList, ListedFlow};
 
-use super::{Scenario, quantity};
+use super::Scenario;
+use incast_schema::quantity;
 
 /// Who sends what to whom. Without `poisson`, `requests`, `incast`, `collective` or `flows`: connections that
 /// stay, from each host of `from` to each of `to`.

@@ -7,7 +7,7 @@ use incast_transport::stream::{self, EcnEcho};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::quantity;
+use incast_schema::quantity;
 
 /// The transport of all hosts.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

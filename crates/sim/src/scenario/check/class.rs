@@ -3,8 +3,8 @@
 use std::fmt::Display;
 
 use super::super::class::{ACK, Class, MOST_CLASSES};
-use super::super::error::Fault;
 use super::super::{Aqm, Scenario};
+use incast_schema::Fault;
 
 const WEIGHTS: std::ops::RangeInclusive<u32> = 1..=1_000;
 

@@ -6,11 +6,11 @@ mod graph;
 use std::collections::BTreeSet;
 use std::fmt::Display;
 
-use super::super::error::{Fault, suggestion};
 use super::super::{HostGroup, Network, Scenario};
 use super::out_of_bounds;
 use crate::build::Named;
 use crate::topology::Topology;
+use incast_schema::{Fault, suggestion};
 
 /// Slips of the pen should not fill the memory. A switch's ports, and the switches with hosts, are
 /// numbered in 16 bits.

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::error::{Fault, suggestion};
 use super::super::{LinkEvent, LinkState, RoutingPath, Scenario};
 use super::unknown_host;
 use crate::topology::{Node, Topology};
+use incast_schema::{Fault, suggestion};
 
 /// Pairs of hosts that paths are given for: a slip of the pen should not fill the memory.
 const MAX_PAIRS: usize = 1_000_000;

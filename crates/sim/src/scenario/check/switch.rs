@@ -3,9 +3,9 @@
 use incast_cc::Bytes;
 
 use super::super::Scenario;
-use super::super::error::Fault;
 use crate::build::{headroom, protected_classes};
 use crate::topology::Topology;
+use incast_schema::Fault;
 
 /// Whether a limit can be reached and lets packets through.
 pub(super) fn fits(scenario: &Scenario, limit: Bytes) -> Result<(), String> {

@@ -6,10 +6,10 @@ mod listed;
 
 use std::fmt::Display;
 
-use super::super::error::{Fault, suggestion};
 use super::super::{Kind, Scenario, Traffic};
 use super::{out_of_bounds, unknown_host};
 use crate::topology::Topology;
+use incast_schema::{Fault, suggestion};
 
 /// Bounds that keep a slip of the pen from filling the memory.
 const MAX_CONNECTIONS: u64 = 4_000_000;

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::scenario::FlowSizes;
-use crate::scenario::quantity;
+use incast_schema::quantity;
 
 /// Flows that arrive at random, at each host by a Poisson process of its own. Each is one message on a new
 /// connection.

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::foreign;
-use crate::scenario::quantity;
+use incast_schema::quantity;
 
 /// Flows one by one: listed here, or in a file of another simulator.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]

@@ -2,10 +2,10 @@
 
 use incast_cc::Rate;
 
-use super::super::super::error::Fault;
 use super::super::super::{Clos, FatTree, HostGroup, LeafSpine, ParkingLot, Uplink};
 use super::super::out_of_bounds;
 use super::{MAX_HOSTS, MAX_LINKS, MAX_SWITCHES, Where, at_least_two, check_name, fault};
+use incast_schema::Fault;
 
 /// Most switches of one field: products of four such numbers fit 64 bits.
 const MAX_COUNT: u32 = 4_096;

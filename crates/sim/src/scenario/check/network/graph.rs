@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::super::error::{Fault, suggestion};
 use super::super::super::{Graph, NodeGroup};
 use super::super::out_of_bounds;
 use super::{MAX_HOSTS, MAX_LINKS, MAX_SWITCHES, Names, at_least_two, fault};
 use crate::build::Named;
+use incast_schema::{Fault, suggestion};
 
 const KIND: &str = "graph";
 

@@ -2,8 +2,8 @@
 
 use super::{Checked, Counts};
 use crate::build::{fewest_farthest, offered_bps};
-use crate::scenario::error::Fault;
 use crate::scenario::{Collective, Destinations, FanOut, Incast, LoadOf, Poisson, Requests};
+use incast_schema::Fault;
 
 /// Loads above 1 are allowed, for those who want to see what happens.
 const MAX_LOAD: f64 = 100.0;

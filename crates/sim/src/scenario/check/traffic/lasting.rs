@@ -1,7 +1,7 @@
 //! Connections that stay.
 
 use super::{Checked, Counts};
-use crate::scenario::error::Fault;
+use incast_schema::Fault;
 
 impl Checked<'_> {
     pub(super) fn check_lasting(&self) -> Result<Counts, Fault> {

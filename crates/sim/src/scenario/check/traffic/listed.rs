@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Checked, Counts, MAX_WEIGHT};
-use crate::scenario::error::Fault;
 use crate::scenario::{AfterEvent, FlowList, ListedFlow};
+use incast_schema::Fault;
 
 impl Checked<'_> {
     pub(super) fn check_list(&self, list: &FlowList) -> Result<Counts, Fault> {

@@ -63,14 +63,19 @@ where
 macro_rules! quantities {
     ($($(#[$meta:meta])* $name:ident, $optional:ident: $type:ty = $low:expr, $high:expr, $expected:literal;)*) => {$(
         $(#[$meta])*
-        pub(super) fn $name<'de, D: Deserializer<'de>>(input: D) -> Result<$type, D::Error> {
+        ///
+        /// # Errors
+        /// The value is no such quantity, or out of its range.
+        pub fn $name<'de, D: Deserializer<'de>>(input: D) -> Result<$type, D::Error> {
             let bounds = Bounds { expected: $expected, low: $low, high: $high };
             input.deserialize_any(Quantity { bounds, marker: PhantomData })
         }
 
-        /// The same for a field that may be absent.
-        #[allow(dead_code, reason = "not every quantity has an optional field")]
-        pub(super) fn $optional<'de, D: Deserializer<'de>>(input: D) -> Result<Option<$type>, D::Error> {
+        /// A quantity of this kind in a field that may be absent.
+        ///
+        /// # Errors
+        /// The value is no such quantity, or out of its range.
+        pub fn $optional<'de, D: Deserializer<'de>>(input: D) -> Result<Option<$type>, D::Error> {
             $name(input).map(Some)
         }
     )*};
@@ -103,8 +108,11 @@ quantities! {
     gain, optional_gain: f64 = 0.0, 1e9, "a number such as 1.25";
 }
 
-/// Several amounts of data.
-pub(super) fn sizes<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<Bytes>, D::Error> {
+/// Several amounts of data, ascending.
+///
+/// # Errors
+/// A value is no amount of data, or is not above the one before it.
+pub fn sizes<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<Bytes>, D::Error> {
     #[derive(serde::Deserialize)]
     struct Size(#[serde(deserialize_with = "size")] Bytes);
     let sizes: Vec<Size> = serde::Deserialize::deserialize(input)?;

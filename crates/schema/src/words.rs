@@ -32,11 +32,11 @@ const TYPES: [(&str, &str); 22] = [
     ("table", "a table"),
 ];
 
-/// The field of a date where a table was expected.
-pub(super) const DATE_FIELD: &str = "$__toml_private_datetime";
+/// The field of a date where the parser expected a table.
+pub const DATE_FIELD: &str = "$__toml_private_datetime";
 
 /// A sentence for what the parser says of `value`, the text at the place of the error.
-pub(super) fn sentence(message: &str, value: &str) -> String {
+pub(crate) fn sentence(message: &str, value: &str) -> String {
     let message = message.lines().collect::<Vec<_>>().join("; ");
     let parts = |kind: &str| message.strip_prefix(kind)?.rsplit_once(", expected ");
     if message.strip_prefix("unknown field `").is_some_and(|rest| rest.starts_with(DATE_FIELD)) {
