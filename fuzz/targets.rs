@@ -55,7 +55,7 @@ pub(crate) fn scenario(data: &[u8]) {
     assert_eq!(document.text(), toml);
     for scheme in document.scenario().run.schemes.clone() {
         match document.scenario().scheme(&scheme) {
-            Ok(resolved) => drop(document.scenario().warnings(&scheme, &resolved)),
+            Ok(resolved) => drop(incast_sim::warnings(document.scenario(), &scheme, &resolved)),
             Err(error) => sentence(error),
         }
     }

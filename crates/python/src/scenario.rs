@@ -111,7 +111,7 @@ impl Scenario {
     fn warnings(&self, scheme: &str) -> PyResult<Vec<String>> {
         let scenario = self.document.scenario();
         let resolved = scenario.scheme(scheme).map_err(raise)?;
-        Ok(scenario.warnings(scheme, &resolved))
+        Ok(incast_sim::warnings(scenario, scheme, &resolved))
     }
 
     /// Number, name and kind of each traffic with a load.
@@ -153,7 +153,7 @@ impl Scenario {
         let traces = trace_config(&traces)?;
         let resolved = self.document.scenario().scheme(scheme).map_err(raise)?;
         let document = Arc::clone(&self.document);
-        let cost = heard(py, move || document.scenario().cost(&resolved, traces))?;
+        let cost = heard(py, move || incast_sim::cost(document.scenario(), &resolved, traces))?;
         costs(py, &cost, runs)
     }
 

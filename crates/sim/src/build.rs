@@ -1,10 +1,7 @@
 //! From a scenario to a network that is ready to run.
 
-mod cables;
 mod connect;
 mod events;
-mod hosts;
-mod plan;
 mod switches;
 mod ways;
 
@@ -14,66 +11,33 @@ use std::sync::Arc;
 use incast_cc::line_rate::LineRate;
 use incast_cc::param::Need;
 use incast_cc::parts::random::derive;
-use incast_cc::{Algorithm, AnyControl, Bytes, CongestionControl, Flow, Rate, Span, Time};
+use incast_cc::{Algorithm, AnyControl, Bytes, CongestionControl, Flow, Rate, Time};
 use incast_transport::message::segment_limit;
 use incast_transport::{Config, Endpoint, Purpose, REQUEST_BYTES, Signal};
 
 use crate::network::buffer::SharedBuffer;
 use crate::network::calendar::Calendar;
-use crate::network::flows::Flows;
-use crate::network::frame::{PFC_FRAME_BYTES, Packets};
+use crate::network::frame::Packets;
 use crate::network::host::{Host, WireFormat};
 use crate::network::link::Link;
 use crate::network::switch::Switch;
 use crate::network::trace::{Trace, TraceConfig};
 use crate::network::transmitter::Transmitter;
 use crate::network::{Component, ComponentKind, Network as Net, Transit};
-use crate::random::purpose;
 use crate::report::{Cut, Segments};
 use crate::routing::Routing;
-use crate::scenario::{MOST_CLASSES, Nic, RoutingKind, Scenario, Scheme, TransportKind};
-use crate::topology::{Cable, Node, Ports, Topology};
-use crate::watch::Watch;
-pub(crate) use cables::topology;
 use connect::connect;
 use events::{Events, pin};
-pub(crate) use hosts::{Named, part_of_group};
-use plan::plan;
-pub(crate) use plan::{
-    Demand, Plan, PlannedTraffic, demand, fewest_farthest, hosts_of, lasting, offered_bps,
+use incast_plan::flows::Flows;
+use incast_plan::random::purpose;
+use incast_plan::topology::{Node, Ports, Topology};
+use incast_plan::{Plan, Watch};
+use incast_scenario::{
+    MOST_CLASSES, MOST_SERIES_ROWS, Nic, RoutingKind, Scenario, Scheme, TransportKind, headroom,
+    plan, topology,
 };
 use switches::{buffer_config, ecn_thresholds, egress, watchdog};
 pub(crate) use ways::Ways;
-
-/// What of one class can still arrive when a port has said stop: the pause waits for a packet that is
-/// being sent and for the pauses of other classes, and travels there; at the far end a packet may just
-/// have started, and what is on the link comes; the packet that crossed the threshold is one more.
-pub(crate) fn headroom(scenario: &Scenario, cable: &Cable) -> Bytes {
-    scenario.switch.pfc.headroom.unwrap_or_else(|| {
-        let on_the_way = cable.peak.bytes_in(cable.delay * 2) + Bytes::new(1);
-        let packet = scenario.transport.mtu.max(scenario.transport.ack);
-        on_the_way
-            + packet * 3
-            + Bytes::new(u64::from(PFC_FRAME_BYTES)) * protected_classes(scenario)
-    })
-}
-
-/// What of a switch's buffer is left when all headroom is taken away.
-pub(crate) fn shared_buffer(scenario: &Scenario, topology: &Topology, switch: u32) -> Bytes {
-    let ports = topology.ports();
-    let cables = ports.switches[switch as usize].iter();
-    let by_port = cables.map(|&(cable, _)| headroom(scenario, &topology.cables[cable]));
-    let reserved = by_port.sum::<Bytes>() * protected_classes(scenario);
-    scenario.switch.buffer.saturating_sub(reserved)
-}
-
-/// How many classes PFC protects.
-pub(crate) fn protected_classes(scenario: &Scenario) -> u64 {
-    scenario.data_classes().iter().map(|class| u64::from(class.protected)).sum()
-}
-
-/// Rows of a table of time series, unless a scenario wants more.
-const MOST_SERIES_ROWS: u64 = 2_000_000;
 
 /// Everything of a run before its first event.
 pub(crate) struct Built {
@@ -82,6 +46,8 @@ pub(crate) struct Built {
     pub(crate) ways: Arc<Ways>,
     pub(crate) flows: Arc<Flows>,
     pub(crate) plan: Plan,
+    /// The names of all traffic classes.
+    pub(crate) classes: Vec<String>,
     /// How messages are cut into packets.
     pub(crate) cut: Cut,
     /// Where sizes are parted in the table of completion times.
@@ -101,7 +67,6 @@ pub(crate) fn build(
     let routing = Routing::new(scenario, &topology, &ports, seed, watch);
     let mut net = assemble(scenario, (&topology, &ports), &routing, scheme, (seed, watch), traces);
     let mut plan = plan(scenario, &topology, seed, watch);
-    plan.classes = class_names(scenario, scheme);
     let ways = Arc::new(Ways::new(scenario, &topology, ports, routing, scheme.transport));
     let flows = connect(&mut net, &mut plan, scheme, &ways, (seed, watch));
     pin(&mut net, &flows, &ways.routing);
@@ -110,7 +75,8 @@ pub(crate) fn build(
     net.start(Time::ZERO + scenario.run.warmup);
     let cut = cut(scenario, scheme);
     let size_bins = scenario.measure.size_bins.clone();
-    Built { net, topology, ways, flows, plan, cut, size_bins }
+    let classes = class_names(scenario, scheme);
+    Built { net, topology, ways, flows, plan, classes, cut, size_bins }
 }
 
 /// The names of all traffic classes under `scheme`.
@@ -120,35 +86,11 @@ fn class_names(scenario: &Scenario, scheme: Scheme) -> Vec<String> {
 
 /// Time series of everything are more than all else in a large network.
 fn choose_series(scenario: &Scenario, net: &mut Net, flows: &Flows) {
-    let few = |things: usize| series_rows(scenario, things) <= MOST_SERIES_ROWS;
+    let few = |things: usize| scenario.series_rows(things) <= MOST_SERIES_ROWS;
     let lasting = flows.iter().filter(|flow| flow.is_lasting()).count();
     let ports = net.switches.iter().map(|switch| switch.ports.len()).sum();
     net.flow_series = lasting > 0 && scenario.measure.series.unwrap_or(few(lasting));
     net.queue_series = scenario.measure.series.unwrap_or(few(ports));
-}
-
-/// Rows of a table of time series of so many things.
-fn series_rows(scenario: &Scenario, things: usize) -> u64 {
-    things as u64 * (scenario.run.duration.as_ps() / interval(scenario).as_ps())
-}
-
-/// The tables of time series that are left out because they would be too long: their names, and the rows that
-/// they would have.
-pub(crate) fn left_out_series(scenario: &Scenario) -> Vec<(&'static str, u64)> {
-    if scenario.measure.series.is_some() {
-        return Vec::new();
-    }
-    let topology = topology(scenario);
-    let ports = topology.ports().switches.iter().map(Vec::len).sum();
-    let flows = series_rows(scenario, plan::lasting_flows(scenario, &topology));
-    [
-        ("series_queues", series_rows(scenario, ports)),
-        ("series_flows", flows),
-        ("series_jain", flows),
-    ]
-    .into_iter()
-    .filter(|&(_, rows)| rows > MOST_SERIES_ROWS)
-    .collect()
 }
 
 /// Leaves out the traces of nodes that are not asked for.
@@ -188,12 +130,6 @@ pub(crate) fn cut(scenario: &Scenario, scheme: Scheme) -> Cut {
         TransportKind::Stream => (transport.mss(), Segments::None),
     };
     Cut { payload, header: transport.header, segments, request: Bytes::new(REQUEST_BYTES) }
-}
-
-/// The length of an interval of the time series.
-pub(crate) fn interval(scenario: &Scenario) -> Span {
-    let run = &scenario.run;
-    run.interval.unwrap_or((run.duration / 400).max(Span::from_us(1)).min(run.duration))
 }
 
 /// Numbers the components node by node: hosts first, as they are described, then switches.
@@ -316,7 +252,7 @@ fn assemble(
         transit: Transit { links, packets: Packets::default(), calendar },
         oracle: None,
         dead_locks: Vec::new(),
-        interval: interval(scenario),
+        interval: scenario.interval(),
         flow_series: true,
         queue_series: true,
         events: 0,

@@ -5,12 +5,12 @@
 
 use incast_cc::{Bytes, Span};
 
-use crate::build::{left_out_series, offered_bps, topology};
 use crate::network::trace::TraceConfig;
-use crate::scenario::{
+use incast_plan::topology::{Node, Topology};
+use incast_scenario::{
     Kind, LoadOf, Operation, Requests, Scenario, Scheme, Traffic, TransportKind, counts,
+    offered_bps, topology,
 };
-use crate::topology::{Node, Topology};
 
 /// A link each way with its ports, queues, and what travels on it.
 const CABLE_BYTES: f64 = 24_000.0;
@@ -80,33 +80,31 @@ impl Cost {
     }
 }
 
-impl Scenario {
-    /// What a run of `scheme` will take, about.
-    pub fn cost(&self, scheme: &Scheme, traces: TraceConfig) -> Cost {
-        let net = topology(self);
-        let ends = Ends::of(self, &net);
-        let mut sum = Sum::default();
-        for ((number, traffic), counted) in (0..).zip(&self.traffic).zip(counts(self, &net)) {
-            let amount = ends.amount(number, traffic);
-            let messages = amount.messages.unwrap_or(counted.messages as f64);
-            sum.bytes += amount.bytes;
-            sum.messages += messages;
-            sum.connections += counted.connections;
-            match traffic.kind() {
-                // A place is used again when its message has been delivered.
-                Kind::Poisson(_) | Kind::Incast(_) => sum.once += counted.connections,
-                Kind::Lasting | Kind::Collective(_) | Kind::Flows(_) => {
-                    sum.used += counted.connections as f64;
-                }
-                Kind::Requests(_) => {
-                    let used = messages.min(counted.connections as f64);
-                    sum.used += used;
-                    sum.idle += counted.connections as f64 - used;
-                }
+/// The memory and the time that a run of `scheme` will take, about.
+pub fn cost(scenario: &Scenario, scheme: &Scheme, traces: TraceConfig) -> Cost {
+    let net = topology(scenario);
+    let ends = Ends::of(scenario, &net);
+    let mut sum = Sum::default();
+    for ((number, traffic), counted) in (0..).zip(&scenario.traffic).zip(counts(scenario, &net)) {
+        let amount = ends.amount(number, traffic);
+        let messages = amount.messages.unwrap_or(counted.messages as f64);
+        sum.bytes += amount.bytes;
+        sum.messages += messages;
+        sum.connections += counted.connections;
+        match traffic.kind() {
+            // A place is used again when its message has been delivered.
+            Kind::Poisson(_) | Kind::Incast(_) => sum.once += counted.connections,
+            Kind::Lasting | Kind::Collective(_) | Kind::Flows(_) => {
+                sum.used += counted.connections as f64;
+            }
+            Kind::Requests(_) => {
+                let used = messages.min(counted.connections as f64);
+                sum.used += used;
+                sum.idle += counted.connections as f64 - used;
             }
         }
-        sum.cost(self, scheme.transport, &net, traces)
     }
+    sum.cost(scenario, scheme.transport, &net, traces)
 }
 
 /// All traffic together.
@@ -224,8 +222,8 @@ fn series_rows(scenario: &Scenario, net: &Topology, connections: f64) -> f64 {
     if scenario.measure.series == Some(false) {
         return 0.0;
     }
-    let left_out = left_out_series(scenario);
-    let interval = crate::build::interval(scenario);
+    let left_out = scenario.left_out_series();
+    let interval = scenario.interval();
     let intervals = scenario.run.duration.as_secs_f64() / interval.as_secs_f64();
     let kept = |name: &str| !left_out.iter().any(|&(other, _)| other == name);
     let lasting = scenario.traffic.iter().any(|traffic| matches!(traffic.kind(), Kind::Lasting));

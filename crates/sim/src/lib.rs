@@ -20,25 +20,20 @@
 
 mod build;
 mod cost;
-pub mod foreign;
 pub mod metrics;
 mod network;
-mod random;
 mod report;
-mod resolved;
 mod routing;
 mod run;
-pub mod scenario;
-mod table;
-pub mod topology;
 mod warnings;
-mod watch;
-pub mod workload;
 
-pub use cost::{Cost, Part};
+pub use cost::{Cost, Part, cost};
+pub use incast_plan::topology;
+pub use incast_scenario::{self as scenario, foreign, workload};
+pub use incast_scenario::{Resolved, ResolvedHost, ResolvedQueue, ResolvedTraffic};
+pub use incast_table::{Column, Name, Table, Values};
 pub use network::trace::TraceConfig;
 pub use network::windows::WindowCounts;
 pub use report::{Books, FIGURES, Figure, Report, Summary};
-pub use resolved::{Resolved, ResolvedHost, ResolvedQueue, ResolvedTraffic};
 pub use run::Simulation;
-pub use table::{Column, Name, Table, Values};
+pub use warnings::warnings;

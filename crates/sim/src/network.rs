@@ -8,14 +8,12 @@
 //! interval of the time series and the PFC watchdog, then ports that become free, then arrivals, each by
 //! port, then the timer.
 
-pub(crate) mod application;
 pub(crate) mod aqm;
 pub(crate) mod buffer;
 pub(crate) mod calendar;
 pub(crate) mod dead_lock;
 pub(crate) mod domain;
 pub(crate) mod failure;
-pub(crate) mod flows;
 pub(crate) mod frame;
 pub(crate) mod host;
 pub(crate) mod link;

@@ -19,12 +19,12 @@ pub(crate) use ideal::{Cut, Segments};
 use crate::build::Built;
 use crate::metrics::Histogram;
 use crate::network::failure::Failures;
-use crate::network::flows::Flow;
 use crate::network::frame::Frame;
 use crate::network::host::Count;
 use crate::network::port::Port;
 use crate::network::transmitter::Transmitter;
-use crate::table::Table;
+use incast_plan::flows::Flow;
+use incast_table::Table;
 use quantiles::Quantiles;
 pub use summary::{FIGURES, Figure, Summary};
 use work::Work;
@@ -126,7 +126,7 @@ pub(crate) fn report(built: &Built, info: RunInfo, measured: Measured) -> Report
     let mut tables = vec![flows, rtt, delays, queues, links];
     let work = Work::of(built, (info.measured_from, until), carried_bps);
     finish_summary(&mut summary, built, &work);
-    let findings = watchdog::findings(built, &built.plan.classes);
+    let findings = watchdog::findings(built, &built.classes);
     let count =
         |dead_lock| findings.iter().filter(|f| f.is_dead_lock() == dead_lock).count() as u64;
     (summary.deadlocks, summary.pfc_watchdog_reports) = (count(true), count(false));

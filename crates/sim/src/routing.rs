@@ -6,12 +6,12 @@ use std::sync::Arc;
 use incast_cc::Time;
 use incast_cc::parts::random::{Random, derive};
 
-use crate::network::flows::Leg;
 use crate::network::routes::{NO_EDGE, Place, Routes, Table, TableBuilder};
-use crate::random::purpose;
-use crate::scenario::{LinkEvent, LinkState, RoutingKind, Scenario};
-use crate::topology::{Node, Ports, Topology};
-use crate::watch::Watch;
+use incast_plan::Watch;
+use incast_plan::flows::Leg;
+use incast_plan::random::purpose;
+use incast_plan::topology::{Node, Ports, Topology};
+use incast_scenario::{LinkState, RoutingKind, Scenario};
 
 /// The ways of a network.
 #[derive(Debug)]
@@ -86,20 +86,6 @@ impl Routing {
     /// Whether any path is given.
     pub(crate) fn pins(&self) -> bool {
         !self.pinned.is_empty()
-    }
-}
-
-impl Scenario {
-    /// What happens to links, in the order of the scenario, and to which cable; those whose link there
-    /// is not are left out.
-    pub(crate) fn link_events(
-        &self,
-        topology: &Topology,
-    ) -> impl Iterator<Item = (&LinkEvent, usize)> {
-        self.events.iter().filter_map(|event| {
-            let [a, b] = event.link.each_ref().map(|name| topology.node(name));
-            Some((event, topology.cable_between(a?, b?)?))
-        })
     }
 }
 

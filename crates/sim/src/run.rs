@@ -7,8 +7,8 @@ use crate::network::partition::Partition;
 use crate::network::trace::TraceConfig;
 use crate::network::windows::{WindowCounts, Windows};
 use crate::report::{Measured, Report, RunInfo, measure, report};
-use crate::scenario::{Scenario, ScenarioError, Scheme, Threads};
-use crate::watch::Watch;
+use incast_plan::Watch;
+use incast_scenario::{Scenario, ScenarioError, Scheme, Threads};
 
 /// A run in progress. It reads no clock: whoever drives it decides how long to go on and what to
 /// show meanwhile.
@@ -92,7 +92,7 @@ impl Simulation {
             scheme: name.to_owned(),
             seed,
             measured_from: Time::ZERO + scenario.run.warmup,
-            interval: crate::build::interval(scenario),
+            interval: scenario.interval(),
             complete: false,
         };
         let end = Time::ZERO + scenario.run.duration;
@@ -206,7 +206,7 @@ impl Simulation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::Document;
+    use incast_scenario::Document;
 
     /// Reads and writes in both directions through two switches.
     const TWO_WAY: &str = r#"

@@ -9,7 +9,6 @@
 mod buffers;
 mod bursts;
 mod cautions;
-mod settings;
 mod survey;
 #[cfg(test)]
 mod tests;
@@ -17,19 +16,24 @@ mod timeouts;
 
 use incast_cc::{Bytes, Span};
 
-use crate::scenario::{Scenario, Scheme};
+use incast_scenario::{Scenario, Scheme};
 use survey::survey;
 
-impl Scenario {
-    /// What cannot work on the paths of the traffic under `scheme`, which is called `name`.
-    pub(crate) fn path_warnings(&self, name: &str, scheme: &Scheme) -> Vec<String> {
-        let paths = survey(self, *scheme);
-        let mut warnings = cautions::sentences(self, (name, scheme), &paths);
-        warnings.extend(timeouts::sentence(self, (name, scheme), &paths));
-        warnings.extend(buffers::sentence(self, (name, scheme), &paths));
-        warnings.extend(bursts::sentence((name, scheme), &paths));
-        warnings
-    }
+/// Everything that cannot work under `scheme`, which is called `name`: one sentence each.
+pub fn warnings(scenario: &Scenario, name: &str, scheme: &Scheme) -> Vec<String> {
+    let mut warnings = scenario.unmet_needs(name, scheme);
+    warnings.extend(path_warnings(scenario, name, scheme));
+    warnings
+}
+
+/// The warnings about the paths of the traffic.
+fn path_warnings(scenario: &Scenario, name: &str, scheme: &Scheme) -> Vec<String> {
+    let paths = survey(scenario, *scheme);
+    let mut warnings = cautions::sentences(scenario, (name, scheme), &paths);
+    warnings.extend(timeouts::sentence(scenario, (name, scheme), &paths));
+    warnings.extend(buffers::sentence(scenario, (name, scheme), &paths));
+    warnings.extend(bursts::sentence((name, scheme), &paths));
+    warnings
 }
 
 /// Two digits, up.

@@ -1,22 +1,21 @@
 //! Tells every host what its connections are and what is posted on them, and sets its applications up.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use incast_cc::Bytes;
 use incast_cc::parts::random::derive;
 use incast_transport::{Address, Opener, Opening, Path, Role, Signal, Terms, Transport};
 
-use super::plan::{Plan, PlannedApplication, PlannedClient};
 use super::ways::Ways;
 use crate::network::Network as Net;
-use crate::network::application::{Application, Awaited, Chain, Client, Dependent, Server, Slots};
-use crate::network::flows::{End, Flows, Life};
-use crate::network::host::{Duties, ENDLESS, Post};
+use crate::network::host::Duties;
 use crate::network::oracle::{Oracle, Way};
-use crate::random::purpose;
-use crate::scenario::{Scheme, TransportKind};
-use crate::watch::Watch;
+use incast_plan::Plan;
+use incast_plan::Watch;
+use incast_plan::application::{ENDLESS, Post};
+use incast_plan::flows::{End, Flows, Life};
+use incast_plan::random::purpose;
+use incast_scenario::{Scheme, TransportKind};
 
 /// Gives hosts their connections, which are opened when they are first used, what is posted and who posts the
 /// rest. Returns all flows.
@@ -31,7 +30,7 @@ pub(super) fn connect(
     let posts = posts(plan, &flows, net.hosts.len());
     let mut applications: Vec<Vec<_>> = net.hosts.iter().map(|_| Vec::new()).collect();
     for planned in std::mem::take(&mut plan.applications) {
-        let (host, application) = start(planned, &flows);
+        let (host, application) = planned.start(&flows);
         applications[host as usize].push(application);
     }
     let connections: Vec<Arc<[u32]>> = flows.by_connection().into_iter().map(Arc::from).collect();
@@ -126,50 +125,6 @@ impl Book {
     }
 }
 
-/// An application that knows its connections, and its host.
-fn start(planned: PlannedApplication, flows: &Flows) -> (u32, Application) {
-    match planned {
-        PlannedApplication::Client(planned) => {
-            (planned.host, Application::Client(Box::new(client(planned, flows))))
-        }
-        PlannedApplication::Member(planned) => {
-            let connection = flows[planned.flow as usize].posting();
-            (planned.host, Application::Member(planned.member(connection)))
-        }
-        PlannedApplication::Chain(planned) => {
-            let dependents = planned.dependents.iter().map(|&(flow, bytes, needs)| Dependent {
-                connection: flows[flow as usize].posting(),
-                bytes: bytes.get(),
-                awaited: Awaited::More(needs),
-            });
-            let dependents = dependents.collect();
-            (planned.host, Application::Chain(Chain { triggers: planned.triggers, dependents }))
-        }
-    }
-}
-
-fn client(planned: PlannedClient, flows: &Flows) -> Client {
-    // Nothing else is between them: neither of its slots, nor of its host's connections.
-    let slots = |range: &Range<u32>| {
-        let (Some(first), true) = (flows.get(range.start as usize), !range.is_empty()) else {
-            return Slots::default();
-        };
-        Slots {
-            first: flows.follower(range.start, true).map_or(0, |(_, slot)| slot),
-            connection: first.posting(),
-            count: range.end - range.start,
-            step: first.connections(),
-        }
-    };
-    let server = |[reads, urgent_reads, writes, urgent_writes]: &[Range<u32>; 4]| Server {
-        reads: [slots(reads), slots(urgent_reads)],
-        writes: [slots(writes), slots(urgent_writes)],
-    };
-    let servers = planned.servers.iter().map(server).collect();
-    let PlannedClient { workload, random, thoughts, start, pace, .. } = planned;
-    Client::new(workload, servers, (random, thoughts), start, pace)
-}
-
 #[cfg(test)]
 mod tests {
     use incast_transport::random::{ACK_JITTER, ALGORITHM, SIGNAL, unit};
@@ -177,8 +132,8 @@ mod tests {
     use super::*;
     use crate::build::build;
     use crate::network::trace::TraceConfig;
-    use crate::random::generator;
-    use crate::scenario::Document;
+    use incast_plan::random::generator;
+    use incast_scenario::Document;
 
     /// What ten hosts with four connections each to another one draw, by purpose: of each connection the noise and
     /// what its algorithm starts from, of each host the jitter.

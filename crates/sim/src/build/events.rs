@@ -6,10 +6,10 @@ use incast_cc::Time;
 
 use crate::network::Network as Net;
 use crate::network::failure::{Change, Failures};
-use crate::network::flows::{Flows, Leg};
 use crate::routing::Routing;
-use crate::scenario::{LinkState, Scenario};
-use crate::topology::{Node, Ports, Topology};
+use incast_plan::flows::{Flows, Leg};
+use incast_plan::topology::{Node, Ports, Topology};
+use incast_scenario::{LinkState, Scenario};
 
 /// The events of every node at which something happens.
 pub(super) struct Events<'a> {

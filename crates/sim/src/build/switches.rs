@@ -8,8 +8,8 @@ use crate::network::buffer::{BufferConfig, ClassLimits, PfcConfig};
 use crate::network::port::Port;
 use crate::network::transmitter::Transmitter;
 use crate::network::watchdog::Watchdog;
-use crate::random::{generator, purpose};
-use crate::scenario::{MOST_CLASSES, ResolvedClass, Scenario, WatchdogAction};
+use incast_plan::random::{generator, purpose};
+use incast_scenario::{MOST_CLASSES, ResolvedClass, Scenario, WatchdogAction};
 
 /// The egress port of a switch, both by their numbers, onto a link of `rate`; `seed` is the run's.
 pub(super) fn egress(

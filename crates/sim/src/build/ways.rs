@@ -5,12 +5,12 @@ use std::sync::Arc;
 use incast_cc::{Bytes, Span};
 use incast_transport::Path;
 
-use crate::network::flows::Leg;
 use crate::network::oracle::Way;
 use crate::network::routes;
 use crate::routing::Routing;
-use crate::scenario::{Scenario, TransportKind};
-use crate::topology::{Node, Ports, Topology};
+use incast_plan::flows::Leg;
+use incast_plan::topology::{Node, Ports, Topology};
+use incast_scenario::{Scenario, TransportKind};
 
 /// The ways between hosts, by the first routes.
 pub(crate) struct Ways {

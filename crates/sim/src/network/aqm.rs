@@ -13,9 +13,9 @@ mod red;
 use incast_cc::{Rate, Span, Time};
 use rand_pcg::Pcg64Mcg;
 
-use crate::random::unit;
-use crate::scenario;
 use codel::Codel;
+use incast_plan::random::unit;
+use incast_scenario as scenario;
 use phantom::Phantom;
 use pi::Pi;
 use pie::Pie;
@@ -180,7 +180,7 @@ mod tests {
     use rand_core::Rng;
 
     use super::*;
-    use crate::random::generator;
+    use incast_plan::random::generator;
 
     pub(super) fn random(seed: u64) -> Pcg64Mcg {
         generator(seed, "test", &[])

@@ -6,9 +6,7 @@ use incast_cc::Hop;
 use incast_transport::{Address, Body, Packet};
 
 use super::routes::Path;
-
-/// Size of a PFC frame on the wire.
-pub(crate) const PFC_FRAME_BYTES: u16 = 64;
+use incast_plan::PFC_FRAME_BYTES;
 
 /// What switches have stamped into a packet. It is kept beside it, so that packets without it, nearly all, stay
 /// small and cost nothing.

@@ -9,27 +9,15 @@ use incast_transport::{
 };
 
 use super::Transit;
-use super::application::{Application, Outcome};
 use super::calendar::{Calendar, ComponentId};
 use super::failure::Failures;
-use super::flows::Flows;
 use super::frame::{Frame, Packets};
 use super::trace::{PacketEvent, Trace};
 use super::transmitter::Transmitter;
 use crate::metrics::Histogram;
-use crate::scenario;
-
-/// What an application posts, and when.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Post {
-    pub(crate) at: Time,
-    /// Payload, or [`ENDLESS`].
-    pub(crate) bytes: u64,
-    pub(crate) connection: u32,
-}
-
-/// The size of a message that lasts until the end of time.
-pub(crate) const ENDLESS: u64 = u64::MAX;
+use incast_plan::application::{Application, ENDLESS, Outcome, Post};
+use incast_plan::flows::Flows;
+use incast_plan::flows::Operation as Direction;
 
 /// What was measured of the payload that one connection sends.
 #[derive(Clone, Debug, Default)]
@@ -76,7 +64,7 @@ pub(crate) struct Duties {
     /// What will be posted, in any order.
     pub(crate) posts: Vec<Post>,
     /// Who posts more.
-    pub(crate) applications: Vec<Application>,
+    pub(crate) applications: Vec<Box<dyn Application>>,
 }
 
 /// An application has posted a message. Those of a flow are numbered in the order of time.
@@ -140,7 +128,7 @@ pub(crate) struct Host {
     /// The last is the next.
     posts: Vec<Post>,
     next_post_at: Time,
-    pub(crate) applications: Vec<Application>,
+    pub(crate) applications: Vec<Box<dyn Application>>,
     /// What applications post now.
     due: Vec<Post>,
     start: Time,
@@ -401,10 +389,10 @@ impl Host {
         let flow = self.flow(connection);
         self.posted.push(Posted { flow, at: now, bytes });
         let operation = match (self.flows[flow as usize].operation, bytes) {
-            (scenario::Operation::Write, ENDLESS) => Operation::Stream,
-            (scenario::Operation::Write, bytes) => Operation::Write { bytes },
-            (scenario::Operation::Read, ENDLESS) => Operation::ReadStream,
-            (scenario::Operation::Read, bytes) => Operation::Read { bytes },
+            (Direction::Write, ENDLESS) => Operation::Stream,
+            (Direction::Write, bytes) => Operation::Write { bytes },
+            (Direction::Read, ENDLESS) => Operation::ReadStream,
+            (Direction::Read, bytes) => Operation::Read { bytes },
         };
         self.endpoint.post(now, connection, operation);
     }
@@ -535,7 +523,7 @@ impl Host {
     #[inline(always)]
     fn set_timer(&mut self, now: Time, calendar: &mut Calendar) {
         let endpoint = self.endpoint.next_timer(now).unwrap_or(Time::MAX);
-        let applications = self.applications.iter().map(Application::next_timer);
+        let applications = self.applications.iter().map(|application| application.next_timer());
         let first = applications.fold(self.next_post_at.min(endpoint), Time::min);
         // What an application wants at this very instant, it has been given or will be told. Mostly the
         // calendar knows: what was asked for and has not come is still in it.

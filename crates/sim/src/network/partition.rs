@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use incast_cc::Span;
 
-use crate::scenario::Threads;
-use crate::topology::{Cable, Node, Topology};
+use incast_plan::topology::{Cable, Node, Topology};
+use incast_scenario::Threads;
 
 /// Ends of links in one domain: what it touches in a window then stays in the caches of a core, which is worth
 /// more than what it costs to hand packets over, even in one thread (docs/performance.md).
@@ -363,8 +363,8 @@ fn dense(groups: &[usize]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::build::topology;
-    use crate::scenario::Document;
+    use incast_scenario::Document;
+    use incast_scenario::topology;
 
     fn network(network: &str) -> Topology {
         let text = format!(

@@ -13,8 +13,8 @@ use super::aqm::{Aqm, Verdict};
 use super::frame::Frame;
 use super::transmitter::Transmitter;
 use crate::metrics::Occupancy;
-use crate::scenario::MOST_CLASSES;
 use ahead::Ahead;
+use incast_scenario::MOST_CLASSES;
 
 /// The egress port of a switch: one queue per class.
 ///

@@ -30,9 +30,6 @@ pub(crate) struct Path(NonZeroU64);
 
 const END: u64 = 0xff;
 
-/// The length of a label.
-pub(crate) const LABEL_BITS: u32 = 56;
-
 impl Path {
     /// The path of a frame that no switch sends on.
     pub(crate) const UNKNOWN: Self = Self(NonZeroU64::MAX);

@@ -12,7 +12,7 @@ use super::port::{DropCause, Port};
 use super::routes::Routes;
 use super::trace::{PacketEvent, Trace};
 use super::watchdog::{Held, Watchdog};
-use crate::scenario::MOST_CLASSES;
+use incast_scenario::MOST_CLASSES;
 
 #[derive(Debug)]
 pub(crate) struct Switch {

@@ -6,7 +6,7 @@ use super::Transit;
 use super::calendar::{Calendar, ComponentId};
 use super::frame::Frame;
 use super::host::Count;
-use crate::scenario::MOST_CLASSES;
+use incast_scenario::MOST_CLASSES;
 
 /// Puts frames on one link, one after the other, and obeys PFC.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use crate::build::Built;
 use crate::network::failure::Losses;
 use crate::network::host::Count;
 use crate::network::port::DropCause;
-use crate::table::Table;
+use incast_table::Table;
 
 struct FailureRow {
     link: String,

@@ -5,9 +5,10 @@ use incast_cc::{Bytes, Rate, Span, Time};
 use super::delivered;
 use super::quantiles::Observed;
 use crate::build::Built;
-use crate::network::flows::Flow;
-use crate::network::host::{Begun, Delivery, ENDLESS, Posted};
-use crate::scenario::Operation;
+use crate::network::host::{Begun, Delivery, Posted};
+use incast_plan::application::ENDLESS;
+use incast_plan::flows::Flow;
+use incast_scenario::Operation;
 
 /// One message of known size that was posted.
 #[derive(Clone, Copy, Debug)]

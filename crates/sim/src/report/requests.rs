@@ -5,15 +5,15 @@ use incast_cc::{Bytes, Time};
 use super::messages::Message;
 use super::tables::us;
 use crate::build::Built;
-use crate::network::application::{RequestKind, UnderWay};
-use crate::table::Table;
+use incast_plan::application::UnderWay;
+use incast_table::Table;
 
 /// A request, and whose it was.
 pub(super) struct Request {
     traffic: u16,
     client: u32,
     number: u64,
-    kind: RequestKind,
+    kind: &'static str,
     posted: Time,
     /// None if it was not complete by the end of the run.
     completed: Option<Time>,
@@ -80,7 +80,7 @@ fn incasts(built: &Built, messages: &[Message]) -> impl Iterator<Item = Request>
             traffic: gathering.traffic,
             client: gathering.receiver,
             number,
-            kind: RequestKind::Incast,
+            kind: "incast",
             posted: gathering.at,
             completed: last.filter(|_| done == flows.len()),
             bytes: gathering.bytes,
@@ -114,7 +114,7 @@ pub(super) fn table(built: &Built, requests: &[Request], end: Time) -> Table {
         |r| r.number,
     )
     .column(("kind", "", "read, write, incast or all-reduce"), requests, |r| {
-        r.kind.as_str().to_owned()
+        r.kind.to_owned()
     })
     .column(("fan_out", "", "messages that it takes"), requests, |r| u64::from(r.fan_out))
     .column(("bytes", "B", "its size"), requests, |r| r.bytes.get())

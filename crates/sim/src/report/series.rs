@@ -8,7 +8,7 @@ use super::tables::port_names;
 use super::{RunInfo, jain_index};
 use crate::build::Built;
 use crate::network::host::{Delivery, Posted};
-use crate::table::{Name, Table};
+use incast_table::{Name, Table};
 
 pub(super) fn tables(built: &Built, info: &RunInfo) -> Vec<Table> {
     let flows = flow_rows(built, info);
@@ -167,8 +167,8 @@ fn busy_times(built: &Built) -> BTreeMap<u64, Vec<(Time, Time)>> {
 
 #[cfg(test)]
 mod tests {
-    use crate::scenario::Document;
     use crate::{Simulation, TraceConfig, Values};
+    use incast_scenario::Document;
 
     #[test]
     fn fairness_is_among_connections_that_have_something_to_deliver() {

@@ -7,8 +7,8 @@ use crate::build::Built;
 use crate::metrics::Histogram;
 use crate::network::port::DropCause;
 use crate::network::transmitter::Transmitter;
-use crate::table::Table;
-use crate::topology::{Node, Topology};
+use incast_plan::topology::{Node, Topology};
+use incast_table::Table;
 
 /// Those that the end of the measurement decides.
 pub(super) fn measured(built: &Built, rtt: &Histogram, measured: Span) -> [Table; 3] {

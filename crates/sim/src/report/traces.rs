@@ -2,7 +2,7 @@
 
 use super::tables::{port_names, us};
 use crate::build::Built;
-use crate::table::Table;
+use incast_table::Table;
 
 pub(super) fn traces(built: &Built) -> Vec<Table> {
     let net = &built.net;

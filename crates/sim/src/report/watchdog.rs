@@ -5,8 +5,8 @@ use incast_cc::Time;
 use super::tables;
 use crate::build::Built;
 use crate::network::dead_lock::{DeadLock, Place};
-use crate::table::Table;
-use crate::topology::Topology;
+use incast_plan::topology::Topology;
+use incast_table::Table;
 
 /// One row of the table.
 pub(super) struct Finding {
@@ -138,8 +138,8 @@ impl<'a> Names<'a> {
 
 #[cfg(test)]
 mod tests {
-    use crate::scenario::Document;
     use crate::{Name, Report, Simulation, TraceConfig, Values};
+    use incast_scenario::Document;
 
     /// Three leaves and three spines with a host or more each, 1 us per link, PFC on.
     fn fabric(hosts: u32, switch: &str, traffic: &str) -> Document {

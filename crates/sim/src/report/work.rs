@@ -6,9 +6,9 @@ use super::messages::{self, Carried, Message};
 use super::quantiles::Quantiles;
 use super::requests::{self, Request};
 use super::tables::us;
-use crate::build::{Built, PlannedTraffic};
-use crate::network::application::Application;
-use crate::table::Table;
+use crate::build::Built;
+use incast_plan::PlannedTraffic;
+use incast_table::Table;
 
 /// Everything about messages in one run.
 pub(super) struct Work {
@@ -63,7 +63,7 @@ fn message_table(built: &Built, messages: &[Message], end: Time) -> Table {
             hosts[flow(m).destination as usize].clone()
         })
         .column(("class", "", "traffic class of its payload"), messages, |m| {
-            plan.classes[treatment(m).class as usize].clone()
+            built.classes[treatment(m).class as usize].clone()
         })
         .column(("bytes", "B", "payload"), messages, |m| m.bytes.get())
         .column(
@@ -306,7 +306,7 @@ fn load_table(built: &Built, work: &Work, measured: Span) -> Table {
         let owned = built.net.hosts.iter().zip(&built.plan.owners);
         let own = owned.flat_map(|(host, owners)| host.applications.iter().zip(owners));
         own.filter(|(_, owner)| **owner as usize == number)
-            .map(|(application, _)| Application::begun(application))
+            .map(|(application, _)| application.begun())
             .sum()
     };
     Table::new(

@@ -1,7 +1,7 @@
 use super::*;
-use crate::build::topology;
-use crate::scenario::Document;
-use crate::watch::Watch;
+use incast_plan::Watch;
+use incast_scenario::Document;
+use incast_scenario::topology;
 
 struct Net {
     topology: Topology,

@@ -2,7 +2,7 @@
 
 use super::rounded_up;
 use super::survey::Surveyed;
-use crate::scenario::{Scenario, Scheme, TransportKind};
+use incast_scenario::{Scenario, Scheme, TransportKind};
 
 /// A sentence if a buffer that does not grow holds less than a flow's share of the bandwidth-delay
 /// product, on the path that is worst off.

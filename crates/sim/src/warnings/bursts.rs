@@ -4,7 +4,7 @@ use incast_cc::Bytes;
 
 use super::survey::Surveyed;
 use super::{rounded_down, rounded_up};
-use crate::scenario::{Scheme, TransportKind};
+use incast_scenario::{Scheme, TransportKind};
 
 /// A sentence if segments come faster than the bottleneck serves them, and what is left of four in a row, which
 /// a window that doubles sends, is more than the queue holds. On the path that is worst off.

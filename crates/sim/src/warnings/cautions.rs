@@ -6,7 +6,7 @@ use incast_cc::{Bytes, Caution, Rate};
 
 use super::survey::Surveyed;
 use super::{rounded_down, rounded_span, rounded_up};
-use crate::scenario::{Scenario, Scheme};
+use incast_scenario::{Scenario, Scheme};
 
 /// One sentence for each thing that the algorithm cannot do, about the path where it is worst.
 pub(super) fn sentences(

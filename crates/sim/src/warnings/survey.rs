@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use incast_cc::{Bytes, PathFacts, Rate, Span};
 
-use crate::build::{Ways, cut, hosts_of, lasting, topology};
-use crate::network::flows::Leg;
+use crate::build::{Ways, cut};
 use crate::routing::Routing;
-use crate::scenario::{Kind, Operation, Scenario, Scheme, TransportKind};
-use crate::topology::{Node, Topology};
-use crate::watch::Watch;
+use incast_plan::Watch;
+use incast_plan::flows::Leg;
+use incast_plan::topology::{Node, Topology};
+use incast_scenario::{Kind, Operation, Scenario, Scheme, TransportKind};
+use incast_scenario::{hosts_of, lasting, shared_buffer, topology};
 
 /// Most kinds of hosts at one end of a traffic that are looked at.
 const MOST_KINDS: usize = 64;
@@ -195,6 +196,6 @@ fn queue(scenario: &Scenario, net: &Topology, switch: u32, class: u8) -> Option<
     if class.protected {
         return None;
     }
-    let shared = crate::build::shared_buffer(scenario, net, switch);
+    let shared = shared_buffer(scenario, net, switch);
     Some(scenario.queue(class, shared).limit)
 }

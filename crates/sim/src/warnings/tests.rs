@@ -1,4 +1,4 @@
-use crate::scenario::Document;
+use incast_scenario::Document;
 
 /// Flows without end from ten hosts into one port of 10 Gb/s, 8 us of propagation in a round trip.
 const STAR: &str = r#"
@@ -26,7 +26,7 @@ fn star(assignments: &[&str]) -> Document {
 /// What the paths of the traffic are warned of.
 fn warnings(document: &Document, name: &str) -> Vec<String> {
     let scenario = document.scenario();
-    scenario.path_warnings(name, &scenario.scheme(name).unwrap())
+    super::path_warnings(scenario, name, &scenario.scheme(name).unwrap())
 }
 
 /// As many warnings as there are `parts`, each with its part, and none with `remedy`.

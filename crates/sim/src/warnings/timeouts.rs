@@ -2,7 +2,7 @@
 
 use super::rounded_span;
 use super::survey::Surveyed;
-use crate::scenario::{Scenario, Scheme};
+use incast_scenario::{Scenario, Scheme};
 
 /// A sentence if the first timeout was set, and is below the longest RTT without queues. One that was not
 /// set follows the path.

@@ -135,7 +135,7 @@ fn buffers_grow_with_the_path_unless_they_are_set() {
     let warnings = |text: &str| {
         let document = document(text);
         let scheme = document.scenario().scheme("line-rate").unwrap();
-        let all = document.scenario().warnings("line-rate", &scheme);
+        let all = incast_sim::warnings(document.scenario(), "line-rate", &scheme);
         all.into_iter().filter(|text| !text.contains("PFC")).collect::<Vec<_>>()
     };
     assert_eq!(warnings(&text("")), [""; 0]);

@@ -202,7 +202,7 @@ impl Cell {
         let document = self.document(1.0)?;
         let scenario = document.scenario();
         let scheme = scenario.scheme(&self.name()).map_err(|error| error.to_string())?;
-        Ok(scenario.warnings(&self.name(), &scheme))
+        Ok(incast_sim::warnings(scenario, &self.name(), &scheme))
     }
 
     fn document(&self, seconds: f64) -> Result<Document, String> {

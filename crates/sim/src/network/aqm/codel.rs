@@ -15,7 +15,7 @@
 use incast_cc::{Span, Time};
 
 use super::{Response, Verdict};
-use crate::scenario;
+use incast_scenario as scenario;
 
 /// Of the intervals within which it starts again from its last `count`.
 const RECENT: u64 = 16;

@@ -13,7 +13,7 @@
 use incast_cc::{Bytes, Rate, Time};
 
 use super::Verdict;
-use crate::scenario;
+use incast_scenario as scenario;
 
 /// A byte in the unit of the queue, which a bit per second drains by one in a picosecond: nothing is
 /// rounded.

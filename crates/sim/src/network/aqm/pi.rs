@@ -12,7 +12,7 @@ use incast_cc::Time;
 use rand_pcg::Pcg64Mcg;
 
 use super::{Response, Sampling, Verdict, happens};
-use crate::scenario;
+use incast_scenario as scenario;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Pi {

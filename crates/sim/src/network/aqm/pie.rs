@@ -21,7 +21,7 @@ use incast_cc::{Span, Time};
 use rand_pcg::Pcg64Mcg;
 
 use super::{Response, Sampling, Verdict, happens};
-use crate::scenario;
+use incast_scenario as scenario;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Pie {

@@ -29,7 +29,7 @@ use incast_cc::{Bytes, Rate, Span, Time};
 use rand_pcg::Pcg64Mcg;
 
 use super::{Response, Verdict, happens};
-use crate::scenario;
+use incast_scenario as scenario;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Red {

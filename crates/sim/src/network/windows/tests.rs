@@ -7,8 +7,8 @@ use incast_cc::parts::random::Random;
 
 use super::Partition;
 use crate::network::Transit;
-use crate::scenario::Document;
 use crate::{Report, Simulation, TraceConfig};
+use incast_scenario::Document;
 
 /// Ports whose queues or packets are traced have an event for each packet; the others look ahead.
 const ALL_TRACES: TraceConfig = TraceConfig { queues: true, flows: true, packets: true };

@@ -1,0 +1,92 @@
+//! Applications that act on what happens at their own host: clients that ask servers, members of a
+//! collective operation, flows that wait for others.
+//!
+//! An application has no clock and no socket. Its host tells it what happened, and it answers with
+//! [`Post`]s. Messages that are known before the run starts need no application.
+
+use std::fmt::Debug;
+
+use incast_cc::{Bytes, Time};
+
+/// A message that is posted on a connection of a host.
+#[derive(Clone, Copy, Debug)]
+pub struct Post {
+    /// The moment of posting.
+    pub at: Time,
+    /// Payload, or [`ENDLESS`].
+    pub bytes: u64,
+    /// The host's number of the connection.
+    pub connection: u32,
+}
+
+/// The size of a message that lasts until the end of time.
+pub const ENDLESS: u64 = u64::MAX;
+
+/// What happened on a slot of an application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// A message has arrived here.
+    Received,
+    /// A message that was sent from here has been acknowledged.
+    Sent,
+}
+
+/// A request, or a round of a collective, that is complete.
+#[derive(Clone, Copy, Debug)]
+pub struct Finished {
+    /// The kind's name in results: "read", "write", "all-reduce".
+    pub kind: &'static str,
+    /// The moment of asking.
+    pub posted: Time,
+    /// The moment at which the last of its messages was complete.
+    pub completed: Time,
+    /// Payload, once however many servers give it.
+    pub bytes: Bytes,
+    /// Messages that it took.
+    pub fan_out: u32,
+}
+
+/// A request, or a round of a collective, that is not complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnderWay {
+    /// The kind's name in results.
+    pub kind: &'static str,
+    /// The moment of asking.
+    pub posted: Time,
+    /// Payload.
+    pub bytes: Bytes,
+    /// Messages that it takes.
+    pub fan_out: u32,
+    /// Messages of these that are not complete.
+    pub missing: u32,
+}
+
+/// A program on one host. It knows its connections by slots, which are numbers of its own.
+pub trait Application: Debug + Send {
+    /// The next moment at which [`on_timer`](Self::on_timer) has something to do; [`Time::MAX`]
+    /// where there is none.
+    fn next_timer(&self) -> Time {
+        Time::MAX
+    }
+
+    /// The moment of [`next_timer`](Self::next_timer) has come. Adds messages to `posts`.
+    fn on_timer(&mut self, _now: Time, _posts: &mut Vec<Post>) {}
+
+    /// A message of a slot has arrived, or has been acknowledged. Adds messages to `posts`.
+    fn on_outcome(&mut self, now: Time, slot: u32, outcome: Outcome, posts: &mut Vec<Post>);
+
+    /// Requests and rounds that are complete, in the order of completion.
+    fn finished(&self) -> &[Finished] {
+        &[]
+    }
+
+    /// Requests and rounds that are not complete, in the order of asking.
+    fn under_way(&self) -> Vec<UnderWay> {
+        Vec::new()
+    }
+
+    /// The number of requests and rounds that have begun.
+    fn begun(&self) -> u64 {
+        0
+    }
+}

@@ -1,0 +1,29 @@
+//! What a network is told to do, in plain types.
+//!
+//! A plan stands between the scenario that describes a run and the network that runs it: the one
+//! writes it, the other reads it, and neither knows the other.
+//!
+//! * [`topology`]: nodes and cables;
+//! * [`flows`]: who sends to whom, on which connections;
+//! * [`application`]: programs on hosts that react to what happens there;
+//! * [`Plan`]: the flows of a run, what is posted on them, and its applications;
+//! * [`random`]: generators of random numbers, one for each purpose and owner;
+//! * [`Watch`]: a caller that may stop the building of a run.
+
+#![cfg_attr(
+    test,
+    allow(clippy::unwrap_used, clippy::float_cmp, reason = "a test fails by panicking")
+)]
+
+pub mod application;
+pub mod flows;
+mod plan;
+pub mod random;
+pub mod topology;
+mod watch;
+
+pub use plan::{Gathering, Plan, PlannedApplication, PlannedPost, PlannedTraffic};
+pub use watch::Watch;
+
+/// The size of a PFC frame on the wire (IEEE 802.1Qbb), in bytes.
+pub const PFC_FRAME_BYTES: u16 = 64;

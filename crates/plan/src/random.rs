@@ -1,0 +1,145 @@
+//! Random numbers: whoever draws has a generator of its own, which follows from the run's seed, from what it is for
+//! and from whose it is.
+
+use incast_cc::{Bytes, Span};
+pub use incast_transport::random::{below, generator, unit};
+use rand_core::Rng;
+
+/// Purposes of random numbers, each with whose they are: the words that `owner` of a [`generator`] takes.
+pub mod purpose {
+    /// The seed of a host's transport, by host.
+    pub const HOST: &str = "host";
+    /// The label of a flow, one of its connections and a direction, which ECMP hashes as it does real packets' addresses
+    /// and ports; by the words of `Flows::legs`. It follows from no seed.
+    pub const FLOW_LABEL: &str = "flow label";
+    /// The seed of a connection at one end, by the label of what it sends.
+    pub const CONNECTION: &str = "connection";
+    /// Peers and starts of connections that stay, by traffic and host.
+    pub const LASTING: &str = "connections that stay";
+    /// Times, sizes and destinations of flows that arrive at random, by traffic and host.
+    pub const ARRIVALS: &str = "arrivals";
+    /// Pairs of a permutation, by traffic.
+    pub const PERMUTATION: &str = "permutation";
+    /// Times and hosts of incasts, by traffic.
+    pub const INCASTS: &str = "incasts";
+    /// Requests of a client and, in an open loop, their times, by traffic and host.
+    pub const REQUESTS: &str = "requests";
+    /// Think times of a client, by traffic and host.
+    pub const THINK_TIMES: &str = "think times";
+    /// The seed of a switch's hash of flows, by switch.
+    pub const ECMP: &str = "ECMP";
+    /// The ports that packets are sprayed over, by switch.
+    pub const SPRAYING: &str = "spraying";
+    /// The packets that queue management chooses, by switch, port and class.
+    pub const QUEUE_MANAGEMENT: &str = "queue management";
+
+    #[cfg(test)]
+    pub(super) const ALL: [&str; 12] = [
+        HOST,
+        FLOW_LABEL,
+        CONNECTION,
+        LASTING,
+        ARRIVALS,
+        PERMUTATION,
+        INCASTS,
+        REQUESTS,
+        THINK_TIMES,
+        ECMP,
+        SPRAYING,
+        QUEUE_MANAGEMENT,
+    ];
+}
+
+/// An exponentially distributed time, of at least a picosecond.
+pub fn exponential(random: &mut impl Rng, mean: Span) -> Span {
+    let factor = -libm::log(1.0 - unit(random));
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+    let ps = (mean.as_ps() as f64 * factor) as u64;
+    Span::from_ps(ps.max(1))
+}
+
+/// So many different numbers below `end`, in random order; all of them if there are not more.
+pub fn distinct(random: &mut impl Rng, count: u32, end: u32) -> Vec<u32> {
+    if count.saturating_mul(4) < end {
+        // Few of many: draws again what comes twice.
+        let mut drawn = Vec::with_capacity(count as usize);
+        while drawn.len() < count as usize {
+            #[expect(clippy::cast_possible_truncation, reason = "below `end`")]
+            let number = below(random, u64::from(end)) as u32;
+            if !drawn.contains(&number) {
+                drawn.push(number);
+            }
+        }
+        return drawn;
+    }
+    let mut all: Vec<_> = (0..end).collect();
+    let count = (count as usize).min(all.len());
+    for place in 0..count {
+        #[expect(clippy::cast_possible_truncation, reason = "below `end`")]
+        let other = place + below(random, (all.len() - place) as u64) as usize;
+        all.swap(place, other);
+    }
+    all.truncate(count);
+    all
+}
+
+/// The mean gap between arrivals of `bytes` on average that offer `load` times `bps`.
+pub fn mean_gap(bytes: f64, load: f64, bps: f64) -> Span {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+    let ps = (bytes * 8e12 / (load * bps)) as u64;
+    Span::from_ps(ps.max(1))
+}
+
+/// The smallest amount that is `bytes` over `parts`, rounded up.
+pub fn share(bytes: Bytes, parts: u32) -> Bytes {
+    Bytes::new(bytes.get().div_ceil(u64::from(parts.max(1))))
+}
+
+#[cfg(test)]
+mod tests {
+    use incast_transport::random;
+
+    use super::*;
+
+    #[test]
+    fn exponential_times_have_their_mean() {
+        let mut random = generator(1, "test", &[]);
+        let n = 200_000;
+        let sum: f64 =
+            (0..n).map(|_| exponential(&mut random, Span::from_us(10)).as_us_f64()).sum();
+        // The standard deviation of the mean is 10 us / sqrt(n): 0.022 us. Five of them.
+        assert!((sum / f64::from(n) - 10.0).abs() < 0.11, "{}", sum / f64::from(n));
+    }
+
+    #[test]
+    fn distinct_numbers_are_distinct_and_all_may_come() {
+        let mut random = generator(1, "test", &[]);
+        for (count, end) in [(3, 100), (60, 100), (100, 100), (200, 100)] {
+            let mut drawn = distinct(&mut random, count, end);
+            assert!(drawn.iter().all(|&number| number < end));
+            drawn.sort_unstable();
+            drawn.dedup();
+            assert_eq!(drawn.len(), count.min(end) as usize);
+        }
+        let mut seen = [false; 10];
+        (0..200).for_each(|_| seen[distinct(&mut random, 1, 10)[0] as usize] = true);
+        assert_eq!(seen, [true; 10]);
+    }
+
+    #[test]
+    fn purposes_share_no_stream() {
+        // Each with what it may be the owner of, by number; and those of the transport.
+        let own = [random::ACK_JITTER, random::SIGNAL, random::ALGORITHM, random::CONNECTION];
+        let mut first: Vec<_> = purpose::ALL
+            .into_iter()
+            .chain(own)
+            .flat_map(|purpose| (0..40).map(move |owner| (purpose, owner)))
+            .flat_map(|(purpose, owner)| [1, 2].map(|seed| generator(seed, purpose, &[owner])))
+            .map(|mut random| random.next_u64())
+            .collect();
+        let streams = first.len();
+        first.sort_unstable();
+        first.dedup();
+        assert_eq!((streams, first.len()), ((12 + 4) * 40 * 2, streams));
+    }
+}

@@ -1,0 +1,170 @@
+//! Topologies: nodes, and the cables between them.
+
+use incast_cc::{Rate, Span};
+
+/// Nodes and cables. Nodes are numbered in the order in which they are described: the order of
+/// simultaneous events, and so every result, follows from it alone.
+#[derive(Clone, Debug, Default)]
+pub struct Topology {
+    /// The hosts.
+    pub hosts: Vec<String>,
+    /// The switches.
+    pub switches: Vec<String>,
+    /// The layer of each switch.
+    pub layers: Vec<Layer>,
+    /// The cables.
+    pub cables: Vec<Cable>,
+    /// The switch that each host hangs on.
+    edges: Vec<u32>,
+}
+
+/// One end of a cable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Node {
+    /// A host, by its number.
+    Host(u32),
+    /// A switch, by its number.
+    Switch(u32),
+}
+
+/// The layer of a switch in its network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Layer {
+    /// Of a network without layers.
+    Switch,
+    /// The lowest of a leaf-spine or Clos network.
+    Leaf,
+    /// The lowest of a fat tree.
+    Edge,
+    /// Between the lowest and the core.
+    Aggregation,
+    /// The highest of a leaf-spine network.
+    Spine,
+    /// The highest of three.
+    Core,
+}
+
+impl Layer {
+    /// Whether it is the highest of several.
+    pub const fn is_core(self) -> bool {
+        matches!(self, Self::Spine | Self::Core)
+    }
+
+    /// The word for it, which switches of the layer are named by.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Switch => "switch",
+            Self::Leaf => "leaf",
+            Self::Edge => "edge",
+            Self::Aggregation => "aggregation",
+            Self::Spine => "spine",
+            Self::Core => "core",
+        }
+    }
+}
+
+/// A cable: a link each way.
+#[derive(Clone, Copy, Debug)]
+pub struct Cable {
+    /// Its ends.
+    pub ends: [Node; 2],
+    /// Rate of both links, at first.
+    pub rate: Rate,
+    /// The greatest rate that they ever have.
+    pub peak: Rate,
+    /// Propagation delay of both links.
+    pub delay: Span,
+}
+
+impl Topology {
+    /// Adds a host.
+    #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the hosts")]
+    pub fn host(&mut self, name: String) -> Node {
+        self.hosts.push(name);
+        self.edges.push(u32::MAX);
+        Node::Host(self.hosts.len() as u32 - 1)
+    }
+
+    /// Adds a switch.
+    #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the switches")]
+    pub fn switch(&mut self, name: String, layer: Layer) -> Node {
+        self.switches.push(name);
+        self.layers.push(layer);
+        Node::Switch(self.switches.len() as u32 - 1)
+    }
+
+    /// Adds the switches of a layer, named by it and numbered from 0.
+    pub fn layer(&mut self, layer: Layer, count: u32) -> Vec<Node> {
+        (0..count).map(|i| self.switch(format!("{}{i}", layer.as_str()), layer)).collect()
+    }
+
+    /// Connects two nodes.
+    pub fn connect(&mut self, a: Node, b: Node, rate: Rate, delay: Span) {
+        if let (Node::Host(host), Node::Switch(switch)) | (Node::Switch(switch), Node::Host(host)) =
+            (a, b)
+        {
+            self.edges[host as usize] = switch;
+        }
+        self.cables.push(Cable { ends: [a, b], rate, peak: rate, delay });
+    }
+
+    /// The switch that a host hangs on: its rack.
+    pub fn edge(&self, host: u32) -> u32 {
+        self.edges[host as usize]
+    }
+
+    /// How many switches have hosts.
+    pub fn edge_switches(&self) -> usize {
+        self.edges.iter().collect::<std::collections::BTreeSet<_>>().len()
+    }
+
+    /// The name of a node.
+    pub fn name(&self, node: Node) -> &str {
+        match node {
+            Node::Host(host) => &self.hosts[host as usize],
+            Node::Switch(switch) => &self.switches[switch as usize],
+        }
+    }
+
+    /// The node of a name.
+    #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the nodes")]
+    pub fn node(&self, name: &str) -> Option<Node> {
+        let place = |names: &[String]| names.iter().position(|other| other == name);
+        let host = place(&self.hosts).map(|host| Node::Host(host as u32));
+        host.or_else(|| place(&self.switches).map(|switch| Node::Switch(switch as u32)))
+    }
+
+    /// The cable between two nodes.
+    pub fn cable_between(&self, a: Node, b: Node) -> Option<usize> {
+        self.cables.iter().position(|cable| cable.ends == [a, b] || cable.ends == [b, a])
+    }
+
+    /// The ports of every node: for each, the cable and which of its ends the node is. Ports are
+    /// numbered in the order of the cables.
+    pub fn ports(&self) -> Ports {
+        let mut ports = Ports {
+            hosts: vec![vec![]; self.hosts.len()],
+            switches: vec![vec![]; self.switches.len()],
+        };
+        for (cable, end) in (0..self.cables.len()).flat_map(|cable| [(cable, 0), (cable, 1)]) {
+            match self.cables[cable].ends[end] {
+                Node::Host(host) => ports.hosts[host as usize].push((cable, end)),
+                Node::Switch(switch) => ports.switches[switch as usize].push((cable, end)),
+            }
+        }
+        ports
+    }
+
+    /// The node that a port leads to.
+    pub fn far_end(&self, (cable, end): (usize, usize)) -> Node {
+        self.cables[cable].ends[1 - end]
+    }
+}
+
+/// Cable and end of each port of each node.
+pub struct Ports {
+    /// The ports of each host.
+    pub hosts: Vec<Vec<(usize, usize)>>,
+    /// The ports of each switch.
+    pub switches: Vec<Vec<(usize, usize)>>,
+}

@@ -1,0 +1,35 @@
+//! The parts of a switch's buffer: headroom for PFC, and what is shared.
+
+use incast_cc::Bytes;
+use incast_plan::PFC_FRAME_BYTES;
+use incast_plan::topology::{Cable, Topology};
+
+use crate::Scenario;
+
+/// The bytes of one class that can still arrive at a port after it has said stop: the pause waits
+/// for a packet that is being sent and for the pauses of other classes, and travels there. At the
+/// far end a packet may just have started, and what is on the link comes. The packet that crossed
+/// the threshold is one more.
+pub fn headroom(scenario: &Scenario, cable: &Cable) -> Bytes {
+    scenario.switch.pfc.headroom.unwrap_or_else(|| {
+        let on_the_way = cable.peak.bytes_in(cable.delay * 2) + Bytes::new(1);
+        let packet = scenario.transport.mtu.max(scenario.transport.ack);
+        on_the_way
+            + packet * 3
+            + Bytes::new(u64::from(PFC_FRAME_BYTES)) * protected_classes(scenario)
+    })
+}
+
+/// The part of a switch's buffer that is left when all headroom is taken away.
+pub fn shared_buffer(scenario: &Scenario, topology: &Topology, switch: u32) -> Bytes {
+    let ports = topology.ports();
+    let cables = ports.switches[switch as usize].iter();
+    let by_port = cables.map(|&(cable, _)| headroom(scenario, &topology.cables[cable]));
+    let reserved = by_port.sum::<Bytes>() * protected_classes(scenario);
+    scenario.switch.buffer.saturating_sub(reserved)
+}
+
+/// The number of classes that PFC protects.
+pub(crate) fn protected_classes(scenario: &Scenario) -> u64 {
+    scenario.data_classes().iter().map(|class| u64::from(class.protected)).sum()
+}

@@ -1,0 +1,189 @@
+//! What types cannot say: names that must exist, sizes that must fit each other.
+
+mod class;
+pub(super) mod network;
+mod routing;
+mod switch;
+mod traffic;
+
+use std::collections::BTreeSet;
+
+use incast_cc::Rate;
+use incast_transport::Config;
+
+use super::{Scenario, Transport, TransportKind};
+use crate::hosts::part_of_group;
+use crate::topology;
+use class::check_classes;
+use incast_plan::topology::Topology;
+use incast_schema::{Fault, suggestion};
+use network::{check_names, check_network};
+use routing::check_routing;
+use switch::check_switch;
+use traffic::check_traffic;
+pub use traffic::{Counts, counts};
+
+pub(super) fn check(scenario: &Scenario) -> Result<(), Fault> {
+    check_run(scenario)?;
+    check_network(scenario)?;
+    check_transport(scenario)?;
+    let net = topology(scenario);
+    check_names(&net)?;
+    check_routing(scenario, &net)?;
+    check_classes(scenario)?;
+    check_switch(scenario, &net)?;
+    check_traffic(scenario, &net)?;
+    check_measure(scenario, &net)?;
+    for name in scenario.cc.keys() {
+        scenario.resolve(name)?;
+    }
+    for name in scenario.published.keys() {
+        scenario
+            .resolve(name)
+            .map_err(|fault| Fault::at([&"published", name], fault.into_message()))?;
+    }
+    Ok(())
+}
+
+fn check_measure(scenario: &Scenario, net: &Topology) -> Result<(), Fault> {
+    for (place, name) in scenario.measure.trace.iter().flatten().enumerate() {
+        if scenario.network.hosts_called(name, net).is_empty() && net.node(name).is_none() {
+            let message = unknown_host(scenario, net, name, &net.switches);
+            return Err(Fault::at([&"measure", &"trace", &place], message));
+        }
+    }
+    Ok(())
+}
+
+/// Says that there is no host called `name`, nor one of the `others`.
+fn unknown_host(scenario: &Scenario, net: &Topology, name: &str, others: &[String]) -> String {
+    if let Some((group, _)) = part_of_group(name)
+        && let Some(hosts) = scenario.network.group_called(group)
+    {
+        let last = hosts.len() - 1;
+        return format!("{name:?} is no part of {group}[0-{last}], which is all of that group");
+    }
+    let mut known = scenario.network.group_names();
+    known.extend(net.hosts.iter().chain(others).map(String::as_str));
+    format!("unknown host {name:?}{}", suggestion(name, &known))
+}
+
+fn check_run(scenario: &Scenario) -> Result<(), Fault> {
+    let run = &scenario.run;
+    if run.warmup >= run.duration {
+        let message = format!(
+            "the warm-up of {} leaves nothing of the duration of {} to measure; make it shorter",
+            run.warmup, run.duration
+        );
+        return Err(Fault::at([&"run", &"warmup"], message));
+    }
+    if run.warmup + run.cooldown >= run.duration {
+        let message = format!(
+            "the warm-up of {} and the cool-down of {} leave nothing of the duration of {} to \
+             measure; make one shorter",
+            run.warmup, run.cooldown, run.duration
+        );
+        return Err(Fault::at([&"run", &"cooldown"], message));
+    }
+    if let Some(interval) = run.interval
+        && (interval > run.duration || run.duration.as_ps() / interval.as_ps() > 100_000)
+    {
+        let message = format!(
+            "an interval of {interval} cuts the duration of {} into {} rows; expected 1 to 100000",
+            run.duration,
+            run.duration.as_ps() / interval.as_ps()
+        );
+        return Err(Fault::at([&"run", &"interval"], message));
+    }
+    if run.schemes.is_empty() {
+        let message = "no scheme; expected at least one, such as [\"timely\"]".into();
+        return Err(Fault::at([&"run", &"schemes"], message));
+    }
+    let mut seen = BTreeSet::new();
+    for (i, name) in run.schemes.iter().enumerate() {
+        if !seen.insert(name) {
+            let message = format!("scheme {name:?} is there twice; take one out");
+            return Err(Fault::at([&"run", &"schemes", &i], message));
+        }
+        if let Err(fault) = scenario.resolve(name) {
+            // A fault of the scheme's own section has its place there.
+            return Err(if scenario.cc.contains_key(name) {
+                fault
+            } else {
+                Fault::at([&"run", &"schemes", &i], fault.into_message())
+            });
+        }
+    }
+    Ok(())
+}
+
+fn check_transport(scenario: &Scenario) -> Result<(), Fault> {
+    let transport = &scenario.transport;
+    if transport.header >= transport.mtu {
+        let message = format!(
+            "headers of {} leave no room for payload in an MTU of {}; make it larger",
+            transport.header, transport.mtu
+        );
+        return Err(Fault::at([&"transport", &"header"], message));
+    }
+    let config = Config {
+        segment: transport.segment,
+        payload: transport.mtu.saturating_sub(transport.header),
+        line_rate: Rate::from_gbps(1),
+        ..Config::default()
+    };
+    if let Err(error) = config.check() {
+        return Err(Fault::at([&"transport", &"segment"], error.to_string()));
+    }
+    for kind in [TransportKind::Message, TransportKind::Stream] {
+        let (_, min, max) = transport.timeouts(kind);
+        if min > max {
+            let message = format!("rto_min of {min} is above rto_max of {max}; change one");
+            let set = if transport.rto_min.is_some() { &"rto_min" } else { &"rto_max" };
+            return Err(Fault::at([&"transport", set], message));
+        }
+    }
+    check_stream(transport)
+}
+
+fn check_stream(transport: &Transport) -> Result<(), Fault> {
+    let stream = &transport.stream;
+    let at = |field: &'static str, message: String| {
+        Err(Fault::at([&"transport", &"stream", &field as &dyn std::fmt::Display], message))
+    };
+    let mss = transport.mss();
+    if mss + transport.header > transport.mtu {
+        let message = format!(
+            "an MSS of {mss} and headers of {} do not fit the MTU of {}; make one smaller",
+            transport.header, transport.mtu
+        );
+        return at("mss", message);
+    }
+    for (field, value, low, high) in [
+        ("delayed_ack", stream.delayed_ack, 1, 64),
+        ("initial_window", stream.initial_window, 1, 10_000),
+        ("slow_start_limit", stream.slow_start_limit, 1, u32::MAX),
+        ("pace_windows_percent", stream.pace_windows_percent, 1, 10_000),
+    ] {
+        if let Some(value) = value
+            && !(low..=high).contains(&value)
+        {
+            return at(field, format!("{value} is out of range; expected {low} to {high}"));
+        }
+    }
+    for (field, buffer) in
+        [("send_buffer", stream.send_buffer), ("receive_buffer", stream.receive_buffer)]
+    {
+        if let Some(buffer) = buffer
+            && buffer < mss
+        {
+            let message = format!("a buffer of {buffer} does not hold one segment of {mss}");
+            return at(field, message);
+        }
+    }
+    Ok(())
+}
+
+fn out_of_bounds(here: u64, all: u64, most: u64, what: &str) -> String {
+    format!("{} {what}; expected 1 to {most} in all", if here == 0 { 0 } else { all })
+}

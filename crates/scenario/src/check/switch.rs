@@ -1,0 +1,80 @@
+//! Buffers that hold what they must.
+
+use incast_cc::Bytes;
+
+use super::super::Scenario;
+use crate::buffers::{headroom, protected_classes};
+use incast_plan::topology::Topology;
+use incast_schema::Fault;
+
+/// Whether a limit can be reached and lets packets through.
+pub(super) fn fits(scenario: &Scenario, limit: Bytes) -> Result<(), String> {
+    let (buffer, mtu) = (scenario.switch.buffer, scenario.transport.mtu);
+    if limit > buffer {
+        return Err(format!("a queue of {limit} does not fit the buffer of {buffer}"));
+    }
+    if limit < mtu {
+        return Err(format!("a limit of {limit} drops every packet of {mtu}; make it larger"));
+    }
+    Ok(())
+}
+
+pub(super) fn two_markings(place: &str) -> String {
+    format!("{place} has an ecn_threshold and an aqm; only one can judge, take one out")
+}
+
+pub(super) fn check_switch(scenario: &Scenario, net: &Topology) -> Result<(), Fault> {
+    let switch = &scenario.switch;
+    for (field, limit) in [("queue_limit", switch.queue_limit), ("port_limit", switch.port_limit)] {
+        if let Some(limit) = limit {
+            fits(scenario, limit).map_err(|message| Fault::at([&"switch", &field], message))?;
+        }
+    }
+    if let Some(aqm) = &switch.aqm {
+        if switch.ecn_threshold.is_some() {
+            return Err(Fault::at([&"switch", &"aqm"], two_markings("[switch]")));
+        }
+        aqm.check().map_err(|(field, message)| Fault::at([&"switch", &"aqm", &field], message))?;
+    }
+    if switch.buffer < scenario.transport.mtu {
+        let message = format!(
+            "a buffer of {} does not hold one packet of {}; make it larger",
+            switch.buffer, scenario.transport.mtu
+        );
+        return Err(Fault::at([&"switch", &"buffer"], message));
+    }
+    if switch.buffer.get() > u64::from(u32::MAX) {
+        let message = format!("a buffer of {} is more than 4.29GB; make it smaller", switch.buffer);
+        return Err(Fault::at([&"switch", &"buffer"], message));
+    }
+    if switch.pfc.enabled {
+        let protected = protected_classes(scenario);
+        for (number, ports) in net.ports().switches.iter().enumerate() {
+            let by_port = ports.iter().map(|&(cable, _)| headroom(scenario, &net.cables[cable]));
+            let reserved = by_port.sum::<Bytes>() * protected;
+            if reserved + scenario.transport.mtu.max(scenario.transport.ack) > switch.buffer {
+                let each =
+                    if protected > 1 { format!(" and {protected} classes") } else { String::new() };
+                let message = format!(
+                    "the PFC headroom of {}'s {} ports{each} takes {reserved} of the buffer of {}; make \
+                     the buffer larger, or the links shorter",
+                    net.switches[number],
+                    ports.len(),
+                    switch.buffer
+                );
+                return Err(Fault::at([&"switch", &"buffer"], message));
+            }
+            let shared = switch.buffer.saturating_sub(reserved);
+            if let Some(xoff) = switch.pfc.xoff
+                && xoff > shared
+            {
+                let message = format!(
+                    "an XOFF threshold of {xoff} is never reached: {} shares {shared}; make it lower",
+                    net.switches[number]
+                );
+                return Err(Fault::at([&"switch", &"pfc", &"xoff"], message));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,224 @@
+//! From a set of files to the text of a scenario.
+
+mod detect;
+mod hpcc;
+mod hpcc_scheme;
+mod htsim;
+mod write;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use incast_cc::{Bytes, Rate, Span};
+
+use super::htsim_triggers::last_end;
+use super::{Flow, ForeignError, Format, Graph, Start};
+use crate::{Document, ScenarioError};
+use detect::detect;
+use write::Draft;
+
+/// What a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// HPCC's configuration.
+    HpccConfig,
+    /// HPCC's topology.
+    HpccTopology,
+    /// HPCC's flows.
+    HpccFlows,
+    /// HPCC's selection of nodes to trace.
+    HpccTrace,
+    /// htsim's connection matrix.
+    HtsimMatrix,
+    /// htsim's topology.
+    HtsimTopology,
+}
+
+impl Kind {
+    /// The kinds by name.
+    pub const NAMES: [(&'static str, Self); 6] = [
+        ("hpcc-config", Self::HpccConfig),
+        ("hpcc-topology", Self::HpccTopology),
+        ("hpcc-flows", Self::HpccFlows),
+        ("hpcc-trace", Self::HpccTrace),
+        ("htsim-matrix", Self::HtsimMatrix),
+        ("htsim-topology", Self::HtsimTopology),
+    ];
+
+    /// The kind of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(known, _)| *known == name).map(|&(_, kind)| kind)
+    }
+
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
+    }
+
+    /// Whose it is.
+    pub const fn format(self) -> Format {
+        match self {
+            Self::HpccConfig | Self::HpccTopology | Self::HpccFlows | Self::HpccTrace => {
+                Format::Hpcc
+            }
+            Self::HtsimMatrix | Self::HtsimTopology => Format::Htsim,
+        }
+    }
+}
+
+/// What the files do not say.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// What each file is, in their order; empty looks into them.
+    pub kinds: Vec<Kind>,
+    /// The scenario's title; made from the names of the files if absent.
+    pub title: Option<String>,
+}
+
+/// A scenario made from files.
+#[derive(Clone, Debug)]
+pub struct Imported {
+    /// The scenario. Comments in it say where each value came from.
+    pub scenario_toml: String,
+    /// Files that the scenario reads, to be stored beside it: name and text.
+    pub files: Vec<(String, String)>,
+    /// What was not taken over, and what was assumed; comments in the scenario too.
+    pub notes: Vec<String>,
+}
+
+/// A file: its name and its text.
+#[derive(Clone, Copy, Debug)]
+struct Source<'a> {
+    name: &'a str,
+    text: &'a str,
+}
+
+impl<'a> Source<'a> {
+    /// The name without the folder.
+    fn base(self) -> &'a str {
+        self.name.rsplit(['/', '\\']).next().unwrap_or(self.name)
+    }
+}
+
+/// More flows than this stay in their file, which the scenario then names.
+const MOST_INLINE: usize = 10_000;
+
+/// Makes a scenario from files, each a name and a text.
+///
+/// # Errors
+/// A file is none that is known or does not add up, or together they do not make a scenario.
+pub fn import(files: &[(&str, &str)], options: &Options) -> Result<Imported, ForeignError> {
+    let sources: Vec<_> = files.iter().map(|&(name, text)| Source { name, text }).collect();
+    let kinds = if options.kinds.is_empty() { detect(&sources)? } else { options.kinds.clone() };
+    if kinds.len() != sources.len() {
+        let message = format!(
+            "{} kinds for {} files; name one for each, or none",
+            kinds.len(),
+            sources.len()
+        );
+        return Err(ForeignError::Together(message));
+    }
+    let mut known: BTreeMap<Kind, Source<'_>> = BTreeMap::new();
+    for (kind, source) in kinds.iter().zip(&sources) {
+        if let Some(other) = known.insert(*kind, *source) {
+            let message =
+                format!("{} and {} are both {}; give one", other.name, source.name, kind.as_str());
+            return Err(ForeignError::Together(message));
+        }
+    }
+    let formats = |format| known.keys().any(|kind| kind.format() == format);
+    let mut draft = match (formats(Format::Hpcc), formats(Format::Htsim)) {
+        (true, false) => hpcc::draft(&known)?,
+        (false, true) => htsim::draft(&known)?,
+        (true, true) => {
+            let message = "files of HPCC's simulator and of htsim; give those of one";
+            return Err(ForeignError::Together(message.into()));
+        }
+        (false, false) => {
+            return Err(ForeignError::Together(
+                "no files; give at least a topology and flows".into(),
+            ));
+        }
+    };
+    if let Some(title) = &options.title {
+        draft.title.clone_from(title);
+    }
+    let (scenario_toml, mut notes, files) = draft.write();
+    // What the files say may be more than can be run here: buffers below headroom, say.
+    if files.is_empty()
+        && let Err(error) = Document::parse(scenario_toml.clone(), "scenario")
+    {
+        notes.push(match error {
+            ScenarioError::At { place, message } => {
+                format!("line {} of the scenario cannot be run as it is: {message}", place.line)
+            }
+            error => format!("the scenario cannot be run as it is: {error}"),
+        });
+    }
+    Ok(Imported { scenario_toml, files, notes })
+}
+
+/// How many milliseconds longer a run is where a flow has no end.
+const ENDLESS: u64 = 10;
+
+/// How long to simulate where no file says it: twice what the flows need at the rates of the hosts' links,
+/// counted from the first start, in whole milliseconds; and longer where flows have no end.
+fn estimated_duration(graph: &Graph, flows: &[Flow]) -> Result<Span, ForeignError> {
+    let hosts: BTreeSet<&str> = graph.hosts.iter().map(String::as_str).collect();
+    let mut rates: BTreeMap<&str, Rate> = BTreeMap::new();
+    for link in &graph.links {
+        for end in &link.ends {
+            if hosts.contains(end.as_str()) {
+                rates.insert(end, link.rate);
+            }
+        }
+    }
+    let mut bytes: BTreeMap<(&str, bool), Bytes> = BTreeMap::new();
+    for flow in flows {
+        let size = flow.size.unwrap_or_default();
+        *bytes.entry((&flow.from, true)).or_default() += size;
+        *bytes.entry((&flow.to, false)).or_default() += size;
+    }
+    let time = |(&(host, _), &bytes): (&(&str, bool), &Bytes)| {
+        rates.get(host).map_or(Span::ZERO, |rate| rate.time_for(bytes))
+    };
+    let busiest = bytes.iter().map(time).max().unwrap_or_default();
+    let slowest = rates.values().min().copied().unwrap_or(Rate::from_gbps(1));
+    let alone = last_end(flows, slowest).unwrap_or_default();
+    let (first, last) = starts(flows);
+    let end = alone.max(last + busiest);
+    let whole = (first + (end - first) * 2).as_ps().div_ceil(1_000_000_000);
+    // What has no end needs a time of its own to settle.
+    let more = if flows.iter().any(|flow| flow.size.is_none()) { ENDLESS } else { 1 };
+    let duration = Span::from_ms(whole + more);
+    if duration > Span::from_secs(1_000) {
+        let message = format!(
+            "the flows need more than 1000 s, the longest run, at the rates of their hosts: \
+             {duration}"
+        );
+        return Err(ForeignError::Together(message));
+    }
+    Ok(duration)
+}
+
+/// The first and the last start that is a time.
+fn starts(flows: &[Flow]) -> (Span, Span) {
+    let times = flows.iter().filter_map(|flow| match flow.start {
+        Start::At(start) => Some(start),
+        Start::After(_) => None,
+    });
+    (times.clone().min().unwrap_or_default(), times.max().unwrap_or_default())
+}
+
+/// Nothing happens before the first flow, and nothing is measured.
+fn warmup(draft: &mut Draft, end: &str) -> Result<(), ForeignError> {
+    let (first, _) = starts(&draft.flows);
+    if first >= draft.duration.0 {
+        let message = format!(
+            "the first flow starts at {first}, but the run ends at {}{end}",
+            draft.duration.0
+        );
+        return Err(ForeignError::Together(message));
+    }
+    draft.warmup = first;
+    Ok(())
+}

@@ -1,0 +1,104 @@
+//! What is told before a run: loads that no network carries, which are allowed for those who want to see what
+//! happens, and tables that stay empty.
+
+use super::Scenario;
+use crate::{Demand, demand, topology};
+use incast_plan::topology::Topology;
+
+/// What sums of loads may differ from 1 by rounding.
+const ROUNDING: f64 = 1e-9;
+
+impl Scenario {
+    /// Links that are asked to carry more than they can, one sentence each: the link of the worst host in each
+    /// direction, and the core. All traffic with a load counts; the rest asks for nothing in particular.
+    pub fn load_warnings(&self) -> Vec<String> {
+        let net = topology(self);
+        let demands = demand(self, &net);
+        let hosts = [
+            ("to send", (|demand| &demand.sends) as fn(&Demand) -> &[f64]),
+            ("to receive", |demand| &demand.receives),
+        ];
+        let mut warnings: Vec<_> = hosts
+            .into_iter()
+            .filter_map(|(what, of)| {
+                let shares = Shares::of_hosts(&net, &demands, of);
+                let (count, worst) = shares.overloaded();
+                let (host, load) = worst?;
+                let others = match count - 1 {
+                    0 => String::new(),
+                    1 => " (and another host)".to_owned(),
+                    more => format!(" (and {more} other hosts)"),
+                };
+                let whom = format!("{}{others} {what}", net.hosts[host]);
+                Some(self.sentence(&whom, load, "its link carries", &shares.parts(host)))
+            })
+            .collect();
+        let core: f64 = demands.iter().map(|demand| demand.core).sum();
+        if core > 1.0 + ROUNDING {
+            let parts: Vec<_> =
+                demands.iter().map(|demand| (demand.traffic, demand.core)).collect();
+            warnings.push(self.sentence("the core to carry", core, "its links do", &parts));
+        }
+        warnings
+    }
+
+    /// Tables of time series that stay empty because they would be too long.
+    pub fn series_warnings(&self) -> Vec<String> {
+        let sentence = |(table, rows)| {
+            format!(
+                "{table} stays empty, it would have {rows} rows; set measure.series = true to have it, or \
+                 false not to be told, or a longer run.interval"
+            )
+        };
+        self.left_out_series().into_iter().map(sentence).collect()
+    }
+
+    fn sentence(&self, whom: &str, load: f64, what: &str, parts: &[(usize, f64)]) -> String {
+        let parts: Vec<_> = parts
+            .iter()
+            .filter(|(_, share)| *share > ROUNDING)
+            .map(|&(traffic, share)| format!("{} {share:.3}", self.traffic_name(traffic)))
+            .collect();
+        format!(
+            "traffic asks {whom} {load:.3} times what {what}: what is left over never drains; lower a load \
+             ({}), or expect results that grow with run.duration",
+            parts.join(", ")
+        )
+    }
+}
+
+/// What each traffic asks of each host's link, as a share of it.
+struct Shares(Vec<(usize, Vec<f64>)>);
+
+impl Shares {
+    fn of_hosts(net: &Topology, demands: &[Demand], of: fn(&Demand) -> &[f64]) -> Self {
+        let ports = net.ports();
+        let rate = |host: usize| net.cables[ports.hosts[host][0].0].rate.as_bps() as f64;
+        let shares = |demand: &Demand| {
+            (0..).zip(of(demand)).map(|(host, bps)| bps / rate(host)).collect::<Vec<_>>()
+        };
+        Self(demands.iter().map(|demand| (demand.traffic, shares(demand))).collect())
+    }
+
+    fn hosts(&self) -> usize {
+        self.0.first().map_or(0, |(_, shares)| shares.len())
+    }
+
+    fn load(&self, host: usize) -> f64 {
+        self.0.iter().map(|(_, shares)| shares[host]).sum()
+    }
+
+    /// The hosts that are asked for more than their links carry, and the first of those with most.
+    fn overloaded(&self) -> (usize, Option<(usize, f64)>) {
+        let loads = (0..self.hosts()).map(|host| (host, self.load(host)));
+        let over = loads.filter(|(_, load)| *load > 1.0 + ROUNDING);
+        over.fold((0, None), |(count, worst), (host, load)| match worst {
+            Some((_, most)) if load <= most + ROUNDING => (count + 1, worst),
+            _ => (count + 1, Some((host, load))),
+        })
+    }
+
+    fn parts(&self, host: usize) -> Vec<(usize, f64)> {
+        self.0.iter().map(|(traffic, shares)| (*traffic, shares[host])).collect()
+    }
+}

@@ -1,0 +1,66 @@
+//! What of a run is measured, and how finely.
+
+use incast_cc::{Bytes, Span};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use incast_schema::quantity;
+
+use crate::{Scenario, lasting_flows, topology};
+
+/// The most rows of a table of time series, unless `measure.series` asks for more.
+pub const MOST_SERIES_ROWS: u64 = 2_000_000;
+
+/// What is measured, beside what always is.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Measure {
+    /// Where sizes are parted in the table of completion times (`fct`), ascending.
+    #[serde(deserialize_with = "quantity::sizes")]
+    #[schemars(with = "Vec<String>")]
+    pub size_bins: Vec<Bytes>,
+    /// Whether there are time series of each queue and of each connection that stays; absent, unless they
+    /// would have more than two million rows.
+    pub series: Option<bool>,
+    /// Nodes whose packets, queues and flows traces record, where `--trace` asks for one; all if absent.
+    pub trace: Option<Vec<String>>,
+}
+
+impl Default for Measure {
+    fn default() -> Self {
+        let kb = [10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000];
+        Self { size_bins: kb.map(Bytes::from_kb).into(), series: None, trace: None }
+    }
+}
+
+impl Scenario {
+    /// The length of an interval of the time series.
+    pub fn interval(&self) -> Span {
+        let run = &self.run;
+        run.interval.unwrap_or((run.duration / 400).max(Span::from_us(1)).min(run.duration))
+    }
+
+    /// The rows of a table of time series of so many things.
+    pub fn series_rows(&self, things: usize) -> u64 {
+        things as u64 * (self.run.duration.as_ps() / self.interval().as_ps())
+    }
+
+    /// The tables of time series that are left out because they would be too long: their names, and
+    /// the rows that they would have.
+    pub fn left_out_series(&self) -> Vec<(&'static str, u64)> {
+        if self.measure.series.is_some() {
+            return Vec::new();
+        }
+        let topology = topology(self);
+        let ports = topology.ports().switches.iter().map(Vec::len).sum();
+        let flows = self.series_rows(lasting_flows(self, &topology));
+        [
+            ("series_queues", self.series_rows(ports)),
+            ("series_flows", flows),
+            ("series_jain", flows),
+        ]
+        .into_iter()
+        .filter(|&(_, rows)| rows > MOST_SERIES_ROWS)
+        .collect()
+    }
+}

@@ -1,0 +1,128 @@
+//! Where hosts are to each other.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+
+use incast_cc::Rate;
+
+use incast_plan::topology::{Node, Ports, Topology};
+
+/// Racks, and the distances between them. A rack is the switch that its hosts hang on.
+pub(super) struct Places<'a> {
+    topology: &'a Topology,
+    ports: Ports,
+    /// Links from each switch to the next one of the highest layer.
+    depths: Vec<u32>,
+    /// For each rack asked about so far, links to all switches.
+    distances: RefCell<BTreeMap<u32, Rc<Vec<u32>>>>,
+}
+
+impl<'a> Places<'a> {
+    pub(super) fn new(topology: &'a Topology) -> Self {
+        let ports = topology.ports();
+        let core: Vec<_> = (0..)
+            .zip(&topology.layers)
+            .filter(|(_, layer)| layer.is_core())
+            .map(|(switch, _)| switch)
+            .collect();
+        let depths = distances(topology, &ports, &core);
+        Self { topology, ports, depths, distances: RefCell::default() }
+    }
+
+    /// The rate of a host's link.
+    pub(super) fn line_rate(&self, host: u32) -> Rate {
+        self.topology.cables[self.ports.hosts[host as usize][0].0].rate
+    }
+
+    pub(super) fn rack(&self, host: u32) -> u32 {
+        self.topology.edge(host)
+    }
+
+    /// Links between the racks of two hosts.
+    fn distance(&self, a: u32, b: u32) -> u32 {
+        self.distances_from(self.rack(a))[self.rack(b) as usize]
+    }
+
+    fn distances_from(&self, rack: u32) -> Rc<Vec<u32>> {
+        let mut known = self.distances.borrow_mut();
+        let from = known.entry(rack);
+        from.or_insert_with(|| Rc::new(distances(self.topology, &self.ports, &[rack]))).clone()
+    }
+
+    /// Those of `hosts` that are farthest from `host`, itself left out.
+    pub(super) fn farthest(&self, host: u32, hosts: &[u32]) -> Vec<u32> {
+        let mut farthest = self.farthest_or_self(host, hosts);
+        farthest.retain(|&other| other != host);
+        farthest
+    }
+
+    /// The same for every host of a rack, each with itself where its own rack is the farthest.
+    pub(super) fn farthest_or_self(&self, host: u32, hosts: &[u32]) -> Vec<u32> {
+        let from = self.distances_from(self.rack(host));
+        let distance = |other: u32| from[self.rack(other) as usize];
+        let most = hosts.iter().map(|&other| distance(other)).max();
+        hosts.iter().copied().filter(|&other| Some(distance(other)) == most).collect()
+    }
+
+    /// The fewest hosts that are farthest from one of `sources`, and which that is; of those that have any.
+    fn fewest_farthest(&self, sources: &[u32], hosts: &[u32]) -> Option<(usize, u32)> {
+        let mut racks = BTreeMap::new();
+        let count = |&source: &u32| {
+            let farthest = racks
+                .entry(self.rack(source))
+                .or_insert_with(|| self.farthest_or_self(source, hosts));
+            let own = usize::from(farthest.binary_search(&source).is_ok());
+            (farthest.len() - own, source)
+        };
+        sources.iter().map(count).filter(|&(count, _)| count > 0).min()
+    }
+
+    /// Whether shortest paths between two hosts go through the highest layer of switches.
+    pub(super) fn crosses_core(&self, a: u32, b: u32) -> bool {
+        let depth = |host| self.depths[self.rack(host) as usize];
+        depth(a) != u32::MAX && self.distance(a, b) == depth(a).saturating_add(depth(b))
+    }
+
+    /// The rate of all links up to the highest layer together, in bits per second.
+    pub(super) fn core_bps(&self) -> f64 {
+        let depth = |node| match node {
+            Node::Switch(switch) => self.depths[switch as usize],
+            Node::Host(_) => u32::MAX,
+        };
+        let up = self.topology.cables.iter().filter(|cable| {
+            let [a, b] = cable.ends.map(depth);
+            a.min(b) == 0 && a.max(b) != u32::MAX && a != b
+        });
+        up.map(|cable| cable.rate.as_bps() as f64).sum()
+    }
+}
+
+/// The fewest of `hosts` that are farthest from one of `sources`, and which that is; of those that have any.
+pub(crate) fn fewest_farthest(
+    topology: &Topology,
+    sources: &[u32],
+    hosts: &[u32],
+) -> Option<(usize, u32)> {
+    Places::new(topology).fewest_farthest(sources, hosts)
+}
+
+/// Links from each switch to the nearest of some.
+fn distances(topology: &Topology, ports: &Ports, to: &[u32]) -> Vec<u32> {
+    let mut distance = vec![u32::MAX; topology.switches.len()];
+    let mut reached: VecDeque<_> = to.iter().copied().collect();
+    for &switch in to {
+        distance[switch as usize] = 0;
+    }
+    while let Some(switch) = reached.pop_front() {
+        for &(cable, end) in &ports.switches[switch as usize] {
+            if let Node::Switch(other) = topology.cables[cable].ends[1 - end]
+                && distance[other as usize] == u32::MAX
+            {
+                distance[other as usize] = distance[switch as usize] + 1;
+                reached.push_back(other);
+            }
+        }
+    }
+    distance
+}

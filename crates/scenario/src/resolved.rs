@@ -1,0 +1,187 @@
+//! A scenario with its defaults filled in and its names resolved, for programs that run it
+//! elsewhere: on a test bed.
+
+use std::collections::BTreeMap;
+
+use incast_cc::{Bytes, Rate, Span};
+
+use incast_plan::flows::Operation;
+use incast_plan::topology::{Cable, Node, Topology};
+
+use crate::scheme::{RESERVED, text_of};
+use crate::workload::Sizes;
+use crate::{Kind, Network, ResolvedClass, Scenario, Traffic, shared_buffer, topology};
+
+/// The resolved plan of a scenario.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// The kind of the network, such as `star`.
+    pub network: &'static str,
+    /// The hosts, in the order of their numbers.
+    pub hosts: Vec<ResolvedHost>,
+    /// The traffic, in the order of the file.
+    pub traffic: Vec<ResolvedTraffic>,
+    /// The parameters that each section `[cc.NAME]` sets, as text.
+    pub parameters: BTreeMap<String, Vec<(String, String)>>,
+}
+
+/// A host with its link and the switch port that leads to it.
+#[derive(Clone, Debug)]
+pub struct ResolvedHost {
+    /// The name.
+    pub name: String,
+    /// The rate of its link.
+    pub rate: Rate,
+    /// The propagation delay of its link, each way.
+    pub delay: Span,
+    /// The queues of the switch port that leads to it, one for each class, the lowest first. Empty
+    /// where the host hangs on another host.
+    pub queues: Vec<ResolvedQueue>,
+}
+
+/// The queue of one class at a switch port.
+#[derive(Clone, Copy, Debug)]
+pub struct ResolvedQueue {
+    /// The most that it holds while all other queues of the switch are empty.
+    pub limit: Bytes,
+    /// The threshold above which packets are marked, if there is one.
+    pub ecn_threshold: Option<Bytes>,
+}
+
+/// Traffic, with its ends as hosts.
+#[derive(Clone, Debug)]
+pub struct ResolvedTraffic {
+    /// The name that results use.
+    pub name: String,
+    /// The kind, such as `connections` or `requests`.
+    pub kind: &'static str,
+    /// The hosts of `from`; none for flows that name their own.
+    pub sources: Vec<String>,
+    /// The hosts of `to`, or of `from` if `to` is absent.
+    pub destinations: Vec<String>,
+    /// The number of its class, 0 for the lowest.
+    pub class: u8,
+    /// Connections for each pair of hosts.
+    pub connections: u32,
+    /// The number of hosts of `to` that each connection that stays picks, if not all.
+    pub picks: Option<u32>,
+    /// The size of a message on a connection that stays; absent is one message without end.
+    pub message: Option<Bytes>,
+    /// The offered load as a share of a host's link, where the kind has one.
+    pub load: Option<f64>,
+    /// The sizes of messages or requests, where the kind draws them.
+    pub sizes: Option<Sizes>,
+    /// The share of the payload's transfers that read: 0 and 1, or between for requests.
+    pub reads: f64,
+    /// The numbers of servers that a request asks, with their weights.
+    pub fan_out: Vec<(u32, f64)>,
+    /// Whether the servers of a request share its size.
+    pub split: bool,
+}
+
+impl Scenario {
+    /// The resolved plan: what a run builds, without building it.
+    pub fn resolved(&self) -> Resolved {
+        let net = topology(self);
+        let set = |section: &BTreeMap<String, toml::Value>| {
+            let own = section.iter().filter(|(key, _)| !RESERVED.contains(&key.as_str()));
+            own.map(|(key, value)| (key.clone(), text_of(value))).collect()
+        };
+        Resolved {
+            network: kind_of(&self.network),
+            hosts: self.resolved_hosts(&net),
+            traffic: (0..self.traffic.len()).map(|n| self.resolved_traffic(n, &net)).collect(),
+            parameters: self.cc.iter().map(|(name, values)| (name.clone(), set(values))).collect(),
+        }
+    }
+
+    fn resolved_hosts(&self, net: &Topology) -> Vec<ResolvedHost> {
+        let classes = self.named_classes();
+        let host = |(cable, node, far): (&Cable, Node, Node)| {
+            let at = |switch| shared_buffer(self, net, switch);
+            let queues = match far {
+                Node::Switch(switch) => classes.iter().map(|c| self.queue(c, at(switch))).collect(),
+                Node::Host(_) => Vec::new(),
+            };
+            let name = net.name(node).to_owned();
+            ResolvedHost { name, rate: cable.rate, delay: cable.delay, queues }
+        };
+        let ends = net.cables.iter().flat_map(|cable| {
+            let [a, b] = cable.ends;
+            [(cable, a, b), (cable, b, a)]
+        });
+        let mut ends: Vec<_> = ends.collect();
+        ends.retain(|(_, node, _)| matches!(node, Node::Host(_)));
+        ends.sort_by_key(|&(_, node, _)| node);
+        ends.into_iter().map(host).collect()
+    }
+
+    /// The queue of a class at a switch with so much shared buffer. PFC keeps a protected queue
+    /// from dropping: it has all of the buffer.
+    pub fn queue(&self, class: &ResolvedClass, shared: Bytes) -> ResolvedQueue {
+        // The dynamic threshold falls as the queue takes of what is free.
+        let alpha = class.alpha.as_f64();
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a part of the buffer"
+        )]
+        let dynamic = Bytes::new((shared.get() as f64 * alpha / (1.0 + alpha)) as u64);
+        let own = if class.protected { shared } else { class.queue_limit.unwrap_or(dynamic) };
+        let port = self.switch.port_limit.filter(|_| !class.protected);
+        ResolvedQueue {
+            limit: port.map_or(own, |most| most.min(own)).min(shared),
+            ecn_threshold: class.ecn_threshold,
+        }
+    }
+
+    fn resolved_traffic(&self, number: usize, net: &Topology) -> ResolvedTraffic {
+        let traffic = &self.traffic[number];
+        let hosts = |name: &str| {
+            let found = self.network.hosts_called(name, net).into_iter();
+            found.map(|host| net.name(Node::Host(host)).to_owned()).collect()
+        };
+        let (load, sizes) = match traffic.kind() {
+            Kind::Poisson(poisson) => (Some(poisson.load), Some(&poisson.sizes)),
+            Kind::Requests(requests) => (requests.load, Some(&requests.sizes)),
+            Kind::Incast(incast) => (Some(incast.load), None),
+            Kind::Lasting | Kind::Collective(_) | Kind::Flows(_) => (None, None),
+        };
+        let requests = traffic.requests.as_ref();
+        ResolvedTraffic {
+            name: self.traffic_name(number),
+            kind: traffic.kind().as_str(),
+            sources: hosts(traffic.sources()),
+            destinations: hosts(traffic.destinations()),
+            class: traffic.class.as_ref().and_then(|name| self.class_number(name)).unwrap_or(0),
+            connections: traffic.connections_per_pair(),
+            picks: traffic.fan_out,
+            message: traffic.message,
+            load,
+            sizes: sizes.map(|sizes| sizes.known().clone()),
+            reads: requests.map_or(reads(traffic), |requests| requests.reads),
+            fan_out: requests.map_or(vec![(1, 1.0)], |requests| requests.fan_out.options()),
+            split: requests.is_some_and(|requests| requests.split),
+        }
+    }
+}
+
+fn reads(traffic: &Traffic) -> f64 {
+    match traffic.operation {
+        Operation::Read => 1.0,
+        Operation::Write => 0.0,
+    }
+}
+
+const fn kind_of(network: &Network) -> &'static str {
+    match network {
+        Network::Star(_) => "star",
+        Network::Dumbbell(_) => "dumbbell",
+        Network::LeafSpine(_) => "leaf-spine",
+        Network::FatTree(_) => "fat-tree",
+        Network::Clos(_) => "clos",
+        Network::ParkingLot(_) => "parking-lot",
+        Network::Graph(_) => "graph",
+        Network::File(_) => "file",
+    }
+}

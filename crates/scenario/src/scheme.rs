@@ -1,0 +1,245 @@
+//! From the name of a scheme to an algorithm with its parameters, and what carries it.
+
+use incast_cc::param::{Conflict, Need, SetError};
+use incast_cc::registry::NAMES;
+use incast_cc::{AnyAlgorithm, Span};
+use incast_transport::{Signal, Timestamps};
+
+use super::{Ecn, ResolvedClass, Scenario, ScenarioError, SignalKind, Stack, TransportKind};
+use incast_schema::DATE_FIELD;
+use incast_schema::{Fault, suggestion};
+
+/// What every flow of a run has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scheme {
+    /// The algorithm, its parameters set.
+    pub algorithm: AnyAlgorithm,
+    /// What carries it.
+    pub transport: TransportKind,
+    /// What it gets as its RTT.
+    pub signal: Signal,
+}
+
+/// Fields of a `[cc.NAME]` that are no parameters of the algorithm.
+pub(crate) const RESERVED: [&str; 7] =
+    ["algorithm", "preset", "transport", "signal", "noise", "tick", "stack"];
+
+impl Scenario {
+    /// The scheme `name`, its parameters set as `[cc.NAME]` says.
+    ///
+    /// # Errors
+    /// There is no such algorithm, preset or parameter, or a value is wrong.
+    pub fn scheme(&self, name: &str) -> Result<Scheme, ScenarioError> {
+        self.resolve(name).map_err(|fault| ScenarioError::Scheme(fault.into_message()))
+    }
+
+    /// The needs of the algorithm of `scheme` that the network does not meet: one sentence each, with
+    /// the setting that would help.
+    pub fn unmet_needs(&self, name: &str, scheme: &Scheme) -> Vec<String> {
+        let (switch, classes) = (&self.switch, self.classes(scheme.transport));
+        let mut warnings = Vec::new();
+        for need in scheme.algorithm.needs() {
+            let lacks = match need {
+                Need::Ecn | Need::Notifications if !classes.iter().any(ResolvedClass::marks) => {
+                    "no switch marks packets; set switch.ecn_threshold, such as \"100KB\""
+                }
+                Need::Ecn
+                    if scheme.transport == TransportKind::Stream
+                        && matches!(self.transport.stream.ecn, Ecn::Off | Ecn::Classic) =>
+                {
+                    "receivers do not echo marks exactly; set transport.stream.ecn to \"exact\""
+                }
+                Need::Telemetry if !switch.telemetry => {
+                    "no switch stamps them into packets; set switch.telemetry to true"
+                }
+                Need::EachAcknowledged
+                    if scheme.transport == TransportKind::Stream
+                        && self.transport.stream.delayed_ack.is_some_and(|wait| wait > 1) =>
+                {
+                    "an ACK waits for several; leave out transport.stream.delayed_ack or set it to 1"
+                }
+                Need::Lossless if classes.iter().any(|class| class.protected) => continue,
+                Need::Lossless if answers_loss(&scheme.algorithm) => {
+                    "switches drop what does not fit; set switch.pfc.enabled to true, or its \
+                     loss_decrease to 0.5, so that it answers losses"
+                }
+                Need::Lossless => "switches drop what does not fit; set switch.pfc.enabled to true",
+                _ => continue,
+            };
+            warnings.push(format!("{name} needs {}, but {lacks}", need.as_str()));
+        }
+        warnings
+    }
+
+    pub(super) fn resolve(&self, name: &str) -> Result<Scheme, Fault> {
+        let section = self.cc.get(name);
+        if let Some(date) = section.and_then(|section| section.get(DATE_FIELD)) {
+            let message = format!("{} is a date or a time; expected a table", text_of(date));
+            return Err(Fault::at([&"cc", &name], message));
+        }
+        let field = |key: &str| section.and_then(|section| section.get(key)).map(text_of);
+        let named = field("algorithm");
+        let (algorithm_name, preset) = match &named {
+            Some(algorithm) => (algorithm.as_str(), None),
+            None => {
+                name.split_once(':').map_or((name, None), |(name, preset)| (name, Some(preset)))
+            }
+        };
+        let mut algorithm = AnyAlgorithm::named(algorithm_name).ok_or_else(|| {
+            let mut known = NAMES.to_vec();
+            known.extend(self.cc.keys().map(String::as_str).filter(|&other| other != name));
+            let message = format!(
+                "unknown algorithm {algorithm_name:?}{}",
+                suggestion(algorithm_name, &known)
+            );
+            let place = if named.is_some() { "algorithm" } else { "" };
+            Fault::at([&"cc", &name, &place], message)
+        })?;
+        let in_section = field("preset");
+        if let Some(preset) = in_section.as_deref().or(preset) {
+            algorithm.apply_preset(preset).map_err(|_| {
+                let known: Vec<_> = algorithm.presets().iter().map(|preset| preset.name).collect();
+                let message = format!(
+                    "unknown preset {preset:?} of {algorithm_name}{}",
+                    suggestion(preset, &known)
+                );
+                Fault::at([&"cc", &name, &"preset"], message)
+            })?;
+        }
+        for (key, value) in section.into_iter().flatten() {
+            if RESERVED.contains(&key.as_str()) {
+                continue;
+            }
+            let text = text_of(value);
+            algorithm.set(key, &text).map_err(|error| {
+                let message = match error {
+                    SetError::Unknown => {
+                        let known: Vec<_> =
+                            algorithm.params().iter().map(|param| param.name).collect();
+                        format!(
+                            "unknown parameter {key:?} of {algorithm_name}{}",
+                            suggestion(key, &known)
+                        )
+                    }
+                    error => format!("{key} = {text:?} {error}"),
+                };
+                Fault::at([&"cc", &name, key], message)
+            })?;
+        }
+        algorithm.check().map_err(|Conflict { name: one, rule, other }| {
+            let value = |param| {
+                let mut text = String::new();
+                // Writing to a string does not fail, and the names are the algorithm's own.
+                let _ = algorithm.write(param, &mut text);
+                text
+            };
+            let message =
+                format!("{one} = {} {rule} {other} = {}; change one", value(one), value(other));
+            let set_here = section.is_some_and(|section| section.contains_key(one));
+            Fault::at([&"cc", &name, if set_here { &one } else { &other }], message)
+        })?;
+        let transport = match field("transport") {
+            Some(text) => one_of("transport", &text, &TransportKind::NAMES)
+                .map_err(|message| Fault::at([&"cc", &name, &"transport"], message))?,
+            None => self.transport.kind,
+        };
+        Ok(Scheme { algorithm, transport, signal: self.signal_of(name, transport, &field)? })
+    }
+
+    fn signal_of(
+        &self,
+        name: &str,
+        transport: TransportKind,
+        field: &impl Fn(&str) -> Option<String>,
+    ) -> Result<Signal, Fault> {
+        let at = |key: &'static str| {
+            move |message: String| {
+                Fault::at([&"cc", &name, &key as &dyn std::fmt::Display], message)
+            }
+        };
+        let kind = match field("signal") {
+            Some(text) => one_of("signal", &text, &SignalKind::NAMES).map_err(at("signal"))?,
+            None => self.signal.kind,
+        };
+        let stamps = self.timestamps_of(field).map_err(|(key, message)| at(key)(message))?;
+        let place = |message: String| {
+            if field("signal").is_some() {
+                at("signal")(message)
+            } else {
+                Fault::at([&"signal", &"kind"], message)
+            }
+        };
+        let noise = match field("noise") {
+            Some(text) => {
+                let span: Result<Span, _> = text.parse();
+                Some(span.map_err(|error| at("noise")(format!("noise = {text:?} {error}")))?)
+            }
+            None => self.signal.noise,
+        };
+        Ok(match (kind, noise) {
+            (SignalKind::Rtt, _) => Signal::Rtt,
+            (SignalKind::Noise, Some(noise)) => Signal::Noise(noise),
+            (SignalKind::Noise, None) => {
+                let message = "rtt+noise adds nothing; set noise, such as \"10us\"".into();
+                return Err(place(message));
+            }
+            (SignalKind::TcpTimestamps, _) if transport == TransportKind::Message => {
+                let message = "messages have no TCP timestamps; set the transport to \"stream\"";
+                return Err(place(message.into()));
+            }
+            (SignalKind::TcpTimestamps, _) => Signal::Timestamps(stamps),
+            (SignalKind::SoftwareTimestamps, _) => Signal::SoftwareTimestamps,
+            (SignalKind::Oracle, _) => Signal::Oracle,
+        })
+    }
+}
+
+type Wrong = (&'static str, String);
+
+impl Scenario {
+    /// TCP timestamps as the section of a scheme, or `[signal]`, has them.
+    fn timestamps_of(&self, field: &impl Fn(&str) -> Option<String>) -> Result<Timestamps, Wrong> {
+        let tick = match field("tick") {
+            Some(text) => {
+                let span: Result<Span, _> = text.parse();
+                Some(span.map_err(|error| ("tick", format!("tick = {text:?} {error}")))?)
+            }
+            None => self.signal.tick,
+        };
+        let tick = tick.unwrap_or(Span::from_ms(1));
+        if tick.is_zero() {
+            return Err(("tick", "a clock that does not tick; expected such as \"1ms\"".into()));
+        }
+        let stack = match field("stack") {
+            Some(text) => one_of("stack", &text, &Stack::NAMES).map_err(|said| ("stack", said))?,
+            None => self.signal.stack.unwrap_or(Stack::Linux),
+        };
+        let stack = match stack {
+            Stack::Ns327 => incast_transport::Stack::Ns327,
+            Stack::Ns3 => incast_transport::Stack::Ns3,
+            Stack::Linux => incast_transport::Stack::Linux,
+        };
+        Ok(Timestamps { tick, stack })
+    }
+}
+
+fn one_of<T: Copy>(what: &str, text: &str, known: &[(&'static str, T)]) -> Result<T, String> {
+    let found = known.iter().find(|(name, _)| *name == text).map(|&(_, value)| value);
+    found.ok_or_else(|| {
+        let names: Vec<_> = known.iter().map(|&(name, _)| name).collect();
+        format!("unknown {what} {text:?}{}", suggestion(text, &names))
+    })
+}
+
+/// Whether a parameter of the algorithm can make it answer losses.
+fn answers_loss(algorithm: &AnyAlgorithm) -> bool {
+    algorithm.params().iter().any(|param| param.name == "loss_decrease")
+}
+
+/// A value as the command line has it.
+pub(crate) fn text_of(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,422 @@
+//! How a scenario says where sizes come from.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use incast_cc::Bytes;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
+
+use crate::workload::{
+    Exponential, Interpolation, Pareto, SizeTable, Sizes, Uniform, Unit, named, tables,
+};
+use incast_schema::quantity;
+use incast_schema::suggestion;
+
+/// What published scripts take for the payload of a packet.
+const PAYLOAD: Bytes = Bytes::new(1_460);
+
+/// Sizes of flows: the name of a table that ships, or a table with one of `table`, `file`, `fixed`,
+/// `uniform`, `exponential` and `pareto`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FlowSizes {
+    /// A table in a file, yet to be read.
+    File {
+        /// As the scenario writes it.
+        path: String,
+        /// What its sizes are counted in.
+        unit: Unit,
+        /// What lies between its points.
+        interpolation: Interpolation,
+    },
+    /// All else, which is complete.
+    Known(Sizes),
+}
+
+impl FlowSizes {
+    /// The distribution. `read` gives the text of a file by the path that the scenario writes.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is not a table of sizes.
+    pub fn load(
+        &self,
+        read: &mut dyn FnMut(&str) -> Result<String, String>,
+    ) -> Result<Sizes, String> {
+        match self {
+            Self::File { path, unit, interpolation } => {
+                let table = SizeTable::parse(&read(path)?, path, *unit, *interpolation);
+                table.map(|table| Sizes::Table(table.into())).map_err(|error| error.to_string())
+            }
+            Self::Known(sizes) => Ok(sizes.clone()),
+        }
+    }
+
+    /// The distribution, of a scenario whose files have been read.
+    pub fn known(&self) -> &Sizes {
+        match self {
+            Self::Known(sizes) => sizes,
+            Self::File { path, .. } => unreachable!("{path} was read with the scenario"),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for FlowSizes {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        input.deserialize_any(SizesVisitor)
+    }
+}
+
+struct SizesVisitor;
+
+impl<'de> Visitor<'de> for SizesVisitor {
+    type Value = FlowSizes;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a table's name such as \"web-search\", or sizes such as { fixed = \"64KB\" }")
+    }
+
+    fn visit_str<E: Error>(self, name: &str) -> Result<FlowSizes, E> {
+        Name::find(name).map(|Name(table)| FlowSizes::Known(Sizes::Table(table))).map_err(E::custom)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<FlowSizes, A::Error> {
+        let fields = Fields::deserialize(MapAccessDeserializer::new(map))?;
+        fields.into_sizes().map_err(A::Error::custom)
+    }
+}
+
+/// All fields of all kinds, so that an error is about one of them and not about the kinds.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fields {
+    table: Option<Name>,
+    file: Option<String>,
+    unit: Option<UnitName>,
+    #[serde(default, deserialize_with = "quantity::optional_packet")]
+    payload: Option<Bytes>,
+    interpolation: Option<Interpolation>,
+    #[serde(default, deserialize_with = "quantity::optional_size")]
+    fixed: Option<Bytes>,
+    uniform: Option<Vec<Size>>,
+    #[serde(default, deserialize_with = "quantity::optional_size")]
+    exponential: Option<Bytes>,
+    pareto: Option<ParetoFields>,
+}
+
+impl Fields {
+    fn into_sizes(self) -> Result<FlowSizes, String> {
+        let kinds = [
+            ("table", self.table.is_some()),
+            ("file", self.file.is_some()),
+            ("fixed", self.fixed.is_some()),
+            ("uniform", self.uniform.is_some()),
+            ("exponential", self.exponential.is_some()),
+            ("pareto", self.pareto.is_some()),
+        ];
+        let given: Vec<_> =
+            kinds.iter().filter(|(_, given)| *given).map(|(kind, _)| *kind).collect();
+        let all = kinds.map(|(kind, _)| kind).join(", ");
+        match given[..] {
+            [_] => {}
+            [] => return Err(format!("sizes from nowhere; expected one of {all}")),
+            _ => return Err(format!("{} at once; expected one of them", given.join(" and "))),
+        }
+        let in_file = [("unit", self.unit.is_some()), ("payload", self.payload.is_some())];
+        if let (Some((field, _)), None) = (in_file.iter().find(|(_, given)| *given), &self.file) {
+            return Err(format!(
+                "{field} belongs to a file; expected it beside file = \"...\" only"
+            ));
+        }
+        if self.interpolation.is_some() && self.table.is_none() && self.file.is_none() {
+            return Err("interpolation belongs to a table or a file; expected it there only".into());
+        }
+        if let Some(path) = self.file {
+            let unit = match (self.unit.unwrap_or(UnitName::Bytes), self.payload) {
+                (UnitName::Bytes, None) => Unit::Bytes,
+                (UnitName::Bytes, Some(_)) => {
+                    return Err(
+                        "payload without packets; expected unit = \"packets\" with it".into()
+                    );
+                }
+                (UnitName::Packets, payload) => Unit::Packets(payload.unwrap_or(PAYLOAD)),
+            };
+            let interpolation = self.interpolation.unwrap_or_default();
+            return Ok(FlowSizes::File { path, unit, interpolation });
+        }
+        let sizes = if let Some(Name(table)) = self.table {
+            Sizes::Table(match self.interpolation {
+                None => table,
+                Some(by) => Arc::unwrap_or_clone(table).with_interpolation(by).into(),
+            })
+        } else if let Some(size) = self.fixed {
+            Sizes::Fixed(size)
+        } else if let Some(ends) = self.uniform {
+            let [Size(low), Size(high)] = ends[..] else {
+                return Err(format!("{} sizes; expected the smallest and the largest", ends.len()));
+            };
+            Sizes::Uniform(Uniform::new(low, high).map_err(|error| error.to_string())?)
+        } else if let Some(mean) = self.exponential {
+            Sizes::Exponential(Exponential::new(mean))
+        } else if let Some(ParetoFields { mean, shape, max }) = self.pareto {
+            Sizes::Pareto(Pareto::new(mean, shape, max).map_err(|error| error.to_string())?)
+        } else {
+            unreachable!("one kind was given")
+        };
+        Ok(FlowSizes::Known(sizes))
+    }
+}
+
+/// The name of a table that ships, found.
+#[derive(Deserialize)]
+#[serde(try_from = "String")]
+struct Name(Arc<SizeTable>);
+
+impl Name {
+    fn find(name: &str) -> Result<Self, String> {
+        if let Some(shipped) = named(name) {
+            return Ok(Self(shipped.table.clone()));
+        }
+        let remedy = if name.parse::<Bytes>().is_ok() {
+            format!("; one size is written {{ fixed = {name:?} }}")
+        } else if name.contains(['.', '/', '\\']) {
+            format!("; a file is written {{ file = {name:?} }}")
+        } else {
+            suggestion(name, &tables().iter().map(|shipped| shipped.name).collect::<Vec<_>>())
+        };
+        Err(format!("no table is called {name:?}{remedy}"))
+    }
+}
+
+impl TryFrom<String> for Name {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        Self::find(&name)
+    }
+}
+
+#[derive(Deserialize)]
+struct Size(#[serde(deserialize_with = "quantity::size")] Bytes);
+
+/// What a file counts sizes in.
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum UnitName {
+    /// Bytes.
+    Bytes,
+    /// Packets.
+    Packets,
+}
+
+/// Pareto's distribution.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ParetoFields {
+    /// Mean, before the tail is cut off.
+    #[serde(deserialize_with = "quantity::size")]
+    #[schemars(with = "String")]
+    mean: Bytes,
+    /// The heavier the tail the closer to 1; above 1.
+    shape: f64,
+    /// Where the tail is cut off; absent, it is not.
+    #[serde(default, deserialize_with = "quantity::optional_size")]
+    #[schemars(with = "Option<String>")]
+    max: Option<Bytes>,
+}
+
+impl JsonSchema for FlowSizes {
+    fn schema_name() -> Cow<'static, str> {
+        "FlowSizes".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Forms::json_schema(generator)
+    }
+}
+
+/// What [`FlowSizes`] reads, kind by kind, for editors.
+#[derive(JsonSchema)]
+#[serde(untagged, deny_unknown_fields)]
+#[allow(dead_code, reason = "for its schema only")]
+enum Forms {
+    /// A table that ships.
+    Name(#[schemars(schema_with = "table_names")] String),
+    /// A table that ships, read in another way.
+    Table {
+        /// Its name.
+        #[schemars(schema_with = "table_names")]
+        table: String,
+        /// What lies between its points; absent, what its source does.
+        interpolation: Option<Interpolation>,
+    },
+    /// A table in a file: lines with a size and a cumulative probability.
+    File {
+        /// Its path, relative to the scenario.
+        file: String,
+        /// What sizes are counted in; "bytes" by default.
+        unit: Option<UnitName>,
+        /// Payload of a packet, if they are counted in packets; 1460B by default.
+        payload: Option<String>,
+        /// What lies between its points; "linear" by default.
+        interpolation: Option<Interpolation>,
+    },
+    /// One size.
+    Fixed {
+        /// The size.
+        fixed: String,
+    },
+    /// All sizes of a range, equally likely.
+    Uniform {
+        /// The smallest and the largest.
+        uniform: [String; 2],
+    },
+    /// Exponentially distributed sizes.
+    Exponential {
+        /// Their mean.
+        exponential: String,
+    },
+    /// Many small sizes and a few very large ones.
+    Pareto {
+        /// Its parameters.
+        pareto: ParetoFields,
+    },
+}
+
+fn table_names(_: &mut SchemaGenerator) -> Schema {
+    let names: Vec<_> = tables().iter().map(|shipped| shipped.name).collect();
+    schemars::json_schema!({ "type": "string", "enum": names })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use incast_schema::Fault;
+
+    #[derive(Debug, Deserialize)]
+    struct Traffic {
+        sizes: FlowSizes,
+    }
+
+    fn read(sizes: &str) -> Result<FlowSizes, String> {
+        let text = format!("sizes = {sizes}");
+        match toml::from_str::<Traffic>(&text) {
+            Ok(traffic) => Ok(traffic.sizes),
+            Err(error) => Err(Fault::of(&error, &text).locate("f", &text).to_string()),
+        }
+    }
+
+    fn known(sizes: &str) -> Sizes {
+        match read(sizes) {
+            Ok(FlowSizes::Known(sizes)) => sizes,
+            other => panic!("{sizes}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn each_way_to_write_sizes_is_read() {
+        let web_search = named("web-search").unwrap();
+        assert_eq!(known("\"web-search\""), Sizes::Table(web_search.table.clone()));
+        assert_eq!(known("{ table = \"web-search\" }"), Sizes::Table(web_search.table.clone()));
+        let step = known("{ table = \"web-search\", interpolation = \"step\" }");
+        assert_eq!(step.mean(), web_search.mean_step);
+        assert_eq!(known("{ fixed = \"64KB\" }"), Sizes::Fixed(Bytes::from_kb(64)));
+        assert_eq!(known("{ uniform = [\"1KB\", \"64KB\"] }").mean(), 32_500.0);
+        assert_eq!(known("{ exponential = \"100KB\" }").mean(), 100_000.0);
+        // The smallest size is 50 kB; (1 - 1/4) / (1 - 1/16) = 0.8 of the mean is left.
+        let pareto = known("{ pareto = { mean = \"100KB\", shape = 2, max = \"200KB\" } }");
+        assert!((pareto.mean() - 80_000.0).abs() < 1e-6);
+        let whole = known("{ pareto = { mean = \"100KB\", shape = 1.2 } }");
+        assert!((whole.mean() - 100_000.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_file_is_read_when_it_is_loaded() {
+        let bytes = read("{ file = \"mine.cdf\", interpolation = \"step\" }").unwrap();
+        let packets = read("{ file = \"mine.cdf\", unit = \"packets\" }").unwrap();
+        let jumbo =
+            read("{ file = \"mine.cdf\", unit = \"packets\", payload = \"8960B\" }").unwrap();
+        let mut asked = Vec::new();
+        let mut load = |sizes: &FlowSizes| {
+            let mut text = |path: &str| {
+                asked.push(path.to_owned());
+                Ok("0 0\n10 100\n".to_owned())
+            };
+            sizes.load(&mut text).unwrap().mean()
+        };
+        assert_eq!(load(&bytes), 10.0);
+        assert_eq!(load(&packets), 5.0 * 1_460.0);
+        assert_eq!(load(&jumbo), 5.0 * 8_960.0);
+        assert_eq!(asked, ["mine.cdf"; 3]);
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_file_is_told_by_the_loader() {
+        let sizes = read("{ file = \"a/mine.cdf\" }").unwrap();
+        let error = sizes.load(&mut |_| Ok("0 0\n10 x\n".into())).unwrap_err();
+        assert_eq!(error, "a/mine.cdf:2: \"x\" is not a number; expected one such as 0.25");
+        let error = sizes.load(&mut |path| Err(format!("cannot read {path}"))).unwrap_err();
+        assert_eq!(error, "cannot read a/mine.cdf");
+    }
+
+    #[test]
+    fn bad_sizes_are_told_with_place_and_remedy() {
+        for (sizes, says) in [
+            (
+                "\"web-serch\"",
+                "f:1:9: no table is called \"web-serch\"; did you mean \"web-search\"?",
+            ),
+            ("\"zzz\"", "expected one of web-search, web-search-pias"),
+            ("\"mine.cdf\"", "a file is written { file = \"mine.cdf\" }"),
+            ("\"64KB\"", "one size is written { fixed = \"64KB\" }"),
+            ("64", "expected a table's name such as \"web-search\", or sizes such as"),
+            (
+                "{ table = \"homa-w6\" }",
+                "f:1:19: no table is called \"homa-w6\"; did you mean \"homa-w",
+            ),
+            ("{ tabel = \"homa-w5\" }", "unknown field \"tabel\"; did you mean \"table\"?"),
+            ("{ table = \"solar\", interpolation = \"steps\" }", "did you mean \"step\"?"),
+            ("{}", "f:1:9: sizes from nowhere; expected one of table, file, fixed"),
+            ("{ fixed = \"1KB\", table = \"solar\" }", "table and fixed at once"),
+            ("{ fixed = \"0B\" }", "\"0B\" is out of range"),
+            ("{ fixed = 64 }", "has no unit"),
+            ("{ table = \"solar\", unit = \"bytes\" }", "unit belongs to a file"),
+            ("{ fixed = \"1KB\", payload = \"1000B\" }", "payload belongs to a file"),
+            (
+                "{ fixed = \"1KB\", interpolation = \"step\" }",
+                "interpolation belongs to a table or a file",
+            ),
+            ("{ file = \"f\", payload = \"1000B\" }", "payload without packets"),
+            ("{ file = \"f\", unit = \"packet\" }", "did you mean \"packets\"?"),
+            ("{ uniform = [\"1KB\"] }", "1 sizes; expected the smallest and the largest"),
+            ("{ uniform = [\"2KB\", \"1KB\"] }", "from 2KB to 1KB there is no size"),
+            ("{ pareto = { mean = \"1KB\", shape = 1 } }", "the shape 1 is out of range"),
+            ("{ pareto = { mean = \"1KB\", shape = nan } }", "the shape NaN is out of range"),
+            (
+                "{ pareto = { mean = \"1KB\", shape = 2, max = \"1KB\" } }",
+                "the largest size 1KB is not above",
+            ),
+            ("{ pareto = { shape = 2 } }", "missing field `mean`"),
+        ] {
+            let error = read(sizes).unwrap_err();
+            assert!(error.contains(says), "{sizes}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_schema_offers_every_table_and_every_kind() {
+        let schema = schemars::schema_for!(FlowSizes).to_value();
+        let forms = schema["anyOf"].as_array().unwrap();
+        let names: Vec<_> = tables().iter().map(|shipped| shipped.name).collect();
+        assert_eq!(forms[0]["enum"], serde_json::json!(names));
+        assert_eq!(forms[1]["properties"]["table"]["enum"], serde_json::json!(names));
+        let kinds: Vec<_> = forms[1..].iter().map(|form| form["required"][0].clone()).collect();
+        let all = ["table", "file", "fixed", "uniform", "exponential", "pareto"];
+        assert_eq!(serde_json::json!(kinds), serde_json::json!(all));
+        for form in &forms[1..] {
+            assert_eq!(form["additionalProperties"], false, "{form}");
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! How many threads a run has.
+
+use std::fmt;
+use std::num::NonZero;
+use std::str::FromStr;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
+
+/// How many threads a run has. Results do not depend on it, to the byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threads {
+    /// As many as there are cores, and as the network has work for.
+    Auto,
+    /// So many, or as many as the network can be parted into.
+    Count(u16),
+}
+
+/// The most threads of one run: more than any machine that this was meant for has cores.
+const MOST: u16 = 256;
+
+const EXPECTED: &str = "\"auto\" or a number from 1 to 256";
+
+impl Default for Threads {
+    fn default() -> Self {
+        Self::Count(1)
+    }
+}
+
+impl Threads {
+    /// The most threads of one run.
+    pub const MOST: u16 = MOST;
+
+    /// So many, if that many can be asked for.
+    fn counted(count: i128) -> Option<Self> {
+        let count = u16::try_from(count).ok().filter(|count| (1..=MOST).contains(count))?;
+        Some(Self::Count(count))
+    }
+
+    /// How many there may be on this machine.
+    pub fn most(self) -> usize {
+        match self {
+            Self::Auto => std::thread::available_parallelism().map_or(1, NonZero::get),
+            Self::Count(count) => usize::from(count),
+        }
+    }
+}
+
+impl fmt::Display for Threads {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Count(count) => write!(f, "{count}"),
+        }
+    }
+}
+
+impl FromStr for Threads {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let count = || text.parse().ok().and_then(Self::counted);
+        if text == "auto" { Some(Self::Auto) } else { count() }
+            .ok_or_else(|| format!("threads {text:?}: expected {EXPECTED}"))
+    }
+}
+
+impl<'de> Deserialize<'de> for Threads {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        struct Written;
+        impl Visitor<'_> for Written {
+            type Value = Threads;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(EXPECTED)
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Threads, E> {
+                if text == "auto" {
+                    return Ok(Threads::Auto);
+                }
+                Err(E::custom(format!("threads {text:?}: expected {EXPECTED}")))
+            }
+
+            fn visit_i64<E: Error>(self, count: i64) -> Result<Threads, E> {
+                Threads::counted(count.into())
+                    .ok_or_else(|| E::custom(format!("threads {count}: expected {EXPECTED}")))
+            }
+
+            fn visit_u64<E: Error>(self, count: u64) -> Result<Threads, E> {
+                Threads::counted(count.into())
+                    .ok_or_else(|| E::custom(format!("threads {count}: expected {EXPECTED}")))
+            }
+        }
+        input.deserialize_any(Written)
+    }
+}
+
+impl JsonSchema for Threads {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Threads".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [
+            { "const": "auto" },
+            { "type": "integer", "minimum": 1, "maximum": MOST },
+        ] })
+    }
+}

@@ -1,0 +1,173 @@
+//! Tables whose columns carry their unit and meaning.
+
+use std::borrow::Borrow;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// A table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// Its name.
+    pub name: &'static str,
+    /// What a row is.
+    pub doc: &'static str,
+    /// Its columns, all of the same length.
+    pub columns: Vec<Column>,
+}
+
+/// A column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Its name, which ends in the unit where there is one.
+    pub name: &'static str,
+    /// The unit; empty for names, and for counts of things that the name tells.
+    pub unit: &'static str,
+    /// What it says.
+    pub doc: &'static str,
+    /// The values.
+    pub values: Values,
+}
+
+/// The values of a column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// Numbers; not a number where there is no value.
+    F64(Vec<f64>),
+    /// Counts and identifiers.
+    U64(Vec<u64>),
+    /// Names.
+    Text(Vec<Name>),
+}
+
+impl Values {
+    /// How many there are.
+    pub const fn len(&self) -> usize {
+        match self {
+            Self::F64(values) => values.len(),
+            Self::U64(values) => values.len(),
+            Self::Text(values) => values.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl FromIterator<f64> for Values {
+    fn from_iter<I: IntoIterator<Item = f64>>(values: I) -> Self {
+        Self::F64(values.into_iter().collect())
+    }
+}
+
+impl FromIterator<u64> for Values {
+    fn from_iter<I: IntoIterator<Item = u64>>(values: I) -> Self {
+        Self::U64(values.into_iter().collect())
+    }
+}
+
+impl FromIterator<Name> for Values {
+    fn from_iter<I: IntoIterator<Item = Name>>(values: I) -> Self {
+        Self::Text(values.into_iter().collect())
+    }
+}
+
+impl FromIterator<String> for Values {
+    fn from_iter<I: IntoIterator<Item = String>>(values: I) -> Self {
+        let mut known = BTreeSet::<Name>::new();
+        let shared = values.into_iter().map(|value| {
+            known.get(value.as_str()).cloned().unwrap_or_else(|| {
+                let name = Name::from(value);
+                known.insert(name.clone());
+                name
+            })
+        });
+        shared.collect()
+    }
+}
+
+/// A name in a table: rows that have the same one share it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Name(Arc<str>);
+
+impl Name {
+    /// Its text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<String> for Name {
+    fn from(name: String) -> Self {
+        Self(name.into())
+    }
+}
+
+impl Deref for Name {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Borrow<str> for Name {
+    fn borrow(&self) -> &str {
+        self
+    }
+}
+
+impl PartialEq<str> for Name {
+    fn eq(&self, other: &str) -> bool {
+        **self == *other
+    }
+}
+
+impl PartialEq<&str> for Name {
+    fn eq(&self, other: &&str) -> bool {
+        **self == **other
+    }
+}
+
+impl fmt::Debug for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&**self, f)
+    }
+}
+
+impl Table {
+    /// An empty table.
+    pub const fn new(name: &'static str, doc: &'static str) -> Self {
+        Self { name, doc, columns: Vec::new() }
+    }
+
+    /// Adds a column of one value per item.
+    #[must_use]
+    pub fn column<T, V>(
+        mut self,
+        (name, unit, doc): (&'static str, &'static str, &'static str),
+        items: &[T],
+        value: impl Fn(&T) -> V,
+    ) -> Self
+    where
+        Values: FromIterator<V>,
+    {
+        let values = items.iter().map(value).collect();
+        self.columns.push(Column { name, unit, doc, values });
+        self
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.columns.first().map_or(0, |column| column.values.len())
+    }
+}
