@@ -34,7 +34,7 @@ test: check test-rust test-kernel test-python  ## everything that must hold befo
 
 check: setup  ## formatting, lints, types and documentation, of Rust and of Python
 	@# With files: a macro declares the modules of the algorithms, where cargo fmt does not find them.
-	cargo fmt --all --check -- crates/cc/src/*.rs
+	cargo fmt --all --check -- crates/cc/src/*.rs crates/queue/src/*/*.rs
 	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked
@@ -99,7 +99,7 @@ bench-ns3: setup  ## the same star and leaf-spine in ns-3 and here, pair by pair
 	$(BIN)/python bench/ns3/compare.py --into target/ns3
 
 fmt: $(TOOLS)  ## format Rust and Python in place
-	cargo fmt --all -- crates/cc/src/*.rs
+	cargo fmt --all -- crates/cc/src/*.rs crates/queue/src/*/*.rs
 	cargo fmt --manifest-path fuzz/Cargo.toml
 	cargo fmt --manifest-path crates/kernel/Cargo.toml
 	rustfmt --edition 2024 $(KERNEL_PROGRAMS)

@@ -45,7 +45,6 @@ use incast_schema::quantity;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub use aqm::{Aqm, Codel, Phantom, Pi, Pie, Red};
 pub use buffers::{headroom, shared_buffer};
 pub use cables::topology;
 pub use check::{Counts, counts};
@@ -53,6 +52,9 @@ pub use class::{Class, MOST_CLASSES, ResolvedClass};
 pub use document::{Document, INPUTS, json_schema};
 pub use error::ScenarioError;
 pub use incast_plan::flows::Operation;
+pub use incast_queue::management::{
+    Aqm, codel::Codel, phantom::Phantom, pi::Pi, pie::Pie, red::Red,
+};
 pub use incast_schema::Place;
 pub use measure::{MOST_SERIES_ROWS, Measure};
 pub(crate) use network::Tiers;

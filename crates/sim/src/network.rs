@@ -8,7 +8,6 @@
 //! interval of the time series and the PFC watchdog, then ports that become free, then arrivals, each by
 //! port, then the timer.
 
-pub(crate) mod aqm;
 pub(crate) mod buffer;
 pub(crate) mod calendar;
 pub(crate) mod dead_lock;

@@ -2,8 +2,8 @@
 
 use std::fmt::Display;
 
+use super::super::Scenario;
 use super::super::class::{ACK, Class, MOST_CLASSES};
-use super::super::{Aqm, Scenario};
 use incast_schema::Fault;
 
 const WEIGHTS: std::ops::RangeInclusive<u32> = 1..=1_000;
@@ -34,9 +34,9 @@ fn check_marking(number: usize, class: &Class) -> Result<(), Fault> {
     if class.ecn_threshold.is_some() {
         return fault(super::switch::two_markings(&format!("class {:?}", class.name)));
     }
-    if matches!(aqm, Aqm::Phantom(_)) {
-        let message = "a phantom queue is one of a whole port; move it to [switch.aqm]";
-        return fault(message.into());
+    if aqm.is_of_whole_port() {
+        let kind = aqm.kind();
+        return fault(format!("a {kind} queue is one of a whole port; move it to [switch.aqm]"));
     }
     aqm.check().map_err(|(field, message)| {
         Fault::at([&"class", &number as &dyn Display, &"aqm", &field], message)

@@ -3,7 +3,6 @@
 use incast_cc::{Bytes, Rate, Time};
 use incast_transport::Scheduler;
 
-use crate::network::aqm::Aqm;
 use crate::network::buffer::{BufferConfig, ClassLimits, PfcConfig};
 use crate::network::port::Port;
 use crate::network::transmitter::Transmitter;
@@ -24,7 +23,8 @@ pub(super) fn egress(
         if let Some(settings) = &class.aqm {
             let place = [u64::from(switch), u64::from(port), u64::from(number)];
             let random = generator(seed, purpose::QUEUE_MANAGEMENT, &place);
-            egress.manage(number, Aqm::new(Some(settings), rate, random));
+            let law = settings.start(rate, random);
+            egress.manage(number, law, settings.is_of_whole_port());
         }
     }
     egress

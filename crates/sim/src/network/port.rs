@@ -6,10 +6,10 @@ use std::collections::VecDeque;
 use std::hint::black_box;
 
 use incast_cc::{Bytes, Hop, Rate, Time};
+use incast_queue::management::{AnyLaw, Law, Verdict};
 use incast_transport::Scheduler;
 
 use super::Transit;
-use super::aqm::{Aqm, Verdict};
 use super::frame::Frame;
 use super::transmitter::Transmitter;
 use crate::metrics::Occupancy;
@@ -47,8 +47,8 @@ pub(crate) struct Port {
     pub(crate) occupancy: Occupancy,
     queues: Box<[Queue]>,
     scheduler: Scheduler,
-    /// A phantom queue sees all packets of the port, and marks those of the classes in the mask.
-    phantom: Option<Box<(Aqm, u8)>>,
+    /// A law that sees all packets of the port, and judges those of the classes in the mask.
+    of_all_classes: Option<Box<(AnyLaw, u8)>>,
     /// PFC frames go before all else.
     pfc: VecDeque<Frame>,
     pub(crate) counters: PortCounters,
@@ -65,9 +65,9 @@ struct Queue {
 }
 
 /// What queue management adds to a queue.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Managed {
-    aqm: Aqm,
+    law: AnyLaw,
     /// When each packet came.
     enqueued_at: VecDeque<Time>,
 }
@@ -145,7 +145,7 @@ impl Port {
             occupancy: Occupancy::new(start),
             queues: (0..classes).map(|_| Queue::default()).collect(),
             scheduler,
-            phantom: None,
+            of_all_classes: None,
             pfc: VecDeque::new(),
             counters: PortCounters::default(),
         }
@@ -156,13 +156,13 @@ impl Port {
         self.classes
     }
 
-    /// Gives a class queue management.
-    pub(crate) fn manage(&mut self, class: u8, aqm: Aqm) {
+    /// Gives a class queue management; `whole_port` if one law judges all classes.
+    pub(crate) fn manage(&mut self, class: u8, law: AnyLaw, whole_port: bool) {
         self.managed = true;
-        if matches!(aqm, Aqm::Phantom(_)) {
-            self.phantom.get_or_insert_with(|| Box::new((aqm, 0))).1 |= 1 << class;
+        if whole_port {
+            self.of_all_classes.get_or_insert_with(|| Box::new((law, 0))).1 |= 1 << class;
         } else {
-            let managed = Managed { aqm, ..Managed::default() };
+            let managed = Managed { law, enqueued_at: VecDeque::new() };
             self.queues[class as usize].managed = Some(Box::new(managed));
         }
     }
@@ -170,9 +170,9 @@ impl Port {
     /// The link has another rate from now on.
     pub(crate) fn set_rate(&mut self, now: Time, rate: Rate) {
         let queues = self.queues.iter_mut().filter_map(|queue| queue.managed.as_mut());
-        let aqms = queues.map(|managed| &mut managed.aqm);
-        for aqm in aqms.chain(self.phantom.as_mut().map(|phantom| &mut phantom.0)) {
-            aqm.set_rate(now, rate);
+        let laws = queues.map(|managed| &mut managed.law);
+        for law in laws.chain(self.of_all_classes.as_mut().map(|shared| &mut shared.0)) {
+            law.set_rate(now, rate);
         }
     }
 
@@ -186,7 +186,7 @@ impl Port {
         let queue = &mut self.queues[frame.class as usize];
         let Some(managed) = &mut queue.managed else { return Verdict::Pass };
         let (wire, ect) = (u64::from(frame.wire), frame.is_ect());
-        managed.aqm.on_enqueue(now, bytes, wire, ect)
+        managed.law.on_enqueue(now, bytes, wire, ect)
     }
 
     /// What it says of one that leaves, and came at `enqueued_at`.
@@ -204,13 +204,13 @@ impl Port {
         let queue = &mut self.queues[frame.class as usize];
         let (wire, ect) = (u64::from(frame.wire), frame.is_ect());
         let own = queue.managed.as_mut().map_or(Verdict::Pass, |managed| {
-            managed.aqm.on_dequeue(now, bytes, enqueued_at, wire, ect)
+            managed.law.on_dequeue(now, bytes, enqueued_at, wire, ect)
         });
-        let Some(phantom) = self.phantom.as_mut().filter(|_| own != Verdict::Drop) else {
+        let Some(shared) = self.of_all_classes.as_mut().filter(|_| own != Verdict::Drop) else {
             return own;
         };
-        let verdict = phantom.0.on_dequeue(now, u64::from(self.bytes), enqueued_at, wire, ect);
-        if phantom.1 & 1 << frame.class != 0 { verdict } else { own }
+        let verdict = shared.0.on_dequeue(now, u64::from(self.bytes), enqueued_at, wire, ect);
+        if shared.1 & 1 << frame.class != 0 { verdict } else { own }
     }
 
     /// Bytes that wait in one class.
@@ -353,7 +353,7 @@ impl Port {
         let (frame, _) = self.pop(now, class)?;
         let bytes = self.queued_bytes(class);
         if let Some(managed) = &mut self.queues[class as usize].managed {
-            managed.aqm.on_purge(now, bytes);
+            managed.law.on_purge(now, bytes);
         }
         Some(frame)
     }

@@ -1,9 +1,9 @@
 //! An output-queued switch with a shared buffer.
 
 use incast_cc::{Span, Time};
+use incast_queue::management::Verdict;
 
 use super::Transit;
-use super::aqm::Verdict;
 use super::buffer::{Admission, Arrival, SharedBuffer};
 use super::calendar::ComponentId;
 use super::failure::Failures;

@@ -6,25 +6,105 @@
 //! ```
 //! scaled by how small it is: by 1/2048 below 0.000001, 1/512 below 0.00001, 1/128 below 0.0001,
 //! 1/32 below 0.001, 1/8 below 0.01, 1/2 below 0.1; above that by at most 0.02 (section 5.5). It
-//! decays by the factor 0.98 while there is no delay. Packets that come are chosen by it, each by itself,
-//! unless (section 4.1) `qdelay_old` is below half the target and the probability below 0.2, or no more
-//! than two packets are queued, or a burst is allowed for (section 4.4): `MAX_BURST` less `T_UPDATE` at
-//! each update, and `MAX_BURST` again when the probability is zero and both delays are below half the
-//! target. Packets that may be marked are up to a probability (section 5.1).
+//! decays by the factor 0.98 while there is no delay. Packets that come are chosen by it, each by
+//! itself, unless (section 4.1) `qdelay_old` is below half the target and the probability below
+//! 0.2, or no more than two packets are queued, or a burst is allowed for (section 4.4):
+//! `MAX_BURST` less `T_UPDATE` at each update, and `MAX_BURST` again when the probability is zero
+//! and both delays are below half the target. Packets that may be marked are up to a probability
+//! (section 5.1).
 //!
-//! The delay is that of the last packet that left, zero if it left the queue empty: of the two
-//! ways of section 4.2 the one with timestamps, so there is no estimate of the departure rate (section
+//! The delay is that of the last packet that left, zero if it left the queue empty: of the two ways
+//! of section 4.2 the one with timestamps, so there is no estimate of the departure rate (section
 //! 5.2). Left out are derandomisation (section 5.4) and turning PIE on and off (section 5.3); the
 //! probability does not depend on the packet's size.
 
-use incast_cc::{Span, Time};
+use incast_cc::{Rate, Span, Time};
+use incast_schema::quantity;
 use rand_pcg::Pcg64Mcg;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
-use super::{Response, Sampling, Verdict, happens};
-use incast_scenario as scenario;
+use super::{Law, Management, Response, Sampling, Verdict, happens};
 
+/// PIE: like `pi`, but on the time that packets wait.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Pie {
+    /// The wait that it steers to; 15 ms by default.
+    #[serde(deserialize_with = "quantity::duration")]
+    #[schemars(with = "String")]
+    pub target: Span,
+    /// Gain, per second, on how far the wait is above the target.
+    #[serde(deserialize_with = "quantity::gain")]
+    pub a: f64,
+    /// Gain, per second, on how much it grew since the last interval.
+    #[serde(deserialize_with = "quantity::gain")]
+    pub b: f64,
+    /// Between two changes of the probability; 15 ms by default.
+    #[serde(deserialize_with = "quantity::duration")]
+    #[schemars(with = "String")]
+    pub interval: Span,
+    /// A burst of up to so long after a quiet time goes untouched; 150 ms by default.
+    #[serde(deserialize_with = "quantity::time")]
+    #[schemars(with = "String")]
+    pub burst: Span,
+    /// Marks packets that say that they may be marked, instead of dropping them.
+    pub ecn: bool,
+    /// Up to this probability; above it they are dropped like the others.
+    #[serde(deserialize_with = "quantity::probability")]
+    pub ecn_limit: f64,
+    /// Drops packets that may not be marked; if off they pass.
+    pub drop: bool,
+}
+
+impl Default for Pie {
+    fn default() -> Self {
+        Self {
+            target: Span::from_ms(15),
+            a: 0.125,
+            b: 1.25,
+            interval: Span::from_ms(15),
+            burst: Span::from_ms(150),
+            ecn: true,
+            ecn_limit: 0.1,
+            drop: true,
+        }
+    }
+}
+
+impl Management for Pie {
+    type Law = PieLaw;
+
+    const SUMMARY: &'static str = "The PI controller on delay that tunes itself (RFC 8033).";
+    const EXAMPLE: &'static str =
+        "kind = 'pie'\ninterval = '10us'\ntarget = '15us'\nburst = '0us'\na = 1e3\nb = 1e4";
+
+    fn response(&self) -> Response {
+        Response { ecn: self.ecn, drop: self.drop }
+    }
+
+    fn start(&self, _: Rate, random: Pcg64Mcg) -> PieLaw {
+        PieLaw {
+            a: self.a,
+            b: self.b,
+            target: self.target,
+            burst: self.burst,
+            response: self.response(),
+            ecn_limit: self.ecn_limit,
+            sampling: Sampling::new(self.interval),
+            delay: Span::ZERO,
+            delay_before: Span::ZERO,
+            burst_left: self.burst,
+            probability: 0.0,
+            largest_packet: 0,
+            random,
+        }
+    }
+}
+
+/// The state of PIE at one queue.
 #[derive(Clone, Debug)]
-pub(crate) struct Pie {
+pub struct PieLaw {
     a: f64,
     b: f64,
     target: Span,
@@ -42,26 +122,8 @@ pub(crate) struct Pie {
     random: Pcg64Mcg,
 }
 
-impl Pie {
-    pub(super) fn new(settings: &scenario::Pie, random: Pcg64Mcg) -> Self {
-        Self {
-            a: settings.a,
-            b: settings.b,
-            target: settings.target,
-            burst: settings.burst,
-            response: Response { ecn: settings.ecn, drop: settings.drop },
-            ecn_limit: settings.ecn_limit,
-            sampling: Sampling::new(settings.interval),
-            delay: Span::ZERO,
-            delay_before: Span::ZERO,
-            burst_left: settings.burst,
-            probability: 0.0,
-            largest_packet: 0,
-            random,
-        }
-    }
-
-    pub(super) fn on_enqueue(&mut self, now: Time, queued: u64, wire: u64, ect: bool) -> Verdict {
+impl Law for PieLaw {
+    fn on_enqueue(&mut self, now: Time, queued: u64, wire: u64, ect: bool) -> Verdict {
         self.catch_up(now);
         self.largest_packet = self.largest_packet.max(wire);
         let calm = self.delay_before < self.target / 2 && self.probability < 0.2;
@@ -75,18 +137,28 @@ impl Pie {
         self.response.to(ect && (self.probability < self.ecn_limit || !self.response.drop))
     }
 
-    pub(super) fn on_dequeue(&mut self, now: Time, queued: u64, enqueued_at: Time) {
+    fn on_dequeue(
+        &mut self,
+        now: Time,
+        queued: u64,
+        enqueued_at: Time,
+        _: u64,
+        _: bool,
+    ) -> Verdict {
         self.catch_up(now);
         self.delay = if queued == 0 { Span::ZERO } else { now.since(enqueued_at) };
+        Verdict::Pass
     }
 
-    pub(super) fn on_purge(&mut self, now: Time, queued: u64) {
+    fn on_purge(&mut self, now: Time, queued: u64) {
         self.catch_up(now);
         if queued == 0 {
             self.delay = Span::ZERO;
         }
     }
+}
 
+impl PieLaw {
     fn catch_up(&mut self, now: Time) {
         while self.sampling.due(now) {
             if !self.sample() {
@@ -136,23 +208,23 @@ fn scale(probability: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::aqm::tests::{near, random, trajectory, us};
+    use crate::management::tests::{RATE, near, random, trajectory, us};
 
     const MS: u64 = 1_000;
 
-    fn settings() -> scenario::Pie {
-        scenario::Pie { burst: Span::ZERO, ..scenario::Pie::default() }
+    fn settings() -> Pie {
+        Pie { burst: Span::ZERO, ..Pie::default() }
     }
 
     /// A packet leaves after it has waited `waited` us, and leaves others behind.
-    fn leave(pie: &mut Pie, at: u64, waited: u64) {
-        pie.on_dequeue(us(at), 100_000, us(at - waited));
+    fn leave(pie: &mut PieLaw, at: u64, waited: u64) {
+        pie.on_dequeue(us(at), 100_000, us(at - waited), 1_500, true);
     }
 
     #[test]
     fn probability_moves_by_the_formula() {
         let interval = Span::from_ms(100);
-        let mut pie = Pie::new(&scenario::Pie { interval, ..settings() }, random(1));
+        let mut pie = Pie { interval, ..settings() }.start(RATE, random(1));
         // Target 15 ms, delay first 40 ms, then 55 ms, gains 0.125 and 1.25:
         // 0.125 * 0.025 + 1.25 * 0.040 = 0.053125, by 1/2048 since the probability is 0.
         leave(&mut pie, 50 * MS, 40 * MS);
@@ -192,7 +264,7 @@ mod tests {
 
     #[test]
     fn high_probabilities_rise_by_two_percent_at_most_and_fall_freely() {
-        let mut pie = Pie { probability: 0.5, ..Pie::new(&settings(), random(1)) };
+        let mut pie = PieLaw { probability: 0.5, ..settings().start(RATE, random(1)) };
         pie.delay = Span::from_ms(215); // 0.125 * 0.2 + 1.25 * 0.215 is far above 0.02
         pie.catch_up(us(15 * MS));
         near(pie.probability, 0.52);
@@ -203,7 +275,7 @@ mod tests {
 
     #[test]
     fn probability_decays_without_delay_and_reaches_zero() {
-        let mut pie = Pie { probability: 0.5, ..Pie::new(&settings(), random(1)) };
+        let mut pie = PieLaw { probability: 0.5, ..settings().start(RATE, random(1)) };
         pie.catch_up(us(15 * MS));
         near(pie.probability, (0.5 - 0.125 * 0.015) * 0.98);
         pie.catch_up(us(30 * MS));
@@ -214,12 +286,12 @@ mod tests {
 
     #[test]
     fn bursts_pass_until_the_allowance_is_used_up() {
-        let settings = scenario::Pie { burst: Span::from_ms(30), ..settings() };
-        let mut pie = Pie::new(&settings, random(1));
+        let settings = Pie { burst: Span::from_ms(30), ..settings() };
+        let mut pie = settings.start(RATE, random(1));
         pie.catch_up(us(30 * MS)); // quiet: the allowance stays whole
         leave(&mut pie, 40 * MS, 40 * MS);
         pie.probability = 1.0;
-        let verdict = |pie: &mut Pie, at: u64| pie.on_enqueue(us(at), 100_000, 1_500, false);
+        let verdict = |pie: &mut PieLaw, at: u64| pie.on_enqueue(us(at), 100_000, 1_500, false);
         assert_eq!(verdict(&mut pie, 45 * MS), Verdict::Pass); // 15 ms left
         assert_eq!(verdict(&mut pie, 60 * MS - 1), Verdict::Pass);
         assert_eq!(verdict(&mut pie, 60 * MS), Verdict::Drop);
@@ -227,8 +299,8 @@ mod tests {
 
     #[test]
     fn an_allowance_runs_out_while_all_else_is_at_rest() {
-        let settings = scenario::Pie { burst: Span::from_ms(60), ..settings() };
-        let mut pie = Pie::new(&settings, random(1));
+        let settings = Pie { burst: Span::from_ms(60), ..settings() };
+        let mut pie = settings.start(RATE, random(1));
         (pie.probability, pie.delay, pie.delay_before) = (1.0, pie.burst, pie.burst);
         pie.catch_up(us(46 * MS));
         assert_eq!(pie.burst_left, Span::from_ms(15)); // of 60 ms, after 15, 30 and 45 ms
@@ -236,7 +308,7 @@ mod tests {
 
     #[test]
     fn two_packets_and_calm_queues_are_left_alone() {
-        let mut pie = Pie::new(&settings(), random(1));
+        let mut pie = settings().start(RATE, random(1));
         (pie.probability, pie.delay_before) = (1.0, Span::from_ms(15));
         assert_eq!(pie.on_enqueue(us(1), 3_000, 1_500, false), Verdict::Pass);
         assert_eq!(pie.on_enqueue(us(1), 3_001, 1_500, false), Verdict::Drop);
@@ -250,7 +322,7 @@ mod tests {
     #[test]
     fn marks_up_to_the_limit_and_drops_above() {
         let first = |probability, drop| {
-            let mut pie = Pie::new(&scenario::Pie { drop, ..settings() }, random(1));
+            let mut pie = Pie { drop, ..settings() }.start(RATE, random(1));
             (pie.probability, pie.delay_before) = (probability, Span::from_ms(15));
             let mut verdicts = (0..1_000).map(|_| pie.on_enqueue(us(1), 9_000, 1_500, true));
             verdicts.find(|&verdict| verdict != Verdict::Pass)
@@ -262,11 +334,10 @@ mod tests {
 
     #[test]
     fn late_samples_are_those_of_a_timer() {
-        let settings =
-            scenario::Pie { interval: Span::from_us(7), target: Span::from_us(10), ..settings() };
-        let settings = scenario::Pie { burst: Span::from_us(50), a: 125.0, b: 1_250.0, ..settings };
+        let settings = Pie { interval: Span::from_us(7), target: Span::from_us(10), ..settings() };
+        let settings = Pie { burst: Span::from_us(50), a: 125.0, b: 1_250.0, ..settings };
         let (mut lazy, mut eager) =
-            (Pie::new(&settings, random(3)), Pie::new(&settings, random(3)));
+            (settings.start(RATE, random(3)), settings.start(RATE, random(3)));
         let (mut instant, mut between, mut moving) = (0, 0, 0);
         for (at, queued, waited) in trajectory(2_000) {
             while instant + 7 <= at {
@@ -275,9 +346,10 @@ mod tests {
                 between += 1;
             }
             let enqueued_at = us(at.saturating_sub(waited));
-            lazy.on_dequeue(us(at), queued, enqueued_at);
-            eager.on_dequeue(us(at), queued, enqueued_at);
-            let state = |pie: &Pie| (pie.probability.to_bits(), pie.delay_before, pie.burst_left);
+            lazy.on_dequeue(us(at), queued, enqueued_at, 1_500, true);
+            eager.on_dequeue(us(at), queued, enqueued_at, 1_500, true);
+            let state =
+                |pie: &PieLaw| (pie.probability.to_bits(), pie.delay_before, pie.burst_left);
             assert_eq!(state(&lazy), state(&eager), "at {at} us");
             moving += u32::from(lazy.probability > 0.0);
         }

@@ -1,27 +1,83 @@
 //! `CoDel` (RFC 8289), after its pseudocode in section 5.
 //!
-//! When every packet that left during an interval had waited for the target or longer, and more than one
-//! packet was queued, the next is chosen. From then on, until one has waited less, packets are chosen at
+//! When every packet that left during an interval had waited for the target or longer, and more
+//! than one packet was queued, the next is chosen. From then on, until one has waited less, packets
+//! are chosen at
 //! ```text
 //! drop_next <- drop_next + INTERVAL / sqrt(count)                     (control law, section 5.1)
 //! ```
 //! with `count` how many have been. When that starts again within 16 intervals, it starts from the
 //! `count` that it had gained last time.
 //!
-//! The pseudocode takes packets from the queue until one may pass; here each packet that would leave is
-//! judged by itself, and the caller takes the next after a drop. A packet that is marked counts like one
-//! that is dropped.
+//! The pseudocode takes packets from the queue until one may pass; here each packet that would
+//! leave is judged by itself, and the caller takes the next after a drop. A packet that is marked
+//! counts like one that is dropped.
 
-use incast_cc::{Span, Time};
+use incast_cc::{Rate, Span, Time};
+use incast_schema::quantity;
+use rand_pcg::Pcg64Mcg;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
-use super::{Response, Verdict};
-use incast_scenario as scenario;
+use super::{Law, Management, Response, Verdict};
 
 /// Of the intervals within which it starts again from its last `count`.
 const RECENT: u64 = 16;
 
+/// `CoDel`: when packets have waited longer than the target for an interval, it touches one, and
+/// then others ever faster until they wait less.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Codel {
+    /// The wait that is acceptable for good; 5 ms by default.
+    #[serde(deserialize_with = "quantity::duration")]
+    #[schemars(with = "String")]
+    pub target: Span,
+    /// How long more than that is acceptable: about the longest round trip; 100 ms by default.
+    #[serde(deserialize_with = "quantity::duration")]
+    #[schemars(with = "String")]
+    pub interval: Span,
+    /// Marks packets that say that they may be marked, instead of dropping them.
+    pub ecn: bool,
+    /// Drops packets that may not be marked; if off they pass.
+    pub drop: bool,
+}
+
+impl Default for Codel {
+    fn default() -> Self {
+        Self { target: Span::from_ms(5), interval: Span::from_ms(100), ecn: true, drop: true }
+    }
+}
+
+impl Management for Codel {
+    type Law = CodelLaw;
+
+    const SUMMARY: &'static str = "Controlled delay (RFC 8289).";
+    const EXAMPLE: &'static str = "kind = 'codel'\ninterval = '100us'\ntarget = '10us'";
+
+    fn response(&self) -> Response {
+        Response { ecn: self.ecn, drop: self.drop }
+    }
+
+    fn start(&self, _: Rate, _: Pcg64Mcg) -> CodelLaw {
+        CodelLaw {
+            target: self.target,
+            interval: self.interval,
+            response: self.response(),
+            largest_packet: 0,
+            first_above: None,
+            dropping: false,
+            drop_next: Time::ZERO,
+            chose: false,
+            count: 0,
+            last_count: 0,
+        }
+    }
+}
+
+/// The state of `CoDel` at one queue.
 #[derive(Clone, Debug)]
-pub(crate) struct Codel {
+pub struct CodelLaw {
     target: Span,
     interval: Span,
     response: Response,
@@ -36,23 +92,8 @@ pub(crate) struct Codel {
     last_count: u64,
 }
 
-impl Codel {
-    pub(super) fn new(settings: &scenario::Codel) -> Self {
-        Self {
-            target: settings.target,
-            interval: settings.interval,
-            response: Response { ecn: settings.ecn, drop: settings.drop },
-            largest_packet: 0,
-            first_above: None,
-            dropping: false,
-            drop_next: Time::ZERO,
-            chose: false,
-            count: 0,
-            last_count: 0,
-        }
-    }
-
-    pub(super) fn on_dequeue(
+impl Law for CodelLaw {
+    fn on_dequeue(
         &mut self,
         now: Time,
         queued: u64,
@@ -66,7 +107,7 @@ impl Codel {
             return Verdict::Pass;
         }
         if !self.dropping {
-            self.start(now);
+            self.start_choosing(now);
             return self.response.to(ect);
         }
         if self.chose {
@@ -81,12 +122,14 @@ impl Codel {
         self.response.to(ect)
     }
 
-    pub(super) fn on_purge(&mut self, queued: u64) {
+    fn on_purge(&mut self, _: Time, queued: u64) {
         if queued == 0 {
             (self.first_above, self.dropping) = (None, false);
         }
     }
+}
 
+impl CodelLaw {
     /// `ok_to_drop` of the pseudocode.
     fn waited_too_long(&mut self, now: Time, queued: u64, waited: Span) -> bool {
         if waited < self.target || queued <= self.largest_packet {
@@ -96,7 +139,7 @@ impl Codel {
         now >= *self.first_above.get_or_insert(now + self.interval)
     }
 
-    fn start(&mut self, now: Time) {
+    fn start_choosing(&mut self, now: Time) {
         self.dropping = true;
         self.chose = false;
         let gained = self.count - self.last_count;
@@ -121,23 +164,23 @@ impl Codel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::aqm::tests::us;
+    use crate::management::tests::{RATE, random, us};
 
     const TARGET: u64 = 50;
     const INTERVAL: u64 = 1_000;
 
-    fn codel() -> Codel {
-        let settings = scenario::Codel {
+    fn codel() -> CodelLaw {
+        let settings = Codel {
             target: Span::from_us(TARGET),
             interval: Span::from_us(INTERVAL),
-            ..scenario::Codel::default()
+            ..Codel::default()
         };
-        Codel::new(&settings)
+        settings.start(RATE, random(1))
     }
 
     /// Packets of 1,500 B leave every microsecond of `times` after `waited` us; when others than
     /// `Pass` were the answer.
-    fn chosen(codel: &mut Codel, times: std::ops::Range<u64>, waited: u64) -> Vec<u64> {
+    fn chosen(codel: &mut CodelLaw, times: std::ops::Range<u64>, waited: u64) -> Vec<u64> {
         let judge = |&at: &u64| {
             codel.on_dequeue(us(at), 15_000, us(at - waited), 1_500, false) != Verdict::Pass
         };

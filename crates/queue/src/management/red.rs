@@ -16,23 +16,109 @@
 //! p_b = 0 below and 1 above
 //! p_a = p_b / (1 - count p_b)                                           (section 7)
 //! ```
-//! with `count` the packets that went by since the last that was chosen; the space between two of them
-//! is then uniform from 1 to `1 / p_b` instead of geometric.
+//! with `count` the packets that went by since the last that was chosen; the space between two of
+//! them is then uniform from 1 to `1 / p_b` instead of geometric.
 //!
-//! Differences from the paper: a packet counts itself to `q`, as for the switch's other thresholds; the
-//! packet that ends an idle time is a sample too, as in ns-2 and ns-3, so that `w = 1` is the queue
-//! itself; `count` is what section 7 reckons with, while the listing of section 4 is ahead of it by one
-//! after each mark. `p_b` is not weighted by the packet's size. With `w = 1` packets are chosen
-//! independently of each other, by `p_b`, as switches do that mark for DCQCN.
+//! Differences from the paper: a packet counts itself to `q`, as for the switch's other thresholds;
+//! the packet that ends an idle time is a sample too, as in ns-2 and ns-3, so that `w = 1` is the
+//! queue itself; `count` is what section 7 reckons with, while the listing of section 4 is ahead of
+//! it by one after each mark. `p_b` is not weighted by the packet's size. With `w = 1` packets are
+//! chosen independently of each other, by `p_b`, as switches do that mark for DCQCN.
 
 use incast_cc::{Bytes, Rate, Span, Time};
+use incast_schema::quantity;
 use rand_pcg::Pcg64Mcg;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
-use super::{Response, Verdict, happens};
-use incast_scenario as scenario;
+use super::{Law, Management, Response, Verdict, Wrong, happens};
 
+/// Random early detection: the probability grows with the average queue. A packet counts itself to
+/// the queue, as it does for `ecn_threshold`. DCQCN's marking is `gentle = false`, `weight = 1`,
+/// with Kmin, Kmax and Pmax as `min`, `max` and `max_probability`; with `min` equal to `max` that
+/// is `ecn_threshold`.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Red {
+    /// Up to this average no packet is touched.
+    #[serde(deserialize_with = "quantity::size")]
+    #[schemars(with = "String")]
+    pub min: Bytes,
+    /// Above this average every packet is, or with `gentle` ever more.
+    #[serde(deserialize_with = "quantity::size")]
+    #[schemars(with = "String")]
+    pub max: Bytes,
+    /// The probability at `max`; 0.02 by default.
+    #[serde(default = "default_max_probability", deserialize_with = "quantity::probability")]
+    pub max_probability: f64,
+    /// Above `max` the probability grows on, to 1 at twice `max`; on by default.
+    #[serde(default = "super::yes")]
+    pub gentle: bool,
+    /// Weight of each sample in the average; 0.002 by default. 1 is the queue as it is: then each
+    /// packet is judged by itself, else touched packets are spaced evenly.
+    #[serde(default = "default_weight", deserialize_with = "quantity::probability")]
+    pub weight: f64,
+    /// While the link idles the average decays as if so large packets went by; 500 B by default.
+    #[serde(default = "super::default_packet", deserialize_with = "quantity::packet")]
+    #[schemars(with = "String")]
+    pub small_packet: Bytes,
+    /// Marks packets that say that they may be marked, instead of dropping them; on by default.
+    #[serde(default = "super::yes")]
+    pub ecn: bool,
+    /// Drops packets that may not be marked; on by default. If off they pass.
+    #[serde(default = "super::yes")]
+    pub drop: bool,
+}
+
+const fn default_max_probability() -> f64 {
+    0.02
+}
+
+const fn default_weight() -> f64 {
+    0.002
+}
+
+impl Management for Red {
+    type Law = RedLaw;
+
+    const SUMMARY: &'static str =
+        "Random early detection (Floyd and Jacobson 1993), and the marking of DCTCP and DCQCN.";
+    const EXAMPLE: &'static str = "kind = 'red'\nmin = '10KB'\nmax = '40KB'\nmax_probability = 0.5";
+
+    fn response(&self) -> Response {
+        Response { ecn: self.ecn, drop: self.drop }
+    }
+
+    fn check(&self) -> Result<(), Wrong> {
+        let Self { min, max, .. } = self;
+        if min > max {
+            return Err(("min", format!("min = {min} is above max = {max}; make it smaller")));
+        }
+        Ok(())
+    }
+
+    fn start(&self, rate: Rate, random: Pcg64Mcg) -> RedLaw {
+        let Self { max_probability, gentle, weight, small_packet, .. } = *self;
+        RedLaw {
+            min: self.min.get() as f64,
+            max: self.max.get() as f64,
+            max_probability,
+            gentle,
+            weight,
+            small_packet,
+            response: self.response(),
+            rate,
+            average: 0.0,
+            idle_since: Time::ZERO,
+            count: 0,
+            random,
+        }
+    }
+}
+
+/// The state of random early detection at one queue.
 #[derive(Clone, Debug)]
-pub(crate) struct Red {
+pub struct RedLaw {
     min: f64,
     max: f64,
     max_probability: f64,
@@ -43,34 +129,16 @@ pub(crate) struct Red {
     rate: Rate,
     /// Average of the queue in bytes.
     average: f64,
-    /// Since when the link has been idle, while the queue is empty; lies ahead while the last packet is
-    /// sent.
+    /// Since when the link has been idle, while the queue is empty; lies ahead while the last
+    /// packet is sent.
     idle_since: Time,
     /// Packets since the last that was chosen.
     count: u64,
     random: Pcg64Mcg,
 }
 
-impl Red {
-    pub(super) fn new(settings: &scenario::Red, rate: Rate, random: Pcg64Mcg) -> Self {
-        let scenario::Red { max_probability, gentle, weight, small_packet, .. } = *settings;
-        Self {
-            min: settings.min.get() as f64,
-            max: settings.max.get() as f64,
-            max_probability,
-            gentle,
-            weight,
-            small_packet,
-            response: Response { ecn: settings.ecn, drop: settings.drop },
-            rate,
-            average: 0.0,
-            idle_since: Time::ZERO,
-            count: 0,
-            random,
-        }
-    }
-
-    pub(super) fn on_enqueue(&mut self, now: Time, queued: u64, wire: u64, ect: bool) -> Verdict {
+impl Law for RedLaw {
+    fn on_enqueue(&mut self, now: Time, queued: u64, wire: u64, ect: bool) -> Verdict {
         if queued == 0 {
             self.age(now.since(self.idle_since));
             self.idle_since = self.idle_since.max(now); // if this packet is dropped, it stays empty
@@ -87,23 +155,26 @@ impl Red {
         if chosen { self.response.to(ect) } else { Verdict::Pass }
     }
 
-    pub(super) fn on_dequeue(&mut self, now: Time, queued: u64, wire: u64) {
+    fn on_dequeue(&mut self, now: Time, queued: u64, _: Time, wire: u64, _: bool) -> Verdict {
         if queued == 0 {
             // The packet itself keeps the link busy.
             self.idle_since = now + self.rate.time_for(Bytes::new(wire));
         }
+        Verdict::Pass
     }
 
-    pub(super) fn on_purge(&mut self, now: Time, queued: u64) {
+    fn on_purge(&mut self, now: Time, queued: u64) {
         if queued == 0 {
             self.idle_since = self.idle_since.max(now);
         }
     }
 
-    pub(super) fn set_rate(&mut self, rate: Rate) {
+    fn set_rate(&mut self, _: Time, rate: Rate) {
         self.rate = rate;
     }
+}
 
+impl RedLaw {
     fn age(&mut self, idle: Span) {
         // Most often there is nothing to do, and powers are slow.
         if !idle.is_zero() && self.average > 0.0 {
@@ -137,13 +208,11 @@ fn spaced(probability: f64, count: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::aqm::tests::{near, random, us};
+    use crate::management::tests::{RATE, near, random, us};
     use Verdict::{Drop, Mark, Pass};
 
-    const RATE: Rate = Rate::from_gbps(1);
-
-    fn settings() -> scenario::Red {
-        scenario::Red {
+    fn settings() -> Red {
+        Red {
             min: Bytes::new(10_000),
             max: Bytes::new(30_000),
             max_probability: 0.1,
@@ -155,13 +224,18 @@ mod tests {
         }
     }
 
-    fn red(settings: &scenario::Red) -> Red {
-        Red::new(settings, RATE, random(1))
+    fn red(settings: &Red) -> RedLaw {
+        settings.start(RATE, random(1))
+    }
+
+    /// A packet of `wire` bytes leaves, and `queued` bytes are left.
+    fn leave(red: &mut RedLaw, now: Time, queued: u64, wire: u64) {
+        assert_eq!(red.on_dequeue(now, queued, now, wire, true), Pass);
     }
 
     /// DCQCN's Kmin 10 KB, Kmax 30 KB, Pmax 0.1.
-    fn dcqcn() -> scenario::Red {
-        scenario::Red { gentle: false, weight: 1.0, ..settings() }
+    fn dcqcn() -> Red {
+        Red { gentle: false, weight: 1.0, ..settings() }
     }
 
     #[test]
@@ -179,8 +253,8 @@ mod tests {
             (60_000.0, 1.0, 1.0),
             (90_000.0, 1.0, 1.0),
         ] {
-            near(Red { average, ..gentle.clone() }.probability(), expected);
-            near(Red { average, ..abrupt.clone() }.probability(), without);
+            near(RedLaw { average, ..gentle.clone() }.probability(), expected);
+            near(RedLaw { average, ..abrupt.clone() }.probability(), without);
         }
     }
 
@@ -195,10 +269,11 @@ mod tests {
 
     #[test]
     fn average_decays_while_the_link_idles() {
-        let mut red = Red { average: 6_400.0, ..red(&settings()) };
-        // 1,250 B take 10 us, so the link idles from 110 us on. A packet of 500 B takes 4 us: until 122 us
-        // three, 6,400 * 0.75^3 = 2,700. The packet that comes then counts 1,500: + 0.25 * -1,200.
-        red.on_dequeue(us(100), 0, 1_250);
+        let mut red = RedLaw { average: 6_400.0, ..red(&settings()) };
+        // 1,250 B take 10 us, so the link idles from 110 us on. A packet of 500 B takes 4 us: until
+        // 122 us three, 6,400 * 0.75^3 = 2,700. The packet that comes then counts 1,500: + 0.25 *
+        // -1,200.
+        leave(&mut red, us(100), 0, 1_250);
         let mut early = red.clone();
         red.on_enqueue(us(122), 0, 1_500, true);
         near(red.average, 2_400.0);
@@ -207,16 +282,16 @@ mod tests {
         near(early.average, 6_400.0 + 0.25 * (1_500.0 - 6_400.0));
         // Half a packet's time is half a step.
         early.average = 6_400.0;
-        early.on_dequeue(us(110), 0, 1_250);
+        leave(&mut early, us(110), 0, 1_250);
         early.on_enqueue(us(122), 0, 0, true);
         near(early.average, 6_400.0 * 0.75_f64.sqrt() * 0.75);
     }
 
     #[test]
     fn idle_time_counts_once_if_the_packet_that_ends_it_is_dropped() {
-        let settings = scenario::Red { gentle: false, ..settings() };
-        let mut red = Red { average: 90_000.0, ..red(&settings) };
-        red.on_dequeue(us(0), 0, 0);
+        let settings = Red { gentle: false, ..settings() };
+        let mut red = RedLaw { average: 90_000.0, ..red(&settings) };
+        leave(&mut red, us(0), 0, 0);
         assert_eq!(red.on_enqueue(us(4), 0, 1_000, false), Drop);
         near(red.average, 67_500.0 * 0.75 + 250.0); // above 30,000: dropped
         let before = red.average;
@@ -227,14 +302,14 @@ mod tests {
     #[test]
     fn a_step_marks_exactly_what_exceeds_it() {
         let threshold = Bytes::new(30_000);
-        let mut red = red(&scenario::Red { min: threshold, max: threshold, ..dcqcn() });
+        let mut red = red(&Red { min: threshold, max: threshold, ..dcqcn() });
         for (queued, expected) in
             [(0, Pass), (29_000, Pass), (29_001, Mark), (60_000, Mark), (28_999, Pass), (0, Pass)]
         {
             assert_eq!(red.on_enqueue(us(0), queued, 1_000, true), expected, "{queued} B");
         }
         // A weight of 1 has no memory, though the link did not idle.
-        red.on_dequeue(us(1), 0, 1_000);
+        leave(&mut red, us(1), 0, 1_000);
         assert_eq!(red.on_enqueue(us(1), 0, 1_000, true), Pass);
     }
 
@@ -242,7 +317,7 @@ mod tests {
     fn dcqcn_marks_by_the_queue_and_all_above_the_maximum() {
         // 20 KB: half of 0.1. Of 40,000 packets 2,000, with a deviation of 44.
         let mut red = red(&dcqcn());
-        let marks = |red: &mut Red, queued| {
+        let marks = |red: &mut RedLaw, queued| {
             (0..40_000).filter(|_| red.on_enqueue(us(0), queued, 1_000, true) == Mark).count()
         };
         assert!(marks(&mut red, 19_000).abs_diff(2_000) < 4 * 44);
@@ -252,8 +327,9 @@ mod tests {
 
     #[test]
     fn spaces_between_marks_are_uniform() {
-        // An average of 30,000 is a probability of 1/10: spaces of 1..10 packets, each equally likely.
-        let mut red = Red { average: 30_000.0, ..red(&settings()) };
+        // An average of 30,000 is a probability of 1/10: spaces of 1..10 packets, each equally
+        // likely.
+        let mut red = RedLaw { average: 30_000.0, ..red(&settings()) };
         let (mut spaces, mut since) = ([0_u32; 11], 0);
         for _ in 0..110_000 {
             since += 1;
@@ -274,7 +350,7 @@ mod tests {
         let mut red = red(&settings());
         (0..1_000).for_each(|_| _ = red.on_enqueue(us(0), 5_000, 1_000, true));
         assert_eq!(red.count, 0);
-        let mut busy = Red { average: 10_001.0, ..red };
+        let mut busy = RedLaw { average: 10_001.0, ..red };
         assert_eq!(busy.on_enqueue(us(0), 9_002, 1_000, true), Pass); // p = 0.1 * 1.25 / 20,000
         assert_eq!(busy.count, 1);
     }
@@ -290,7 +366,7 @@ mod tests {
     #[test]
     fn packets_are_marked_or_dropped_or_pass_as_set() {
         let verdicts = |ecn, drop| {
-            let mut red = red(&scenario::Red { ecn, drop, ..dcqcn() });
+            let mut red = red(&Red { ecn, drop, ..dcqcn() });
             [true, false].map(|ect| red.on_enqueue(us(0), 50_000, 1_000, ect))
         };
         assert_eq!(verdicts(true, true), [Mark, Drop]);

@@ -1,0 +1,191 @@
+//! Tests over all kinds, and what their own tests share.
+
+use incast_cc::{Bytes, Rate, Span, Time};
+use incast_schema::Fault;
+use incast_transport::random::generator;
+use rand_core::Rng;
+use rand_pcg::Pcg64Mcg;
+use toml::de::{DeTable, DeValue};
+
+use super::codel::Codel;
+use super::phantom::Phantom;
+use super::pi::Pi;
+use super::pie::Pie;
+use super::red::Red;
+use super::registry::EXAMPLES;
+use super::*;
+
+pub(super) const RATE: Rate = Rate::from_gbps(1);
+
+pub(super) fn random(seed: u64) -> Pcg64Mcg {
+    generator(seed, "test", &[])
+}
+
+pub(super) fn us(us: u64) -> Time {
+    Time::ZERO + Span::from_us(us)
+}
+
+#[track_caller]
+pub(super) fn near(value: f64, expected: f64) {
+    assert!((value - expected).abs() <= 1e-12 + 1e-9 * expected.abs(), "{value}, not {expected}");
+}
+
+/// A queue that changes at irregular times, often empty and sometimes still for long:
+/// microseconds, the bytes that are left, and how long the packet that left had waited.
+pub(super) fn trajectory(changes: u32) -> impl Iterator<Item = (u64, u64, u64)> {
+    let mut random = random(11);
+    let (mut at, mut queued) = (0, 0_u64);
+    (0..changes).map(move |change| {
+        at += random.next_u64() % if change % 100 == 0 { 5_000 } else { 12 };
+        queued = match random.next_u64() % 8 {
+            0..4 => queued + 3_000,
+            4..7 => queued.saturating_sub(3_000),
+            _ if queued > 60_000 => 0,
+            _ => queued,
+        };
+        (at, queued, queued / 1_000)
+    })
+}
+
+/// The settings of the example of each kind.
+fn all() -> impl Iterator<Item = Aqm> {
+    EXAMPLES.iter().map(|text| toml::from_str(text).unwrap())
+}
+
+/// The verdicts on packets of 3,000 B, one of three of which may be marked.
+fn verdicts(settings: &Aqm, seed: u64) -> Vec<Verdict> {
+    let mut law = settings.start(RATE, random(seed));
+    let mut verdicts = Vec::new();
+    let mut before = 0;
+    for (index, (at, queued, waited)) in trajectory(5_000).enumerate() {
+        let (now, ect) = (us(at), index % 3 == 0);
+        verdicts.push(if queued > before {
+            law.on_enqueue(now, before, 3_000, ect)
+        } else {
+            law.on_dequeue(now, queued, us(at.saturating_sub(waited)), 3_000, ect)
+        });
+        before = queued;
+    }
+    verdicts
+}
+
+#[test]
+fn each_kind_marks_and_drops_as_its_response_says() {
+    for settings in all() {
+        let verdicts = verdicts(&settings, 1);
+        let Response { ecn, drop } = settings.response();
+        assert_eq!(verdicts.contains(&Verdict::Mark), ecn, "{settings:?}");
+        assert_eq!(verdicts.contains(&Verdict::Drop), drop, "{settings:?}");
+    }
+}
+
+#[test]
+fn same_seed_same_verdicts() {
+    for settings in all() {
+        assert_eq!(verdicts(&settings, 1), verdicts(&settings, 1), "{settings:?}");
+    }
+}
+
+#[test]
+fn laws_that_draw_differ_with_the_seed() {
+    for kind in ["red", "pi", "pie"] {
+        let settings = all().find(|settings| settings.kind() == kind).unwrap();
+        assert_ne!(verdicts(&settings, 1), verdicts(&settings, 2), "{kind}");
+    }
+}
+
+#[test]
+fn chances_are_as_large_as_they_say() {
+    let mut random = random(1);
+    let mut count = |p| (0..10_000).filter(|_| happens(p, &mut random)).count();
+    assert_eq!((count(0.0), count(1.0)), (0, 10_000));
+    assert!(count(0.25).abs_diff(2_500) < 4 * 43); // deviation sqrt(10,000 * 0.25 * 0.75) = 43
+}
+
+/// Reads `[switch.aqm]` with these fields, as a scenario does.
+fn read(fields: &str) -> Result<Aqm, String> {
+    let text = format!("[switch.aqm]\n{fields}\n");
+    let place = |fault: Fault| fault.locate("f", &text).to_string();
+    let mut tables = DeTable::parse(&text).unwrap().into_inner();
+    let switch = tables.remove("switch").unwrap().into_inner();
+    let DeValue::Table(mut switch) = switch else { panic!("written above") };
+    let aqm = switch.remove("aqm").unwrap();
+    fields_of(&text, aqm, &[&"switch", &"aqm"]).map_err(place)?;
+    let aqm: Aqm = toml::from_str(fields).map_err(|error| place(Fault::of(&error, fields)))?;
+    aqm.check()
+        .map_err(|(field, message)| place(Fault::at([&"switch", &"aqm", &field], message)))?;
+    Ok(aqm)
+}
+
+#[test]
+fn marking_of_dcqcn_can_be_written() {
+    let text = "kind = 'red'\nmin = '5KB'\nmax = '200KB'\nmax_probability = 0.01\ngentle = false\n\
+                weight = 1";
+    let expected = Red {
+        min: Bytes::from_kb(5),
+        max: Bytes::from_kb(200),
+        max_probability: 0.01,
+        gentle: false,
+        weight: 1.0,
+        small_packet: Bytes::new(500),
+        ecn: true,
+        drop: true,
+    };
+    assert_eq!(read(text), Ok(Aqm::Red(expected)));
+}
+
+#[test]
+fn each_kind_has_defaults() {
+    let red = read("kind = 'red'\nmin = '7500B'\nmax = '22500B'").map(|aqm| aqm.marks());
+    assert_eq!(red, Ok(true));
+    assert_eq!(read("kind = 'pi'"), Ok(Aqm::Pi(Pi::default())));
+    assert_eq!(read("kind = 'pie'"), Ok(Aqm::Pie(Pie::default())));
+    assert_eq!(read("kind = 'codel'"), Ok(Aqm::Codel(Codel::default())));
+    assert_eq!(read("kind = 'phantom'"), Ok(Aqm::Phantom(Phantom::default())));
+    assert_eq!(read("kind = 'codel'\necn = false").map(|aqm| aqm.marks()), Ok(false));
+}
+
+#[test]
+fn mistakes_are_found_where_they_are() {
+    for (text, expected) in [
+        ("min = '1KB'", "f:1:1: no kind; expected one of red, pi, pie, codel, phantom"),
+        ("kind = 'rde'", "f:2:8: unknown kind \"rde\"; did you mean \"red\"?"),
+        ("kind = 5", "f:2:8: no text; expected one of red, pi, pie, codel, phantom"),
+        ("kind = 'red'\nmin = '1KB'", "f:1:1: missing field `max`"),
+        ("kind = 'pie'\ntarge = '1ms'", "f:3:1: unknown field \"targe\"; did you mean \"target\"?"),
+        (
+            "kind = 'codel'\nburst = '1ms'",
+            "f:3:1: unknown field \"burst\"; expected one of target, interval, ecn, drop",
+        ),
+        ("kind = 'phantom'\ndrain = 1.5", "f:3:9: \"1.5\" is out of range; expected 0.01 to 1"),
+        ("kind = 'phantom'\ndrain = nan", "f:3:9: \"NaN\" is out of range; expected 0.01 to 1"),
+        (
+            "kind = 'phantom'\ndrain = 'x'",
+            "f:3:9: \"x\" is not a number; expected a number from 0.01 to 1",
+        ),
+        (
+            "kind = 'red'\nmin = '3KB'\nmax = '2KB'",
+            "f:3:7: min = 3KB is above max = 2KB; make it smaller",
+        ),
+        (
+            "kind = 'pi'\na = 1e-5\nb = 2e-5",
+            "f:4:5: with a = 0.00001 not above b = 0.00002 the queue comes to rest anywhere; \
+             make b smaller",
+        ),
+        (
+            "kind = 'codel'\necn = false\ndrop = false",
+            "f:4:8: it neither marks nor drops; set ecn or drop to true",
+        ),
+    ] {
+        assert_eq!(read(text), Err(expected.to_owned()), "{text}");
+    }
+}
+
+#[test]
+fn every_kind_is_in_the_schema() {
+    let schema = schemars::schema_for!(Aqm).to_value();
+    let kinds = schema["oneOf"].as_array().expect("one schema for each").iter();
+    let kinds: Vec<_> =
+        kinds.filter_map(|kind| kind["properties"]["kind"]["const"].as_str()).collect();
+    assert_eq!(kinds, KINDS);
+}
