@@ -47,8 +47,8 @@ check: setup  ## formatting, lints, types and documentation, of Rust and of Pyth
 test-rust: setup  ## the Rust tests
 	cargo test --workspace --locked
 	@# The same bytes in a release build: the golden tables again; and how many instructions they take,
-	@# or a sentence on what that needs. In one command: each is linked anew, side by side.
-	cargo test --release -p incast-sim --test determinism --test golden --test instructions --locked -- --nocapture
+	@# or a sentence on what that needs.
+	cargo test --release -p incast-sim --test golden --locked -- --nocapture
 
 # The experiments, which keep all cores busy for minutes, beside the other tests, which keep one.
 test-python: setup  ## the Python tests

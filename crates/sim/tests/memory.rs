@@ -2,14 +2,15 @@
 
 #![expect(unsafe_code, reason = "an allocator that counts")]
 
-mod common;
 #[path = "common/counting.rs"]
 mod counting;
+#[path = "common/scenario.rs"]
+mod scenario;
 
-use common::{document, shipped};
 use counting::Counting;
 use incast_sim::scenario::Document;
 use incast_sim::{Simulation, TraceConfig};
+use scenario::{document, shipped};
 
 #[global_allocator]
 static HEAP: Counting = Counting::new();

@@ -1,8 +1,6 @@
 //! Cells of a grid of networks: one scheme on one transport, some flows into one port of a rate, an RTT and a
 //! queue. A cell is judged by what its flows get once the time has passed that the algorithm's page states.
 
-#![allow(dead_code, reason = "each program uses a part of it")]
-
 use std::fmt;
 
 use incast_cc::param::Need;

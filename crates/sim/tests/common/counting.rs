@@ -1,7 +1,5 @@
 //! An allocator that counts what is in use.
 
-#![allow(dead_code, reason = "each user needs a part of it")]
-
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 

@@ -1,0 +1,276 @@
+//! One seed gives one result, byte for byte: twice, in pieces, and in debug and release builds.
+
+use std::fmt::Write as _;
+
+use incast_cc::registry::NAMES;
+use incast_sim::scenario::Document;
+use incast_sim::{Report, Simulation, TraceConfig, Values};
+
+use crate::assert_golden;
+use crate::run::{ALL_TRACES, run_with};
+use crate::scenario::document;
+
+/// Both kinds of traffic, random starts, losses, marks, two switches.
+const LOSSY: &str = r#"
+    title = "a bit of everything"
+    [run]
+    duration = "2ms"
+    warmup = "200us"
+    schemes = ["timely"]
+    [[network.dumbbell.left]]
+    name = "left"
+    count = 3
+    rate = "10Gbps"
+    delay = "1us"
+    [[network.dumbbell.right]]
+    name = "right"
+    count = 2
+    rate = "3Gbps"
+    delay = "2us"
+    [network.dumbbell.bottleneck]
+    rate = "7Gbps"
+    delay = "5us"
+    [switch]
+    queue_limit = "60KB"
+    ecn_threshold = "20KB"
+    [transport]
+    segment = "4KB"
+    [[traffic]]
+    from = "left"
+    to = "right"
+    connections = 2
+    start_spread = "50us"
+    [[traffic]]
+    from = "right"
+    to = "left"
+    operation = "read"
+    message = "30KB"
+    count = 20
+    every = "20us"
+    start_spread = "100us"
+"#;
+
+const SCHEMES: [&str; 5] = ["timely", "timely:zhu", "timely:erpc", "patched-timely", "line-rate"];
+
+/// Twenty milliseconds of the paper's incast, PFC on.
+const INCAST: &str = r#"
+    title = "short incast"
+    [run]
+    duration = "20ms"
+    warmup = "5ms"
+    schemes = ["timely"]
+    [[network.star.hosts]]
+    name = "client"
+    count = 10
+    rate = "10Gbps"
+    delay = "4.5us"
+    [[network.star.hosts]]
+    name = "server"
+    rate = "20Gbps"
+    delay = "4.5us"
+    [switch]
+    buffer = "1MB"
+    ecn_threshold = "100KB"
+    [switch.pfc]
+    enabled = true
+    [transport]
+    segment = "16KB"
+    [[traffic]]
+    from = "client"
+    to = "server"
+    connections = 4
+    start_spread = "100us"
+"#;
+
+/// 64-bit FNV-1a.
+struct Fnv(u64);
+
+impl Fnv {
+    fn add(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+}
+
+/// A digest of all tables: names, and every bit of every value.
+fn digest(report: &Report) -> u64 {
+    let mut fnv = Fnv(0xcbf2_9ce4_8422_2325);
+    for table in &report.tables {
+        fnv.add(table.name.as_bytes());
+        for column in &table.columns {
+            fnv.add(column.name.as_bytes());
+            match &column.values {
+                // The sign of "not a number" may differ between builds.
+                Values::F64(values) => values.iter().for_each(|value| {
+                    let value = if value.is_nan() { f64::NAN } else { *value };
+                    fnv.add(&value.to_bits().to_le_bytes());
+                }),
+                Values::U64(values) => values.iter().for_each(|v| fnv.add(&v.to_le_bytes())),
+                Values::Text(values) => values.iter().for_each(|v| fnv.add(v.as_bytes())),
+            }
+        }
+    }
+    fnv.0
+}
+
+/// Everything that a report says; Debug, because "not a number" equals nothing.
+fn everything(report: &Report) -> String {
+    format!("{report:?}")
+}
+
+/// Runs `events` at a time.
+fn run_in_chunks(document: &Document, scheme: &str, events: u64) -> Report {
+    let mut run = Simulation::new(document.scenario(), scheme, 1, ALL_TRACES).unwrap();
+    while run.advance(events) {}
+    run.finish()
+}
+
+#[test]
+fn one_seed_gives_one_result() {
+    let document = document(LOSSY);
+    for scheme in SCHEMES {
+        let report = run_with(&document, scheme, 1, ALL_TRACES);
+        let events = [report.summary.drops, report.summary.ecn_marks, report.summary.rtt_samples];
+        assert!(!events.contains(&0), "{scheme} is too easy: {events:?}");
+        let again = run_with(&document, scheme, 1, ALL_TRACES);
+        // Not assert_eq: the two would be printed.
+        assert!(everything(&report) == everything(&again), "{scheme}: not the same twice");
+        assert_eq!(digest(&report), digest(&again));
+    }
+}
+
+#[test]
+fn another_seed_gives_another_result() {
+    let document = document(LOSSY);
+    let digests: Vec<_> =
+        (1..=3).map(|seed| digest(&run_with(&document, "timely", seed, ALL_TRACES))).collect();
+    assert!(digests[0] != digests[1] && digests[1] != digests[2] && digests[0] != digests[2]);
+}
+
+#[test]
+fn schemes_start_their_flows_at_the_same_times() {
+    let document = document(LOSSY);
+    let starts = |scheme| {
+        let report = run_with(&document, scheme, 1, TraceConfig::default());
+        let flows = report.tables.iter().find(|table| table.name == "flows").unwrap();
+        let starts = flows.columns.iter().find(|column| column.name == "start_us").unwrap();
+        let Values::F64(starts) = &starts.values else { panic!("{starts:?}") };
+        starts.clone()
+    };
+    assert_eq!(starts("timely"), starts("line-rate"));
+}
+
+#[test]
+fn pieces_make_the_same_whole() {
+    let document = document(LOSSY);
+    for scheme in ["timely", "line-rate"] {
+        let whole = everything(&run_in_chunks(&document, scheme, u64::MAX));
+        for events in [1, 7, 1_000] {
+            let pieces = everything(&run_in_chunks(&document, scheme, events));
+            assert!(whole == pieces, "{scheme}: {events} events at a time give another result");
+        }
+    }
+}
+
+/// The same network as TCP has it: streams, hardly a buffer, stamps.
+fn lossy_streams() -> Document {
+    let stream = [
+        "run.duration=1ms",
+        "run.warmup=100us",
+        "transport.kind=stream",
+        "transport.rto_min=200us",
+        "transport.rto_initial=200us",
+        "switch.queue_limit=6KB",
+        "switch.ecn_threshold=3KB",
+        "switch.telemetry=true",
+        "network.dumbbell.bottleneck.rate=2Gbps",
+    ];
+    document(LOSSY).with_set(&stream).unwrap()
+}
+
+#[test]
+fn streams_of_every_algorithm_give_one_result_twice_and_in_pieces() {
+    let document = lossy_streams();
+    for scheme in NAMES {
+        let report = run_with(&document, scheme, 1, ALL_TRACES);
+        let events = [report.summary.drops, report.summary.retransmissions];
+        assert!(!events.contains(&0), "{scheme} is too easy: {events:?}");
+        let whole = everything(&report);
+        for events in [u64::MAX, 7] {
+            let again = everything(&run_in_chunks(&document, scheme, events));
+            assert!(whole == again, "{scheme}: {events} events at a time give another result");
+        }
+    }
+}
+
+#[test]
+fn traces_do_not_change_the_run() {
+    let document = document(LOSSY);
+    let mut with = run_with(&document, "timely", 1, ALL_TRACES);
+    let without = run_with(&document, "timely", 1, TraceConfig::default());
+    // A queue that is traced has an event for each packet that leaves it.
+    assert!(with.summary.events > without.summary.events);
+    with.summary.events = without.summary.events;
+    assert_eq!(format!("{:?}", with.summary), format!("{:?}", without.summary));
+    let tables = &with.tables[..without.tables.len()];
+    assert!(format!("{tables:?}") == format!("{:?}", without.tables), "the tables differ");
+}
+
+#[test]
+fn a_run_that_is_stopped_is_incomplete_and_balances() {
+    let document = document(LOSSY);
+    let mut run =
+        Simulation::new(document.scenario(), "timely", 1, TraceConfig::default()).unwrap();
+    assert!(run.advance(10_000));
+    assert!(run.simulated() < run.duration());
+    let report = run.finish();
+    assert!(!report.complete && report.books.balance(), "{:?}", report.books);
+    assert_eq!(report.summary.events, 10_000);
+}
+
+/// One line per scheme, then one with its digest; figures in the order of the header.
+fn golden_text() -> String {
+    let document = document(INCAST);
+    let mut text = String::from(
+        "# A short incast: 10 clients x 4 connections at 10 Gb/s into 20 Gb/s, 16 KB segments, PFC\n\
+         # on, 20 ms of which 5 ms are warm-up, seed 1. Debug and release builds must give these\n\
+         # bytes. Renew: INCAST_UPDATE_GOLDEN=1 cargo test -p incast-sim --test determinism golden\n\
+         # and say in the commit why the figures moved. Digest: FNV-1a, 64 bits, of all tables.\n",
+    );
+    for scheme in SCHEMES {
+        let report = run_with(&document, scheme, 1, TraceConfig::default());
+        let s = &report.summary;
+        let _ = write!(
+            text,
+            "\n[{scheme}]\n\
+             throughput {:.6} Gb/s, Jain's index {:.6}\n\
+             RTT mean {:.6} us, p50 {:.6} us, p99 {:.6} us, {} samples\n\
+             queue mean {:.6} KB, p99 {:.6} KB, max {:.3} KB\n\
+             {} PFC pauses, links paused for {:.6} us, {} drops, {} marks, {} retransmissions\n\
+             {} packet-hops, digest {:016x}\n",
+            s.throughput_gbps,
+            s.jain_index,
+            s.rtt_mean_us,
+            s.rtt_p50_us,
+            s.rtt_p99_us,
+            s.rtt_samples,
+            s.queue_mean_kb,
+            s.queue_p99_kb,
+            s.queue_max_kb,
+            s.pfc_pauses,
+            s.pfc_paused_us,
+            s.drops,
+            s.ecn_marks,
+            s.retransmissions,
+            s.packet_hops,
+            digest(&report),
+        );
+    }
+    text
+}
+
+#[test]
+fn golden_incast_is_the_same_in_every_build() {
+    assert_golden("incast-short.txt", &golden_text());
+}

@@ -1,0 +1,156 @@
+//! Where switches help: marks, notifications, telemetry.
+
+use incast_sim::{Report, TraceConfig};
+
+use super::setting::{
+    PACKET_KB, assert_in, assert_none_stands, between, goodputs, mean, messages, run, share, steps,
+    streams, streams_into_a_shallow_port, with,
+};
+use crate::common::{counts, numbers, port, run_with, texts};
+
+/// Two streams over 206 us, 172 packets on the way, through a port that marks above 65 packets.
+fn marked(scheme: &str, ecn: &str) -> Report {
+    let document = streams(&[
+        "run.duration=150ms",
+        "run.warmup=50ms",
+        "network.star.hosts.0.count=2",
+        "network.star.hosts.0.delay=90us",
+        "switch.ecn_threshold=97500B",
+        &format!("transport.stream.ecn={ecn}"),
+        "traffic.0.start_spread=100us",
+    ]);
+    run_with(&document, scheme, 1, TraceConfig { queues: true, flows: false, packets: false })
+}
+
+/// The least and the most packets in the shared port's queue after the warm-up.
+fn extremes(report: &Report) -> (f64, f64) {
+    let rows = numbers(report, "trace_queues", "time_us").iter();
+    let rows = rows.zip(counts(report, "trace_queues", "queue_bytes"));
+    let rows = rows.zip(texts(report, "trace_queues", "port"));
+    let rows = rows.filter(|((at, _), of)| **at > 50e3 && *of == "switch->receiver");
+    let packets = rows.map(|((_, &bytes), _)| bytes as f64 / 1e3 / PACKET_KB);
+    packets.fold((f64::MAX, 0.0), |(least, most), now| (now.min(least), now.max(most)))
+}
+
+#[test]
+fn dctcp_holds_the_queue_at_the_threshold_where_newreno_with_marks_drains_the_link() {
+    // The analysis of the paper (3.3), N = 2 flows, C RTT = 172 and K = 65 packets: the queue peaks at
+    // K + N, its amplitude is sqrt(2 N (C RTT + K)) / 2 = 15.4.
+    let report = marked("dctcp", "auto");
+    let amplitude = (2.0 * 2.0 * (172.0_f64 + 65.0)).sqrt() / 2.0;
+    let (least, most) = extremes(&report);
+    assert_in("most packets", most, 65.0..=69.0);
+    assert_in("least packets", least, 67.0 - 1.3 * amplitude..=67.0 - 0.5 * amplitude);
+    let mean = numbers(&report, "queues", "mean_kb")[port(&report, "switch->receiver")] / PACKET_KB;
+    assert_in("mean packets", mean, 56.0..=65.0);
+    assert_in("share of the link", share(&report), 0.999..=1.001);
+    assert_eq!(report.summary.drops, 0);
+    // NewReno halves its window, from 237 packets to fewer than are on the way.
+    let report = marked("newreno", "classic");
+    let (least, most) = extremes(&report);
+    assert_in("most packets of newreno", most, 65.0..=69.0);
+    assert_in("least packets of newreno", least, 0.0..=0.0);
+    assert_in("share of the link of newreno", share(&report), 0.85..=0.96);
+}
+
+/// Three RDMA senders that start one after the other; the first has 10 ms, the first two have 30 ms for
+/// themselves.
+const LATECOMERS: &str = r#"
+    title = "one after the other"
+    [run]
+    duration = "250ms"
+    warmup = "200ms"
+    interval = "5ms"
+    schemes = ["dcqcn"]
+    [[network.star.hosts]]
+    name = "sender"
+    count = 3
+    rate = "10Gbps"
+    delay = "1us"
+    [[network.star.hosts]]
+    name = "receiver"
+    rate = "10Gbps"
+    delay = "1us"
+    [switch]
+    ecn_threshold = "40KB"
+    [switch.pfc]
+    enabled = true
+    [transport]
+    segment = "4KB"
+    [[traffic]]
+    from = "sender0"
+    to = "receiver"
+    [[traffic]]
+    from = "sender1"
+    to = "receiver"
+    start = "10ms"
+    [[traffic]]
+    from = "sender2"
+    to = "receiver"
+    start = "40ms"
+"#;
+
+#[test]
+fn dcqcn_halves_on_its_first_cnps_and_converges_to_equal_shares() {
+    let report = run(&with(LATECOMERS, &[]), "dcqcn");
+    // At line rate until the second sender comes; then a CNP for each 50 us of marks. Alpha is 1.
+    let first = steps(&report, 0);
+    assert!(between(&first, 0.0, 0.01).iter().all(|step| step.rate_gbps >= 10.0));
+    let rates: Vec<_> = between(&first, 0.01, 0.0103).iter().map(|step| step.rate_gbps).collect();
+    assert!(rates.contains(&10.0) && rates.contains(&5.0) && rates.contains(&2.5), "{rates:?}");
+    // The third comes with alpha 1 between two whose alphas are small, and is cut most.
+    let at = |flow, from: f64, to: f64| {
+        let rows = goodputs(&report, flow).into_iter();
+        mean(rows.filter(|(at, _)| (from..to).contains(at)).map(|(_, gbps)| gbps))
+    };
+    assert_in("the third's share of the first's", at(2, 0.05, 0.06) / at(0, 0.05, 0.06), 0.1..=0.5);
+    assert_in("150 ms later", at(2, 0.2, 0.25) / at(0, 0.2, 0.25), 0.95..=1.05);
+    assert_in("Jain's index", report.summary.jain_index, 0.999..=1.0);
+    assert_in("share of the link", share(&report), 0.97..=1.0);
+    assert_eq!((report.summary.drops, report.summary.pfc_pauses), (0, 0));
+}
+
+#[test]
+fn marks_leave_no_flow_to_the_timer_of_delayed_acks() {
+    // With two segments of each of 20 flows the queue is above the threshold for ever: all that arrives is
+    // marked, also the one segment of a flow that begins anew after a timeout.
+    let document =
+        streams_into_a_shallow_port(&["switch.ecn_threshold=30KB", "transport.stream.ecn=classic"]);
+    for scheme in ["newreno", "dctcp", "rtcp:testbed-websearch-1to1"] {
+        assert_none_stands(&document, scheme, 1);
+    }
+}
+
+#[test]
+fn dcqcn_without_marks_stays_at_line_rate_and_leaves_the_rest_to_pfc() {
+    let report = run(&messages(&["run.duration=20ms", "run.warmup=10ms"]), "dcqcn");
+    assert!(steps(&report, 0).iter().all(|step| step.rate_gbps >= 10.0));
+    assert!(report.summary.pfc_pauses > 100, "{}", report.summary.pfc_pauses);
+}
+
+/// So many HPCC streams into a port whose switch stamps, 44 us, 37 packets on the way.
+fn stamped(flows: u32) -> Report {
+    let document = streams(&[
+        &format!("network.star.hosts.0.count={flows}"),
+        "network.star.hosts.0.rate=10Gbps",
+        "switch.telemetry=true",
+        "traffic.0.start_spread=100us",
+    ]);
+    run(&document, "hpcc")
+}
+
+#[test]
+fn hpcc_keeps_the_link_at_eta_with_hardly_a_packet_waiting() {
+    for flows in [1, 4, 16] {
+        let report = stamped(flows);
+        let links = texts(&report, "links", "link");
+        let link = links.iter().position(|link| link == "switch->receiver").unwrap();
+        let used = numbers(&report, "links", "utilisation")[link];
+        assert_in(&format!("utilisation by {flows} flows"), used, 0.94..=0.96);
+        let row = port(&report, "switch->receiver");
+        let waiting = numbers(&report, "queues", "mean_kb")[row] / PACKET_KB;
+        assert_in(&format!("packets waiting of {flows} flows"), waiting, 0.0..=1.0);
+        let most = numbers(&report, "queues", "p99_kb")[row] / PACKET_KB;
+        assert_in(&format!("of 99 % of the time, {flows} flows"), most, 0.0..=3.0);
+    }
+}

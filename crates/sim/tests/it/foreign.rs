@@ -1,0 +1,49 @@
+//! Files of other simulators. The samples beside this file are written by hand for these tests.
+
+#![allow(clippy::unwrap_used, clippy::float_cmp, reason = "a test fails by panicking")]
+
+mod dual_homed;
+mod errors;
+mod errors_htsim;
+mod hpcc;
+mod htsim;
+mod import;
+mod mutations;
+
+use incast_cc::Bytes;
+use incast_sim::foreign::{self, Flow, Options};
+
+const CONFIG: &str = include_str!("foreign/hpcc/config.txt");
+const TOPOLOGY: &str = include_str!("foreign/hpcc/topology.txt");
+const FLOWS: &str = include_str!("foreign/hpcc/flow.txt");
+const TRACE: &str = include_str!("foreign/hpcc/trace.txt");
+const LEAF_SPINE: &str = include_str!("foreign/htsim/leaf-spine.topo");
+const THREE_TIERS: &str = include_str!("foreign/htsim/three-tiers.topo");
+const CHAIN: &str = include_str!("foreign/htsim/chain.cm");
+
+/// Ends and size of flows.
+fn pairs(flows: &[Flow]) -> Vec<(&str, &str, Bytes)> {
+    let size = |flow: &Flow| flow.size.unwrap_or_default();
+    flows.iter().map(|flow| (flow.from.as_str(), flow.to.as_str(), size(flow))).collect()
+}
+
+/// What to write instead of what (the first of it), and the error.
+type Case = (&'static str, &'static str, &'static str);
+
+/// Each case is an error, and the whole is none.
+#[track_caller]
+fn check<T>(good: &str, read: impl Fn(&str) -> Result<T, foreign::ForeignError>, cases: &[Case]) {
+    read(good).map(drop).unwrap();
+    for (old, new, expected) in cases {
+        let text = good.replacen(old, new, 1);
+        assert_ne!(text, good, "{old:?} is not there");
+        let error = read(&text).map(drop).expect_err(new).to_string();
+        assert_eq!(error, *expected, "for {new:?}");
+    }
+}
+
+/// Why files make no scenario.
+#[track_caller]
+fn failed_import(files: &[(&str, &str)]) -> String {
+    foreign::import(files, &Options::default()).unwrap_err().to_string()
+}

@@ -1,0 +1,294 @@
+//! Bad networks, paths and events get one clear line: the place, the value, and what would be right.
+
+use incast_sim::scenario::Document;
+
+use crate::common::mistakes::{self, Case};
+
+/// The rest of a scenario with hosts h0 and h1; a network starts in line 4.
+fn whole(network: &str) -> String {
+    format!(
+        "title = \"a network\"\nrun = {{ duration = \"10ms\", schemes = [\"timely\"] }}\n\n{network}\n\
+         [[traffic]]\nfrom = \"h0\"\nto = \"h1\"\n"
+    )
+}
+
+fn parse(network: &str) -> Result<Document, String> {
+    Document::parse(whole(network), "bad.toml").map_err(|error| error.to_string())
+}
+
+fn check(good: &str, cases: &[Case]) {
+    mistakes::check(good, whole, cases);
+}
+
+const FAT_TREE: &str = r#"[network.fat-tree]
+k = 4
+hosts = { name = "h", rate = "10Gbps", delay = "1us" }
+link = { rate = "10Gbps", delay = "1us" }
+"#;
+
+#[test]
+fn fat_trees_have_an_even_number_of_ports_and_not_too_many_hosts() {
+    check(
+        FAT_TREE,
+        &[
+            ("k = 4", "k = 5", (5, 5), &["5 is out of range", "even number, 2 to 64"]),
+            ("k = 4", "k = 0", (5, 5), &["0 is out of range"]),
+            ("k = 4", "k = 66", (5, 5), &["66 is out of range"]),
+            ("\"h\", ", "\"h\", count = 0, ", (6, 31), &["0 hosts; expected 1 to 60000"]),
+            // 8 edge switches.
+            ("\"h\", ", "\"h\", count = 8000, ", (6, 31), &["64000 hosts", "60000"]),
+            // 64^3 / 4 of its own.
+            ("k = 4", "k = 64", (6, 9), &["65536 hosts", "60000"]),
+            ("\"h\", ", "\"9h\", ", (6, 18), &["\"9h\" is no name for a host"]),
+            ("\"h\", ", "\"edge\", ", (4, 2), &["both a host and a switch", "\"edge0\""]),
+            ("link = {", "core = {", (4, 1), &["missing field `link`"]),
+            ("link = {", "lnik = {", (7, 1), &["\"lnik\"", "mean \"link\""]),
+        ],
+    );
+}
+
+const CLOS: &str = r#"[network.clos]
+pods = 2
+leaves = 2
+aggregations = 2
+cores = 4
+hosts = { name = "h", count = 4, rate = "10Gbps", delay = "1us" }
+leaf_uplink = { rate = "10Gbps", delay = "1us" }
+aggregation_uplink = { oversubscription = 2.5, delay = "1us" }
+"#;
+
+#[test]
+fn tiers_of_a_clos_network_divide() {
+    check(
+        CLOS,
+        &[
+            ("cores = 4", "cores = 5", (8, 9), &["5 core switches", "multiple of 2"]),
+            ("cores = 4", "cores = 0", (8, 9), &["0 is out of range; expected 1 to 4096"]),
+            ("pods = 2", "pods = 5000", (5, 8), &["5000 is out of range"]),
+            ("pods = 2", "pods = 4096", (5, 8), &["16388 switches", "16384"]),
+            ("leaves = 2", "leaves = 0", (6, 10), &["0 is out of range"]),
+            ("count = 4", "count = 40000", (9, 31), &["160000 hosts"]),
+            (
+                "leaf_uplink = { rate = \"10Gbps\"",
+                "leaf_uplink = { rate = \"10Gbps\", oversubscription = 2",
+                (10, 53),
+                &["both rate and oversubscription"],
+            ),
+            ("oversubscription = 2.5, ", "", (11, 22), &["no rate; expected rate"]),
+            ("oversubscription = 2.5", "oversubscription = 0", (11, 43), &["out of range"]),
+        ],
+    );
+    // 2 x 10 Gb/s from below, 1/64 of it taken for 64 times as much, over two links.
+    let text = CLOS.replace("2.5", "0.015625").replace("10Gbps", "100Gbps");
+    let error = parse(&text).unwrap_err();
+    assert!(error.contains("gives links of 6.4Tbps") || error.contains("6400Gbps"), "{error}");
+}
+
+#[test]
+fn leaves_and_spines_are_not_too_many_together() {
+    let good = r#"[network.leaf-spine]
+leaves = 2
+spines = 2
+hosts = { name = "h", count = 4, rate = "10Gbps", delay = "1us" }
+uplink = { oversubscription = 3, delay = "1us" }
+"#;
+    check(
+        good,
+        &[
+            ("spines = 2", "spines = 0", (6, 10), &["0 is out of range"]),
+            ("oversubscription = 3", "oversubscription = \"x\"", (8, 31), &["\"x\""]),
+        ],
+    );
+    let error = parse(&good.replace("= 2\n", "= 2048\n")).unwrap_err();
+    assert!(error.contains("4194304 links between switches; expected 1 to 1000000"), "{error}");
+}
+
+#[test]
+fn a_parking_lot_has_two_switches_at_least() {
+    let good = r#"[network.parking-lot]
+switches = 3
+hosts = { name = "h", rate = "10Gbps", delay = "1us" }
+link = { rate = "10Gbps", delay = "1us" }
+"#;
+    check(
+        good,
+        &[
+            ("switches = 3", "switches = 1", (5, 12), &["1 is out of range; expected 2 to 4096"]),
+            ("\"h\", ", "\"h\", count = 30000, ", (6, 31), &["90000 hosts"]),
+        ],
+    );
+}
+
+const GRAPH: &str = r#"[network.graph]
+hosts = [{ name = "h", count = 2 }, { name = "server" }]
+switches = [{ name = "s", count = 3 }]
+links = [
+    { ends = ["h0", "s0"], rate = "10Gbps", delay = "1us" },
+    { ends = ["h1", "s1"], rate = "10Gbps", delay = "1us" },
+    { ends = ["server", "s2"], rate = "10Gbps", delay = "1us" },
+    { ends = ["s0", "s1"], rate = "10Gbps", delay = "1us" },
+    { ends = ["s1", "s2"], rate = "10Gbps", delay = "1us" },
+]
+"#;
+
+#[test]
+fn links_of_a_graph_connect_what_there_is() {
+    check(
+        GRAPH,
+        &[
+            (
+                "\"server\", \"s2\"",
+                "\"sever\", \"s2\"",
+                (10, 15),
+                &["\"sever\"", "mean \"server\""],
+            ),
+            ("\"s0\", \"s1\"", "\"s0\", \"s3\"", (11, 21), &["unknown node \"s3\"", "mean \"s0\""]),
+            ("\"s0\", \"s1\"", "\"s0\", \"s0\"", (11, 14), &["\"s0\" is connected to itself"]),
+            (
+                "\"s1\", \"s2\"",
+                "\"s1\", \"s0\"",
+                (12, 14),
+                &["second link between \"s1\" and \"s0\""],
+            ),
+            (
+                "\"server\", \"s2\"",
+                "\"server\", \"h0\"",
+                (10, 14),
+                &["are hosts; expected a switch"],
+            ),
+            ("\"s1\", \"s2\"", "\"s1\", \"h0\"", (12, 14), &["second link of host \"h0\""]),
+            ("\"server\", \"s2\"", "\"s0\", \"s2\"", (7, 9), &["host \"server\" has no link"]),
+            (
+                "    { ends = [\"s1\", \"s2\"], rate = \"10Gbps\", delay = \"1us\" },\n",
+                "",
+                (7, 9),
+                &["no way leads from host \"h0\" to host \"server\"", "connect their switches"],
+            ),
+        ],
+    );
+}
+
+#[test]
+fn nodes_of_a_graph_have_names_of_their_own() {
+    check(
+        GRAPH,
+        &[
+            ("name = \"server\"", "name = \"h1\"", (5, 46), &["two hosts called \"h1\""]),
+            ("name = \"s\"", "name = \"h\"", (6, 22), &["two switches called \"h0\""]),
+            ("name = \"s\"", "name = \"s!\"", (6, 22), &["\"s!\" is no name for a switch"]),
+            ("count = 3", "count = 0", (6, 35), &["0 switches; expected 1 to 16384"]),
+            ("count = 3", "count = 16385", (6, 35), &["16385 switches"]),
+            ("count = 2", "count = 60001", (5, 32), &["60001 hosts"]),
+            ("[{ name = \"s\", count = 3 }]", "[]", (6, 12), &["no switches"]),
+        ],
+    );
+}
+
+#[test]
+fn given_paths_follow_links() {
+    let good = format!(
+        "{GRAPH}[[routing.path]]\nfrom = \"h0\"\nto = \"server\"\nvia = [\"s0\", \"s1\", \"s2\"]\n"
+    );
+    check(
+        &good,
+        &[
+            ("from = \"h0\"", "from = \"h9\"", (15, 8), &["unknown host \"h9\"", "mean"]),
+            (
+                "from = \"h0\"",
+                "from = \"h\"",
+                (15, 8),
+                &["\"h1\" hangs on \"s1\", not on \"s0\", the first"],
+            ),
+            (
+                "to = \"server\"",
+                "to = \"h1\"",
+                (16, 6),
+                &["\"h1\" hangs on \"s1\", not on \"s2\", the last"],
+            ),
+            (
+                "\"s1\", \"s2\"]\n",
+                "\"s4\", \"s2\"]\n",
+                (17, 14),
+                &["unknown switch \"s4\"", "mean"],
+            ),
+            (
+                "\"s0\", \"s1\", \"s2\"]",
+                "\"s0\", \"s2\"]",
+                (17, 14),
+                &["no link from \"s0\" to \"s2\"", "h0, s1"],
+            ),
+            (
+                "\"s0\", \"s1\", \"s2\"]",
+                "\"s0\", \"s1\", \"s0\"]",
+                (17, 20),
+                &["\"s0\" is there twice"],
+            ),
+            ("[\"s0\", \"s1\", \"s2\"]", "[]", (17, 7), &["no switch"]),
+            (
+                "[[routing.path]]\n",
+                "[[routing.path]]\nfrom = \"h0\"\nto = \"server\"\nvia = [\"s0\", \"s1\", \"s2\"]\n[[routing.path]]\n",
+                (20, 6),
+                &["second path from \"h0\" to \"server\""],
+            ),
+        ],
+    );
+}
+
+#[test]
+fn events_are_of_links_that_there_are_and_change_something() {
+    let good = format!(
+        "{GRAPH}[[event]]\nat = \"1ms\"\nlink = [\"s1\", \"s0\"]\nstate = \"down\"\n\
+         [[event]]\nat = \"2ms\"\nlink = [\"s0\", \"s1\"]\nstate = \"up\"\n\
+         [[event]]\nat = \"3ms\"\nlink = [\"s0\", \"h0\"]\nrate = \"1Gbps\"\n"
+    );
+    check(
+        &good,
+        &[
+            (
+                "\"s1\", \"s0\"]\nstate",
+                "\"s1\", \"s9\"]\nstate",
+                (16, 15),
+                &["unknown node \"s9\""],
+            ),
+            (
+                "\"s0\", \"h0\"]\nrate",
+                "\"s2\", \"h0\"]\nrate",
+                (24, 8),
+                &["no link from \"s2\" to \"h0\"", "server, s1"],
+            ),
+            ("at = \"1ms\"", "at = \"10ms\"", (15, 6), &["event at 10ms is after the end at 10ms"]),
+            ("at = \"1ms\"", "at = \"2ms\"", (19, 6), &["changes twice at 2ms"]),
+            ("\"up\"", "\"down\"", (21, 9), &["is down already at 2ms"]),
+            ("\"down\"", "\"up\"", (17, 9), &["is up already at 1ms"]),
+            ("\"up\"", "\"pu\"", (21, 9), &["\"pu\"", "mean \"up\""]),
+            ("rate = \"1Gbps\"", "", (22, 1), &["nothing happens; expected state or rate"]),
+            (
+                "rate = \"1Gbps\"",
+                "rate = \"1Gbps\"\nstate = \"down\"",
+                (25, 8),
+                &["both state and rate"],
+            ),
+        ],
+    );
+}
+
+#[test]
+fn kinds_of_routing_are_known() {
+    let good = format!("{GRAPH}[routing]\nkind = \"ecmp\"\nhash_seed = 7\nconvergence = \"0us\"\n");
+    check(
+        &good,
+        &[
+            ("\"ecmp\"", "\"emcp\"", (15, 8), &["\"emcp\"", "mean \"ecmp\""]),
+            ("hash_seed = 7", "hash_seed = -7", (16, 13), &["-7"]),
+            ("hash_seed", "hash_sed", (16, 1), &["mean \"hash_seed\""]),
+        ],
+    );
+}
+
+#[test]
+fn kinds_of_networks_come_with_the_nearest_known_one() {
+    let error = parse(&FAT_TREE.replace("fat-tree", "fattree")).unwrap_err();
+    assert!(error.contains("unknown network \"fattree\"; did you mean \"fat-tree\"?"), "{error}");
+    let error = parse(&format!("{FAT_TREE}{GRAPH}")).unwrap_err();
+    assert!(error.contains("both fat-tree and graph; expected one of them"), "{error}");
+}

@@ -1,0 +1,206 @@
+//! What can be wrong with the switches and the traffic classes of a scenario: the place and the remedy.
+
+use incast_sim::scenario::Document;
+
+use crate::common::mistakes::{self, Case};
+
+/// Two classes besides that of ACKs, PFC off.
+const GOOD: &str = r#"title = "classes"
+
+[run]
+duration = "10ms"
+schemes = ["timely"]
+
+[[network.star.hosts]]
+name = "host"
+count = 3
+rate = "10Gbps"
+delay = "2us"
+
+[[class]]
+name = "bulk"
+weight = 2
+
+[[class]]
+name = "urgent"
+
+[switch]
+buffer = "1MB"
+
+[[traffic]]
+from = "host"
+to = "host0"
+"#;
+
+fn check(cases: &[Case]) {
+    mistakes::check(GOOD, str::to_owned, cases);
+}
+
+#[test]
+fn classes_have_names_of_their_own() {
+    check(&[
+        ("\"urgent\"", "\"bulk\"", (18, 8), &["\"bulk\" is there twice", "rename"]),
+        ("\"urgent\"", "\" \"", (18, 8), &["without a name", "such as \"bulk\""]),
+        ("\"urgent\"", "\"ack\"", (18, 8), &["transport.ack_priority adds", "\"ack\"", "false"]),
+        ("name = \"bulk\"\n", "", (13, 1), &["name"]),
+        ("weight = 2", "wieght = 2", (15, 1), &["\"wieght\"", "mean \"weight\""]),
+    ]);
+    let named = GOOD.replace("\"urgent\"", "\"ack\"") + "[transport]\nack_priority = false";
+    assert!(Document::parse(named, "good.toml").is_ok(), "nothing adds another");
+}
+
+#[test]
+fn a_buffer_is_not_larger_than_its_books_can_count() {
+    check(&[("\"1MB\"", "\"4294967296B\"", (21, 10), &["4.29GB", "make it smaller"])]);
+    let largest = GOOD.replace("\"1MB\"", "\"4294967295B\"");
+    assert!(Document::parse(largest, "good.toml").is_ok());
+}
+
+#[test]
+fn there_are_eight_classes_at_most() {
+    let more = |count: usize, rest: &str| {
+        let classes: Vec<_> = (0..count).map(|i| format!("[[class]]\nname = \"c{i}\"\n")).collect();
+        let classes = classes.concat();
+        Document::parse(format!("{GOOD}{classes}{rest}"), "f").map_err(|error| error.to_string())
+    };
+    assert!(more(5, "").is_ok(), "seven and that of ACKs");
+    let error = more(6, "").unwrap_err();
+    // The added ones start at line 26, two lines each; the sixth of them is the eighth in all.
+    assert!(
+        error.starts_with("f:36:1: 8 classes are too many; expected at most 7 besides"),
+        "{error}"
+    );
+    assert!(more(6, "[transport]\nack_priority = false").is_ok());
+    let error = more(7, "[transport]\nack_priority = false").unwrap_err();
+    assert!(error.contains("9 classes are too many; expected at most 8"), "{error}");
+}
+
+#[test]
+fn weights_are_whole_numbers_above_zero() {
+    check(&[
+        ("weight = 2", "weight = 0", (15, 10), &["0 is out of range", "1 to 1000"]),
+        ("weight = 2", "weight = 1001", (15, 10), &["1001 is out of range", "1 to 1000"]),
+        ("weight = 2", "weight = -1", (15, 10), &["-1"]),
+        ("weight = 2", "weight = 0.5", (15, 10), &["0.5"]),
+    ]);
+}
+
+#[test]
+fn limits_hold_a_packet_and_fit_the_buffer() {
+    check(&[
+        ("buffer = \"1MB\"", "queue_limit = \"10MB\"", (21, 15), &["10MB does not fit", "9MB"]),
+        ("buffer = \"1MB\"", "port_limit = \"10MB\"", (21, 14), &["10MB does not fit", "9MB"]),
+        (
+            "buffer = \"1MB\"",
+            "queue_limit = \"1KB\"",
+            (21, 15),
+            &["1KB drops every packet", "1.5KB"],
+        ),
+        (
+            "buffer = \"1MB\"",
+            "port_limit = \"1KB\"",
+            (21, 14),
+            &["1KB drops every packet", "1.5KB"],
+        ),
+        ("weight = 2", "queue_limit = \"2MB\"", (15, 15), &["2MB does not fit", "1MB"]),
+        ("weight = 2", "queue_limit = \"1KB\"", (15, 15), &["1KB drops every packet", "larger"]),
+    ]);
+}
+
+#[test]
+fn settings_that_would_say_nothing_are_refused() {
+    check(&[
+        (
+            "weight = 2",
+            "queue_limit = \"100KB\"\nalpha = 2",
+            (16, 9),
+            &["\"bulk\" has a queue_limit and an alpha", "take one out"],
+        ),
+        ("weight = 2", "pfc = true", (15, 7), &["PFC is off", "\"bulk\"", "switch.pfc.enabled"]),
+        (
+            "weight = 2",
+            "alpha = 2\n[switch.pfc]\nenabled = true\n[[class]]\nname = \"free\"",
+            (15, 9),
+            &["PFC protects class \"bulk\"", "pfc to false"],
+        ),
+        (
+            "buffer = \"1MB\"",
+            "ecn_threshold = \"100KB\"\naqm = { kind = \"codel\" }",
+            (22, 7),
+            &["[switch] has an ecn_threshold and an aqm", "take one out"],
+        ),
+        (
+            "weight = 2",
+            "ecn_threshold = \"100KB\"\naqm = { kind = \"codel\" }",
+            (16, 7),
+            &["class \"bulk\" has an ecn_threshold and an aqm", "take one out"],
+        ),
+        (
+            "weight = 2",
+            "aqm = { kind = \"phantom\" }",
+            (15, 7),
+            &["phantom queue", "whole port", "[switch.aqm]"],
+        ),
+    ]);
+}
+
+#[test]
+fn mistakes_in_the_queue_management_of_a_class_are_found_where_they_are() {
+    check(&[
+        (
+            "weight = 2",
+            "aqm = { kind = \"cdel\" }",
+            (15, 16),
+            &["unknown kind \"cdel\"", "mean \"codel\""],
+        ),
+        (
+            "weight = 2",
+            "aqm = { kind = \"codel\", targt = \"1ms\" }",
+            (15, 25),
+            &["\"targt\"", "mean \"target\""],
+        ),
+        (
+            "weight = 2",
+            "aqm = { kind = \"red\", min = \"9KB\", max = \"8KB\" }",
+            (15, 29),
+            &["min = 9KB is above max = 8KB"],
+        ),
+        ("weight = 2", "aqm = { target = \"1ms\" }", (15, 7), &["no kind", "red, pi, pie, codel"]),
+    ]);
+}
+
+#[test]
+fn watchdogs_have_patience_and_an_action() {
+    let pfc =
+        |rest: &str| format!("buffer = \"1MB\"\n[switch.pfc]\nenabled = true\nwatchdog = {rest}");
+    let error = |rest: &str| {
+        let text = GOOD.replace("buffer = \"1MB\"", &pfc(rest));
+        Document::parse(text, "f").map(|_| ()).unwrap_err().to_string()
+    };
+    let after = error("{ after = \"0us\" }");
+    assert!(after.starts_with("f:24:22: \"0us\" is out of range; expected 1us"), "{after}");
+    let action = error("{ action = \"dorp\" }");
+    assert!(
+        action.starts_with("f:24:23: unknown word \"dorp\"; did you mean \"drop\"?"),
+        "{action}"
+    );
+}
+
+#[test]
+fn headroom_of_every_protected_class_must_fit() {
+    // Three ports with 4 us and three packets each keep 10 Gb/s * 4 us + 3 * 1,500 B + 64 B for each
+    // class that is protected, some 9.6 KB: 28.9 KB with one class, 57.9 KB with two.
+    let with = |rest: &str| {
+        let pfc = format!("buffer = \"40KB\"\n[switch.pfc]\nenabled = true\n{rest}");
+        let text = GOOD.replace("buffer = \"1MB\"", &pfc).replace("weight = 2", "");
+        Document::parse(text, "f").map_err(|error| error.to_string())
+    };
+    let error = with("").map(|_| ()).unwrap_err();
+    assert!(error.contains("switch's 3 ports and 2 classes takes 57"), "{error}");
+    assert!(error.contains("make the buffer larger"), "{error}");
+    assert!(with("[[class]]\nname = \"free\"\npfc = false").is_err(), "the others still do not");
+    let one = GOOD
+        .replace("weight = 2", "pfc = false")
+        .replace("buffer = \"1MB\"", "buffer = \"40KB\"\n[switch.pfc]\nenabled = true");
+    assert!(Document::parse(one, "f").is_ok());
+}

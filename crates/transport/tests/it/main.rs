@@ -1,0 +1,10 @@
+//! The tests of whole endpoints, in one program: linking one takes less time than linking many.
+
+mod common;
+
+mod fifo;
+mod finished;
+mod lossy;
+mod nic;
+mod recovery;
+mod stream;
