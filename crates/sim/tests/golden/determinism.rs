@@ -235,7 +235,7 @@ fn golden_text() -> String {
     let mut text = String::from(
         "# A short incast: 10 clients x 4 connections at 10 Gb/s into 20 Gb/s, 16 KB segments, PFC\n\
          # on, 20 ms of which 5 ms are warm-up, seed 1. Debug and release builds must give these\n\
-         # bytes. Renew: INCAST_UPDATE_GOLDEN=1 cargo test -p incast-sim --test determinism golden\n\
+         # bytes. Renew: INCAST_UPDATE_GOLDEN=1 cargo test -p incast-sim --test golden\n\
          # and say in the commit why the figures moved. Digest: FNV-1a, 64 bits, of all tables.\n",
     );
     for scheme in SCHEMES {

@@ -137,9 +137,9 @@ fn count(name: &str, times: u32) -> Option<(u64, u64)> {
 fn table(counted: &[(&str, f64)]) -> String {
     let mut text = format!(
         "# Instructions of a packet-hop by valgrind's callgrind, as the difference of a run and one of twice the\n\
-         # time: crates/sim/tests/instructions.rs. +{MORE_PERCENT} % is a slow-down, -{FEWER_PERCENT} % asks for a new\n\
+         # time: crates/sim/tests/golden/instructions.rs. +{MORE_PERCENT} % is a slow-down, -{FEWER_PERCENT} % asks for a new\n\
          # table; with another compiler than this, {OTHER_COMPILER_PERCENT} % either way.\n\
-         # Renew: INCAST_UPDATE_GOLDEN=1 cargo test --release -p incast-sim --test instructions\n\
+         # Renew: INCAST_UPDATE_GOLDEN=1 cargo test --release -p incast-sim --test golden instructions\n\
          # and say in the commit why the figures moved.\n\
          # {}\n\n",
         compiler()
