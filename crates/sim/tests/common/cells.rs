@@ -218,11 +218,11 @@ impl Cell {
             // than ten products lose nothing.
             let queue = self.queue.unwrap_or(0) as f64;
             if queue <= 10.0 * self.bytes_on_the_way() {
-                from += 5.0 * queue * 8.0 / self.rate.as_bps() as f64;
+                from += 5.0 * self.full_queue();
             }
         }
         if self.flows > 1 {
-            let full = rtt + self.queue.unwrap_or(0) as f64 * 8.0 / self.rate.as_bps() as f64;
+            let full = rtt + self.full_queue();
             from = claim.time(self, rtt.max(turn)).max(20.0 * full) + 20.0 * turn + 0.1;
             window = (40.0 * full).max(300.0 * turn).max(0.5);
             if self.scheme == "cubic" {
@@ -231,6 +231,11 @@ impl Cell {
             }
         }
         (from, from + window.max(from / 2.0))
+    }
+
+    /// Seconds that the port takes to send a full queue; zero where PFC bounds it.
+    fn full_queue(&self) -> f64 {
+        self.queue.unwrap_or(0) as f64 * 8.0 / self.rate.as_bps() as f64
     }
 
     /// Packets that the port carries until it is judged.

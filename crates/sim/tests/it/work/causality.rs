@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use incast_cc::registry::NAMES;
 use incast_sim::{Report, Table, TraceConfig, Values};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -45,9 +46,8 @@ fn network() -> impl Strategy<Value = String> {
     prop_oneof![leaf_spine, fat_tree]
 }
 
-/// Each with the schemes that run on it.
-const ON_MESSAGES: &[&str] = &["timely", "dcqcn", "swift", "line-rate"];
-const ON_STREAMS: &[&str] = &["newreno", "dctcp", "bbr", "vivace", "timely"];
+/// The transports, each of which any algorithm runs on.
+const TRANSPORTS: [&str; 2] = ["kind = \"message\"", "kind = \"stream\""];
 
 const SWITCHES: [&str; 4] = [
     "pfc = { enabled = true, xoff = \"20KB\" }",
@@ -77,14 +77,13 @@ const TRAFFIC: [&str; 9] = [
 const CHANGES: [&str; 2] = ["state = \"down\"", "rate = \"5Gbps\""];
 
 fn case() -> impl Strategy<Value = Case> {
-    let schemes = [("kind = \"message\"", ON_MESSAGES), ("kind = \"stream\"", ON_STREAMS)];
-    let schemes = schemes.map(|(kind, names)| names.iter().map(move |&name| (kind, name)));
-    let schemes: Vec<_> = schemes.into_iter().flatten().collect();
     let some = |most| prop::collection::vec(select(TRAFFIC.to_vec()), 1..=most);
-    let what = (network(), select(SWITCHES.to_vec()), select(ROUTING.to_vec()), select(schemes));
+    let (switches, routing) = (select(SWITCHES.to_vec()), select(ROUTING.to_vec()));
+    let (transports, schemes) = (select(TRANSPORTS.to_vec()), select(NAMES.to_vec()));
+    let what = (network(), switches, routing, transports, schemes);
     let change = prop::option::weighted(0.3, select(CHANGES.to_vec()));
     let how = (some(3), some(2), change, 100..200_u32, 40..200_u32, 1..100_u64);
-    (what, how).prop_map(|((network, switch, routing, (transport, scheme)), how)| {
+    (what, how).prop_map(|((network, switch, routing, transport, scheme), how)| {
         let (traffic, behind, change, short_us, more, seed) = how;
         let longer_us = short_us + more;
         let (network, change) = (network, change);
