@@ -162,8 +162,8 @@ def test_requests_that_a_test_bed_cannot_have(old: str, new: str, said: str) -> 
         _plan(FETCH.replace(old, new, 1))
 
 
-def _program() -> Path | None:
-    """`incast-kernel`, as `make kernel` installs it, or as the tests of its crate leave it."""
+def built_program() -> Path | None:
+    """The newest `incast-kernel`: that of `make kernel`, or of the tests of its crate."""
     places = [
         Path(sys.prefix) / "bin" / "incast-kernel",
         *(
@@ -171,12 +171,13 @@ def _program() -> Path | None:
             for profile in ("release", "debug")
         ),
     ]
-    return next((place for place in places if os.access(place, os.X_OK)), None)
+    there = (place for place in places if os.access(place, os.X_OK))
+    return max(there, key=lambda place: place.stat().st_mtime, default=None)
 
 
 def program_or_skip() -> Path:
     """`incast-kernel`; skips where a test bed cannot stand, and says why."""
-    program = _program()
+    program = built_program()
     if program is None:
         pytest.skip("no test bed: incast-kernel is not built (make kernel)")
     try:
@@ -372,7 +373,7 @@ def test_ctrl_c_removes_the_test_bed(tmp_path: Path, monkeypatch: pytest.MonkeyP
     before = _left()
     Path("star.toml").write_text(STAR.replace("3s", "30s"))
     lab = [sys.executable, "-m", "incast", "kernel", "lab", "star.toml", "--cc", "timely"]
-    program = _program()
+    program = built_program()
     assert program is not None
     environment = os.environ | {"PATH": f"{program.parent}:{os.environ['PATH']}"}
     running = subprocess.Popen(lab, env=environment, start_new_session=True)
@@ -401,7 +402,7 @@ def test_only_parameters_of_the_algorithm_reach_the_kernel() -> None:
 def test_parameters_reach_the_kernel() -> None:
     found = _plan(STAR + '[cc.timely]\nt_low = "20us"\nbeta = 0.5\n')
     assert found.parameters == {"timely": ("beta=0.5", "t_low=20us")}
-    program = _program()
+    program = built_program()
     assert program is not None
     knobs = ["beta=0.6", "timely.t_high=300us", "rtcp.alpha=800"]
     with attach.attached(found, program, "timely:zhu", knobs) as name:

@@ -98,6 +98,12 @@ enum What {
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
     },
+    /// List the algorithms that can be attached, with their defaults on Linux TCP.
+    Algorithms {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Say whether this machine can run congestion control in BPF.
     Check,
     /// The tools of a test bed, for use inside its network namespaces.
@@ -252,6 +258,7 @@ fn run(what: What) -> Result<()> {
             }
             warn(&settings);
         }
+        What::Algorithms { json } => algorithms(json),
         What::Part(what) => part(what)?,
         What::Check => {
             system::check()?;
@@ -303,6 +310,35 @@ fn confirm() -> Result<()> {
     Ok(())
 }
 
+fn algorithms(as_json: bool) {
+    if as_json {
+        let items: Vec<_> = Algorithm::ALL
+            .into_iter()
+            .map(|one| {
+                json!({
+                    "name": one.name(),
+                    "preset": one.preset(),
+                    "line_rate": one.knows_line_rate(),
+                    "parameters": values(&Settings::new(one)),
+                })
+            })
+            .collect();
+        println!("{}", json!(items));
+        return;
+    }
+    println!("{:<9} {:<22} set line_rate", "name", "default preset");
+    for one in Algorithm::ALL {
+        let line_rate = if one.knows_line_rate() { "yes" } else { "no" };
+        println!("{:<9} {:<22} {line_rate}", one.name(), one.preset().unwrap_or("-"));
+    }
+}
+
+/// The value of each parameter by its name.
+fn values(settings: &Settings) -> serde_json::Map<String, serde_json::Value> {
+    let pairs = settings.parameters().into_iter();
+    pairs.map(|parameter| (parameter.name.to_owned(), json!(parameter.value))).collect()
+}
+
 fn list(found: &[Attached], as_json: bool) -> Result<()> {
     let default = system::default()?;
     if as_json {
@@ -339,12 +375,6 @@ fn list(found: &[Attached], as_json: bool) -> Result<()> {
 
 fn described(one: &Attached, default: &str) -> Result<serde_json::Value> {
     let counts = one.counters()?;
-    let parameters: serde_json::Map<_, _> = one
-        .settings
-        .parameters()
-        .into_iter()
-        .map(|parameter| (parameter.name.to_owned(), json!(parameter.value)))
-        .collect();
     Ok(json!({
         "name": one.name,
         "algorithm": one.algorithm.name(),
@@ -352,7 +382,7 @@ fn described(one: &Attached, default: &str) -> Result<serde_json::Value> {
         "default": one.name == default,
         "previous_default": one.previous_default,
         "cgroup": one.cgroup,
-        "parameters": parameters,
+        "parameters": values(&one.settings),
         "opened": counts.opened,
         "closed": counts.closed,
         "rtt_samples": counts.samples,

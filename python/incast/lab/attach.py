@@ -2,19 +2,15 @@
 
 import contextlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from incast.lab.bed import Bed, call
 from incast.lab.plan import BedPlan, LabError
+from incast.lab.programs import listed
 
-KERNEL_NAMES = {
-    "cubic": "cubic", "bbr": "bbr", "newreno": "reno", "timely": "bpf_timely", "rtcp": "bpf_rtcp",
-    "dctcp": "bpf_dctcp",
-}  # fmt: skip
-"""Linux's names of the simulator's algorithms."""
-
-_KNOWS_LINE_RATE = ("timely", "rtcp")
+_LINUX_NAMES = {"cubic": "cubic", "bbr": "bbr", "newreno": "reno"}
+"""Linux's own names of the simulator's algorithms."""
 
 
 @contextlib.contextmanager
@@ -30,23 +26,23 @@ def on_hosts(bed: Bed, kernel: Path, scheme: str, knobs: Sequence[str]) -> Itera
 
 @contextlib.contextmanager
 def attached(plan: BedPlan, kernel: Path, scheme: str, knobs: Sequence[str]) -> Iterator[str]:
-    """The kernel's name of a scheme, attached if it is ours, and detached again in the end.
+    """The kernel's name of a scheme, attached if it has a program, and detached again in the end.
 
-    Of one that is ours, the line rate is that of the hosts, and parameters are those of `[cc]` in
-    the scenario, unless a knob, `KEY=VALUE` or `ALGORITHM.KEY=VALUE`, says otherwise.
+    The line rate of a program is that of the hosts, and parameters are those of `[cc]` in the
+    scenario, unless a knob, `KEY=VALUE` or `ALGORITHM.KEY=VALUE`, says otherwise.
 
     Raises:
         LabError: Linux has none such, or it cannot be attached.
     """
     algorithm, _, preset = scheme.partition(":")
-    known = known_name(scheme)
-    if not known.startswith("bpf_"):
-        yield known
+    program = listed(kernel).get(algorithm)
+    if program is None:
+        yield _linux_name(scheme, listed(kernel))
         return
     # A name has at most 15 characters, and differs between the test beds of a machine.
     name = f"{algorithm}_{os.getpid()}"
     given = [*plan.parameters.get(algorithm, ()), *_of(algorithm, knobs)]
-    if algorithm in _KNOWS_LINE_RATE:
+    if program.line_rate:
         fastest = max(host.rate_mbps for host in plan.hosts)
         given.insert(0, f"line_rate={fastest:g}Mbps")
     command = [str(kernel), "attach", algorithm, "--name", name]
@@ -59,18 +55,19 @@ def attached(plan: BedPlan, kernel: Path, scheme: str, knobs: Sequence[str]) -> 
             call(str(kernel), "detach", name)
 
 
-def known_name(scheme: str) -> str:
-    """The name of a scheme in Linux.
+def _linux_name(scheme: str, programs: Iterable[str]) -> str:
+    """The name of a scheme that Linux itself has.
 
     Raises:
         LabError: Linux has none such.
     """
     algorithm = scheme.partition(":")[0]
-    if algorithm not in KERNEL_NAMES:
-        raise LabError(f"{scheme}: is not on Linux TCP; there is {', '.join(KERNEL_NAMES)}")
-    name = KERNEL_NAMES[algorithm]
+    if algorithm not in _LINUX_NAMES:
+        known = ", ".join([*_LINUX_NAMES, *programs])
+        raise LabError(f"{scheme}: is not on Linux TCP; there is {known}")
+    name = _LINUX_NAMES[algorithm]
     there = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
-    if not name.startswith("bpf_") and name not in there:
+    if name not in there:
         raise LabError(f"{scheme}: this kernel has no {name}; it has {', '.join(there)}")
     return name
 

@@ -1,19 +1,22 @@
 """The simulator's prediction for a test bed, in the columns of its rows."""
 
+from pathlib import Path
+
 import polars as pl
 
 from incast import _core
 from incast._core import Run, Scenario
+from incast.lab.programs import listed
 from incast.lab.traffic import by_urgency
 from incast.results.tables import frame
 
-_ATTACHED = {"timely": "timely:linux-tcp", "rtcp": "rtcp:testbed-websearch-1to1"}
-"""The preset that is attached to Linux TCP if none is named."""
 
-
-def simulate(scenario: Scenario, scheme: str, seed: int) -> Run:
-    """A run of what is attached under the name of a scheme."""
-    return _core.run(scenario, _ATTACHED.get(scheme, scheme), seed=seed)
+def simulate(scenario: Scenario, kernel: Path, scheme: str, seed: int) -> Run:
+    """A run of what `incast-kernel` attaches under the name of a scheme."""
+    attached = listed(kernel).get(scheme)
+    if attached is not None and attached.preset is not None:
+        scheme = f"{scheme}:{attached.preset}"
+    return _core.run(scenario, scheme, seed=seed)
 
 
 def figures(scenario: Scenario, run: Run) -> dict[str, float]:

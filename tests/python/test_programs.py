@@ -1,0 +1,98 @@
+"""What `incast-kernel` says of its programs is all that the test bed knows of them."""
+
+import stat
+from pathlib import Path
+
+import pytest
+
+import incast
+from incast import _core
+from incast.lab import attach, plan, predict
+from incast.lab.programs import BpfProgram, listed
+from test_lab import STAR, built_program
+
+# Stands in for incast-kernel: lists two programs, and keeps what else it was asked.
+STUB = """#!/bin/sh
+case $1 in
+algorithms) echo '[
+    {"name": "timely", "preset": "zhu", "line_rate": true, "parameters": {"t_low": "50us"}},
+    {"name": "dctcp", "preset": null, "line_rate": false, "parameters": {}}]' ;;
+*) echo "$*" >> "$0.asked" ;;
+esac
+"""
+
+
+def _stub(folder: Path, text: str) -> Path:
+    path = folder / "incast-kernel"
+    path.write_text(text)
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+def _plan() -> plan.BedPlan:
+    return plan.read(incast.Scenario.parse(STAR, "mine"))
+
+
+def test_a_program_is_attached_as_it_is_listed(tmp_path: Path) -> None:
+    stub = _stub(tmp_path, STUB)
+    for scheme in ("timely", "dctcp"):
+        with attach.attached(_plan(), stub, scheme, ["g=0.1"] if scheme == "dctcp" else []):
+            pass
+    asked = (tmp_path / "incast-kernel.asked").read_text().splitlines()
+    words = [line.split() for line in asked if line.startswith("attach")]
+    assert [(line[1], line[4:]) for line in words] == [
+        ("timely", ["--set", "line_rate=10000Mbps"]),
+        ("dctcp", ["--set", "g=0.1"]),
+    ]
+
+
+def test_an_algorithm_without_a_program_is_refused_with_those_that_there_are(
+    tmp_path: Path,
+) -> None:
+    stub = _stub(tmp_path, STUB)
+    said = "^swift: is not on Linux TCP; there is cubic, bbr, newreno, timely, dctcp$"
+    with pytest.raises(plan.LabError, match=said), attach.attached(_plan(), stub, "swift", []):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("scheme", "simulated"),
+    [
+        ("timely", "timely:zhu"),
+        ("timely:linux-tcp", "timely:linux-tcp"),
+        ("dctcp", "dctcp"),
+        ("cubic", "cubic"),
+    ],
+)
+def test_the_prediction_is_of_the_preset_that_is_attached(
+    tmp_path: Path, scheme: str, simulated: str
+) -> None:
+    scenario = incast.Scenario.parse(STAR, "mine").with_set("run.duration=1ms", "run.warmup=0us")
+    assert predict.simulate(scenario, _stub(tmp_path, STUB), scheme, 1).scheme == simulated
+
+
+def test_without_the_program_the_remedy_is_said(tmp_path: Path) -> None:
+    said = "No such file or directory; `make kernel` builds it$"
+    with pytest.raises(plan.LabError, match=said):
+        listed(tmp_path / "incast-kernel")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["echo \"error: unrecognized subcommand 'algorithms'\" >&2; exit 2", "echo '[{}]'", "echo 1"],
+)
+def test_a_program_of_another_version_is_said(tmp_path: Path, answer: str) -> None:
+    stub = _stub(tmp_path, f"#!/bin/sh\n{answer}\n")
+    with pytest.raises(plan.LabError, match="does not list its algorithms; `make kernel`"):
+        listed(stub)
+
+
+def test_what_was_built_attaches_presets_of_the_simulator() -> None:
+    program = built_program()
+    if program is None:
+        pytest.skip("incast-kernel is not built (make kernel)")
+    found = listed(program)
+    assert found["dctcp"] == BpfProgram(preset=None, line_rate=False)
+    presets = {one.name: [preset.name for preset in one.presets] for one in _core.algorithms()}
+    for name, one in found.items():
+        assert one.preset is None or one.preset in presets[name], name
