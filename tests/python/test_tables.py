@@ -1,4 +1,4 @@
-"""docs/tables.md says of every table and column what the code says."""
+"""docs/reference/tables.md says of every table and column what the code says."""
 
 import os
 import re
@@ -15,7 +15,7 @@ from incast.results import described
 from synthetic import everything
 
 Command = Callable[..., Finished]
-PAGE = Path(__file__).parents[2] / "docs" / "tables.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "tables.md"
 START = "<!-- what follows is printed by `incast tables --markdown` -->\n\n"
 
 

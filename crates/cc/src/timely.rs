@@ -201,7 +201,7 @@ impl Configurable for Timely {
         },
         Preset {
             name: "linux-tcp",
-            source: "this project: what incast attaches to Linux TCP, whose hosts time ACKs (docs/kernel.md)",
+            source: "this project: what incast attaches to Linux TCP, whose hosts time ACKs (docs/guide/kernel.md)",
             values: &[
                 ("alpha", "0.25"),
                 ("t_low", "100us"),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * Regulated TCP on Linux TCP. The counter and the price are core/rtcp.h; TCP's own Reno answers
- * losses, as in the paper. docs/kernel.md has the rules, and the effect of each knob.
+ * losses, as in the paper. docs/guide/kernel.md has the rules, and the effect of each knob.
  */
 #include "core/rtcp.h"
 #include "flow.h"

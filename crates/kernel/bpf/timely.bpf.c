@@ -2,7 +2,7 @@
 /*
  * TIMELY on Linux TCP. The control law is core/timely.h. This file turns events of TCP into those
  * of the law: it chooses the RTT samples that count, makes pacing and a window of a rate, and
- * answers losses. docs/kernel.md has the rules, and the effect of each knob.
+ * answers losses. docs/guide/kernel.md has the rules, and the effect of each knob.
  */
 #include "core/timely.h"
 #include "flow.h"

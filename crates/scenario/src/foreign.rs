@@ -6,7 +6,7 @@
 //! over. Nothing is guessed in silence: what does not add up is refused with its line, and quantities
 //! are read as decimals, never through floating point.
 //!
-//! `docs/importing.md` says how each thing maps.
+//! `docs/guide/importing.md` says how each thing maps.
 
 mod error;
 mod hpcc_config;

@@ -14,7 +14,7 @@ use incast_plan::topology::{Cable, Node, Topology};
 use incast_scenario::Threads;
 
 /// Ends of links in one domain: what it touches in a window then stays in the caches of a core, which is worth
-/// more than what it costs to hand packets over, even in one thread (docs/performance.md).
+/// more than what it costs to hand packets over, even in one thread (docs/internals/performance.md).
 const PORTS: usize = 384;
 
 /// Packets of 1,500 B that all links together can carry in a window, for each domain. With fewer, windows cost

@@ -46,7 +46,7 @@ fn listed() -> String {
 
 #[test]
 fn the_page_lists_the_tables_as_they_are() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/workloads.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/workloads.md");
     let page = std::fs::read_to_string(&path).unwrap();
     let (start, end) = ("<!-- tables -->\n", "<!-- end of tables -->");
     let (before, rest) = page.split_once(start).unwrap();
@@ -58,14 +58,14 @@ fn the_page_lists_the_tables_as_they_are() {
     }
     assert_eq!(
         now, listed,
-        "docs/workloads.md is not what the tables are. If that is meant, renew it with\n\
+        "docs/guide/workloads.md is not what the tables are. If that is meant, renew it with\n\
          INCAST_UPDATE_GOLDEN=1 cargo test -p incast-sim the_page_lists"
     );
 }
 
 #[test]
 fn the_page_warns_with_the_right_numbers() {
-    let page = include_str!("../../../../../docs/workloads.md");
+    let page = include_str!("../../../../../docs/guide/workloads.md");
     let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
     let get = |name: &str| -> &Shipped { named(name).unwrap() };
     let mean = |name: &str| get(name).table.mean();
@@ -91,6 +91,6 @@ fn the_page_warns_with_the_right_numbers() {
             100.0 * (mean("web-search-pias") / (1_138.0 * 1_460.0) - 1.0)
         ),
     ] {
-        assert!(page.contains(&claim), "docs/workloads.md does not say: {claim}");
+        assert!(page.contains(&claim), "docs/guide/workloads.md does not say: {claim}");
     }
 }
