@@ -9,9 +9,9 @@ use crate::common::{repository, run_with, texts};
 /// A page of the documentation.
 struct Page(&'static str);
 
-const NETWORKS: Page = Page("docs/networks.md");
-const TRAFFIC: Page = Page("docs/traffic.md");
-const PAGES: [Page; 4] = [Page("README.md"), NETWORKS, Page("docs/switches.md"), TRAFFIC];
+const NETWORKS: Page = Page("docs/guide/networks.md");
+const TRAFFIC: Page = Page("docs/guide/traffic.md");
+const PAGES: [Page; 4] = [Page("README.md"), NETWORKS, Page("docs/guide/switches.md"), TRAFFIC];
 
 /// What examples leave out, if they do.
 const REST: &str = r#"
@@ -91,7 +91,7 @@ fn every_kind_of_network_has_an_example() {
     let page = NETWORKS;
     let names = alternatives("Network");
     assert!(names.len() >= 7);
-    // A file has its example in docs/importing.md.
+    // A file has its example in docs/guide/importing.md.
     for name in names.iter().filter(|name| *name != "file") {
         let header = format!("[network.{name}]");
         assert!(page.blocks().iter().any(|block| block.contains(&header)), "no example of {name}");

@@ -4,7 +4,7 @@
 //! that marks in a step at 65; MSS 1,448 B, no TCP timestamps, SACK, an ACK for two segments, initial
 //! window 10, timeouts from 4 ms, buffers of 4 MB, starts spread over 100 us. RTT samples of the second
 //! half of 100 ms, and the queue sampled every 10 us. What is known of the differences that remain stands
-//! in docs/against-ns-3.md.
+//! in docs/reference/against-ns-3.md.
 //!
 //! BBR's queue follows from when each sender starts: its senders start 10 us apart, there and here, and
 //! bench/ns3/bbr.py repeats both.
