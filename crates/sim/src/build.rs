@@ -1,7 +1,6 @@
 //! From a scenario to a network that is ready to run.
 
 mod connect;
-mod events;
 mod switches;
 mod ways;
 
@@ -15,28 +14,21 @@ use incast_cc::{Algorithm, AnyControl, Bytes, CongestionControl, Flow, Rate, Tim
 use incast_transport::message::segment_limit;
 use incast_transport::{Config, Endpoint, Purpose, REQUEST_BYTES, Signal};
 
-use crate::network::buffer::SharedBuffer;
-use crate::network::calendar::Calendar;
-use crate::network::frame::Packets;
-use crate::network::host::{Host, WireFormat};
-use crate::network::link::Link;
-use crate::network::switch::Switch;
-use crate::network::trace::{Trace, TraceConfig};
-use crate::network::transmitter::Transmitter;
-use crate::network::{Component, ComponentKind, Network as Net, Transit};
 use crate::report::{Cut, Segments};
 use crate::routing::Routing;
 use connect::connect;
-use events::{Events, pin};
-use incast_plan::flows::Flows;
+use incast_net::{
+    HostConfig, LinkChange, LinkChangeKind, Network as Net, NetworkConfig, TraceConfig, WireFormat,
+};
+use incast_plan::flows::{Flows, Leg};
 use incast_plan::random::purpose;
 use incast_plan::topology::{Node, Ports, Topology};
 use incast_plan::{Plan, Watch};
 use incast_scenario::{
-    MOST_CLASSES, MOST_SERIES_ROWS, Nic, RoutingKind, Scenario, Scheme, TransportKind, headroom,
+    LinkState, MOST_CLASSES, MOST_SERIES_ROWS, Nic, Scenario, Scheme, TransportKind, headroom,
     plan, topology,
 };
-use switches::{buffer_config, ecn_thresholds, egress, watchdog};
+use switches::switch_config;
 pub(crate) use ways::Ways;
 
 /// Everything of a run before its first event.
@@ -65,14 +57,15 @@ pub(crate) fn build(
     let topology = Arc::new(topology(scenario));
     let ports = topology.ports();
     let routing = Routing::new(scenario, &topology, &ports, seed, watch);
-    let mut net = assemble(scenario, (&topology, &ports), &routing, scheme, (seed, watch), traces);
+    let config = configuration(scenario, (&topology, &ports), &routing, scheme, seed, traces);
+    let mut net = Net::new(config, watch);
     let mut plan = plan(scenario, &topology, seed, watch);
     let ways = Arc::new(Ways::new(scenario, &topology, ports, routing, scheme.transport));
     let flows = connect(&mut net, &mut plan, scheme, &ways, (seed, watch));
     pin(&mut net, &flows, &ways.routing);
-    choose_series(scenario, &mut net, &flows);
     choose_traces(scenario, &mut net, &topology);
-    net.start(Time::ZERO + scenario.run.warmup);
+    let (flow_series, queue_series) = series(scenario, &net, &flows);
+    net.start(Time::ZERO + scenario.run.warmup, flow_series, queue_series);
     let cut = cut(scenario, scheme);
     let size_bins = scenario.measure.size_bins.clone();
     let classes = class_names(scenario, scheme);
@@ -84,13 +77,13 @@ fn class_names(scenario: &Scenario, scheme: Scheme) -> Vec<String> {
     scenario.classes(scheme.transport).into_iter().map(|class| class.name).collect()
 }
 
-/// Time series of everything are more than all else in a large network.
-fn choose_series(scenario: &Scenario, net: &mut Net, flows: &Flows) {
+/// Whether there are time series of flows, and of queues: in a large network they are more than all
+/// else.
+fn series(scenario: &Scenario, net: &Net, flows: &Flows) -> (bool, bool) {
     let few = |things: usize| scenario.series_rows(things) <= MOST_SERIES_ROWS;
     let lasting = flows.iter().filter(|flow| flow.is_lasting()).count();
-    let ports = net.switches.iter().map(|switch| switch.ports.len()).sum();
-    net.flow_series = lasting > 0 && scenario.measure.series.unwrap_or(few(lasting));
-    net.queue_series = scenario.measure.series.unwrap_or(few(ports));
+    let of_flows = lasting > 0 && scenario.measure.series.unwrap_or(few(lasting));
+    (of_flows, scenario.measure.series.unwrap_or(few(net.ports().count())))
 }
 
 /// Leaves out the traces of nodes that are not asked for.
@@ -101,16 +94,7 @@ fn choose_traces(scenario: &Scenario, net: &mut Net, topology: &Topology) {
         let hosts = scenario.network.hosts_called(name, topology);
         wanted.extend(hosts.into_iter().map(Node::Host));
     }
-    for (number, host) in (0..).zip(&mut net.hosts) {
-        if !wanted.contains(&Node::Host(number)) {
-            host.trace = Trace::default();
-        }
-    }
-    for (number, switch) in (0..).zip(&mut net.switches) {
-        if !wanted.contains(&Node::Switch(number)) {
-            switch.trace = Trace::default();
-        }
-    }
+    net.trace_only(&wanted);
 }
 
 /// How messages are cut into packets.
@@ -132,132 +116,65 @@ pub(crate) fn cut(scenario: &Scenario, scheme: Scheme) -> Cut {
     Cut { payload, header: transport.header, segments, request: Bytes::new(REQUEST_BYTES) }
 }
 
-/// Numbers the components node by node: hosts first, as they are described, then switches.
-struct Numbering<'a> {
-    components: Vec<Component>,
-    watch: &'a Watch<'a>,
-}
-
-impl Numbering<'_> {
-    #[expect(clippy::cast_possible_truncation, reason = "bounded by the hosts of a scenario")]
-    fn add(&mut self, kind: ComponentKind, node: usize, link: usize, port: usize) -> u32 {
-        self.watch.step();
-        let component = Component { kind, node: node as u32, link: link as u32, port: port as u16 };
-        self.components.push(component);
-        self.components.len() as u32 - 1
-    }
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "bounded by the hosts of a scenario")]
-fn assemble(
+/// The scenario's network under `scheme`, in the plain types that the engine takes.
+fn configuration<'a>(
     scenario: &Scenario,
-    (topology, ports): (&Topology, &Ports),
+    (topology, ports): (&'a Topology, &'a Ports),
     routing: &Routing,
     scheme: Scheme,
-    (seed, watch): (u64, &Watch<'_>),
+    seed: u64,
     traces: TraceConfig,
-) -> Net {
-    use ComponentKind::{
-        HostArrival, HostChange, HostInterval, HostPort, HostStart, HostTimer, SwitchArrival,
-        SwitchChange, SwitchInterval, SwitchPort, SwitchWatchdog,
-    };
-    let start = Time::ZERO + scenario.run.warmup;
-    let classes = scenario.classes(scheme.transport);
-    let mut events = Events::of(scenario, topology, ports, routing);
-    // Link 2c leads from the first end of cable c to the second, link 2c + 1 back.
-    let outgoing = |&(cable, end): &(usize, usize)| cable * 2 + end;
-    let incoming = |&(cable, end): &(usize, usize)| cable * 2 + 1 - end;
-    let mut numbers = Numbering { components: Vec::new(), watch };
-    let mut arrivals = vec![0; topology.cables.len() * 2];
-    let mut hosts = Vec::with_capacity(topology.hosts.len());
-    for (host, cables) in ports.hosts.iter().enumerate() {
-        let cable = &cables[0];
-        let failures = events.of_host(host);
-        if failures.is_some() {
-            numbers.add(HostChange, host, 0, 0);
+) -> NetworkConfig<'a> {
+    let hosts = (0_u64..).zip(&ports.hosts).map(|(host, cables)| {
+        let line_rate = topology.cables[cables[0].0].rate;
+        let seed = derive(seed, purpose::HOST, &[host]);
+        HostConfig {
+            endpoint: endpoint(scenario, line_rate, scheme, seed),
+            wire: wire_format(scenario, scheme, line_rate),
         }
-        numbers.add(HostStart, host, 0, 0);
-        numbers.add(HostInterval, host, 0, 0);
-        let port = numbers.add(HostPort, host, 0, 0);
-        arrivals[incoming(cable)] = numbers.add(HostArrival, host, incoming(cable), 0);
-        let timer = numbers.add(HostTimer, host, 0, 0);
-        let nic = Transmitter::new(outgoing(cable) as u32, port, start);
-        let seed = derive(seed, purpose::HOST, &[host as u64]);
-        let endpoint = endpoint(scenario, topology.cables[cable.0].rate, scheme, seed);
-        let mut host = Host::new(
-            endpoint,
-            nic,
-            (host as u32, timer),
-            incoming(cable) as u32,
-            wire_format(scenario, scheme, topology.cables[cable.0].rate),
-            start,
-            Trace::new(traces),
-        );
-        host.failures = failures.unwrap_or_default();
-        hosts.push(host);
-    }
-    let mut switches = Vec::with_capacity(topology.switches.len());
-    // Where a connection's packets may have several paths, any of them may be missing or overtaken.
-    let several = routing_is_loose(scenario);
-    let ahead = if traces.queues || traces.packets { 0 } else { look_ahead(scenario, scheme) };
-    for ((switch, cables), routes) in ports.switches.iter().enumerate().zip(&routing.switches) {
-        let failures = events.of_switch(switch);
-        if failures.is_some() {
-            numbers.add(SwitchChange, switch, 0, 0);
-        }
-        numbers.add(SwitchInterval, switch, 0, 0);
-        numbers.add(SwitchWatchdog, switch, 0, 0);
-        let mut out = Vec::with_capacity(cables.len());
-        for (port, cable) in cables.iter().enumerate() {
-            let component = numbers.add(SwitchPort, switch, 0, port);
-            let transmitter = Transmitter::new(outgoing(cable) as u32, component, start);
-            let rate = topology.cables[cable.0].rate;
-            let place = (switch as u32, port as u16);
-            let mut port = egress(scenario, &classes, (transmitter, rate, start), seed, place);
-            port.look_ahead(ahead);
-            out.push(port);
-        }
-        for (port, cable) in cables.iter().enumerate() {
-            arrivals[incoming(cable)] = numbers.add(SwitchArrival, switch, incoming(cable), port);
-        }
-        let reserved: Vec<_> = cables
-            .iter()
-            .map(|&(cable, _)| headroom(scenario, &topology.cables[cable]).get())
-            .collect();
-        let buffer = SharedBuffer::new(buffer_config(scenario, &classes), &reserved);
-        let thresholds = ecn_thresholds(&classes);
-        let (watchdog, trace) = (watchdog(scenario), Trace::new(traces));
-        let mut switch =
-            Switch::new(out, routes.clone(), buffer, thresholds, watchdog, start, trace);
-        switch.has_dropped = several;
-        if ahead > 0 && !several {
-            switch.set_plain();
-        }
-        switch.failures = failures.unwrap_or_default();
-        switches.push(switch);
-    }
-    let mut links: Vec<_> = (0..topology.cables.len() * 2)
-        .map(|link| {
-            let cable = &topology.cables[link / 2];
-            let to_host = matches!(cable.ends[1 - link % 2], Node::Host(_));
-            Link::new(link as u32, (cable.rate, cable.delay), arrivals[link], to_host)
-        })
-        .collect();
-    events.first_failures().for_each(|(link, at)| links[link].fail_at(at));
-    let calendar = Calendar::new(numbers.components.len(), packets_per_us(topology));
-    Net {
-        hosts,
-        switches,
-        components: numbers.components,
-        transit: Transit { links, packets: Packets::default(), calendar },
-        oracle: None,
-        dead_locks: Vec::new(),
+    });
+    let headroom = topology.cables.iter().map(|cable| headroom(scenario, cable).get());
+    NetworkConfig {
+        topology,
+        ports,
+        hosts: hosts.collect(),
+        switch: switch_config(scenario, scheme, look_ahead(scenario, scheme)),
+        routes: routing.switches.clone(),
+        headroom: headroom.collect(),
+        link_changes: link_changes(scenario, topology),
+        route_changes: routing.changes.clone(),
+        seed,
+        measure_from: Time::ZERO + scenario.run.warmup,
         interval: scenario.interval(),
-        flow_series: true,
-        queue_series: true,
-        events: 0,
-        now: Time::ZERO,
-        coming: Vec::new(),
+        traces,
+    }
+}
+
+/// The changes of links, in the order of the scenario.
+fn link_changes(scenario: &Scenario, topology: &Topology) -> Vec<LinkChange> {
+    let changes = scenario.link_events(topology).filter_map(|(event, cable)| {
+        let kind = match (event.state, event.rate) {
+            (Some(LinkState::Down), _) => LinkChangeKind::Down,
+            (Some(LinkState::Up), _) => LinkChangeKind::Up,
+            (None, Some(rate)) => LinkChangeKind::Rate(rate),
+            (None, None) => return None,
+        };
+        Some(LinkChange { at: Time::ZERO + event.at, cable, kind })
+    });
+    changes.collect()
+}
+
+/// Tells switches the ports of connections whose path is given.
+fn pin(net: &mut Net, flows: &Flows, routing: &Routing) {
+    if !routing.pins() {
+        return;
+    }
+    for (flow, _) in (0..).zip(flows.iter()) {
+        for Leg { from, to, label } in flows.all_legs(flow) {
+            for &(switch, port) in routing.pinned(from, to) {
+                net.pin(switch, to, label, port);
+            }
+        }
     }
 }
 
@@ -275,17 +192,6 @@ fn look_ahead(scenario: &Scenario, scheme: Scheme) -> u32 {
     } else {
         u32::MAX
     }
-}
-
-/// Full packets that all links together carry in a microsecond.
-fn packets_per_us(topology: &Topology) -> f64 {
-    let bps: f64 = topology.cables.iter().map(|cable| 2.0 * cable.rate.as_bps() as f64).sum();
-    bps / (1_500.0 * 8.0) / 1e6
-}
-
-/// Whether packets of one connection may take several paths.
-fn routing_is_loose(scenario: &Scenario) -> bool {
-    scenario.routing.kind == RoutingKind::Spray || !scenario.events.is_empty()
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds packets to 9,216 bytes")]

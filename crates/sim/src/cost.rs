@@ -5,7 +5,7 @@
 
 use incast_cc::{Bytes, Span};
 
-use crate::network::trace::TraceConfig;
+use incast_net::TraceConfig;
 use incast_plan::topology::{Node, Topology};
 use incast_scenario::{
     Kind, LoadOf, Operation, Requests, Scenario, Scheme, Traffic, TransportKind, counts,

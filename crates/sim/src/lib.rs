@@ -20,20 +20,17 @@
 
 mod build;
 mod cost;
-pub mod metrics;
-mod network;
 mod report;
 mod routing;
 mod run;
 mod warnings;
 
 pub use cost::{Cost, Part, cost};
+pub use incast_net::{TraceConfig, WindowCounts, metrics};
 pub use incast_plan::topology;
 pub use incast_scenario::{self as scenario, foreign, workload};
 pub use incast_scenario::{Resolved, ResolvedHost, ResolvedQueue, ResolvedTraffic};
 pub use incast_table::{Column, Name, Table, Values};
-pub use network::trace::TraceConfig;
-pub use network::windows::WindowCounts;
 pub use report::{Books, FIGURES, Figure, Report, Summary};
 pub use run::Simulation;
 pub use warnings::warnings;

@@ -17,12 +17,9 @@ use incast_cc::{Span, Time};
 pub(crate) use ideal::{Cut, Segments};
 
 use crate::build::Built;
-use crate::metrics::Histogram;
-use crate::network::failure::Failures;
-use crate::network::frame::Frame;
-use crate::network::host::Count;
-use crate::network::port::Port;
-use crate::network::transmitter::Transmitter;
+use incast_net::Transmitter;
+use incast_net::metrics::Histogram;
+use incast_net::{Count, Host, Port, PortCounters, QueueLengths};
 use incast_plan::flows::Flow;
 use incast_table::Table;
 use quantiles::Quantiles;
@@ -103,7 +100,7 @@ pub(crate) struct Measured {
 pub(crate) fn measure(built: &mut Built, info: &RunInfo) -> Measured {
     built.net.end_measurement();
     let queues = queues(built);
-    let until = built.net.now;
+    let until = built.net.now();
     let measured = until.since(info.measured_from);
     let flows: Vec<_> =
         built.flows.iter().map(|flow| FlowResult::of(flow, built, measured)).collect();
@@ -149,57 +146,51 @@ pub(crate) fn report(built: &Built, info: RunInfo, measured: Measured) -> Report
 /// What the end of the run decides.
 fn finish_summary(summary: &mut Summary, built: &Built, work: &Work) {
     let net = &built.net;
-    let ports = || net.switches.iter().flat_map(|switch| &switch.ports);
-    let slowdowns = Quantiles::of(work.measured().map(|m| m.observed_slowdown(net.now)));
+    let slowdowns = Quantiles::of(work.measured().map(|m| m.observed_slowdown(net.now())));
     summary.slowdown_mean = slowdowns.mean();
     summary.slowdown_p99 = slowdowns.at(0.99);
     summary.slowdown_p99_bound = slowdowns.bound_at(0.99);
     summary.messages = slowdowns.known() as u64;
     summary.messages_posted = slowdowns.len() as u64;
-    let lost = net.failures().flat_map(Failures::lost);
-    summary.drops = ports().map(|port| port.counters.all_drops()).sum::<u64>()
-        + lost.map(|count| count.packets).sum::<u64>();
+    summary.drops = net.ports().map(|port| port.counters().all_drops()).sum::<u64>()
+        + net.lost().map(|count| count.packets).sum::<u64>();
     summary.retransmissions = built.flows.iter().map(|flow| retransmissions(built, flow)).sum();
-    summary.packet_hops = transmitters(built).map(|t| t.hops().packets).sum();
-    summary.events = net.events;
-    summary.simulated_s = net.now.as_secs_f64();
+    summary.packet_hops = net.transmitters().map(|t| t.hops().packets).sum();
+    summary.events = net.events();
+    summary.simulated_s = net.now().as_secs_f64();
 }
 
 fn retransmissions(built: &Built, flow: &Flow) -> u64 {
     let (host, connection) = flow.sender();
-    built.net.hosts[host as usize].endpoint.retransmissions(connection)
+    built.net.hosts()[host as usize].endpoint().retransmissions(connection)
 }
 
 /// Payload that has arrived, since the run began.
 pub(crate) fn delivered(built: &Built, flow: &Flow) -> u64 {
     let (host, connection) = flow.receiver();
-    built.net.hosts[host as usize].endpoint.delivered_bytes(connection)
-}
-
-fn transmitters(built: &Built) -> impl Iterator<Item = &Transmitter> {
-    let ports = built.net.switches.iter().flat_map(|switch| &switch.ports);
-    built.net.hosts.iter().map(|host| &host.nic).chain(ports.map(|port| &port.transmitter))
+    built.net.hosts()[host as usize].endpoint().delivered_bytes(connection)
 }
 
 fn books(built: &Built) -> Books {
     let net = &built.net;
-    let mut in_flight = Count::default();
-    let ports = || net.switches.iter().flat_map(|switch| &switch.ports);
-    let queued = ports().flat_map(Port::queued);
-    for frame in queued.chain(net.flying()).filter(|frame: &&Frame| !frame.is_pfc()) {
-        in_flight.add(frame.wire);
-    }
-    let hosts = |count: fn(&crate::network::host::Host) -> u64| net.hosts.iter().map(count).sum();
-    let lost = || net.failures().flat_map(Failures::lost);
+    let in_flight = net.in_flight();
+    let sum = |counts: &mut dyn Iterator<Item = Count>| {
+        counts.fold(Count::default(), |all, count| Count {
+            packets: all.packets + count.packets,
+            bytes: all.bytes + count.bytes,
+        })
+    };
+    let sent = sum(&mut net.hosts().iter().map(Host::sent));
+    let received = sum(&mut net.hosts().iter().map(Host::received));
+    let lost = sum(&mut net.lost());
+    let counters = || net.ports().map(Port::counters);
     Books {
-        sent_packets: hosts(|host| host.sent.packets),
-        sent_bytes: hosts(|host| host.sent.bytes),
-        delivered_packets: hosts(|host| host.received.packets),
-        delivered_bytes: hosts(|host| host.received.bytes),
-        dropped_packets: ports().map(|port| port.counters.all_drops()).sum::<u64>()
-            + lost().map(|count| count.packets).sum::<u64>(),
-        dropped_bytes: ports().map(|port| port.counters.dropped_bytes).sum::<u64>()
-            + lost().map(|count| count.bytes).sum::<u64>(),
+        sent_packets: sent.packets,
+        sent_bytes: sent.bytes,
+        delivered_packets: received.packets,
+        delivered_bytes: received.bytes,
+        dropped_packets: counters().map(PortCounters::all_drops).sum::<u64>() + lost.packets,
+        dropped_bytes: counters().map(|of_port| of_port.dropped_bytes).sum::<u64>() + lost.bytes,
         in_flight_packets: in_flight.packets,
         in_flight_bytes: in_flight.bytes,
     }
@@ -217,7 +208,7 @@ pub(crate) struct FlowResult {
 
 impl FlowResult {
     fn of(flow: &Flow, built: &Built, measured: Span) -> Self {
-        let hosts = &built.net.hosts;
+        let hosts = built.net.hosts();
         let ((sender, from), (receiver, to)) = (flow.sender(), flow.receiver());
         let tally = hosts[sender as usize].tally(from);
         let arrived = delivered(built, flow) - hosts[receiver as usize].delivered_before(to);
@@ -236,35 +227,24 @@ impl FlowResult {
 
 /// What one switch port has seen in measured time.
 pub(crate) struct QueueResult {
-    pub(crate) mean: f64,
-    pub(crate) p95: f64,
-    pub(crate) p99: f64,
-    pub(crate) max: f64,
+    pub(crate) lengths: QueueLengths,
     pub(crate) marks: u64,
     pub(crate) pauses: u64,
 }
 
 fn queues(built: &mut Built) -> Vec<QueueResult> {
-    let now = built.net.now;
-    let ports = built.net.switches.iter_mut().flat_map(|switch| &mut switch.ports);
-    let result = |port: &mut Port| {
-        let lengths = port.occupancy.finish(now);
-        QueueResult {
-            mean: lengths.mean().unwrap_or(f64::NAN),
-            p95: lengths.quantile(0.95).unwrap_or(f64::NAN),
-            p99: lengths.quantile(0.99).unwrap_or(f64::NAN),
-            max: if lengths.total() > 0 { lengths.max() as f64 } else { f64::NAN },
-            marks: port.counters.marks,
-            pauses: port.counters.pauses,
-        }
+    let lengths = built.net.queue_lengths();
+    let result = |(lengths, port): (QueueLengths, &Port)| {
+        let (marks, pauses) = (port.counters().marks, port.counters().pauses);
+        QueueResult { lengths, marks, pauses }
     };
-    ports.map(result).collect()
+    lengths.into_iter().zip(built.net.ports()).map(result).collect()
 }
 
 fn all_rtts(built: &Built) -> Histogram {
     let mut all = Histogram::default();
-    for host in &built.net.hosts {
-        all.merge(&host.rtt);
+    for host in built.net.hosts() {
+        all.merge(host.rtt());
         host.tallies().iter().filter_map(|tally| tally.rtt.as_ref()).for_each(|rtt| all.merge(rtt));
     }
     all
@@ -277,11 +257,15 @@ fn summary(
     queues: &[QueueResult],
 ) -> Summary {
     let us = |ns: Option<f64>| ns.map_or(f64::NAN, |ns| ns / 1e3);
-    let longest =
-        queues.iter().max_by(|a, b| a.mean.total_cmp(&b.mean).then(a.max.total_cmp(&b.max)));
-    let kb = |length: fn(&QueueResult) -> f64| longest.map_or(0.0, |queue| length(queue) / 1e3);
+    let longest = queues.iter().max_by(|a, b| {
+        let (a, b) = (a.lengths, b.lengths);
+        a.mean.total_cmp(&b.mean).then(a.max.total_cmp(&b.max))
+    });
+    let kb = |length: fn(&QueueLengths) -> f64| {
+        longest.map_or(0.0, |queue| length(&queue.lengths) / 1e3)
+    };
     let mut delays = Histogram::default();
-    built.net.hosts.iter().flat_map(|host| &host.delays).for_each(|other| delays.merge(other));
+    built.net.hosts().iter().flat_map(Host::delays).for_each(|other| delays.merge(other));
     let goodputs: Vec<_> = flows.iter().map(|flow| flow.goodput_bps).collect();
     Summary {
         throughput_gbps: goodputs.iter().sum::<f64>() / 1e9,
@@ -296,7 +280,7 @@ fn summary(
         pfc_pauses: queues.iter().map(|queue| queue.pauses).sum(),
         pfc_watchdog_reports: 0,
         deadlocks: 0,
-        pfc_paused_us: transmitters(built).map(Transmitter::paused).sum::<Span>().as_us_f64(),
+        pfc_paused_us: built.net.transmitters().map(Transmitter::paused).sum::<Span>().as_us_f64(),
         drops: 0,
         ecn_marks: queues.iter().map(|queue| queue.marks).sum(),
         retransmissions: 0,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use incast_cc::Time;
 use incast_cc::parts::random::{Random, derive};
 
-use crate::network::routes::{NO_EDGE, Place, Routes, Table, TableBuilder};
+use incast_net::{NO_EDGE, RackPlace, RouteChange, Routes, Table, TableBuilder};
 use incast_plan::Watch;
 use incast_plan::flows::Leg;
 use incast_plan::random::purpose;
@@ -19,7 +19,7 @@ pub(crate) struct Routing {
     /// What each switch knows at first.
     pub(crate) switches: Vec<Routes>,
     /// What a switch knows later: when, which switch, and its table; ascending in time.
-    pub(crate) changes: Vec<(Time, u32, Table)>,
+    pub(crate) changes: Vec<RouteChange>,
     /// Given paths.
     pinned: Pinned,
 }
@@ -95,14 +95,14 @@ struct Edges {
     /// For each switch its number, or [`NO_EDGE`].
     numbers: Vec<u16>,
     /// For each host.
-    places: Arc<[Place]>,
+    places: Arc<[RackPlace]>,
 }
 
 impl Edges {
     #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds switches and ports")]
     fn of(topology: &Topology, ports: &Ports) -> Self {
         let mut numbers = vec![NO_EDGE; topology.switches.len()];
-        let mut places = vec![Place { edge: NO_EDGE, port: 0 }; topology.hosts.len()];
+        let mut places = vec![RackPlace { edge: NO_EDGE, port: 0 }; topology.hosts.len()];
         let mut switches = Vec::new();
         for (switch, links) in ports.switches.iter().enumerate() {
             for (port, &link) in links.iter().enumerate() {
@@ -111,7 +111,7 @@ impl Edges {
                     numbers[switch] = switches.len() as u16;
                     switches.push(switch);
                 }
-                places[host as usize] = Place { edge: numbers[switch], port: port as u16 };
+                places[host as usize] = RackPlace { edge: numbers[switch], port: port as u16 };
             }
         }
         Self { switches, numbers, places: places.into() }
@@ -188,7 +188,7 @@ fn changes(
     edges: &Edges,
     first: &[Table],
     watch: &Watch<'_>,
-) -> Vec<(Time, u32, Table)> {
+) -> Vec<RouteChange> {
     let mut states: Vec<_> = scenario
         .link_events(topology)
         .filter_map(|(event, cable)| Some((event.at, cable, event.state?)))
@@ -206,7 +206,7 @@ fn changes(
         for ((switch, now), next) in (0..).zip(&mut now).zip(next) {
             if *now != next {
                 now.clone_from(&next);
-                changes.push((at, switch, next));
+                changes.push(RouteChange { at, switch, table: next });
             }
         }
     }

@@ -3,10 +3,10 @@
 use incast_cc::{Bytes, Span, Time};
 
 use crate::build::{Built, build};
-use crate::network::partition::Partition;
-use crate::network::trace::TraceConfig;
-use crate::network::windows::{WindowCounts, Windows};
 use crate::report::{Measured, Report, RunInfo, measure, report};
+use incast_net::Partition;
+use incast_net::TraceConfig;
+use incast_net::{WindowCounts, Windows};
 use incast_plan::Watch;
 use incast_scenario::{Scenario, ScenarioError, Scheme, Threads};
 
@@ -99,7 +99,7 @@ impl Simulation {
         let measured_until =
             Time::ZERO + scenario.run.duration.saturating_sub(scenario.run.cooldown);
         let built = build(scenario, scheme, seed, traces, watch);
-        let hosts = built.net.hosts.len();
+        let hosts = built.net.hosts().len();
         let run = Self { built, windows: None, hosts, end, measured_until, measured: None, info };
         run.in_threads(scenario.run.threads)
     }
@@ -107,7 +107,8 @@ impl Simulation {
     /// Has so many threads from now on, in place of what the scenario says. Results are the same.
     #[must_use]
     pub fn in_threads(self, threads: Threads) -> Self {
-        let (partition, threads) = Partition::for_threads(&self.built.topology, threads);
+        let (partition, threads) =
+            Partition::for_threads(&self.built.topology, threads.most(), threads == Threads::Auto);
         self.parted(partition, threads)
     }
 
@@ -123,7 +124,7 @@ impl Simulation {
     pub(crate) fn parted(mut self, partition: Partition, threads: usize) -> Self {
         self.join();
         let net = &self.built.net;
-        self.windows = (partition.domains > 1 && net.oracle.is_none())
+        self.windows = (partition.domains > 1 && !net.has_oracle())
             .then(|| Windows::new(net, partition, threads));
         self
     }
@@ -164,7 +165,7 @@ impl Simulation {
 
     /// How much has been simulated.
     pub fn simulated(&self) -> Span {
-        self.built.net.now.since(Time::ZERO)
+        self.built.net.now().since(Time::ZERO)
     }
 
     /// How much is to be simulated.
@@ -190,7 +191,7 @@ impl Simulation {
 
     /// Events handled so far.
     pub const fn events(&self) -> u64 {
-        self.built.net.events
+        self.built.net.events()
     }
 
     /// Ends the run where it is and reports what was measured. A run that was not driven to its end
@@ -202,6 +203,9 @@ impl Simulation {
         report(&self.built, self.info, measured)
     }
 }
+
+#[cfg(test)]
+mod windows_tests;
 
 #[cfg(test)]
 mod tests {
@@ -248,8 +252,8 @@ mod tests {
         let document = Document::parse(text.to_owned(), "two-way.toml").unwrap();
         let traces = TraceConfig { queues: true, flows: true, packets: true };
         let mut run = Simulation::new(document.scenario(), scheme, 7, traces).unwrap();
-        for switch in &mut run.built.net.switches {
-            switch.has_dropped |= all_are_events;
+        if all_are_events {
+            run.built.net.handle_every_arrival();
         }
         while run.advance(10_000) {}
         let mut report = run.finish();

@@ -7,9 +7,9 @@ use incast_cc::parts::random::derive;
 use incast_transport::{Address, Opener, Opening, Path, Role, Signal, Terms, Transport};
 
 use super::ways::Ways;
-use crate::network::Network as Net;
-use crate::network::host::Duties;
-use crate::network::oracle::{Oracle, Way};
+use incast_net::Duties;
+use incast_net::Network as Net;
+use incast_net::{Oracle, Way};
 use incast_plan::Plan;
 use incast_plan::Watch;
 use incast_plan::application::{ENDLESS, Post};
@@ -27,31 +27,28 @@ pub(super) fn connect(
     (seed, watch): (u64, &Watch<'_>),
 ) -> Arc<Flows> {
     let flows = Arc::new(std::mem::take(&mut plan.flows));
-    let posts = posts(plan, &flows, net.hosts.len());
-    let mut applications: Vec<Vec<_>> = net.hosts.iter().map(|_| Vec::new()).collect();
+    let posts = posts(plan, &flows, net.hosts().len());
+    let mut applications: Vec<Vec<_>> = net.hosts().iter().map(|_| Vec::new()).collect();
     for planned in std::mem::take(&mut plan.applications) {
         let (host, application) = planned.start(&flows);
         applications[host as usize].push(application);
     }
     let connections: Vec<Arc<[u32]>> = flows.by_connection().into_iter().map(Arc::from).collect();
     if scheme.signal == Signal::Oracle {
-        net.oracle = Some(oracle(&flows, &connections, ways, watch));
+        net.set_oracle(oracle(&flows, &connections, ways, watch));
     }
     let transport = match scheme.transport {
         TransportKind::Message => Transport::Message,
         TransportKind::Stream => Transport::Stream,
     };
     let duties = connections.into_iter().zip(posts.into_iter().zip(applications));
-    for ((number, host), (connections, (posts, applications))) in
-        (0..).zip(&mut net.hosts).zip(duties)
-    {
+    for (number, (connections, (posts, applications))) in (0..).zip(duties) {
         watch.steps(connections.len());
         let (flows, ways) = (Arc::clone(&flows), Arc::clone(ways));
         let own = Book { host: number, flows, connections, ways, transport, seed };
         let (flows, connections) = (Arc::clone(&own.flows), Arc::clone(&own.connections));
-        host.endpoint.expect(connections.len(), own.opener());
         let duties = Duties { flows, connections, posts, applications };
-        host.set_duties(duties, &mut net.transit.calendar);
+        net.set_duties(number as usize, own.opener(), duties);
     }
     flows
 }
@@ -131,7 +128,7 @@ mod tests {
 
     use super::*;
     use crate::build::build;
-    use crate::network::trace::TraceConfig;
+    use incast_net::TraceConfig;
     use incast_plan::random::generator;
     use incast_scenario::Document;
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use incast_cc::{Bytes, Span};
 use incast_transport::Path;
 
-use crate::network::oracle::Way;
-use crate::network::routes;
 use crate::routing::Routing;
+use incast_net as routes;
+use incast_net::Way;
 use incast_plan::flows::Leg;
 use incast_plan::topology::{Node, Ports, Topology};
 use incast_scenario::{Scenario, TransportKind};

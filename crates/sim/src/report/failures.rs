@@ -1,9 +1,9 @@
 //! What failures of links have cost.
 
 use crate::build::Built;
-use crate::network::failure::Losses;
-use crate::network::host::Count;
-use crate::network::port::DropCause;
+use incast_net::Count;
+use incast_net::DropCause;
+use incast_net::Losses;
 use incast_table::Table;
 
 struct FailureRow {
@@ -20,12 +20,15 @@ pub(super) fn table(built: &Built) -> Option<Table> {
     let ports = topology.ports();
     // Of each link, by its number: what its receiver lost.
     let mut losses = vec![(Count::default(), Count::default()); topology.cables.len() * 2];
-    let hosts = net.hosts.iter().map(|host| &host.failures).zip(&ports.hosts);
-    let switches = net.switches.iter().map(|switch| &switch.failures).zip(&ports.switches);
-    for (failures, cables) in hosts.chain(switches) {
-        for (port, &(cable, end)) in cables.iter().enumerate() {
-            let Losses { cut, stranded } = failures.losses(port);
-            losses[cable * 2 + 1 - end] = (cut, stranded);
+    let mut note = |(cable, end): (usize, usize), Losses { cut, stranded }| {
+        losses[cable * 2 + 1 - end] = (cut, stranded);
+    };
+    for (host, cables) in net.hosts().iter().zip(&ports.hosts) {
+        note(cables[0], host.losses());
+    }
+    for (switch, cables) in net.switches().iter().zip(&ports.switches) {
+        for (port, &cable) in cables.iter().enumerate() {
+            note(cable, switch.losses(port));
         }
     }
     let unsent = unsent(built);
@@ -66,9 +69,9 @@ pub(super) fn table(built: &Built) -> Option<Table> {
 /// Packets of each link, by its number, that waited for it when it failed, or came for it afterwards.
 fn unsent(built: &Built) -> Vec<u64> {
     let mut unsent = vec![0; built.topology.cables.len() * 2];
-    for port in built.net.switches.iter().flat_map(|switch| &switch.ports) {
-        let link = port.transmitter.link as usize;
-        unsent[link] = port.counters.drops[DropCause::Link as usize];
+    for port in built.net.ports() {
+        let link = port.transmitter().link() as usize;
+        unsent[link] = port.counters().drops[DropCause::Link as usize];
     }
     unsent
 }

@@ -5,7 +5,7 @@ use incast_cc::{Bytes, Rate, Span, Time};
 use super::delivered;
 use super::quantiles::Observed;
 use crate::build::Built;
-use crate::network::host::{Begun, Delivery, Posted};
+use incast_net::{Begun, Delivery, Host, Posted};
 use incast_plan::application::ENDLESS;
 use incast_plan::flows::Flow;
 use incast_scenario::Operation;
@@ -81,12 +81,12 @@ impl Carried {
 /// All messages, in the order of flows, and what became of each traffic's in the measured `window`.
 pub(super) fn messages(built: &Built, window: (Time, Time)) -> (Vec<Message>, Vec<Carried>) {
     let flows = &built.flows;
-    let hosts = || built.net.hosts.iter();
-    let mut posted: Vec<&Posted> = hosts().flat_map(|host| &host.posted).collect();
+    let hosts = || built.net.hosts().iter();
+    let mut posted: Vec<&Posted> = hosts().flat_map(Host::posted).collect();
     posted.sort_by_key(|posted| posted.flow); // stable: a flow's come in the order of time
-    let mut deliveries: Vec<&Delivery> = hosts().flat_map(|host| &host.deliveries).collect();
+    let mut deliveries: Vec<&Delivery> = hosts().flat_map(Host::deliveries).collect();
     deliveries.sort_by_key(|delivery| (delivery.flow, delivery.message));
-    let mut begun: Vec<&Begun> = hosts().flat_map(|host| &host.begun).collect();
+    let mut begun: Vec<&Begun> = hosts().flat_map(Host::begun).collect();
     begun.sort_by_key(|begun| (begun.flow, begun.data));
     let (mut deliveries, mut begun) = (deliveries.into_iter().peekable(), &begun[..]);
     let mut carried = vec![Carried::default(); built.plan.traffic.len()];
@@ -110,7 +110,7 @@ pub(super) fn messages(built: &Built, window: (Time, Time)) -> (Vec<Message>, Ve
             carried.posted_bytes += if counts { bytes.get() } else { 0 };
             if let Some(deadline) = deadline.filter(|_| counts) {
                 let completed = delivery.map(|delivery| delivery.at);
-                carried.judge(posted.at, deadline, completed, built.net.now);
+                carried.judge(posted.at, deadline, completed, built.net.now());
             }
             carried.completed += u64::from(counts && delivery.is_some());
             let begun = data.get(message as usize);

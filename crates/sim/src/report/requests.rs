@@ -26,9 +26,9 @@ pub(super) struct Request {
 /// All requests that were posted, in the order of traffic and client: those that are complete first.
 pub(super) fn requests(built: &Built, messages: &[Message]) -> Vec<Request> {
     let mut requests = Vec::new();
-    for (client, host) in (0..).zip(&built.net.hosts) {
+    for (client, host) in (0..).zip(built.net.hosts()) {
         for (application, &traffic) in
-            host.applications.iter().zip(&built.plan.owners[client as usize])
+            host.applications().iter().zip(&built.plan.owners[client as usize])
         {
             let finished = application.finished().iter().map(|f| {
                 let all = UnderWay {

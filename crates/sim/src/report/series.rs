@@ -7,7 +7,7 @@ use incast_cc::{Rate, Time};
 use super::tables::port_names;
 use super::{RunInfo, jain_index};
 use crate::build::Built;
-use crate::network::host::{Delivery, Posted};
+use incast_net::{Delivery, Host, Posted};
 use incast_table::{Name, Table};
 
 pub(super) fn tables(built: &Built, info: &RunInfo) -> Vec<Table> {
@@ -17,14 +17,14 @@ pub(super) fn tables(built: &Built, info: &RunInfo) -> Vec<Table> {
 
 fn queue_series(built: &Built, info: &RunInfo) -> Table {
     let names: Vec<Name> = port_names(&built.topology).into_iter().map(Name::from).collect();
-    let switches = || built.net.switches.iter().filter(|switch| !switch.ports.is_empty());
-    let intervals = switches().map(|switch| switch.series.len() / switch.ports.len()).max();
-    let mut rows = Vec::with_capacity(switches().map(|switch| switch.series.len()).sum());
+    let switches = || built.net.switches().iter().filter(|switch| !switch.ports().is_empty());
+    let intervals = switches().map(|switch| switch.series().len() / switch.ports().len()).max();
+    let mut rows = Vec::with_capacity(switches().map(|switch| switch.series().len()).sum());
     for interval in 0..intervals.unwrap_or(0) {
         let mut first = 0;
         for switch in switches() {
-            let ports = switch.ports.len();
-            let own = switch.series.chunks_exact(ports).nth(interval).into_iter().flatten();
+            let ports = switch.ports().len();
+            let own = switch.series().chunks_exact(ports).nth(interval).into_iter().flatten();
             rows.extend((first..).zip(own).map(|(port, &(mean, max))| (interval, port, mean, max)));
             first += ports;
         }
@@ -52,18 +52,18 @@ struct FlowRow {
 
 /// In the order of time.
 fn flow_rows(built: &Built, info: &RunInfo) -> Vec<FlowRow> {
-    let hosts = &built.net.hosts;
-    let lasting: Vec<_> = hosts.iter().map(|host| &host.lasting[..]).collect();
+    let hosts = built.net.hosts();
+    let lasting: Vec<_> = hosts.iter().map(Host::lasting).collect();
     let place = |(host, own): (u32, u32)| lasting[host as usize].binary_search(&own).ok();
     let at = |(host, _): (u32, u32), place: Option<usize>, interval: usize| {
         let width = lasting[host as usize].len();
-        hosts[host as usize].series.get(interval * width + place?).copied()
+        hosts[host as usize].series().get(interval * width + place?).copied()
     };
     let intervals = hosts
         .iter()
         .zip(&lasting)
         .filter(|(_, own)| !own.is_empty())
-        .map(|(host, own)| host.series.len() / own.len())
+        .map(|(host, own)| host.series().len() / own.len())
         .min()
         .unwrap_or(0);
     let mut rows = Vec::new();
@@ -146,11 +146,11 @@ fn jain_series(built: &Built, info: &RunInfo, rows: &[FlowRow]) -> Table {
 /// order of time.
 fn busy_times(built: &Built) -> BTreeMap<u64, Vec<(Time, Time)>> {
     let lasts = |flow: u32| built.flows[flow as usize].is_lasting();
-    let hosts = || built.net.hosts.iter();
-    let posted = hosts().flat_map(|host| &host.posted);
+    let hosts = || built.net.hosts().iter();
+    let posted = hosts().flat_map(Host::posted);
     let mut posted: Vec<&Posted> = posted.filter(|posted| lasts(posted.flow)).collect();
     posted.sort_by_key(|posted| posted.flow); // stable: a flow's come in the order of time
-    let deliveries = hosts().flat_map(|host| &host.deliveries);
+    let deliveries = hosts().flat_map(Host::deliveries);
     let mut deliveries: Vec<&Delivery> = deliveries.filter(|next| lasts(next.flow)).collect();
     deliveries.sort_by_key(|delivery| (delivery.flow, delivery.message));
     let mut deliveries = deliveries.into_iter().peekable();

@@ -4,9 +4,9 @@ use incast_cc::{Span, Time};
 
 use super::{FlowResult, QueueResult, delivered, retransmissions};
 use crate::build::Built;
-use crate::metrics::Histogram;
-use crate::network::port::DropCause;
-use crate::network::transmitter::Transmitter;
+use incast_net::Transmitter;
+use incast_net::metrics::Histogram;
+use incast_net::{DropCause, Host, Port};
 use incast_plan::topology::{Node, Topology};
 use incast_table::Table;
 
@@ -94,7 +94,7 @@ pub(super) fn flows(built: &Built, results: &[FlowResult]) -> Table {
 /// When the first message of each connection was posted.
 fn first_posted(built: &Built) -> Vec<Option<Time>> {
     let mut first: Vec<Option<Time>> = vec![None; built.flows.len()];
-    for posted in built.net.hosts.iter().flat_map(|host| &host.posted) {
+    for posted in built.net.hosts().iter().flat_map(Host::posted) {
         let first = &mut first[posted.flow as usize];
         *first = Some(first.map_or(posted.at, |at| at.min(posted.at)));
     }
@@ -115,8 +115,8 @@ fn rtt_table(rtt: &Histogram) -> Table {
 
 fn delay_table(built: &Built) -> Table {
     let mut delays = vec![Histogram::default(); built.plan.traffic.len()];
-    for host in &built.net.hosts {
-        delays.iter_mut().zip(&host.delays).for_each(|(all, of_host)| all.merge(of_host));
+    for host in built.net.hosts() {
+        delays.iter_mut().zip(host.delays()).for_each(|(all, of_host)| all.merge(of_host));
     }
     let mut rows = Vec::new();
     for (traffic, delays) in built.plan.traffic.iter().zip(&delays) {
@@ -145,26 +145,28 @@ const DROP_COLUMNS: [(DropCause, &str, &str); DropCause::COUNT] = [
 
 /// Those of switch ports, at the end of the run.
 pub(super) fn queues(built: &Built, queues: &[QueueResult]) -> Table {
-    let counters: Vec<_> = built.net.switches.iter().flat_map(|switch| &switch.ports).collect();
+    let counters: Vec<_> = built.net.ports().map(Port::counters).collect();
     let (names, layers) = (port_names(&built.topology), port_layers(&built.topology));
     let table = Table::new("queues", "one port of one switch")
         .column(("port", "", "switch, and the node that the port leads to"), &names, String::clone)
         .column(("layer", "", "layers of the switch and of that node"), &layers, String::clone)
         .column(("mean_kb", "KB", "mean backlog over measured time, 1 KB = 1000 B"), queues, |q| {
-            q.mean / 1e3
+            q.lengths.mean / 1e3
         })
         .column(("p95_kb", "KB", "backlog not exceeded for 95 % of measured time"), queues, |q| {
-            q.p95 / 1e3
+            q.lengths.p95 / 1e3
         })
         .column(("p99_kb", "KB", "backlog not exceeded for 99 % of measured time"), queues, |q| {
-            q.p99 / 1e3
+            q.lengths.p99 / 1e3
         })
-        .column(("max_kb", "KB", "greatest backlog in measured time"), queues, |q| q.max / 1e3)
+        .column(("max_kb", "KB", "greatest backlog in measured time"), queues, |q| {
+            q.lengths.max / 1e3
+        })
         .column(("drops", "packets", "packets dropped, over the whole run"), &counters, |port| {
-            port.counters.all_drops()
+            port.all_drops()
         });
     let table = DROP_COLUMNS.into_iter().fold(table, |table, (cause, name, doc)| {
-        table.column((name, "packets", doc), &counters, |port| port.counters.drops[cause as usize])
+        table.column((name, "packets", doc), &counters, |port| port.drops[cause as usize])
     });
     table.column(("ecn_marks", "packets", "packets marked, measured"), queues, |q| q.marks).column(
         ("pauses_sent", "", "PFC pauses sent to the node, measured"),
@@ -196,22 +198,22 @@ fn link_table<'a>(built: &'a Built, measured: Span) -> Table {
     let ports = topology.ports();
     let mut rows = Vec::new();
     let row = |from: Node, (cable, end): (usize, usize), transmitter: &'a Transmitter| {
-        let rate = built.net.transit.links[transmitter.link as usize].rate();
+        let rate = built.net.rate(transmitter.link());
         let (cable, to) = (&topology.cables[cable], topology.cables[cable].ends[1 - end]);
         LinkRow {
             name: format!("{}->{}", topology.name(from), topology.name(to)),
             layer: layer(topology, from, to),
             rate_bps: cable.rate.as_bps() as f64,
-            capacity: transmitter.capacity(built.net.now, rate),
+            capacity: transmitter.capacity(built.net.now(), rate),
             transmitter,
         }
     };
-    for ((number, host), cables) in (0..).zip(&built.net.hosts).zip(&ports.hosts) {
-        rows.push(row(Node::Host(number), cables[0], &host.nic));
+    for ((number, host), cables) in (0..).zip(built.net.hosts()).zip(&ports.hosts) {
+        rows.push(row(Node::Host(number), cables[0], host.nic()));
     }
-    for ((number, switch), cables) in (0..).zip(&built.net.switches).zip(&ports.switches) {
-        for (port, &cable) in switch.ports.iter().zip(cables) {
-            rows.push(row(Node::Switch(number), cable, &port.transmitter));
+    for ((number, switch), cables) in (0..).zip(built.net.switches()).zip(&ports.switches) {
+        for (port, &cable) in switch.ports().iter().zip(cables) {
+            rows.push(row(Node::Switch(number), cable, port.transmitter()));
         }
     }
     Table::new("links", "one direction of one cable, measured between warm-up and cool-down")

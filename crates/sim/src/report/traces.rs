@@ -2,6 +2,7 @@
 
 use super::tables::{port_names, us};
 use crate::build::Built;
+use incast_net::Host;
 use incast_table::Table;
 
 pub(super) fn traces(built: &Built) -> Vec<Table> {
@@ -10,11 +11,11 @@ pub(super) fn traces(built: &Built) -> Vec<Table> {
     let mut tables = Vec::new();
 
     let (mut rows, mut first) = (Vec::new(), 0);
-    for switch in &net.switches {
+    for switch in net.switches() {
         rows.extend(
-            switch.trace.queues.iter().map(|row| (row.at, first + row.port as usize, row.bytes)),
+            switch.queue_trace().iter().map(|row| (row.at, first + row.port as usize, row.bytes)),
         );
-        first += switch.ports.len();
+        first += switch.ports().len();
     }
     if !rows.is_empty() {
         rows.sort_by_key(|&(at, port, _)| (at, port));
@@ -28,7 +29,7 @@ pub(super) fn traces(built: &Built) -> Vec<Table> {
         );
     }
 
-    let mut rows: Vec<_> = net.hosts.iter().flat_map(|host| &host.trace.flows).collect();
+    let mut rows: Vec<_> = net.hosts().iter().flat_map(Host::flow_trace).collect();
     if !rows.is_empty() {
         rows.sort_by_key(|row| (row.at, row.flow));
         tables.push(
@@ -47,7 +48,7 @@ pub(super) fn traces(built: &Built) -> Vec<Table> {
 }
 
 fn gauge_trace(built: &Built) -> Option<Table> {
-    let mut rows: Vec<_> = built.net.hosts.iter().flat_map(|host| &host.trace.gauges).collect();
+    let mut rows: Vec<_> = built.net.hosts().iter().flat_map(Host::gauge_trace).collect();
     if rows.is_empty() {
         return None;
     }
@@ -69,13 +70,13 @@ fn gauge_trace(built: &Built) -> Option<Table> {
 fn packet_trace(built: &Built, names: &[String]) -> Option<Table> {
     let hosts = &built.topology.hosts;
     let mut rows = Vec::new();
-    for (number, host) in built.net.hosts.iter().enumerate() {
-        rows.extend(host.trace.packets.iter().map(|row| (number, row)));
+    for (number, host) in built.net.hosts().iter().enumerate() {
+        rows.extend(host.packet_trace().iter().map(|row| (number, row)));
     }
     let mut first = hosts.len();
-    for switch in &built.net.switches {
-        rows.extend(switch.trace.packets.iter().map(|row| (first + row.port as usize, row)));
-        first += switch.ports.len();
+    for switch in built.net.switches() {
+        rows.extend(switch.packet_trace().iter().map(|row| (first + row.port as usize, row)));
+        first += switch.ports().len();
     }
     if rows.is_empty() {
         return None;
@@ -98,7 +99,7 @@ fn packet_trace(built: &Built, names: &[String]) -> Option<Table> {
         .column(("event", "", "sent or dropped"), &rows, |r| r.1.event.as_str().to_owned())
         .column(("kind", "", "data, ack, nack or cnp"), &rows, |r| r.1.kind().to_owned())
         .column(("destination", "", "host that it goes to"), &rows, |r| {
-            hosts[r.1.frame.destination as usize].clone()
+            hosts[r.1.destination() as usize].clone()
         })
         .column(("connection", "", "connection number at the destination"), &rows, |r| {
             u64::from(r.1.packet.connection)
@@ -114,11 +115,11 @@ fn packet_trace(built: &Built, names: &[String]) -> Option<Table> {
             &rows,
             |r| r.1.sequence(),
         )
-        .column(("bytes", "B", "on the wire"), &rows, |r| u64::from(r.1.frame.wire))
+        .column(("bytes", "B", "on the wire"), &rows, |r| u64::from(r.1.wire()))
         .column(
             ("traffic_class", "", "number of its class, from 0 for the lowest"),
             &rows,
-            |r| u64::from(r.1.frame.class),
+            |r| u64::from(r.1.class()),
         ),
     )
 }

@@ -4,7 +4,7 @@ use incast_cc::Time;
 
 use super::tables;
 use crate::build::Built;
-use crate::network::dead_lock::{DeadLock, Place};
+use incast_net::{DeadLock, Place};
 use incast_plan::topology::Topology;
 use incast_table::Table;
 
@@ -37,9 +37,10 @@ impl Finding {
 pub(super) fn findings(built: &Built, classes: &[String]) -> Vec<Finding> {
     let names = Names::new(&built.topology, classes);
     let mut findings: Vec<_> = (0..)
-        .zip(&built.net.switches)
-        .filter_map(|(number, switch)| Some((number, switch.watchdog.as_ref()?)))
-        .flat_map(|(number, watchdog)| watchdog.reports.iter().map(move |held| (number, held)))
+        .zip(built.net.switches())
+        .flat_map(|(number, switch)| {
+            switch.watchdog_reports().iter().map(move |held| (number, held))
+        })
         .map(|(switch, held)| {
             let place = Place { switch, port: held.port, class: held.class };
             Finding {
@@ -53,7 +54,7 @@ pub(super) fn findings(built: &Built, classes: &[String]) -> Vec<Finding> {
             }
         })
         .collect();
-    findings.extend(built.net.dead_locks.iter().map(|found| dead_lock(found, &names)));
+    findings.extend(built.net.dead_locks().iter().map(|found| dead_lock(found, &names)));
     // Stable: those of one instant keep the order of their places, dead-locks last.
     findings.sort_by_key(|finding| finding.at);
     findings

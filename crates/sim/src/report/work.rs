@@ -27,7 +27,7 @@ impl Work {
     pub(super) fn of(built: &Built, window: (Time, Time), carried_bps: Vec<f64>) -> Self {
         let (messages, carried) = messages::messages(built, window);
         let requests = requests::requests(built, &messages);
-        Self { messages, carried, carried_bps, requests, window, end: built.net.now }
+        Self { messages, carried, carried_bps, requests, window, end: built.net.now() }
     }
 
     /// Messages that were posted while it was measured.
@@ -303,8 +303,8 @@ fn load_table(built: &Built, work: &Work, measured: Span) -> Table {
     let gbps = |bytes: u64| bytes as f64 * 8.0 / measured.as_secs_f64() / 1e9;
     let rows: Vec<_> = (0..).zip(&built.plan.traffic).zip(&work.carried).collect();
     let begun = |number: usize| -> u64 {
-        let owned = built.net.hosts.iter().zip(&built.plan.owners);
-        let own = owned.flat_map(|(host, owners)| host.applications.iter().zip(owners));
+        let owned = built.net.hosts().iter().zip(&built.plan.owners);
+        let own = owned.flat_map(|(host, owners)| host.applications().iter().zip(owners));
         own.filter(|(_, owner)| **owner as usize == number)
             .map(|(application, _)| application.begun())
             .sum()

@@ -98,14 +98,14 @@ fn routes_avoid_what_is_down_from_convergence_to_convergence() {
     let mut net = Net::of(&format!("{DETOUR}\n[routing]\nconvergence = \"200us\"\n{events}"));
     let changes = net.routing.changes.clone();
     // s0 and s1 take the detour; s2, whose two links are up, learns nothing.
-    let whom: Vec<_> = changes.iter().map(|&(at, switch, _)| (at.as_ps(), switch)).collect();
+    let whom: Vec<_> = changes.iter().map(|change| (change.at.as_ps(), change.switch)).collect();
     let (down, up) = (1_200_000_000, 3_200_000_000);
     assert_eq!(whom, [(down, 0), (down, 1), (up, 0), (up, 1)]);
-    for (_, switch, table) in &changes[..2] {
+    for RouteChange { switch, table, .. } in &changes[..2] {
         net.routing.switches[*switch as usize].replace(table.clone());
     }
     assert_eq!(net.switches(0, 1, 0), ["s0", "s2", "s1"]);
-    for (_, switch, table) in &changes[2..] {
+    for RouteChange { switch, table, .. } in &changes[2..] {
         net.routing.switches[*switch as usize].replace(table.clone());
     }
     assert_eq!(net.switches(0, 1, 0), ["s0", "s1"]);
@@ -117,7 +117,7 @@ fn no_way_leads_to_what_is_cut_off() {
         format!("[[event]]\nat = \"1ms\"\nlink = [\"{a}\", \"{b}\"]\nstate = \"down\"\n")
     };
     let mut net = Net::of(&format!("{DETOUR}\n{}{}", down("s0", "s1"), down("s2", "s0")));
-    for (_, switch, table) in net.routing.changes.clone() {
+    for RouteChange { switch, table, .. } in net.routing.changes.clone() {
         net.routing.switches[switch as usize].replace(table);
     }
     let routes = &net.routing.switches;

@@ -14,28 +14,32 @@ use incast_cc::parts::random::Random;
 
 use super::frame::Frame;
 
-/// The edge of a host, numbered among the edges, and its port there.
+/// The place of a host: its switch and its port there.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
-    pub(crate) edge: u16,
-    pub(crate) port: u16,
+pub struct RackPlace {
+    /// The number of its switch among the switches with hosts.
+    pub edge: u16,
+    /// The port of that switch.
+    pub port: u16,
 }
 
-/// The ports of switches that a packet leaves by, where its host knows them: a byte each with the port's number
-/// and one, from the next port on; all bits at the end. What switches would find in their tables anyway, but
-/// tables of many switches are not in the processor's caches. Where the host does not know them, that byte and the
-/// label of the connection's direction, which switches hash.
+/// The ports by which a packet leaves switches, as far as its host knows them: for each, from the
+/// next one on, a byte with the port's number plus one; then a byte of ones. Switches would find the
+/// same in their tables, but tables of many switches are not in the processor's caches. Where the
+/// host does not know the ports, the byte of ones comes first, and then the label of the
+/// connection's direction, which switches hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Path(NonZeroU64);
+pub struct Path(NonZeroU64);
 
 const END: u64 = 0xff;
 
 impl Path {
     /// The path of a frame that no switch sends on.
-    pub(crate) const UNKNOWN: Self = Self(NonZeroU64::MAX);
+    pub const UNKNOWN: Self = Self(NonZeroU64::MAX);
 
-    /// Switches are to look into their tables, and to choose by this label where there are several ports.
-    pub(crate) const fn labelled(label: u64) -> Self {
+    /// A path that is not known: switches look into their tables, and choose by this label where there
+    /// are several ports.
+    pub const fn labelled(label: u64) -> Self {
         match NonZeroU64::new(label << 8 | END) {
             Some(bits) => Self(bits),
             None => Self::UNKNOWN,
@@ -44,23 +48,23 @@ impl Path {
 
     /// The label of a path that is not known.
     #[inline]
-    pub(crate) const fn label(self) -> u64 {
+    pub const fn label(self) -> u64 {
         self.0.get() >> 8
     }
 
-    /// What [`bits`](Self::bits) has made.
+    /// The path that [`bits`](Self::bits) has turned into a number.
     #[inline]
-    pub(crate) fn from_bits(bits: u64) -> Self {
+    pub fn from_bits(bits: u64) -> Self {
         NonZeroU64::new(bits).map_or(Self::UNKNOWN, Self)
     }
 
-    /// A number, not zero.
-    pub(crate) const fn bits(self) -> u64 {
+    /// The path as a number above zero.
+    pub const fn bits(self) -> u64 {
         self.0.get()
     }
 
-    /// By these ports; with the label instead where they cannot be written down.
-    pub(crate) fn of(ports: &[u16], label: u64) -> Self {
+    /// The path by these ports; a labelled path where they cannot be written down.
+    pub fn of(ports: &[u16], label: u64) -> Self {
         let known = ports.len() <= 8 && ports.iter().all(|&port| u64::from(port) + 1 < END);
         let before = |rest: u64, &port: &u16| rest << 8 | (u64::from(port) + 1);
         let bits = ports.iter().rfold(u64::MAX, before);
@@ -69,14 +73,14 @@ impl Path {
 
     /// The next port, if it is known.
     #[inline]
-    pub(crate) const fn peek(self) -> Option<u16> {
+    pub const fn peek(self) -> Option<u16> {
         let byte = self.0.get() & 0xff;
         if byte == END { None } else { Some(byte as u16 - 1) }
     }
 
-    /// The same, which is then behind.
+    /// Takes the next port off the path, if it is known.
     #[inline]
-    pub(crate) const fn next(&mut self) -> Option<u16> {
+    pub const fn next(&mut self) -> Option<u16> {
         let port = self.peek();
         if port.is_some()
             && let Some(rest) = NonZeroU64::new(self.0.get() >> 8 | END << 56)
@@ -87,19 +91,19 @@ impl Path {
     }
 }
 
-/// No edge: of switches without hosts.
-pub(crate) const NO_EDGE: u16 = u16::MAX;
+/// The number among edges of a switch without hosts.
+pub const NO_EDGE: u16 = u16::MAX;
 
 /// The ports of a switch towards every edge.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Table {
+pub struct Table {
     /// For each edge the number of a set.
     towards: Arc<[u16]>,
     sets: Arc<[Set]>,
     members: Arc<[u16]>,
 }
 
-/// Some ports.
+/// A set of ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Set {
     /// The port itself where it is the only one; else where the set starts among the members.
@@ -109,7 +113,7 @@ struct Set {
 
 /// Puts a table together.
 #[derive(Debug, Default)]
-pub(crate) struct TableBuilder {
+pub struct TableBuilder {
     towards: Vec<u16>,
     sets: Vec<Set>,
     members: Vec<u16>,
@@ -119,7 +123,7 @@ pub(crate) struct TableBuilder {
 impl TableBuilder {
     /// The ports towards the next edge, ascending; none where no way leads there.
     #[expect(clippy::cast_possible_truncation, reason = "no more ports and edges than 16 bits")]
-    pub(crate) fn push(&mut self, ports: &[u16]) {
+    pub fn push(&mut self, ports: &[u16]) {
         let number = self.known.get(ports).copied().unwrap_or_else(|| {
             let first =
                 if let [port] = ports { u32::from(*port) } else { self.members.len() as u32 };
@@ -134,7 +138,8 @@ impl TableBuilder {
         self.towards.push(number);
     }
 
-    pub(crate) fn finish(self) -> Table {
+    /// The table, once every edge has its ports.
+    pub fn finish(self) -> Table {
         let (towards, sets) = (self.towards.into(), self.sets.into());
         Table { towards, sets, members: self.members.into() }
     }
@@ -142,9 +147,9 @@ impl TableBuilder {
 
 /// What one switch knows of the ways.
 #[derive(Clone, Debug)]
-pub(crate) struct Routes {
+pub struct Routes {
     /// Of every host.
-    places: Arc<[Place]>,
+    places: Arc<[RackPlace]>,
     /// The switch's own number among the edges.
     edge: u16,
     table: Table,
@@ -156,8 +161,10 @@ pub(crate) struct Routes {
 }
 
 impl Routes {
-    pub(crate) fn new(
-        places: Arc<[Place]>,
+    /// The routes of a switch: the places of all hosts, the switch's own number among the edges, its
+    /// table, the seed of its hash, and the generator that sprays where packets are sprayed.
+    pub fn new(
+        places: Arc<[RackPlace]>,
         edge: u16,
         table: Table,
         seed: u64,
@@ -191,12 +198,12 @@ impl Routes {
     }
 
     /// Whether the packets of a connection always take the same way.
-    pub(crate) const fn is_fixed(&self) -> bool {
+    pub const fn is_fixed(&self) -> bool {
         self.spray.is_none()
     }
 
     /// The port by which packets with a label leave; where they are sprayed, one of the ports.
-    pub(crate) fn port_of(&self, destination: u32, label: u64) -> Option<u16> {
+    pub fn port_of(&self, destination: u32, label: u64) -> Option<u16> {
         let place = self.places[destination as usize];
         if place.edge == self.edge {
             return Some(place.port);
@@ -232,24 +239,22 @@ impl Routes {
     }
 
     /// Gives a connection's packets a port of their own.
-    pub(crate) fn pin(&mut self, destination: u32, label: u64, port: u16) {
+    pub fn pin(&mut self, destination: u32, label: u64, port: u16) {
         self.pinned.insert((destination, label), port);
     }
 
-    /// Another seed, or the same at all switches.
-    #[cfg(test)]
-    pub(crate) fn reseed(&mut self, seed: u64) {
+    /// Gives the switch another seed of its hash.
+    pub fn reseed(&mut self, seed: u64) {
         self.seed = seed;
     }
 
-    /// Edges, and different sets of ports towards them.
-    #[cfg(test)]
-    pub(crate) fn sizes(&self) -> (usize, usize) {
+    /// The number of racks, and of different sets of ports towards them.
+    pub fn sizes(&self) -> (usize, usize) {
         (self.table.towards.len(), self.table.sets.len())
     }
 
     /// The ways have changed.
-    pub(crate) fn replace(&mut self, table: Table) {
+    pub fn replace(&mut self, table: Table) {
         self.table = table;
     }
 }

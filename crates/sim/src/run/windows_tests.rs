@@ -2,12 +2,10 @@
 
 use std::fmt::Write as _;
 
-use incast_cc::Time;
 use incast_cc::parts::random::Random;
 
-use super::Partition;
-use crate::network::Transit;
 use crate::{Report, Simulation, TraceConfig};
+use incast_net::Partition;
 use incast_scenario::Document;
 
 /// Ports whose queues or packets are traced have an event for each packet; the others look ahead.
@@ -345,36 +343,15 @@ fn oracle_sees_all_queues_and_keeps_the_network_whole() {
 }
 
 #[test]
-fn thread_that_panics_lets_the_others_go() {
-    let barrier = super::Barrier::default();
-    let left = std::thread::scope(|scope| {
-        let waits = scope.spawn(|| barrier.wait(2, || unreachable!("the other never comes")));
-        let panics = scope.spawn(|| {
-            let _leave = super::Leave(&barrier);
-            panic!("as is meant");
-        });
-        assert!(panics.join().is_err());
-        waits.join().unwrap()
-    });
-    assert!(!left, "it goes on as if all were there");
-}
-
-#[test]
 fn stamps_name_links_by_their_number_in_the_whole_network() {
     let document = leaf_spine("[switch]\ntelemetry = true");
     let mut run = parted(&document, ("hpcc", FLOWS), &[0, 1, 1, 0], 2);
     assert!(run.advance(5_000));
     run = run.in_domains(2, 1);
     let mut seen = 0;
-    let Transit { links, packets, .. } = &mut run.built.net.transit;
-    for (number, link) in (0..).zip(links) {
-        while let Ok((_, frame)) = link.hand_over(Time::MAX) {
-            let (packet, stamps) = packets.remove(&frame);
-            if let Some(last) = stamps.hops().last().filter(|_| packet.payload() > 0) {
-                assert_eq!(last.port, number, "by the switch that has just sent it");
-                seen += 1;
-            }
-        }
+    for (link, last) in run.built.net.last_stamps() {
+        assert_eq!(last.port, link, "by the switch that has just sent it");
+        seen += 1;
     }
     assert!(seen > 10, "{seen}");
 }

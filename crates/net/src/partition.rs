@@ -11,8 +11,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use incast_cc::Span;
 
 use incast_plan::topology::{Cable, Node, Topology};
-use incast_scenario::Threads;
-
 /// Ends of links in one domain: what it touches in a window then stays in the caches of a core, which is worth
 /// more than what it costs to hand packets over, even in one thread (docs/internals/performance.md).
 const PORTS: usize = 384;
@@ -29,10 +27,13 @@ const DOMAINS_PER_THREAD: usize = 4;
 
 /// The domain of every node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Partition {
-    pub(crate) domains: usize,
-    pub(crate) hosts: Vec<usize>,
-    pub(crate) switches: Vec<usize>,
+pub struct Partition {
+    /// The number of domains.
+    pub domains: usize,
+    /// The domain of each host.
+    pub hosts: Vec<usize>,
+    /// The domain of each switch.
+    pub switches: Vec<usize>,
 }
 
 /// One in so many: what a domain may weigh more than the mean after moves, and what the heaviest may weigh
@@ -53,22 +54,21 @@ const LATER: usize = usize::MAX - 1;
 const HOST_WORK: u64 = 2;
 
 impl Partition {
-    /// For so many threads, and with how many of them it is to run.
-    pub(crate) fn for_threads(topology: &Topology, threads: Threads) -> (Self, usize) {
+    /// The domains for a run in up to `most` threads, and the number of threads that it is to have:
+    /// all of them, or with `as_useful` as many as the network has work for.
+    pub fn for_threads(topology: &Topology, most: usize, as_useful: bool) -> (Self, usize) {
         let ports = topology.cables.len() * 2;
         let local = (ports + PORTS / 2) / PORTS;
         let domains = |threads: usize| local.max(threads * DOMAINS_PER_THREAD);
-        let most = threads.most();
         if most > 1 {
             let partition = Self::new(topology, domains(most));
             let useful = partition.packets_per_window(topology) / PACKETS_PER_THREAD;
             let useful = usize::try_from(useful).unwrap_or(usize::MAX);
-            match threads {
-                Threads::Auto if useful < 2 => {}
-                Threads::Auto if useful < most => {
-                    return (Self::new(topology, domains(useful)), useful);
-                }
-                _ => return (partition, most),
+            if !as_useful || useful >= most {
+                return (partition, most);
+            }
+            if useful >= 2 {
+                return (Self::new(topology, domains(useful)), useful);
             }
         }
         let partition = Self::new(topology, local);
@@ -93,7 +93,7 @@ impl Partition {
     }
 
     /// At most so many domains, about equal.
-    pub(crate) fn new(topology: &Topology, domains: usize) -> Self {
+    pub fn new(topology: &Topology, domains: usize) -> Self {
         let cables = switch_cables(topology);
         let delays: BTreeSet<_> = cables.iter().map(|cable| cable.delay).collect();
         let mut tried: Vec<_> = (delays.iter().rev().take(MOST_DELAYS))
@@ -112,8 +112,8 @@ impl Partition {
         Self::of_switches(topology, switches)
     }
 
-    /// Hosts follow their switches.
-    pub(super) fn of_switches(topology: &Topology, switches: Vec<usize>) -> Self {
+    /// The domain of each switch; hosts follow their switches.
+    pub fn of_switches(topology: &Topology, switches: Vec<usize>) -> Self {
         let edges = (0..).zip(&topology.hosts).map(|(host, _)| topology.edge(host) as usize);
         let hosts = edges.map(|edge| switches[edge]).collect();
         let domains = switches.iter().max().map_or(0, |last| last + 1);
@@ -462,15 +462,15 @@ mod tests {
 
     #[test]
     fn one_switch_is_one_domain_however_many_are_asked_for() {
-        for threads in [Threads::Count(1), Threads::Count(2), Threads::Count(256), Threads::Auto] {
-            let (partition, _) = Partition::for_threads(&star(), threads);
+        for (most, as_useful) in [(1, false), (2, false), (256, false), (2, true)] {
+            let (partition, _) = Partition::for_threads(&star(), most, as_useful);
             assert_eq!(partition.domains, 1);
         }
     }
 
     #[test]
     fn large_networks_have_domains_in_one_thread_and_small_ones_do_not() {
-        let domains = |k, threads| Partition::for_threads(&fat_tree(k), Threads::Count(threads));
+        let domains = |k, threads| Partition::for_threads(&fat_tree(k), threads, false);
         assert_eq!(domains(4, 1).0.domains, 1);
         assert_eq!((domains(16, 1).0.domains, domains(16, 1).1), (16, 1));
         let (partition, threads) = domains(4, 2);

@@ -3,8 +3,8 @@
 use incast_cc::Time;
 
 use super::Port;
-use crate::network::Transit;
-use crate::network::frame::Frame;
+use crate::Transit;
+use crate::frame::Frame;
 
 /// Packets that wait, and are on the link already since it is known when they will start: those of one
 /// class, one after the other. A queue with them needs no event for each packet that leaves it. Whatever

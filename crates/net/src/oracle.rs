@@ -6,18 +6,18 @@ use super::switch::Switch;
 
 /// The way of one connection's data.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Way {
+pub struct Way {
     /// RTT without queues and without serialization at the sender.
-    pub(crate) network_rtt: Span,
+    pub network_rtt: Span,
     /// Switch, port and rate of each queue.
-    pub(crate) queues: Vec<(u32, u16, Rate)>,
+    pub queues: Vec<(u32, u16, Rate)>,
 }
 
 /// Looks at the queues while they are: a run with an oracle has no parts that could run apart.
 #[derive(Clone, Debug)]
-pub(crate) struct Oracle {
+pub struct Oracle {
     /// For each host and connection whose data leaves there.
-    pub(crate) ways: Vec<Vec<Way>>,
+    pub ways: Vec<Vec<Way>>,
 }
 
 impl Oracle {

@@ -3,6 +3,7 @@
 use incast_cc::{Span, Time};
 use incast_queue::management::Verdict;
 
+use super::MOST_CLASSES;
 use super::Transit;
 use super::buffer::{Admission, Arrival, SharedBuffer};
 use super::calendar::ComponentId;
@@ -12,10 +13,10 @@ use super::port::{DropCause, Port};
 use super::routes::Routes;
 use super::trace::{PacketEvent, Trace};
 use super::watchdog::{Held, Watchdog};
-use incast_scenario::MOST_CLASSES;
 
+/// A switch: ports, a shared buffer, routes.
 #[derive(Debug)]
-pub(crate) struct Switch {
+pub struct Switch {
     pub(crate) ports: Vec<Port>,
     pub(crate) routes: Routes,
     pub(crate) failures: Failures,

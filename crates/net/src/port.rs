@@ -9,19 +9,19 @@ use incast_cc::{Bytes, Hop, Rate, Time};
 use incast_queue::management::{AnyLaw, Law, Verdict};
 use incast_transport::Scheduler;
 
+use super::MOST_CLASSES;
 use super::Transit;
 use super::frame::Frame;
 use super::transmitter::Transmitter;
 use crate::metrics::Occupancy;
 use ahead::Ahead;
-use incast_scenario::MOST_CLASSES;
 
 /// The egress port of a switch: one queue per class.
 ///
 /// Laid out by how often things are needed: a packet that passes touches the first cache line alone.
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub(crate) struct Port {
+pub struct Port {
     pub(crate) transmitter: Transmitter,
     /// When the first packet starts that is on the link ahead of time; [`Time::MAX`] where there is none.
     next_start: Time,
@@ -74,7 +74,7 @@ struct Managed {
 
 /// Why a switch dropped a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DropCause {
+pub enum DropCause {
     /// The shared buffer was full.
     NoRoom,
     /// Its queue, or its port, had all that it may hold.
@@ -90,20 +90,21 @@ pub(crate) enum DropCause {
 }
 
 impl DropCause {
-    pub(crate) const COUNT: usize = 6;
+    /// The number of causes.
+    pub const COUNT: usize = 6;
 }
 
 /// What happened at one port.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct PortCounters {
+pub struct PortCounters {
     /// Packets dropped over the whole run, by [`DropCause`].
-    pub(crate) drops: [u64; DropCause::COUNT],
+    pub drops: [u64; DropCause::COUNT],
     /// Their bytes on the wire.
-    pub(crate) dropped_bytes: u64,
+    pub dropped_bytes: u64,
     /// Packets marked since measurement started.
-    pub(crate) marks: u64,
+    pub marks: u64,
     /// PFC pauses sent to the far end since measurement started.
-    pub(crate) pauses: u64,
+    pub pauses: u64,
 }
 
 impl PortCounters {
@@ -114,7 +115,7 @@ impl PortCounters {
     }
 
     /// Packets dropped for whatever cause.
-    pub(crate) fn all_drops(&self) -> u64 {
+    pub fn all_drops(&self) -> u64 {
         self.drops.iter().sum()
     }
 }

@@ -42,46 +42,69 @@ pub(crate) struct Trace {
     pub(crate) packets: Vec<PacketRow>,
 }
 
+/// A change of the queues of a port.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct QueueRow {
-    pub(crate) at: Time,
-    pub(crate) port: u16,
-    pub(crate) bytes: u64,
+pub struct QueueRow {
+    /// The moment of the change.
+    pub at: Time,
+    /// The number of the port.
+    pub port: u16,
+    /// Bytes that wait from then on.
+    pub bytes: u64,
 }
 
+/// An RTT sample of a flow.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct FlowRow {
-    pub(crate) at: Time,
-    pub(crate) flow: u32,
-    pub(crate) rtt: Span,
-    pub(crate) rate: Rate,
+pub struct FlowRow {
+    /// The moment of the sample.
+    pub at: Time,
+    /// The number of the flow.
+    pub flow: u32,
+    /// The sample.
+    pub rtt: Span,
+    /// The sending rate after it.
+    pub rate: Rate,
 }
 
+/// A gauge of a flow's algorithm at an RTT sample.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct GaugeRow {
-    pub(crate) at: Time,
-    pub(crate) flow: u32,
-    pub(crate) gauge: &'static str,
-    pub(crate) value: f64,
+pub struct GaugeRow {
+    /// The moment of the sample.
+    pub at: Time,
+    /// The number of the flow.
+    pub flow: u32,
+    /// The name of the gauge.
+    pub gauge: &'static str,
+    /// Its value after the sample.
+    pub value: f64,
 }
 
+/// A packet that began to leave or was dropped.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct PacketRow {
-    pub(crate) at: Time,
-    pub(crate) port: u16,
+pub struct PacketRow {
+    /// The moment of it.
+    pub at: Time,
+    /// The number of the port; 0 at a host.
+    pub port: u16,
     pub(crate) frame: Frame,
-    pub(crate) packet: Packet,
-    pub(crate) event: PacketEvent,
+    /// The packet.
+    pub packet: Packet,
+    /// What became of it.
+    pub event: PacketEvent,
 }
 
+/// The event of a traced packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PacketEvent {
+pub enum PacketEvent {
+    /// It began to leave.
     Sent,
+    /// It was dropped.
     Dropped,
 }
 
 impl PacketEvent {
-    pub(crate) const fn as_str(self) -> &'static str {
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Sent => "sent",
             Self::Dropped => "dropped",
@@ -90,7 +113,23 @@ impl PacketEvent {
 }
 
 impl PacketRow {
-    pub(crate) fn kind(&self) -> &'static str {
+    /// The host that the packet goes to.
+    pub const fn destination(&self) -> u32 {
+        self.frame.destination
+    }
+
+    /// The size on the wire, in bytes.
+    pub const fn wire(&self) -> u16 {
+        self.frame.wire
+    }
+
+    /// The number of its traffic class, from 0 for the lowest.
+    pub const fn class(&self) -> u8 {
+        self.frame.class
+    }
+
+    /// The kind of the packet: "data", "ack", "nack" or "cnp".
+    pub fn kind(&self) -> &'static str {
         match &self.packet.body {
             Body::Data(_) | Body::Segment(_) => "data",
             Body::Ack(_) | Body::SegmentAck(_) => "ack",
@@ -99,7 +138,10 @@ impl PacketRow {
         }
     }
 
-    pub(crate) fn sequence(&self) -> u64 {
+    /// The place within the connection: of data the number of the packet, of a stream its first
+    /// byte; of an ACK the segment, of a stream the next byte that is missing; of a NACK the first
+    /// packet of its list; 0 of a CNP.
+    pub fn sequence(&self) -> u64 {
         match &self.packet.body {
             Body::Data(data) => data.sequence,
             Body::Ack(ack) => ack.segment,

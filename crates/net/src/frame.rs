@@ -33,8 +33,8 @@ impl From<Box<[Hop]>> for Stamps {
     }
 }
 
-/// One packet on its way: what switches look at of it. It travels by value, in the places of links and
-/// queues; what only hosts look at stays in [`Packets`], and in the host's cache.
+/// The part of a packet that switches look at. A frame travels by value, in the places of links and
+/// queues. The rest of the packet, which only hosts look at, stays in [`Packets`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame {
     pub(crate) path: Path,
@@ -228,6 +228,12 @@ impl Packets {
     #[inline]
     pub(crate) fn take_stamps(&mut self, frame: &Frame) -> Stamps {
         if frame.is_stamped() { std::mem::take(self.stamps_of(frame)) } else { Stamps::NONE }
+    }
+
+    /// The last stamp of the packet of a frame, if switches stamped it.
+    pub(crate) fn last_stamp(&self, frame: &Frame) -> Option<Hop> {
+        let stamps = self.stamps.get(frame.packet.0 as usize).filter(|_| frame.is_stamped())?;
+        stamps.hops().last().copied()
     }
 
     /// Places that have been needed.

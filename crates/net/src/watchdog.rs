@@ -16,14 +16,19 @@ pub(crate) struct Watchdog {
 
 /// A class of a port that was held too long; each pause is reported once.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Held {
-    pub(crate) at: Time,
-    pub(crate) port: u16,
-    pub(crate) class: u8,
-    pub(crate) since: Time,
-    pub(crate) bytes: u64,
+pub struct Held {
+    /// The moment of the report.
+    pub at: Time,
+    /// The number of the port.
+    pub port: u16,
+    /// The number of the class, from 0 for the lowest.
+    pub class: u8,
+    /// The moment since which a pause has held it.
+    pub since: Time,
+    /// Bytes that waited.
+    pub bytes: u64,
     /// Whether the watchdog dropped them.
-    pub(crate) dropped: bool,
+    pub dropped: bool,
 }
 
 impl Watchdog {

@@ -1,44 +1,22 @@
-//! The network: nodes, links, and the events between them.
-//!
-//! Every event belongs to one node, and a node reaches another only through a [`link::Link`], whose
-//! delay is above zero. Nothing is shared between nodes, but for the [`oracle::Oracle`], where a run has
-//! one, and the search for dead-locks ([`dead_lock`]), where a watchdog reports: they see all queues at
-//! once. The order of simultaneous events at a node
-//! follows from its components' numbers: what happens to links, the start of measurement, the end of an
-//! interval of the time series and the PFC watchdog, then ports that become free, then arrivals, each by
-//! port, then the timer.
+//! The network: nodes, links, and the loop of their events.
 
-pub(crate) mod buffer;
-pub(crate) mod calendar;
-pub(crate) mod dead_lock;
-pub(crate) mod domain;
-pub(crate) mod failure;
-pub(crate) mod frame;
-pub(crate) mod host;
-pub(crate) mod link;
-mod look_ahead;
-pub(crate) mod oracle;
-pub(crate) mod partition;
-pub(crate) mod port;
-pub(crate) mod routes;
-pub(crate) mod switch;
-pub(crate) mod trace;
-pub(crate) mod transmitter;
-pub(crate) mod watchdog;
-pub(crate) mod windows;
+use std::collections::BTreeSet;
 
 use incast_cc::{Span, Time};
+use incast_plan::topology::Node;
+use incast_transport::Opener;
 
-use calendar::{Calendar, ComponentId};
-use dead_lock::DeadLock;
-use failure::Failures;
-use frame::{Frame, Packets};
-use host::Host;
-use link::Link;
-use look_ahead::Coming;
-use oracle::Oracle;
-use switch::Switch;
-use watchdog::Watchdog;
+use super::calendar::{Calendar, ComponentId};
+use super::dead_lock::DeadLock;
+use super::failure::Failures;
+use super::frame::{Frame, Packets};
+use super::host::{Duties, Host};
+use super::link::Link;
+use super::look_ahead::Coming;
+use super::oracle::Oracle;
+use super::switch::Switch;
+use super::trace::Trace;
+use super::watchdog::Watchdog;
 
 /// Something that has events.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +52,7 @@ pub(crate) struct Transit {
 }
 
 /// A network that runs.
-pub(crate) struct Network {
+pub struct Network {
     pub(crate) hosts: Vec<Host>,
     pub(crate) switches: Vec<Switch>,
     pub(crate) components: Vec<Component>,
@@ -94,8 +72,47 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// Schedules the first interval of every node, and the start of measurement.
-    pub(crate) fn start(&mut self, measure_from: Time) {
+    /// Tells a host the traffic that it has to do, and how its connections are opened.
+    pub fn set_duties(&mut self, host: usize, opener: Opener, duties: Duties) {
+        let host = &mut self.hosts[host];
+        host.endpoint.expect(duties.connections.len(), opener);
+        host.set_duties(duties, &mut self.transit.calendar);
+    }
+
+    /// Gives the run an oracle, which sees all queues at once.
+    pub fn set_oracle(&mut self, oracle: Oracle) {
+        self.oracle = Some(oracle);
+    }
+
+    /// Tells a switch the port of the connections with `label` to the host `to`.
+    pub fn pin(&mut self, switch: u32, to: u32, label: u64, port: u16) {
+        self.switches[switch as usize].routes.pin(to, label, port);
+    }
+
+    /// Drops the traces of all other nodes.
+    pub fn trace_only(&mut self, nodes: &BTreeSet<Node>) {
+        for (number, host) in (0..).zip(&mut self.hosts) {
+            if !nodes.contains(&Node::Host(number)) {
+                host.trace = Trace::default();
+            }
+        }
+        for (number, switch) in (0..).zip(&mut self.switches) {
+            if !nodes.contains(&Node::Switch(number)) {
+                switch.trace = Trace::default();
+            }
+        }
+    }
+
+    /// Lets hosts handle every arrival by an event of its own, as they do after a drop. Results are
+    /// the same; the run takes longer.
+    pub fn handle_every_arrival(&mut self) {
+        self.switches.iter_mut().for_each(|switch| switch.has_dropped = true);
+    }
+
+    /// Schedules the first interval of every node, and the start of measurement. `flow_series` and
+    /// `queue_series` say which time series are kept.
+    pub fn start(&mut self, measure_from: Time, flow_series: bool, queue_series: bool) {
+        (self.flow_series, self.queue_series) = (flow_series, queue_series);
         for (id, component) in (0..).zip(&self.components) {
             match component.kind {
                 ComponentKind::HostInterval if self.flow_series => {
@@ -138,7 +155,7 @@ impl Network {
     }
 
     /// Handles up to `events` events before `end`; returns whether there are more.
-    pub(crate) fn run(&mut self, end: Time, events: u64) -> bool {
+    pub fn run(&mut self, end: Time, events: u64) -> bool {
         let mut looked_at = 0_usize;
         for _ in 0..events {
             if looked_at == 0 && self.transit.calendar.has_before(end) {
@@ -221,7 +238,7 @@ impl Network {
     }
 
     /// Ends the run; an interval that ends with a complete run counts.
-    pub(crate) fn finish(&mut self, complete: bool) {
+    pub fn finish(&mut self, complete: bool) {
         let now = self.now;
         for host in &mut self.hosts {
             host.catch_up(now, &mut self.transit);
@@ -244,7 +261,7 @@ impl Network {
     }
 
     /// What has been going on until now counts, what goes on afterwards does not.
-    pub(crate) fn end_measurement(&mut self) {
+    pub fn end_measurement(&mut self) {
         let now = self.now;
         for host in &mut self.hosts {
             host.catch_up(now, &mut self.transit);

@@ -19,13 +19,15 @@ use incast_plan::application::{Application, ENDLESS, Outcome, Post};
 use incast_plan::flows::Flows;
 use incast_plan::flows::Operation as Direction;
 
-/// What was measured of the payload that one connection sends.
+/// The RTT samples of a connection that sends payload, since measurement started.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tally {
-    pub(crate) samples: u64,
-    pub(crate) sum_ns: u64,
-    /// RTT samples in nanoseconds since measurement started; of short flows the host keeps them.
-    pub(crate) rtt: Option<Box<Histogram>>,
+pub struct Tally {
+    /// Their number.
+    pub samples: u64,
+    /// Their sum in nanoseconds.
+    pub sum_ns: u64,
+    /// Their histogram in nanoseconds. The host keeps the samples of short flows.
+    pub rtt: Option<Box<Histogram>>,
 }
 
 /// The tallies of connections that have samples.
@@ -56,57 +58,67 @@ impl Tallies {
 }
 
 /// The traffic of one host: the flows that it has connections of, and what it posts on its own.
-pub(crate) struct Duties {
+pub struct Duties {
     /// All flows of the network.
-    pub(crate) flows: Arc<Flows>,
+    pub flows: Arc<Flows>,
     /// For each of the host's connections, its flow.
-    pub(crate) connections: Arc<[u32]>,
-    /// What will be posted, in any order.
-    pub(crate) posts: Vec<Post>,
-    /// Who posts more.
-    pub(crate) applications: Vec<Box<dyn Application>>,
+    pub connections: Arc<[u32]>,
+    /// Messages that are posted whatever happens, in any order.
+    pub posts: Vec<Post>,
+    /// Applications, which post more.
+    pub applications: Vec<Box<dyn Application>>,
 }
 
-/// An application has posted a message. Those of a flow are numbered in the order of time.
+/// A message that was posted. The messages of a flow are numbered in the order of time.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Posted {
-    pub(crate) flow: u32,
-    pub(crate) at: Time,
+pub struct Posted {
+    /// The number of its flow.
+    pub flow: u32,
+    /// The moment of posting.
+    pub at: Time,
     /// Payload, or [`ENDLESS`].
-    pub(crate) bytes: u64,
+    pub bytes: u64,
 }
 
-/// The first packet of a message has left, or that of the request for it.
+/// The departure of the first packet of a message, or of the request for it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Begun {
-    pub(crate) flow: u32,
-    pub(crate) data: bool,
-    pub(crate) at: Time,
-    /// How long it had been posted here: what came before the network.
-    pub(crate) waited: Span,
+pub struct Begun {
+    /// The number of the flow.
+    pub flow: u32,
+    /// Whether the packet carries payload rather than a request.
+    pub data: bool,
+    /// The moment of departure.
+    pub at: Time,
+    /// The time since posting at this host, before the network.
+    pub waited: Span,
 }
 
-/// A message has arrived.
+/// The arrival of a message.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Delivery {
-    pub(crate) at: Time,
-    pub(crate) flow: u32,
-    /// Within the flow, from 0.
-    pub(crate) message: u32,
+pub struct Delivery {
+    /// The moment of arrival.
+    pub at: Time,
+    /// The number of the flow.
+    pub flow: u32,
+    /// The number of the message within the flow, from 0.
+    pub message: u32,
 }
 
-/// How the host puts packets on the wire.
+/// The sizes and marks of a host's packets on the wire.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct WireFormat {
-    pub(crate) header: u16,
-    pub(crate) ack: u16,
+pub struct WireFormat {
+    /// Headers of a data packet, in bytes.
+    pub header: u16,
+    /// An ACK, in bytes.
+    pub ack: u16,
     /// Whether data makes room for the stamps of switches (INT).
-    pub(crate) telemetry: bool,
-    /// Data that has waited in the NIC for longer is marked, in nanoseconds.
-    pub(crate) marks_after_ns: Option<u32>,
+    pub telemetry: bool,
+    /// The wait in the NIC above which data is marked, in nanoseconds.
+    pub marks_after_ns: Option<u32>,
 }
 
-pub(crate) struct Host {
+/// A host: an endpoint of the transport, a NIC, and applications.
+pub struct Host {
     number: u32,
     pub(crate) endpoint: Endpoint,
     pub(crate) nic: Transmitter,
@@ -148,9 +160,11 @@ pub(crate) struct Host {
 
 /// Packets and their bytes on the wire, over the whole run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Count {
-    pub(crate) packets: u64,
-    pub(crate) bytes: u64,
+pub struct Count {
+    /// The number of packets.
+    pub packets: u64,
+    /// Their bytes on the wire.
+    pub bytes: u64,
 }
 
 impl Count {
@@ -541,17 +555,17 @@ impl Host {
     }
 
     /// What was measured of the payload that a connection has sent, if it has samples.
-    pub(crate) fn tally(&self, connection: u32) -> Option<&Tally> {
+    pub fn tally(&self, connection: u32) -> Option<&Tally> {
         self.tallies.get(connection)
     }
 
     /// All that was measured of payload that was sent.
-    pub(crate) fn tallies(&self) -> &[Tally] {
+    pub fn tallies(&self) -> &[Tally] {
         &self.tallies.all
     }
 
     /// Payload of a connection that had arrived when measurement started.
-    pub(crate) fn delivered_before(&self, connection: u32) -> u64 {
+    pub fn delivered_before(&self, connection: u32) -> u64 {
         let place = self.delivered_before.binary_search_by_key(&connection, |&(own, _)| own);
         place.map_or(0, |place| self.delivered_before[place].1)
     }

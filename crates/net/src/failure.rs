@@ -42,11 +42,11 @@ pub(crate) struct Failures {
 
 /// Packets that were lost at one port, over the whole run; those that waited for it are among its drops.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Losses {
+pub struct Losses {
     /// They were travelling towards the port when their link failed.
-    pub(crate) cut: Count,
+    pub cut: Count,
     /// They came in by the port and no way led on.
-    pub(crate) stranded: Count,
+    pub stranded: Count,
 }
 
 impl Failures {

@@ -16,27 +16,33 @@ use super::{ComponentKind, Network};
 
 /// Ports that wait for each other, in a circle.
 #[derive(Clone, Debug)]
-pub(crate) struct DeadLock {
-    /// When it was found.
-    pub(crate) at: Time,
-    /// Each waits for the next, the last for the first.
-    pub(crate) ports: Vec<HeldPort>,
+pub struct DeadLock {
+    /// The moment at which it was found.
+    pub at: Time,
+    /// The ports in the circle: each waits for the next, the last for the first.
+    pub ports: Vec<HeldPort>,
 }
 
 /// A class of an egress port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    pub(crate) switch: u32,
-    pub(crate) port: u16,
-    pub(crate) class: u8,
+pub struct Place {
+    /// The number of the switch.
+    pub switch: u32,
+    /// The number of the port.
+    pub port: u16,
+    /// The number of the class, from 0 for the lowest.
+    pub class: u8,
 }
 
-/// One that is paused and has packets.
+/// A class of an egress port that is paused and has packets.
 #[derive(Clone, Debug)]
-pub(crate) struct HeldPort {
-    pub(crate) place: Place,
-    pub(crate) since: Time,
-    pub(crate) bytes: u64,
+pub struct HeldPort {
+    /// The class and its port.
+    pub place: Place,
+    /// The moment since which it is paused and has packets.
+    pub since: Time,
+    /// Bytes that wait.
+    pub bytes: u64,
     /// The switch and the ingress port that paused it.
     by: (u32, u16),
     /// Bytes by the ingress port that they came in by.

@@ -2,16 +2,16 @@
 
 use incast_cc::{Rate, Span, Time};
 
+use super::MOST_CLASSES;
 use super::Transit;
 use super::calendar::{Calendar, ComponentId};
 use super::frame::Frame;
 use super::host::Count;
-use incast_scenario::MOST_CLASSES;
 
 /// Puts frames on one link, one after the other, and obeys PFC.
 #[derive(Debug)]
 #[repr(C)]
-pub(crate) struct Transmitter {
+pub struct Transmitter {
     /// [`Time::MAX`] while the link is down.
     pub(super) busy_until: Time,
     /// What left over the whole run.
@@ -71,12 +71,12 @@ impl Transmitter {
     }
 
     /// Packets that left over the whole run, and their bytes on the wire.
-    pub(crate) const fn hops(&self) -> Count {
+    pub const fn hops(&self) -> Count {
         self.count
     }
 
-    /// The same since measurement started.
-    pub(crate) fn measured(&self) -> Count {
+    /// Packets that left since measurement started, and their bytes on the wire.
+    pub fn measured(&self) -> Count {
         let Count { packets, bytes } = self.rare.before;
         if self.measures {
             Count { packets: self.count.packets - packets, bytes: self.count.bytes - bytes }
@@ -85,8 +85,8 @@ impl Transmitter {
         }
     }
 
-    /// How long one class or more was paused since measurement started.
-    pub(crate) fn paused(&self) -> Span {
+    /// The time for which PFC paused a class or more since measurement started.
+    pub fn paused(&self) -> Span {
         self.rare.paused
     }
 
@@ -179,7 +179,7 @@ impl Transmitter {
     }
 
     /// What the link, of `rate` now, could have carried since measurement started, in bits.
-    pub(crate) fn capacity(&self, now: Time, rate: Rate) -> f64 {
+    pub fn capacity(&self, now: Time, rate: Rate) -> f64 {
         let since = self.rare.rate_since.max(self.rare.start);
         self.rare.capacity + rate.as_bps() as f64 * now.since(since).as_secs_f64()
     }

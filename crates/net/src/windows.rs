@@ -18,8 +18,8 @@ use super::Network;
 use super::domain::{Domain, Ends, Mail};
 use super::partition::Partition;
 
-/// A network that runs in several threads. Between its calls the network is whole, or in parts here.
-pub(crate) struct Windows {
+/// A run over several threads. Between calls the network is whole, or in parts here.
+pub struct Windows {
     partition: Partition,
     ends: Vec<Ends>,
     lookahead: Span,
@@ -61,8 +61,8 @@ struct Desk {
 }
 
 impl Windows {
-    /// For a network that can run apart.
-    pub(crate) fn new(net: &Network, partition: Partition, threads: usize) -> Self {
+    /// Windows over a network that can run apart, in up to `threads` threads.
+    pub fn new(net: &Network, partition: Partition, threads: usize) -> Self {
         let ends = net.ends(&partition);
         let lookahead = net.lookahead(&ends);
         let counts = WindowCounts { domains: partition.domains, ..WindowCounts::default() };
@@ -72,13 +72,14 @@ impl Windows {
         Self { partition, ends, lookahead, threads, watch, watch_period, desks, counts }
     }
 
-    pub(crate) const fn counts(&self) -> WindowCounts {
+    /// The spread of the work so far.
+    pub const fn counts(&self) -> WindowCounts {
         self.counts
     }
 
     /// Handles all events before `end`, or stops when it has handled `events` or some more, at the end of a
     /// window; returns whether there are more. The network is whole afterwards if there are none.
-    pub(crate) fn run(&mut self, net: &mut Network, end: Time, events: u64) -> bool {
+    pub fn run(&mut self, net: &mut Network, end: Time, events: u64) -> bool {
         let before = net.events;
         loop {
             self.part(net);
@@ -124,7 +125,7 @@ impl Windows {
     }
 
     /// Makes the network whole, to be looked at.
-    pub(crate) fn join(&mut self, net: &mut Network) {
+    pub fn join(&mut self, net: &mut Network) {
         if self.desks.is_empty() {
             return;
         }
@@ -317,4 +318,21 @@ fn exclusive<T>(mutex: &mut Mutex<T>) -> &mut T {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thread_that_panics_lets_the_others_go() {
+        let barrier = Barrier::default();
+        let left = std::thread::scope(|scope| {
+            let waits = scope.spawn(|| barrier.wait(2, || unreachable!("the other never comes")));
+            let panics = scope.spawn(|| {
+                let _leave = Leave(&barrier);
+                panic!("as is meant");
+            });
+            assert!(panics.join().is_err());
+            waits.join().unwrap()
+        });
+        assert!(!left, "it goes on as if all were there");
+    }
+}

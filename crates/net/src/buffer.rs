@@ -26,25 +26,26 @@ pub(crate) struct BufferConfig {
     pub(crate) pfc: Option<PfcConfig>,
 }
 
-/// What one class may hold.
+/// The limits of one class.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ClassLimits {
+pub struct ClassLimits {
     /// Whether PFC protects it, so that it has no limits.
-    pub(crate) protected: bool,
+    pub protected: bool,
     /// The dynamic threshold's factor for egress queues.
-    pub(crate) alpha: Fraction,
+    pub alpha: Fraction,
     /// Most bytes of one egress queue, instead.
-    pub(crate) queue_limit: Option<u64>,
+    pub queue_limit: Option<u64>,
 }
 
+/// The thresholds of PFC.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct PfcConfig {
+pub struct PfcConfig {
     /// The dynamic threshold's factor for ingress ports, the same for each class.
-    pub(crate) alpha: Fraction,
+    pub alpha: Fraction,
     /// A fixed threshold instead of the dynamic one.
-    pub(crate) xoff: Option<u64>,
+    pub xoff: Option<u64>,
     /// How far below the threshold the sender may go on.
-    pub(crate) xon_offset: u64,
+    pub xon_offset: u64,
 }
 
 /// A packet that has come in, and what it finds at its egress port.

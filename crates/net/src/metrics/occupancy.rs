@@ -41,14 +41,14 @@ impl Occupancy {
 
     /// Brings it into the processor's caches.
     #[inline]
-    pub(crate) fn touch(&self) {
+    pub fn touch(&self) {
         black_box(self.interval_max);
         black_box(self.since);
     }
 
     /// The same for the count of the present length.
     #[inline]
-    pub(crate) fn touch_bucket(&self) {
+    pub fn touch_bucket(&self) {
         self.lengths.touch(self.bytes);
     }
 

@@ -1,0 +1,309 @@
+//! Configurations: what a network is before it runs, in plain types.
+
+use incast_cc::{Rate, Span, Time};
+use incast_plan::Watch;
+use incast_plan::random::{generator, purpose};
+use incast_plan::topology::{Node, Ports, Topology};
+use incast_queue::management::Aqm;
+use incast_transport::{Endpoint, Scheduler};
+
+use super::buffer::{BufferConfig, ClassLimits, PfcConfig, SharedBuffer};
+use super::calendar::Calendar;
+use super::changes::{Agendas, LinkChange, RouteChange};
+use super::frame::Packets;
+use super::host::{Host, WireFormat};
+use super::link::Link;
+use super::port::Port;
+use super::routes::Routes;
+use super::switch::Switch;
+use super::trace::{Trace, TraceConfig};
+use super::transmitter::Transmitter;
+use super::watchdog::Watchdog;
+use super::{Component, ComponentKind, MOST_CLASSES, Network, Transit};
+
+/// A network that is to run.
+pub struct NetworkConfig<'a> {
+    /// Nodes and cables.
+    pub topology: &'a Topology,
+    /// The ports of every node, as the topology numbers them.
+    pub ports: &'a Ports,
+    /// The hosts, by number.
+    pub hosts: Vec<HostConfig>,
+    /// The settings that all switches share.
+    pub switch: SwitchConfig,
+    /// The routes of each switch.
+    pub routes: Vec<Routes>,
+    /// Headroom for PFC at both ends of each cable, in bytes.
+    pub headroom: Vec<u64>,
+    /// Links that fail, come back or change their rate, in the order of their description.
+    pub link_changes: Vec<LinkChange>,
+    /// New routes of switches.
+    pub route_changes: Vec<RouteChange>,
+    /// The seed of the run.
+    pub seed: u64,
+    /// The moment at which measurement starts.
+    pub measure_from: Time,
+    /// The length of an interval of the time series.
+    pub interval: Span,
+    /// The traces that every node keeps.
+    pub traces: TraceConfig,
+}
+
+/// A host that is to run.
+pub struct HostConfig {
+    /// The transport of the host.
+    pub endpoint: Endpoint,
+    /// Sizes and marks of its packets.
+    pub wire: WireFormat,
+}
+
+/// The settings that all switches share.
+#[derive(Clone, Debug)]
+pub struct SwitchConfig {
+    /// The shared buffer, headroom included, in bytes.
+    pub buffer: u64,
+    /// Traffic classes, from the lowest to the highest.
+    pub classes: Vec<ClassConfig>,
+    /// The most bytes of all queues of an egress port, for classes that PFC does not protect.
+    pub port_limit: Option<u64>,
+    /// PFC, if it is on.
+    pub pfc: Option<PfcConfig>,
+    /// The PFC watchdog, if there is one.
+    pub watchdog: Option<WatchdogConfig>,
+    /// The largest packet, in bytes: a share of deficit round robin.
+    pub largest_packet: u64,
+    /// The number of packets that a port may put on its link before they start; 0 where the queue at
+    /// a packet's departure matters, or links change.
+    pub look_ahead: u32,
+    /// Whether packets of one connection may take several paths.
+    pub several_paths: bool,
+}
+
+/// The settings of a traffic class at every egress port.
+#[derive(Clone, Debug)]
+pub struct ClassConfig {
+    /// Its part among neighbours that have one (deficit round robin).
+    pub weight: Option<u32>,
+    /// Limits of its egress queues.
+    pub limits: ClassLimits,
+    /// The length of the queue from which packets are marked, in bytes.
+    pub ecn_threshold: Option<u64>,
+    /// Its queue management.
+    pub management: Option<Aqm>,
+}
+
+/// The settings of a PFC watchdog.
+#[derive(Clone, Copy, Debug)]
+pub struct WatchdogConfig {
+    /// The time for which a pause may hold a class.
+    pub after: Span,
+    /// Whether it frees a class that is held too long, by dropping its packets.
+    pub drops: bool,
+}
+
+/// Numbers the components node by node: hosts first, as they are described, then switches.
+struct Numbering<'a> {
+    components: Vec<Component>,
+    watch: &'a Watch<'a>,
+}
+
+impl Numbering<'_> {
+    #[expect(clippy::cast_possible_truncation, reason = "the hosts are bounded")]
+    fn add(&mut self, kind: ComponentKind, node: usize, link: usize, port: usize) -> u32 {
+        self.watch.step();
+        let component = Component { kind, node: node as u32, link: link as u32, port: port as u16 };
+        self.components.push(component);
+        self.components.len() as u32 - 1
+    }
+}
+
+/// The number of the link out of a port. Link 2c leads from the first end of cable c to the second,
+/// link 2c + 1 back.
+const fn outgoing(&(cable, end): &(usize, usize)) -> usize {
+    cable * 2 + end
+}
+
+/// The number of the link into a port.
+const fn incoming(&(cable, end): &(usize, usize)) -> usize {
+    cable * 2 + 1 - end
+}
+
+/// The parts of a network while it is put together.
+struct Assembly<'a> {
+    numbers: Numbering<'a>,
+    agendas: Agendas<'a>,
+    /// The component at which each link arrives.
+    arrivals: Vec<u32>,
+    traces: TraceConfig,
+    start: Time,
+}
+
+impl Network {
+    /// Puts a network together, unless whoever watches stops it. Its hosts have no flows yet.
+    pub fn new(config: NetworkConfig<'_>, watch: &Watch<'_>) -> Self {
+        let NetworkConfig { topology, ports, .. } = config;
+        let links = topology.cables.len() * 2;
+        let mut assembly = Assembly {
+            numbers: Numbering { components: Vec::new(), watch },
+            agendas: Agendas::of(topology, ports, &config.link_changes, config.route_changes),
+            arrivals: vec![0; links],
+            traces: config.traces,
+            start: config.measure_from,
+        };
+        let mut hosts = Vec::with_capacity(topology.hosts.len());
+        for ((number, cables), host) in ports.hosts.iter().enumerate().zip(config.hosts) {
+            hosts.push(assembly.host(number, &cables[0], host));
+        }
+        let mut switches = Vec::with_capacity(topology.switches.len());
+        for ((number, cables), routes) in ports.switches.iter().enumerate().zip(config.routes) {
+            let rates = cables.iter().map(|&(cable, _)| topology.cables[cable].rate);
+            let headroom: Vec<_> =
+                cables.iter().map(|&(cable, _)| config.headroom[cable]).collect();
+            let cables = cables.iter().zip(rates).collect();
+            let place = SwitchPlace { number, cables, headroom, seed: config.seed };
+            switches.push(assembly.switch(&config.switch, place, routes));
+        }
+        let Assembly { numbers, agendas, arrivals, .. } = assembly;
+        #[expect(clippy::cast_possible_truncation, reason = "the cables are bounded")]
+        let mut links: Vec<_> = (0..links)
+            .map(|link| {
+                let cable = &topology.cables[link / 2];
+                let to_host = matches!(cable.ends[1 - link % 2], Node::Host(_));
+                Link::new(link as u32, (cable.rate, cable.delay), arrivals[link], to_host)
+            })
+            .collect();
+        agendas.first_failures().for_each(|(link, at)| links[link].fail_at(at));
+        let calendar = Calendar::new(numbers.components.len(), packets_per_us(topology));
+        Self {
+            hosts,
+            switches,
+            components: numbers.components,
+            transit: Transit { links, packets: Packets::default(), calendar },
+            oracle: None,
+            dead_locks: Vec::new(),
+            interval: config.interval,
+            flow_series: true,
+            queue_series: true,
+            events: 0,
+            now: Time::ZERO,
+            coming: Vec::new(),
+        }
+    }
+}
+
+/// A switch's number, and its ports: each cable with the rate of its link, and the headroom.
+struct SwitchPlace<'a> {
+    number: usize,
+    cables: Vec<(&'a (usize, usize), Rate)>,
+    headroom: Vec<u64>,
+    seed: u64,
+}
+
+impl Assembly<'_> {
+    #[expect(clippy::cast_possible_truncation, reason = "the hosts are bounded")]
+    fn host(&mut self, host: usize, cable: &(usize, usize), config: HostConfig) -> Host {
+        use ComponentKind::{
+            HostArrival, HostChange, HostInterval, HostPort, HostStart, HostTimer,
+        };
+        let failures = self.agendas.of_node(Node::Host(host as u32));
+        let numbers = &mut self.numbers;
+        if failures.is_some() {
+            numbers.add(HostChange, host, 0, 0);
+        }
+        numbers.add(HostStart, host, 0, 0);
+        numbers.add(HostInterval, host, 0, 0);
+        let port = numbers.add(HostPort, host, 0, 0);
+        self.arrivals[incoming(cable)] = numbers.add(HostArrival, host, incoming(cable), 0);
+        let timer = numbers.add(HostTimer, host, 0, 0);
+        let nic = Transmitter::new(outgoing(cable) as u32, port, self.start);
+        let mut host = Host::new(
+            config.endpoint,
+            nic,
+            (host as u32, timer),
+            incoming(cable) as u32,
+            config.wire,
+            self.start,
+            Trace::new(self.traces),
+        );
+        host.failures = failures.unwrap_or_default();
+        host
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "switches and ports are bounded")]
+    fn switch(&mut self, config: &SwitchConfig, place: SwitchPlace<'_>, routes: Routes) -> Switch {
+        use ComponentKind::{
+            SwitchArrival, SwitchChange, SwitchInterval, SwitchPort, SwitchWatchdog,
+        };
+        let SwitchPlace { number: switch, cables, headroom, seed } = place;
+        let failures = self.agendas.of_node(Node::Switch(switch as u32));
+        let numbers = &mut self.numbers;
+        if failures.is_some() {
+            numbers.add(SwitchChange, switch, 0, 0);
+        }
+        numbers.add(SwitchInterval, switch, 0, 0);
+        numbers.add(SwitchWatchdog, switch, 0, 0);
+        let ahead = if self.traces.queues || self.traces.packets { 0 } else { config.look_ahead };
+        let mut out = Vec::with_capacity(cables.len());
+        for (port, &(cable, rate)) in cables.iter().enumerate() {
+            let component = numbers.add(SwitchPort, switch, 0, port);
+            let transmitter = Transmitter::new(outgoing(cable) as u32, component, self.start);
+            let random = |class: u64| {
+                generator(seed, purpose::QUEUE_MANAGEMENT, &[switch as u64, port as u64, class])
+            };
+            let mut port =
+                Port::new(transmitter, config.classes.len(), config.scheduler(), self.start);
+            for (number, class) in (0..).zip(&config.classes) {
+                if let Some(settings) = &class.management {
+                    let law = settings.start(rate, random(number.into()));
+                    port.manage(number, law, settings.is_of_whole_port());
+                }
+            }
+            port.look_ahead(ahead);
+            out.push(port);
+        }
+        for (port, (cable, _)) in cables.iter().enumerate() {
+            self.arrivals[incoming(cable)] =
+                numbers.add(SwitchArrival, switch, incoming(cable), port);
+        }
+        let buffer = SharedBuffer::new(config.buffer(), &headroom);
+        let watchdog =
+            config.watchdog.map(|watchdog| Watchdog::new(watchdog.after, watchdog.drops));
+        let trace = Trace::new(self.traces);
+        let thresholds = config.ecn_thresholds();
+        let mut switch = Switch::new(out, routes, buffer, thresholds, watchdog, self.start, trace);
+        // Where a connection's packets may have several paths, any of them may be missing or overtaken.
+        switch.has_dropped = config.several_paths;
+        if ahead > 0 && !config.several_paths {
+            switch.set_plain();
+        }
+        switch.failures = failures.unwrap_or_default();
+        switch
+    }
+}
+
+impl SwitchConfig {
+    fn buffer(&self) -> BufferConfig {
+        let classes = self.classes.iter().map(|class| class.limits).collect();
+        BufferConfig { total: self.buffer, classes, port_limit: self.port_limit, pfc: self.pfc }
+    }
+
+    /// The thresholds by class; a class without one never reaches it.
+    fn ecn_thresholds(&self) -> [u64; MOST_CLASSES] {
+        let mut thresholds = [u64::MAX; MOST_CLASSES];
+        for (threshold, class) in thresholds.iter_mut().zip(&self.classes) {
+            *threshold = class.ecn_threshold.unwrap_or(u64::MAX);
+        }
+        thresholds
+    }
+
+    fn scheduler(&self) -> Scheduler {
+        let weights: Vec<_> = self.classes.iter().map(|class| class.weight).collect();
+        Scheduler::new(&weights, self.largest_packet)
+    }
+}
+
+/// Full packets that all links together carry in a microsecond.
+fn packets_per_us(topology: &Topology) -> f64 {
+    let bps: f64 = topology.cables.iter().map(|cable| 2.0 * cable.rate.as_bps() as f64).sum();
+    bps / (1_500.0 * 8.0) / 1e6
+}

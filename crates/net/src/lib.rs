@@ -1,0 +1,65 @@
+//! A network that runs: hosts, switches, links, and the calendar of their events.
+//!
+//! The crate knows no scenario. A [`NetworkConfig`] says in plain types what the network is;
+//! [`Network`] runs it, in one piece or in [`Windows`] over several threads; afterwards its methods
+//! show what happened, and change nothing.
+//!
+//! * Time is integer picoseconds.
+//! * Every event belongs to one node. A node reaches another only through a link, whose delay is
+//!   above zero. Two things see all queues at once: the [`Oracle`], where a run has one, and the
+//!   search for dead-locks, where a watchdog reports.
+//! * Simultaneous events of a node come in the order of its components: changes of links, the start
+//!   of measurement, the end of an interval of the time series and the PFC watchdog, then ports that
+//!   become free, then arrivals, each by port, then the timer.
+
+#![cfg_attr(
+    test,
+    allow(clippy::unwrap_used, clippy::float_cmp, reason = "a test fails by panicking")
+)]
+
+mod buffer;
+mod calendar;
+mod changes;
+mod config;
+mod dead_lock;
+mod domain;
+mod failure;
+mod frame;
+mod host;
+mod link;
+mod look_ahead;
+pub mod metrics;
+mod network;
+mod oracle;
+mod partition;
+mod port;
+mod routes;
+mod switch;
+mod trace;
+mod transmitter;
+mod view;
+mod watchdog;
+mod windows;
+
+pub use buffer::{ClassLimits, PfcConfig};
+pub use changes::{LinkChange, LinkChangeKind, RouteChange};
+pub use config::{ClassConfig, HostConfig, NetworkConfig, SwitchConfig, WatchdogConfig};
+pub use dead_lock::{DeadLock, HeldPort, Place};
+pub use failure::Losses;
+pub use host::{Begun, Count, Delivery, Duties, Host, Posted, Tally, WireFormat};
+pub use network::Network;
+pub use oracle::{Oracle, Way};
+pub use partition::Partition;
+pub use port::{DropCause, Port, PortCounters};
+pub use routes::{NO_EDGE, Path, RackPlace, Routes, Table, TableBuilder};
+pub use switch::Switch;
+pub use trace::{FlowRow, GaugeRow, PacketEvent, PacketRow, QueueRow, TraceConfig};
+pub use transmitter::Transmitter;
+pub use view::QueueLengths;
+pub use watchdog::Held;
+pub use windows::{WindowCounts, Windows};
+
+use network::{Component, ComponentKind, Transit};
+
+/// The most traffic classes, as an array's length: PFC counts them in eight bits.
+const MOST_CLASSES: usize = incast_transport::CLASSES as usize;

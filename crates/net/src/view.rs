@@ -1,0 +1,251 @@
+//! The read-only view of a network: what a report may see of hosts, switches, ports and links.
+
+use incast_cc::{Hop, Rate, Time};
+use incast_plan::application::Application;
+use incast_transport::Endpoint;
+
+use super::dead_lock::DeadLock;
+use super::failure::{Failures, Losses};
+use super::frame::Frame;
+use super::host::{Begun, Count, Delivery, Host, Posted};
+use super::metrics::Histogram;
+use super::port::{Port, PortCounters};
+use super::switch::Switch;
+use super::trace::{FlowRow, GaugeRow, PacketRow, QueueRow};
+use super::transmitter::Transmitter;
+use super::watchdog::Held;
+use super::{Network, Transit};
+
+/// The lengths of all queues of a port together since measurement started, in bytes, weighted by
+/// time. A length is not a number where nothing was measured.
+#[derive(Clone, Copy, Debug)]
+pub struct QueueLengths {
+    /// The mean.
+    pub mean: f64,
+    /// The 95th percentile.
+    pub p95: f64,
+    /// The 99th percentile.
+    pub p99: f64,
+    /// The greatest length.
+    pub max: f64,
+}
+
+impl Network {
+    /// The hosts, by number.
+    pub fn hosts(&self) -> &[Host] {
+        &self.hosts
+    }
+
+    /// The switches, by number.
+    pub fn switches(&self) -> &[Switch] {
+        &self.switches
+    }
+
+    /// The ports of all switches, switch by switch.
+    pub fn ports(&self) -> impl Iterator<Item = &Port> + Clone {
+        self.switches.iter().flat_map(|switch| &switch.ports)
+    }
+
+    /// The senders of all links: NICs, then ports of switches.
+    pub fn transmitters(&self) -> impl Iterator<Item = &Transmitter> {
+        let ports = self.ports().map(|port| &port.transmitter);
+        self.hosts.iter().map(|host| &host.nic).chain(ports)
+    }
+
+    /// The moment up to which the network has run.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// The events that were handled so far.
+    pub const fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// Whether an oracle sees all queues at once.
+    pub const fn has_oracle(&self) -> bool {
+        self.oracle.is_some()
+    }
+
+    /// The dead-locks that were found, in the order of time.
+    pub fn dead_locks(&self) -> &[DeadLock] {
+        &self.dead_locks
+    }
+
+    /// The present rate of a link.
+    pub fn rate(&self, link: u32) -> Rate {
+        self.transit.links[link as usize].rate()
+    }
+
+    /// Data packets, ACKs and control packets that are in queues or on links; PFC frames are not.
+    pub fn in_flight(&self) -> Count {
+        let mut count = Count::default();
+        let frames = self.ports().flat_map(Port::queued).chain(self.flying());
+        frames.filter(|frame: &&Frame| !frame.is_pfc()).for_each(|frame| count.add(frame.wire));
+        count
+    }
+
+    /// The last telemetry stamp of each data packet on a link, with the link's number.
+    pub fn last_stamps(&self) -> impl Iterator<Item = (u32, Hop)> {
+        let Transit { links, packets, .. } = &self.transit;
+        links.iter().flat_map(move |link| {
+            let data = link.flying().filter(|frame| packets[frame].payload() > 0);
+            data.filter_map(|frame| packets.last_stamp(frame)).map(|hop| (link.number(), hop))
+        })
+    }
+
+    /// Packets that failures of links have cost, apart from those that waited for a failed link.
+    pub fn lost(&self) -> impl Iterator<Item = Count> {
+        self.failures().flat_map(Failures::lost)
+    }
+
+    /// The queue lengths of every port of every switch since measurement started.
+    pub fn queue_lengths(&mut self) -> Vec<QueueLengths> {
+        let now = self.now;
+        let ports = self.switches.iter_mut().flat_map(|switch| &mut switch.ports);
+        let lengths = |port: &mut Port| {
+            let lengths = port.occupancy.finish(now);
+            QueueLengths {
+                mean: lengths.mean().unwrap_or(f64::NAN),
+                p95: lengths.quantile(0.95).unwrap_or(f64::NAN),
+                p99: lengths.quantile(0.99).unwrap_or(f64::NAN),
+                max: if lengths.total() > 0 { lengths.max() as f64 } else { f64::NAN },
+            }
+        };
+        ports.map(lengths).collect()
+    }
+}
+
+impl Host {
+    /// The transport.
+    pub const fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// The sender of its link.
+    pub const fn nic(&self) -> &Transmitter {
+        &self.nic
+    }
+
+    /// The applications.
+    pub fn applications(&self) -> &[Box<dyn Application>] {
+        &self.applications
+    }
+
+    /// The messages that were posted, in the order of time for each flow.
+    pub fn posted(&self) -> &[Posted] {
+        &self.posted
+    }
+
+    /// The messages and requests whose first packet has left.
+    pub fn begun(&self) -> &[Begun] {
+        &self.begun
+    }
+
+    /// The messages that have arrived.
+    pub fn deliveries(&self) -> &[Delivery] {
+        &self.deliveries
+    }
+
+    /// Packets that it sent over the whole run.
+    pub const fn sent(&self) -> Count {
+        self.sent
+    }
+
+    /// Packets that it received over the whole run.
+    pub const fn received(&self) -> Count {
+        self.received
+    }
+
+    /// RTT samples of short flows since measurement started, in nanoseconds.
+    pub const fn rtt(&self) -> &Histogram {
+        &self.rtt
+    }
+
+    /// One-way delays of data packets that arrived since measurement started, in nanoseconds, by
+    /// traffic.
+    pub fn delays(&self) -> &[Histogram] {
+        &self.delays
+    }
+
+    /// Connections that carry the payload of flows that last.
+    pub fn lasting(&self) -> &[u32] {
+        &self.lasting
+    }
+
+    /// For each interval and lasting connection: payload received so far, and the sending rate.
+    pub fn series(&self) -> &[(u64, Rate)] {
+        &self.series
+    }
+
+    /// Losses at its port.
+    pub fn losses(&self) -> Losses {
+        self.failures.losses(0)
+    }
+
+    /// The trace of RTT samples.
+    pub fn flow_trace(&self) -> &[FlowRow] {
+        &self.trace.flows
+    }
+
+    /// The trace of gauges.
+    pub fn gauge_trace(&self) -> &[GaugeRow] {
+        &self.trace.gauges
+    }
+
+    /// The trace of packets.
+    pub fn packet_trace(&self) -> &[PacketRow] {
+        &self.trace.packets
+    }
+}
+
+impl Switch {
+    /// The ports, by number.
+    pub fn ports(&self) -> &[Port] {
+        &self.ports
+    }
+
+    /// For each interval and port: the mean and the greatest length of its queues, in bytes.
+    pub fn series(&self) -> &[(f64, u64)] {
+        &self.series
+    }
+
+    /// Losses at a port.
+    pub fn losses(&self, port: usize) -> Losses {
+        self.failures.losses(port)
+    }
+
+    /// The reports of its PFC watchdog, in the order of time.
+    pub fn watchdog_reports(&self) -> &[Held] {
+        self.watchdog.as_ref().map_or(&[], |watchdog| &watchdog.reports)
+    }
+
+    /// The trace of queue lengths.
+    pub fn queue_trace(&self) -> &[QueueRow] {
+        &self.trace.queues
+    }
+
+    /// The trace of packets.
+    pub fn packet_trace(&self) -> &[PacketRow] {
+        &self.trace.packets
+    }
+}
+
+impl Port {
+    /// Counts of drops, marks and pauses.
+    pub const fn counters(&self) -> &PortCounters {
+        &self.counters
+    }
+
+    /// The sender of its link.
+    pub const fn transmitter(&self) -> &Transmitter {
+        &self.transmitter
+    }
+}
+
+impl Transmitter {
+    /// The number of its link.
+    pub const fn link(&self) -> u32 {
+        self.link
+    }
+}
