@@ -1,4 +1,4 @@
-"""What the tests share: a scenario that takes milliseconds, its result, and the command."""
+"""The common fixtures: a scenario that takes milliseconds, its result, and the command."""
 
 import sys
 from collections.abc import Callable
@@ -15,7 +15,7 @@ SHORT = ("run.duration=5ms", "run.warmup=1ms")
 
 @dataclass(frozen=True)
 class Finished:
-    """What the command did."""
+    """The outcome of a command."""
 
     code: int
     out: str
@@ -59,7 +59,7 @@ def file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def stopped(longer: incast.Scenario) -> incast.Result:
-    """What Ctrl-C leaves: one run that did not reach its end, and one that was not begun."""
+    """The result after Ctrl-C: a run that did not reach its end, and one that was not begun."""
     run = _core.run(longer, "timely", progress=lambda _time, _events: False)
     assert not run.complete
     return incast.Result(longer, ("timely", "line-rate"), longer.seed, {"timely": run})

@@ -182,7 +182,7 @@ def test_an_open_question_without_a_value_is_open_all_the_same() -> None:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_every_claim_that_falls_short_names_the_cause(folder: str) -> None:
-    """Those that fall short in the table of verdicts, or hold with one seed only."""
+    """The claims that fall short in the table of verdicts, or hold with one seed only."""
     without = []
     for line in VERDICTS.read_text(encoding="utf-8").splitlines():
         name, _, verdicts = line.partition(" ")

@@ -1,4 +1,4 @@
-"""What a run will take is said before anything is built, and is right within a factor of two."""
+"""The cost of a run is said before anything is built, and is right within a factor of two."""
 
 import io
 import subprocess

@@ -27,7 +27,7 @@ VALUES = st.one_of(
     st.lists(st.integers(), max_size=2),
     st.dictionaries(st.text(max_size=3), st.none(), max_size=2),
 )
-# The same few everywhere, or so many others.
+# Few examples, equal everywhere, or as many others as are asked for.
 EXAMPLES = os.environ.get("INCAST_FUZZ_EXAMPLES")
 QUICK = settings(
     max_examples=int(EXAMPLES or 60),
@@ -69,7 +69,7 @@ def read_all(directory: Path) -> None:
 
 
 def look(at: Callable[[], object]) -> None:
-    """What is asked for, or one sentence."""
+    """Checks that reading gives what is asked for, or an error of one sentence."""
     try:
         at()
     except incast.IncastError as error:
@@ -77,7 +77,7 @@ def look(at: Callable[[], object]) -> None:
 
 
 def sentence(error: incast.IncastError) -> None:
-    """One line that says something."""
+    """Checks that an error is one line, and not empty."""
     assert str(error)
     assert "\n" not in str(error)
 

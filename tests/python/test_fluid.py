@@ -78,7 +78,7 @@ def test_a_flow_that_is_late_is_not_there_before() -> None:
 
 
 def euler(model: str, rates: tuple[float, float], end_us: float) -> tuple[list[float], float]:
-    """The same equations, written once more, by Euler's method in steps of 0.2 us: Gb/s, us."""
+    """The equations once more, by Euler's method in steps of 0.2 us: Gb/s, us."""
     step, segment = 0.2, {"timely": 51.2, "patched-timely": 12.8}[model]
     beta, delta = {"timely": 0.8, "patched-timely": 0.008}[model], 1e-3
     steps = round(end_us / step)

@@ -39,7 +39,7 @@ sizes = { fixed = "2KB" }
 
 
 def ended(process: "subprocess.Popen[str]", *, within_s: float) -> str:
-    """What it says after Ctrl-C, which it hears in time."""
+    """The error output of a command after Ctrl-C, which it hears in time."""
     began = time.monotonic()
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)

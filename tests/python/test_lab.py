@@ -192,7 +192,7 @@ def program_or_skip() -> Path:
 
 @pytest.fixture
 def built(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What `command` runs is the program that was built."""
+    """Makes `command` run the program that was built."""
     program = program_or_skip()
     monkeypatch.setattr("incast.cli.kernel._program", lambda: str(program))
 
@@ -300,7 +300,7 @@ def test_timely_keeps_the_queue_short_and_the_line_full(
         assert done.code == 0, done.err
     cubic, timely = json.loads(done.out)["rows"]
 
-    # The same tables as the simulator's, and figures of them.
+    # Tables as the simulator's, and figures of them.
     result = incast.open_result("out").members[0]
     assert result.schemes == ("cubic on Linux", "timely on Linux")
     measured = result.summary.filter(scheme="timely on Linux").row(0, named=True)
@@ -346,7 +346,7 @@ def test_regulated_tcp_leaves_no_connection_to_the_timer_of_delayed_acks(
         # the connections had mean RTTs above 15 ms; a full queue of 60 KB is 0.5 ms.
         assert flows["rtt_mean_us"].median() < 5_000
     with others.judged("that RTTs are short, and so that no window stays at one segment"):
-        # It has 1,448 B per 40 ms then, 0.29 Mb/s; a fair share is 48.
+        # Such a connection has 1,448 B per 40 ms, 0.29 Mb/s; a fair share is 48.
         assert flows["goodput_gbps"].min() > 0.001
 
 
@@ -388,7 +388,7 @@ def test_ctrl_c_removes_the_test_bed(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def _commands(session: int) -> str:
-    """What runs in a session."""
+    """The commands that run in a session."""
     ps = ["ps", "-o", "args=", "-s", str(session)]
     return subprocess.run(ps, capture_output=True, text=True, check=False).stdout
 

@@ -1,4 +1,4 @@
-"""What `incast-kernel` says of its programs is all that the test bed knows of them."""
+"""The test bed knows of BPF programs only what `incast-kernel` lists."""
 
 import stat
 from pathlib import Path

@@ -25,7 +25,7 @@ TRAFFIC = '[[traffic]]\nname = "{}"\n\n[traffic.poisson]\nload = 0.5\n'
 
 
 class FakeScenario:
-    """Of a scenario, what the search uses; assignments are kept below the text."""
+    """A scenario as far as the search uses it; assignments are kept below the text."""
 
     name, title, warmup_s, duration_s, seed = "made-up", "Made up", 0.0, 1.0, 1
     published: dict[str, Any] = {}  # noqa: RUF012

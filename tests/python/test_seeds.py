@@ -1,4 +1,4 @@
-"""What several seeds say together."""
+"""Means and intervals over several seeds."""
 
 import numpy as np
 import pytest
@@ -9,9 +9,10 @@ from incast.terminal.numbers import measured
 
 
 def probability_between(t: float, freedom: int) -> float:
-    """Of Student's t between -t and t, from its density (1 + x²/n)^(-(n+1)/2), which is summed up.
+    """The probability of Student's t between -t and t.
 
-    With x = √n tan a the density is cos(a)^(n-1) da on -π/2 to π/2: no infinite range is left.
+    The density (1 + x²/n)^(-(n+1)/2) is summed up. With x = √n tan a it is cos(a)^(n-1) da on -π/2
+    to π/2: no infinite range is left.
     """
 
     def area(to: float) -> float:

@@ -1,4 +1,4 @@
-"""What the dead leave who die while they write, the next one removes; nothing of the living."""
+"""A writer removes what dead writers have left half written, and nothing of living ones."""
 
 import os
 import signal

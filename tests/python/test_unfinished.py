@@ -1,4 +1,4 @@
-"""What had not finished when the run ended is counted, shown and told."""
+"""Messages that are unfinished at the end of a run are counted, shown and told."""
 
 import io
 import json

@@ -15,7 +15,8 @@ use scenario::{document, shipped};
 #[global_allocator]
 static HEAP: Counting = Counting::new();
 
-/// Bytes of what is built, and what it is. The tests of a file share the allocator: there is but one here.
+/// The memory of a run that is built, in bytes, and the run. All tests of a program share the
+/// allocator, so this one has a single test.
 fn built(document: &Document, scheme: &str) -> (usize, Simulation) {
     let before = HEAP.used();
     let scenario = document.scenario();
@@ -90,7 +91,7 @@ fn short_flows(transport: &str, operation: &str, duration: &str) -> Document {
     ))
 }
 
-/// Of one flow more: before the run, after it, and the most in between.
+/// Bounds the memory of one flow more: before the run, after it, and the most in between.
 fn finished_flows_leave_rows_of_logs(transport: &str, operation: &str) {
     let [few, many] = ["4ms", "8ms"].map(|duration| {
         let document = short_flows(transport, operation, duration);
@@ -104,9 +105,9 @@ fn finished_flows_leave_rows_of_logs(transport: &str, operation: &str) {
     let more = many.0 - few.0;
     assert!((80_000..120_000).contains(&more) && few.0 > 80_000, "{more} flows more");
     let each = [0, 1, 2].map(|part| many.1[part].saturating_sub(few.1[part]) / more);
-    // What is planned takes 24 bytes for the flow, 24 for what is posted, which are given back, and 12 for each
-    // connection at each end. Rows of the logs take 64 (of a read, with its request, 88), RTTs 24, and what a
-    // late packet is answered by 16; vectors that double have up to as much again in reserve.
+    // A planned flow takes 24 bytes, its post 24, which are given back, and a connection 12 at each
+    // end. Rows of the logs take 64 (of a read, with its request, 88), RTTs 24, and the answer to a
+    // late packet 16. Vectors that double have up to as much again in reserve.
     let [planned, finished, most] = each;
     let read = operation == "read";
     assert!(planned < if read { 100 } else { 76 }, "{planned} bytes per {transport} {operation}");

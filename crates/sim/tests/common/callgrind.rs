@@ -1,10 +1,10 @@
-//! Instructions, which do not depend on what else a machine does.
+//! Instruction counts, which do not depend on the load of a machine.
 
 use std::io::{self, ErrorKind};
 use std::process::Command;
 
-/// Runs `command` under valgrind; its instructions and what it printed, `None` where valgrind is not
-/// installed. They are some ten times slower.
+/// Runs `command` under valgrind, some ten times slower. Returns its instructions and its output;
+/// `None` where valgrind is not installed.
 pub(crate) fn instructions(command: &Command) -> io::Result<Option<(u64, String)>> {
     let mut counted = Command::new("valgrind");
     counted.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);

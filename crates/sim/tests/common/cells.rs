@@ -1,5 +1,6 @@
-//! Cells of a grid of networks: one scheme on one transport, some flows into one port of a rate, an RTT and a
-//! queue. A cell is judged by what its flows get once the time has passed that the algorithm's page states.
+//! Cells of a grid of networks: one scheme on one transport, and flows into one port with a rate,
+//! an RTT and a queue. A cell is judged by the throughput of its flows after the time that the
+//! algorithm's page states.
 
 use std::fmt;
 
@@ -8,55 +9,56 @@ use incast_cc::{AnyAlgorithm, Bytes, Rate, Span};
 use incast_sim::scenario::Document;
 use incast_sim::{Simulation, TraceConfig};
 
-/// The least part of its fair share that a flow may get.
+/// The least share of its fair rate that a flow may get.
 const STARVES_BELOW: f64 = 0.05;
 
-/// What carries payload.
+/// The transport of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Carrier {
-    /// Messages in segments of so many bytes.
+    /// Messages in segments of this many bytes.
     Message(u64),
     /// Streams.
     Stream,
 }
 
-/// One network and what runs on it.
+/// A network with its scheme and flows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cell {
     pub(crate) scheme: &'static str,
     pub(crate) preset: &'static str,
     pub(crate) carrier: Carrier,
     pub(crate) flows: u32,
-    /// The receiver's port; senders' are so many times as fast.
+    /// The rate of the receiver's port.
     pub(crate) rate: Rate,
+    /// The rate of a sender's port, in multiples of the receiver's.
     pub(crate) speedup: u64,
-    /// What propagation takes of a round trip.
+    /// The propagation delay of a round trip.
     pub(crate) rtt: Span,
-    /// The most that waits at the receiver's port, in bytes; none where PFC sees to it.
+    /// The limit of the queue at the receiver's port, in bytes; none where PFC bounds it.
     pub(crate) queue: Option<u64>,
     pub(crate) mtu: u64,
     pub(crate) seed: u64,
 }
 
-/// After which time a flow alone has half of an idle link for good.
+/// The time after which a flow alone has half of an idle link for good.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Claim {
     /// Round trips.
     rtts: f64,
     /// Round trips for each packet of the bandwidth-delay product.
     rtts_per_packet: f64,
-    /// Seconds, of timers.
+    /// Seconds of timers.
     seconds: f64,
 }
 
-/// What became of a cell.
+/// The outcome of a cell.
 #[derive(Clone, Debug)]
 pub(crate) enum Verdict {
-    /// No such scenario is allowed.
+    /// The scenario is not allowed, for this reason.
     Refused(String),
-    /// It takes so many packets.
+    /// The run would take this many packets.
     TooLong(f64),
-    /// What was carried, as a part of the port, and the least flow's part of its fair share.
+    /// The throughput as a share of the port, and the least flow's share of its fair rate.
     Ran { carried: f64, least: f64, from_s: f64, until_s: f64 },
 }
 
@@ -84,14 +86,14 @@ impl Claim {
         Self::on(&page).unwrap_or_else(|| panic!("{pages}/{scheme}.md does not say: {line}"))
     }
 
-    /// In seconds, where a round trip takes `rtt`.
+    /// The time in seconds, where a round trip takes `rtt`.
     fn time(self, cell: &Cell, rtt: f64) -> f64 {
         self.seconds + rtt * (self.rtts + self.rtts_per_packet * cell.product())
     }
 }
 
 impl Verdict {
-    /// Whether a flow has less than it must.
+    /// Whether a flow has less than its claim.
     pub(crate) fn starves(&self) -> bool {
         matches!(self, Self::Ran { carried, least, .. } if *carried < 0.5 || *least < STARVES_BELOW)
     }
@@ -112,7 +114,7 @@ impl Cell {
         known && algorithm.needs().contains(&need)
     }
 
-    /// Bytes of what is acknowledged at once.
+    /// The bytes that one ACK covers.
     fn unit(&self) -> u64 {
         match self.carrier {
             Carrier::Message(segment) => segment,
@@ -126,17 +128,17 @@ impl Cell {
         self.rtt + time(self.unit()) + time(self.mtu) + time(128) + Span::from_us(1)
     }
 
-    /// What is on the way in that time, in bytes.
+    /// The bandwidth-delay product, in bytes.
     pub(crate) fn bytes_on_the_way(&self) -> f64 {
         self.rate.as_bps() as f64 / 8.0 * self.base_rtt().as_secs_f64()
     }
 
-    /// And in packets.
+    /// The bandwidth-delay product, in packets.
     fn product(&self) -> f64 {
         self.bytes_on_the_way() / self.mtu as f64
     }
 
-    /// Payload in bits per second that the port carries.
+    /// The payload that the port carries, in bits per second.
     fn capacity(&self) -> f64 {
         self.rate.as_bps() as f64 * (self.mtu - 40) as f64 / self.mtu as f64
     }
@@ -149,7 +151,8 @@ impl Cell {
             Carrier::Message(segment) => ("message", segment),
             Carrier::Stream => ("stream", 64_000),
         };
-        // Three segments, which bursts need, and a fifth of the product, as DCTCP's authors have it.
+        // Three segments, which bursts need, and a fifth of the product, as DCTCP's authors have
+        // it.
         let room = self.queue.map_or(f64::MAX, |queue| queue as f64 / 2.0);
         let threshold = (on_the_way / 5.0).max(3.0 * self.unit() as f64).min(room);
         let marks = self.needs(Need::Ecn) || self.needs(Need::Notifications);
@@ -181,8 +184,8 @@ impl Cell {
         )
     }
 
-    /// All of the buffer that there may be, or with PFC headroom and what two RTTs or four segments of each flow
-    /// take.
+    /// The buffer: the largest allowed, or with PFC the headroom and two RTTs, or four segments of
+    /// each flow.
     fn buffer(&self) -> f64 {
         if self.queue.is_some() {
             return 4.2e9;
@@ -195,7 +198,7 @@ impl Cell {
         (headroom + 8.0 * shared.max(100.0 * self.mtu as f64)).min(4.2e9)
     }
 
-    /// What the scenario is warned of, or why there is no such scenario.
+    /// The warnings of the scenario, or the reason why it is refused.
     pub(crate) fn warnings(&self) -> Result<Vec<String>, String> {
         let document = self.document(1.0)?;
         let scenario = document.scenario();
@@ -207,15 +210,15 @@ impl Cell {
         Document::parse(self.toml(seconds), "cell.toml").map_err(|error| error.to_string())
     }
 
-    /// From when until when it is measured. Many flows share the port by turns, which takes its time, and what
-    /// their losses cost them comes and goes with timeouts of 4 ms.
+    /// The begin and the end of measuring, in seconds. Many flows take turns at the port, which
+    /// takes time, and the cost of their losses comes and goes with timeouts of 4 ms.
     pub(crate) fn measured(&self, claim: Claim) -> (f64, f64) {
         let rtt = self.base_rtt().as_secs_f64();
         let turn = f64::from(self.flows) * self.unit() as f64 * 8.0 / self.rate.as_bps() as f64;
         let (mut from, mut window) = (claim.time(self, rtt), (4.0 * rtt).max(32.0 * turn));
         if self.flows == 1 && self.speedup > 1 {
-            // Slow start fills the queue before it finds a loss, and after a timeout once more. Queues of more
-            // than ten products lose nothing.
+            // Slow start fills the queue before it finds a loss, and after a timeout once more.
+            // Queues of more than ten products lose nothing.
             let queue = self.queue.unwrap_or(0) as f64;
             if queue <= 10.0 * self.bytes_on_the_way() {
                 from += 5.0 * self.full_queue();
@@ -226,7 +229,7 @@ impl Cell {
             from = claim.time(self, rtt.max(turn)).max(20.0 * full) + 20.0 * turn + 0.1;
             window = (40.0 * full).max(300.0 * turn).max(0.5);
             if self.scheme == "cubic" {
-                // A window grows by the clock: this long to the whole product (RFC 9438, equation 2).
+                // The time in which a window grows to the whole product (RFC 9438, equation 2).
                 window = window.max(2.0 * libm::cbrt(self.product() * 0.3 / 0.4));
             }
         }
@@ -243,7 +246,7 @@ impl Cell {
         self.measured(claim).1 * self.rate.as_bps() as f64 / 8.0 / self.mtu as f64
     }
 
-    /// Runs it, unless it takes more packets than `most`, or `ends` says that there is no more time.
+    /// Runs the cell, unless it takes more packets than `most`, or `ends` says that time is up.
     pub(crate) fn run(&self, claim: Claim, most: f64, ends: &dyn Fn() -> bool) -> Verdict {
         let (from_s, until_s) = self.measured(claim);
         let packets = self.packets(claim);

@@ -1,9 +1,9 @@
-//! An allocator that counts what is in use.
+//! An allocator that counts the bytes in use.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// The system's allocator, which says how much is in use and how much has been at most.
+/// The system's allocator, with the bytes in use and their maximum.
 pub(crate) struct Counting {
     used: AtomicUsize,
     peak: AtomicUsize,
@@ -19,7 +19,7 @@ impl Counting {
         self.used.load(Relaxed)
     }
 
-    /// The most since the last call.
+    /// The maximum of bytes in use since the last call.
     pub(crate) fn take_peak(&self) -> usize {
         self.peak.swap(self.used(), Relaxed)
     }

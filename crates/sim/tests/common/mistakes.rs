@@ -2,7 +2,8 @@
 
 use incast_sim::scenario::Document;
 
-/// What to write instead of what; line and column of the error; what it must say.
+/// A mistake: the right text, the wrong text, line and column of the error, words that it must
+/// have.
 pub(crate) type Case = (&'static str, &'static str, (usize, usize), &'static [&'static str]);
 
 /// Checks the one line that each case gets, in `good`, which `whole` makes a scenario of.
@@ -13,7 +14,7 @@ pub(crate) fn check(good: &str, whole: impl Fn(&str) -> String, cases: &[Case]) 
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
 }
 
-/// What is wrong with the error that a case gives.
+/// The complaint about the error that a case gives, if it is not as it should be.
 fn complaint(good: &str, whole: impl Fn(&str) -> String, case: &Case) -> Option<String> {
     let &(from, to, (line, column), says) = case;
     assert_eq!(good.matches(from).count(), 1, "{from:?} must be there once");

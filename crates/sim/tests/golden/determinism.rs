@@ -114,7 +114,7 @@ fn digest(report: &Report) -> u64 {
     fnv.0
 }
 
-/// Everything that a report says; Debug, because "not a number" equals nothing.
+/// The whole report as text; Debug, because "not a number" equals nothing.
 fn everything(report: &Report) -> String {
     format!("{report:?}")
 }
@@ -173,7 +173,7 @@ fn pieces_make_the_same_whole() {
     }
 }
 
-/// The same network as TCP has it: streams, hardly a buffer, stamps.
+/// The lossy network with TCP's streams, hardly a buffer, and switches that stamp.
 fn lossy_streams() -> Document {
     let stream = [
         "run.duration=1ms",
@@ -229,7 +229,7 @@ fn a_run_that_is_stopped_is_incomplete_and_balances() {
     assert_eq!(report.summary.events, 10_000);
 }
 
-/// One line per scheme, then one with its digest; figures in the order of the header.
+/// The text of the golden file: figures of each scheme, then a digest of all its tables.
 fn golden_text() -> String {
     let document = document(INCAST);
     let mut text = String::from(

@@ -1,5 +1,5 @@
-//! Instructions of a packet-hop in three small runs, against a table: a slow-down is seen where times are
-//! noisy. It takes a release build and valgrind, and says so where it has not got them.
+//! Instructions of a packet-hop in three small runs, against a table: a slow-down is seen where
+//! times are noisy. It takes a release build and valgrind, and says so where it has not got them.
 
 #![expect(clippy::print_stdout, reason = "what was counted, and why nothing was")]
 
@@ -12,10 +12,10 @@ use incast_sim::{Simulation, TraceConfig};
 use crate::callgrind::instructions;
 use crate::scenario::repository;
 
-/// More instructions than that are a slow-down; so many fewer, and the table is out of date.
+/// The bounds of a change: with more instructions a run is slower, with fewer the table is stale.
 const MORE_PERCENT: f64 = 3.0;
 const FEWER_PERCENT: f64 = 10.0;
-/// The same both ways with another compiler than the table's.
+/// The bound both ways with another compiler than the table's.
 const OTHER_COMPILER_PERCENT: f64 = 10.0;
 
 /// The runs, with what is changed in the scenario: for one duration, and for twice as long.
@@ -30,7 +30,7 @@ const RUNS: [(&str, &str, &str, &[&str]); 3] = [
     ),
 ];
 
-/// What the process that is counted runs: a name of the list, and how many times as long.
+/// The variable that tells the counted process its run: a name of the list, and a factor of time.
 const COUNTED: &str = "INCAST_COUNTED_RUN";
 
 #[test]
@@ -90,7 +90,7 @@ fn a_packet_hop_takes_as_many_instructions_as_the_table_says() {
     );
 }
 
-/// Not a test: the process that is counted.
+/// The process that is counted, which is not a test.
 #[test]
 #[ignore = "it is what the other one counts"]
 fn run_that_is_counted() {

@@ -1,9 +1,9 @@
 //! Each algorithm does in the simulator what it is known for.
 //!
-//! One short run per claim, with the published constants of the default preset unless a test says
-//! otherwise. What is expected comes from the algorithm's own equations (`docs/algorithms`), and the
-//! ranges are what the setting leaves open: whole packets, delayed ACKs, where in a cycle a run ends.
-//! The pages quote the measured figures and name the tests.
+//! Each claim has a short run, with the published constants of the default preset unless a test
+//! says otherwise. Expected values come from the algorithm's own equations (`docs/algorithms`), and
+//! the ranges are what the setting leaves open: whole packets, delayed ACKs, where in a cycle a run
+//! ends. The pages quote the measured figures and name the tests.
 
 mod delay_based;
 mod loss_based;

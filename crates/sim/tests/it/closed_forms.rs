@@ -32,7 +32,7 @@ fn pair(left: &str, right: &str, transport: &str, traffic: &str) -> String {
     )
 }
 
-/// When each message was complete at its receiver, in picoseconds since it was posted.
+/// The time from the post of each message until its receiver has it, in picoseconds.
 fn completions(report: &Report) -> Vec<u64> {
     completions_us(report).into_iter().map(ps).collect()
 }
@@ -43,8 +43,8 @@ const TWENTY: &str = "rate = \"20Gbps\"\ndelay = \"2us\"";
 const HUNDRED: &str = "rate = \"100Gbps\"\ndelay = \"1us\"";
 const THREE: &str = "rate = \"3Gbps\"\ndelay = \"1us\"";
 
-// A message is complete when the last bit of its last packet has reached the receiver. Packets carry
-// 1,460 B in 1,500 B; a byte takes 800 ps at 10 Gb/s, 400 ps at 20 Gb/s, 80 ps at 100 Gb/s.
+// A message is complete when the last bit of its last packet has reached the receiver. Packets
+// carry 1,460 B in 1,500 B; a byte takes 800 ps at 10 Gb/s, 400 ps at 20 Gb/s, 80 ps at 100 Gb/s.
 
 #[test]
 fn single_packet_completes_in_the_closed_form() {
@@ -68,9 +68,9 @@ fn single_packet_completes_in_the_closed_form() {
 fn single_segment_completes_in_the_closed_form() {
     // 64,000 B = 43 * 1,460 + 1,220: 43 packets of 1,500 B and one of 1,260 B.
     for (left, right, expected) in [
-        // Equal rates. The last but one leaves the host at 43 * 1.2 = 51.6 us, is at the switch 5 us
-        // later and sent on by 56.6 + 1.2 = 57.8 us. The last one, 1,260 * 0.8 = 1.008 us long, has
-        // been waiting there since 57.608 us; it is sent by 58.808 us and 1 us later there.
+        // Equal rates. The last but one leaves the host at 43 * 1.2 = 51.6 us, is at the switch 5
+        // us later and sent on by 56.6 + 1.2 = 57.8 us. The last one, 1,260 * 0.8 = 1.008 us long,
+        // has been waiting there since 57.608 us; it is sent by 58.808 us and 1 us later there.
         (TEN, TEN_SHORT, 43 * 1_200_000 + 5_000_000 + 1_200_000 + 1_008_000 + 1_000_000),
         // A faster second link: nobody waits. 51.6 + 1.008 + 5 us, then 504 ns + 2 us.
         (TEN, TWENTY, 43 * 1_200_000 + 1_008_000 + 5_000_000 + 504_000 + 2_000_000),
@@ -178,8 +178,8 @@ fn a_read_is_a_request_and_an_answer_without_turnaround() {
     let traffic = "operation = \"read\"\nmessage = \"1460B\"";
     let report = run(&pair(TEN, TWENTY, "ack_turnaround = \"9us\"", traffic));
     assert_eq!(completions(&report), [request + 600_000 + 2_000_000 + 1_200_000 + 5_000_000]);
-    // 64 KB: the slow link is busy from the first packet on, for 52.608 us; and, since it goes before
-    // data, for the 51.2 ns of the ACK of the request, 1 us after that.
+    // 64 KB: the slow link is busy from the first packet on, for 52.608 us; and, since it goes
+    // before data, for the 51.2 ns of the ACK of the request, 1 us after that.
     let traffic = "operation = \"read\"\nmessage = \"64KB\"";
     let report = run(&pair(TEN, TWENTY, "", traffic));
     assert_eq!(
@@ -202,8 +202,8 @@ fn rtt_of_an_idle_network_is_propagation_forwarding_and_turnaround() {
     );
 }
 
-/// Three clients, each sending packets of 1,000 B, 750 B of them payload, at 3/8 of 10 Gb/s: a packet
-/// every 750 * 8 / 3.75 Gb/s = 1.6 us, 5 Gb/s on the wire. They share a link of 10 Gb/s.
+/// Three clients, each sending packets of 1,000 B, 750 B of them payload, at 3/8 of 10 Gb/s: a
+/// packet every 750 * 8 / 3.75 Gb/s = 1.6 us, 5 Gb/s on the wire. They share a link of 10 Gb/s.
 fn overload(duration: &str, switch: &str) -> Report {
     run_traced(&format!(
         r#"
@@ -248,9 +248,9 @@ fn backlog(report: &Report, name: &str) -> Vec<(u64, u64)> {
 
 #[test]
 fn overload_fills_the_queue_as_arithmetic_says() {
-    // 15 Gb/s into 10 Gb/s: from the first arrivals, at 0.8 + 1 us, the backlog grows by 5 Gb/s, that
-    // is by one packet of 1,000 B in 1.6 us. The packet being sent is not waiting, so the backlog
-    // moves within two packets of that line (three arrive at once, two leave per round).
+    // 15 Gb/s into 10 Gb/s: from the first arrivals, at 0.8 + 1 us, the backlog grows by 5 Gb/s,
+    // that is by one packet of 1,000 B in 1.6 us. The packet being sent is not waiting, so the
+    // backlog moves within two packets of that line (three arrive at once, two leave per round).
     let report = overload("2ms", "buffer = \"9MB\"");
     let queue = backlog(&report, "switch->server");
     assert!(queue.len() > 4_000, "{}", queue.len());
@@ -268,8 +268,8 @@ fn overload_fills_the_queue_as_arithmetic_says() {
 
 #[test]
 fn drop_tail_caps_the_queue_and_drops_the_rest() {
-    // A limit of 100 packets is reached after 100 * 1.6 us = 160 us. From then on as much is dropped
-    // as is too much: one packet in 1.6 us, 1,148 in the 1,838 us that are left.
+    // A limit of 100 packets is reached after 100 * 1.6 us = 160 us. From then on as much is
+    // dropped as is too much: one packet in 1.6 us, 1,148 in the 1,838 us that are left.
     for switch in ["queue_limit = \"100KB\"", "buffer = \"200KB\"\nalpha = 1.0"] {
         // The dynamic threshold with alpha 1 gives one queue half of the buffer: the same 100 KB.
         let report = overload("2ms", switch);
@@ -302,7 +302,8 @@ fn poisson(random: &mut impl Rng, rate: f64) -> impl Iterator<Item = u64> + '_ {
     })
 }
 
-/// What packets wait in a queue with constant service, by Lindley's recursion; in picoseconds.
+/// The waiting times of packets in a queue with constant service, by Lindley's recursion, in
+/// picoseconds.
 fn total_waiting(arrivals: impl Iterator<Item = u64>, service: u64) -> f64 {
     let (mut free_at, mut waited) = (0, 0.0);
     for at in arrivals {
@@ -321,8 +322,8 @@ fn waiting_in_m_d_1(rho: f64) -> f64 {
     rho * rho / (2.0 * (1.0 - rho))
 }
 
-/// Mean backlog, in packets, that the simulator finds when single packets arrive at the given times,
-/// each from another of 16 hosts whose links are a hundred times faster than the server's.
+/// Mean backlog, in packets, that the simulator finds when single packets arrive at the given
+/// times, each from another of 16 hosts whose links are a hundred times faster than the server's.
 fn simulated_waiting(starts: &[u64], duration: u64) -> f64 {
     let mut text = format!(
         r#"
@@ -388,9 +389,9 @@ fn lindley_on_poisson_arrivals_is_m_d_1() {
 }
 
 // The tolerance. Waiting times are correlated over about 1 / (1 - rho)^2 packets, and vary by about
-// their mean; so n packets are worth n (1 - rho)^2 / 2 independent ones, and the mean of 8,000 has a
-// relative standard deviation of about sqrt(2 / (8,000 * 0.25)) = 3 % at rho = 0.5 and
-// sqrt(2 / (8,000 * 0.04)) = 8 % at 0.8. Three of them are allowed.
+// their mean; so n packets are worth n (1 - rho)^2 / 2 independent ones, and the mean of 8,000 has
+// a relative standard deviation of about sqrt(2 / (8,000 * 0.25)) = 3 % at rho = 0.5 and sqrt(2 /
+// (8,000 * 0.04)) = 8 % at 0.8. Three of them are allowed.
 
 #[test]
 fn queue_of_poisson_arrivals_matches_m_d_1_at_half_load() {
@@ -548,8 +549,8 @@ fn pfc_drops_nothing_across_two_switches() {
 
 #[test]
 fn pfc_with_too_little_headroom_drops() {
-    // On the way during a pause: 2 * 10 us at 10 Gb/s, 25 KB. With a third of that kept, packets that
-    // come after XOFF find no room; with three packets and PFC's own way on top, all do.
+    // On the way during a pause: 2 * 10 us at 10 Gb/s, 25 KB. With a third of that kept, packets
+    // that come after XOFF find no room; with three packets and PFC's own way on top, all do.
     let incast = Incast { delay: "10us", ..INCAST };
     let report = Incast { pfc: "xoff = \"20KB\"\nheadroom = \"8KB\"", ..incast }.run();
     assert!(report.summary.drops > 0, "headroom does not matter");
@@ -572,8 +573,8 @@ fn marks(threshold: &str) -> u64 {
 
 #[test]
 fn ecn_marks_exactly_what_finds_more_than_the_threshold() {
-    // Packet i (from 1) arrives (i - 1) * 80 ns after the first, which leaves at once and takes
-    // 800 ns. So packet i finds i - 2 waiting, one less from the eleventh on (whose arrival coincides
+    // Packet i (from 1) arrives (i - 1) * 80 ns after the first, which leaves at once and takes 800
+    // ns. So packet i finds i - 2 waiting, one less from the eleventh on (whose arrival coincides
     // with the port becoming free: the port comes first), and with itself:
     //     1, 1, 2, 3, ..., 9 (i = 10), 9, 10, ..., 18 (i = 20) packets of 1,000 B.
     assert_eq!(marks("18000B"), 0, "nobody finds more than 18,000 B");
@@ -631,10 +632,10 @@ fn rtts_against_traffic(ack_priority: bool) -> Vec<f64> {
 
 #[test]
 fn acks_in_their_own_class_do_not_wait_behind_data() {
-    // Idle: a packet of 1,500 B less its own 1.2 us at the host: 1 + 1.2 + 1 us, turnaround 1 us, an
-    // ACK of 64 B 0.0512 + 1 + 0.0512 + 1 us: 6.3024 us. Against the queue of 200 KB (160 us) towards
-    // a, an ACK of the higher class waits for the packet being sent at most, 1.2 us; and a's data may
-    // wait in the NIC and at the switch for one of a's own ACKs, 0.0512 us each.
+    // Idle: a packet of 1,500 B less its own 1.2 us at the host: 1 + 1.2 + 1 us, turnaround 1 us,
+    // an ACK of 64 B 0.0512 + 1 + 0.0512 + 1 us: 6.3024 us. Against the queue of 200 KB (160 us)
+    // towards a, an ACK of the higher class waits for the packet being sent at most, 1.2 us; and
+    // a's data may wait in the NIC and at the switch for one of a's own ACKs, 0.0512 us each.
     let idle = 6.3024;
     let first = rtts_against_traffic(true);
     assert_eq!(first.len(), 25);

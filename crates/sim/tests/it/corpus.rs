@@ -1,4 +1,5 @@
-//! The inputs that fuzzing has kept, and the scenarios that ship: each is read, or refused as was promised.
+//! The inputs that fuzzing has kept, and the scenarios that ship: each is read, or refused as was
+//! promised.
 
 #[path = "../../../../fuzz/targets.rs"]
 mod targets;

@@ -1,5 +1,5 @@
-//! The examples in the documentation are scenarios: each block of TOML on these pages is read with what it
-//! leaves out, and each one about traffic is run.
+//! The examples in the documentation are scenarios: each block of TOML on these pages is read with
+//! what it leaves out, and each one about traffic is run.
 
 use incast_sim::TraceConfig;
 use incast_sim::scenario::{Document, json_schema};
@@ -13,7 +13,7 @@ const NETWORKS: Page = Page("docs/guide/networks.md");
 const TRAFFIC: Page = Page("docs/guide/traffic.md");
 const PAGES: [Page; 4] = [Page("README.md"), NETWORKS, Page("docs/guide/switches.md"), TRAFFIC];
 
-/// What examples leave out, if they do.
+/// The rest of a scenario, which examples may leave out.
 const REST: &str = r#"
     title = "an example"
     run = { duration = "10ms", schemes = ["timely"] }

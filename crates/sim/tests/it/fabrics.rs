@@ -4,8 +4,8 @@ use incast_sim::{Report, Simulation, TraceConfig};
 
 use crate::common::{ALL_TRACES, counts, document, numbers, run_with, table, texts};
 
-/// Two leaves of two hosts under two spines, all at 10 Gb/s, 10 us from leaf to spine; one endless flow
-/// from rack to rack. Packets of 1,500 B take 1.2 us.
+/// Two leaves of two hosts under two spines, all at 10 Gb/s, 10 us from leaf to spine; one endless
+/// flow from rack to rack. Packets of 1,500 B take 1.2 us.
 const TWO_SPINES: &str = r#"
     title = "two spines"
     [run]
@@ -35,7 +35,7 @@ fn packets_on(report: &Report, link: &str) -> u64 {
     counts(report, "links", "packets")[place]
 }
 
-/// What a failure cost on a link: cut off, unsent, stranded.
+/// The packets that a failure cost on a link: cut off, unsent, stranded.
 fn losses(report: &Report, link: &str) -> [u64; 3] {
     let links = texts(report, "link_failures", "link");
     let place = links.iter().position(|name| name == link).unwrap_or_else(|| panic!("{links:?}"));
@@ -202,7 +202,8 @@ fn traffic_goes_on_over_the_other_path_after_convergence() {
     let taken = spine_of(TWO_SPINES);
     let (spine, other) = (format!("spine{taken}"), format!("leaf0->spine{}", 1 - taken));
     let report = failure(["leaf0", &spine], "");
-    // The link carries a packet of 1.2 us for 1.2 + 10 us: nine at least, ten at most, were cut off.
+    // The link carries a packet of 1.2 us for 1.2 + 10 us: nine at least, ten at most, were cut
+    // off.
     let [cut, unsent, stranded] = losses(&report, &format!("leaf0->{spine}"));
     assert!((9..=10).contains(&cut), "{cut}");
     // Until the routes change, at most 200 us / 1.2 us = 166.7 come for it, and what the host sends
@@ -244,7 +245,8 @@ fn without_another_way_packets_are_stranded_until_the_repair() {
         "{text}\n[[event]]\nat = \"1ms\"\nlink = [\"spine0\", \"leaf1\"]\nstate = \"down\"\n\
          [[event]]\nat = \"2ms\"\nlink = [\"spine0\", \"leaf1\"]\nstate = \"up\"\n"
     ));
-    // Retransmissions, every 300 us or less often, find no way at leaf0, where they come from host0.
+    // Retransmissions, every 300 us or less often, find no way at leaf0, where they come from
+    // host0.
     let [.., stranded] = losses(&report, "host0->leaf0");
     assert!(stranded > 0);
     assert!(goodput_at(&report, 1_900.0) < 1e-9);
@@ -257,7 +259,8 @@ fn a_host_whose_link_is_down_waits() {
         ["host0", "leaf0"],
         "[[event]]\nat = \"2ms\"\nlink = [\"host0\", \"leaf0\"]\nstate = \"up\"\n",
     );
-    // The host sends nothing that nobody takes: only what was on its way is lost, at 1.2 us for 2.2.
+    // The host sends nothing that nobody takes: only what was on its way is lost, at 1.2 us for
+    // 2.2.
     let [cut, unsent, stranded] = losses(&report, "host0->leaf0");
     assert!((1..=2).contains(&cut) && unsent == 0 && stranded == 0, "{cut} {unsent} {stranded}");
     assert!(goodput_at(&report, 1_900.0) < 1e-9);
@@ -318,7 +321,8 @@ fn pauses_end_with_the_link_that_they_came_by() {
         "#
     ));
     assert!(report.summary.pfc_pauses > 100);
-    // All four go on, each with its quarter of 10 Gb/s x 1460 / 1500, and the server's link is full.
+    // All four go on, each with its quarter of 10 Gb/s x 1460 / 1500, and the server's link is
+    // full.
     for &goodput in numbers(&report, "flows", "goodput_gbps") {
         assert!((2.2..2.7).contains(&goodput), "{goodput}");
     }
@@ -326,8 +330,9 @@ fn pauses_end_with_the_link_that_they_came_by() {
     // What waited at the server's port went with the link, and its room in the buffer came back.
     let [_, unsent, _] = losses(&report, "switch->server");
     assert!(unsent > 20);
-    // A client whose link comes back knows of no pause while its headroom may still be full: at most as
-    // much again, 2 us x 1.25 B/ns and three packets and a PFC frame, 4 packets of each, finds no room.
+    // A client whose link comes back knows of no pause while its headroom may still be full: at
+    // most as much again, 2 us x 1.25 B/ns and three packets and a PFC frame, 4 packets of each,
+    // finds no room.
     let sum = |column| counts(&report, "queues", column).iter().sum::<u64>();
     let drops = sum("drops") - sum("drops_link");
     assert!(drops <= 4 * 4, "{drops}");
@@ -358,8 +363,8 @@ fn half_the_rate_gives_half_the_goodput() {
         rate = "10Gbps"
     "#;
     let report = run(text);
-    // 1,460 of 1,500 B are payload: 9.733 and 4.867 Gb/s; the interval of 100 us holds 83 or 41 packets,
-    // give or take one.
+    // 1,460 of 1,500 B are payload: 9.733 and 4.867 Gb/s; the interval of 100 us holds 83 or 41
+    // packets, give or take one.
     for (at, expected, packet) in
         [(1_000.0, 9.733, 0.117), (3_000.0, 4.867, 0.117), (4_000.0, 9.733, 0.117)]
     {
@@ -371,7 +376,8 @@ fn half_the_rate_gives_half_the_goodput() {
 
 #[test]
 fn headroom_is_that_of_the_greatest_rate_a_link_ever_has() {
-    // 2 x 100 us at 10 Gb/s are 250 KB, at 40 Gb/s 1 MB; then a byte, three packets and a PFC frame.
+    // 2 x 100 us at 10 Gb/s are 250 KB, at 40 Gb/s 1 MB; then a byte, three packets and a PFC
+    // frame.
     let text = r#"
         title = "headroom"
         [run]
@@ -403,7 +409,8 @@ fn runs_without_failures_have_no_table_of_them() {
 
 #[test]
 fn utilisation_is_of_what_a_link_carries_at_all_its_rates() {
-    // 20 Gb/s for one port of 10 Gb/s that has 20 from 3 ms on: full all the time. Of 1 to 5 ms, 60 Mbit.
+    // 20 Gb/s for one port of 10 Gb/s that has 20 from 3 ms on: full all the time. Of 1 to 5 ms, 60
+    // Mbit.
     let report = run(r#"
         title = "faster"
         [run]

@@ -27,10 +27,10 @@ fn pairs(flows: &[Flow]) -> Vec<(&str, &str, Bytes)> {
     flows.iter().map(|flow| (flow.from.as_str(), flow.to.as_str(), size(flow))).collect()
 }
 
-/// What to write instead of what (the first of it), and the error.
+/// A mistake: the right text, of which the first is replaced, the wrong text, and the error.
 type Case = (&'static str, &'static str, &'static str);
 
-/// Each case is an error, and the whole is none.
+/// Checks that each case gives its error, and that the whole gives none.
 #[track_caller]
 fn check<T>(good: &str, read: impl Fn(&str) -> Result<T, foreign::ForeignError>, cases: &[Case]) {
     read(good).map(drop).unwrap();
@@ -42,7 +42,7 @@ fn check<T>(good: &str, read: impl Fn(&str) -> Result<T, foreign::ForeignError>,
     }
 }
 
-/// Why files make no scenario.
+/// The error of files that make no scenario.
 #[track_caller]
 fn failed_import(files: &[(&str, &str)]) -> String {
     foreign::import(files, &Options::default()).unwrap_err().to_string()

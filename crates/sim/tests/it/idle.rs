@@ -1,6 +1,6 @@
-//! Each algorithm gets on on each transport, whatever the rate and the RTT, or the scenario warns: alone it has
-//! half of the link after the time that its page states, and with a hundred flows none starves. `make search`
-//! looks for exceptions in many more networks.
+//! Every algorithm works on each transport at any rate and RTT, or the scenario warns. Alone a flow
+//! has half of the link after the time that the algorithm's page states; of a hundred flows none
+//! starves. `make search` looks for exceptions in many more networks.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,14 +13,14 @@ use crate::common::cells::{Carrier, Cell, Claim, Verdict};
 
 /// Schemes beside those of all algorithms.
 const PRESETS: [(&str, &str); 1] = [("timely", "linux-tcp")];
-/// Most packets of a cell. Those that take more are left to the search.
+/// The most packets of a cell; longer runs are left to the search.
 const MOST_PACKETS: f64 = 100_000.0;
 
 fn schemes() -> impl Iterator<Item = (&'static str, &'static str)> {
     NAMES.iter().map(|&name| (name, "")).chain(PRESETS)
 }
 
-/// What became of the cells, in their order; all cores work on them.
+/// Runs cells on all cores; their warnings and verdicts, in the order of the cells.
 fn run(cells: &[Cell]) -> Vec<(Vec<String>, Verdict)> {
     let (next, all) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -42,8 +42,8 @@ fn run(cells: &[Cell]) -> Vec<(Vec<String>, Verdict)> {
     all.into_iter().map(|(_, warnings, verdict)| (warnings, verdict)).collect()
 }
 
-/// Fails with a line for each cell in which a flow has less than it must and nothing was said. At least
-/// `least` must have run.
+/// Fails with a line for each cell in which a flow starves without a warning. At least `least`
+/// cells must have run.
 #[track_caller]
 fn assert_none_starves(cells: &[Cell], least: usize) {
     let outcomes = run(cells);
@@ -62,7 +62,7 @@ fn assert_none_starves(cells: &[Cell], least: usize) {
     assert!(ran >= least, "only {ran} cells have run");
 }
 
-/// PFC where the scheme needs it.
+/// The limit of the queue in bytes, none where the scheme needs PFC.
 fn queue(scheme: (&'static str, &'static str), queue: f64) -> Option<u64> {
     let cell = Cell { scheme: scheme.0, preset: scheme.1, ..CELL };
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below 4 GB")]

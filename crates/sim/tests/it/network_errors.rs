@@ -1,4 +1,5 @@
-//! Bad networks, paths and events get one clear line: the place, the value, and what would be right.
+//! Bad networks, paths and events get one clear line: the place, the value, and what would be
+//! right.
 
 use incast_sim::scenario::Document;
 

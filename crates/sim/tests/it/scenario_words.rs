@@ -5,7 +5,8 @@ use toml::Value;
 
 use crate::common::mistakes::is_one_line;
 
-/// A field, or several, of each type: text, quantities, numbers, booleans, words, lists, tables, names.
+/// A field, or several, of each type: text, quantities, numbers, booleans, words, lists, tables,
+/// names.
 const GOOD: &str = r#"
 title = "everything"
 description = "text"

@@ -4,8 +4,8 @@ use incast_sim::{Report, TraceConfig, Values};
 
 use crate::common::{ALL_TRACES, counts, document, numbers, ps, run_with, shipped, table, texts};
 
-/// Two hosts, 10 Gb/s, 1 us per link; segments of 1,460 B and 40 B of headers take 1.2 us on the wire,
-/// ACKs of 64 B 51.2 ns. An ACK for each segment, at once.
+/// Two hosts, 10 Gb/s, 1 us per link; segments of 1,460 B and 40 B of headers take 1.2 us on the
+/// wire, ACKs of 64 B 51.2 ns. An ACK for each segment, at once.
 const PAIR: &str = r#"
     title = "two hosts"
     [run]
@@ -50,7 +50,8 @@ fn one_segment_at_a_time_takes_the_base_rtt_each() {
 
 #[test]
 fn buffers_cap_the_throughput_at_their_size_per_rtt() {
-    // 128 KiB hold 89 segments of 1,460 B. 100 us per link: 89 x 1,460 B per 402.5024 us are 2.5827 Gb/s.
+    // 128 KiB hold 89 segments of 1,460 B. 100 us per link: 89 x 1,460 B per 402.5024 us are 2.5827
+    // Gb/s.
     let delays = ["network.star.hosts.0.delay=100us", "run.duration=40ms", "run.warmup=20ms"];
     for buffer in ["send_buffer", "receive_buffer"] {
         let buffer = format!("transport.stream.{buffer}=131072B");
@@ -97,8 +98,8 @@ fn delayed_acks_answer_two_segments_or_wait() {
     let settings = ["traffic.0.message=8760B", "transport.stream.delayed_ack=2"]; // six segments
     assert_eq!(acks(&pair_under("newreno", &settings[..1])), 6);
     assert_eq!(acks(&pair_under("newreno", &settings)), 3);
-    // A fifth segment is answered when the timeout of 500 us is over, so three ACKs too; its probe comes
-    // later than that.
+    // A fifth segment is answered when the timeout of 500 us is over, so three ACKs too; its probe
+    // comes later than that.
     let odd = ["traffic.0.message=7300B", "transport.stream.delayed_ack=2"];
     let report = pair_under("newreno", &odd);
     assert_eq!(acks(&report), 3);
@@ -149,8 +150,8 @@ fn notifications_come_at_most_once_per_interval_and_connection() {
         }
         notifications += 1;
         if let Some(before) = last.insert(to[row].clone(), times[row]) {
-            // A turnaround without jitter: what leaves is as far apart as what arrived, but for an ACK
-            // of 51.2 ns that went before.
+            // A turnaround without jitter: what leaves is as far apart as what arrived, but for an
+            // ACK of 51.2 ns that went before.
             assert!(times[row] - before > 49.5, "{} us apart", times[row] - before);
         }
     }
@@ -159,9 +160,9 @@ fn notifications_come_at_most_once_per_interval_and_connection() {
 
 #[test]
 fn signals_take_the_place_of_the_rtt() {
-    // Swift holds the delay that it is told of at a target. The oracle tells the truth, so the queue is
-    // the same, and steadier, since nothing of it is old. Noise of 0 to 20 us is 10 us on average: that
-    // much less is left for the queue, 12.5 KB at 10 Gb/s.
+    // Swift holds the delay that it is told of at a target. The oracle tells the truth, so the
+    // queue is the same, and steadier, since nothing of it is old. Noise of 0 to 20 us is 10 us on
+    // average: that much less is left for the queue, 12.5 KB at 10 Gb/s.
     let queue = |settings: &[&str]| {
         let settings = [settings, &["transport.stream.delayed_ack=2"]].concat();
         let document = shipped("tcp-incast", &settings);
@@ -182,8 +183,9 @@ fn signals_take_the_place_of_the_rtt() {
 
 #[test]
 fn a_nic_that_is_one_queue_marks_what_waits_behind_more_than_its_threshold() {
-    // Two streams of one host, whose NIC is the bottleneck. Nothing else marks, so DCTCP fills its buffers of 128 KB
-    // each, 210 us at 10 Gb/s; with marks it stays near the threshold of 60 KB, 49 us with its packets.
+    // Two streams of one host, whose NIC is the bottleneck. Nothing else marks, so DCTCP fills its
+    // buffers of 128 KB each, 210 us at 10 Gb/s; with marks it stays near the threshold of 60 KB,
+    // 49 us with its packets.
     let rtt = |settings: &[&str]| {
         let nic = [
             "traffic.0.connections=2",

@@ -1,4 +1,4 @@
-//! What can be wrong with the switches and the traffic classes of a scenario: the place and the remedy.
+//! Mistakes in the switches and traffic classes of a scenario: each error names place and remedy.
 
 use incast_sim::scenario::Document;
 
@@ -188,8 +188,8 @@ fn watchdogs_have_patience_and_an_action() {
 
 #[test]
 fn headroom_of_every_protected_class_must_fit() {
-    // Three ports with 4 us and three packets each keep 10 Gb/s * 4 us + 3 * 1,500 B + 64 B for each
-    // class that is protected, some 9.6 KB: 28.9 KB with one class, 57.9 KB with two.
+    // Three ports with 4 us and three packets each keep 10 Gb/s * 4 us + 3 * 1,500 B + 64 B for
+    // each class that is protected, some 9.6 KB: 28.9 KB with one class, 57.9 KB with two.
     let with = |rest: &str| {
         let pfc = format!("buffer = \"40KB\"\n[switch.pfc]\nenabled = true\n{rest}");
         let text = GOOD.replace("buffer = \"1MB\"", &pfc).replace("weight = 2", "");

@@ -1,4 +1,4 @@
-//! What switches do with traffic classes, limits and queue management, by figures that arithmetic gives.
+//! Switches with traffic classes, limits and queue management, compared with arithmetic.
 
 use incast_sim::{Report, TraceConfig};
 
@@ -30,8 +30,8 @@ fn stream(from: &str, to: &str, class: &str) -> String {
 
 #[test]
 fn classes_with_weights_share_a_port_by_them() {
-    // Two hosts at line rate into one port. PFC drops nothing, so what each class gets is what the port
-    // sends of it: a quarter and three quarters of 10 Gb/s, 40 B of 1,500 B being headers.
+    // Two hosts at line rate into one port. PFC drops nothing, so what each class gets is what the
+    // port sends of it: a quarter and three quarters of 10 Gb/s, 40 B of 1,500 B being headers.
     let report = run(&star(
         3,
         &format!(
@@ -92,8 +92,8 @@ fn class_without_weight_goes_before_those_below_it() {
 
 #[test]
 fn pause_of_one_class_lets_the_others_pass() {
-    // host0 and host1 fill the port to host3 with bulk, which pauses them; host0 sends 64 KB to host2, where
-    // nobody else sends, every millisecond.
+    // host0 and host1 fill the port to host3 with bulk, which pauses them; host0 sends 64 KB to
+    // host2, where nobody else sends, every millisecond.
     let slowest = |classes: &str, urgent: &str| {
         let report = run(&star(
             4,
@@ -110,8 +110,8 @@ fn pause_of_one_class_lets_the_others_pass() {
         times.iter().fold(0.0_f64, |most, time| most.max(*time))
     };
     let both = "[[class]]\nname = \"bulk\"\n[[class]]\nname = \"urgent\"\n";
-    // 44 packets take 53 us on the link, one more through the switch and one that was being sent 1.2 us
-    // each, both links 2 us.
+    // 44 packets take 53 us on the link, one more through the switch and one that was being sent
+    // 1.2 us each, both links 2 us.
     let apart = slowest(both, "urgent");
     assert!((56.0..60.0).contains(&apart), "{apart} us");
     // In the class of bulk it stands still when that does, and has half of what the NIC may send.
@@ -137,7 +137,8 @@ fn drops_are_counted_by_what_caused_them() {
         let all: u64 = CAUSES.map(of).iter().sum();
         assert_eq!(all, counts(&report, "queues", "drops")[row]);
         assert!(of(cause) > 0, "{switch}");
-        // 64 times what is free is less than a packet's way from a full buffer: then the limit comes first.
+        // 64 times what is free is less than a packet's way from a full buffer: then the limit
+        // comes first.
         assert!(of(cause) * 20 >= all * 19, "{switch}: little else drops");
     }
 }
@@ -205,7 +206,8 @@ fn red_that_is_a_step_marks_as_the_threshold_does() {
 
 #[test]
 fn pi_controller_brings_dctcp_to_its_target() {
-    // An integrator rests only where the queue is on target; what is left is the ripple of the windows.
+    // An integrator rests only where the queue is on target; what is left is the ripple of the
+    // windows.
     let pi = "switch.aqm={ kind = \"pi\", target = \"298KB\", a = 1e-4, b = 0.99e-4, interval = \"100us\" }";
     let report = incast("dctcp", &["run.duration=300ms", "run.warmup=150ms", pi]);
     let queue = report.summary.queue_mean_kb;
@@ -255,8 +257,8 @@ fn phantom_queue_trades_a_tenth_of_the_link_for_a_queue_near_zero() {
 
 #[test]
 fn queue_management_of_a_class_judges_no_other() {
-    // The same traffic in both classes of one port, and a limit that neither queue reaches alone with
-    // CoDel: only what is in the managed class is chosen.
+    // The same traffic in both classes of one port, and a limit that neither queue reaches alone
+    // with CoDel: only what is in the managed class is chosen.
     let codel = "aqm = { kind = \"codel\", target = \"20us\", interval = \"200us\", ecn = false }";
     let drops = |class: &str, other: &str| {
         let report = run(&star(

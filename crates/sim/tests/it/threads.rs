@@ -1,11 +1,11 @@
-//! The same bytes for any number of threads.
+//! Results have the same bytes for any number of threads.
 
 use incast_sim::scenario::{Document, Threads};
 use incast_sim::{Report, Simulation, TraceConfig};
 
 use crate::common::{repository, shipped};
 
-/// Runs in so many threads; domains are chosen for them.
+/// Runs in this many threads; domains are chosen for them.
 fn run(document: &Document, scheme: &str, threads: u16) -> (String, usize) {
     let run = Simulation::new(document.scenario(), scheme, 1, TraceConfig::default());
     let mut run = run.unwrap_or_else(|error| panic!("{error}")).in_threads(Threads::Count(threads));
@@ -14,7 +14,7 @@ fn run(document: &Document, scheme: &str, threads: u16) -> (String, usize) {
     (whole(&run.finish()), domains)
 }
 
-/// In one piece, as a network that is not large runs in one thread.
+/// Runs in one domain, as a small network does in one thread.
 fn run_whole(document: &Document, scheme: &str) -> Report {
     let run = Simulation::new(document.scenario(), scheme, 1, TraceConfig::default());
     let mut run = run.unwrap_or_else(|error| panic!("{error}")).in_domains(1, 1);
@@ -23,7 +23,7 @@ fn run_whole(document: &Document, scheme: &str) -> Report {
     run.finish()
 }
 
-/// Everything that a report says, events included; Debug, because "not a number" equals nothing.
+/// The whole report as text, events included; Debug, because "not a number" equals nothing.
 fn whole(report: &Report) -> String {
     assert!(report.complete && report.books.balance());
     format!("{report:?}")

@@ -1,13 +1,13 @@
-//! The same incast in another simulator: ns-3 3.48, run for this project.
+//! An incast compared with another simulator: ns-3 3.48, run for this project.
 //!
-//! Ten bulk senders, one receiver, 10 Gb/s links of 1 us, a drop-tail queue of 500 packets, or a RED queue
-//! that marks in a step at 65; MSS 1,448 B, no TCP timestamps, SACK, an ACK for two segments, initial
-//! window 10, timeouts from 4 ms, buffers of 4 MB, starts spread over 100 us. RTT samples of the second
-//! half of 100 ms, and the queue sampled every 10 us. What is known of the differences that remain stands
-//! in docs/reference/against-ns-3.md.
+//! Ten bulk senders, one receiver, 10 Gb/s links of 1 us, a drop-tail queue of 500 packets, or a
+//! RED queue that marks in a step at 65; MSS 1,448 B, no TCP timestamps, SACK, an ACK for two
+//! segments, initial window 10, timeouts from 4 ms, buffers of 4 MB, starts spread over 100 us. RTT
+//! samples of the second half of 100 ms, and the queue sampled every 10 us. What is known of the
+//! differences that remain stands in docs/reference/against-ns-3.md.
 //!
-//! BBR's queue follows from when each sender starts: its senders start 10 us apart, there and here, and
-//! bench/ns3/bbr.py repeats both.
+//! BBR's queue follows from when each sender starts: its senders start 10 us apart, there and here,
+//! and bench/ns3/bbr.py repeats both.
 
 use incast_sim::TraceConfig;
 use incast_sim::scenario::Document;
@@ -18,8 +18,8 @@ use crate::common::{document, repository, run_with, shipped};
 const PACKET_KB: f64 = 1.49;
 const MARKING: [&str; 2] = ["switch.ecn_threshold=96850B", "transport.stream.ecn=exact"];
 
-/// One line of the witness: the scheme here, what has to be set, its mean RTT in microseconds and its mean
-/// queue in packets there, and how far off either may be here.
+/// A line of the witness: the scheme and its settings here, the mean RTT in microseconds and the
+/// mean queue in packets there, and the tolerance of both.
 struct Case {
     scheme: &'static str,
     settings: &'static [&'static str],

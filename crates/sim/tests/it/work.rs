@@ -1,8 +1,9 @@
-//! The work that runs on networks: arrivals, requests, incasts, collectives and lists of flows, how long
-//! each takes beside the ideal, and what a fabric makes of them.
+//! The work that runs on networks: arrivals, requests, incasts, collectives and lists of flows, how
+//! long each takes beside the ideal, and what a fabric makes of them.
 //!
-//! Samples are compared with the distribution that was asked for. Bounds are those that chance exceeds once
-//! in a thousand seeds or less often; seeds are fixed, so a test that passes once always does.
+//! Samples are compared with the distribution that was asked for. Bounds are those that chance
+//! exceeds once in a thousand seeds or less often; seeds are fixed, so a test that passes once
+//! always does.
 
 mod arrivals;
 mod arrivals_to_whom;

@@ -46,8 +46,8 @@ fn ledbat_keeps_its_target_whatever_the_number_of_flows() {
     }
 }
 
-/// How long a small request takes to be answered while a stream of `scheme` fills the port, in us: the mean
-/// of one per 100 us. Requests wait in the stream's queue.
+/// How long a small request takes to be answered while a stream of `scheme` fills the port, in us:
+/// the mean of one per 100 us. Requests wait in the stream's queue.
 fn answer_us(scheme: &str) -> f64 {
     let second = r#"
         title = "requests behind a stream"
@@ -96,8 +96,9 @@ fn requests_hardly_wait_behind_a_ledbat_stream_and_long_behind_newreno() {
     assert_in("us behind newreno", answer_us("newreno"), 700.0..=1_650.0);
 }
 
-/// Where Swift's delay is its target, in us, for flows that share 10 Gb/s: each has the window that the
-/// delay makes of its share, and the target follows from the window (`docs/algorithms/swift.md`).
+/// Where Swift's delay is its target, in us, for flows that share 10 Gb/s: each has the window that
+/// the delay makes of its share, and the target follows from the window
+/// (`docs/algorithms/swift.md`).
 fn swift_fixed_point_us(flows: f64) -> f64 {
     let alpha = 100.0 / (1.0 / 0.1_f64.sqrt() - 1.0 / 100.0_f64.sqrt());
     let target = |window: f64| {
@@ -131,7 +132,8 @@ fn swift_holds_its_target_and_is_fair_with_more_flows_than_packets() {
     }
 }
 
-/// Four streams without end, and every 500 us four messages of 20 KB, which RTCP takes for urgent ones.
+/// Four streams without end, and every 500 us four messages of 20 KB, which RTCP takes for urgent
+/// ones.
 const URGENT: &str = r#"
     title = "urgent messages among streams"
     [run]

@@ -5,8 +5,8 @@ use super::setting::{
     streams_over_a_city, streams_over_an_ocean, window_at,
 };
 
-/// Packets that `streams_over_a_city` holds without a queue: 12 us each at 1 Gb/s. Propagation 1,000 us,
-/// the packet 1.2 and 12 us, turnaround 1 us, the ACK 0.5 and 0.05 us.
+/// Packets that `streams_over_a_city` holds without a queue: 12 us each at 1 Gb/s. Propagation
+/// 1,000 us, the packet 1.2 and 12 us, turnaround 1 us, the ACK 0.5 and 0.05 us.
 const ON_THE_WAY: f64 = 1_014.8 / 12.0;
 
 #[test]
@@ -24,8 +24,9 @@ fn newreno_saws_between_the_window_that_is_lost_and_half_of_it() {
         let tooth = between(&steps, cut.at_s + 0.003, pair[1].at_s);
         assert_in("segments per round", growth_per_round(tooth), 0.9..=1.05);
     }
-    // In rounds: from half to what is on the way the link idles and a round takes 1,015 us, above it one
-    // takes a packet's time for each packet of the window. The repair is a round at half the rate.
+    // In rounds: from half to what is on the way the link idles and a round takes 1,015 us, above
+    // it one takes a packet's time for each packet of the window. The repair is a round at half the
+    // rate.
     let half = full / 2.0;
     let (below, above) = (ON_THE_WAY - half, full - ON_THE_WAY);
     let sent = f64::midpoint(half, full) * half + half;
@@ -35,15 +36,17 @@ fn newreno_saws_between_the_window_that_is_lost_and_half_of_it() {
     assert_in("throughput over the sawtooth's", throughput / expected, 0.98..=1.02);
 }
 
-/// A loss in congestion avoidance where the link is full, the maximum that the algorithm searches after it,
-/// and the loss after that. Fast convergence: a window below the last maximum leaves `lower` of itself.
+/// A loss in congestion avoidance where the link is full, the maximum that the algorithm searches
+/// after it, and the loss after that. Fast convergence: a window below the last maximum leaves
+/// `lower` of itself.
 struct Epoch {
     lost: Cut,
     w_max: f64,
     next: Cut,
 }
 
-/// All of them, but for the first: slow start ends with many losses, which may come in two episodes.
+/// All of them, but for the first: slow start ends with many losses, which may come in two
+/// episodes.
 fn epochs(cuts: &[Cut], lower: f64) -> Vec<Epoch> {
     let mut w_max = 0.0;
     let maxima = cuts.iter().map(|cut| {
@@ -83,7 +86,8 @@ fn cubic_climbs_to_its_last_maximum_rests_there_and_leaves_it_ever_faster() {
     assert_in("climb after 11 s", climb(11.0, 13.0), 50.0..=75.0);
 }
 
-/// Payload that arrives in the ten seconds after a loss in congestion avoidance, as a share of what fits.
+/// Payload that arrives in the ten seconds after a loss in congestion avoidance, as a share of what
+/// fits.
 fn share_after_a_loss(scheme: &str, duration: &str) -> f64 {
     let report = run(&streams_over_an_ocean(&[&format!("run.duration={duration}")]), scheme);
     let cuts = cuts(&steps(&report, 0));
@@ -97,11 +101,12 @@ fn share_after_a_loss(scheme: &str, duration: &str) -> f64 {
 
 #[test]
 fn cubic_highspeed_and_bic_fill_a_long_fat_link_sooner_than_newreno() {
-    // Lost at 1,043 segments; 836 fill the link. NewReno would need 315 rounds from half of the one to the
-    // other, more than half a minute: 521 to 621 segments per round in these ten seconds are 68 %.
+    // Lost at 1,043 segments; 836 fill the link. NewReno would need 315 rounds from half of the one
+    // to the other, more than half a minute: 521 to 621 segments per round in these ten seconds are
+    // 68 %.
     assert_in("newreno", share_after_a_loss("newreno", "120s"), 0.66..=0.70);
-    // HighSpeed TCP loses a third and gains seven segments per round: from 699 to 836 in two seconds, full
-    // for three; and again.
+    // HighSpeed TCP loses a third and gains seven segments per round: from 699 to 836 in two
+    // seconds, full for three; and again.
     assert_in("highspeed", share_after_a_loss("highspeed", "40s"), 0.93..=0.99);
     // Cubic keeps 730 and is above 836 two seconds later.
     assert_in("cubic", share_after_a_loss("cubic", "40s"), 0.96..=1.0);
@@ -135,8 +140,9 @@ fn bic_goes_fast_far_from_its_maximum_and_slowly_near_it() {
     assert_in("left of it", lost.to / lost.from, 0.79..=0.81);
     let tooth = between(&steps, lost.at_s, next.at_s);
     let reaches = |window: f64| tooth[tooth.partition_point(|step| step.window < window)].at_s;
-    // A tenth of the window in steps of 16 and then of a quarter of the way: some fifteen rounds. Then a
-    // fifth of a segment per round, from 4 below the maximum to 4 above it: 40 rounds of 0.11 s.
+    // A tenth of the window in steps of 16 and then of a quarter of the way: some fifteen rounds.
+    // Then a fifth of a segment per round, from 4 below the maximum to 4 above it: 40 rounds of
+    // 0.11 s.
     assert_in("seconds to the maximum", reaches(w_max - 4.0) - lost.at_s, 0.8..=2.0);
     let (from, to) = (reaches(w_max - 3.5), reaches(w_max + 3.5));
     assert_in("seconds around it", to - from, 3.5..=4.2);

@@ -19,8 +19,9 @@ fn drops(report: &incast_sim::Report) -> u64 {
 
 #[test]
 fn without_pfc_timely_hears_of_the_queue_from_segments_that_were_sent_again() {
-    // All but a tenth of what is sent is dropped at first: no segment of 44 packets arrives whole at
-    // the first attempt, so what was sent again must give the samples that slow the senders down.
+    // All but a tenth of what is sent is dropped at first: no segment of 44 packets arrives whole
+    // at the first attempt, so what was sent again must give the samples that slow the senders
+    // down.
     let document = messages(&[&DROPPING[..], &["cc.timely.t_high=150us"]].concat());
     let report = run(&document, "timely");
     let samples: u64 = counts(&report, "flows", "rtt_samples").iter().sum();
@@ -47,8 +48,8 @@ fn going_back_n_costs_what_it_sends_again() {
     };
     let (selective, _) = repeated(&[]);
     let (back, most) = repeated(&["transport.recovery=\"go-back-n\""]);
-    // What is lost and nothing else, against what had arrived behind it, too. Tails of segments are lost
-    // together, so that is no more than half as much again.
+    // What is lost and nothing else, against what had arrived behind it, too. Tails of segments are
+    // lost together, so that is no more than half as much again.
     assert_in("retransmissions per drop", selective, 0.95..=1.1);
     assert_in("going back N", back, 1.3..=3.0);
     assert_in("share of the port, going back N", most, 0.85..=1.0);

@@ -34,8 +34,8 @@ fn extremes(report: &Report) -> (f64, f64) {
 
 #[test]
 fn dctcp_holds_the_queue_at_the_threshold_where_newreno_with_marks_drains_the_link() {
-    // The analysis of the paper (3.3), N = 2 flows, C RTT = 172 and K = 65 packets: the queue peaks at
-    // K + N, its amplitude is sqrt(2 N (C RTT + K)) / 2 = 15.4.
+    // The analysis of the paper (3.3), N = 2 flows, C RTT = 172 and K = 65 packets: the queue peaks
+    // at K + N, its amplitude is sqrt(2 N (C RTT + K)) / 2 = 15.4.
     let report = marked("dctcp", "auto");
     let amplitude = (2.0 * 2.0 * (172.0_f64 + 65.0)).sqrt() / 2.0;
     let (least, most) = extremes(&report);
@@ -53,8 +53,8 @@ fn dctcp_holds_the_queue_at_the_threshold_where_newreno_with_marks_drains_the_li
     assert_in("share of the link of newreno", share(&report), 0.85..=0.96);
 }
 
-/// Three RDMA senders that start one after the other; the first has 10 ms, the first two have 30 ms for
-/// themselves.
+/// Three RDMA senders that start one after the other; the first has 10 ms, the first two have 30 ms
+/// for themselves.
 const LATECOMERS: &str = r#"
     title = "one after the other"
     [run]
@@ -112,8 +112,8 @@ fn dcqcn_halves_on_its_first_cnps_and_converges_to_equal_shares() {
 
 #[test]
 fn marks_leave_no_flow_to_the_timer_of_delayed_acks() {
-    // With two segments of each of 20 flows the queue is above the threshold for ever: all that arrives is
-    // marked, also the one segment of a flow that begins anew after a timeout.
+    // With two segments of each of 20 flows the queue is above the threshold for ever: all that
+    // arrives is marked, also the one segment of a flow that begins anew after a timeout.
     let document =
         streams_into_a_shallow_port(&["switch.ecn_threshold=30KB", "transport.stream.ecn=classic"]);
     for scheme in ["newreno", "dctcp", "rtcp:testbed-websearch-1to1"] {

@@ -7,7 +7,7 @@ use super::setting::{
 };
 use crate::common::{counts, numbers, port};
 
-/// What 20 ms of 100 Mb/s hold, in KB: the bandwidth-delay product.
+/// The bandwidth-delay product of 20 ms at 100 Mb/s, in KB.
 const PRODUCT_KB: f64 = 250.0;
 
 /// Propagation 20 ms, the packet 12 and 120 us, turnaround 1 us, the ACK 5.1 and 0.5 us.
@@ -24,8 +24,9 @@ fn waiting(report: &Report) -> f64 {
 
 /// One flow through a buffer of so much, for twenty seconds after fifteen.
 ///
-/// The hosts keep what comes after a hole. One that is lost three times, found so after 100 ms each behind
-/// 1 MB, is 4 MB at 100 Mb/s, the default of their buffers: these must not be what limits the flow.
+/// The hosts keep what comes after a hole. One that is lost three times, found so after 100 ms each
+/// behind 1 MB, is 4 MB at 100 Mb/s, the default of their buffers: these must not be what limits
+/// the flow.
 fn alone(scheme: &str, buffer: &str) -> Report {
     alone_by(scheme, buffer, 1)
 }
@@ -50,12 +51,14 @@ fn sent(report: &Report) -> f64 {
 
 #[test]
 fn bbr_fills_the_link_and_not_the_buffer() {
-    // Of eight phases one sends a quarter more, one drains it. At 100 Mb/s and the margin of 1 % below what
-    // it has seen: 99 %. A ProbeRTT takes 220 ms and a round to come back, of twenty seconds: 1 %.
+    // Of eight phases one sends a quarter more, one drains it. At 100 Mb/s and the margin of 1 %
+    // below what it has seen: 99 %. A ProbeRTT takes 220 ms and a round to come back, of twenty
+    // seconds: 1 %.
     for buffer in ["250KB", "1MB"] {
         let report = alone("bbr", buffer);
         assert_in("share of the link", share(&report), 0.97..=0.995);
-        // A quarter of a product, up in one round and down in the next: an eighth for two rounds in eight.
+        // A quarter of a product, up in one round and down in the next: an eighth for two rounds in
+        // eight.
         assert_in("mean queue over the product", waiting(&report), 0.025..=0.04);
         assert_in("greatest queue", report.summary.queue_max_kb / PRODUCT_KB, 0.22..=0.28);
     }
@@ -63,7 +66,8 @@ fn bbr_fills_the_link_and_not_the_buffer() {
     let shallow = alone("bbr", "4500B");
     assert!(shallow.summary.drops > 1_000, "or it shows nothing");
     assert_in("share of the link without a buffer", share(&shallow), 0.95..=0.99);
-    // BBR' keeps 5 % off in six phases of eight: (6 x 0.95 + 1.25 + 0.75) / 8, less the same ProbeRTT.
+    // BBR' keeps 5 % off in six phases of eight: (6 x 0.95 + 1.25 + 0.75) / 8, less the same
+    // ProbeRTT.
     let prime = alone("bbr:bbr-prime", "1MB");
     assert_in("share under BBR'", share(&prime) / ((6.0 * 0.95 + 2.0) / 8.0), 0.975..=1.005);
     assert_in("mean queue under BBR'", waiting(&prime), 0.02..=0.04);
@@ -85,7 +89,8 @@ fn bbr_probes_for_bandwidth_in_waves_of_eight_round_trips() {
     assert!(begins.len() > 20, "{begins:?}");
     for pair in begins.windows(2) {
         let cycle = between(steps, pair[0], pair[1]);
-        // The first phase lasts until a quarter more is in flight, which takes a little more than a round.
+        // The first phase lasts until a quarter more is in flight, which takes a little more than a
+        // round.
         assert_in("rounds of a cycle", (pair[1] - pair[0]) / BASE_RTT_S, 7.5..=8.5);
         let (mut least, mut most) = (f64::INFINITY, 0.0_f64);
         for step in cycle {
@@ -101,8 +106,8 @@ fn bbr_probes_for_bandwidth_in_waves_of_eight_round_trips() {
 
 #[test]
 fn bbr_looks_for_the_propagation_time_every_ten_seconds() {
-    // Two flows each see more bandwidth than their share, so that their windows, two products together with
-    // what each probes, keep a queue; only a ProbeRTT shows what is below it.
+    // Two flows each see more bandwidth than their share, so that their windows, two products
+    // together with what each probes, keep a queue; only a ProbeRTT shows what is below it.
     let document = streams_over_a_country(&[
         "run.duration=44s",
         "run.warmup=4s",
@@ -130,14 +135,15 @@ fn bbr_looks_for_the_propagation_time_every_ten_seconds() {
 fn allegro_fills_the_buffer_and_vivace_leaves_it_empty() {
     for buffer in ["250KB", "1MB"] {
         let buffers = if buffer == "1MB" { 4.0 } else { 1.0 };
-        // Throughput and loss are all that Allegro's utility knows: full at least half of the time, and up
-        // to 5 % lost are worth it, but no more.
+        // Throughput and loss are all that Allegro's utility knows: full at least half of the time,
+        // and up to 5 % lost are worth it, but no more.
         let allegro = alone("allegro", buffer);
         assert_in("Allegro's share", share(&allegro), 0.97..=1.001);
         assert_in("Allegro's queue over the buffer", waiting(&allegro) / buffers, 0.5..=1.0);
         assert_in("Allegro's rate over the link's", sent(&allegro), 1.0..=1.05);
-        // Vivace pays for a rising RTT: 900 times its slope, where more rate gains 0.9 x^-0.1 per Mb/s. The
-        // rate that it tries is 5 % below as often as above, and the mean stays below the link.
+        // Vivace pays for a rising RTT: 900 times its slope, where more rate gains 0.9 x^-0.1 per
+        // Mb/s. The rate that it tries is 5 % below as often as above, and the mean stays below the
+        // link.
         let vivace = alone("vivace", buffer);
         assert_in("Vivace's share", share(&vivace), 0.93..=0.98);
         assert_in("Vivace's queue over the product", waiting(&vivace), 0.0..=0.03);
@@ -146,7 +152,8 @@ fn allegro_fills_the_buffer_and_vivace_leaves_it_empty() {
         assert_in("share without the cost", share(&loss_only), 0.95..=1.001);
         assert_in("queue without it", waiting(&loss_only) / buffers, 0.5..=1.0);
     }
-    // The released code of Allegro counts a longer RTT too. How much waits is chance: 0.2 to 0.6 of the buffer.
+    // The released code of Allegro counts a longer RTT too. How much waits is chance: 0.2 to 0.6 of
+    // the buffer.
     let released = [1, 2, 3, 4].map(|seed| alone_by("allegro:released-code", "1MB", seed));
     for report in &released {
         assert_in("share of the released code", share(report), 0.97..=1.001);

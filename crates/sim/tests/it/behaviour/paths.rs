@@ -1,5 +1,5 @@
-//! Streams over paths that are long, fast or shared by many: what a timer, a buffer or a first guess of the RTT
-//! must not cost.
+//! Streams over paths that are long, fast or shared by many: what a timer, a buffer or a first
+//! guess of the RTT must not cost.
 
 use incast_sim::Report;
 
@@ -68,7 +68,7 @@ fn rtcp_does_not_take_the_timer_of_ns_3_for_congestion() {
     assert_in("least over mean", least / average, 0.1..=1.001);
 }
 
-/// One stream over `delay` each way, at `rate`, the same everywhere.
+/// A stream over links of `rate`, with `delay` each way.
 fn long_path(rate: &str, delay: &str, duration: &str, more: &str) -> String {
     format!(
         r#"
@@ -93,8 +93,9 @@ fn long_path(rate: &str, delay: &str, duration: &str, more: &str) -> String {
 
 #[test]
 fn a_stream_starts_over_an_rtt_far_above_its_first_timeout() {
-    // The first timeout is 16 ms, the most 1 s. Slow start from ten segments of 1,460 B doubles them every
-    // round trip: half of 1 Gb/s x 200 ms, 8,560 segments, takes ten, of 1 Gb/s x 1 s twelve and a half.
+    // The first timeout is 16 ms, the most 1 s. Slow start from ten segments of 1,460 B doubles
+    // them every round trip: half of 1 Gb/s x 200 ms, 8,560 segments, takes ten, of 1 Gb/s x 1 s
+    // twelve and a half.
     for (delay, rtt_s, rounds, duration) in [("50ms", 0.2, 12.0, "4s"), ("250ms", 1.0, 15.0, "20s")]
     {
         let text = long_path("1Gbps", delay, duration, "");
@@ -108,7 +109,8 @@ fn a_stream_starts_over_an_rtt_far_above_its_first_timeout() {
                 at / rtt_s,
                 5.0..=rounds,
             );
-            // The first segment, which the timeouts of the first round trip sent again, and a probe.
+            // The first segment, which the timeouts of the first round trip sent again, and a
+            // probe.
             let again = counts(&report, "flows", "retransmissions")[0];
             assert!(again <= 12, "{scheme} over {rtt_s} s: {again} sent again");
         }

@@ -11,10 +11,10 @@ use crate::common::numbers;
 const T_LOW_US: f64 = 50.0;
 const T_HIGH_US: f64 = 1_000.0;
 
-/// One additive step at 10 Gb/s, in Gb/s.
+/// The additive step at 10 Gb/s, in Gb/s.
 const DELTA: f64 = 0.01;
 
-/// So many flows for half a second, of which the last 200 ms are measured.
+/// A run of `flows` flows for half a second, of which the last 200 ms are measured.
 fn settled(scheme: &str, flows: u32, assignments: &[&str]) -> Report {
     let count = format!("network.star.hosts.0.count={flows}");
     let long = ["run.duration=500ms", "run.warmup=300ms", &count];
@@ -35,7 +35,8 @@ fn timely_keeps_the_rtt_between_its_thresholds_and_the_port_full() {
         .collect();
     let within = mean(rtts.iter().map(|rtt| f64::from((T_LOW_US..=T_HIGH_US).contains(rtt))));
     assert_in("share of samples between the thresholds", within, 0.95..=1.0);
-    // Neither threshold decides there, and nothing but the filter's noise tells one level from another.
+    // Neither threshold decides there, and nothing but the filter's noise tells one level from
+    // another.
     assert_in("mean RTT in us", report.summary.rtt_mean_us, 2.0 * T_LOW_US..=T_HIGH_US / 2.0);
     assert_eq!((report.summary.pfc_pauses, report.summary.drops), (0, 0));
     assert_in("Jain's index", report.summary.jain_index, 0.98..=1.0);
@@ -103,8 +104,8 @@ fn timely_climbs_five_steps_at_a_time_while_the_rtt_falls_and_one_below_t_low() 
     }
 }
 
-/// The RTT in us at which a patched TIMELY flow of `rate_gbps` neither gains nor loses, with the weights
-/// w(g) of its samples as they come: delta (1 - E w) = R beta E(w err).
+/// The RTT in us at which a patched TIMELY flow of `rate_gbps` neither gains nor loses, with the
+/// weights w(g) of its samples as they come: delta (1 - E w) = R beta E(w err).
 fn balance_us(steps: &[Step], rate_gbps: f64) -> f64 {
     let mut gradient = 0.0;
     let samples = steps.windows(2).map(|pair| {
@@ -121,9 +122,9 @@ fn balance_us(steps: &[Step], rate_gbps: f64) -> f64 {
 
 #[test]
 fn patched_timely_settles_at_its_fixed_point() {
-    // q* = q' (1 + N delta / (beta C)) with q' = C T_low: as RTTs, 62.5, 112.5 and 300 us. There g is zero.
-    // Of 40 flows it is so on average only. A sample above the last one tends to be above the mean too, and
-    // its error weighs more: the balance is at a shorter RTT.
+    // q* = q' (1 + N delta / (beta C)) with q' = C T_low: as RTTs, 62.5, 112.5 and 300 us. There g
+    // is zero. Of 40 flows it is so on average only. A sample above the last one tends to be above
+    // the mean too, and its error weighs more: the balance is at a shorter RTT.
     for (flows, least) in [(2, 0.97), (10, 0.97), (40, 0.91)] {
         let fixed_point_us = T_LOW_US * (1.0 + f64::from(flows) * DELTA / (0.008 * 10.0));
         let report = settled("patched-timely", flows, &[]);
@@ -142,8 +143,8 @@ fn patched_timely_settles_at_its_fixed_point() {
 #[test]
 fn integral_timely_is_nearer_its_target_than_timely() {
     let off_us = |report: &Report| (report.summary.rtt_mean_us - 100.0).abs();
-    // Told of the queue of the moment, it holds the target where TIMELY climbs to T_high: a level queue
-    // is no gradient, and no gradient is an increase.
+    // Told of the queue of the moment, it holds the target where TIMELY climbs to T_high: a level
+    // queue is no gradient, and no gradient is an increase.
     for flows in [10, 40] {
         let oracle = ["signal.kind=oracle"];
         let [integral, timely] =
@@ -158,17 +159,19 @@ fn integral_timely_is_nearer_its_target_than_timely() {
     let timely = settled("timely", 10, &[]);
     assert_in("us off the target, measured", off_us(&integral), 0.0..=10.0);
     assert!(off_us(&timely) > 2.0 * off_us(&integral), "{}", off_us(&timely));
-    // Of 40 flows, C / 40 = 250 Mb/s each, the sums stand at their limit, where 128 ki R is 3.2 Mb/s, less
-    // than the 10 Mb/s that TIMELY adds: only TIMELY's own gradient stops the queue, above the target.
+    // Of 40 flows, C / 40 = 250 Mb/s each, the sums stand at their limit, where 128 ki R is 3.2
+    // Mb/s, less than the 10 Mb/s that TIMELY adds: only TIMELY's own gradient stops the queue,
+    // above the target.
     let held_back = settled("integral-timely", 40, &slow);
     assert_in("mean RTT in us of 40", held_back.summary.rtt_mean_us, 150.0..=T_HIGH_US);
 }
 
 #[test]
 fn integral_timely_by_default_swings_where_its_signal_is_a_round_trip_old() {
-    // The sum goes on growing while the queue that it has caused is still to be measured, and from limit to
-    // limit it moves the rate by 6.4 % per completion. How far is chance: the p99 of five seeds is 1.9 to more than
-    // 3 times the median, and the link carries from 0.85 of what it can to all of it.
+    // The sum goes on growing while the queue that it has caused is still to be measured, and from
+    // limit to limit it moves the rate by 6.4 % per completion. How far is chance: the p99 of five
+    // seeds is 1.9 to more than 3 times the median, and the link carries from 0.85 of what it can
+    // to all of it.
     let report = settled("integral-timely", 10, &[]);
     assert_in(
         "p99 of the RTT over the median",
@@ -188,8 +191,8 @@ fn swing(report: &Report) -> f64 {
 
 #[test]
 fn a_threshold_on_the_rtt_alone_swings_more_than_the_gradient() {
-    // Nothing warns of the threshold: each flow adds until all see 100 us, and all cut, while the queue
-    // drains, more than once. The gradient cuts earlier and less.
+    // Nothing warns of the threshold: each flow adds until all see 100 us, and all cut, while the
+    // queue drains, more than once. The gradient cuts earlier and less.
     for flows in [2, 4, 10] {
         let gradient = settled("timely", flows, &[]);
         let queue = settled("timely:queue-size", flows, &[]);
@@ -214,15 +217,16 @@ fn dcqcn_halves_within_100_us_of_congestion_and_holds_the_queue_at_the_threshold
     for steps in &flows {
         let before = between(steps, 0.0, began);
         assert!(before.iter().all(|step| step.rate_gbps > 9.999), "at line rate until then");
-        // 40 KB at 10 Gb/s too many take 32 us, and what is marked then waits for 32 us itself; as much as
-        // the base RTT for both ways, which the first sample took too. The first CNP halves: alpha is 1.
+        // 40 KB at 10 Gb/s too many take 32 us, and what is marked then waits for 32 us itself; as
+        // much as the base RTT for both ways, which the first sample took too. The first CNP
+        // halves: alpha is 1.
         let cut = steps.iter().find(|step| step.rate_gbps < 10.0).unwrap();
         assert_in("us to the first cut", (cut.at_s - began) * 1e6, 55.0..=75.0);
         assert_in("rate after it", cut.rate_gbps, 4.999..=5.001);
     }
     assert_in("Jain's index", report.summary.jain_index, 0.95..=1.0);
-    // Recovery to the target takes half of what is missing every 55 us, additive steps of 10 Mb/s after
-    // that: a few packets above the threshold when the CNP arrives.
+    // Recovery to the target takes half of what is missing every 55 us, additive steps of 10 Mb/s
+    // after that: a few packets above the threshold when the CNP arrives.
     assert_in("greatest queue in KB", report.summary.queue_max_kb, 40.0..=46.0);
     assert_in("share of the link", share(&report), 0.97..=1.0);
     assert_eq!((report.summary.drops, report.summary.pfc_pauses), (0, 0));
@@ -235,7 +239,8 @@ fn line_rate_fills_the_port_and_leaves_the_rest_to_pfc() {
     assert!(report.summary.pfc_pauses > 0, "or it shows nothing");
     assert_eq!(report.summary.drops, 0);
     assert_in("share of the link", share(&report), 0.999..=1.001);
-    // The dynamic threshold: ten ports of an eighth of what is free each leave B / (1 + 10 / 8) free.
+    // The dynamic threshold: ten ports of an eighth of what is free each leave B / (1 + 10 / 8)
+    // free.
     let waiting = report.summary.queue_mean_kb;
     let expected = 9_000.0 * (10.0 / 8.0) / (1.0 + 10.0 / 8.0);
     assert_in("mean queue over what PFC lets in", waiting / expected, 0.95..=1.05);

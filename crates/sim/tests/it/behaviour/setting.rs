@@ -1,4 +1,4 @@
-//! The networks of these tests, and what is read off their reports.
+//! The networks of these tests, and figures from their reports.
 
 use std::ops::RangeInclusive;
 
@@ -16,8 +16,8 @@ pub(crate) const PAYLOAD_SHARE: f64 = PAYLOAD / 1_500.0;
 
 const FLOWS: TraceConfig = TraceConfig { queues: false, flows: true, packets: false };
 
-/// Streams from hosts called sender to one receiver, through one switch: 10 Gb/s, 42 us without queues.
-/// Each segment is acknowledged at once.
+/// Streams from hosts called sender to one receiver, through one switch: 10 Gb/s, 42 us without
+/// queues. Each segment is acknowledged at once.
 pub(crate) fn streams(assignments: &[&str]) -> Document {
     with(
         r#"
@@ -49,8 +49,8 @@ pub(crate) fn streams(assignments: &[&str]) -> Document {
     )
 }
 
-/// The same through 1 Gb/s with 1 ms, a queue of 40 packets (half of what is on the way) and an ACK for two
-/// segments.
+/// Streams through 1 Gb/s with 1 ms, a queue of 40 packets (half of the bandwidth-delay product)
+/// and an ACK for two segments.
 pub(crate) fn streams_over_a_city(assignments: &[&str]) -> Document {
     let city = [
         "run.duration=400ms",
@@ -65,7 +65,7 @@ pub(crate) fn streams_over_a_city(assignments: &[&str]) -> Document {
     streams(&[&city, assignments].concat())
 }
 
-/// The same through 100 Mb/s with 100 ms, 833 packets, and a queue of 200.
+/// Streams through 100 Mb/s with 100 ms, 833 packets, and a queue of 200.
 pub(crate) fn streams_over_an_ocean(assignments: &[&str]) -> Document {
     let ocean = [
         "run.duration=40s",
@@ -82,7 +82,8 @@ pub(crate) fn streams_over_an_ocean(assignments: &[&str]) -> Document {
     streams(&[&ocean, assignments].concat())
 }
 
-/// The same through 100 Mb/s with 20 ms, 167 packets: a link of the Internet, for what was made for it.
+/// Streams through 100 Mb/s with 20 ms, 167 packets: a link of the Internet, for algorithms that
+/// were made for it.
 pub(crate) fn streams_over_a_country(assignments: &[&str]) -> Document {
     let country = [
         "run.interval=100ms",
@@ -96,8 +97,8 @@ pub(crate) fn streams_over_a_country(assignments: &[&str]) -> Document {
     streams(&[&country, assignments].concat())
 }
 
-/// Two streams from each of ten hosts through 1 Gb/s and a queue of 40 packets, as Linux has them: receivers
-/// acknowledge two segments at once, and one after 40 ms.
+/// Two streams from each of ten hosts through 1 Gb/s and a queue of 40 packets, as Linux has them:
+/// receivers acknowledge two segments at once, and one after 40 ms.
 pub(crate) fn streams_into_a_shallow_port(assignments: &[&str]) -> Document {
     let shallow = [
         "run.duration=4s",
@@ -115,8 +116,8 @@ pub(crate) fn streams_into_a_shallow_port(assignments: &[&str]) -> Document {
     streams(&[&shallow, assignments].concat())
 }
 
-/// Checks that no flow is left to a timer of delayed ACKs: a window that stays at one segment has 1,460 B per
-/// 40 ms, 0.29 Mb/s.
+/// Checks that no flow is left to a timer of delayed ACKs: a window that stays at one segment has
+/// 1,460 B per 40 ms, 0.29 Mb/s.
 #[track_caller]
 pub(crate) fn assert_none_stands(document: &Document, scheme: &str, seed: u64) {
     let report = run_with(document, scheme, seed, TraceConfig::default());
@@ -180,7 +181,7 @@ pub(crate) fn assert_in(what: &str, value: f64, range: RangeInclusive<f64>) {
     assert!(range.contains(&value), "{what}: {value}, expected {range:?}");
 }
 
-/// One RTT sample, and what the sender made of it.
+/// An RTT sample, and the sender's state after it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
     pub(crate) at_s: f64,
@@ -190,8 +191,8 @@ pub(crate) struct Step {
     pub(crate) window: f64,
 }
 
-/// All of a flow's samples. The trace has a window as a rate, over the smoothed RTT (RFC 6298), which is
-/// computed here again.
+/// All of a flow's samples. The trace has a window as a rate, over the smoothed RTT (RFC 6298),
+/// which is computed here again.
 pub(crate) fn steps(report: &Report, flow: u64) -> Vec<Step> {
     let column = |name| numbers(report, "trace_flows", name);
     let (times, rtts, rates) = (column("time_us"), column("rtt_us"), column("rate_gbps"));

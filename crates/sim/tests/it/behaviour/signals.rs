@@ -1,4 +1,5 @@
-//! What algorithms do when they are told something else than the RTT that was measured.
+//! Algorithms whose signal is another than the measured RTT: noise, timestamps of software, the
+//! truth.
 
 use std::fmt::Write as _;
 
@@ -7,7 +8,7 @@ use incast_sim::Report;
 use super::setting::{Step, assert_in, between, mean, messages, run, share, steps, with};
 use crate::common::{document, numbers, port};
 
-/// So many flows for half a second, of which the last 200 ms are measured.
+/// A run of `flows` flows for half a second, of which the last 200 ms are measured.
 fn timely(flows: u32, assignments: &[&str]) -> Report {
     let count = format!("network.star.hosts.0.count={flows}");
     let long = ["run.duration=500ms", "run.warmup=300ms", &count];
@@ -29,9 +30,10 @@ fn rate(report: &Report, flows: u32) -> f64 {
 
 /// The rate in Gb/s that noise from zero to A leaves a flow, with or without others.
 ///
-/// A moving average of differences is alpha times the sample less the average of those before: half of the
-/// samples add delta, the others take R beta alpha (e - A/2) / D, on average A/4 for e - A/2. So
-/// delta = R beta alpha A / (4 D). It holds while what is above the average is above `T_low`.
+/// A moving average of differences is alpha times the sample less the average of those before: half
+/// of the samples add delta, the others take R beta alpha (e - A/2) / D, on average A/4 for e -
+/// A/2. So delta = R beta alpha A / (4 D). It holds while what is above the average is above
+/// `T_low`.
 fn left_by_noise(noise_us: f64) -> f64 {
     let (delta_gbps, min_rtt_us, alpha, beta) = (0.01, 20.0, 0.02, 0.8);
     4.0 * delta_gbps * min_rtt_us / (alpha * beta * noise_us)
@@ -47,13 +49,15 @@ fn noise_leaves_timely_a_rate_that_falls_with_its_size() {
             assert_in(&format!("rate, {flows} flows, {noise_us} us"), rate / expected, 0.88..=1.2);
         }
     }
-    // What is more than the fair share is as good as no noise: 20 us leave 2.5 Gb/s, 100 us 500 Mb/s.
+    // What is more than the fair share is as good as no noise: 20 us leave 2.5 Gb/s, 100 us 500
+    // Mb/s.
     for (flows, noise_us) in [(10, 20), (40, 20), (40, 100)] {
         assert_in("share of the link", share(&noisy(flows, noise_us, &[])), 0.998..=1.001);
     }
 }
 
-/// Ten senders, each with a receiver of its own and four connections there, on which one packet is sent at a time.
+/// Ten senders, each with a receiver of its own and four connections there, on which one packet is
+/// sent at a time.
 fn alike() -> String {
     let mut text = String::from(
         r#"
@@ -119,9 +123,10 @@ fn noise_beyond_t_high_costs_timely_more() {
 
 #[test]
 fn noise_that_leaves_the_port_full_shortens_the_rtt() {
-    // Ten flows: the gradient of a noisy sample cuts the sooner. Of 5 us it does not show: other seeds make more of
-    // a difference. Timestamps of an operating system are noise too: their mean is 13.3 us, and what exceeds it
-    // 1.93 us on average, an eighth of 15 us as of noise from 0 to 15 us.
+    // Ten flows: the gradient of a noisy sample cuts the sooner. Of 5 us it does not show: other
+    // seeds make more of a difference. Timestamps of an operating system are noise too: their mean
+    // is 13.3 us, and what exceeds it 1.93 us on average, an eighth of 15 us as of noise from 0 to
+    // 15 us.
     let [none, five, twenty] = [0, 5, 20].map(|noise| noisy(10, noise, &[]).summary.rtt_mean_us);
     assert!(none.min(five) > 1.05 * twenty, "{none}, {five}, {twenty}");
     assert!(twenty > 50.0 && none.max(five) < 1_000.0, "between T_low and T_high");
@@ -132,9 +137,10 @@ fn noise_that_leaves_the_port_full_shortens_the_rtt() {
 
 #[test]
 fn the_oracle_lets_timely_climb_towards_t_high() {
-    // Without noise a level queue has no gradient, and TIMELY adds. What is left of noise with the oracle is
-    // the queue's own: segments of 16 KB come whole. Noise of N 5 us is what balances the fair share, 10 us
-    // of two flows, 50 of ten; for the 200 us of forty there is no source, and only T_high stops them.
+    // Without noise a level queue has no gradient, and TIMELY adds. What is left of noise with the
+    // oracle is the queue's own: segments of 16 KB come whole. Noise of N 5 us is what balances the
+    // fair share, 10 us of two flows, 50 of ten; for the 200 us of forty there is no source, and
+    // only T_high stops them.
     for flows in [2, 10, 40] {
         let measured = timely(flows, &[]).summary.rtt_mean_us;
         let report = timely(flows, &["signal.kind=oracle"]);
@@ -202,8 +208,8 @@ const TWO_WAY: &str = r#"
 
 #[test]
 fn the_oracle_tells_of_the_queue_ahead_and_an_rtt_of_both() {
-    // Patched TIMELY settles where the RTT is 50 us (1 + 2/8) = 62.5 us. Without queues it is 10 us:
-    // propagation 6 us, 2.4 us in two switches, 1 us of turnaround, 0.15 us of the ACK.
+    // Patched TIMELY settles where the RTT is 50 us (1 + 2/8) = 62.5 us. Without queues it is 10
+    // us: propagation 6 us, 2.4 us in two switches, 1 us of turnaround, 0.15 us of the ACK.
     let waiting_us = |signal: &str| {
         let report = run(&with(TWO_WAY, &[&format!("signal.kind={signal}")]), "patched-timely");
         let row = port(&report, "left-switch->right-switch");

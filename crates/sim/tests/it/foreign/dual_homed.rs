@@ -1,4 +1,5 @@
-//! Hosts with several links in files of HPCC's simulator, such as its racks of two top-of-rack switches.
+//! Hosts with several links in files of HPCC's simulator, such as its racks of two top-of-rack
+//! switches.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -9,8 +10,8 @@ use incast_sim::{Simulation, TraceConfig};
 
 use super::{CONFIG, TOPOLOGY};
 
-/// Ten hosts with two NICs each: 0 to 4 at switches 10 and 11, 5 to 9 at 12 and 13, which two spines
-/// join.
+/// Ten hosts with two NICs each: 0 to 4 at switches 10 and 11, 5 to 9 at 12 and 13, which two
+/// spines join.
 const DUAL: &str = include_str!("hpcc/dual-homed.txt");
 
 /// A flow file of these pairs of hosts, `each` times.
@@ -85,8 +86,8 @@ fn a_flow_between_racks_has_any_nic_at_each_end() {
 
 #[test]
 fn a_nic_that_is_farther_away_has_no_flow() {
-    // Host 0 loses its link to switch 11, and gets one to the spine 14: from there it is farther to host 1,
-    // and nearer to host 9.
+    // Host 0 loses its link to switch 11, and gets one to the spine 14: from there it is farther to
+    // host 1, and nearer to host 9.
     let far = DUAL.replacen("0 11 25Gbps", "0 14 25Gbps", 1);
     let flows = flow_file(&[(0, 1), (0, 9)], 50);
     let (_, ends) = imported(&[("topology.txt", &far), ("flow.txt", &flows)]);

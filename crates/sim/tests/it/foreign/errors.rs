@@ -1,5 +1,5 @@
-//! Every mistake in a file gets one line: the place, what is there, what is expected. Files of HPCC's
-//! simulator, and files together.
+//! Every mistake in a file gets one line: the place, what is there, what is expected. Files of
+//! HPCC's simulator, and files together.
 
 use incast_sim::foreign::{self, Format, HpccConfig, HpccFct, HpccPfc, HpccTrace};
 

@@ -1,4 +1,5 @@
-//! Every mistake in a file gets one line: the place, what is there, what is expected. htsim's files.
+//! Every mistake in a file gets one line: the place, what is there, what is expected. htsim's
+//! files.
 
 use incast_sim::foreign::{self, Format};
 

@@ -188,8 +188,8 @@ fn a_ramp_from_an_empty_queue_stays_one() {
 
 #[test]
 fn packets_have_the_sizes_that_they_have_there() {
-    // 14 B of PPP, 20 of IP, 8 of UDP, 6 of sequence number and priority group: 48 B. HPCC adds 42 B of
-    // INT, five hops of 8 B and 2 B; TIMELY a time stamp of 8 B.
+    // 14 B of PPP, 20 of IP, 8 of UDP, 6 of sequence number and priority group: 48 B. HPCC adds 42
+    // B of INT, five hops of 8 B and 2 B; TIMELY a time stamp of 8 B.
     for (mode, header) in [("3", 90), ("7", 56), ("1", 48), ("8", 48)] {
         let (scenario, _) = import(&[
             ("c", &CONFIG.replacen("CC_MODE 3", &format!("CC_MODE {mode}"), 1)),
@@ -310,8 +310,8 @@ fn triggers_and_failures_of_htsim_are_taken_over() {
     assert_eq!(flow(3)["id"], 4.into());
     assert!(imported.notes.iter().any(|note| note.contains("prio, by which")));
     assert_eq!(flow(4)["start"], "2.5us".into());
-    // In a fat-tree with k = 4, aggregation switch 3 is the second of its pod: its links up go to the
-    // cores 1 and 3.
+    // In a fat-tree with k = 4, aggregation switch 3 is the second of its pod: its links up go to
+    // the cores 1 and 3.
     assert_eq!(at(&scenario, "event/0/link").as_array().unwrap(), &["agg3".into(), "core3".into()]);
     assert_eq!(at(&scenario, "network/graph/hosts/0/count"), &16.into());
 }

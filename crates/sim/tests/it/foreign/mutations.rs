@@ -4,7 +4,7 @@ use incast_sim::foreign::{self, HpccConfig, HpccFct, HpccPfc, HpccTrace, Options
 
 use super::{CHAIN, CONFIG, FLOWS, LEAF_SPINE, THREE_TIERS, TOPOLOGY, TRACE};
 
-/// What words are replaced with: numbers at the edges, and what is no number.
+/// The words that replace others: numbers at the edges, and texts that are no numbers.
 const WORDS: [&str; 16] = [
     "0",
     "1",

@@ -24,12 +24,14 @@ fn gaps(messages: Vec<Row>, start: u64) -> Vec<f64> {
     gaps
 }
 
-// The number of arrivals of a Poisson process varies by its root: with sizes all equal, a load that is to be
-// within 1 % of what was asked, but for one seed in a thousand, takes (3.3 / 0.01)^2 = 108,900 messages.
+// The number of arrivals of a Poisson process varies by its root: with sizes all equal, a load that
+// is to be within 1 % of what was asked, but for one seed in a thousand, takes (3.3 / 0.01)^2 =
+// 108,900 messages.
 
 #[test]
 fn load_of_hosts_is_within_one_percent_of_what_was_asked() {
-    // Ten hosts at 100 Gb/s and 0.6 of it in messages of 500 B: 150 a microsecond, 112,500 in 750 us.
+    // Ten hosts at 100 Gb/s and 0.6 of it in messages of 500 B: 150 a microsecond, 112,500 in 750
+    // us.
     let report = run(&star(
         10,
         "760us",
@@ -81,8 +83,9 @@ fn what_is_asked_is_that_of_the_measured_part_of_the_time_that_traffic_lasts() {
 
 #[test]
 fn load_of_core_is_within_one_percent_of_what_was_asked() {
-    // Three leaves with two uplinks of 50 Gb/s each: 300 Gb/s, 0.7 of it in messages of 500 B that cross it,
-    // 52.5 a microsecond, 110,250 in 2.1 ms. Of 11 other hosts 8 are in other racks: 3/8 as many come on top.
+    // Three leaves with two uplinks of 50 Gb/s each: 300 Gb/s, 0.7 of it in messages of 500 B that
+    // cross it, 52.5 a microsecond, 110,250 in 2.1 ms. Of 11 other hosts 8 are in other racks: 3/8
+    // as many come on top.
     let report = run(&racks(
         3,
         "2110us",
@@ -208,8 +211,9 @@ fn deadlines_are_met_by_those_that_are_complete_by_then() {
 
 #[test]
 fn a_message_that_never_arrives_misses_its_deadline_once_that_has_passed() {
-    // A message every 10 us from 0 to 390 us. Each takes some 10 us, so that those up to 190 us arrive before
-    // the only way is cut; of the 20 others, the deadlines of those from 200 to 340 us pass before the end.
+    // A message every 10 us from 0 to 390 us. Each takes some 10 us, so that those up to 190 us
+    // arrive before the only way is cut; of the 20 others, the deadlines of those from 200 to 340
+    // us pass before the end.
     let report = run(&racks(
         2,
         "400us",

@@ -106,8 +106,8 @@ fn rack_local_share_stays_in_the_rack() {
         let local = rows.iter().filter(|row| rack(&row.source) == rack(&row.destination)).count();
         local as f64 / rows.len() as f64
     };
-    // The deviation of a share p of n is sqrt(p (1 - p) / n): 0.0034 of 0.3 and 18,000. Left alone, three of
-    // 23 others are in the rack.
+    // The deviation of a share p of n is sqrt(p (1 - p) / n): 0.0034 of 0.3 and 18,000. Left alone,
+    // three of 23 others are in the rack.
     for (setting, expected) in
         [("rack_local = 0.3", 0.3), ("destinations = \"uniform\"", 3.0 / 23.0)]
     {

@@ -1,5 +1,5 @@
-//! What happens before some time does not hang on what is asked for after it: how long the run goes on, further
-//! traffic, links that change.
+//! The past of a run does not depend on its future: the length of the run, further traffic, links
+//! that change.
 
 use std::fmt::Write as _;
 
@@ -21,13 +21,13 @@ struct Case {
     traffic: Vec<&'static str>,
     short_us: u32,
     longer_us: u32,
-    /// What the longer run has beside, from the end of the short one on.
+    /// Further traffic of the longer run, which starts at the end of the short one.
     behind: Vec<&'static str>,
     change: Option<&'static str>,
     seed: u64,
 }
 
-/// Networks with several paths, and who is not in a rack with whom.
+/// Networks with several paths and racks.
 fn network() -> impl Strategy<Value = String> {
     let rates = || select(vec!["10Gbps", "25Gbps"]);
     let leaf_spine = (2..4_u32, 2..4_u32, rates(), rates()).prop_map(|(spines, each, host, up)| {
@@ -59,7 +59,7 @@ const SWITCHES: [&str; 4] = [
 const ROUTING: [&str; 4] =
     ["kind = \"ecmp\"", "kind = \"ecmp\"\nhash_seed = 3", "kind = \"spray\"", "kind = \"single\""];
 
-/// From `START` on; it is put in.
+/// Traffic from the start of a run, or from the end of the short one.
 const TRAFFIC: [&str; 9] = [
     "from = \"h\"\npoisson = { load = 0.4, sizes = { fixed = \"9KB\" } }",
     "from = \"h\"\noperation = \"read\"\npoisson = { load = 0.3, sizes = { uniform = [\"1KB\", \"40KB\"] }, destinations = \"permutation\" }",
@@ -73,7 +73,7 @@ const TRAFFIC: [&str; 9] = [
      { from = \"h4\", to = \"h1\", size = \"20KB\", after = { all = [1] } }, { from = \"h2\", to = \"h5\" }]",
 ];
 
-/// After the end of the short run.
+/// Changes of a link at the end of the short run.
 const CHANGES: [&str; 2] = ["state = \"down\"", "rate = \"5Gbps\""];
 
 fn case() -> impl Strategy<Value = Case> {
@@ -104,7 +104,7 @@ fn case() -> impl Strategy<Value = Case> {
 }
 
 impl Case {
-    /// The run until `us`, with what is behind or without.
+    /// The run until `us`, with what comes after the short one or without.
     fn run(&self, us: u32, cooldown_us: u32, behind: bool, traces: TraceConfig) -> Report {
         let Self { network, switch, routing, transport, scheme, .. } = self;
         let mut text = format!(
@@ -139,8 +139,8 @@ impl Case {
     }
 }
 
-/// The rows of a table for which something happened before a time, column by column; without the columns of numbers
-/// that count what is in the run.
+/// The rows of a table whose time in the column `time` is before `before_us`, column by column,
+/// without the columns that number flows, connections and requests.
 fn rows(report: &Report, name: &str, time: &str, before_us: f64) -> Vec<String> {
     let Some(Table { columns, .. }) = report.tables.iter().find(|table| table.name == name) else {
         return Vec::new();
@@ -164,7 +164,7 @@ fn rows(report: &Report, name: &str, time: &str, before_us: f64) -> Vec<String> 
     rows.into_iter().zip(times).filter(|&(_, &at)| at < before_us).map(|(row, _)| row).collect()
 }
 
-/// Everything that the tables say of what happened until then.
+/// The rows of all tables about events until a time.
 fn past(report: &Report, until_us: u32) -> [Vec<String>; 3] {
     [("messages", "completed_us"), ("requests", "completed_us"), ("trace_packets", "time_us")]
         .map(|(name, time)| rows(report, name, time, until_us.into()))

@@ -1,4 +1,5 @@
-//! Ring all-reduce against its closed form: 2 (N - 1) steps, each a message of size / N to the next host.
+//! Ring all-reduce against its closed form: 2 (N - 1) steps, each a message of size / N to the next
+//! host.
 
 use super::setting::{messages, requests, star};
 use crate::common::{counts, run, texts};
@@ -14,7 +15,7 @@ fn ring(hosts: u32, settings: &str) -> String {
     )
 }
 
-/// One packet over both links: it is stored and forwarded once.
+/// The time of a packet over both links: it is stored and forwarded once.
 fn step(payload: u64) -> u64 {
     2 * ((payload + 40) * 80 + 1_000_000)
 }
@@ -63,8 +64,8 @@ fn rounds_follow_each_other_after_computing() {
 
 #[test]
 fn chunks_of_many_packets_take_the_time_of_their_bytes() {
-    // 4 MB among 4: chunks of 1 MB, 15 segments of 64 kB and one of 40 kB, 687 x 40 B of headers. Beside them
-    // go the ACKs of the segments that came, 16 of 64 B.
+    // 4 MB among 4: chunks of 1 MB, 15 segments of 64 kB and one of 40 kB, 687 x 40 B of headers.
+    // Beside them go the ACKs of the segments that came, 16 of 64 B.
     let report = run(&ring(4, "size = \"4MB\""));
     let wire = (1_000_000 + (15 * 44 + 28) * 40) * 80;
     let alone = 6 * (wire + 1_500 * 80 + 2_000_000);

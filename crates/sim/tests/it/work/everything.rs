@@ -6,8 +6,8 @@ use incast_sim::{Report, Simulation, TraceConfig};
 use super::setting::messages;
 use crate::common::{ALL_TRACES, counts, document, run_with, texts};
 
-/// A fat tree with two classes, PFC for one of them and RED for the other, a link that fails and comes back,
-/// and each kind of traffic.
+/// A fat tree with two classes, PFC for one of them and RED for the other, a link that fails and
+/// comes back, and each kind of traffic.
 const EVERYTHING: &str = r#"
     title = "everything at once"
     [run]
@@ -107,7 +107,7 @@ fn one_seed_gives_the_same_bytes_twice_and_in_pieces() {
     assert!(whole == format!("{:?}", pieces.finish()), "not the same in pieces");
 }
 
-/// What is known of all flows in advance: who to whom.
+/// The source and the destination of each flow, which are known in advance.
 fn flows(report: &Report) -> Vec<(String, String)> {
     let ends = texts(report, "flows", "source").iter().zip(texts(report, "flows", "destination"));
     ends.map(|(a, b)| (a.to_string(), b.to_string())).collect()
@@ -118,8 +118,8 @@ fn schemes_are_compared_on_the_same_work() {
     let [timely, other] = ["timely", "line-rate"]
         .map(|scheme| run_with(&everything(), scheme, 3, TraceConfig::default()));
     assert!(flows(&timely) == flows(&other), "other flows");
-    // Open loops post the same whatever becomes of it (closed ones: see the tests of requests). What is not complete has no row, so those in both runs
-    // are compared, and they are most.
+    // Open loops post the same, whatever becomes of it (closed ones: see the tests of requests). A
+    // message that is not complete has no row: those in both runs are compared, and they are most.
     let open = |report: &Report| -> std::collections::BTreeMap<u64, (u64, u64)> {
         let open = ["connections", "poisson", "incast"];
         let rows = messages(report).into_iter().filter(|row| open.contains(&row.traffic.as_str()));

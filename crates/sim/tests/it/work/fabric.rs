@@ -1,4 +1,4 @@
-//! What fat trees do with the work: ECMP spreads it, PFC holds it back and loses nothing, and a ring of pauses
+//! Fat trees under load: ECMP spreads it, PFC holds it back and loses nothing, and a ring of pauses
 //! is told.
 
 use incast_sim::Report;
@@ -31,7 +31,8 @@ fn packets<'a>(report: &'a Report, layer: &str) -> Vec<(&'a str, u64)> {
     of_layer.map(|((link, _), &packets)| (link.as_str(), packets)).collect()
 }
 
-/// How far counts are from equal within each group of neighbours of this size, and degrees of freedom.
+/// How far counts are from equal within each group of neighbours of this size, and degrees of
+/// freedom.
 fn unevenness(counts: &[u64], group: usize) -> (f64, f64) {
     let of_group = |group: &[u64]| {
         let mean = group.iter().sum::<u64>() as f64 / group.len() as f64;
@@ -43,8 +44,9 @@ fn unevenness(counts: &[u64], group: usize) -> (f64, f64) {
 
 #[test]
 fn flows_spread_over_the_core_and_do_not_polarise() {
-    // k = 8: 128 hosts to the other pods, some 31,000 flows of one packet. Each packet draws one of four ports
-    // at its edge switch, and one of four at its aggregation switch; its ACK does the same on its way back.
+    // k = 8: 128 hosts to the other pods, some 31,000 flows of one packet. Each packet draws one of
+    // four ports at its edge switch, and one of four at its aggregation switch; its ACK does the
+    // same on its way back.
     let report = run(&fat_tree(
         8,
         "60us",
@@ -57,13 +59,14 @@ fn flows_spread_over_the_core_and_do_not_polarise() {
         let counts: Vec<_> = links.iter().map(|&(_, packets)| packets).collect();
         let all: u64 = counts.iter().sum();
         assert!(all > 60_000, "{layer}: {all}");
-        // Given what each switch had to send: 32 switches of four uplinks. Had the aggregation switches the hash
-        // of the edge switches, three of four uplinks would carry nothing.
+        // Given what each switch had to send: 32 switches of four uplinks. Had the aggregation
+        // switches the hash of the edge switches, three of four uplinks would carry nothing.
         let (chi_square, freedom) = unevenness(&counts, 4);
         let range = chi_square_range(freedom);
         assert!(range.contains(&chi_square), "{layer}: {chi_square}, not in {range:?}");
     }
-    // The core spreads nothing: to each pod it has one port. What each of its 16 switches got of all is even too.
+    // The core spreads nothing: to each pod it has one port. What each of its 16 switches got of
+    // all is even too.
     let cores = packets(&report, "core->aggregation");
     let of_core: Vec<_> =
         cores.chunks(8).map(|ports| ports.iter().map(|port| port.1).sum::<u64>()).collect();
@@ -87,7 +90,8 @@ fn pfc_pushes_an_incast_back_to_its_senders_and_drops_nothing() {
             texts(&report, "links", "layer").iter().zip(numbers(&report, "links", "paused_us"));
         links.filter(|(own, _)| *own == layer).map(|(_, us)| *us).collect::<Vec<_>>()
     };
-    // From the last switch all the way back to each sender; the receiver sends nothing and is not paused.
+    // From the last switch all the way back to each sender; the receiver sends nothing and is not
+    // paused.
     for layer in
         ["edge->aggregation", "aggregation->core", "core->aggregation", "aggregation->edge"]
     {
@@ -107,8 +111,9 @@ fn pfc_pushes_an_incast_back_to_its_senders_and_drops_nothing() {
 
 #[test]
 fn a_dead_lock_is_told_and_the_run_ends() {
-    // Three switches in a ring, and each host sends to the one two switches on, all the same way round: each
-    // switch waits for the next. (Stephens et al., "Practical DCB for improved data center networks", 2014.)
+    // Three switches in a ring, and each host sends to the one two switches on, all the same way
+    // round: each switch waits for the next. (Stephens et al., "Practical DCB for improved data
+    // center networks", 2014.)
     let path = |i: usize| {
         let (next, last) = ((i + 1) % 3, (i + 2) % 3);
         format!(
@@ -150,7 +155,8 @@ fn a_dead_lock_is_told_and_the_run_ends() {
     );
     let times = numbers(&report, "watchdog", "time_us");
     assert!((1_000.0..1_500.0).contains(&times[3]), "found when it is reported: {times:?}");
-    // A watchdog that drops ends it, and it comes again: each is told, at a report, before it is freed.
+    // A watchdog that drops ends it, and it comes again: each is told, at a report, before it is
+    // freed.
     let freed = run(&scenario(true, "drop"));
     let kinds = texts(&freed, "watchdog", "kind");
     let times = numbers(&freed, "watchdog", "time_us");
@@ -160,8 +166,8 @@ fn a_dead_lock_is_told_and_the_run_ends() {
     let (locks, drops) = (of("dead-lock"), of("dropped"));
     assert!(freed.summary.drops > 0);
     assert_eq!(freed.summary.deadlocks, locks.len() as u64);
-    // It locks within 250 us, and a watchdog looks every 250 us for what is held for 1 ms; the last one is
-    // found at the end of the run.
+    // It locks within 250 us, and a watchdog looks every 250 us for what is held for 1 ms; the last
+    // one is found at the end of the run.
     assert_eq!(locks, [1_250.0, 2_500.0, 3_750.0, 5_000.0]);
     assert!(locks[..3].iter().all(|lock| drops.contains(lock)), "{drops:?}");
     // Nothing moves: of 5 ms at a rate of 5 Gb/s for each, hardly anything arrived.

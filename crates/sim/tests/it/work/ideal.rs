@@ -6,7 +6,8 @@ use incast_sim::TraceConfig;
 use super::setting::{Row, messages};
 use crate::common::{document, run, run_with, texts};
 
-/// A network, who sends to whom in it, and the rates in Gb/s and delays in microseconds of the links between.
+/// A network, who sends to whom in it, and the rates in Gb/s and delays in microseconds of the
+/// links between.
 struct Way {
     network: &'static str,
     ends: (&'static str, &'static str),
@@ -67,8 +68,8 @@ const WAYS: [Way; 6] = [
 /// 1 B; one full packet; one segment and a byte more; 1 MB.
 const SIZES: [u64; 4] = [1, 1_460, 64_001, 1_000_000];
 
-/// The packets of a message on the wire: segments of 64,000 B are cut into packets of 1,460 B, each with 40 B of
-/// headers.
+/// The packets of a message on the wire: segments of 64,000 B are cut into packets of 1,460 B, each
+/// with 40 B of headers.
 fn packets(bytes: u64) -> Vec<u64> {
     packets_of(bytes, 64_000)
 }
@@ -88,8 +89,8 @@ fn packets_of(mut bytes: u64, segment: u64) -> Vec<u64> {
     packets
 }
 
-/// When the last of these packets has passed all links, each a store-and-forward hop, in picoseconds: link by
-/// link, a packet starts when it is there and the one before it has left.
+/// When the last of these packets has passed all links, each a store-and-forward hop, in
+/// picoseconds: link by link, a packet starts when it is there and the one before it has left.
 fn passage(packets: &[u64], links: &[(u64, u64)]) -> u64 {
     let mut there = vec![0; packets.len()];
     for &(gbps, us) in links {
@@ -134,8 +135,9 @@ fn a_lone_message_takes_the_closed_form_and_its_slowdown_is_one() {
 
 #[test]
 fn a_burst_that_is_shorter_than_a_segment_is_what_the_ideal_is_cut_by() {
-    // DCQCN has bursts of one packet, and begins at line rate: no packet but the last one is short, and a message
-    // of 1 MB has three headers fewer than in segments of 64 KB, which would be a slowdown below 1.
+    // DCQCN has bursts of one packet, and begins at line rate: no packet but the last one is short,
+    // and a message of 1 MB has three headers fewer than in segments of 64 KB, which would be a
+    // slowdown below 1.
     assert_eq!((packets_of(1_000_000, 1_460).len(), packets(1_000_000).len()), (685, 688));
     for way in &WAYS {
         for bytes in SIZES {
@@ -181,8 +183,8 @@ fn a_lone_read_takes_its_request_and_the_closed_form() {
 
 #[test]
 fn equal_links_add_a_packet_and_a_delay_each() {
-    // The closed form in one line, where all links are alike: n packets on the first link, and one more on each
-    // other, the last two of which may be shorter.
+    // The closed form in one line, where all links are alike: n packets on the first link, and one
+    // more on each other, the last two of which may be shorter.
     let links = [(10, 1); 4];
     let full = packets(146_000);
     assert_eq!(passage(&[1_500; 100], &links), (100 + 3) * 1_200_000 + 4 * 1_000_000);
@@ -192,7 +194,8 @@ fn equal_links_add_a_packet_and_a_delay_each() {
 
 #[test]
 fn what_is_not_alone_is_slower_than_ideal() {
-    // Two messages of one packet from one host at once: the second waits for the first, 1.2 us at 10 Gb/s.
+    // Two messages of one packet from one host at once: the second waits for the first, 1.2 us at
+    // 10 Gb/s.
     let way = &WAYS[0];
     let report = run(&format!(
         "title = \"two\"\n[run]\nduration = \"1ms\"\nschemes = [\"line-rate\"]\n{}\n\

@@ -59,7 +59,8 @@ fn receivers_and_senders_are_drawn_alike() {
 
 #[test]
 fn load_is_within_one_percent_of_what_was_asked() {
-    // It varies by the root of the number of bursts: 110,250 of one sender each, 0.7 x 500 Gb/s in 400 B.
+    // It varies by the root of the number of bursts: 110,250 of one sender each, 0.7 x 500 Gb/s in
+    // 400 B.
     let report = run(&star(
         5,
         "1010us",
@@ -80,9 +81,9 @@ fn load_is_within_one_percent_of_what_was_asked() {
 
 #[test]
 fn one_burst_drains_at_the_rate_of_its_receiver() {
-    // Eight times 15 kB at once into one link: each 10 full packets and one of 400 B + 40 B, 15,440 B on the
-    // wire. The first packet is at the switch after 1,500 B x 80 ps + 1 us, and from then on the link to the
-    // receiver is busy: 8 x 15,440 B x 80 ps; 1 us later all is there.
+    // Eight times 15 kB at once into one link: each 10 full packets and one of 400 B + 40 B, 15,440
+    // B on the wire. The first packet is at the switch after 1,500 B x 80 ps + 1 us, and from then
+    // on the link to the receiver is busy: 8 x 15,440 B x 80 ps; 1 us later all is there.
     let sender =
         |host: u32| format!("{{ from = \"host{host}\", to = \"host0\", size = \"15KB\" }},\n");
     let senders = (1..=8).map(sender).collect::<Vec<_>>().concat();

@@ -10,9 +10,9 @@ fn list(flows: &str) -> Report {
     run(&star(4, "100us", &format!("[[traffic]]\nflows.list = [\n{flows}\n]")))
 }
 
-/// One packet of 1 kB: twice 1,040 B x 80 ps + 1 us.
+/// The time of a packet of 1 kB: twice 1,040 B x 80 ps + 1 us.
 const PACKET: u64 = 2 * (1_040 * 80 + 1_000_000);
-/// Its ACK of 64 B the same way back, after a turnaround of 1 us.
+/// The time of its ACK of 64 B on the way back, after a turnaround of 1 us.
 const ACK: u64 = 1_000_000 + 2 * (64 * 80 + 1_000_000);
 
 fn times(report: &Report) -> Vec<(u64, u64)> {

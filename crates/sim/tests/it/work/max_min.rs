@@ -6,17 +6,19 @@
 //! └──────────────── the long flow ───────────────────┘
 //! ```
 //!
-//! **Max-min** (nobody can get more but by taking from somebody who has no more): the third link is shared by
-//! five, 2 Gb/s each; the long flow has its 2 Gb/s there, which leaves 8 / 2 = 4 Gb/s to each of two on the
-//! second link, and 8 Gb/s on the first.
+//! **Max-min** (nobody can get more but by taking from somebody who has no more): the third link is
+//! shared by five, 2 Gb/s each; the long flow has its 2 Gb/s there, which leaves 8 / 2 = 4 Gb/s to
+//! each of two on the second link, and 8 Gb/s on the first.
 //!
-//! **Proportional fairness** (the sum of the logarithms is greatest): a flow's rate is one over the sum of the
-//! prices of its links. With x for the long flow link l, of n flows of its own, has the price n / (10 - x), so
-//! x = (10 - x) / (1 + 2 + 4): x = 1.25 Gb/s, and 8.75, 4.375 and 2.1875 Gb/s for the others.
+//! **Proportional fairness** (the sum of the logarithms is greatest): a flow's rate is one over the
+//! sum of the prices of its links. With x for the long flow link l, of n flows of its own, has the
+//! price n / (10 - x), so x = (10 - x) / (1 + 2 + 4): x = 1.25 Gb/s, and 8.75, 4.375 and 2.1875
+//! Gb/s for the others.
 //!
-//! Who obeys the busiest of its links alone ends at the first (HPCC, whose window follows from the maximum of
-//! the utilisations). Whoever adds up what its links say ends at the second or below: delays (FAST, Vegas,
-//! Swift), marks (DCTCP, DCQCN), losses. TIMELY has no fixed point; what it reaches hangs on how it starts.
+//! An algorithm that obeys the busiest of its links alone ends at the first (HPCC, whose window
+//! follows from the maximum of the utilisations). One that adds up what its links say ends at the
+//! second or below: delays (FAST, Vegas, Swift), marks (DCTCP, DCQCN), losses. TIMELY has no fixed
+//! point; what it reaches hangs on how it starts.
 
 use incast_sim::{Report, TraceConfig};
 
@@ -29,8 +31,8 @@ const PROPORTIONAL: f64 = 1.25;
 /// The links of 10 Gb/s that each flow takes, and all flows.
 const WAYS: [&[usize]; 8] = [&[0, 1, 2], &[0], &[1], &[1], &[2], &[2], &[2], &[2]];
 
-/// Five hosts on each switch. Their links have nearly all of the delay, so that round trips are equal: 100.3 us
-/// for the long flow and 100.1 us for the others, 83 packets of one of the links.
+/// Five hosts on each switch. Their links have nearly all of the delay, so that round trips are
+/// equal: 100.3 us for the long flow and 100.1 us for the others, 83 packets of one of the links.
 fn lot(switch: &str, scheme: &str) -> String {
     let host = |from: u32, to: u32| format!("{{ from = \"host{from}\", to = \"host{to}\" }},\n");
     let flows: String = [(0, 15), (1, 5), (6, 10), (7, 11), (11, 16), (12, 17), (13, 18), (14, 19)]
@@ -61,7 +63,7 @@ fn lot(switch: &str, scheme: &str) -> String {
     )
 }
 
-/// What each flow takes of the links, headers included, in Gb/s.
+/// The rate of each flow on the links, headers included, in Gb/s.
 fn rates(report: &Report) -> Vec<f64> {
     numbers(report, "flows", "goodput_gbps").iter().map(|gbps| gbps * 1_500.0 / 1_460.0).collect()
 }
@@ -71,8 +73,8 @@ fn run(scheme: &str, switch: &str, section: &str) -> Vec<f64> {
     rates(&report)
 }
 
-/// Progressive filling (Bertsekas and Gallager, "Data Networks", 6.5.2): all rates rise together until a link is
-/// full, which stops those that take it.
+/// Progressive filling (Bertsekas and Gallager, "Data Networks", 6.5.2): all rates rise together
+/// until a link is full, which stops those that take it.
 fn filled(ways: &[&[usize]], capacity: f64, links: usize) -> Vec<f64> {
     let mut rates = vec![None; ways.len()];
     while rates.contains(&None) {
@@ -107,8 +109,8 @@ fn the_hand_solved_allocations_are_what_they_are_said_to_be() {
     assert!((1.0 / prices - PROPORTIONAL).abs() < 1e-12);
 }
 
-/// HPCC's rule, `W_AI = W_init (1 - eta) / N`, for the N = 8 flows that there are: 40 Gb/s x 0.05 / 8 = 250 Mb/s,
-/// which is 156.25 Mb/s at the 25 Gb/s that the parameter refers to.
+/// HPCC's rule, `W_AI = W_init (1 - eta) / N`, for the N = 8 flows that there are: 40 Gb/s x 0.05 /
+/// 8 = 250 Mb/s, which is 156.25 Mb/s at the 25 Gb/s that the parameter refers to.
 const BY_THE_RULE: &str = "[cc.hpcc]\nrate_ai = \"156250kbps\"";
 
 #[test]
@@ -122,10 +124,12 @@ fn hpcc_reaches_max_min_fair_rates() {
 
 #[test]
 fn what_adds_up_the_prices_of_hops_gives_the_long_flow_less() {
-    // Marks at each of three links: below the proportional share even, since many small cuts come one by one.
+    // Marks at each of three links: below the proportional share even, since many small cuts come
+    // one by one.
     let dctcp = run("dctcp", "ecn_threshold = \"30KB\"", "kind = \"stream\"");
     assert!(dctcp[0] < PROPORTIONAL && dctcp[0] > 0.2, "{dctcp:?}");
-    // Delays: FAST is proportionally fair where it knows its base RTT; the long flow's includes some queue.
+    // Delays: FAST is proportionally fair where it knows its base RTT; the long flow's includes
+    // some queue.
     let fast = run("fast", "", "kind = \"stream\"");
     assert!(fast[0] < 1.8 && fast[0] > 0.9 * PROPORTIONAL, "{fast:?}");
     // Both fill the links, so what the long flow lacks the others have.

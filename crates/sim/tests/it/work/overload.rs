@@ -114,8 +114,8 @@ fn requests_load_their_clients_and_their_servers() {
 fn a_load_of_the_core_above_one_is_told() {
     let kind = "poisson = { load = 1.3, of = \"core\", sizes = { fixed = \"1KB\" } }";
     let told = warnings(&racks(4, "1ms", &traffic("host", "host", kind)));
-    // 4 x 100 Gb/s of core for 16 x 100 Gb/s of hosts: 1.3 of the one is 0.41 of the others, with 3 of 15
-    // that do not cross it.
+    // 4 x 100 Gb/s of core for 16 x 100 Gb/s of hosts: 1.3 of the one is 0.41 of the others, with 3
+    // of 15 that do not cross it.
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(
         told[0].starts_with("traffic asks the core to carry 1.300 times what its links do"),
@@ -137,10 +137,11 @@ fn rack_local_and_permutation_count_where_they_go() {
 
 #[test]
 fn what_single_hosts_receive_is_that_of_their_racks() {
-    // Two racks of four; host2 and host3 of the one, host4 to host6 of the other receive. A quarter stays in the
-    // rack: host2 gets 1/8 of host0 and of host1, 1/4 of host3, 3/8 of each host of the other rack, 2 in all;
-    // host4 gets 1/8 of host5 and of host6, 1/12 of host7, 1/4 of each of the other rack, 4/3. Where nothing
-    // stays they get 4/2 and 4/3. Of the load, host4 has less than 1 up to 0.75.
+    // Two racks of four; host2 and host3 of the one, host4 to host6 of the other receive. A quarter
+    // stays in the rack: host2 gets 1/8 of host0 and of host1, 1/4 of host3, 3/8 of each host of
+    // the other rack, 2 in all; host4 gets 1/8 of host5 and of host6, 1/12 of host7, 1/4 of each of
+    // the other rack, 4/3. Where nothing stays they get 4/2 and 4/3. Of the load, host4 has less
+    // than 1 up to 0.75.
     for setting in ["rack_local = 0.25", "destinations = \"farthest\""] {
         for (load, whom, receives) in [
             (0.74, "host2 (and another host)", "1.480"),

@@ -1,5 +1,5 @@
-//! Requests: how many are under way, how many servers they ask, when they are complete, and where the time
-//! went.
+//! Requests: how many are under way, how many servers they ask, when they are complete, and where
+//! the time went.
 
 use std::collections::BTreeSet;
 
@@ -64,8 +64,8 @@ fn clients_think_between_requests() {
     let report = ask(20_000, "think_time = \"10us\"\nsizes = { fixed = \"1KB\" }");
     let mut thoughts = Vec::new();
     for (rows, ends) in by_client(&report) {
-        // One at a time: the next is posted so long after the last was complete. The first comes somewhere in
-        // the first think time, so that clients do not go in step.
+        // One at a time: the next is posted so long after the last was complete. The first comes
+        // somewhere in the first think time, so that clients do not go in step.
         assert!(rows[0].posted <= 10_000_000);
         thoughts.extend(rows[1..].iter().zip(&ends).map(|(row, end)| (row.posted - end) as f64));
     }
@@ -114,8 +114,9 @@ fn open_loop_offers_its_load_whatever_becomes_of_it() {
 
 #[test]
 fn fan_out_counts_in_the_load() {
-    // Each request brings 2.7 kB on average: 0.5 + 0.3 x 2 + 0.2 x 8 messages of 1 kB. The mean square is
-    // 0.5 + 0.3 x 4 + 0.2 x 64 = 14.5, so the load of n requests varies by sqrt(14.5 / n) / 2.7.
+    // Each request brings 2.7 kB on average: 0.5 + 0.3 x 2 + 0.2 x 8 messages of 1 kB. The mean
+    // square is 0.5 + 0.3 x 4 + 0.2 x 64 = 14.5, so the load of n requests varies by sqrt(14.5 / n)
+    // / 2.7.
     let fan_out = "fan_out = [[1, 0.5], [2, 0.3], [8, 0.2]]";
     let report = ask(2_000, &format!("load = 0.4\nsizes = {{ fixed = \"1KB\" }}\n{fan_out}"));
     let bytes: u64 = messages(&report).iter().map(|row| row.bytes).sum();
@@ -145,7 +146,8 @@ fn fan_out_is_drawn_by_its_weights_and_asks_different_servers() {
         by_server[server.parse::<usize>().unwrap_or_else(|_| panic!("{row:?}"))] += 1;
     }
     let all = by_server.iter().sum::<u64>() as f64;
-    // Seven degrees of freedom: above 24.3 once in a thousand times; those of fan-out 8 are even anyway.
+    // Seven degrees of freedom: above 24.3 once in a thousand times; those of fan-out 8 are even
+    // anyway.
     assert!(chi_square(by_server.map(|count| (count, all / 8.0))) < 24.3, "{by_server:?}");
 }
 
@@ -211,7 +213,8 @@ fn time_at_hosts_and_in_the_network_add_up() {
     assert!(messages.len() > 100 && messages.iter().any(|row| row.host > 1_000_000));
     for row in &messages {
         assert_eq!(row.host + row.network, row.completed - row.posted, "{row:?}");
-        // No packet takes less than the ideal once it has left the host, and the first one is part of it.
+        // No packet takes less than the ideal once it has left the host, and the first one is part
+        // of it.
         assert!(row.network + 1 >= row.ideal - row.ideal.min(packet_time(row.bytes)), "{row:?}");
     }
     // Alone, a message waits nowhere.
@@ -221,7 +224,8 @@ fn time_at_hosts_and_in_the_network_add_up() {
     assert!(alone * 10 > quiet.len() * 9, "{alone} of {}", quiet.len());
 }
 
-/// What a message takes on a link of 100 Gb/s, about: packets of 1,460 B with 40 B of headers.
+/// The approximate time of a message on a link of 100 Gb/s: packets of 1,460 B with 40 B of
+/// headers.
 fn packet_time(bytes: u64) -> u64 {
     (bytes + bytes.div_ceil(1_460) * 40) * 80
 }

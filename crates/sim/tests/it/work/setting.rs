@@ -6,8 +6,8 @@ use incast_sim::Report;
 
 use crate::common::{counts, numbers, ps, texts};
 
-/// A star of hosts called `host0` and so on, 100 Gb/s and 1 us per link, and no limit of any queue that the
-/// tests would reach.
+/// A star of hosts called `host0` and so on, 100 Gb/s and 1 us per link, and no limit of any queue
+/// that the tests would reach.
 pub(crate) fn star(hosts: u32, duration: &str, rest: &str) -> String {
     format!(
         r#"
@@ -49,7 +49,7 @@ pub(crate) fn racks(leaves: u32, duration: &str, rest: &str) -> String {
     )
 }
 
-/// One row of the table of messages.
+/// A row of the table of messages.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Row {
     pub(crate) traffic: String,
@@ -94,7 +94,7 @@ pub(crate) fn messages(report: &Report) -> Vec<Row> {
         .collect()
 }
 
-/// One row of the table of requests.
+/// A row of the table of requests.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub(crate) client: String,
@@ -137,13 +137,13 @@ pub(crate) fn grouped<K: Ord, R>(rows: Vec<R>, key: impl Fn(&R) -> K) -> BTreeMa
     groups
 }
 
-/// How far counts are from what was expected of each.
+/// The chi-square statistic of counts and their expectations.
 pub(crate) fn chi_square(counts: impl IntoIterator<Item = (u64, f64)>) -> f64 {
     counts.into_iter().map(|(count, expected)| (count as f64 - expected).powi(2) / expected).sum()
 }
 
-/// The range that chi-square leaves once in a thousand times at each end (Wilson and Hilferty; within 1 % from
-/// ten degrees of freedom on).
+/// The range that chi-square leaves once in a thousand times at each end (Wilson and Hilferty;
+/// within 1 % from ten degrees of freedom on).
 pub(crate) fn chi_square_range(freedom: f64) -> std::ops::Range<f64> {
     let at = |z: f64| {
         let v = 2.0 / (9.0 * freedom);
@@ -160,12 +160,13 @@ pub(crate) fn moments(values: &[f64]) -> (f64, f64) {
     (mean, variance.sqrt() / mean)
 }
 
-/// That times between arrivals are exponentially distributed around `mean`, in the same unit: mean, variation,
-/// and the shape in twenty parts of equal probability.
+/// Checks that times between arrivals are exponentially distributed around `mean`, in the same
+/// unit: mean, variation, and the shape in twenty parts of equal probability.
 pub(crate) fn assert_exponential(gaps: &[f64], mean: f64) {
     let n = gaps.len() as f64;
     let (got, variation) = moments(gaps);
-    // The deviations of the mean and, for an exponential distribution, of the variation are 1 / sqrt(n).
+    // The deviations of the mean and, for an exponential distribution, of the variation are 1 /
+    // sqrt(n).
     let bound = 3.3 / n.sqrt();
     assert!((got / mean - 1.0).abs() < bound, "mean {got}, not {mean}, of {n}");
     assert!((variation - 1.0).abs() < bound, "variation {variation} of {n}");

@@ -1,12 +1,13 @@
-//! What had not finished when the run ended: it has a row, and percentiles count it as the slowest.
+//! Messages and requests that are unfinished at the end of a run: they have rows, and percentiles
+//! count them as the slowest.
 
 use incast_sim::Report;
 
 use super::setting::star;
 use crate::common::{counts, numbers, ps, run, texts};
 
-/// Ten messages of a host, the first nine of 1 KB, one after the other, and then one of 1 MB, which takes
-/// 83.2 us on its link.
+/// Ten messages of a host, the first nine of 1 KB, one after the other, and then one of 1 MB, which
+/// takes 83.2 us on its link.
 fn nine_and_a_large_one(duration: &str) -> Report {
     run(&star(
         2,
@@ -36,9 +37,10 @@ fn a_message_that_was_not_delivered_has_a_row() {
     assert_eq!([time("posted_us"), time("elapsed_us")], [100_000_000, 40_000_000]);
     assert_eq!([time("first_sent_us"), time("host_us")], [100_000_000, 0]);
     assert!(time("ideal_us") > 83_200_000);
-    // The first packet is there after 2 us and two times its 0.12 us, and the others follow one after the other.
-    // Seven segments, each of 43 packets of 1,500 B and one of 1,260 B with its headers, take 36.83 us in all; eight
-    // packets more are there by 139.91 us, and the ninth would be by 140.03 us.
+    // The first packet is there after 2 us and two times its 0.12 us, and the others follow one
+    // after the other. Seven segments, each of 43 packets of 1,500 B and one of 1,260 B with its
+    // headers, take 36.83 us in all; eight packets more are there by 139.91 us, and the ninth would
+    // be by 140.03 us.
     let arrived = 7 * 64_000 + 8 * 1_460;
     assert_eq!(counts(&report, "messages", "delivered_bytes")[8..], [1_000, arrived]);
 }
@@ -77,8 +79,9 @@ fn percentiles_count_what_was_not_delivered_as_the_slowest() {
          to = \"host0\"\nmessage = \"10MB\"\ncount = 2\nstart = \"800us\"\nevery = \"100us\"\n",
     ));
     assert_eq!((report.summary.messages, report.summary.messages_posted), (98, 100));
-    // The 99th of 100 is one of the two that were not delivered. They had been under way for 200 us and 100 us of
-    // an ideal of 832 us: less than the others took beside theirs, so that the bound is the slowest of these.
+    // The 99th of 100 is one of the two that were not delivered. They had been under way for 200 us
+    // and 100 us of an ideal of 832 us: less than the others took beside theirs, so that the bound
+    // is the slowest of these.
     assert!(report.summary.slowdown_p99.is_nan());
     assert!((report.summary.slowdown_p99_bound - 1.0).abs() < 1e-9);
     assert_eq!(counts(&report, "fct", "posted"), [98, 2]);

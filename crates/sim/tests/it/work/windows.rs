@@ -14,7 +14,7 @@ fn windows(warmup: u32, cooldown: u32) -> Report {
     run(&star(6, "600us", SETTING).replace("schemes = [\"line-rate\"]", &run_of))
 }
 
-/// Those posted from the first time to before the second, in microseconds.
+/// The messages that were posted from the first time to before the second, in microseconds.
 fn within(rows: &[Row], from: u64, until: u64) -> Vec<&Row> {
     let window = from * 1_000_000..until * 1_000_000;
     rows.iter().filter(|row| window.contains(&row.posted)).collect()
@@ -59,8 +59,8 @@ fn with_time_to_drain_all_that_was_posted_is_complete() {
 
 #[test]
 fn throughput_is_that_of_the_measured_window() {
-    // The same run, cut elsewhere: what arrives in 100 to 300 us and in 300 to 500 us is what arrives in 100 to
-    // 500 us.
+    // The same run, cut elsewhere: what arrives in 100 to 300 us and in 300 to 500 us is what
+    // arrives in 100 to 500 us.
     let gbits = |warmup, cooldown, us: f64| windows(warmup, cooldown).summary.throughput_gbps * us;
     let (early, late) = (gbits(100, 300, 200.0), gbits(300, 100, 200.0));
     let whole = gbits(100, 100, 400.0);
