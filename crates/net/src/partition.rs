@@ -11,8 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use incast_cc::Span;
 
 use incast_plan::topology::{Cable, Node, Topology};
-/// Ends of links in one domain: what it touches in a window then stays in the caches of a core, which is worth
-/// more than what it costs to hand packets over, even in one thread (docs/internals/performance.md).
+/// Ends of links in one domain. The data that a domain touches in a window then stays in the caches
+/// of a core, which is worth more than handing packets over costs, even in one thread
+/// (docs/internals/performance.md).
 const PORTS: usize = 384;
 
 /// Packets of 1,500 B that all links together can carry in a window, for each domain. With fewer, windows cost

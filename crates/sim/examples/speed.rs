@@ -1,10 +1,11 @@
 //! Packet-hops per second, instructions and memory of whole runs, each in a process of its own:
 //! `cargo run --release -p incast-sim --example speed -- [--json] [SCENARIO [SCHEME]] [key=value ...]`.
 //!
-//! Without a scenario it runs those of the benchmark, which `docs/internals/performance.md` describes. With `--json`
-//! it runs one here, for programs to read. Seconds are user CPU time, of the run alone; instructions are
-//! those of valgrind, where it is installed, as the difference of two short runs, so without building and
-//! reporting. The heap is counted by the allocator, in bytes as they were asked for.
+//! Without a scenario it runs those of the benchmark, which `docs/internals/performance.md`
+//! describes. With `--json` it runs one here, for programs to read. Seconds are user CPU time, of
+//! the run alone. Instructions are those of valgrind, where it is installed: the difference of two
+//! short runs, so without building and reporting. The heap is counted by the allocator, in bytes as
+//! they were asked for.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints")]
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]

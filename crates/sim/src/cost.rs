@@ -1,7 +1,9 @@
-//! The memory and the time that a run will take, about, counted from its scenario before anything is built.
+//! The memory and the time that a run will take, estimated from its scenario before anything is
+//! built.
 //!
-//! Bytes of each thing were measured as the resident memory of the process over their number, with the tables and
-//! the directory that are made of the results (docs/guide/cost.md). They are right within a factor of two.
+//! The bytes of each thing were measured: the resident memory of the process over the number of
+//! things, with the tables and the directory that are made of the results (docs/guide/cost.md). The
+//! estimates are right within a factor of two.
 
 use incast_cc::{Bytes, Span};
 
