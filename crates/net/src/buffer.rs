@@ -11,7 +11,7 @@ use std::hint::black_box;
 
 use incast_cc::Fraction;
 
-use super::port::DropCause;
+use super::count::DropCause;
 
 /// How a buffer is shared.
 #[derive(Clone, Debug)]

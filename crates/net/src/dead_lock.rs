@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use incast_cc::Time;
 
 use super::switch::Switch;
-use super::{ComponentKind, Network};
+use super::{Component, ComponentKind, Transit};
 
 /// Ports that wait for each other, in a circle.
 #[derive(Clone, Debug)]
@@ -49,32 +49,13 @@ pub struct HeldPort {
     from: BTreeMap<u16, u64>,
 }
 
-impl Network {
-    /// Notes the dead-locks that there are now, each once: one that shares a port with one that is known,
-    /// held without a break since then, is the same.
-    ///
-    /// Switches below `had_their_turn` have done all that they do at this instant.
-    #[cold]
-    pub(super) fn note_dead_locks(&mut self, had_their_turn: usize) {
-        for (number, switch) in self.switches.iter_mut().enumerate() {
-            switch.catch_up_until(self.now, number < had_their_turn, &mut self.transit);
-        }
-        for ports in dead_locks(self) {
-            let is_known = ports.iter().any(|held| {
-                let mut known = self.dead_locks.iter().flat_map(|known| &known.ports);
-                known.any(|known| (known.place, known.since) == (held.place, held.since))
-            });
-            if !is_known {
-                self.dead_locks.push(DeadLock { at: self.now, ports });
-            }
-        }
-    }
-}
-
 /// The cycles of held ports that wait for each other, each from its first port on.
-fn dead_locks(net: &Network) -> Vec<Vec<HeldPort>> {
-    let switches = &net.switches;
-    let mut held = all_held(net);
+pub(super) fn dead_locks(
+    switches: &[Switch],
+    transit: &Transit,
+    components: &[Component],
+) -> Vec<Vec<HeldPort>> {
+    let mut held = all_held(switches, transit, components);
     // Those that can go on when all that is not held has left are not stuck, nor are those that wait
     // for them alone.
     loop {
@@ -92,12 +73,12 @@ fn dead_locks(net: &Network) -> Vec<Vec<HeldPort>> {
     cycles(held)
 }
 
-fn all_held(net: &Network) -> Vec<HeldPort> {
+fn all_held(switches: &[Switch], transit: &Transit, components: &[Component]) -> Vec<HeldPort> {
     let mut all = Vec::new();
-    for (switch, node) in (0..).zip(&net.switches) {
+    for (switch, node) in (0..).zip(switches) {
         for (port, egress) in (0..).zip(&node.ports) {
-            let arrival = net.transit.links[egress.transmitter.link as usize].arrival();
-            let far_end = net.components[arrival as usize];
+            let arrival = transit.links[egress.transmitter.link as usize].arrival();
+            let far_end = components[arrival as usize];
             if far_end.kind != ComponentKind::SwitchArrival {
                 continue; // hosts do not pause
             }

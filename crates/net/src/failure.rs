@@ -9,13 +9,10 @@ use std::collections::VecDeque;
 use incast_cc::{Rate, Time};
 
 use super::Transit;
+use super::count::Count;
 use super::frame::Frame;
-use super::host::{Count, Host};
 use super::link::Link;
-use super::port::DropCause;
 use super::routes::Table;
-use super::switch::Switch;
-use super::trace::PacketEvent;
 use super::transmitter::Transmitter;
 
 /// What happens at a node.
@@ -61,7 +58,7 @@ impl Failures {
         self.agenda.front().map_or(Time::MAX, |&(at, _)| at)
     }
 
-    fn pop(&mut self, now: Time) -> Option<Change> {
+    pub(super) fn pop(&mut self, now: Time) -> Option<Change> {
         if self.next() > now {
             return None;
         }
@@ -79,7 +76,7 @@ impl Failures {
     }
 
     /// A network without failures keeps no place for them: it is made here.
-    fn at(&mut self, port: u16) -> &mut Losses {
+    pub(super) fn at(&mut self, port: u16) -> &mut Losses {
         let needed = usize::from(port) + 1;
         if self.losses.len() < needed {
             self.losses.resize(needed, Losses::default());
@@ -98,7 +95,7 @@ impl Failures {
 }
 
 /// Applies to the sender's end of a link what sender and receiver have in common.
-fn change_link(nic: &mut Transmitter, now: Time, change: &Change, links: &mut [Link]) {
+pub(super) fn change_link(nic: &mut Transmitter, now: Time, change: &Change, links: &mut [Link]) {
     let link = &mut links[nic.link as usize];
     match *change {
         Change::Down { .. } => nic.on_link_down(now),
@@ -111,62 +108,5 @@ fn change_link(nic: &mut Transmitter, now: Time, change: &Change, links: &mut [L
             link.set_rate(rate);
         }
         Change::Routes(_) => {}
-    }
-}
-
-impl Host {
-    /// Something on the agenda is due.
-    pub(crate) fn on_change(&mut self, now: Time, transit: &mut Transit) {
-        while let Some(change) = self.failures.pop(now) {
-            change_link(&mut self.nic, now, &change, &mut transit.links);
-        }
-        self.work(now, transit);
-    }
-}
-
-impl Switch {
-    /// Something on the agenda is due.
-    pub(crate) fn on_change(&mut self, now: Time, transit: &mut Transit) {
-        self.turn = 0;
-        while let Some(change) = self.failures.pop(now) {
-            let port = match change {
-                Change::Down { port } | Change::Up { port, .. } | Change::Rate { port, .. } => port,
-                Change::Routes(table) => {
-                    self.routes.replace(table);
-                    continue;
-                }
-            };
-            let own = &mut self.ports[port as usize];
-            change_link(&mut own.transmitter, now, &change, &mut transit.links);
-            if let Change::Rate { rate, .. } = change {
-                own.set_rate(now, rate);
-            }
-            if let Change::Down { .. } = change {
-                self.empty(now, port, transit);
-            }
-            self.send(now, port, transit);
-        }
-    }
-
-    /// Drops what waits for a port, and forgets that the far end was told to stop: it forgets it too.
-    #[cold]
-    fn empty(&mut self, now: Time, egress: u16, transit: &mut Transit) {
-        self.buffer.forget_pauses(egress);
-        self.ports[egress as usize].forget_pauses();
-        while let Some(frame) = self.ports[egress as usize].next_pfc() {
-            transit.packets.drop(&frame);
-        }
-        for class in 0..self.ports[egress as usize].classes() {
-            self.purge(now, (egress, class), DropCause::Link, transit);
-        }
-    }
-
-    /// A packet has come in for a host to which no way leads.
-    #[cold]
-    pub(super) fn on_stranded(&mut self, now: Time, frame: &Frame, transit: &mut Transit) {
-        let Frame { ingress, wire, .. } = *frame;
-        self.failures.at(ingress).stranded.add(wire);
-        self.trace.packet(now, ingress, frame, PacketEvent::Dropped, &transit.packets);
-        transit.packets.drop(frame);
     }
 }

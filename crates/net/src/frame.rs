@@ -5,7 +5,7 @@ use std::ops::Index;
 use incast_cc::Hop;
 use incast_transport::{Address, Body, Packet};
 
-use super::routes::Path;
+use super::path::Path;
 use incast_plan::PFC_FRAME_BYTES;
 
 /// What switches have stamped into a packet. It is kept beside it, so that packets without it, nearly all, stay

@@ -10,7 +10,8 @@ use incast_transport::{
 
 use super::Transit;
 use super::calendar::{Calendar, ComponentId};
-use super::failure::Failures;
+use super::count::Count;
+use super::failure::{Failures, change_link};
 use super::frame::{Frame, Packets};
 use super::trace::{PacketEvent, Trace};
 use super::transmitter::Transmitter;
@@ -156,23 +157,6 @@ pub struct Host {
     pub(crate) trace: Trace,
     /// For each interval and lasting socket: payload received so far, and rate.
     pub(crate) series: Vec<(u64, Rate)>,
-}
-
-/// Packets and their bytes on the wire, over the whole run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Count {
-    /// The number of packets.
-    pub packets: u64,
-    /// Their bytes on the wire.
-    pub bytes: u64,
-}
-
-impl Count {
-    #[inline]
-    pub(crate) fn add(&mut self, wire: u16) {
-        self.packets += 1;
-        self.bytes += u64::from(wire);
-    }
 }
 
 impl Host {
@@ -348,6 +332,14 @@ impl Host {
         self.count(at, wire, packet);
         let news = self.endpoint.handle(at, packet, Report::default());
         debug_assert!(news == News::None, "{packet:?} is not quiet");
+    }
+
+    /// Something on the agenda is due.
+    pub(crate) fn on_change(&mut self, now: Time, transit: &mut Transit) {
+        while let Some(change) = self.failures.pop(now) {
+            change_link(&mut self.nic, now, &change, &mut transit.links);
+        }
+        self.work(now, transit);
     }
 
     /// The timer has come, the NIC is free, or something has happened: posts what is due, sends what

@@ -1,55 +1,25 @@
 //! The network: nodes, links, and the loop of their events.
 
+mod look_ahead;
+
 use std::collections::BTreeSet;
 
 use incast_cc::{Span, Time};
 use incast_plan::topology::Node;
 use incast_transport::Opener;
 
-use super::calendar::{Calendar, ComponentId};
-use super::dead_lock::DeadLock;
+use super::calendar::ComponentId;
+use super::dead_lock::{DeadLock, dead_locks};
 use super::failure::Failures;
-use super::frame::{Frame, Packets};
+use super::frame::Frame;
 use super::host::{Duties, Host};
 use super::link::Link;
-use super::look_ahead::Coming;
 use super::oracle::Oracle;
 use super::switch::Switch;
 use super::trace::Trace;
+use super::transit::{Component, ComponentKind, Transit};
 use super::watchdog::Watchdog;
-
-/// Something that has events.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Component {
-    pub(crate) kind: ComponentKind,
-    /// Number of the host or switch.
-    pub(crate) node: u32,
-    /// The link of an arrival.
-    pub(crate) link: u32,
-    pub(crate) port: u16,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ComponentKind {
-    HostChange,
-    HostStart,
-    HostInterval,
-    HostPort,
-    HostArrival,
-    HostTimer,
-    SwitchChange,
-    SwitchInterval,
-    SwitchWatchdog,
-    SwitchPort,
-    SwitchArrival,
-}
-
-/// What is between the nodes, and when it comes to them.
-pub(crate) struct Transit {
-    pub(crate) links: Vec<Link>,
-    pub(crate) packets: Packets,
-    pub(crate) calendar: Calendar,
-}
+use look_ahead::Coming;
 
 /// A network that runs.
 pub struct Network {
@@ -233,6 +203,26 @@ impl Network {
                 if let Some(period) = switches[node].watch(now, transit) {
                     transit.calendar.schedule(id, now + period);
                 }
+            }
+        }
+    }
+
+    /// Notes the dead-locks that there are now, each once: a dead-lock that shares a port with a known
+    /// one, held without a break since then, is the known one.
+    ///
+    /// Switches below `had_their_turn` have done all that they do at this instant.
+    #[cold]
+    fn note_dead_locks(&mut self, had_their_turn: usize) {
+        for (number, switch) in self.switches.iter_mut().enumerate() {
+            switch.catch_up_until(self.now, number < had_their_turn, &mut self.transit);
+        }
+        for ports in dead_locks(&self.switches, &self.transit, &self.components) {
+            let is_known = ports.iter().any(|held| {
+                let mut known = self.dead_locks.iter().flat_map(|known| &known.ports);
+                known.any(|known| (known.place, known.since) == (held.place, held.since))
+            });
+            if !is_known {
+                self.dead_locks.push(DeadLock { at: self.now, ports });
             }
         }
     }

@@ -11,6 +11,7 @@ use incast_transport::Scheduler;
 
 use super::MOST_CLASSES;
 use super::Transit;
+use super::count::PortCounters;
 use super::frame::Frame;
 use super::transmitter::Transmitter;
 use crate::metrics::Occupancy;
@@ -70,54 +71,6 @@ struct Managed {
     law: AnyLaw,
     /// When each packet came.
     enqueued_at: VecDeque<Time>,
-}
-
-/// Why a switch dropped a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DropCause {
-    /// The shared buffer was full.
-    NoRoom,
-    /// Its queue, or its port, had all that it may hold.
-    Limit,
-    /// More came after a PFC pause than the headroom holds.
-    Headroom,
-    /// Queue management chose it.
-    Aqm,
-    /// The link was down.
-    Link,
-    /// The PFC watchdog freed a class that was held too long.
-    Watchdog,
-}
-
-impl DropCause {
-    /// The number of causes.
-    pub const COUNT: usize = 6;
-}
-
-/// What happened at one port.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct PortCounters {
-    /// Packets dropped over the whole run, by [`DropCause`].
-    pub drops: [u64; DropCause::COUNT],
-    /// Their bytes on the wire.
-    pub dropped_bytes: u64,
-    /// Packets marked since measurement started.
-    pub marks: u64,
-    /// PFC pauses sent to the far end since measurement started.
-    pub pauses: u64,
-}
-
-impl PortCounters {
-    /// Counts a dropped packet.
-    pub(crate) fn dropped(&mut self, cause: DropCause, wire: u64) {
-        self.drops[cause as usize] += 1;
-        self.dropped_bytes += wire;
-    }
-
-    /// Packets dropped for whatever cause.
-    pub fn all_drops(&self) -> u64 {
-        self.drops.iter().sum()
-    }
 }
 
 impl Port {

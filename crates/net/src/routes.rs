@@ -7,7 +7,6 @@
 //! port of the next as well, and leave the others empty (polarisation).
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use incast_cc::parts::random::Random;
@@ -21,74 +20,6 @@ pub struct RackPlace {
     pub edge: u16,
     /// The port of that switch.
     pub port: u16,
-}
-
-/// The ports by which a packet leaves switches, as far as its host knows them: for each, from the
-/// next one on, a byte with the port's number plus one; then a byte of ones. Switches would find the
-/// same in their tables, but tables of many switches are not in the processor's caches. Where the
-/// host does not know the ports, the byte of ones comes first, and then the label of the
-/// connection's direction, which switches hash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Path(NonZeroU64);
-
-const END: u64 = 0xff;
-
-impl Path {
-    /// The path of a frame that no switch sends on.
-    pub const UNKNOWN: Self = Self(NonZeroU64::MAX);
-
-    /// A path that is not known: switches look into their tables, and choose by this label where there
-    /// are several ports.
-    pub const fn labelled(label: u64) -> Self {
-        match NonZeroU64::new(label << 8 | END) {
-            Some(bits) => Self(bits),
-            None => Self::UNKNOWN,
-        }
-    }
-
-    /// The label of a path that is not known.
-    #[inline]
-    pub const fn label(self) -> u64 {
-        self.0.get() >> 8
-    }
-
-    /// The path that [`bits`](Self::bits) has turned into a number.
-    #[inline]
-    pub fn from_bits(bits: u64) -> Self {
-        NonZeroU64::new(bits).map_or(Self::UNKNOWN, Self)
-    }
-
-    /// The path as a number above zero.
-    pub const fn bits(self) -> u64 {
-        self.0.get()
-    }
-
-    /// The path by these ports; a labelled path where they cannot be written down.
-    pub fn of(ports: &[u16], label: u64) -> Self {
-        let known = ports.len() <= 8 && ports.iter().all(|&port| u64::from(port) + 1 < END);
-        let before = |rest: u64, &port: &u16| rest << 8 | (u64::from(port) + 1);
-        let bits = ports.iter().rfold(u64::MAX, before);
-        if known { Self::from_bits(bits) } else { Self::labelled(label) }
-    }
-
-    /// The next port, if it is known.
-    #[inline]
-    pub const fn peek(self) -> Option<u16> {
-        let byte = self.0.get() & 0xff;
-        if byte == END { None } else { Some(byte as u16 - 1) }
-    }
-
-    /// Takes the next port off the path, if it is known.
-    #[inline]
-    pub const fn next(&mut self) -> Option<u16> {
-        let port = self.peek();
-        if port.is_some()
-            && let Some(rest) = NonZeroU64::new(self.0.get() >> 8 | END << 56)
-        {
-            self.0 = rest;
-        }
-        port
-    }
 }
 
 /// The number among edges of a switch without hosts.
@@ -256,26 +187,5 @@ impl Routes {
     /// The ways have changed.
     pub fn replace(&mut self, table: Table) {
         self.table = table;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_is_walked_port_by_port() {
-        let ports = [0, 253, 7, 0, 0, 0, 0, 12];
-        for length in 0..=8 {
-            let mut path = Path::of(&ports[..length], 7);
-            for &port in &ports[..length] {
-                assert_eq!((path.peek(), path.next()), (Some(port), Some(port)));
-            }
-            assert_eq!((path.next(), path), (None, Path::UNKNOWN));
-        }
-        for unknown in [Path::of(&[1, 254], 7), Path::of(&[1; 9], 7), Path::labelled(7)] {
-            let mut path = unknown;
-            assert_eq!((path.next(), path.next(), path.label()), (None, None, 7));
-        }
     }
 }

@@ -1,5 +1,7 @@
 //! An output-queued switch with a shared buffer.
 
+mod changes;
+
 use incast_cc::{Span, Time};
 use incast_queue::management::Verdict;
 
@@ -7,9 +9,10 @@ use super::MOST_CLASSES;
 use super::Transit;
 use super::buffer::{Admission, Arrival, SharedBuffer};
 use super::calendar::ComponentId;
+use super::count::DropCause;
 use super::failure::Failures;
 use super::frame::{Frame, Packets};
-use super::port::{DropCause, Port};
+use super::port::Port;
 use super::routes::Routes;
 use super::trace::{PacketEvent, Trace};
 use super::watchdog::{Held, Watchdog};

@@ -5,8 +5,8 @@ use incast_cc::{Rate, Span, Time};
 use super::MOST_CLASSES;
 use super::Transit;
 use super::calendar::{Calendar, ComponentId};
+use super::count::Count;
 use super::frame::Frame;
-use super::host::Count;
 
 /// Puts frames on one link, one after the other, and obeys PFC.
 #[derive(Debug)]

@@ -4,12 +4,13 @@ use incast_cc::{Hop, Rate, Time};
 use incast_plan::application::Application;
 use incast_transport::Endpoint;
 
+use super::count::{Count, PortCounters};
 use super::dead_lock::DeadLock;
 use super::failure::{Failures, Losses};
 use super::frame::Frame;
-use super::host::{Begun, Count, Delivery, Host, Posted};
+use super::host::{Begun, Delivery, Host, Posted};
 use super::metrics::Histogram;
-use super::port::{Port, PortCounters};
+use super::port::Port;
 use super::switch::Switch;
 use super::trace::{FlowRow, GaugeRow, PacketRow, QueueRow};
 use super::transmitter::Transmitter;

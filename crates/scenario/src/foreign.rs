@@ -1,7 +1,7 @@
 //! Files that people already have: topologies, flows and configurations of HPCC's ns-3 simulator and its
 //! descendants, and of htsim.
 //!
-//! [`graph`] and [`flows`] read one file each, for scenarios that name it; [`import`] turns a set of
+//! [`graph`] and [`flows`] read one file each, for scenarios that name it; [`import`](crate::import()) turns a set of
 //! files into the text of a scenario that says all that they said, and lists what it could not take
 //! over. Nothing is guessed in silence: what does not add up is refused with its line, and quantities
 //! are read as decimals, never through floating point.
@@ -9,18 +9,17 @@
 //! `docs/guide/importing.md` says how each thing maps.
 
 mod error;
-mod hpcc_config;
+pub(crate) mod hpcc_config;
 mod hpcc_flows;
-mod hpcc_homes;
+pub(crate) mod hpcc_homes;
 mod hpcc_results;
-mod hpcc_topology;
+pub(crate) mod hpcc_topology;
 mod hpcc_trace;
 mod htsim_matrix;
 mod htsim_tier;
 mod htsim_topology;
-mod htsim_triggers;
-mod import;
-mod text;
+pub(crate) mod htsim_triggers;
+pub(crate) mod text;
 
 use incast_cc::{Bytes, Rate, Span};
 use schemars::JsonSchema;
@@ -34,7 +33,6 @@ pub use hpcc_topology::{Cable as HpccCable, Topology as HpccTopology};
 pub use hpcc_trace::Trace as HpccTrace;
 pub use htsim_matrix::{Connection, Failure, Matrix as HtsimMatrix, Trigger, TriggerKind, When};
 pub use htsim_topology::{Tier, Tree as HtsimTopology};
-pub use import::{Imported, Kind, Options, import};
 
 /// Whose files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]

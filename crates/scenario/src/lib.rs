@@ -22,6 +22,7 @@ mod document;
 mod error;
 pub mod foreign;
 mod hosts;
+mod import;
 mod input;
 mod load;
 mod measure;
@@ -51,6 +52,7 @@ pub use check::{Counts, counts};
 pub use class::{Class, MOST_CLASSES, ResolvedClass};
 pub use document::{Document, INPUTS, json_schema};
 pub use error::ScenarioError;
+pub use import::{Imported, Kind as ImportedKind, Options as ImportOptions, import};
 pub use incast_plan::flows::Operation;
 pub use incast_queue::management::{
     Aqm, codel::Codel, phantom::Phantom, pi::Pi, pie::Pie, red::Red,

@@ -14,7 +14,7 @@ use incast_cc::{Algorithm, AnyControl, Bytes, CongestionControl, Flow, Rate, Tim
 use incast_transport::message::segment_limit;
 use incast_transport::{Config, Endpoint, Purpose, REQUEST_BYTES, Signal};
 
-use crate::report::{Cut, Segments};
+use crate::ideal::{Cut, Segments};
 use crate::routing::Routing;
 use connect::connect;
 use incast_net::{

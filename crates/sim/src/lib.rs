@@ -20,6 +20,7 @@
 
 mod build;
 mod cost;
+mod ideal;
 mod report;
 mod routing;
 mod run;
@@ -28,9 +29,15 @@ mod warnings;
 pub use cost::{Cost, Part, cost};
 pub use incast_net::{TraceConfig, WindowCounts, metrics};
 pub use incast_plan::topology;
-pub use incast_scenario::{self as scenario, foreign, workload};
+pub use incast_scenario::{self as scenario, workload};
 pub use incast_scenario::{Resolved, ResolvedHost, ResolvedQueue, ResolvedTraffic};
 pub use incast_table::{Column, Name, Table, Values};
 pub use report::{Books, FIGURES, Figure, Report, Summary};
 pub use run::Simulation;
 pub use warnings::warnings;
+
+/// Files of other simulators: what they say, and how they become scenarios.
+pub mod foreign {
+    pub use incast_scenario::foreign::*;
+    pub use incast_scenario::{ImportOptions as Options, Imported, ImportedKind as Kind, import};
+}

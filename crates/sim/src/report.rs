@@ -1,7 +1,6 @@
 //! What a run has measured: a summary, and tables.
 
 mod failures;
-mod ideal;
 mod messages;
 mod quantiles;
 mod requests;
@@ -13,8 +12,6 @@ mod watchdog;
 mod work;
 
 use incast_cc::{Span, Time};
-
-pub(crate) use ideal::{Cut, Segments};
 
 use crate::build::Built;
 use incast_net::Transmitter;

@@ -151,7 +151,7 @@ impl Config {
 }
 
 /// Whether a word may be a key.
-pub(super) fn is_key(word: &str) -> bool {
+pub(crate) fn is_key(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_uppercase())
         && word.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
 }

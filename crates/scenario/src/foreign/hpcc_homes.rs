@@ -13,7 +13,7 @@ use super::{Flow, HpccTopology};
 
 /// Which switches each host is linked to.
 #[derive(Clone, Debug)]
-pub(super) struct Homes<'a> {
+pub(crate) struct Homes<'a> {
     topology: &'a HpccTopology,
     /// By id: of a host the switches at the other ends of its links, in the file's order; of a switch the
     /// switches that are linked to it.
@@ -21,7 +21,7 @@ pub(super) struct Homes<'a> {
 }
 
 impl<'a> Homes<'a> {
-    pub(super) fn of(topology: &'a HpccTopology) -> Self {
+    pub(crate) fn of(topology: &'a HpccTopology) -> Self {
         let mut switches = vec![Vec::new(); topology.nodes as usize];
         for link in topology.routed() {
             let [a, b] = link.ends;
@@ -35,7 +35,7 @@ impl<'a> Homes<'a> {
     }
 
     /// How many hosts have several links.
-    pub(super) fn several(&self) -> usize {
+    pub(crate) fn several(&self) -> usize {
         self.topology.hosts().filter(|&host| self.links(host).len() > 1).count()
     }
 
@@ -44,7 +44,7 @@ impl<'a> Homes<'a> {
     }
 
     /// The name of the end at `node` of its link to `other`: of a host with several links that of a NIC.
-    pub(super) fn end(&self, node: u32, other: u32) -> String {
+    pub(crate) fn end(&self, node: u32, other: u32) -> String {
         let links = if self.topology.is_host(node) { self.links(node) } else { &[] };
         match links.iter().position(|&switch| switch == other) {
             Some(nic) if links.len() > 1 => nic_name(node, nic),
@@ -53,7 +53,7 @@ impl<'a> Homes<'a> {
     }
 
     /// The names of a node: one, but of a host with several links that of each NIC.
-    pub(super) fn names(&self, node: u32) -> Vec<String> {
+    pub(crate) fn names(&self, node: u32) -> Vec<String> {
         let nics = if self.topology.is_host(node) { self.links(node).len() } else { 1 };
         match nics {
             0 | 1 => vec![self.topology.name(node)],
@@ -62,7 +62,7 @@ impl<'a> Homes<'a> {
     }
 
     /// The flows of a file, from one NIC to one NIC.
-    pub(super) fn flows(&self, flows: &Flows) -> Vec<Flow> {
+    pub(crate) fn flows(&self, flows: &Flows) -> Vec<Flow> {
         let mut named = flows.named();
         if self.several() == 0 {
             return named;

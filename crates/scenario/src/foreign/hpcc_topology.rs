@@ -188,7 +188,7 @@ impl Topology {
 }
 
 /// The note on what stands after the last entry.
-pub(super) fn after_the_end(file: &str, line: usize, what: &str) -> String {
+pub(crate) fn after_the_end(file: &str, line: usize, what: &str) -> String {
     format!(
         "{file}:{line}: what follows the last announced {what} is ignored, as HPCC's simulator does"
     )

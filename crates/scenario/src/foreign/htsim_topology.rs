@@ -182,7 +182,7 @@ impl Tree {
     }
 
     /// The ends of the uplink that a failure names; none if there is no such switch or link.
-    pub(super) fn uplink(&self, aggregation: u64, number: u64) -> Option<[String; 2]> {
+    pub(crate) fn uplink(&self, aggregation: u64, number: u64) -> Option<[String; 2]> {
         let counts = self.counts("").ok()?;
         let top = self.tiers.get(2)?;
         let exists = aggregation < counts.pods * counts.aggregations;
@@ -193,7 +193,7 @@ impl Tree {
     }
 
     /// The queues' size, if all have one.
-    pub(super) fn queue(&self) -> Option<u64> {
+    pub(crate) fn queue(&self) -> Option<u64> {
         let top = self.tiers.len() - 1;
         let tiers = self.tiers.iter().enumerate();
         let mut sizes = tiers.flat_map(|(number, tier)| {
@@ -210,7 +210,7 @@ impl Tree {
 
     /// What a bundle up from an aggregation switch has left when one of its links fails; none if that
     /// was all of it.
-    pub(super) fn with_one_less(&self) -> Option<Rate> {
+    pub(crate) fn with_one_less(&self) -> Option<Rate> {
         let top = self.tiers.get(2).filter(|top| top.bundle > 1)?;
         Some(Rate::from_gbps(top.gbps) * (top.bundle - 1))
     }

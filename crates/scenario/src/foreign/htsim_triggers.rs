@@ -190,7 +190,7 @@ fn unknown(trigger: u32) -> String {
 
 /// When the last of `flows` ends if each has the rate to itself, or starts if it has no end; a flow that never
 /// starts otherwise.
-pub(super) fn last_end(flows: &[Flow], rate: Rate) -> Result<Span, &Flow> {
+pub(crate) fn last_end(flows: &[Flow], rate: Rate) -> Result<Span, &Flow> {
     let mut waiting: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     let mut ready = VecDeque::new();
     // For how many ends each flow still waits, and the latest of those that there were.

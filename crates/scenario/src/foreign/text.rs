@@ -50,7 +50,7 @@ pub(super) fn ended(file: &str, text: &str, expected: &str) -> ForeignError {
 }
 
 /// The refusal of what stands in a line.
-pub(super) fn refused(file: &str, line: usize, reason: impl Into<String>) -> ForeignError {
+pub(crate) fn refused(file: &str, line: usize, reason: impl Into<String>) -> ForeignError {
     let place = Place { file: file.to_owned(), line, column: None };
     ForeignError::Refused { place, reason: reason.into() }
 }
@@ -77,7 +77,7 @@ impl<'a> Line<'a> {
         ForeignError::Unexpected { place, found: found.into(), expected: expected.into() }
     }
 
-    pub(super) fn refused(&self, reason: impl Into<String>) -> ForeignError {
+    pub(crate) fn refused(&self, reason: impl Into<String>) -> ForeignError {
         refused(self.file, self.number, reason)
     }
 }
@@ -99,7 +99,7 @@ impl<'a> Word<'a> {
         ForeignError::Unexpected { place: self.place(), found, expected }
     }
 
-    pub(super) fn refused(self, reason: impl Into<String>) -> ForeignError {
+    pub(crate) fn refused(self, reason: impl Into<String>) -> ForeignError {
         ForeignError::Refused { place: self.place(), reason: reason.into() }
     }
 

@@ -5,8 +5,9 @@
 //! But which events come next is known, and their data can come at the same time: so each step of the way
 //! is taken for several events before the next step. Nothing is decided here, and nothing changes.
 
-use super::frame::Frame;
-use super::{Component, ComponentKind, Network, Transit};
+use super::Network;
+use crate::frame::Frame;
+use crate::{Component, ComponentKind, Transit};
 
 /// So many at once: some more than a processor waits for at the same time.
 const BATCH: usize = 24;

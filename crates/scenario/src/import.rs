@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use incast_cc::{Bytes, Rate, Span};
 
-use super::htsim_triggers::last_end;
-use super::{Flow, ForeignError, Format, Graph, Start};
+use crate::foreign::htsim_triggers::last_end;
+use crate::foreign::{Flow, ForeignError, Format, Graph, Start};
 use crate::{Document, ScenarioError};
 use detect::detect;
 use write::Draft;

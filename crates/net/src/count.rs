@@ -1,0 +1,66 @@
+//! Counts of packets: sent, received, lost, dropped.
+
+/// Packets and their bytes on the wire, over the whole run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// The number of packets.
+    pub packets: u64,
+    /// Their bytes on the wire.
+    pub bytes: u64,
+}
+
+impl Count {
+    #[inline]
+    pub(crate) fn add(&mut self, wire: u16) {
+        self.packets += 1;
+        self.bytes += u64::from(wire);
+    }
+}
+
+/// Why a switch dropped a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DropCause {
+    /// The shared buffer was full.
+    NoRoom,
+    /// Its queue, or its port, had all that it may hold.
+    Limit,
+    /// More came after a PFC pause than the headroom holds.
+    Headroom,
+    /// Queue management chose it.
+    Aqm,
+    /// The link was down.
+    Link,
+    /// The PFC watchdog freed a class that was held too long.
+    Watchdog,
+}
+
+impl DropCause {
+    /// The number of causes.
+    pub const COUNT: usize = 6;
+}
+
+/// What happened at one port.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PortCounters {
+    /// Packets dropped over the whole run, by [`DropCause`].
+    pub drops: [u64; DropCause::COUNT],
+    /// Their bytes on the wire.
+    pub dropped_bytes: u64,
+    /// Packets marked since measurement started.
+    pub marks: u64,
+    /// PFC pauses sent to the far end since measurement started.
+    pub pauses: u64,
+}
+
+impl PortCounters {
+    /// Counts a dropped packet.
+    pub(crate) fn dropped(&mut self, cause: DropCause, wire: u64) {
+        self.drops[cause as usize] += 1;
+        self.dropped_bytes += wire;
+    }
+
+    /// Packets dropped for whatever cause.
+    pub fn all_drops(&self) -> u64 {
+        self.drops.iter().sum()
+    }
+}

@@ -1,0 +1,38 @@
+//! What nodes share: links with the packets on them, and the calendar of events.
+
+use super::calendar::Calendar;
+use super::frame::Packets;
+use super::link::Link;
+
+/// A part of a node that has events.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Component {
+    pub(crate) kind: ComponentKind,
+    /// Number of the host or switch.
+    pub(crate) node: u32,
+    /// The link of an arrival.
+    pub(crate) link: u32,
+    pub(crate) port: u16,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ComponentKind {
+    HostChange,
+    HostStart,
+    HostInterval,
+    HostPort,
+    HostArrival,
+    HostTimer,
+    SwitchChange,
+    SwitchInterval,
+    SwitchWatchdog,
+    SwitchPort,
+    SwitchArrival,
+}
+
+/// The links between nodes, the packets, and the calendar of all events.
+pub(crate) struct Transit {
+    pub(crate) links: Vec<Link>,
+    pub(crate) packets: Packets,
+    pub(crate) calendar: Calendar,
+}
