@@ -14,6 +14,7 @@ EXTENSION := $(VENV)/.stamp-extension
 RUST      := Cargo.toml Cargo.lock $(shell find crates -path crates/kernel -prune -o \( -name '*.rs' -o -name Cargo.toml \) -print)
 
 # Modules that a macro names, which cargo fmt does not find.
+LISTED          := $(wildcard crates/cc/src/*.rs crates/queue/src/*/*.rs crates/scenario/src/topology/*.rs)
 KERNEL_PROGRAMS := $(wildcard crates/kernel/src/programs/*.rs)
 
 .DEFAULT_GOAL := help
@@ -34,7 +35,7 @@ test: check test-rust test-kernel test-python  ## everything that must hold befo
 
 check: setup  ## formatting, lints, types and documentation, of Rust and of Python
 	@# With files: a macro declares the modules of the algorithms, where cargo fmt does not find them.
-	cargo fmt --all --check -- crates/cc/src/*.rs crates/queue/src/*/*.rs
+	cargo fmt --all --check -- $(LISTED)
 	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked
@@ -99,7 +100,7 @@ bench-ns3: setup  ## the same star and leaf-spine in ns-3 and here, pair by pair
 	$(BIN)/python bench/ns3/compare.py --into target/ns3
 
 fmt: $(TOOLS)  ## format Rust and Python in place
-	cargo fmt --all -- crates/cc/src/*.rs crates/queue/src/*/*.rs
+	cargo fmt --all -- $(LISTED)
 	cargo fmt --manifest-path fuzz/Cargo.toml
 	cargo fmt --manifest-path crates/kernel/Cargo.toml
 	rustfmt --edition 2024 $(KERNEL_PROGRAMS)

@@ -1,7 +1,6 @@
 //! What types cannot say: names that must exist, sizes that must fit each other.
 
 mod class;
-pub(super) mod network;
 mod routing;
 mod switch;
 mod traffic;
@@ -13,11 +12,10 @@ use incast_transport::Config;
 
 use super::{Scenario, Transport, TransportKind};
 use crate::hosts::part_of_group;
-use crate::topology;
+use crate::topology::{check_names, topology};
 use class::check_classes;
 use incast_plan::topology::Topology;
 use incast_schema::{Fault, suggestion};
-use network::{check_names, check_network};
 use routing::check_routing;
 use switch::check_switch;
 use traffic::check_traffic;
@@ -25,7 +23,7 @@ pub use traffic::{Counts, counts};
 
 pub(super) fn check(scenario: &Scenario) -> Result<(), Fault> {
     check_run(scenario)?;
-    check_network(scenario)?;
+    scenario.network.check()?;
     check_transport(scenario)?;
     let net = topology(scenario);
     check_names(&net)?;
@@ -184,6 +182,7 @@ fn check_stream(transport: &Transport) -> Result<(), Fault> {
     Ok(())
 }
 
-fn out_of_bounds(here: u64, all: u64, most: u64, what: &str) -> String {
+/// The sentence for a number `here` that makes `all` of `what` too many, or none.
+pub(crate) fn out_of_bounds(here: u64, all: u64, most: u64, what: &str) -> String {
     format!("{} {what}; expected 1 to {most} in all", if here == 0 { 0 } else { all })
 }

@@ -8,9 +8,10 @@ use incast_cc::registry::NAMES;
 use serde_json::{Value, json};
 
 use super::{
-    FlowList, FlowSizes, Graph, ListedFlow, Network, Scenario, ScenarioError, SignalKind, Stack,
-    TransportKind, aqm, check, input,
+    FlowList, FlowSizes, ListedFlow, Scenario, ScenarioError, SignalKind, Stack, TransportKind, aqm,
+    check, input,
 };
+use crate::topology::one_kind;
 use incast_schema::{Fault, Located};
 
 /// A scenario, the text that it was read from, and the files that the text names.
@@ -142,7 +143,7 @@ impl Document {
 }
 
 fn read(text: &str, files: &mut Files) -> Result<Scenario, Fault> {
-    check::network::kinds(text)?;
+    one_kind(text)?;
     aqm::fields(text)?;
     let mut scenario: Scenario = toml::from_str(text).map_err(|error| Fault::of(&error, text))?;
     read_files(&mut scenario, files)?;
@@ -152,12 +153,8 @@ fn read(text: &str, files: &mut Files) -> Result<Scenario, Fault> {
 
 /// Puts what files say in the place of their names.
 fn read_files(scenario: &mut Scenario, files: &mut Files) -> Result<(), Fault> {
-    if let Network::File(file) = &scenario.network {
-        let graph = files
-            .read(&file.path)
-            .and_then(|text| Graph::foreign(file.format, &file.path, &text))
-            .map_err(|message| Fault::at([&"network", &"file", &"path"], message))?;
-        scenario.network = Network::Graph(graph);
+    if let Some(network) = scenario.network.read(&mut |path| files.read(path))? {
+        scenario.network = network;
     }
     for (number, traffic) in scenario.traffic.iter_mut().enumerate() {
         if let Some(list) = &mut traffic.flows {

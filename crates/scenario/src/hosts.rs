@@ -2,8 +2,9 @@
 
 use std::ops::{Range, RangeInclusive};
 
-use crate::{HostGroup, Network, NodeGroup, Tiers};
 use incast_plan::topology::Topology;
+
+use crate::{HostGroup, Network};
 
 /// Hosts with a common name: a group's are this and a number from 0.
 #[derive(Clone, Copy, Debug)]
@@ -18,13 +19,9 @@ impl<'a> Named<'a> {
         Self { name: &group.name, count: group.count }
     }
 
-    pub(crate) fn nodes(group: &'a NodeGroup) -> Self {
-        Self { name: &group.name, count: group.count }
-    }
-
-    /// So many hosts on each of so many switches, numbered through.
-    fn per_switch(group: &'a HostGroup, each: u32, switches: u32) -> Self {
-        Self { name: &group.name, count: Some(each.saturating_mul(switches)) }
+    /// The number of its hosts.
+    pub(crate) fn hosts(self) -> u64 {
+        u64::from(self.count.unwrap_or(1))
     }
 
     /// The names of its nodes.
@@ -41,30 +38,6 @@ impl Network {
     pub(crate) fn group_names(&self) -> Vec<&str> {
         let groups = self.groups().into_iter();
         groups.filter(|group| group.count.is_some()).map(|group| group.name).collect()
-    }
-
-    /// All hosts, in the order of their numbers.
-    pub(crate) fn groups(&self) -> Vec<Named<'_>> {
-        let three_tiers = |hosts, tiers: &Tiers| {
-            Named::per_switch(hosts, tiers.hosts, tiers.pods.saturating_mul(tiers.leaves))
-        };
-        match self {
-            Self::Star(star) => star.hosts.iter().map(Named::of).collect(),
-            Self::Dumbbell(dumbbell) => {
-                dumbbell.left.iter().chain(&dumbbell.right).map(Named::of).collect()
-            }
-            Self::LeafSpine(fabric) => {
-                vec![Named::per_switch(&fabric.hosts, fabric.rack().0, fabric.leaves)]
-            }
-            Self::FatTree(fabric) => vec![three_tiers(&fabric.hosts, &fabric.tiers())],
-            Self::Clos(fabric) => vec![three_tiers(&fabric.hosts, &fabric.tiers())],
-            Self::ParkingLot(lot) => {
-                let each = lot.hosts.count.unwrap_or(1);
-                vec![Named::per_switch(&lot.hosts, each, lot.switches)]
-            }
-            Self::Graph(graph) => graph.hosts.iter().map(Named::nodes).collect(),
-            Self::File(_) => Vec::new(), // a graph, once it has been read
-        }
     }
 
     /// The numbers of the hosts that `name` stands for: a group, one host, or some of a group such as

@@ -15,7 +15,6 @@
 
 mod aqm;
 mod buffers;
-mod cables;
 mod check;
 mod class;
 mod document;
@@ -26,7 +25,6 @@ mod import;
 mod input;
 mod load;
 mod measure;
-mod network;
 mod plan;
 mod resolved;
 mod routing;
@@ -35,6 +33,7 @@ mod settings;
 mod sizes;
 mod switch;
 mod threads;
+mod topology;
 mod traffic;
 mod transport;
 pub mod workload;
@@ -47,7 +46,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub use buffers::{headroom, shared_buffer};
-pub use cables::topology;
 pub use check::{Counts, counts};
 pub use class::{Class, MOST_CLASSES, ResolvedClass};
 pub use document::{Document, INPUTS, json_schema};
@@ -59,11 +57,6 @@ pub use incast_queue::management::{
 };
 pub use incast_schema::Place;
 pub use measure::{MOST_SERIES_ROWS, Measure};
-pub(crate) use network::Tiers;
-pub use network::{
-    Cable, Clos, Dumbbell, FatTree, Graph, GraphLink, HostGroup, LeafSpine, Network, NetworkFile,
-    NodeGroup, ParkingLot, Star, Uplink,
-};
 pub use plan::{Demand, demand, hosts_of, lasting, lasting_flows, offered_bps, plan};
 pub use resolved::{Resolved, ResolvedHost, ResolvedQueue, ResolvedTraffic};
 pub use routing::{LinkEvent, LinkState, Routing, RoutingKind, RoutingPath};
@@ -71,6 +64,10 @@ pub use scheme::Scheme;
 pub use sizes::FlowSizes;
 pub use switch::{Pfc, Switch, Watchdog, WatchdogAction};
 pub use threads::Threads;
+pub use topology::{
+    Cable, Clos, Dumbbell, FatTree, File as NetworkFile, Graph, GraphLink, HostGroup, LeafSpine,
+    NETWORKS, Network, NodeGroup, ParkingLot, Star, Uplink, topology,
+};
 pub use traffic::{
     After, AfterEvent, Collective, CollectiveKind, Destinations, FanOut, FlowList, Incast, Kind,
     ListedFlow, LoadOf, Poisson, Requests, Traffic, Urgent,

@@ -10,7 +10,7 @@ use incast_plan::topology::{Cable, Node, Topology};
 
 use crate::scheme::{RESERVED, text_of};
 use crate::workload::Sizes;
-use crate::{Kind, Network, ResolvedClass, Scenario, Traffic, shared_buffer, topology};
+use crate::{Kind, ResolvedClass, Scenario, Traffic, shared_buffer, topology};
 
 /// The resolved plan of a scenario.
 #[derive(Clone, Debug)]
@@ -88,7 +88,7 @@ impl Scenario {
             own.map(|(key, value)| (key.clone(), text_of(value))).collect()
         };
         Resolved {
-            network: kind_of(&self.network),
+            network: self.network.kind(),
             hosts: self.resolved_hosts(&net),
             traffic: (0..self.traffic.len()).map(|n| self.resolved_traffic(n, &net)).collect(),
             parameters: self.cc.iter().map(|(name, values)| (name.clone(), set(values))).collect(),
@@ -170,18 +170,5 @@ fn reads(traffic: &Traffic) -> f64 {
     match traffic.operation {
         Operation::Read => 1.0,
         Operation::Write => 0.0,
-    }
-}
-
-const fn kind_of(network: &Network) -> &'static str {
-    match network {
-        Network::Star(_) => "star",
-        Network::Dumbbell(_) => "dumbbell",
-        Network::LeafSpine(_) => "leaf-spine",
-        Network::FatTree(_) => "fat-tree",
-        Network::Clos(_) => "clos",
-        Network::ParkingLot(_) => "parking-lot",
-        Network::Graph(_) => "graph",
-        Network::File(_) => "file",
     }
 }

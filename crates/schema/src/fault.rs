@@ -50,6 +50,17 @@ impl Fault {
         Self::Path(path.iter().map(ToString::to_string).collect(), message)
     }
 
+    /// The same fault, of a value in the table or list at `outer`.
+    #[must_use]
+    pub fn within(self, outer: &[&dyn fmt::Display]) -> Self {
+        match self {
+            Self::Path(path, message) => {
+                Self::Path(outer.iter().map(ToString::to_string).chain(path).collect(), message)
+            }
+            known @ Self::Span(..) => known,
+        }
+    }
+
     /// An error of the parser of `text`, in plain words.
     pub fn of(error: &toml::de::Error, text: &str) -> Self {
         let span = error.span().unwrap_or(0..0);

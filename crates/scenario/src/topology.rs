@@ -1,0 +1,93 @@
+//! The network of a scenario: kinds of topologies, one file for each.
+//!
+//! A kind is its settings in TOML, the checks of them, the names of its hosts, and its wiring; a
+//! line in `kinds.rs` registers it. [`parts`] has what several kinds share.
+
+#[macro_use]
+mod kinds;
+mod parts;
+mod registry;
+#[cfg(test)]
+mod tests;
+mod tiers;
+
+macro_rules! modules {
+    ($($module:ident::$type:ident,)+) => {
+        $(
+            mod $module;
+            pub use $module::$type;
+        )+
+    };
+}
+networks!(modules);
+
+use std::collections::BTreeSet;
+
+use incast_plan::topology::Topology;
+use incast_schema::Fault;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+
+use crate::Scenario;
+use crate::hosts::Named;
+
+pub use graph::{GraphLink, NodeGroup};
+pub use parts::{Cable, HostGroup, Uplink};
+pub(crate) use registry::one_kind;
+pub use registry::{NETWORKS, Network};
+
+/// Reads the text of a file that a scenario names, by the path that the scenario writes.
+type ReadFile<'a> = &'a mut dyn FnMut(&str) -> Result<String, String>;
+
+/// The settings of a kind of network.
+trait NetworkKind: DeserializeOwned + JsonSchema {
+    /// The name in scenarios: the table of the settings is `[network.NAME]`.
+    const NAME: &'static str;
+    /// The kind in one sentence, for the schema.
+    const SUMMARY: &'static str;
+
+    /// Finds mistakes that no single field shows. Places are paths in the kind's own table.
+    fn check(&self) -> Result<(), Fault>;
+
+    /// The hosts, in the order in which [`build`](Self::build) adds them.
+    fn groups(&self) -> Vec<Named<'_>>;
+
+    /// Adds the nodes and the cables. The order of both is part of the results: simultaneous events
+    /// have the order of the nodes, and ports have the numbers of their cables' order.
+    fn build(&self, net: &mut Topology);
+
+    /// The network of a file, for a kind that names one. It takes the place of the kind before
+    /// anything is checked.
+    fn read(&self, read: ReadFile<'_>) -> Result<Option<Network>, Fault> {
+        let _ = read;
+        Ok(None)
+    }
+}
+
+/// The scenario's nodes and cables, with the greatest rate that each cable will have.
+pub fn topology(scenario: &Scenario) -> Topology {
+    let mut net = Topology::default();
+    scenario.network.build(&mut net);
+    let rates: Vec<_> = scenario
+        .link_events(&net)
+        .filter_map(|(event, cable)| Some((cable, event.rate?)))
+        .collect();
+    for (cable, rate) in rates {
+        let peak = &mut net.cables[cable].peak;
+        *peak = rate.max(*peak);
+    }
+    net
+}
+
+/// Makes sure that no host has the name of a switch: links are named by their ends.
+pub(crate) fn check_names(net: &Topology) -> Result<(), Fault> {
+    let switches: BTreeSet<_> = net.switches.iter().collect();
+    match net.hosts.iter().find(|host| switches.contains(host)) {
+        Some(host) => {
+            let message =
+                format!("both a host and a switch would be called {host:?}; rename hosts");
+            Err(Fault::at([&"network"], message))
+        }
+        None => Ok(()),
+    }
+}

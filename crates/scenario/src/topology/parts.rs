@@ -1,0 +1,242 @@
+//! Parts that several kinds of networks share: groups of hosts, links, and their checks.
+
+use std::collections::BTreeSet;
+
+use incast_cc::{Fraction, Rate, Span};
+use incast_plan::topology::{Node, Topology};
+use incast_schema::{Fault, quantity};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::check::out_of_bounds;
+use crate::hosts::Named;
+
+/// Most hosts of a network: slips of the pen should not fill the memory.
+pub(super) const MAX_HOSTS: u64 = 60_000;
+/// Most switches: those with hosts, and a switch's ports, are numbered in 16 bits.
+pub(super) const MAX_SWITCHES: u64 = 16_384;
+/// Most links.
+pub(super) const MAX_LINKS: u64 = 1_000_000;
+
+/// Most of anything that one field counts: products of four such numbers fit 64 bits.
+const MAX_COUNT: u32 = 4_096;
+
+/// Hosts with equal links.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HostGroup {
+    /// The group's name; with a count, the hosts' names are this and a number from 0.
+    pub name: String,
+    /// How many; absent is a single host called by the group's name.
+    pub count: Option<u32>,
+    /// Rate of each link.
+    #[serde(deserialize_with = "quantity::rate")]
+    #[schemars(with = "String")]
+    pub rate: Rate,
+    /// Propagation delay of each link, one way.
+    #[serde(deserialize_with = "quantity::delay")]
+    #[schemars(with = "String")]
+    pub delay: Span,
+}
+
+/// One cable.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Cable {
+    /// Rate of both directions.
+    #[serde(deserialize_with = "quantity::rate")]
+    #[schemars(with = "String")]
+    pub rate: Rate,
+    /// Propagation delay, one way.
+    #[serde(deserialize_with = "quantity::delay")]
+    #[schemars(with = "String")]
+    pub delay: Span,
+}
+
+/// The links from one tier to the next: their rate, or the factor by which what comes from below
+/// exceeds it.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Uplink {
+    /// Rate of each link, both directions.
+    #[serde(default, deserialize_with = "quantity::optional_rate")]
+    #[schemars(with = "Option<String>")]
+    pub rate: Option<Rate>,
+    /// Instead of `rate`: the rates of a switch's links downwards, added up, over those of its links
+    /// upwards.
+    #[serde(default, deserialize_with = "quantity::optional_oversubscription")]
+    #[schemars(with = "Option<f64>")]
+    pub oversubscription: Option<Fraction>,
+    /// Propagation delay, one way.
+    #[serde(deserialize_with = "quantity::delay")]
+    #[schemars(with = "String")]
+    pub delay: Span,
+}
+
+impl HostGroup {
+    /// The names of `each` hosts on each of so many switches, numbered through.
+    pub(super) fn per_switch(&self, each: u32, switches: u32) -> Named<'_> {
+        Named { name: &self.name, count: Some(each.saturating_mul(switches)) }
+    }
+
+    /// Checks the name, and the number of `each` hosts on each of so many switches. `field` has the
+    /// group.
+    pub(super) fn check(&self, field: &str, each: u32, switches: u32) -> Result<(), Fault> {
+        check_name(&self.name, "host").map_err(|message| Fault::at([&field, &"name"], message))?;
+        let all = u64::from(each) * u64::from(switches);
+        if all == 0 || all > MAX_HOSTS {
+            let message = out_of_bounds(u64::from(each), all, MAX_HOSTS, "hosts");
+            return Err(Fault::at([&field, &"count"], message));
+        }
+        Ok(())
+    }
+
+    /// Adds `each` hosts on each switch, numbered through.
+    pub(super) fn attach(&self, net: &mut Topology, switches: &[Node], each: u32) {
+        let places = switches.iter().flat_map(|&switch| (0..each).map(move |_| switch));
+        for (number, switch) in places.enumerate() {
+            let host = net.host(format!("{}{number}", self.name));
+            net.connect(host, switch, self.rate, self.delay);
+        }
+    }
+}
+
+/// Adds the hosts of groups of their own, all on one switch.
+pub(super) fn attach_groups(net: &mut Topology, groups: &[HostGroup], switch: Node) {
+    for group in groups {
+        for name in Named::of(group).names() {
+            let host = net.host(name);
+            net.connect(host, switch, group.rate, group.delay);
+        }
+    }
+}
+
+/// Checks the names and the numbers of groups of their own, by the fields that have them.
+pub(super) fn check_groups(sides: &[(&str, &[HostGroup])]) -> Result<(), Fault> {
+    let mut names = Names::default();
+    for &(side, groups) in sides {
+        if groups.is_empty() {
+            let message = format!("no hosts in {side}; expected at least one group");
+            return Err(Fault::at([&side], message));
+        }
+        for (i, group) in groups.iter().enumerate() {
+            let added = names.add(Named::of(group), ("hosts", MAX_HOSTS));
+            added.map_err(|fault| fault.within(&[&side, &i]))?;
+        }
+    }
+    Ok(())
+}
+
+impl Uplink {
+    /// The rate of each of `links` uplinks of a switch to which `below` links of the rate `each` lead;
+    /// rounded down to a bit per second.
+    pub(super) fn rate_above(&self, below: u32, each: Rate, links: u32) -> Rate {
+        let factor = self.oversubscription.unwrap_or(Fraction::ONE);
+        self.rate.unwrap_or_else(|| {
+            let incoming = (u128::from(each.as_bps()) * u128::from(below)) << Fraction::BITS;
+            let bps = incoming / (u128::from(links.max(1)) * u128::from(factor.bits().max(1)));
+            Rate::from_bps(u64::try_from(bps).unwrap_or(u64::MAX))
+        })
+    }
+
+    /// Checks the settings in `field`, which come to `rate`.
+    pub(super) fn check(&self, field: &str, rate: Rate) -> Result<(), Fault> {
+        match (self.rate, self.oversubscription) {
+            (Some(_), Some(_)) => {
+                let message = "both rate and oversubscription; expected one of them".into();
+                Err(Fault::at([&field, &"oversubscription"], message))
+            }
+            (None, None) => {
+                let message =
+                    "no rate; expected rate, such as \"100Gbps\", or oversubscription".into();
+                Err(Fault::at([&field], message))
+            }
+            (None, Some(factor))
+                if !(Rate::from_mbps(1)..=Rate::from_gbps(1_600)).contains(&rate) =>
+            {
+                let message = format!(
+                    "an over-subscription of {factor} gives links of {rate}; expected 1Mbps to \
+                     1600Gbps"
+                );
+                Err(Fault::at([&field, &"oversubscription"], message))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Checks that a field counts `least` things, and not absurdly many.
+pub(super) fn in_range(field: &str, count: u32, least: u32) -> Result<(), Fault> {
+    if (least..=MAX_COUNT).contains(&count) {
+        return Ok(());
+    }
+    let message = format!("{count} is out of range; expected {least} to {MAX_COUNT}");
+    Err(Fault::at([&field], message))
+}
+
+/// Checks the numbers of switches and of links between them, which follow from `field`.
+pub(super) fn not_too_many(field: &str, switches: u64, links: u64) -> Result<(), Fault> {
+    for (count, most, what) in
+        [(switches, MAX_SWITCHES, "switches"), (links, MAX_LINKS, "links between switches")]
+    {
+        if count > most {
+            return Err(Fault::at([&field], out_of_bounds(count, count, most, what)));
+        }
+    }
+    Ok(())
+}
+
+/// The names so far, and the number of nodes that were added last.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    names: BTreeSet<String>,
+    pub(super) added: u64,
+}
+
+impl Names {
+    /// Adds the nodes of a group: `what` they are, and how many there may be in all.
+    pub(super) fn add(&mut self, group: Named<'_>, (what, most): (&str, u64)) -> Result<(), Fault> {
+        let one = if what == "hosts" { "host" } else { "switch" };
+        check_name(group.name, one).map_err(|message| Fault::at([&"name"], message))?;
+        let count = group.hosts();
+        self.added += count;
+        if count == 0 || self.added > most {
+            return Err(Fault::at([&"count"], out_of_bounds(count, self.added, most, what)));
+        }
+        for name in group.names().chain(group.count.map(|_| group.name.to_owned())) {
+            if !self.names.insert(name.clone()) {
+                let message = format!("there are two {what} called {name:?}; rename a group");
+                return Err(Fault::at([&"name"], message));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check_name(name: &str, what: &str) -> Result<(), String> {
+    let well_formed = name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    if well_formed {
+        return Ok(());
+    }
+    Err(format!(
+        "{name:?} is no name for a {what}; expected a letter, then letters, digits, - and _"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn oversubscription_is_what_comes_from_below_over_what_goes_up() {
+        let uplink =
+            |factor| Uplink { rate: None, oversubscription: Some(factor), delay: Span::from_us(1) };
+        // 16 hosts at 25 Gb/s are 400 Gb/s; 4 uplinks carry 400 / 2 / 4 = 50 Gb/s each.
+        let rate = uplink(Fraction::from_ratio(2, 1)).rate_above(16, Rate::from_gbps(25), 4);
+        assert_eq!(rate, Rate::from_gbps(50));
+        // 100 Gb/s over 3 links: 33,333,333,333.3 b/s.
+        let rate = uplink(Fraction::ONE).rate_above(10, Rate::from_gbps(10), 3);
+        assert_eq!(rate, Rate::from_bps(33_333_333_333));
+    }
+}

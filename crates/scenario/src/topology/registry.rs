@@ -1,0 +1,108 @@
+//! The kinds of networks by name.
+//!
+//! Adding one costs a line in `kinds.rs`. The settings in TOML, their checks, the JSON schema, the
+//! wiring and the tests that run over every kind follow from it.
+
+use incast_plan::topology::Topology;
+use incast_schema::{Fault, suggestion};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{NetworkKind, ReadFile};
+use crate::hosts::Named;
+
+macro_rules! registry {
+    ($($module:ident::$type:ident,)+) => {
+        $(use super::$module::$type;)+
+
+        /// Hosts, switches and links.
+        #[derive(Clone, Debug, Deserialize, JsonSchema)]
+        #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+        #[expect(missing_docs, reason = "each variant is documented by its type")]
+        pub enum Network {
+            $(
+                #[schemars(description = <$type as NetworkKind>::SUMMARY)]
+                $type($type),
+            )+
+        }
+
+        /// The names of all kinds.
+        pub const NETWORKS: &[&str] = &[$(<$type as NetworkKind>::NAME),+];
+
+        impl Network {
+            /// The name of the kind, such as `star`.
+            pub const fn kind(&self) -> &'static str {
+                match self { $(Self::$type(_) => <$type as NetworkKind>::NAME,)+ }
+            }
+
+            /// The hosts in the order of their numbers; see [`NetworkKind::groups`].
+            pub(crate) fn groups(&self) -> Vec<Named<'_>> {
+                match self { $(Self::$type(network) => network.groups(),)+ }
+            }
+
+            /// Adds the nodes and cables; see [`NetworkKind::build`].
+            pub(super) fn build(&self, net: &mut Topology) {
+                match self { $(Self::$type(network) => network.build(net),)+ }
+            }
+
+            /// The mistakes that the kind finds, at places in its own table.
+            fn check_kind(&self) -> Result<(), Fault> {
+                match self { $(Self::$type(network) => network.check(),)+ }
+            }
+
+            /// The network of the file that the kind names, if it names one.
+            fn read_kind(&self, read: ReadFile<'_>) -> Result<Option<Self>, Fault> {
+                match self { $(Self::$type(network) => network.read(read),)+ }
+            }
+        }
+    };
+}
+
+networks!(registry);
+
+impl Network {
+    /// Finds mistakes that no single field shows.
+    pub(crate) fn check(&self) -> Result<(), Fault> {
+        self.check_kind().map_err(|fault| self.within(fault))?;
+        let hosts: u64 = self.groups().iter().map(|group| group.hosts()).sum();
+        if hosts < 2 {
+            return Err(Fault::at([&"network"], "one host alone; expected at least two".into()));
+        }
+        Ok(())
+    }
+
+    /// The network of the file that this one names, if it names one.
+    pub(crate) fn read(&self, read: ReadFile<'_>) -> Result<Option<Self>, Fault> {
+        self.read_kind(read).map_err(|fault| self.within(fault))
+    }
+
+    /// A fault in the table of the kind as one of the scenario.
+    fn within(&self, fault: Fault) -> Fault {
+        fault.within(&[&"network", &self.kind()])
+    }
+}
+
+/// Finds out whether `text` names one kind of network, and one that there is. The parser only
+/// counts kinds.
+pub(crate) fn one_kind(text: &str) -> Result<(), Fault> {
+    let Ok(toml::Value::Table(document)) = text.parse::<toml::Table>().map(toml::Value::Table)
+    else {
+        return Ok(()); // the parser says it better
+    };
+    let Some(network) = document.get("network").and_then(toml::Value::as_table) else {
+        return Ok(());
+    };
+    for kind in network.keys() {
+        if !NETWORKS.contains(&kind.as_str()) {
+            let message = format!("unknown network {kind:?}{}", suggestion(kind, NETWORKS));
+            return Err(Fault::at([&"network", kind], message));
+        }
+    }
+    if network.len() > 1 {
+        let mut kinds: Vec<_> = network.keys().map(String::as_str).collect();
+        kinds.sort_by_key(|kind| NETWORKS.iter().position(|known| known == kind));
+        let message = format!("both {}; expected one of them", kinds.join(" and "));
+        return Err(Fault::at([&"network", &kinds[kinds.len() - 1]], message));
+    }
+    Ok(())
+}
