@@ -32,6 +32,8 @@ pub enum Node {
 pub enum Layer {
     /// Of a network without layers.
     Switch,
+    /// Of a dragonfly, where all switches are alike.
+    Router,
     /// The lowest of a leaf-spine or Clos network.
     Leaf,
     /// The lowest of a fat tree.
@@ -54,6 +56,7 @@ impl Layer {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Switch => "switch",
+            Self::Router => "router",
             Self::Leaf => "leaf",
             Self::Edge => "edge",
             Self::Aggregation => "aggregation",

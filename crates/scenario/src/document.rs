@@ -8,8 +8,8 @@ use incast_cc::registry::NAMES;
 use serde_json::{Value, json};
 
 use super::{
-    FlowList, FlowSizes, ListedFlow, Scenario, ScenarioError, SignalKind, Stack, TransportKind, aqm,
-    check, input,
+    FlowList, FlowSizes, ListedFlow, Scenario, ScenarioError, SignalKind, Stack, TransportKind,
+    aqm, check, input,
 };
 use crate::topology::one_kind;
 use incast_schema::{Fault, Located};

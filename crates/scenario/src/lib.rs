@@ -65,8 +65,8 @@ pub use sizes::FlowSizes;
 pub use switch::{Pfc, Switch, Watchdog, WatchdogAction};
 pub use threads::Threads;
 pub use topology::{
-    Cable, Clos, Dumbbell, FatTree, File as NetworkFile, Graph, GraphLink, HostGroup, LeafSpine,
-    NETWORKS, Network, NodeGroup, ParkingLot, Star, Uplink, topology,
+    Cable, Clos, Dragonfly, Dumbbell, FatTree, File as NetworkFile, Graph, GraphLink, HostGroup,
+    LeafSpine, NETWORKS, Network, NodeGroup, ParkingLot, Star, Uplink, topology,
 };
 pub use traffic::{
     After, AfterEvent, Collective, CollectiveKind, Destinations, FanOut, FlowList, Incast, Kind,

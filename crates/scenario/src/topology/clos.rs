@@ -10,9 +10,9 @@ use super::parts::{HostGroup, Uplink, in_range, not_too_many};
 use super::tiers::Tiers;
 use crate::hosts::Named;
 
-/// Pods of leaf and aggregation switches, each connected to each, and core switches in as many planes as a
-/// pod has aggregation switches: a plane's are connected to the aggregation switch of that place in every
-/// pod.
+/// Pods of leaf and aggregation switches, each connected to each, and core switches in as many
+/// planes as a pod has aggregation switches: a plane's are connected to the aggregation switch of
+/// that place in every pod.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Clos {
@@ -92,13 +92,13 @@ mod tests {
     use incast_cc::Rate;
     use incast_plan::topology::{Cable, Node};
 
-    use super::super::tests::{layer_of, network};
+    use super::super::tests::{built, layer_of};
     use super::*;
 
     #[test]
     fn clos_planes_connect_one_aggregation_switch_of_every_pod() {
-        let net = network(
-            "[network.clos]\npods = 3\nleaves = 4\naggregations = 2\ncores = 6\n\
+        let net = built::<Clos>(
+            "pods = 3\nleaves = 4\naggregations = 2\ncores = 6\n\
              hosts = { name = \"host\", count = 16, rate = \"25Gbps\", delay = \"1us\" }\n\
              leaf_uplink = { oversubscription = 2, delay = \"1us\" }\n\
              aggregation_uplink = { oversubscription = 4, delay = \"1us\" }",

@@ -44,12 +44,13 @@ impl NetworkKind for Dumbbell {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::network;
+    use super::super::tests::built;
+    use super::*;
 
     #[test]
     fn the_bottleneck_is_the_only_link_between_the_sides() {
-        let net = network(
-            "[network.dumbbell]\n\
+        let net = built::<Dumbbell>(
+            "\
              left = [{ name = \"host\", count = 2, rate = \"10Gbps\", delay = \"1us\" }]\n\
              right = [{ name = \"server\", rate = \"10Gbps\", delay = \"1us\" }]\n\
              bottleneck = { rate = \"5Gbps\", delay = \"3us\" }",

@@ -10,17 +10,18 @@ use super::parts::{Cable, HostGroup};
 use super::tiers::Tiers;
 use crate::hosts::Named;
 
-/// Pods of k/2 edge and k/2 aggregation switches, each connected to each, and (k/2)^2 core switches,
-/// each connected to one aggregation switch of every pod.
+/// Pods of k/2 edge and k/2 aggregation switches, each connected to each, and (k/2)^2 core
+/// switches, each connected to one aggregation switch of every pod.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FatTree {
     /// Ports of each switch, and pods: even, 2 to 64.
     pub k: u32,
-    /// The hosts of each edge switch, k/2 unless `count` says otherwise; they are numbered through, edge
-    /// switch by edge switch.
+    /// The hosts of each edge switch, k/2 unless `count` says otherwise; they are numbered through,
+    /// edge switch by edge switch.
     pub hosts: HostGroup,
-    /// The links between edge and aggregation switches, and those to the core unless `core` is there.
+    /// The links between edge and aggregation switches, and those to the core unless `core` is
+    /// there.
     pub link: Cable,
     /// The links between aggregation and core switches.
     pub core: Option<Cable>,
@@ -70,12 +71,12 @@ mod tests {
     use incast_cc::Rate;
     use incast_plan::topology::Node;
 
-    use super::super::tests::{layer_of, layers, network};
+    use super::super::tests::{built, layer_of, layers};
     use super::*;
 
     fn fat_tree(k: u32) -> Topology {
-        network(&format!(
-            "[network.fat-tree]\nk = {k}\n\
+        built::<FatTree>(&format!(
+            "k = {k}\n\
              hosts = {{ name = \"host\", rate = \"10Gbps\", delay = \"1us\" }}\n\
              link = {{ rate = \"40Gbps\", delay = \"2us\" }}\n\
              core = {{ rate = \"100Gbps\", delay = \"5us\" }}"

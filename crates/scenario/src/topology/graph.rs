@@ -211,12 +211,13 @@ fn check_connected(graph: &Graph, nodes: &Nodes) -> Result<(), Fault> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::network;
+    use super::super::tests::built;
+    use super::*;
 
     #[test]
     fn a_graph_is_as_it_is_written() {
-        let net = network(
-            "[network.graph]\nhosts = [{ name = \"host\", count = 2 }]\n\
+        let net = built::<Graph>(
+            "hosts = [{ name = \"host\", count = 2 }]\n\
              switches = [{ name = \"s\", count = 2 }, { name = \"t\" }]\nlinks = [\n\
              { ends = [\"host0\", \"s0\"], rate = \"10Gbps\", delay = \"1us\" },\n\
              { ends = [\"t\", \"s0\"], rate = \"20Gbps\", delay = \"2us\" },\n\

@@ -17,6 +17,7 @@ macro_rules! networks {
 
             // Without layers.
             parking_lot::ParkingLot,
+            dragonfly::Dragonfly,
 
             // Any network: each link is named, here or in a file of another simulator.
             graph::Graph,

@@ -66,13 +66,13 @@ impl NetworkKind for LeafSpine {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{layers, network};
+    use super::super::tests::{built, layers};
     use super::*;
 
     #[test]
     fn each_leaf_is_connected_to_each_spine() {
-        let net = network(
-            "[network.leaf-spine]\nleaves = 3\nspines = 2\n\
+        let net = built::<LeafSpine>(
+            "leaves = 3\nspines = 2\n\
              hosts = { name = \"host\", count = 4, rate = \"10Gbps\", delay = \"1us\" }\n\
              uplink = { oversubscription = 2, delay = \"1us\" }",
         );

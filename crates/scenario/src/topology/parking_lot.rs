@@ -52,12 +52,13 @@ impl NetworkKind for ParkingLot {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::network;
+    use super::super::tests::built;
+    use super::*;
 
     #[test]
     fn a_parking_lot_is_a_chain() {
-        let net = network(
-            "[network.parking-lot]\nswitches = 4\n\
+        let net = built::<ParkingLot>(
+            "switches = 4\n\
              hosts = { name = \"host\", count = 2, rate = \"10Gbps\", delay = \"1us\" }\n\
              link = { rate = \"10Gbps\", delay = \"1us\" }",
         );

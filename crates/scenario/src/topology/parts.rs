@@ -62,8 +62,8 @@ pub struct Uplink {
     #[serde(default, deserialize_with = "quantity::optional_rate")]
     #[schemars(with = "Option<String>")]
     pub rate: Option<Rate>,
-    /// Instead of `rate`: the rates of a switch's links downwards, added up, over those of its links
-    /// upwards.
+    /// Instead of `rate`: the rates of a switch's links downwards, added up, over those of its
+    /// links upwards.
     #[serde(default, deserialize_with = "quantity::optional_oversubscription")]
     #[schemars(with = "Option<f64>")]
     pub oversubscription: Option<Fraction>,
@@ -128,8 +128,8 @@ pub(super) fn check_groups(sides: &[(&str, &[HostGroup])]) -> Result<(), Fault> 
 }
 
 impl Uplink {
-    /// The rate of each of `links` uplinks of a switch to which `below` links of the rate `each` lead;
-    /// rounded down to a bit per second.
+    /// The rate of each of `links` uplinks of a switch to which `below` links of the rate `each`
+    /// lead; rounded down to a bit per second.
     pub(super) fn rate_above(&self, below: u32, each: Rate, links: u32) -> Rate {
         let factor = self.oversubscription.unwrap_or(Fraction::ONE);
         self.rate.unwrap_or_else(|| {

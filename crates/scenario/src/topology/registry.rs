@@ -29,6 +29,10 @@ macro_rules! registry {
         /// The names of all kinds.
         pub const NETWORKS: &[&str] = &[$(<$type as NetworkKind>::NAME),+];
 
+        /// The modules of all kinds, in the same order.
+        #[cfg(test)]
+        pub(super) const MODULES: &[&str] = &[$(stringify!($module)),+];
+
         impl Network {
             /// The name of the kind, such as `star`.
             pub const fn kind(&self) -> &'static str {

@@ -37,12 +37,13 @@ impl NetworkKind for Star {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::network;
+    use super::super::tests::built;
+    use super::*;
 
     #[test]
     fn all_hosts_hang_on_the_switch() {
-        let net = network(
-            "[network.star]\nhosts = [\n\
+        let net = built::<Star>(
+            "hosts = [\n\
              { name = \"host\", count = 3, rate = \"10Gbps\", delay = \"1us\" },\n\
              { name = \"server\", rate = \"40Gbps\", delay = \"2us\" }]",
         );

@@ -79,26 +79,6 @@ fn every_example_is_a_scenario() {
     }
 }
 
-/// All kinds of things that the schema knows under a name must be on a page.
-fn alternatives(definition: &str) -> Vec<String> {
-    let schema: serde_json::Value = serde_json::from_str(&json_schema()).unwrap();
-    let kinds = schema["$defs"][definition]["oneOf"].as_array().unwrap();
-    kinds.iter().map(|kind| kind["required"][0].as_str().unwrap().to_owned()).collect()
-}
-
-#[test]
-fn every_kind_of_network_has_an_example() {
-    let page = NETWORKS;
-    let names = alternatives("Network");
-    assert!(names.len() >= 7);
-    // A file has its example in docs/guide/importing.md.
-    for name in names.iter().filter(|name| *name != "file") {
-        let header = format!("[network.{name}]");
-        assert!(page.blocks().iter().any(|block| block.contains(&header)), "no example of {name}");
-        assert!(page.text().contains(&format!("| `{name}` |")), "{name} is not in the table");
-    }
-}
-
 #[test]
 fn every_setting_of_traffic_is_on_its_page() {
     let page = TRAFFIC;
