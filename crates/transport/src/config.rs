@@ -1,13 +1,14 @@
 //! The configuration of an endpoint.
 
+pub(crate) mod stream;
+
 use std::fmt;
 
 use incast_cc::{Bytes, Rate, Span};
 
 use crate::connection::CLASSES;
-use crate::message::MAX_SEGMENT_PACKETS;
+use crate::packet::message::MAX_SEGMENT_PACKETS;
 use crate::signal::Signal;
-use crate::stream;
 
 /// The way in which messages are repaired after a loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

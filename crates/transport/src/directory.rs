@@ -3,8 +3,6 @@
 //! An open connection has a place, which is used again when it has finished. A finished one leaves
 //! a few bytes.
 
-use crate::halves::Remains;
-
 /// A table with four bytes for each connection, and sixteen more for one that has received its only
 /// message.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +22,21 @@ pub(crate) enum Standing {
     Sent(u32),
     /// Finished: has received its only message, and left remains of this number.
     Received(u32),
+}
+
+/// The state that a receiver leaves when its only message was delivered: enough to answer packets
+/// that come late.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Remains {
+    pub(crate) delivered_bytes: u64,
+    /// Messages: the marked payload for the next ACK. Streams: the arrival time of the newest
+    /// segment.
+    pub(crate) noted: u32,
+    /// Streams: whether that segment was marked.
+    pub(crate) ce: bool,
+    /// Streams: whether a mark is being echoed.
+    pub(crate) ece: bool,
+    pub(crate) duplicates: u16,
 }
 
 /// The two highest bits of an entry, which are zero where it is a place.

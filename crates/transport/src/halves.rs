@@ -4,8 +4,9 @@ use incast_cc::{CongestionControl, Rate, Time};
 
 use crate::config::Config;
 use crate::connection::Transport;
+use crate::directory::Remains;
 use crate::engines::Engines;
-use crate::packet::Body;
+use crate::packet::Next;
 use crate::rate::RateComputation;
 use crate::rtt::RttMeasurement;
 use crate::{message, stream};
@@ -27,33 +28,6 @@ pub enum Receiver {
     Message(message::Receiver),
     /// Receives a stream.
     Stream(stream::Receiver),
-}
-
-/// The state that a receiver leaves when its only message was delivered: enough to answer packets
-/// that come late.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Remains {
-    pub(crate) delivered_bytes: u64,
-    /// Messages: the marked payload for the next ACK. Streams: the arrival time of the newest
-    /// segment.
-    pub(crate) noted: u32,
-    /// Streams: whether that segment was marked.
-    pub(crate) ce: bool,
-    /// Streams: whether a mark is being echoed.
-    pub(crate) ece: bool,
-    pub(crate) duplicates: u16,
-}
-
-/// The next packet of a sender.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Next {
-    pub(crate) body: Body,
-    /// The time at which the NIC got the packet.
-    pub(crate) queued_at: Time,
-    /// The time of posting, in the first packet of a message.
-    pub(crate) begins: Option<Time>,
-    /// The time at which the packet after it may leave; [`None`] ends the burst.
-    pub(crate) then: Option<Time>,
 }
 
 macro_rules! either {

@@ -42,12 +42,11 @@
 //! assert!(client.next_timer(Time::ZERO).unwrap() > Time::ZERO);
 //! ```
 
-mod packet;
 mod receiver;
 mod segment;
 mod sender;
 
-pub use packet::{Ack, Data, MAX_SEGMENT_PACKETS, Nack, PacketSet};
+pub use crate::packet::message::{Ack, Data, MAX_SEGMENT_PACKETS, Nack, PacketSet};
 pub use receiver::Receiver;
 pub use sender::{MAX_PACKETS_AHEAD, Sender};
 

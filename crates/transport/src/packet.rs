@@ -1,8 +1,9 @@
 //! The packets between endpoints, of either transport.
 
-use incast_cc::Time;
+pub(crate) mod message;
+pub(crate) mod stream;
 
-use crate::{message, stream};
+use incast_cc::Time;
 
 /// A packet of a connection. Headers are not built: the carrier knows their size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +60,18 @@ impl Packet {
             Body::Ack(_) | Body::Nack(_) | Body::SegmentAck(_) | Body::Notification => false,
         }
     }
+}
+
+/// The next packet of a sender.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Next {
+    pub(crate) body: Body,
+    /// The time at which the NIC got the packet.
+    pub(crate) queued_at: Time,
+    /// The time of posting, in the first packet of a message.
+    pub(crate) begins: Option<Time>,
+    /// The time at which the packet after it may leave; [`None`] ends the burst.
+    pub(crate) then: Option<Time>,
 }
 
 #[cfg(test)]

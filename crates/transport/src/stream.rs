@@ -68,15 +68,13 @@
 //!   the first segment and gives the first RTT. They are never closed. Windows are not reset after
 //!   idling (RFC 5681, section 4.1), unless the algorithm does so.
 
-mod config;
-mod packet;
 mod ranges;
 mod receiver;
 mod recovery;
 mod scoreboard;
 mod sender;
 
-pub use config::{Config, EcnEcho, LARGEST_WINDOW};
-pub use packet::{Ack, Block, SACK_BLOCKS, Segment};
+pub use crate::config::stream::{Config, EcnEcho, LARGEST_WINDOW};
+pub use crate::packet::stream::{Ack, Block, SACK_BLOCKS, Segment};
 pub use receiver::Receiver;
 pub use sender::Sender;

@@ -5,9 +5,9 @@ use incast_cc::{CongestionControl, Time};
 use super::{Endpoint, Outgoing, Reply, counted};
 use crate::config::Nic;
 use crate::connection::{Opening, Transport};
-use crate::halves::{Next, Sender};
+use crate::halves::Sender;
 use crate::pacing::Turn;
-use crate::packet::{Packet, clock_ns};
+use crate::packet::{Next, Packet, clock_ns};
 
 impl<C: CongestionControl> Endpoint<C> {
     /// The next ACK or report that the hardware has ready, of a class in the mask `open`. Replies

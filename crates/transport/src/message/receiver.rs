@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use super::packet::{Ack, Data, MAX_SEGMENT_PACKETS, Nack, PacketSet};
 use crate::config::Recovery;
 use crate::connection::Delivered;
-use crate::halves::Remains;
+use crate::directory::Remains;
 use crate::packet::Body;
+use crate::packet::message::{Ack, Data, MAX_SEGMENT_PACKETS, Nack, PacketSet};
 
 /// The packets of one connection that have arrived.
 ///

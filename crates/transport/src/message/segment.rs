@@ -2,8 +2,8 @@
 
 use incast_cc::{Bytes, Span, Time};
 
-use super::packet::PacketSet;
 use crate::config::{Config, Recovery};
+use crate::packet::message::PacketSet;
 use crate::rate::Transmission;
 
 /// The state of a segment.

@@ -8,14 +8,13 @@ use std::collections::VecDeque;
 use incast_cc::{Bytes, CongestionControl, Rate, Span, Time};
 
 use self::episode::Episode;
-use super::packet::{Data, PacketSet};
 use super::segment::{Departure, Fate, Segment, burst_size};
 use super::segment_limit;
 use crate::backlog::Piece;
 use crate::config::{Config, Nic};
 use crate::engines::Engines;
-use crate::halves::Next;
-use crate::packet::Body;
+use crate::packet::message::{Data, PacketSet};
+use crate::packet::{Body, Next};
 use crate::rate::{RateComputation, gap};
 use crate::rtt::RttMeasurement;
 

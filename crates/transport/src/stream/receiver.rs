@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use incast_cc::Time;
 
-use super::config::{Config, EcnEcho};
-use super::packet::{Ack, Block, SACK_BLOCKS, Segment};
 use super::ranges::Ranges;
+use crate::config::stream::{Config, EcnEcho};
 use crate::connection::Delivered;
-use crate::halves::Remains;
+use crate::directory::Remains;
 use crate::packet::clock_ns;
+use crate::packet::stream::{Ack, Block, SACK_BLOCKS, Segment};
 
 /// The receiving half of one stream.
 #[derive(Clone, Debug, Default)]

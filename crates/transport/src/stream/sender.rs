@@ -7,15 +7,14 @@ use std::collections::VecDeque;
 
 use incast_cc::{Bytes, CongestionControl, LossCause, Pacing, Rate, Span, Time};
 
-use super::config::EcnEcho;
-use super::packet::Segment;
 use super::recovery::{Credits, Episode, Rack, Reduction, Repair, Silence};
 use super::scoreboard::{Fate, Record, Scoreboard};
 use crate::backlog::Piece;
 use crate::config::Config;
+use crate::config::stream::EcnEcho;
 use crate::engines::Engines;
-use crate::halves::Next;
-use crate::packet::Body;
+use crate::packet::stream::Segment;
+use crate::packet::{Body, Next};
 use crate::rate::{RateComputation, Transmission, gap};
 use crate::rtt::RttMeasurement;
 

@@ -5,8 +5,8 @@ use incast_cc::{Bytes, CongestionControl, LossCause, RttSample, Span, Time};
 use super::Sender;
 use crate::config::{Config, Recovery};
 use crate::connection::Sample;
-use crate::message::packet::{Ack, MAX_SEGMENT_PACKETS, Nack, PacketSet};
 use crate::message::segment::{Departure, Fate};
+use crate::packet::message::{Ack, MAX_SEGMENT_PACKETS, Nack, PacketSet};
 use crate::rate::{Completion, Report, Transmission};
 use crate::rtt::Answered;
 

@@ -6,12 +6,12 @@ use incast_cc::{Bytes, CongestionControl, LossCause, RttSample, Span, Time};
 
 use super::{DUPLICATE_THRESHOLD, Probe, Sender};
 use crate::config::Config;
+use crate::config::stream::EcnEcho;
 use crate::connection::Sample;
 use crate::packet::clock_ns;
+use crate::packet::stream::Ack;
 use crate::rate::{Completion, Report, Transmission};
 use crate::rtt::Answered;
-use crate::stream::config::EcnEcho;
-use crate::stream::packet::Ack;
 use crate::stream::recovery::{Payload, Repair};
 use crate::stream::scoreboard::{Fate, Record, Run};
 
