@@ -2,11 +2,10 @@
 
 use incast_cc::param::{Need, SetError};
 use incast_cc::registry::AnyAlgorithm;
-use incast_cc::units::{Rate, Span};
 
-use crate::param::{self, KernelParam, Takes};
 use crate::programs::{self, Program};
-use crate::{Error, Result, ValueError};
+use crate::values::{Values, invalid};
+use crate::{Error, Result};
 
 /// An algorithm that Linux TCP can run.
 #[derive(Clone, Copy, Debug)]
@@ -14,7 +13,15 @@ pub struct Algorithm(pub(crate) &'static dyn Program);
 
 impl Algorithm {
     /// Every algorithm that has a program.
-    pub const ALL: [Self; programs::ALL.len()] = programs::ALL;
+    pub const ALL: [Self; programs::ALL.len()] = {
+        let mut all = [Self(programs::ALL[0]); programs::ALL.len()];
+        let mut number = 1;
+        while number < all.len() {
+            all[number] = Self(programs::ALL[number]);
+            number += 1;
+        }
+        all
+    };
 
     /// The name in `incast-cc`.
     pub fn name(self) -> &'static str {
@@ -58,9 +65,7 @@ pub struct Parameter {
 #[derive(Clone, Debug)]
 pub struct Settings {
     algorithm: Algorithm,
-    law: AnyAlgorithm,
-    /// The values of the program's own parameters.
-    kernel: Vec<(KernelParam, String)>,
+    values: Values,
     /// The assignments so far, to be repeated by [`from_lines`](Self::from_lines).
     lines: Vec<String>,
 }
@@ -74,7 +79,7 @@ impl Settings {
     pub fn new(algorithm: Algorithm) -> Self {
         let mut settings = Self::plain(algorithm);
         if let Some(preset) = algorithm.preset() {
-            settings.law.apply_preset(preset).expect("the algorithm has the preset");
+            settings.values.law.apply_preset(preset).expect("the algorithm has the preset");
         }
         settings
     }
@@ -82,19 +87,13 @@ impl Settings {
     /// The algorithm's own defaults, with those of the program's parameters.
     fn plain(algorithm: Algorithm) -> Self {
         let law = AnyAlgorithm::named(algorithm.name()).expect("the registry has the algorithm");
-        let own = algorithm.0.params().iter();
-        let kernel = own.map(|param| (*param, param.default.to_owned())).collect();
-        Self { algorithm, law, kernel, lines: Vec::new() }
+        let values = Values::new(law, algorithm.0.params());
+        Self { algorithm, values, lines: Vec::new() }
     }
 
     /// The algorithm that these settings are for.
     pub const fn algorithm(&self) -> Algorithm {
         self.algorithm
-    }
-
-    /// The algorithm's parameters.
-    pub(crate) const fn law(&self) -> &AnyAlgorithm {
-        &self.law
     }
 
     /// The settings that these lines made before: `preset=NAME` or `key=value`.
@@ -125,18 +124,16 @@ impl Settings {
         };
         if name == "preset" {
             let mut fresh = Self::plain(self.algorithm);
-            fresh.law.apply_preset(value).map_err(|_| {
-                let known: Vec<_> = self.law.presets().iter().map(|preset| preset.name).collect();
+            fresh.values.law.apply_preset(value).map_err(|_| {
+                let presets = self.values.law.presets().iter();
+                let known: Vec<_> = presets.map(|preset| preset.name).collect();
                 Error::UnknownPreset { name: value.to_owned(), known: known.join(", ") }
             })?;
             *self = fresh;
-        } else if let Some((param, text)) = self.kernel.iter_mut().find(|(p, _)| p.name == name) {
-            param.takes.check(value).map_err(|reason| invalid(name, value, reason))?;
-            value.clone_into(text);
-        } else {
-            let mut changed = self.law;
+        } else if !self.values.set_own(name, value)? {
+            let mut changed = self.values.law;
             changed.set(name, value).map_err(|error| self.refused(name, value, error))?;
-            self.law = changed;
+            self.values.law = changed;
         }
         self.lines.retain(|line| line.split_once('=').is_none_or(|(key, _)| key != name));
         self.lines.push(assignment.to_owned());
@@ -148,27 +145,27 @@ impl Settings {
     /// # Errors
     /// Two values contradict each other.
     pub fn check(&self) -> Result<()> {
-        self.law.check().map_err(Error::Conflict)
+        self.values.law.check().map_err(Error::Conflict)
     }
 
     /// Every parameter, those of the algorithm first.
     pub fn parameters(&self) -> Vec<Parameter> {
-        let law = self.law.params().iter().map(|param| {
+        let law = self.values.law.params().iter().map(|param| {
             let mut value = String::new();
             // Writing to a string does not fail, and the name is the parameter's own.
-            let _ = self.law.write(param.name, &mut value);
+            let _ = self.values.law.write(param.name, &mut value);
             Parameter { name: param.name, value, doc: param.doc.trim() }
         });
-        let kernel = self.kernel.iter().map(|(param, value)| {
+        let own = self.values.own.iter().map(|(param, value)| {
             let (name, doc) = (param.name, param.doc);
             Parameter { name, value: value.clone(), doc }
         });
-        law.chain(kernel).collect()
+        law.chain(own).collect()
     }
 
     /// A warning that this algorithm does not work well on a network that drops packets.
     pub fn warning(&self) -> Option<String> {
-        self.law.needs().contains(&Need::Lossless).then(|| {
+        self.values.law.needs().contains(&Need::Lossless).then(|| {
             format!(
                 "{} does not slow down at losses, since loss_decrease=0 is for networks with PFC; \
                  without, set loss_decrease=0.5",
@@ -182,7 +179,7 @@ impl Settings {
     /// # Errors
     /// A value does not fit the program.
     pub fn knobs(&self) -> Result<Vec<u8>> {
-        self.algorithm.0.knobs(self)
+        self.algorithm.0.knobs(&self.values)
     }
 
     fn refused(&self, name: &str, value: &str, error: SetError) -> Error {
@@ -196,45 +193,6 @@ impl Settings {
             known: known.join(", "),
         }
     }
-
-    /// A rate among the program's own parameters.
-    pub(crate) fn rate(&self, name: &str) -> Result<Rate> {
-        self.own(name, |_, text| param::rate(text))
-    }
-
-    /// A time among the program's own parameters.
-    pub(crate) fn span(&self, name: &str) -> Result<Span> {
-        self.own(name, Takes::span)
-    }
-
-    /// A whole number among the program's own parameters.
-    pub(crate) fn number(&self, name: &str) -> Result<u64> {
-        self.own(name, Takes::number)
-    }
-
-    /// The text of one of the program's own parameters.
-    pub(crate) fn text(&self, name: &str) -> &str {
-        self.find(name).1
-    }
-
-    fn own<T>(
-        &self,
-        name: &str,
-        read: impl Fn(Takes, &str) -> std::result::Result<T, ValueError>,
-    ) -> Result<T> {
-        let (takes, text) = self.find(name);
-        read(takes, text).map_err(|reason| invalid(name, text, reason))
-    }
-
-    fn find(&self, name: &str) -> (Takes, &str) {
-        let found = self.kernel.iter().find(|(param, _)| param.name == name);
-        let (param, text) = found.unwrap_or_else(|| unreachable!("the program declares {name}"));
-        (param.takes, text)
-    }
-}
-
-fn invalid(name: &str, value: &str, reason: ValueError) -> Error {
-    Error::InvalidValue { name: name.to_owned(), value: value.to_owned(), reason }
 }
 
 #[cfg(test)]

@@ -27,5 +27,6 @@ mod programs;
 pub mod system;
 #[cfg(feature = "twin")]
 pub mod twin;
+mod values;
 
 pub use error::{Error, Result, ValueError};

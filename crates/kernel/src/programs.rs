@@ -6,9 +6,9 @@
 use std::fmt::Debug;
 
 use crate::Result;
-use crate::algorithm::{Algorithm, Settings};
 use crate::param::KernelParam;
 use crate::shared::{FlowEvent, Record};
+use crate::values::Values;
 
 /// A plain object: the name of its file, and its bytes.
 pub(crate) type Object = (&'static str, &'static [u8]);
@@ -18,7 +18,7 @@ pub(crate) trait Program: Debug + Sync {
     /// The algorithm's name in `incast-cc`.
     fn name(&self) -> &'static str;
 
-    /// The preset of [`Settings::new`]; [`None`] stands for the algorithm's own defaults.
+    /// The preset that settings begin with; [`None`] stands for the algorithm's own defaults.
     fn preset(&self) -> Option<&'static str> {
         None
     }
@@ -32,7 +32,7 @@ pub(crate) trait Program: Debug + Sync {
     ///
     /// # Errors
     /// A value does not fit the program.
-    fn knobs(&self, settings: &Settings) -> Result<Vec<u8>>;
+    fn knobs(&self, values: &Values) -> Result<Vec<u8>>;
 
     /// Loads the program with these knobs and registers it for sockets as `name`, to stay when this
     /// process ends. Completes `record` and leaves it beside the program.
@@ -90,9 +90,9 @@ macro_rules! programs {
     ($($module:ident)+) => {
         $(pub(crate) mod $module;)+
 
-        /// Every algorithm that has a program, in the order in which they are listed.
-        pub(crate) const ALL: [Algorithm; [$(stringify!($module)),+].len()] =
-            [$(Algorithm(&$module::Program)),+];
+        /// Every program, in the order in which they are listed.
+        pub(crate) const ALL: [&dyn Program; [$(stringify!($module)),+].len()] =
+            [$(&$module::Program),+];
     };
 }
 

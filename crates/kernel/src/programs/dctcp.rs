@@ -10,8 +10,8 @@ use self::skeleton::DctcpSkelBuilder;
 use self::skeleton::types::{dctcp_constants, dctcp_knobs};
 use super::{ONE_Q20, Object, Reading};
 use crate::Result;
-use crate::algorithm::Settings;
 use crate::shared::{FlowEvent, Record, Shared as _, put_name};
+use crate::values::Values;
 
 skeleton!(dctcp);
 shared!(dctcp_knobs);
@@ -24,9 +24,9 @@ impl super::Program for Program {
         "dctcp"
     }
 
-    fn knobs(&self, settings: &Settings) -> Result<Vec<u8>> {
-        let AnyAlgorithm::Dctcp(params) = settings.law() else {
-            unreachable!("settings are those of their program")
+    fn knobs(&self, values: &Values) -> Result<Vec<u8>> {
+        let AnyAlgorithm::Dctcp(params) = &values.law else {
+            unreachable!("values are those of their program")
         };
         let constants = constants(&dctcp::Constants::new(params));
         Ok(dctcp_knobs { dctcp: constants, ..dctcp_knobs::default() }.bytes().to_vec())

@@ -9,9 +9,9 @@ use libbpf_rs::skel::{OpenSkel as _, SkelBuilder as _};
 use self::skeleton::RtcpSkelBuilder;
 use self::skeleton::types::{rtcp_constants, rtcp_knobs};
 use super::{ONE_Q20, Object, Reading};
-use crate::algorithm::Settings;
 use crate::param::{KernelParam, Takes};
 use crate::shared::{FlowEvent, Record, Shared as _, put_name};
+use crate::values::Values;
 use crate::{Error, Result};
 
 skeleton!(rtcp);
@@ -39,9 +39,9 @@ impl super::Program for Program {
         }]
     }
 
-    fn knobs(&self, settings: &Settings) -> Result<Vec<u8>> {
-        let AnyAlgorithm::Rtcp(params) = settings.law() else {
-            unreachable!("settings are those of their program")
+    fn knobs(&self, values: &Values) -> Result<Vec<u8>> {
+        let AnyAlgorithm::Rtcp(params) = &values.law else {
+            unreachable!("values are those of their program")
         };
         let k = rtcp::Constants::new(params);
         if k.counter != rtcp::CounterClock::Ack {
@@ -52,7 +52,7 @@ impl super::Program for Program {
             });
         }
         let line_bps = match k.ceiling {
-            rtcp::Ceiling::LineRate => settings.rate("line_rate")?.as_bps(),
+            rtcp::Ceiling::LineRate => values.rate("line_rate")?.as_bps(),
             rtcp::Ceiling::Peer => 0,
         };
         let knobs = rtcp_knobs {

@@ -9,10 +9,10 @@ use libbpf_rs::skel::{OpenSkel as _, SkelBuilder as _};
 use self::skeleton::TimelySkelBuilder;
 use self::skeleton::types::{timely_constants, timely_knobs};
 use super::{Object, Reading};
-use crate::algorithm::Settings;
 use crate::param::{KernelParam, Takes};
 use crate::shared::{FlowEvent, Record, Shared as _, put_name};
 use crate::system::{self, Signature};
+use crate::values::Values;
 use crate::{Error, Result};
 
 skeleton!(timely);
@@ -84,9 +84,9 @@ impl super::Program for Program {
         PARAMS
     }
 
-    fn knobs(&self, settings: &Settings) -> Result<Vec<u8>> {
-        let AnyAlgorithm::Timely(params) = settings.law() else {
-            unreachable!("settings are those of their program")
+    fn knobs(&self, values: &Values) -> Result<Vec<u8>> {
+        let AnyAlgorithm::Timely(params) = &values.law else {
+            unreachable!("values are those of their program")
         };
         if !params.window_rtt.is_zero() {
             return Err(Error::NotOnLinux {
@@ -96,13 +96,13 @@ impl super::Program for Program {
             });
         }
         let knobs = timely_knobs {
-            timely: constants(&timely::Constants::new(params, settings.rate("line_rate")?)),
-            min_filter_ns: settings.span("min_filter")?.as_ns(),
-            min_filter_acks: settings.number("min_filter_acks")?,
-            catch_up: settings.number("catch_up")?,
-            window_ns: settings.span("window")?.as_ns(),
-            window_floor_segments: settings.number("window_floor")?,
-            startup: u64::from(settings.text("startup") == "on"),
+            timely: constants(&timely::Constants::new(params, values.rate("line_rate")?)),
+            min_filter_ns: values.span("min_filter")?.as_ns(),
+            min_filter_acks: values.number("min_filter_acks")?,
+            catch_up: values.number("catch_up")?,
+            window_ns: values.span("window")?.as_ns(),
+            window_floor_segments: values.number("window_floor")?,
+            startup: u64::from(values.text("startup") == "on"),
             ..timely_knobs::default()
         };
         Ok(knobs.bytes().to_vec())
@@ -180,10 +180,11 @@ pub(crate) fn constants(k: &timely::Constants) -> timely_constants {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::algorithm::{Algorithm, Settings};
 
     #[test]
     fn a_window_in_place_of_a_rate_is_refused() {
-        let mut settings = Settings::new(crate::algorithm::Algorithm(&Program));
+        let mut settings = Settings::new(Algorithm(&Program));
         settings.set("window_rtt=1ms").unwrap();
         let error = settings.knobs().unwrap_err().to_string();
         assert!(error.contains("window_rtt: Linux TCP is paced; expected 0ns"), "{error}");

@@ -1,0 +1,77 @@
+//! The values of parameters: those of an algorithm, and those that only its program has.
+
+use incast_cc::registry::AnyAlgorithm;
+use incast_cc::units::{Rate, Span};
+
+use crate::param::{self, KernelParam, Takes};
+use crate::{Error, Result, ValueError};
+
+/// The values of all parameters of one program.
+#[derive(Clone, Debug)]
+pub(crate) struct Values {
+    /// The algorithm's parameters.
+    pub(crate) law: AnyAlgorithm,
+    /// The program's own parameters, each with its value.
+    pub(crate) own: Vec<(KernelParam, String)>,
+}
+
+impl Values {
+    /// The defaults of an algorithm, and those of its program's own parameters.
+    pub(crate) fn new(law: AnyAlgorithm, own: &[KernelParam]) -> Self {
+        let own = own.iter().map(|param| (*param, param.default.to_owned())).collect();
+        Self { law, own }
+    }
+
+    /// Sets a parameter of the program's own. Returns whether there is one of this name.
+    ///
+    /// # Errors
+    /// The text is no value for it.
+    pub(crate) fn set_own(&mut self, name: &str, value: &str) -> Result<bool> {
+        let Some((param, text)) = self.own.iter_mut().find(|(param, _)| param.name == name) else {
+            return Ok(false);
+        };
+        param.takes.check(value).map_err(|reason| invalid(name, value, reason))?;
+        value.clone_into(text);
+        Ok(true)
+    }
+
+    /// A rate among the program's own parameters.
+    pub(crate) fn rate(&self, name: &str) -> Result<Rate> {
+        self.read(name, |_, text| param::rate(text))
+    }
+
+    /// A time among the program's own parameters.
+    pub(crate) fn span(&self, name: &str) -> Result<Span> {
+        self.read(name, Takes::span)
+    }
+
+    /// A whole number among the program's own parameters.
+    pub(crate) fn number(&self, name: &str) -> Result<u64> {
+        self.read(name, Takes::number)
+    }
+
+    /// The text of one of the program's own parameters.
+    pub(crate) fn text(&self, name: &str) -> &str {
+        self.find(name).1
+    }
+
+    fn read<T>(
+        &self,
+        name: &str,
+        read: impl Fn(Takes, &str) -> std::result::Result<T, ValueError>,
+    ) -> Result<T> {
+        let (takes, text) = self.find(name);
+        read(takes, text).map_err(|reason| invalid(name, text, reason))
+    }
+
+    fn find(&self, name: &str) -> (Takes, &str) {
+        let found = self.own.iter().find(|(param, _)| param.name == name);
+        let (param, text) = found.unwrap_or_else(|| unreachable!("the program declares {name}"));
+        (param.takes, text)
+    }
+}
+
+/// The error that `value` is none for the parameter `name`.
+pub(crate) fn invalid(name: &str, value: &str, reason: ValueError) -> Error {
+    Error::InvalidValue { name: name.to_owned(), value: value.to_owned(), reason }
+}
