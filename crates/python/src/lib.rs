@@ -10,6 +10,7 @@ mod resolved;
 mod run;
 mod scenario;
 mod table;
+mod traces;
 mod workloads;
 
 use incast_sim::TraceConfig;

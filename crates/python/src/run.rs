@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use incast_sim::scenario::Threads;
-use incast_sim::{Figure, Report, Simulation, TraceConfig};
+use incast_sim::{Figure, Report, Simulation};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -13,6 +13,7 @@ use crate::errors::{ParameterError, raise};
 use crate::heard::{Raised, heard};
 use crate::scenario::Scenario;
 use crate::table::Table;
+use crate::traces::trace_config;
 
 /// Events between two calls of `progress`: some 10 to 30 a second, more in several threads.
 const EVENTS_PER_CALL: u64 = 1 << 19;
@@ -156,18 +157,6 @@ pub(crate) fn run(
     let mut report = heard(py, move || simulation.finish())?;
     let tables = std::mem::take(&mut report.tables).into();
     Ok(Run { report, tables })
-}
-
-pub(crate) fn trace_config(names: &[String]) -> PyResult<TraceConfig> {
-    let mut config = TraceConfig::default();
-    for name in names {
-        if !config.keep(name) {
-            let known = TraceConfig::NAMES.join(", ");
-            let message = format!("unknown trace {name:?}; there is {known}");
-            return Err(ParameterError::new_err(message));
-        }
-    }
-    Ok(config)
 }
 
 /// Name, unit and meaning of each figure of a summary.

@@ -12,7 +12,7 @@ use pyo3::types::{PyDict, PyTuple};
 use crate::errors::raise;
 use crate::heard::heard;
 use crate::resolved::to_dict;
-use crate::run::trace_config;
+use crate::traces::trace_config;
 
 /// What is run: network, traffic, transport and measurement. Immutable.
 #[pyclass(module = "incast._core", frozen)]
