@@ -18,6 +18,8 @@ pub(crate) struct Backlog {
 struct Message {
     remaining: u64,
     read: u64,
+    /// The end in all payload posted, [`ENDLESS`] where there is none.
+    end: u64,
     /// The time of posting, until the first byte is cut off.
     untouched_since: Option<Time>,
 }
@@ -29,6 +31,8 @@ pub(crate) struct Piece {
     pub(crate) ends_message: bool,
     /// The bytes that the message asks the peer for; zero for none.
     pub(crate) read: u64,
+    /// The end of the message in all payload posted, [`ENDLESS`] where there is none.
+    pub(crate) message_end: u64,
     /// The time of posting, in the first part of a message.
     pub(crate) begins: Option<Time>,
 }
@@ -42,7 +46,8 @@ impl Backlog {
     pub(crate) fn post(&mut self, now: Time, bytes: u64, read: u64) -> Option<Bytes> {
         let size = (bytes != ENDLESS).then_some(Bytes::new(bytes));
         self.posted = self.posted.zip(size).map(|(posted, size)| posted + size);
-        self.queue.push_back(Message { remaining: bytes, read, untouched_since: Some(now) });
+        let end = self.posted.map_or(ENDLESS, Bytes::get);
+        self.queue.push_back(Message { remaining: bytes, read, end, untouched_since: Some(now) });
         size
     }
 
@@ -67,12 +72,13 @@ impl Backlog {
         if message.remaining != ENDLESS {
             message.remaining -= u64::from(bytes);
         }
-        let (ends_message, read) = (message.remaining == 0, message.read);
+        let Message { remaining, read, end: message_end, .. } = *message;
+        let ends_message = remaining == 0;
         let begins = message.untouched_since.take();
         if ends_message {
             self.queue.pop_front();
         }
-        Some(Piece { bytes, ends_message, read, begins })
+        Some(Piece { bytes, ends_message, read, message_end, begins })
     }
 }
 

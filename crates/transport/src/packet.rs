@@ -51,6 +51,18 @@ impl Packet {
         }
     }
 
+    /// The payload that was not acknowledged when the packet left its sender: up to the end of its
+    /// message, or of all that a stream has posted. `u32::MAX` if it is more, or has no end; zero
+    /// but for data.
+    #[inline]
+    pub const fn remaining(&self) -> u32 {
+        match &self.body {
+            Body::Data(data) => data.remaining,
+            Body::Segment(segment) => segment.remaining,
+            Body::Ack(_) | Body::Nack(_) | Body::SegmentAck(_) | Body::Notification => 0,
+        }
+    }
+
     /// Whether switches may mark the packet instead of dropping it (ECN-capable transport).
     #[inline]
     pub const fn is_ect(&self) -> bool {

@@ -187,6 +187,13 @@ impl<C: CongestionControl> RateComputation<C> {
         self.transmitted
     }
 
+    /// The payload before `end`, in all payload posted, that is not acknowledged; `u32::MAX` if it
+    /// is more, as where there is no end.
+    #[inline]
+    pub(crate) fn remaining(&self, end: u64) -> u32 {
+        u32::try_from(end.saturating_sub(self.delivered.get())).unwrap_or(u32::MAX)
+    }
+
     /// Whether another `burst` fits the window.
     pub fn admits(&self, burst: Bytes) -> bool {
         self.in_flight.is_zero() || self.in_flight + burst <= self.limits.cwnd

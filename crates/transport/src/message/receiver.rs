@@ -279,6 +279,7 @@ mod tests {
             ack_request: sequence % 3 == 2,
             ends_message: sequence / 3 % 2 == 1,
             read: 0,
+            remaining: 100,
         }
     }
 

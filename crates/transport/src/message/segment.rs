@@ -40,6 +40,8 @@ pub(super) struct Segment {
     pub(super) damaged: bool,
     pub(super) ends_message: bool,
     pub(super) read: u64,
+    /// The end of the message in all payload posted.
+    pub(super) message_end: u64,
     /// The last burst, with the start of the first one in transmission order.
     pub(super) sent: Transmission,
     /// The time that the last burst takes on the wire.

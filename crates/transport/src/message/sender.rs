@@ -57,6 +57,8 @@ struct Burst {
     /// Whether none of it has left the NIC.
     waits: bool,
     read: u64,
+    /// The end of the message in all payload posted.
+    message_end: u64,
     /// The time of posting, if the first packet begins a message.
     begins: Option<Time>,
     next_at: Time,
@@ -170,7 +172,7 @@ impl<C: CongestionControl> Sender<C> {
     fn cut_segment(&mut self, now: Time, config: &Config) -> Burst {
         let most = self.segment_bytes(config).get() as u32;
         let piece = self.engines.messages.cut(most);
-        let Piece { bytes, ends_message, read, begins } =
+        let Piece { bytes, ends_message, read, message_end, begins } =
             piece.unwrap_or_else(|| unreachable!("send_time allowed a segment"));
         let count = u64::from(bytes).div_ceil(config.payload.get()).max(1) as u8;
         let first = self.next_sequence;
@@ -192,6 +194,7 @@ impl<C: CongestionControl> Sender<C> {
             damaged: false,
             ends_message,
             read,
+            message_end,
             sent,
             serialization,
             first_burst: Departure { at: now, serialization },
@@ -207,6 +210,7 @@ impl<C: CongestionControl> Sender<C> {
             ends_message,
             waits: true,
             read,
+            message_end,
             begins,
             next_at: now,
             gap: gap(self.engines.rate.limits(), config.payload, config.line_rate),
@@ -246,6 +250,7 @@ impl<C: CongestionControl> Sender<C> {
             ends_message: segment.ends_message,
             waits: true,
             read: segment.read,
+            message_end: segment.message_end,
             begins: None,
             next_at: now,
             gap: gap(self.engines.rate.limits(), config.payload, config.line_rate),
@@ -278,6 +283,7 @@ impl<C: CongestionControl> Sender<C> {
             ack_request,
             ends_message: burst.ends_message,
             read: burst.read,
+            remaining: self.engines.rate.remaining(burst.message_end).max(payload),
         };
         burst.next_at = now + burst.gap;
         let mut next = Next {

@@ -22,6 +22,9 @@ pub struct Data {
     pub ends_message: bool,
     /// The bytes that the message asks to be sent back (RDMA read); zero for none.
     pub read: u64,
+    /// The payload of the message, and of those before it on the connection, that was not
+    /// acknowledged when the packet left; `u32::MAX` if it is more, or has no end.
+    pub remaining: u32,
 }
 
 impl Data {

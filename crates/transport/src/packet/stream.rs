@@ -8,6 +8,9 @@ pub struct Segment {
     pub sequence: u64,
     /// The bytes that the message which ends here asks to be sent back; zero for none.
     pub read: u64,
+    /// The payload that was posted and not acknowledged when the segment left; `u32::MAX` if it is
+    /// more, or has no end.
+    pub remaining: u32,
     /// Payload in bytes.
     pub payload: u32,
     /// Whether this is the last segment of its message. A message starts a segment of its own.

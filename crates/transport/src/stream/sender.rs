@@ -12,6 +12,7 @@ use super::scoreboard::{Fate, Record, Scoreboard};
 use crate::backlog::Piece;
 use crate::config::Config;
 use crate::config::stream::EcnEcho;
+use crate::connection::ENDLESS;
 use crate::engines::Engines;
 use crate::packet::stream::Segment;
 use crate::packet::{Body, Next};
@@ -183,6 +184,7 @@ impl<C: CongestionControl> Sender<C> {
         let segment = Segment {
             sequence: 0,
             read: 0,
+            remaining: 0,
             payload: 0,
             ends_message: false,
             ect: false,
@@ -325,7 +327,7 @@ impl<C: CongestionControl> Sender<C> {
     #[expect(clippy::cast_possible_truncation, reason = "at most an MSS")]
     fn send_new(&mut self, now: Time, most: u64, config: &Config) -> u64 {
         let Some(piece) = self.engines.messages.cut(most as u32) else { return most };
-        let Piece { bytes: payload, ends_message, read, begins } = piece;
+        let Piece { bytes: payload, ends_message, read, begins, .. } = piece;
         let app_limited = self.engines.messages.is_empty();
         let sent =
             self.engines.rate.on_sent(now, Bytes::new(u64::from(payload)), false, app_limited);
@@ -369,6 +371,7 @@ impl<C: CongestionControl> Sender<C> {
         let segment = Segment {
             sequence: record.sequence,
             read: record.read,
+            remaining: 0, // until it leaves
             payload: record.payload,
             ends_message: record.ends_message,
             ect,
@@ -382,7 +385,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The next segment for the wire; [`None`] ends the burst.
     pub(crate) fn next_packet(&mut self, now: Time, config: &Config) -> Option<Next> {
-        let Queued { segment, end, since, begins } = self.outbox.pop_front()?;
+        let Queued { mut segment, end, since, begins } = self.outbox.pop_front()?;
         self.left = self.left.max(end);
         // RFC 6298, 5.1: starts the timer if it is not running. The first segment starts it anew.
         let oldest = self.board.oldest_flying().is_some_and(|(_, sent)| sent.end == end);
@@ -394,6 +397,10 @@ impl<C: CongestionControl> Sender<C> {
         self.queued -= u64::from(segment.payload);
         let payload = Bytes::new(u64::from(segment.payload));
         self.next_at = now + gap(self.engines.rate.limits(), payload, config.line_rate);
+        if segment.payload > 0 {
+            let posted = self.engines.messages.posted().map_or(ENDLESS, Bytes::get);
+            segment.remaining = self.engines.rate.remaining(posted).max(segment.payload);
+        }
         if was_full {
             self.fill(now, config); // the NIC's queue held data back
         }

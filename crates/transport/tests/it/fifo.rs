@@ -31,6 +31,7 @@ fn order(nic: Nic) -> Vec<(u32, bool)> {
     let segment = Segment {
         sequence: 0,
         read: 0,
+        remaining: 1_460,
         payload: 1_460,
         ends_message: true,
         ect: false,

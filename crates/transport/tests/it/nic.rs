@@ -101,6 +101,19 @@ fn packets_of_segments_that_wait_together_alternate_or_leave_back_to_back() {
 }
 
 #[test]
+fn packets_tell_what_of_their_message_is_not_acknowledged_when_they_leave() {
+    let mut host = Host::new(config(Nic::Packets), &line_rate(), &[(0, 5 * 1_460)]);
+    host.endpoint.post(Time::ZERO, 0, Operation::Write { bytes: 100 });
+    host.run(ns(3_600));
+    host.rtt(0, ns(3_600)); // the first segment, of three packets, is acknowledged
+    host.run(ns(50_000));
+    let told: Vec<_> = host.sent.iter().map(|(_, _, data)| data.remaining).collect();
+    let [whole, rest] = [5 * 1_460, 2 * 1_460];
+    // The second message waits for the first: what is left of that is before its end.
+    assert_eq!(told, [whole, whole, whole, rest, rest, rest + 100]);
+}
+
+#[test]
 fn an_rtt_begins_when_the_first_packet_leaves_where_segments_are_served_whole() {
     let messages = [(0, 3 * 1_460), (0, 3 * 1_460)];
     let measured = |nic| {

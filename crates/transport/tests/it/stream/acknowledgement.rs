@@ -278,6 +278,7 @@ fn first(payload: u32) -> Packet {
     let segment = Segment {
         sequence: 0,
         read: 0,
+        remaining: payload,
         payload,
         ends_message: payload > 0,
         ect: true,

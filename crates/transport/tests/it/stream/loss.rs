@@ -3,7 +3,7 @@
 use incast_cc::{LossCause, Rate, Span, Time};
 
 use super::{
-    MSS, RTT, SEGMENT, THERE, ack_of, config, config_with, is_one_of, lose_once, net, ns,
+    MSS, RTT, SEGMENT, THERE, ack_of, config, config_with, is_one_of, lose_once, net, ns, number,
     sent_again,
 };
 use crate::common::net::{Fate, Net};
@@ -39,6 +39,23 @@ fn one_loss_is_repaired_by_the_third_segment_beyond_it() {
         assert_eq!(repairing.last(), Some(&ack_of(19)));
         assert_eq!(told.acks.last().unwrap().now, ack_of(8) + RTT);
     }
+}
+
+#[test]
+fn segments_tell_what_is_posted_and_not_acknowledged_when_they_leave() {
+    // Ten of twelve leave at once, s5 is lost. s10 and s11 leave with the ACKs of s0 and s1; s5
+    // again with the ACK of s8, when eight of twelve are acknowledged.
+    let mut net = net(config(), &window(10 * MSS));
+    net.write(12 * MSS);
+    net.finish(lose_once(&[5]));
+    let told: Vec<_> = net
+        .segments()
+        .map(|(_, segment)| (number(segment), u64::from(segment.remaining) / MSS))
+        .collect();
+    let first = (0..10).map(|number| (number, 12));
+    let expected: Vec<_> = first.chain([(10, 11), (11, 10), (5, 4)]).collect();
+    assert_eq!(told, expected);
+    assert!(net.segments().all(|(_, segment)| u64::from(segment.remaining) % MSS == 0));
 }
 
 #[test]
