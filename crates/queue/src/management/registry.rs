@@ -6,7 +6,7 @@
 use std::fmt::Display;
 
 use incast_cc::{Rate, Time};
-use incast_schema::{Fault, suggestion};
+use incast_schema::Fault;
 use rand_pcg::Pcg64Mcg;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -125,8 +125,7 @@ impl Aqm {
     }
 }
 
-/// Finds what is wrong with the table `aqm` at `path` of `text`, and where. Once serde knows the
-/// kind, it has forgotten where the fields stood.
+/// Finds what is wrong with the table `aqm` at `path` of `text`, and where.
 ///
 /// # Errors
 /// The first mistake.
@@ -135,22 +134,5 @@ pub fn fields_of(
     aqm: Spanned<DeValue<'_>>,
     path: &[&dyn Display],
 ) -> Result<(), Fault> {
-    let fault = |path: &[&dyn Display], message| {
-        Fault::Path(path.iter().map(ToString::to_string).collect(), message)
-    };
-    let span = aqm.span();
-    let DeValue::Table(mut table) = aqm.into_inner() else { return Ok(()) };
-    let Some(kind) = table.remove("kind") else {
-        return Err(fault(path, format!("no kind; expected one of {}", KINDS.join(", "))));
-    };
-    let message = if let Some(name) = kind.get_ref().as_str() {
-        let fields = ValueDeserializer::from(Spanned::new(span, DeValue::Table(table)));
-        match read(name, fields) {
-            Some(read) => return read.map_err(|error| Fault::of(&error, text)),
-            None => format!("unknown kind {name:?}{}", suggestion(name, KINDS)),
-        }
-    } else {
-        format!("no text; expected one of {}", KINDS.join(", "))
-    };
-    Err(fault(&[path, &[&"kind"]].concat(), message))
+    crate::kinds::fields_of(text, aqm, path, KINDS, read)
 }

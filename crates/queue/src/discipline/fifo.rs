@@ -1,0 +1,67 @@
+//! First in, first out: packets leave in the order in which they came. Without room the packet
+//! that comes is dropped (drop-tail).
+
+use std::collections::VecDeque;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Discipline, Job, Packet, Settings};
+
+/// First in, first out; drops the packet that comes when there is no room.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Fifo {}
+
+impl Settings for Fifo {
+    type Queue<P: Packet> = FifoQueue<P>;
+
+    const SUMMARY: &'static str = "First in, first out.";
+
+    fn start<P: Packet>(&self) -> FifoQueue<P> {
+        FifoQueue { packets: VecDeque::new() }
+    }
+}
+
+/// A queue in the order of arrival.
+#[derive(Debug)]
+pub struct FifoQueue<P> {
+    packets: VecDeque<P>,
+}
+
+impl<P> FifoQueue<P> {
+    /// Puts back the packet that was taken out last.
+    pub fn put_back(&mut self, packet: P) {
+        self.packets.push_front(packet);
+    }
+}
+
+impl<P: Packet> Discipline<P> for FifoQueue<P> {
+    #[inline]
+    fn push(&mut self, packet: P, _: impl FnOnce() -> Job) {
+        self.packets.push_back(packet);
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<P> {
+        self.packets.pop_front()
+    }
+
+    #[inline]
+    fn head(&self) -> Option<&P> {
+        self.packets.front()
+    }
+
+    #[inline]
+    fn as_fifo(&mut self) -> Option<&mut Self> {
+        Some(self)
+    }
+
+    fn iter(&self) -> Box<dyn Iterator<Item = &P> + '_> {
+        Box::new(self.packets.iter())
+    }
+
+    fn iter_mut(&mut self) -> Box<dyn Iterator<Item = &mut P> + '_> {
+        Box::new(self.packets.iter_mut())
+    }
+}

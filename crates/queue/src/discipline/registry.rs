@@ -1,0 +1,180 @@
+//! The kinds of queue disciplines by name.
+//!
+//! Adding one costs a line in `kinds.rs`. The settings and the queues, the JSON schema and the
+//! tests that run over every kind follow from it.
+
+use std::borrow::Cow;
+use std::fmt::{self, Display};
+
+use incast_schema::Fault;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::value::{MapAccessDeserializer, MapDeserializer};
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use toml::Spanned;
+use toml::de::{DeValue, ValueDeserializer};
+
+use super::fifo::FifoQueue;
+use super::{Discipline, Job, Packet, Settings, Wrong};
+
+macro_rules! registry {
+    ($($module:ident::$type:ident,)+) => {
+        $(use super::$module::$type;)+
+
+        /// The settings of any kind, as a word or as a table with its `kind`.
+        #[derive(Clone, Debug, PartialEq)]
+        #[expect(missing_docs, reason = "each variant is documented by its type")]
+        pub enum QueueDiscipline { $($type($type),)+ }
+
+        /// The table with the settings of a kind.
+        #[derive(serde::Deserialize, JsonSchema)]
+        #[serde(tag = "kind", rename_all = "lowercase")]
+        enum Table {
+            $(
+                #[schemars(description = <$type as Settings>::SUMMARY)]
+                $type($type),
+            )+
+        }
+
+        impl From<Table> for QueueDiscipline {
+            fn from(table: Table) -> Self {
+                match table { $(Table::$type(settings) => Self::$type(settings),)+ }
+            }
+        }
+
+        /// A queue of any kind, dispatched without a pointer.
+        #[derive(Debug)]
+        #[expect(missing_docs, reason = "each variant is documented by its type")]
+        pub enum AnyDiscipline<P: Packet> { $($type(<$type as Settings>::Queue<P>),)+ }
+
+        /// The names of all kinds.
+        pub const KINDS: &[&str] = &[$(stringify!($module)),+];
+
+        impl QueueDiscipline {
+            /// The name of the kind.
+            pub const fn kind(&self) -> &'static str {
+                match self { $(Self::$type(_) => stringify!($module),)+ }
+            }
+
+            /// Finds mistakes that no single field shows; see [`Settings::check`].
+            ///
+            /// # Errors
+            /// As there.
+            pub fn check(&self) -> Result<(), Wrong> {
+                match self { $(Self::$type(settings) => settings.check(),)+ }
+            }
+
+            /// An empty queue.
+            pub fn start<P: Packet>(&self) -> AnyDiscipline<P> {
+                match self { $(Self::$type(settings) => AnyDiscipline::$type(settings.start()),)+ }
+            }
+        }
+
+        impl<P: Packet> Discipline<P> for AnyDiscipline<P> {
+            #[inline]
+            fn push(&mut self, packet: P, job: impl FnOnce() -> Job) {
+                match self { $(Self::$type(queue) => queue.push(packet, job),)+ }
+            }
+            #[inline]
+            fn pop(&mut self) -> Option<P> {
+                match self { $(Self::$type(queue) => queue.pop(),)+ }
+            }
+            #[inline]
+            fn head(&self) -> Option<&P> {
+                match self { $(Self::$type(queue) => queue.head(),)+ }
+            }
+            fn evictable(&self, arriving: Job) -> u64 {
+                match self { $(Self::$type(queue) => queue.evictable(arriving),)+ }
+            }
+            fn evict(&mut self, arriving: Job) -> Option<P> {
+                match self { $(Self::$type(queue) => queue.evict(arriving),)+ }
+            }
+            #[inline]
+            fn as_fifo(&mut self) -> Option<&mut FifoQueue<P>> {
+                match self { $(Self::$type(queue) => queue.as_fifo(),)+ }
+            }
+            fn iter(&self) -> Box<dyn Iterator<Item = &P> + '_> {
+                match self { $(Self::$type(queue) => queue.iter(),)+ }
+            }
+            fn iter_mut(&mut self) -> Box<dyn Iterator<Item = &mut P> + '_> {
+                match self { $(Self::$type(queue) => queue.iter_mut(),)+ }
+            }
+        }
+
+        /// Reads the fields of a kind by its name; nothing if there is no such kind.
+        fn read(kind: &str, fields: ValueDeserializer<'_>) -> Option<Result<(), toml::de::Error>> {
+            $(if kind == stringify!($module) {
+                return Some(<$type as serde::Deserialize>::deserialize(fields).map(drop));
+            })+
+            None
+        }
+    };
+}
+
+disciplines!(registry);
+
+impl Default for QueueDiscipline {
+    fn default() -> Self {
+        Self::Fifo(Fifo {})
+    }
+}
+
+impl QueueDiscipline {
+    /// Whether packets leave in the order in which they came.
+    pub const fn is_fifo(&self) -> bool {
+        matches!(self, Self::Fifo(_))
+    }
+}
+
+impl<'de> Deserialize<'de> for QueueDiscipline {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(WordOrTable)
+    }
+}
+
+/// Reads a kind by its name alone, or with its settings.
+struct WordOrTable;
+
+impl<'de> Visitor<'de> for WordOrTable {
+    type Value = QueueDiscipline;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "one of {} in quotes, or a table with a kind", KINDS.join(", "))
+    }
+
+    fn visit_str<E: Error>(self, word: &str) -> Result<QueueDiscipline, E> {
+        let table = MapDeserializer::new([("kind", word)].into_iter());
+        Table::deserialize(table).map(Into::into)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<QueueDiscipline, A::Error> {
+        Table::deserialize(MapAccessDeserializer::new(map)).map(Into::into)
+    }
+}
+
+impl JsonSchema for QueueDiscipline {
+    fn schema_name() -> Cow<'static, str> {
+        "QueueDiscipline".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let table = Table::json_schema(generator);
+        json_schema!({
+            "description": "Which packet of a queue leaves next, and which one goes when room is \
+                            short: the name of a kind, or a table with its settings.",
+            "anyOf": [{ "type": "string", "enum": KINDS }, table],
+        })
+    }
+}
+
+/// Finds what is wrong with the table `discipline` at `path` of `text`, and where. A word has its
+/// place in any case.
+///
+/// # Errors
+/// The first mistake.
+pub fn fields_of(
+    text: &str,
+    discipline: Spanned<DeValue<'_>>,
+    path: &[&dyn Display],
+) -> Result<(), Fault> {
+    crate::kinds::fields_of(text, discipline, path, KINDS, read)
+}

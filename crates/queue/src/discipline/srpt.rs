@@ -1,0 +1,94 @@
+//! Shortest remaining processing time, as the switches of pFabric have it (Alizadeh and others,
+//! "pFabric: Minimal Near-Optimal Datacenter Transport", SIGCOMM 2013, section 4.1).
+//!
+//! Each packet says how much of its flow remains. The queue serves the flow of the packet with the
+//! least, and of that flow the packet that came first, so that a flow's packets stay in order. When
+//! there is no room, the packet with the most goes, be it in the queue or the one that has come.
+//! Equal packets leave in the order in which they came, and the last that came goes first.
+//!
+//! Difference from the paper: the priority is the remaining size itself, in bytes.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Discipline, Job, Packet, Settings};
+
+/// Shortest remaining processing time: serves the flow of which least remains, and evicts the
+/// packet of which most remains.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Srpt {}
+
+impl Settings for Srpt {
+    type Queue<P: Packet> = Box<SrptQueue<P>>;
+
+    const SUMMARY: &'static str = "Shortest remaining processing time (pFabric, SIGCOMM 2013).";
+
+    fn start<P: Packet>(&self) -> Box<SrptQueue<P>> {
+        let (order, packets) = (BTreeMap::new(), BTreeMap::new());
+        Box::new(SrptQueue { order, packets, arrivals: 0 })
+    }
+}
+
+/// A queue in the order of remaining sizes.
+#[derive(Debug)]
+pub struct SrptQueue<P> {
+    /// The flows of all packets, by remaining size and number of arrival.
+    order: BTreeMap<(u64, u64), u64>,
+    /// All packets with their remaining sizes, by flow and number of arrival.
+    packets: BTreeMap<(u64, u64), (u64, P)>,
+    /// The number of packets that have come.
+    arrivals: u64,
+}
+
+impl<P> SrptQueue<P> {
+    /// The place of the packet that leaves next.
+    fn first(&self) -> Option<(u64, u64)> {
+        let (_, &flow) = self.order.first_key_value()?;
+        self.packets.range((flow, 0)..).next().map(|(&place, _)| place)
+    }
+
+    fn take(&mut self, place: (u64, u64)) -> Option<P> {
+        let (remaining, packet) = self.packets.remove(&place)?;
+        self.order.remove(&(remaining, place.1));
+        Some(packet)
+    }
+}
+
+impl<P: Packet> Discipline<P> for SrptQueue<P> {
+    fn push(&mut self, packet: P, job: impl FnOnce() -> Job) {
+        let Job { flow, remaining } = job();
+        self.order.insert((remaining, self.arrivals), flow);
+        self.packets.insert((flow, self.arrivals), (remaining, packet));
+        self.arrivals += 1;
+    }
+
+    fn pop(&mut self) -> Option<P> {
+        let first = self.first()?;
+        self.take(first)
+    }
+
+    fn head(&self) -> Option<&P> {
+        self.packets.get(&self.first()?).map(|(_, packet)| packet)
+    }
+
+    fn evictable(&self, arriving: Job) -> u64 {
+        let larger = self.packets.values().filter(|(remaining, _)| *remaining > arriving.remaining);
+        larger.map(|(_, packet)| packet.wire()).sum()
+    }
+
+    fn evict(&mut self, arriving: Job) -> Option<P> {
+        let (&(remaining, arrival), &flow) = self.order.last_key_value()?;
+        if remaining > arriving.remaining { self.take((flow, arrival)) } else { None }
+    }
+
+    fn iter(&self) -> Box<dyn Iterator<Item = &P> + '_> {
+        Box::new(self.packets.values().map(|(_, packet)| packet))
+    }
+
+    fn iter_mut(&mut self) -> Box<dyn Iterator<Item = &mut P> + '_> {
+        Box::new(self.packets.values_mut().map(|(_, packet)| packet))
+    }
+}
