@@ -6,7 +6,7 @@ use incast_cc::{Bytes, Fraction};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Aqm, Scenario, TransportKind};
+use super::{Aqm, QueueDiscipline, Scenario, TransportKind};
 use incast_schema::quantity;
 
 /// Most classes: PFC counts them in eight bits.
@@ -42,6 +42,8 @@ pub struct Class {
     pub ecn_threshold: Option<Bytes>,
     /// Its queue management, instead of `switch.ecn_threshold` or `switch.aqm`.
     pub aqm: Option<Aqm>,
+    /// The order of its queues, instead of `switch.discipline`.
+    pub discipline: Option<QueueDiscipline>,
     /// Whether PFC protects it, where `switch.pfc` is on; it does if absent.
     pub pfc: Option<bool>,
 }
@@ -61,6 +63,8 @@ pub struct ResolvedClass {
     pub ecn_threshold: Option<Bytes>,
     /// Its queue management; a phantom queue is one for all classes of a port that have it.
     pub aqm: Option<Aqm>,
+    /// The order of its queues.
+    pub discipline: QueueDiscipline,
     /// Whether PFC protects it.
     pub protected: bool,
 }
@@ -138,11 +142,13 @@ impl Scenario {
             alpha: switch.alpha,
             ecn_threshold: switch.ecn_threshold,
             aqm: switch.aqm.clone(),
+            discipline: switch.discipline.clone(),
             protected,
         }
     }
 
-    fn resolve_class(&self, class: &Class) -> ResolvedClass {
+    /// A class with all that holds for it.
+    pub(super) fn resolve_class(&self, class: &Class) -> ResolvedClass {
         let protected = self.switch.pfc.enabled && class.pfc != Some(false);
         let plain = self.plain_class(&class.name, protected);
         let queue_limit = match (class.queue_limit, class.alpha) {
@@ -159,6 +165,7 @@ impl Scenario {
             alpha: class.alpha.unwrap_or(plain.alpha),
             ecn_threshold,
             aqm,
+            discipline: class.discipline.clone().unwrap_or(plain.discipline),
             ..plain
         }
     }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{
     FlowList, FlowSizes, ListedFlow, Scenario, ScenarioError, SignalKind, Stack, TransportKind,
-    aqm, check, input,
+    check, input, queues,
 };
 use crate::topology::one_kind;
 use incast_schema::{Fault, Located};
@@ -144,7 +144,7 @@ impl Document {
 
 fn read(text: &str, files: &mut Files) -> Result<Scenario, Fault> {
     one_kind(text)?;
-    aqm::fields(text)?;
+    queues::fields(text)?;
     let mut scenario: Scenario = toml::from_str(text).map_err(|error| Fault::of(&error, text))?;
     read_files(&mut scenario, files)?;
     check::check(&scenario)?;

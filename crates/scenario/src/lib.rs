@@ -13,7 +13,6 @@
     allow(clippy::unwrap_used, clippy::float_cmp, reason = "a test fails by panicking")
 )]
 
-mod aqm;
 mod buffers;
 mod check;
 mod class;
@@ -26,6 +25,7 @@ mod input;
 mod load;
 mod measure;
 mod plan;
+mod queues;
 mod resolved;
 mod routing;
 mod scheme;
@@ -52,6 +52,7 @@ pub use document::{Document, INPUTS, json_schema};
 pub use error::ScenarioError;
 pub use import::{Imported, Kind as ImportedKind, Options as ImportOptions, import};
 pub use incast_plan::flows::Operation;
+pub use incast_queue::discipline::{QueueDiscipline, fifo::Fifo, srpt::Srpt};
 pub use incast_queue::management::{
     Aqm, codel::Codel, phantom::Phantom, pi::Pi, pie::Pie, red::Red,
 };

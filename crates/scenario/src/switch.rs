@@ -4,7 +4,7 @@ use incast_cc::{Bytes, Fraction, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::Aqm;
+use super::{Aqm, QueueDiscipline};
 use incast_schema::quantity;
 
 /// All switches.
@@ -35,6 +35,9 @@ pub struct Switch {
     pub ecn_threshold: Option<Bytes>,
     /// Queue management of each class of each egress port, instead of `ecn_threshold`.
     pub aqm: Option<Aqm>,
+    /// The order in which packets of a class leave an egress queue, and which goes when it is full:
+    /// `fifo`, the default, or another kind by its name, or in a table with its settings.
+    pub discipline: QueueDiscipline,
     /// Stamps the state of a port into each packet that leaves it (INT), for HPCC. Takes no room in
     /// the packet.
     pub telemetry: bool,
@@ -51,6 +54,7 @@ impl Default for Switch {
             port_limit: None,
             ecn_threshold: None,
             aqm: None,
+            discipline: QueueDiscipline::default(),
             telemetry: false,
             pfc: Pfc::default(),
         }

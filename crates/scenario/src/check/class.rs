@@ -24,6 +24,7 @@ pub(super) fn check_classes(scenario: &Scenario) -> Result<(), Fault> {
         check_name(scenario, number, class).map_err(fault)?;
         check_class(scenario, class).map_err(fault)?;
         check_marking(number, class)?;
+        check_order(scenario, number, class)?;
     }
     Ok(())
 }
@@ -41,6 +42,18 @@ fn check_marking(number: usize, class: &Class) -> Result<(), Fault> {
     aqm.check().map_err(|(field, message)| {
         Fault::at([&"class", &number as &dyn Display, &"aqm", &field], message)
     })
+}
+
+fn check_order(scenario: &Scenario, number: usize, class: &Class) -> Result<(), Fault> {
+    if let Some(discipline) = &class.discipline {
+        discipline.check().map_err(|(field, message)| {
+            Fault::at([&"class", &number as &dyn Display, &"discipline", &field], message)
+        })?;
+    }
+    let field = if class.discipline.is_some() { "discipline" } else { "aqm" };
+    let class = scenario.resolve_class(class);
+    super::switch::in_order(class.aqm.as_ref(), &class.discipline)
+        .map_err(|message| Fault::at([&"class", &number, &field], message))
 }
 
 /// A field, and what is wrong with it.

@@ -2,7 +2,7 @@
 
 use incast_cc::Bytes;
 
-use super::super::Scenario;
+use super::super::{Aqm, QueueDiscipline, Scenario};
 use crate::buffers::{headroom, protected_classes};
 use incast_plan::topology::Topology;
 use incast_schema::Fault;
@@ -23,6 +23,19 @@ pub(super) fn two_markings(place: &str) -> String {
     format!("{place} has an ecn_threshold and an aqm; only one can judge, take one out")
 }
 
+/// Whether queue management and discipline go together.
+pub(super) fn in_order(aqm: Option<&Aqm>, discipline: &QueueDiscipline) -> Result<(), String> {
+    match aqm {
+        Some(aqm) if !aqm.is_of_whole_port() && !discipline.is_fifo() => Err(format!(
+            "queue management ({}) judges packets in the order in which they came, which {} does \
+             not keep; take one out",
+            aqm.kind(),
+            discipline.kind()
+        )),
+        _ => Ok(()),
+    }
+}
+
 pub(super) fn check_switch(scenario: &Scenario, net: &Topology) -> Result<(), Fault> {
     let switch = &scenario.switch;
     for (field, limit) in [("queue_limit", switch.queue_limit), ("port_limit", switch.port_limit)] {
@@ -36,6 +49,11 @@ pub(super) fn check_switch(scenario: &Scenario, net: &Topology) -> Result<(), Fa
         }
         aqm.check().map_err(|(field, message)| Fault::at([&"switch", &"aqm", &field], message))?;
     }
+    switch.discipline.check().map_err(|(field, message)| {
+        Fault::at([&"switch", &"discipline", &field], message)
+    })?;
+    in_order(switch.aqm.as_ref(), &switch.discipline)
+        .map_err(|message| Fault::at([&"switch", &"discipline"], message))?;
     if switch.buffer < scenario.transport.mtu {
         let message = format!(
             "a buffer of {} does not hold one packet of {}; make it larger",
