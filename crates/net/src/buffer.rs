@@ -159,6 +159,20 @@ impl SharedBuffer {
         self.paused == 0 && self.has_room(&arrival)
     }
 
+    /// Whether a packet of a class that PFC does not protect would have room if its queue held
+    /// `spare` bytes less.
+    pub(crate) fn would_fit(&self, arrival: &Arrival, spare: u64) -> bool {
+        let &Arrival { wire, ingress, class, queue, port } = arrival;
+        if self.ingress[self.ingress_index(ingress, class)].protected {
+            return false; // its limits are those of the ingress port
+        }
+        let (limits, used) = (&self.config.classes[class as usize], self.used - spare);
+        let limit = limits.queue_limit.unwrap_or_else(|| self.threshold_with(limits.alpha, used));
+        used + wire <= self.capacity
+            && queue - spare + wire <= limit
+            && self.config.port_limit.is_none_or(|limit| port - spare + wire <= limit)
+    }
+
     /// Stores a packet if [there is room](Self::has_room); returns whether it is stored.
     #[inline]
     pub(crate) fn admit_surely(&mut self, arrival: &Arrival) -> bool {

@@ -4,6 +4,7 @@ use incast_cc::{Rate, Span, Time};
 use incast_plan::Watch;
 use incast_plan::random::{generator, purpose};
 use incast_plan::topology::{Node, Ports, Topology};
+use incast_queue::discipline::QueueDiscipline;
 use incast_queue::management::Aqm;
 use incast_transport::{Endpoint, Scheduler};
 
@@ -90,6 +91,8 @@ pub struct ClassConfig {
     pub ecn_threshold: Option<u64>,
     /// Its queue management.
     pub management: Option<Aqm>,
+    /// The order of its packets.
+    pub discipline: QueueDiscipline,
 }
 
 /// The settings of a PFC watchdog.
@@ -250,8 +253,8 @@ impl Assembly<'_> {
             let random = |class: u64| {
                 generator(seed, purpose::QUEUE_MANAGEMENT, &[switch as u64, port as u64, class])
             };
-            let mut port =
-                Port::new(transmitter, config.classes.len(), config.scheduler(), self.start);
+            let queues = config.classes.iter().map(|class| class.discipline.start());
+            let mut port = Port::new(transmitter, queues, config.scheduler(), self.start);
             for (number, class) in (0..).zip(&config.classes) {
                 if let Some(settings) = &class.management {
                     let law = settings.start(rate, random(number.into()));

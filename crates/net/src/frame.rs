@@ -3,6 +3,7 @@
 use std::ops::Index;
 
 use incast_cc::Hop;
+use incast_queue::discipline::{self, Job};
 use incast_transport::{Address, Body, Packet};
 
 use super::path::Path;
@@ -162,6 +163,12 @@ impl Frame {
     }
 }
 
+impl discipline::Packet for Frame {
+    fn wire(&self) -> u64 {
+        u64::from(self.wire)
+    }
+}
+
 /// Where a packet is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PacketId(u32);
@@ -188,6 +195,15 @@ impl Packets {
             self.places.push(packet);
             PacketId(self.places.len() as u32 - 1)
         }
+    }
+
+    /// The flow that a packet belongs to, and how much of that remains. ACKs and control packets are
+    /// apart from the data of their connection, which they may overtake.
+    pub(crate) fn job(&self, frame: &Frame) -> Job {
+        let packet = &self[frame];
+        let remaining = u64::from(packet.remaining());
+        let connection = u64::from(packet.connection) << 1 | u64::from(remaining > 0);
+        Job { flow: u64::from(frame.destination) << 33 | connection, remaining }
     }
 
     /// The frame is no more.

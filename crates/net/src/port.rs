@@ -6,13 +6,14 @@ use std::collections::VecDeque;
 use std::hint::black_box;
 
 use incast_cc::{Bytes, Hop, Rate, Time};
+use incast_queue::discipline::{AnyDiscipline, Discipline, Job};
 use incast_queue::management::{AnyLaw, Law, Verdict};
 use incast_transport::Scheduler;
 
 use super::MOST_CLASSES;
 use super::Transit;
 use super::count::PortCounters;
-use super::frame::Frame;
+use super::frame::{Frame, Packets};
 use super::transmitter::Transmitter;
 use crate::metrics::Occupancy;
 use ahead::Ahead;
@@ -56,10 +57,10 @@ pub struct Port {
 }
 
 /// What waits in one class.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Queue {
-    /// Without those that are on the link ahead of time.
-    frames: VecDeque<Frame>,
+    /// The packets without those that are on the link ahead of time.
+    packets: AnyDiscipline<Frame>,
     /// Since when packets of the class wait.
     waiting_since: Time,
     managed: Option<Box<Managed>>,
@@ -74,15 +75,16 @@ struct Managed {
 }
 
 impl Port {
-    /// A port with so many classes, served as `scheduler` has it.
+    /// A port with a queue for each class, served as `scheduler` has it.
     pub(crate) fn new(
         transmitter: Transmitter,
-        classes: usize,
+        queues: impl Iterator<Item = AnyDiscipline<Frame>>,
         scheduler: Scheduler,
         start: Time,
     ) -> Self {
+        let queues: Box<[_]> = queues.map(Queue::new).collect();
         #[expect(clippy::cast_possible_truncation, reason = "at most eight")]
-        let number = classes as u8;
+        let number = queues.len() as u8;
         Self {
             transmitter,
             next_start: Time::MAX,
@@ -97,7 +99,7 @@ impl Port {
             overdue: 0,
             class_bytes: [0; MOST_CLASSES],
             occupancy: Occupancy::new(start),
-            queues: (0..classes).map(|_| Queue::default()).collect(),
+            queues,
             scheduler,
             of_all_classes: None,
             pfc: VecDeque::new(),
@@ -227,25 +229,33 @@ impl Port {
     #[expect(clippy::inline_always, reason = "in the way of every packet that waits")]
     #[inline(always)]
     fn leave(&mut self, start: Time, frame: &Frame) {
+        self.last_left = (start, u64::from(frame.wire));
+        self.uncount(start, frame);
+    }
+
+    /// Takes a packet out of the books.
+    #[expect(clippy::inline_always, reason = "in the way of every packet that waits")]
+    #[inline(always)]
+    fn uncount(&mut self, now: Time, frame: &Frame) {
         let wire = u32::from(frame.wire);
         self.class_bytes[frame.class as usize % MOST_CLASSES] -= wire;
         self.bytes -= wire;
-        self.last_left = (start, u64::from(wire));
-        self.occupancy.set(start, u64::from(self.bytes));
+        self.occupancy.set(now, u64::from(self.bytes));
     }
 
+    /// Stores a packet that has room in its queue.
     #[inline]
-    pub(crate) fn enqueue(&mut self, now: Time, frame: &Frame) {
+    pub(crate) fn enqueue(&mut self, now: Time, frame: &Frame, packets: &Packets) {
         let class = frame.class;
         let queue = &mut self.queues[class as usize];
-        if queue.frames.is_empty() {
+        if queue.packets.is_empty() {
             let others = self.ahead.count > 0 && self.ahead.class == class;
             queue.waiting_since = if others { self.ahead.since } else { now };
         }
         if let Some(managed) = &mut queue.managed {
             managed.enqueued_at.push_back(now);
         }
-        queue.frames.push_back(*frame);
+        queue.packets.push(*frame, || packets.job(frame));
         self.backlog |= 1 << class;
         self.enter(now, frame);
     }
@@ -253,10 +263,22 @@ impl Port {
     #[inline]
     fn take_first(&mut self, class: u8) -> Option<Frame> {
         let queue = &mut self.queues[class as usize];
-        let frame = queue.frames.pop_front()?;
-        if queue.frames.is_empty() {
+        let frame = queue.packets.pop()?;
+        if queue.packets.is_empty() {
             self.backlog &= !(1 << class);
         }
+        Some(frame)
+    }
+
+    /// Takes out the packet of a class that goes for one of `job`.
+    #[cold]
+    pub(crate) fn evict(&mut self, now: Time, class: u8, job: Job) -> Option<Frame> {
+        let queue = &mut self.queues[class as usize];
+        let frame = queue.packets.evict(job)?;
+        if queue.packets.is_empty() {
+            self.backlog &= !(1 << class);
+        }
+        self.uncount(now, &frame);
         Some(frame)
     }
 
@@ -370,23 +392,27 @@ impl Port {
 
     /// Packets are kept elsewhere from now on.
     pub(crate) fn move_packets(&mut self, moved: impl FnMut(&mut Frame)) {
-        let queued = self.queues.iter_mut().flat_map(|queue| &mut queue.frames);
+        let queued = self.queues.iter_mut().flat_map(|queue| queue.packets.iter_mut());
         queued.chain(&mut self.pfc).for_each(moved);
     }
 
     /// What is in the queues, for the books.
     pub(crate) fn queued(&self) -> impl Iterator<Item = &Frame> {
-        self.queues.iter().flat_map(|queue| &queue.frames)
+        self.queues.iter().flat_map(|queue| queue.packets.iter())
     }
 
     /// What waits in one class.
     pub(crate) fn waiting(&self, class: u8) -> impl Iterator<Item = &Frame> {
-        self.queues[class as usize].frames.iter()
+        self.queues[class as usize].packets.iter()
     }
 }
 
 impl Queue {
+    fn new(packets: AnyDiscipline<Frame>) -> Self {
+        Self { packets, waiting_since: Time::ZERO, managed: None }
+    }
+
     fn head_bytes(&self) -> u64 {
-        self.frames.front().map_or(0, |frame| u64::from(frame.wire))
+        self.packets.head().map_or(0, |frame| u64::from(frame.wire))
     }
 }

@@ -161,7 +161,7 @@ impl Switch {
             }
             return;
         }
-        port.enqueue(now, frame);
+        port.enqueue(now, frame, &transit.packets);
         self.trace.queue(now, egress, port.backlog_bytes());
         self.send(now, egress, transit);
     }
@@ -198,8 +198,11 @@ impl Switch {
         match self.buffer.admit(arrival) {
             Admission::Stored => {}
             Admission::Dropped(cause) => {
-                self.drop(now, egress, frame, cause, transit);
-                return false;
+                let has_room = self.make_room(now, egress, frame, arrival, cause, transit);
+                if !has_room {
+                    self.drop(now, egress, frame, cause, transit);
+                }
+                return has_room;
             }
             Admission::StoredPause => {
                 if now >= self.start {
@@ -213,6 +216,36 @@ impl Switch {
             }
         }
         true
+    }
+
+    /// Stores a packet that finds no room, if others of its queue go for it: those are dropped for
+    /// the same cause. Returns whether it is stored.
+    #[cold]
+    fn make_room(
+        &mut self,
+        now: Time,
+        egress: u16,
+        frame: &Frame,
+        mut arrival: Arrival,
+        cause: DropCause,
+        transit: &mut Transit,
+    ) -> bool {
+        let (class, job) = (frame.class, transit.packets.job(frame));
+        let queued = self.ports[egress as usize].queued_bytes(class);
+        if !self.buffer.would_fit(&arrival, queued) {
+            return false; // whatever goes
+        }
+        while let Some(evicted) = self.ports[egress as usize].evict(now, class, job) {
+            (self.has_gaps, self.is_plain) = (true, false);
+            self.drop(now, egress, &evicted, cause, transit);
+            self.release(now, &evicted, transit);
+            let wire = u64::from(evicted.wire);
+            (arrival.queue, arrival.port) = (arrival.queue - wire, arrival.port - wire);
+            if self.buffer.admit(arrival) == Admission::Stored {
+                return true;
+            }
+        }
+        false
     }
 
     /// The far end of a port says stop or go on.

@@ -69,14 +69,13 @@ pub trait Discipline<P: Packet>: Debug {
     /// The packet that leaves next.
     fn head(&self) -> Option<&P>;
 
-    /// The bytes of all packets that the queue would give for one of `arriving`.
-    fn evictable(&self, arriving: Job) -> u64 {
-        let _ = arriving;
-        0
+    /// Whether no packet waits.
+    fn is_empty(&self) -> bool {
+        self.head().is_none()
     }
 
-    /// Takes out the packet that the queue gives for one of `arriving`; [`None`] if the arriving
-    /// one is to be dropped.
+    /// Takes out the packet that goes for one of `arriving`, which finds no room; [`None`] if the
+    /// arriving one is to be dropped. The port asks again until there is room.
     fn evict(&mut self, arriving: Job) -> Option<P> {
         let _ = arriving;
         None
@@ -106,10 +105,6 @@ impl<P: Packet, D: Discipline<P>> Discipline<P> for Box<D> {
 
     fn head(&self) -> Option<&P> {
         (**self).head()
-    }
-
-    fn evictable(&self, arriving: Job) -> u64 {
-        (**self).evictable(arriving)
     }
 
     fn evict(&mut self, arriving: Job) -> Option<P> {

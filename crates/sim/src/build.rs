@@ -184,7 +184,9 @@ fn pin(net: &mut Net, flows: &Flows, routing: &Routing) {
 fn look_ahead(scenario: &Scenario, scheme: Scheme) -> u32 {
     let classes = scenario.classes(scheme.transport);
     let telemetry = needs_telemetry(scenario, scheme);
-    let managed = classes.iter().any(|class| class.aqm.is_some() || class.weight.is_some());
+    let managed = classes
+        .iter()
+        .any(|class| class.aqm.is_some() || class.weight.is_some() || !class.discipline.is_fifo());
     if managed || telemetry || scheme.signal == Signal::Oracle || !scenario.events.is_empty() {
         0
     } else if classes.len() > 1 || scenario.switch.pfc.enabled {

@@ -1,6 +1,7 @@
 //! Packets that are on the link before they start.
 
 use incast_cc::Time;
+use incast_queue::discipline::Discipline;
 
 use super::Port;
 use crate::Transit;
@@ -21,9 +22,10 @@ pub(super) struct Ahead {
 
 impl Port {
     /// Up to so many packets may be on the link before they start: only where nothing needs to know what
-    /// the queue is like when they do.
+    /// the queue is like when they do, and all queues keep the order of arrival.
     pub(crate) fn look_ahead(&mut self, packets: u32) {
-        self.ahead.most = packets;
+        let fifo = self.queues.iter_mut().all(|queue| queue.packets.as_fifo().is_some());
+        self.ahead.most = if fifo { packets } else { 0 };
     }
 
     /// Whether it is known when a packet of `class` that comes now will start, while the link is busy:
@@ -101,8 +103,10 @@ impl Port {
         }
         let queue = &mut self.queues[class as usize];
         queue.waiting_since = since;
+        let fifo = queue.packets.as_fifo();
+        let fifo = fifo.unwrap_or_else(|| unreachable!("the others never look ahead"));
         while let Some((frame, start)) = link.take_back(calendar) {
-            queue.frames.push_front(frame);
+            fifo.put_back(frame);
             self.backlog |= 1 << class;
             self.transmitter.busy_until = start;
         }

@@ -65,3 +65,18 @@ impl<P: Packet> Discipline<P> for FifoQueue<P> {
         Box::new(self.packets.iter_mut())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{filled, order};
+    use super::*;
+
+    #[test]
+    fn packets_leave_as_they_came_and_a_packet_that_is_put_back_leaves_first() {
+        let mut queue = filled(Fifo {}.start(), &[(1, 5), (2, 3), (1, 1)]);
+        assert_eq!(queue.evict(Job { flow: 3, remaining: 0 }), None);
+        let first = queue.pop().unwrap();
+        queue.put_back(first);
+        assert_eq!(order(queue), [0, 1, 2]);
+    }
+}

@@ -82,9 +82,6 @@ macro_rules! registry {
             fn head(&self) -> Option<&P> {
                 match self { $(Self::$type(queue) => queue.head(),)+ }
             }
-            fn evictable(&self, arriving: Job) -> u64 {
-                match self { $(Self::$type(queue) => queue.evictable(arriving),)+ }
-            }
             fn evict(&mut self, arriving: Job) -> Option<P> {
                 match self { $(Self::$type(queue) => queue.evict(arriving),)+ }
             }

@@ -74,11 +74,6 @@ impl<P: Packet> Discipline<P> for SrptQueue<P> {
         self.packets.get(&self.first()?).map(|(_, packet)| packet)
     }
 
-    fn evictable(&self, arriving: Job) -> u64 {
-        let larger = self.packets.values().filter(|(remaining, _)| *remaining > arriving.remaining);
-        larger.map(|(_, packet)| packet.wire()).sum()
-    }
-
     fn evict(&mut self, arriving: Job) -> Option<P> {
         let (&(remaining, arrival), &flow) = self.order.last_key_value()?;
         if remaining > arriving.remaining { self.take((flow, arrival)) } else { None }
@@ -90,5 +85,27 @@ impl<P: Packet> Discipline<P> for SrptQueue<P> {
 
     fn iter_mut(&mut self) -> Box<dyn Iterator<Item = &mut P> + '_> {
         Box::new(self.packets.values_mut().map(|(_, packet)| packet))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{filled, order};
+    use super::*;
+
+    #[test]
+    fn least_remaining_first_but_no_flow_overtakes_itself() {
+        // The last packet of flow 1 makes both of its packets go before flow 2.
+        assert_eq!(order(filled(Srpt {}.start(), &[(1, 5), (2, 3), (1, 1)])), [0, 2, 1]);
+        assert_eq!(order(filled(Srpt {}.start(), &[(1, 3), (2, 3), (3, 0)])), [2, 0, 1]);
+    }
+
+    #[test]
+    fn the_largest_goes_and_among_equals_the_last_or_the_one_that_comes() {
+        let mut queue = filled(Srpt {}.start(), &[(0, 7), (1, 9), (2, 9), (3, 2)]);
+        let mut evict =
+            |remaining| queue.evict(Job { flow: 8, remaining }).map(|packet| packet.number);
+        assert_eq!(evict(9), None);
+        assert_eq!([8, 8, 8, 2, 1].map(&mut evict), [Some(2), Some(1), None, Some(0), Some(3)]);
     }
 }

@@ -42,5 +42,6 @@ fn class_config(class: &ResolvedClass) -> ClassConfig {
         },
         ecn_threshold: class.ecn_threshold.map(Bytes::get),
         management: class.aqm.clone(),
+        discipline: class.discipline.clone(),
     }
 }

@@ -82,11 +82,12 @@ fn random_graph(random: &mut Random) -> (String, usize, [usize; 2]) {
 }
 
 /// Settings, and the schemes to run with them.
-const SWITCHES: [(&str, &[&str]); 5] = [
+const SWITCHES: [(&str, &[&str]); 6] = [
     ("buffer = \"300KB\"\npfc = { enabled = true, xoff = \"15KB\" }", &["line-rate", "timely"]),
     ("queue_limit = \"30KB\"\necn_threshold = \"9KB\"", &["dcqcn", "newreno"]),
     ("telemetry = true\nqueue_limit = \"200KB\"", &["hpcc"]),
     ("aqm = { kind = \"red\", min = \"8KB\", max = \"24KB\" }\nbuffer = \"200KB\"", &["dctcp"]),
+    ("discipline = \"srpt\"\nqueue_limit = \"30KB\"", &["line-rate", "newreno"]),
     (
         "buffer = \"150KB\"\npfc = { enabled = true, xoff = \"9KB\", watchdog = { after = \"20us\", \
          action = \"drop\" } }",

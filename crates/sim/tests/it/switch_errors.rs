@@ -170,6 +170,39 @@ fn mistakes_in_the_queue_management_of_a_class_are_found_where_they_are() {
 }
 
 #[test]
+fn mistakes_in_a_discipline_are_found_where_they_are() {
+    check(&[
+        (
+            "buffer = \"1MB\"",
+            "discipline = \"srtp\"",
+            (21, 14),
+            &["unknown word \"srtp\"", "mean \"srpt\""],
+        ),
+        (
+            "weight = 2",
+            "discipline = { kind = \"srpt\", size = 3 }",
+            (15, 31),
+            &["unknown field \"size\""],
+        ),
+        (
+            "weight = 2",
+            "discipline = \"srpt\"\naqm = { kind = \"codel\" }",
+            (15, 14),
+            &["(codel)", "in the order in which they came", "srpt", "take one out"],
+        ),
+        (
+            "buffer = \"1MB\"",
+            "discipline = \"srpt\"\naqm = { kind = \"pie\" }",
+            (13, 1),
+            &["(pie)", "in the order in which they came", "srpt", "take one out"],
+        ),
+    ]);
+    let phantom = "discipline = \"srpt\"\naqm = { kind = \"phantom\" }";
+    let phantom = GOOD.replace("buffer = \"1MB\"", phantom);
+    assert!(Document::parse(phantom, "good.toml").is_ok(), "it judges no order");
+}
+
+#[test]
 fn watchdogs_have_patience_and_an_action() {
     let pfc =
         |rest: &str| format!("buffer = \"1MB\"\n[switch.pfc]\nenabled = true\nwatchdog = {rest}");
