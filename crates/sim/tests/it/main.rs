@@ -10,6 +10,7 @@ mod behaviour;
 mod benchmark;
 mod closed_forms;
 mod corpus;
+mod disciplines;
 mod docs;
 mod fabrics;
 mod foreign;
