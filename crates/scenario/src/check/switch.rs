@@ -49,9 +49,10 @@ pub(super) fn check_switch(scenario: &Scenario, net: &Topology) -> Result<(), Fa
         }
         aqm.check().map_err(|(field, message)| Fault::at([&"switch", &"aqm", &field], message))?;
     }
-    switch.discipline.check().map_err(|(field, message)| {
-        Fault::at([&"switch", &"discipline", &field], message)
-    })?;
+    switch
+        .discipline
+        .check()
+        .map_err(|(field, message)| Fault::at([&"switch", &"discipline", &field], message))?;
     in_order(switch.aqm.as_ref(), &switch.discipline)
         .map_err(|message| Fault::at([&"switch", &"discipline"], message))?;
     if switch.buffer < scenario.transport.mtu {
