@@ -94,31 +94,45 @@ pub trait Discipline<P: Packet>: Debug {
     fn iter_mut(&mut self) -> Box<dyn Iterator<Item = &mut P> + '_>;
 }
 
+/// A queue behind a pointer. Nothing of it is inlined: ports would carry its code in the way of every
+/// packet of a queue that is first in, first out.
 impl<P: Packet, D: Discipline<P>> Discipline<P> for Box<D> {
+    #[inline(never)]
     fn push(&mut self, packet: P, job: impl FnOnce() -> Job) {
         (**self).push(packet, job);
     }
 
+    #[inline(never)]
     fn pop(&mut self) -> Option<P> {
         (**self).pop()
     }
 
+    #[inline(never)]
+    fn is_empty(&self) -> bool {
+        (**self).is_empty()
+    }
+
+    #[inline(never)]
     fn head(&self) -> Option<&P> {
         (**self).head()
     }
 
+    #[inline(never)]
     fn evict(&mut self, arriving: Job) -> Option<P> {
         (**self).evict(arriving)
     }
 
+    #[inline(never)]
     fn as_fifo(&mut self) -> Option<&mut fifo::FifoQueue<P>> {
         (**self).as_fifo()
     }
 
+    #[inline(never)]
     fn iter(&self) -> Box<dyn Iterator<Item = &P> + '_> {
         (**self).iter()
     }
 
+    #[inline(never)]
     fn iter_mut(&mut self) -> Box<dyn Iterator<Item = &mut P> + '_> {
         (**self).iter_mut()
     }

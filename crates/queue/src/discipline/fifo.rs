@@ -53,6 +53,11 @@ impl<P: Packet> Discipline<P> for FifoQueue<P> {
     }
 
     #[inline]
+    fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+
+    #[inline]
     fn as_fifo(&mut self) -> Option<&mut Self> {
         Some(self)
     }

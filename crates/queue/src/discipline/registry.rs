@@ -82,6 +82,10 @@ macro_rules! registry {
             fn head(&self) -> Option<&P> {
                 match self { $(Self::$type(queue) => queue.head(),)+ }
             }
+            #[inline]
+            fn is_empty(&self) -> bool {
+                match self { $(Self::$type(queue) => queue.is_empty(),)+ }
+            }
             fn evict(&mut self, arriving: Job) -> Option<P> {
                 match self { $(Self::$type(queue) => queue.evict(arriving),)+ }
             }
