@@ -12,6 +12,7 @@ use std::hint::black_box;
 use incast_cc::Fraction;
 
 use super::count::DropCause;
+use super::switch::books::AllCurrent;
 
 /// How a buffer is shared.
 #[derive(Clone, Debug)]
@@ -161,7 +162,7 @@ impl SharedBuffer {
 
     /// Whether a packet of a class that PFC does not protect would have room if its queue held
     /// `spare` bytes less.
-    pub(crate) fn would_fit(&self, arrival: &Arrival, spare: u64) -> bool {
+    pub(crate) fn would_fit(&self, arrival: &Arrival, spare: u64, _: AllCurrent<'_>) -> bool {
         let &Arrival { wire, ingress, class, queue, port } = arrival;
         if self.ingress[self.ingress_index(ingress, class)].protected {
             return false; // its limits are those of the ingress port
@@ -195,7 +196,7 @@ impl SharedBuffer {
 
     /// Decides about a packet when all books are up to date.
     #[inline]
-    pub(crate) fn admit(&mut self, arrival: Arrival) -> Admission {
+    pub(crate) fn admit(&mut self, arrival: Arrival, _: AllCurrent<'_>) -> Admission {
         let Arrival { wire, ingress, class, .. } = arrival;
         let fits = self.used + wire <= self.capacity;
         let index = self.ingress_index(ingress, class);
@@ -318,6 +319,7 @@ mod tests {
     use super::*;
 
     const STORED: Admission = Admission::Stored;
+    const ALL: AllCurrent<'static> = AllCurrent::WITHOUT_PORTS;
 
     /// 12,000 bytes for one class, which PFC protects where it is on, and one that it does not.
     fn config(pfc: Option<PfcConfig>) -> BufferConfig {
@@ -342,13 +344,13 @@ mod tests {
         let mut buffer = SharedBuffer::new(config(None), &[1_000; 2]);
         // With alpha = 1 one queue ends at half the buffer, headroom or not.
         let mut queued = 0;
-        while buffer.admit(arrival(0, 0, queued)) == STORED {
+        while buffer.admit(arrival(0, 0, queued), ALL) == STORED {
             queued += 1_000;
         }
         assert_eq!(queued, 6_000);
-        assert_eq!(buffer.admit(arrival(0, 0, queued)), Admission::Dropped(DropCause::Limit));
+        assert_eq!(buffer.admit(arrival(0, 0, queued), ALL), Admission::Dropped(DropCause::Limit));
         assert!(!buffer.release(0, 0, 1_000));
-        assert_eq!(buffer.admit(arrival(0, 0, 0)), STORED, "another queue has room");
+        assert_eq!(buffer.admit(arrival(0, 0, 0), ALL), STORED, "another queue has room");
     }
 
     #[test]
@@ -357,9 +359,9 @@ mod tests {
         limits.classes[0].queue_limit = Some(20_000);
         let mut buffer = SharedBuffer::new(limits, &[0; 1]);
         for queued in 0..12 {
-            assert_eq!(buffer.admit(arrival(0, 0, queued * 1_000)), STORED);
+            assert_eq!(buffer.admit(arrival(0, 0, queued * 1_000), ALL), STORED);
         }
-        assert_eq!(buffer.admit(arrival(0, 0, 12_000)), Admission::Dropped(DropCause::NoRoom));
+        assert_eq!(buffer.admit(arrival(0, 0, 12_000), ALL), Admission::Dropped(DropCause::NoRoom));
     }
 
     #[test]
@@ -367,21 +369,21 @@ mod tests {
         let limits = BufferConfig { port_limit: Some(4_000), ..config(None) };
         let mut buffer = SharedBuffer::new(limits, &[0; 1]);
         let found = |port| Arrival { port, ..arrival(0, 1, 1_000) };
-        assert_eq!(buffer.admit(found(3_000)), STORED);
-        assert_eq!(buffer.admit(found(3_001)), Admission::Dropped(DropCause::Limit));
+        assert_eq!(buffer.admit(found(3_000), ALL), STORED);
+        assert_eq!(buffer.admit(found(3_001), ALL), Admission::Dropped(DropCause::Limit));
     }
 
     #[test]
     fn pause_at_the_threshold_headroom_after_it_resume_below() {
         let mut buffer = SharedBuffer::new(config(Some(pfc(3_000, 1_000))), &[2_000; 2]);
         for _ in 0..3 {
-            assert_eq!(buffer.admit(arrival(0, 0, 0)), STORED);
+            assert_eq!(buffer.admit(arrival(0, 0, 0), ALL), STORED);
         }
-        assert_eq!(buffer.admit(arrival(0, 0, 0)), Admission::StoredPause);
-        assert_eq!(buffer.admit(arrival(0, 0, 0)), STORED, "on its way: headroom");
+        assert_eq!(buffer.admit(arrival(0, 0, 0), ALL), Admission::StoredPause);
+        assert_eq!(buffer.admit(arrival(0, 0, 0), ALL), STORED, "on its way: headroom");
         let dropped = Admission::Dropped(DropCause::Headroom);
-        assert_eq!(buffer.admit(arrival(0, 0, 0)), dropped, "more than the headroom");
-        assert_eq!(buffer.admit(arrival(1, 0, 0)), STORED, "another port");
+        assert_eq!(buffer.admit(arrival(0, 0, 0), ALL), dropped, "more than the headroom");
+        assert_eq!(buffer.admit(arrival(1, 0, 0), ALL), STORED, "another port");
         let resumed: Vec<_> = (0..5).map(|_| buffer.release(0, 0, 1_000)).collect();
         assert_eq!(resumed, [false, false, true, false, false]);
     }
@@ -389,7 +391,7 @@ mod tests {
     #[test]
     fn empty_port_always_resumes() {
         let mut buffer = SharedBuffer::new(config(Some(pfc(500, 1_000))), &[2_000; 1]);
-        assert_eq!(buffer.admit(arrival(0, 0, 0)), Admission::StoredPause);
+        assert_eq!(buffer.admit(arrival(0, 0, 0), ALL), Admission::StoredPause);
         assert!(buffer.release(0, 0, 1_000));
     }
 
@@ -398,8 +400,8 @@ mod tests {
         let mut limits = config(Some(pfc(500, 0)));
         limits.classes[1].queue_limit = Some(2_000);
         let mut buffer = SharedBuffer::new(limits, &[2_000; 1]);
-        assert_eq!(buffer.admit(arrival(0, 1, 1_000)), STORED);
-        assert_eq!(buffer.admit(arrival(0, 1, 2_000)), Admission::Dropped(DropCause::Limit));
+        assert_eq!(buffer.admit(arrival(0, 1, 1_000), ALL), STORED);
+        assert_eq!(buffer.admit(arrival(0, 1, 2_000), ALL), Admission::Dropped(DropCause::Limit));
     }
 
     #[test]
@@ -410,14 +412,18 @@ mod tests {
         // Two ports by two classes keep 4,000 of the 12,000 bytes.
         assert_eq!(buffer.capacity, 8_000);
         for class in [0, 1] {
-            assert_eq!(buffer.admit(arrival(0, class, 0)), STORED);
+            assert_eq!(buffer.admit(arrival(0, class, 0), ALL), STORED);
         }
         for class in [0, 1] {
-            assert_eq!(buffer.admit(arrival(0, class, 0)), Admission::StoredPause, "class {class}");
+            assert_eq!(
+                buffer.admit(arrival(0, class, 0), ALL),
+                Admission::StoredPause,
+                "class {class}"
+            );
             let dropped = Admission::Dropped(DropCause::Headroom);
-            assert_eq!(buffer.admit(arrival(0, class, 0)), dropped, "class {class}");
+            assert_eq!(buffer.admit(arrival(0, class, 0), ALL), dropped, "class {class}");
         }
         assert!(buffer.release(0, 1, 1_000));
-        assert_eq!(buffer.admit(arrival(0, 0, 0)), Admission::Dropped(DropCause::Headroom));
+        assert_eq!(buffer.admit(arrival(0, 0, 0), ALL), Admission::Dropped(DropCause::Headroom));
     }
 }

@@ -76,7 +76,7 @@ pub(super) fn dead_locks(
 fn all_held(switches: &[Switch], transit: &Transit, components: &[Component]) -> Vec<HeldPort> {
     let mut all = Vec::new();
     for (switch, node) in (0..).zip(switches) {
-        for (port, egress) in (0..).zip(&node.ports) {
+        for (port, egress) in (0..).zip(node.ports.behind()) {
             let arrival = transit.links[egress.transmitter.link as usize].arrival();
             let far_end = components[arrival as usize];
             if far_end.kind != ComponentKind::SwitchArrival {

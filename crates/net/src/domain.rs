@@ -70,7 +70,7 @@ impl Network {
             ends[host.nic.link as usize].0 = domain;
         }
         for (switch, &domain) in self.switches.iter().zip(&partition.switches) {
-            for port in &switch.ports {
+            for port in switch.ports.behind() {
                 ends[port.transmitter.link as usize].0 = domain;
             }
         }
@@ -143,7 +143,7 @@ impl Network {
         for link in links {
             link.move_packets(&mut moved);
         }
-        let ports = self.switches.iter_mut().flat_map(|switch| &mut switch.ports);
+        let ports = self.switches.iter_mut().flat_map(|switch| switch.ports.behind_mut());
         for port in ports {
             port.move_packets(&mut moved);
         }

@@ -30,7 +30,7 @@ impl Oracle {
     ) -> Option<Span> {
         let way = self.ways[host].get(connection as usize)?;
         let waits = way.queues.iter().map(|&(switch, port, rate)| {
-            let port = &switches[switch as usize].ports[port as usize];
+            let port = &switches[switch as usize].ports.behind()[port as usize];
             rate.time_for(Bytes::new(port.backlog_bytes()))
         });
         Some(way.network_rtt + waits.max()?)

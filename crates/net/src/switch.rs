@@ -1,5 +1,6 @@
 //! An output-queued switch with a shared buffer.
 
+pub(crate) mod books;
 mod changes;
 
 use incast_cc::{Span, Time};
@@ -16,11 +17,12 @@ use super::port::Port;
 use super::routes::Routes;
 use super::trace::{PacketEvent, Trace};
 use super::watchdog::{Held, Watchdog};
+use books::{AllCurrent, At, Current, HasEvent, Instant, NeedsEvent, Ports, Turn};
 
 /// A switch: ports, a shared buffer, routes.
 #[derive(Debug)]
 pub struct Switch {
-    pub(crate) ports: Vec<Port>,
+    pub(crate) ports: Ports,
     pub(crate) routes: Routes,
     pub(crate) failures: Failures,
     pub(crate) buffer: SharedBuffer,
@@ -34,9 +36,6 @@ pub struct Switch {
     start: Time,
     /// Nothing happens to a packet that finds its port idle: it is not judged, stamped, traced or looked at.
     is_plain: bool,
-    /// Ports below this number have had their turn at the present instant: what happens to the switch as a
-    /// whole comes first, then ports that become free, then arrivals.
-    pub(super) turn: usize,
     pub(crate) trace: Trace,
     /// Mean and greatest backlog of each port in each interval.
     pub(crate) series: Vec<(f64, u64)>,
@@ -53,7 +52,7 @@ impl Switch {
         trace: Trace,
     ) -> Self {
         Self {
-            ports,
+            ports: Ports::new(ports),
             routes,
             failures: Failures::default(),
             buffer,
@@ -63,7 +62,6 @@ impl Switch {
             has_gaps: false,
             start,
             is_plain: false,
-            turn: 0,
             trace,
             series: Vec::new(),
         }
@@ -76,7 +74,7 @@ impl Switch {
 
     /// Links and components have other numbers from now on.
     pub(crate) fn renumber(&mut self, links: &[u32], components: &[ComponentId]) {
-        for Port { transmitter, .. } in &mut self.ports {
+        for Port { transmitter, .. } in self.ports.behind_mut() {
             transmitter.link = links[transmitter.link as usize];
             transmitter.component = components[transmitter.component as usize];
         }
@@ -85,23 +83,22 @@ impl Switch {
     /// A frame has come in.
     #[inline]
     pub(crate) fn on_arrival(&mut self, now: Time, mut frame: Frame, transit: &mut Transit) {
-        self.turn = usize::MAX;
+        let instant = Instant::new(now, Turn::Arrivals);
+        let at = instant.at();
         if frame.is_pfc() {
-            return self.on_pfc(now, &frame, transit);
+            return self.on_pfc(at, &frame, transit);
         }
         let Some(egress) = self.routes.port(&mut frame) else {
             return self.on_stranded(now, &frame, transit);
         };
-        if self.ports[egress as usize].next_start() <= now {
-            self.catch_up(now, egress, transit);
-        }
+        let egress = self.catch_up(at, egress, transit);
         if self.has_dropped {
             // What was dropped left a gap before all of its connection that comes this way later.
             // (Packets of a connection have one path; where they may have several, none is quiet.)
             frame.disquiet();
         }
         let Frame { wire, class, ingress, .. } = frame;
-        let port = &mut self.ports[egress as usize];
+        let port = &mut self.ports[egress];
         let bytes = u64::from(wire);
         if self.is_plain
             && bytes <= self.ecn_thresholds[class as usize % MOST_CLASSES]
@@ -111,49 +108,55 @@ impl Switch {
         {
             return port.transmitter.transmit(now, &frame, transit);
         }
-        self.on_arrival_at(now, egress, &mut frame, transit);
+        self.on_arrival_at(at, egress, &mut frame, transit);
     }
 
     /// A frame has come in that cannot just pass.
     #[inline]
-    fn on_arrival_at(&mut self, now: Time, egress: u16, frame: &mut Frame, transit: &mut Transit) {
+    fn on_arrival_at(
+        &mut self,
+        at: At<'_>,
+        egress: Current<'_>,
+        frame: &mut Frame,
+        transit: &mut Transit,
+    ) {
+        let now = at.now;
         let Frame { wire, class, ingress, .. } = *frame;
-        let port = &mut self.ports[egress as usize];
+        let port = &mut self.ports[egress];
         if port.transmitter.is_down() {
-            return self.drop(now, egress, frame, DropCause::Link, transit);
+            return self.drop(now, egress.number(), frame, DropCause::Link, transit);
         }
         let (queued, leaving) = (port.queued_bytes(class), port.leaving_bytes(now));
         let (queue, all) = (queued + leaving, port.backlog_bytes() + leaving);
         if port.discarded != 0 && port.discarded & 1 << class != 0 {
-            return self.drop(now, egress, frame, DropCause::Watchdog, transit);
+            return self.drop(now, egress.number(), frame, DropCause::Watchdog, transit);
         }
         let wire_bytes = u64::from(wire);
         let arrival = Arrival { ingress, class, wire: wire_bytes, queue, port: all };
-        if !self.buffer.admit_surely(&arrival) && !self.admit(now, egress, frame, arrival, transit)
-        {
+        if !self.buffer.admit_surely(&arrival) && !self.admit(at, egress, frame, arrival, transit) {
             return;
         }
-        let port = &mut self.ports[egress as usize];
+        let port = &mut self.ports[egress];
         let mut verdict = port.judge_arrival(now, frame);
         if queued + wire_bytes > self.ecn_thresholds[class as usize % MOST_CLASSES]
             && frame.is_ect()
         {
             verdict = Verdict::Mark;
         }
-        if verdict != Verdict::Pass && !self.passes(now, egress, frame, verdict, transit) {
-            self.release(now, frame, transit);
+        if verdict != Verdict::Pass && !self.passes(now, egress.number(), frame, verdict, transit) {
+            self.release(at, frame, transit);
             return transit.packets.drop(frame);
         }
-        let port = &mut self.ports[egress as usize];
+        let port = &mut self.ports[egress];
         if port.is_idle(now, class) {
             self.forward(now, egress, frame, now, transit);
-            return self.release(now, frame, transit);
+            return self.release(at, frame, transit);
         }
         if port.overtakes(class) {
-            port.take_back(transit);
-            self.wait(egress, transit);
+            let needs = port.take_back(transit);
+            needs.met_by(self.wait(egress, transit));
         }
-        let port = &mut self.ports[egress as usize];
+        let port = &mut self.ports[egress];
         if port.goes_ahead(now, class) {
             port.enqueue_ahead(now, frame, transit);
             if self.buffer.has_paused() {
@@ -162,8 +165,8 @@ impl Switch {
             return;
         }
         port.enqueue(now, frame, &transit.packets);
-        self.trace.queue(now, egress, port.backlog_bytes());
-        self.send(now, egress, transit);
+        self.trace.queue(now, egress.number(), port.backlog_bytes());
+        self.send(at, egress, transit);
     }
 
     /// Brings into the caches what a frame needs that comes in at `ingress`; returns the port that it leaves
@@ -177,7 +180,7 @@ impl Switch {
         let known = frame.path.peek();
         let found = || self.routes.port_of(frame.destination, frame.path.label());
         let egress = known.or_else(found)?;
-        self.ports[egress as usize].touch();
+        self.ports.behind()[egress as usize].touch();
         Some(egress)
     }
 
@@ -186,29 +189,29 @@ impl Switch {
     #[inline(never)]
     fn admit(
         &mut self,
-        now: Time,
-        egress: u16,
+        at: At<'_>,
+        egress: Current<'_>,
         frame: &Frame,
         arrival: Arrival,
         transit: &mut Transit,
     ) -> bool {
-        self.catch_up_all(now, transit);
+        let books = self.catch_up_all(at, transit);
         let Arrival { ingress, class, .. } = arrival;
         let had_paused = self.buffer.has_paused();
-        match self.buffer.admit(arrival) {
+        match self.buffer.admit(arrival, books) {
             Admission::Stored => {}
             Admission::Dropped(cause) => {
-                let has_room = self.make_room(now, egress, frame, arrival, cause, transit);
+                let has_room = self.make_room(at, (egress, books), frame, arrival, cause, transit);
                 if !has_room {
-                    self.drop(now, egress, frame, cause, transit);
+                    self.drop(at.now, egress.number(), frame, cause, transit);
                 }
                 return has_room;
             }
             Admission::StoredPause => {
-                if now >= self.start {
-                    self.ports[ingress as usize].counters.pauses += 1;
+                if at.now >= self.start {
+                    self.ports.counters(ingress).pauses += 1;
                 }
-                self.enqueue_pfc(now, ingress, (class, true), transit);
+                self.enqueue_pfc(at, ingress, (class, true), transit);
                 if !had_paused {
                     // Every packet that leaves may let the sender go on: each has its event now.
                     self.wait_all(transit);
@@ -223,25 +226,25 @@ impl Switch {
     #[cold]
     fn make_room(
         &mut self,
-        now: Time,
-        egress: u16,
+        at: At<'_>,
+        (egress, books): (Current<'_>, AllCurrent<'_>),
         frame: &Frame,
         mut arrival: Arrival,
         cause: DropCause,
         transit: &mut Transit,
     ) -> bool {
         let (class, job) = (frame.class, transit.packets.job(frame));
-        let queued = self.ports[egress as usize].queued_bytes(class);
-        if !self.buffer.would_fit(&arrival, queued) {
+        let queued = self.ports[egress].queued_bytes(class);
+        if !self.buffer.would_fit(&arrival, queued, books) {
             return false; // whatever goes
         }
-        while let Some(evicted) = self.ports[egress as usize].evict(now, class, job) {
+        while let Some(evicted) = self.ports[egress].evict(at.now, class, job) {
             (self.has_gaps, self.is_plain) = (true, false);
-            self.drop(now, egress, &evicted, cause, transit);
-            self.release(now, &evicted, transit);
+            self.drop(at.now, egress.number(), &evicted, cause, transit);
+            self.release(at, &evicted, transit);
             let wire = u64::from(evicted.wire);
             (arrival.queue, arrival.port) = (arrival.queue - wire, arrival.port - wire);
-            if self.buffer.admit(arrival) == Admission::Stored {
+            if self.buffer.admit(arrival, books) == Admission::Stored {
                 return true;
             }
         }
@@ -249,70 +252,84 @@ impl Switch {
     }
 
     /// The far end of a port says stop or go on.
-    fn on_pfc(&mut self, now: Time, frame: &Frame, transit: &mut Transit) {
-        let port = frame.ingress;
-        self.catch_up(now, port, transit);
-        let own = &mut self.ports[port as usize];
-        own.take_back(transit);
-        own.on_pfc(now, frame);
+    fn on_pfc(&mut self, at: At<'_>, frame: &Frame, transit: &mut Transit) {
+        let port = self.catch_up(at, frame.ingress, transit);
+        let own = &mut self.ports[port];
+        let needs = own.take_back(transit);
+        own.on_pfc(at.now, frame);
         transit.packets.drop(frame);
-        self.send(now, port, transit);
+        needs.met_by(self.send(at, port, transit));
     }
 
     /// Tells the far end of a port to stop or to go on.
     #[cold]
     fn enqueue_pfc(
         &mut self,
-        now: Time,
+        at: At<'_>,
         port: u16,
         (class, pause): (u8, bool),
         transit: &mut Transit,
     ) {
-        self.catch_up(now, port, transit);
+        let port = self.catch_up(at, port, transit);
         let frame = Frame::pfc(class, pause, &mut transit.packets);
-        let own = &mut self.ports[port as usize];
-        own.take_back(transit);
+        let own = &mut self.ports[port];
+        let needs = own.take_back(transit);
         own.enqueue_pfc(frame);
-        self.send(now, port, transit);
+        needs.met_by(self.send(at, port, transit));
     }
 
     /// The link of a port is free, or a packet starts that is on it ahead of time.
     #[inline]
     pub(crate) fn on_port(&mut self, now: Time, port: u16, transit: &mut Transit) {
-        self.turn = port as usize + 1;
-        self.catch_up(now, port, transit);
-        self.send(now, port, transit);
+        let instant = Instant::new(now, Turn::Port(port));
+        let port = self.catch_up(instant.at(), port, transit);
+        self.send(instant.at(), port, transit);
     }
 
     /// Brings the books of a port up to date: what is on the link ahead of time has started or not.
     #[inline]
-    fn catch_up(&mut self, now: Time, egress: u16, transit: &mut Transit) {
-        let has_had_its_turn = (egress as usize) < self.turn;
-        let until = Time::from_ps(now.as_ps() + u64::from(has_had_its_turn));
-        while let Some(started) = self.ports[egress as usize].start_next(until, transit) {
-            self.release(now, &started, transit);
+    pub(super) fn catch_up<'i>(
+        &mut self,
+        at: At<'i>,
+        egress: u16,
+        transit: &mut Transit,
+    ) -> Current<'i> {
+        let port = at.vouch(egress);
+        if self.ports[port].next_start() <= at.now {
+            self.catch_up_with(at, port, transit);
+        }
+        port
+    }
+
+    /// Notes the packets of a port that have started.
+    fn catch_up_with(&mut self, at: At<'_>, port: Current<'_>, transit: &mut Transit) {
+        let until = at.until(port.number());
+        while let Some(started) = self.ports[port].start_next(until, transit) {
+            self.release(at, &started, transit);
         }
     }
 
-    /// The same of all ports.
-    fn catch_up_all(&mut self, now: Time, transit: &mut Transit) {
-        for port in 0..self.ports.len() {
-            if self.ports[port].next_start() <= now {
-                #[expect(clippy::cast_possible_truncation, reason = "ports have 16 bits")]
-                self.catch_up(now, port as u16, transit);
-            }
+    /// Brings the books of all ports up to date, and so those of the buffer.
+    fn catch_up_all<'i>(&mut self, at: At<'i>, transit: &mut Transit) -> AllCurrent<'i> {
+        for port in self.port_numbers() {
+            self.catch_up(at, port, transit);
         }
+        at.vouch_for_all()
     }
 
-    /// The same, of the time before `now`, or of that and the instant itself.
+    fn port_numbers(&self) -> std::ops::Range<u16> {
+        0..u16::try_from(self.ports.behind().len()).unwrap_or(u16::MAX)
+    }
+
+    /// Brings all books up to date: of the time before `now`, or of that and the instant itself.
     pub(crate) fn catch_up_until(&mut self, now: Time, with_now: bool, transit: &mut Transit) {
-        self.turn = if with_now { usize::MAX } else { 0 };
-        self.catch_up_all(now, transit);
+        let turn = if with_now { Turn::Arrivals } else { Turn::Whole };
+        self.catch_up_all(Instant::new(now, turn).at(), transit);
     }
 
     /// Takes back what is on links ahead of time: at the end of the run it is in the queues.
     pub(crate) fn take_back(&mut self, transit: &mut Transit) {
-        self.ports.iter_mut().for_each(|port| port.take_back(transit));
+        self.ports.behind_mut().iter_mut().for_each(|port| port.take_back(transit).ends());
     }
 
     #[cold]
@@ -338,7 +355,7 @@ impl Switch {
         packets: &Packets,
     ) {
         self.has_dropped = true;
-        self.ports[egress as usize].counters.dropped(cause, u64::from(frame.wire));
+        self.ports.counters(egress).dropped(cause, u64::from(frame.wire));
         self.trace.packet(now, egress, frame, PacketEvent::Dropped, packets);
     }
 
@@ -357,7 +374,7 @@ impl Switch {
             Verdict::Mark => {
                 frame.mark();
                 if now >= self.start {
-                    self.ports[egress as usize].counters.marks += 1;
+                    self.ports.counters(egress).marks += 1;
                 }
             }
             Verdict::Drop => {
@@ -369,28 +386,33 @@ impl Switch {
 
     /// Sends what may be sent, while the port is free.
     #[inline]
-    pub(crate) fn send(&mut self, now: Time, egress: u16, transit: &mut Transit) {
-        let port = &self.ports[egress as usize];
-        if port.transmitter.is_free(now) {
-            self.send_next(now, egress, transit);
+    pub(super) fn send(
+        &mut self,
+        at: At<'_>,
+        egress: Current<'_>,
+        transit: &mut Transit,
+    ) -> HasEvent {
+        if self.ports[egress].transmitter.is_free(at.now) {
+            self.send_next(at, egress, transit);
         }
-        self.wait(egress, transit);
+        self.wait(egress, transit)
     }
 
     /// Asks for the event at which the port has something to do, if there is any.
     #[inline]
-    fn wait(&self, egress: u16, transit: &mut Transit) {
-        let port = &self.ports[egress as usize];
+    fn wait(&self, egress: Current<'_>, transit: &mut Transit) -> HasEvent {
+        let port = &self.ports[egress];
         if self.buffer.has_paused() && port.next_start() < Time::MAX {
             transit.calendar.schedule(port.transmitter.component, port.next_start());
         } else if port.has_sendable() {
             port.transmitter.wait(&mut transit.calendar);
         }
+        HasEvent(())
     }
 
     #[cold]
     fn wait_all(&self, transit: &mut Transit) {
-        for port in &self.ports {
+        for port in self.ports.behind() {
             if port.next_start() < Time::MAX {
                 transit.calendar.schedule(port.transmitter.component, port.next_start());
             }
@@ -398,26 +420,27 @@ impl Switch {
     }
 
     /// Sends what may be sent, by a port that is free.
-    fn send_next(&mut self, now: Time, egress: u16, transit: &mut Transit) {
+    fn send_next(&mut self, at: At<'_>, egress: Current<'_>, transit: &mut Transit) {
+        let now = at.now;
         loop {
-            let port = &mut self.ports[egress as usize];
+            let port = &mut self.ports[egress];
             if let Some(frame) = port.next_pfc() {
                 port.transmitter.transmit(now, &frame, transit);
             } else {
                 let Some(class) = port.next_class() else { return };
                 let Some((mut frame, came)) = port.pop(now, class) else { return };
-                self.trace.queue(now, egress, port.backlog_bytes());
+                self.trace.queue(now, egress.number(), port.backlog_bytes());
                 if self.has_gaps {
                     frame.disquiet();
                 }
                 let sent = self.forward(now, egress, &mut frame, came, transit);
-                self.release(now, &frame, transit);
+                self.release(at, &frame, transit);
                 if !sent {
                     continue;
                 }
             }
             let gaps = self.has_gaps;
-            return self.ports[egress as usize].send_ahead(gaps, transit);
+            return self.ports[egress].send_ahead(gaps, transit);
         }
     }
 
@@ -428,21 +451,22 @@ impl Switch {
     fn forward(
         &mut self,
         now: Time,
-        egress: u16,
+        egress: Current<'_>,
         frame: &mut Frame,
         came: Time,
         transit: &mut Transit,
     ) -> bool {
-        let port = &mut self.ports[egress as usize];
+        let port = &mut self.ports[egress];
         let verdict = port.judge_departure(now, frame, came);
-        let passes = verdict == Verdict::Pass || self.passes(now, egress, frame, verdict, transit);
+        let passes =
+            verdict == Verdict::Pass || self.passes(now, egress.number(), frame, verdict, transit);
         if passes {
-            let port = &mut self.ports[egress as usize];
+            let port = &mut self.ports[egress];
             if frame.is_stamped() {
                 port.stamp(now, frame, transit);
             }
             port.transmitter.transmit(now, frame, transit);
-            self.trace.packet(now, egress, frame, PacketEvent::Sent, &transit.packets);
+            self.trace.packet(now, egress.number(), frame, PacketEvent::Sent, &transit.packets);
         } else {
             self.has_gaps = true; // before those of its connection that are queued behind it
             transit.packets.drop(frame);
@@ -453,17 +477,17 @@ impl Switch {
     /// Gives back the room of a packet that has left.
     #[expect(clippy::inline_always, reason = "in the way of every packet, twice")]
     #[inline(always)]
-    fn release(&mut self, now: Time, frame: &Frame, transit: &mut Transit) {
+    fn release(&mut self, at: At<'_>, frame: &Frame, transit: &mut Transit) {
         let Frame { ingress, class, wire, .. } = *frame;
         if self.buffer.release(ingress, class, u64::from(wire)) {
-            self.enqueue_pfc(now, ingress, (class, false), transit);
+            self.enqueue_pfc(at, ingress, (class, false), transit);
         }
     }
 
     /// Whether the watchdog has something new to report.
     pub(crate) fn has_overdue(&self, now: Time) -> bool {
         self.watchdog.as_ref().is_some_and(|watchdog| {
-            self.ports.iter().any(|port| {
+            self.ports.behind().iter().any(|port| {
                 let mut held = port.held();
                 held.any(|(class, since)| watchdog.is_overdue(now, since) && !port.is_noted(class))
             })
@@ -472,56 +496,61 @@ impl Switch {
 
     /// Looks for classes that are held too long; returns when to look again.
     pub(crate) fn watch(&mut self, now: Time, transit: &mut Transit) -> Option<Span> {
-        self.turn = 0;
-        for port in 0..u16::try_from(self.ports.len()).unwrap_or(u16::MAX) {
-            let held: Vec<_> = self.ports[port as usize].held().collect();
+        let instant = Instant::new(now, Turn::Whole);
+        for number in self.port_numbers() {
+            let port = self.catch_up(instant.at(), number, transit);
+            let held: Vec<_> = self.ports[port].held().collect();
             for (class, since) in held {
                 let watchdog = self.watchdog.as_mut()?;
-                let egress = &mut self.ports[port as usize];
+                let egress = &mut self.ports[port];
                 if !watchdog.is_overdue(now, since) || !egress.note_overdue(class) {
                     continue;
                 }
                 let (bytes, dropped) = (egress.queued_bytes(class), watchdog.drops);
-                watchdog.reports.push(Held { at: now, port, class, since, bytes, dropped });
+                let report = Held { at: now, port: number, class, since, bytes, dropped };
+                watchdog.reports.push(report);
                 if dropped {
                     egress.discarded |= 1 << class;
-                    self.purge(now, (port, class), DropCause::Watchdog, transit);
-                    // What was on the link ahead of time, of another class, has had no event so far.
-                    self.wait(port, transit);
+                    let (at, cause) = (instant.at(), DropCause::Watchdog);
+                    let needs = self.purge(at, port, class..=class, cause, transit);
+                    needs.met_by(self.wait(port, transit));
                 }
             }
         }
         self.watchdog.as_ref().map(Watchdog::period)
     }
 
-    /// Drops what waits in one class of a port.
+    /// Drops what waits in some classes of a port.
     pub(super) fn purge(
         &mut self,
-        now: Time,
-        (egress, class): (u16, u8),
+        at: At<'_>,
+        egress: Current<'_>,
+        classes: impl Iterator<Item = u8>,
         cause: DropCause,
         transit: &mut Transit,
-    ) {
-        self.catch_up(now, egress, transit);
-        self.ports[egress as usize].take_back(transit);
-        while let Some(frame) = self.ports[egress as usize].purge(now, class) {
-            (self.has_gaps, self.is_plain) = (true, false);
-            self.drop(now, egress, &frame, cause, transit);
-            self.release(now, &frame, transit);
+    ) -> NeedsEvent {
+        let needs = self.ports[egress].take_back(transit);
+        for class in classes {
+            while let Some(frame) = self.ports[egress].purge(at.now, class) {
+                (self.has_gaps, self.is_plain) = (true, false);
+                self.drop(at.now, egress.number(), &frame, cause, transit);
+                self.release(at, &frame, transit);
+            }
+            self.trace.queue(at.now, egress.number(), self.ports[egress].backlog_bytes());
         }
-        self.trace.queue(now, egress, self.ports[egress as usize].backlog_bytes());
+        needs
     }
 
     /// Ends an interval of the time series.
     pub(crate) fn sample(&mut self, from: Time, now: Time, transit: &mut Transit) {
         self.catch_up_until(now, false, transit);
-        for port in &mut self.ports {
+        for port in self.ports.behind_mut() {
             self.series.push(port.occupancy.end_interval(from, now));
         }
     }
 
     pub(crate) fn finish(&mut self, now: Time, transit: &mut Transit) {
         self.catch_up_until(now, false, transit);
-        self.ports.iter_mut().for_each(|port| port.transmitter.finish(now));
+        self.ports.behind_mut().iter_mut().for_each(|port| port.transmitter.finish(now));
     }
 }

@@ -44,7 +44,7 @@ impl Network {
 
     /// The ports of all switches, switch by switch.
     pub fn ports(&self) -> impl Iterator<Item = &Port> + Clone {
-        self.switches.iter().flat_map(|switch| &switch.ports)
+        self.switches.iter().flat_map(|switch| switch.ports.behind())
     }
 
     /// The senders of all links: NICs, then ports of switches.
@@ -103,7 +103,7 @@ impl Network {
     /// The queue lengths of every port of every switch since measurement started.
     pub fn queue_lengths(&mut self) -> Vec<QueueLengths> {
         let now = self.now;
-        let ports = self.switches.iter_mut().flat_map(|switch| &mut switch.ports);
+        let ports = self.switches.iter_mut().flat_map(|switch| switch.ports.behind_mut());
         let lengths = |port: &mut Port| {
             let lengths = port.occupancy.finish(now);
             QueueLengths {
@@ -203,7 +203,7 @@ impl Host {
 impl Switch {
     /// The ports, by number.
     pub fn ports(&self) -> &[Port] {
-        &self.ports
+        self.ports.behind()
     }
 
     /// For each interval and port: the mean and the greatest length of its queues, in bytes.

@@ -47,7 +47,7 @@ impl Network {
                     links[link as usize].touch();
                 }
                 ComponentKind::SwitchPort => {
-                    self.switches[node as usize].ports[port as usize].touch();
+                    self.switches[node as usize].ports.behind()[port as usize].touch();
                     coming.egress = Some(port);
                 }
                 ComponentKind::HostPort | ComponentKind::HostTimer => {
@@ -81,7 +81,8 @@ impl Network {
         let now = self.now;
         for coming in batch.iter_mut() {
             let Some(egress) = coming.egress else { continue };
-            let port = &self.switches[coming.component.node as usize].ports[egress as usize];
+            let ports = self.switches[coming.component.node as usize].ports.behind();
+            let port = &ports[egress as usize];
             links[port.transmitter.link as usize].touch();
             if !port.transmitter.is_free(now) {
                 port.touch_queue();
@@ -89,7 +90,8 @@ impl Network {
         }
         for coming in batch.iter() {
             let Some(egress) = coming.egress else { continue };
-            let port = &self.switches[coming.component.node as usize].ports[egress as usize];
+            let ports = self.switches[coming.component.node as usize].ports.behind();
+            let port = &ports[egress as usize];
             links[port.transmitter.link as usize].touch_end();
             if !port.transmitter.is_free(now) {
                 port.occupancy.touch_bucket();

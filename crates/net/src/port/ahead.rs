@@ -6,6 +6,7 @@ use incast_queue::discipline::Discipline;
 use super::Port;
 use crate::Transit;
 use crate::frame::Frame;
+use crate::switch::books::NeedsEvent;
 
 /// Packets that wait, and are on the link already since it is known when they will start: those of one
 /// class, one after the other. A queue with them needs no event for each packet that leaves it. Whatever
@@ -94,12 +95,12 @@ impl Port {
 
     /// Takes back from the link what has not started; the books are up to date.
     #[cold]
-    pub(crate) fn take_back(&mut self, transit: &mut Transit) {
+    pub(crate) fn take_back(&mut self, transit: &mut Transit) -> NeedsEvent {
         let Transit { links, calendar, .. } = transit;
         let link = &mut links[self.transmitter.link as usize];
         let Ahead { class, since, count, .. } = self.ahead;
         if count == 0 {
-            return;
+            return NeedsEvent::new();
         }
         let queue = &mut self.queues[class as usize];
         queue.waiting_since = since;
@@ -111,6 +112,7 @@ impl Port {
             self.transmitter.busy_until = start;
         }
         (self.ahead.count, self.next_start) = (0, Time::MAX);
+        NeedsEvent::new()
     }
 
     /// Puts what waits in `class`, whose turn it is as long as nothing of a higher one comes, on the link.

@@ -3,6 +3,7 @@
 use incast_cc::Time;
 
 use super::Switch;
+use super::books::{At, Current, Instant, NeedsEvent, Turn};
 use crate::Transit;
 use crate::count::DropCause;
 use crate::failure::{Change, change_link};
@@ -12,7 +13,7 @@ use crate::trace::PacketEvent;
 impl Switch {
     /// Something on the agenda is due.
     pub(crate) fn on_change(&mut self, now: Time, transit: &mut Transit) {
-        self.turn = 0;
+        let instant = Instant::new(now, Turn::Whole);
         while let Some(change) = self.failures.pop(now) {
             let port = match change {
                 Change::Down { port } | Change::Up { port, .. } | Change::Rate { port, .. } => port,
@@ -21,29 +22,34 @@ impl Switch {
                     continue;
                 }
             };
-            let own = &mut self.ports[port as usize];
+            let port = self.catch_up(instant.at(), port, transit);
+            let own = &mut self.ports[port];
             change_link(&mut own.transmitter, now, &change, &mut transit.links);
             if let Change::Rate { rate, .. } = change {
                 own.set_rate(now, rate);
             }
-            if let Change::Down { .. } = change {
-                self.empty(now, port, transit);
+            let taken_back = if let Change::Down { .. } = change {
+                Some(self.empty(instant.at(), port, transit))
+            } else {
+                None
+            };
+            let event = self.send(instant.at(), port, transit);
+            if let Some(needs) = taken_back {
+                needs.met_by(event);
             }
-            self.send(now, port, transit);
         }
     }
 
     /// Drops what waits for a port, and forgets that the far end was told to stop: it forgets it too.
     #[cold]
-    fn empty(&mut self, now: Time, egress: u16, transit: &mut Transit) {
-        self.buffer.forget_pauses(egress);
-        self.ports[egress as usize].forget_pauses();
-        while let Some(frame) = self.ports[egress as usize].next_pfc() {
+    fn empty(&mut self, at: At<'_>, egress: Current<'_>, transit: &mut Transit) -> NeedsEvent {
+        self.buffer.forget_pauses(egress.number());
+        self.ports[egress].forget_pauses();
+        while let Some(frame) = self.ports[egress].next_pfc() {
             transit.packets.drop(&frame);
         }
-        for class in 0..self.ports[egress as usize].classes() {
-            self.purge(now, (egress, class), DropCause::Link, transit);
-        }
+        let classes = 0..self.ports[egress].classes();
+        self.purge(at, egress, classes, DropCause::Link, transit)
     }
 
     /// A packet has come in for a host to which no way leads.
