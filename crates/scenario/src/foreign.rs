@@ -11,6 +11,7 @@
 mod error;
 pub(crate) mod hpcc_config;
 mod hpcc_flows;
+mod hpcc_graph;
 pub(crate) mod hpcc_homes;
 mod hpcc_results;
 pub(crate) mod hpcc_topology;
@@ -32,7 +33,8 @@ pub use hpcc_results::{Fct as HpccFct, Pfc as HpccPfc, Results as HpccResults};
 pub use hpcc_topology::{Cable as HpccCable, Topology as HpccTopology};
 pub use hpcc_trace::Trace as HpccTrace;
 pub use htsim_matrix::{Connection, Failure, Matrix as HtsimMatrix, Trigger, TriggerKind, When};
-pub use htsim_topology::{Tier, Tree as HtsimTopology};
+pub use htsim_tier::Tier;
+pub use htsim_topology::Tree as HtsimTopology;
 
 /// Whose files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]

@@ -4,35 +4,7 @@ use std::ops::{Range, RangeInclusive};
 
 use incast_plan::topology::Topology;
 
-use crate::{HostGroup, Network};
-
-/// Hosts with a common name: a group's are this and a number from 0.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Named<'a> {
-    pub(crate) name: &'a str,
-    /// Absent is a single host called by the name.
-    pub(crate) count: Option<u32>,
-}
-
-impl<'a> Named<'a> {
-    pub(crate) fn of(group: &'a HostGroup) -> Self {
-        Self { name: &group.name, count: group.count }
-    }
-
-    /// The number of its hosts.
-    pub(crate) fn hosts(self) -> u64 {
-        u64::from(self.count.unwrap_or(1))
-    }
-
-    /// The names of its nodes.
-    pub(crate) fn names(self) -> impl Iterator<Item = String> {
-        let name = self.name.to_owned();
-        (0..self.count.unwrap_or(1)).map(move |i| match self.count {
-            Some(_) => format!("{name}{i}"),
-            None => name.clone(),
-        })
-    }
-}
+use crate::Network;
 
 impl Network {
     pub(crate) fn group_names(&self) -> Vec<&str> {

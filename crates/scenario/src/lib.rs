@@ -13,6 +13,7 @@
     allow(clippy::unwrap_used, clippy::float_cmp, reason = "a test fails by panicking")
 )]
 
+mod bounds;
 mod buffers;
 mod check;
 mod class;

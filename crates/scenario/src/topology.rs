@@ -28,8 +28,8 @@ use incast_schema::Fault;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
+use self::parts::Named;
 use crate::Scenario;
-use crate::hosts::Named;
 
 pub use graph::{GraphLink, NodeGroup};
 pub use parts::{Cable, HostGroup, Uplink};

@@ -10,8 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::NetworkKind;
-use super::parts::{Cable, HostGroup, in_range, not_too_many};
-use crate::hosts::Named;
+use super::parts::{Cable, HostGroup, Named, in_range, not_too_many};
 
 /// Switches in rows and columns, whose ends are connected.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

@@ -7,7 +7,8 @@ mod listed;
 use std::fmt::Display;
 
 use super::super::{Kind, Scenario, Traffic};
-use super::{out_of_bounds, unknown_host};
+use super::unknown_host;
+use crate::bounds::out_of_bounds;
 use incast_plan::topology::Topology;
 use incast_schema::{Fault, suggestion};
 

@@ -1,8 +1,32 @@
-//! The lines of one tier in htsim's topology file.
+//! A tier of htsim's topology file, and its lines.
 
 use super::ForeignError;
-use super::htsim_topology::Tier;
 use super::text::{Word, refused};
+
+/// A tier of switches.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tier {
+    /// Rate of the links down, in Gb/s.
+    pub gbps: u64,
+    /// Their latency in nanoseconds.
+    pub link_ns: u64,
+    /// Latency of each switch in nanoseconds.
+    pub switch_ns: u64,
+    /// Links down of each switch.
+    pub down: u64,
+    /// Links up of each switch.
+    pub up: u64,
+    /// Capacity down over capacity up.
+    pub oversubscribed: u64,
+    /// Parallel links to each switch below.
+    pub bundle: u64,
+    /// Bytes of the queue of each link up.
+    pub queue_up: Option<u64>,
+    /// Bytes of the queue of each link down.
+    pub queue_down: Option<u64>,
+    /// The line where the tier starts.
+    pub line: usize,
+}
 
 /// What a tier has said so far: values by key.
 #[derive(Clone, Copy)]

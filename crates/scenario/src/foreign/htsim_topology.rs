@@ -3,7 +3,7 @@
 
 use incast_cc::{Rate, Span};
 
-use super::htsim_tier::{Seen, once};
+use super::htsim_tier::{Seen, Tier, once};
 use super::text::{MOST, Word, ended, lines, refused};
 use super::{ForeignError, Graph, Link, Switch};
 
@@ -16,31 +16,6 @@ pub struct Tree {
     pub pod: u64,
     /// The tiers, from the `ToR` switches up: two or three.
     pub tiers: Vec<Tier>,
-}
-
-/// A tier of switches.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Tier {
-    /// Rate of the links down, in Gb/s.
-    pub gbps: u64,
-    /// Their latency in nanoseconds.
-    pub link_ns: u64,
-    /// Latency of each switch in nanoseconds.
-    pub switch_ns: u64,
-    /// Links down of each switch.
-    pub down: u64,
-    /// Links up of each switch.
-    pub up: u64,
-    /// Capacity down over capacity up.
-    pub oversubscribed: u64,
-    /// Parallel links to each switch below.
-    pub bundle: u64,
-    /// Bytes of the queue of each link up.
-    pub queue_up: Option<u64>,
-    /// Bytes of the queue of each link down.
-    pub queue_down: Option<u64>,
-    /// The line where the tier starts.
-    pub line: usize,
 }
 
 /// How many there are of what.

@@ -6,9 +6,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::NetworkKind;
-use super::parts::{HostGroup, Uplink, in_range, not_too_many};
+use super::parts::{HostGroup, Named, Uplink, in_range, not_too_many};
 use super::tiers::Tiers;
-use crate::hosts::Named;
 
 /// Pods of leaf and aggregation switches, each connected to each, and core switches in as many
 /// planes as a pod has aggregation switches: a plane's are connected to the aggregation switch of

@@ -15,8 +15,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::NetworkKind;
-use super::parts::{Cable, HostGroup, in_range, not_too_many};
-use crate::hosts::Named;
+use super::parts::{Cable, HostGroup, Named, in_range, not_too_many};
 
 /// Groups of routers: all connected within a group, and by long links from each group to each.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

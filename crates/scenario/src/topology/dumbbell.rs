@@ -6,8 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::NetworkKind;
-use super::parts::{Cable, HostGroup, attach_groups, check_groups};
-use crate::hosts::Named;
+use super::parts::{Cable, HostGroup, Named, attach_groups, check_groups};
 
 /// Two switches with hosts on both sides.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

@@ -6,9 +6,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::NetworkKind;
-use super::parts::{Cable, HostGroup};
+use super::parts::{Cable, HostGroup, Named};
 use super::tiers::Tiers;
-use crate::hosts::Named;
 
 /// Pods of k/2 edge and k/2 aggregation switches, each connected to each, and (k/2)^2 core
 /// switches, each connected to one aggregation switch of every pod.

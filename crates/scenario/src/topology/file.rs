@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::graph::{Graph, GraphLink, NodeGroup};
+use super::parts::Named;
 use super::{Network, NetworkKind, ReadFile};
 use crate::foreign;
-use crate::hosts::Named;
 
 /// A network in a file of another simulator.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

@@ -12,9 +12,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::NetworkKind;
-use super::parts::{MAX_HOSTS, MAX_LINKS, MAX_SWITCHES, Names};
-use crate::check::out_of_bounds;
-use crate::hosts::Named;
+use super::parts::{MAX_HOSTS, MAX_LINKS, MAX_SWITCHES, Named, Names};
+use crate::bounds::out_of_bounds;
 
 /// Hosts, switches and links, each named.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

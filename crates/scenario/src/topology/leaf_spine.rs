@@ -7,8 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::NetworkKind;
-use super::parts::{HostGroup, Uplink, in_range, not_too_many};
-use crate::hosts::Named;
+use super::parts::{HostGroup, Named, Uplink, in_range, not_too_many};
 
 /// Racks of hosts, each with a leaf switch that is connected to every spine switch.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

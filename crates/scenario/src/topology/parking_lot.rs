@@ -6,8 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::NetworkKind;
-use super::parts::{Cable, HostGroup, in_range};
-use crate::hosts::Named;
+use super::parts::{Cable, HostGroup, Named, in_range};
 
 /// A chain of switches with hosts on each.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

@@ -8,8 +8,7 @@ use incast_schema::{Fault, quantity};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::check::out_of_bounds;
-use crate::hosts::Named;
+use crate::bounds::out_of_bounds;
 
 /// Most hosts of a network: slips of the pen should not fill the memory.
 pub(super) const MAX_HOSTS: u64 = 60_000;
@@ -37,6 +36,34 @@ pub struct HostGroup {
     #[serde(deserialize_with = "quantity::delay")]
     #[schemars(with = "String")]
     pub delay: Span,
+}
+
+/// Hosts with a common name: a group's are this and a number from 0.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Named<'a> {
+    pub(crate) name: &'a str,
+    /// Absent is a single host called by the name.
+    pub(crate) count: Option<u32>,
+}
+
+impl<'a> Named<'a> {
+    pub(crate) fn of(group: &'a HostGroup) -> Self {
+        Self { name: &group.name, count: group.count }
+    }
+
+    /// The number of its hosts.
+    pub(crate) fn hosts(self) -> u64 {
+        u64::from(self.count.unwrap_or(1))
+    }
+
+    /// The names of its nodes.
+    pub(crate) fn names(self) -> impl Iterator<Item = String> {
+        let name = self.name.to_owned();
+        (0..self.count.unwrap_or(1)).map(move |i| match self.count {
+            Some(_) => format!("{name}{i}"),
+            None => name.clone(),
+        })
+    }
 }
 
 /// One cable.

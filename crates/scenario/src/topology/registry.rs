@@ -8,8 +8,8 @@ use incast_schema::{Fault, suggestion};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::parts::Named;
 use super::{NetworkKind, ReadFile};
-use crate::hosts::Named;
 
 macro_rules! registry {
     ($($module:ident::$type:ident,)+) => {

@@ -6,8 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::NetworkKind;
-use super::parts::{HostGroup, attach_groups, check_groups};
-use crate::hosts::Named;
+use super::parts::{HostGroup, Named, attach_groups, check_groups};
 
 /// Hosts around one switch.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

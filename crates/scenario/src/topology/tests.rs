@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use super::registry::MODULES;
 // The worked example is written as a module of `topology`, where `super` is what it is here.
+use super::parts::Named;
 use super::{NETWORKS, NetworkKind, parts, tests};
-use crate::hosts::Named;
 use crate::{Document, json_schema};
 
 #[expect(unreachable_pub, reason = "written as a module of the crate")]

@@ -3,8 +3,7 @@
 use incast_cc::{Rate, Span};
 use incast_plan::topology::{Layer, Topology};
 
-use super::parts::HostGroup;
-use crate::hosts::Named;
+use super::parts::{HostGroup, Named};
 
 /// Three tiers, with all that was left open filled in.
 #[derive(Clone, Copy, Debug)]
