@@ -55,7 +55,7 @@ pub use oracle::{Oracle, Way};
 pub use partition::Partition;
 pub use path::Path;
 pub use port::Port;
-pub use routes::{NO_EDGE, RackPlace, Routes, Table, TableBuilder};
+pub use routes::{Detours, NO_EDGE, RackPlace, Routes, Table, TableBuilder};
 pub use switch::Switch;
 pub use trace::{FlowRow, GaugeRow, PacketEvent, PacketRow, QueueRow, TraceConfig};
 pub use transmitter::Transmitter;

@@ -10,7 +10,10 @@ use std::num::NonZeroU64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Path(NonZeroU64);
 
+/// The byte before the label.
 const END: u64 = 0xff;
+/// The byte before the label of a packet that has not been in its intermediate group.
+const DETOUR: u64 = 0xfe;
 
 impl Path {
     /// The path of a frame that no switch sends on.
@@ -23,6 +26,20 @@ impl Path {
             Some(bits) => Self(bits),
             None => Self::UNKNOWN,
         }
+    }
+
+    /// The path of a connection that goes through an intermediate group (Valiant), by its label.
+    pub const fn detour(label: u64) -> Self {
+        match NonZeroU64::new(label << 8 | DETOUR) {
+            Some(bits) => Self(bits),
+            None => Self::UNKNOWN,
+        }
+    }
+
+    /// Whether the packet has still to go to its intermediate group.
+    #[inline]
+    pub const fn is_detour(self) -> bool {
+        self.0.get() & 0xff == DETOUR
     }
 
     /// The label of a path that is not known.
@@ -42,19 +59,19 @@ impl Path {
         self.0.get()
     }
 
-    /// The path by these ports; a labelled path where they cannot be written down.
-    pub fn of(ports: &[u16], label: u64) -> Self {
-        let known = ports.len() <= 8 && ports.iter().all(|&port| u64::from(port) + 1 < END);
+    /// The path by these ports; `otherwise` where they cannot be written down.
+    pub fn of(ports: &[u16], otherwise: Self) -> Self {
+        let known = ports.len() <= 8 && ports.iter().all(|&port| u64::from(port) + 1 < DETOUR);
         let before = |rest: u64, &port: &u16| rest << 8 | (u64::from(port) + 1);
         let bits = ports.iter().rfold(u64::MAX, before);
-        if known { Self::from_bits(bits) } else { Self::labelled(label) }
+        if known { Self::from_bits(bits) } else { otherwise }
     }
 
     /// The next port, if it is known.
     #[inline]
     pub const fn peek(self) -> Option<u16> {
         let byte = self.0.get() & 0xff;
-        if byte == END { None } else { Some(byte as u16 - 1) }
+        if byte >= DETOUR { None } else { Some(byte as u16 - 1) }
     }
 
     /// Takes the next port off the path, if it is known.
@@ -76,17 +93,21 @@ mod tests {
 
     #[test]
     fn a_path_is_walked_port_by_port() {
-        let ports = [0, 253, 7, 0, 0, 0, 0, 12];
+        let ports = [0, 252, 7, 0, 0, 0, 0, 12];
         for length in 0..=8 {
-            let mut path = Path::of(&ports[..length], 7);
+            let mut path = Path::of(&ports[..length], Path::labelled(7));
             for &port in &ports[..length] {
                 assert_eq!((path.peek(), path.next()), (Some(port), Some(port)));
             }
             assert_eq!((path.next(), path), (None, Path::UNKNOWN));
         }
-        for unknown in [Path::of(&[1, 254], 7), Path::of(&[1; 9], 7), Path::labelled(7)] {
-            let mut path = unknown;
-            assert_eq!((path.next(), path.next(), path.label()), (None, None, 7));
+        for otherwise in [Path::labelled(7), Path::detour(7)] {
+            for ports in [&[1, 253][..], &[1; 9]] {
+                let mut path = Path::of(ports, otherwise);
+                assert_eq!((path.next(), path.next(), path.label()), (None, None, 7));
+                assert_eq!(path, otherwise);
+            }
         }
+        assert!(Path::detour(7).is_detour() && !Path::labelled(7).is_detour());
     }
 }

@@ -5,6 +5,10 @@
 //! Which port of a set a connection takes is a hash of its label, mixed with a seed of the switch:
 //! with equal seeds the connections that one switch sends to its first port would all take the first
 //! port of the next as well, and leave the others empty (polarisation).
+//!
+//! Under Valiant routing a packet first goes to an edge in a random group of switches, then to its
+//! destination. The edge follows from the label, so every switch knows it. The packet itself says
+//! whether it has been in that group.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,6 +16,7 @@ use std::sync::Arc;
 use incast_cc::parts::random::Random;
 
 use super::frame::Frame;
+use super::path::Path;
 
 /// The place of a host: its switch and its port there.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +45,14 @@ struct Set {
     /// The port itself where it is the only one; else where the set starts among the members.
     first: u32,
     count: u16,
+}
+
+impl Table {
+    /// The ports towards an edge.
+    #[inline]
+    fn set(&self, edge: u16) -> Set {
+        self.sets[self.towards[edge as usize] as usize]
+    }
 }
 
 /// Puts a table together.
@@ -76,6 +89,23 @@ impl TableBuilder {
     }
 }
 
+/// The intermediate groups of Valiant routing.
+#[derive(Debug)]
+pub struct Detours {
+    /// The seed of the hash that draws a connection's edge.
+    pub seed: u64,
+    /// The group of each edge.
+    pub groups: Vec<u32>,
+}
+
+impl Detours {
+    /// The edge in the intermediate group of a connection.
+    #[expect(clippy::cast_possible_truncation, reason = "edges are numbered in 16 bits")]
+    fn edge(&self, label: u64) -> u16 {
+        Random::new(label ^ self.seed).below(self.groups.len() as u32) as u16
+    }
+}
+
 /// What one switch knows of the ways.
 #[derive(Clone, Debug)]
 pub struct Routes {
@@ -89,6 +119,8 @@ pub struct Routes {
     spray: Option<Random>,
     /// Ports of connections whose path is given, by the destination and the label.
     pinned: BTreeMap<(u32, u64), u16>,
+    /// Under Valiant routing, and the switch's own group.
+    detours: Option<(Arc<Detours>, u32)>,
 }
 
 impl Routes {
@@ -101,7 +133,12 @@ impl Routes {
         seed: u64,
         spray: Option<Random>,
     ) -> Self {
-        Self { places, edge, table, seed, spray, pinned: BTreeMap::new() }
+        Self { places, edge, table, seed, spray, pinned: BTreeMap::new(), detours: None }
+    }
+
+    /// Sends packets that say so through intermediate groups; `group` is the switch's own.
+    pub fn detour(&mut self, detours: Arc<Detours>, group: u32) {
+        self.detours = Some((detours, group));
     }
 
     /// The port by which a frame leaves; [`None`] where no way leads to its destination.
@@ -114,7 +151,26 @@ impl Routes {
         if place.edge == self.edge {
             return Some(place.port);
         }
-        self.towards(place.edge, frame.destination, frame.path.label())
+        let edge = self.aim(place.edge, &mut frame.path);
+        self.towards(edge, frame.destination, frame.path.label())
+    }
+
+    /// The edge that a packet for the edge `last` is to reach next: that in its intermediate group
+    /// until it is in the group, or no way leads there.
+    #[inline]
+    fn aim(&self, last: u16, path: &mut Path) -> u16 {
+        if !path.is_detour() {
+            return last;
+        }
+        if let Some((detours, group)) = &self.detours {
+            let edge = detours.edge(path.label());
+            let there = detours.groups[edge as usize] == *group;
+            if !there && self.table.set(edge).count > 0 {
+                return edge;
+            }
+        }
+        *path = Path::labelled(path.label());
+        last
     }
 
     /// The port towards another edge.
@@ -133,13 +189,15 @@ impl Routes {
         self.spray.is_none()
     }
 
-    /// The port by which packets with a label leave; where they are sprayed, one of the ports.
-    pub fn port_of(&self, destination: u32, label: u64) -> Option<u16> {
+    /// The port by which a packet leaves whose next port is not known; where packets are sprayed, one
+    /// of the ports. Notes in `path` that the packet has been in its intermediate group.
+    pub fn port_of(&self, destination: u32, path: &mut Path) -> Option<u16> {
         let place = self.places[destination as usize];
         if place.edge == self.edge {
             return Some(place.port);
         }
-        let Set { first, count } = self.set(place.edge, destination, label);
+        let (edge, label) = (self.aim(place.edge, path), path.label());
+        let Set { first, count } = self.set(edge, destination, label);
         self.member(first, count, self.flow_hash(label, count))
     }
 
@@ -150,7 +208,7 @@ impl Routes {
         {
             return Set { first: u32::from(port), count: 1 };
         }
-        self.table.sets[self.table.towards[edge as usize] as usize]
+        self.table.set(edge)
     }
 
     /// A number below `count` that is the label's, and another at every switch.
@@ -167,6 +225,12 @@ impl Routes {
             1 => Some(first as u16),
             _ => Some(self.table.members[(first + member) as usize]),
         }
+    }
+
+    /// The ports of shortest paths to an edge.
+    pub fn ports_to(&self, edge: u16) -> Vec<u16> {
+        let Set { first, count } = self.table.set(edge);
+        (0..u32::from(count)).filter_map(|member| self.member(first, count, member)).collect()
     }
 
     /// Gives a connection's packets a port of their own.

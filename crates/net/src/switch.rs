@@ -178,7 +178,7 @@ impl Switch {
             return None;
         }
         let known = frame.path.peek();
-        let found = || self.routes.port_of(frame.destination, frame.path.label());
+        let found = || self.routes.port_of(frame.destination, &mut { frame.path });
         let egress = known.or_else(found)?;
         self.ports.behind()[egress as usize].touch();
         Some(egress)

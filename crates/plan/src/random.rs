@@ -30,11 +30,13 @@ pub mod purpose {
     pub const ECMP: &str = "ECMP";
     /// The ports that packets are sprayed over, by switch.
     pub const SPRAYING: &str = "spraying";
+    /// The seed of the intermediate groups of Valiant routing.
+    pub const VALIANT: &str = "Valiant routing";
     /// The packets that queue management chooses, by switch, port and class.
     pub const QUEUE_MANAGEMENT: &str = "queue management";
 
     #[cfg(test)]
-    pub(super) const ALL: [&str; 12] = [
+    pub(super) const ALL: [&str; 13] = [
         HOST,
         FLOW_LABEL,
         CONNECTION,
@@ -46,6 +48,7 @@ pub mod purpose {
         THINK_TIMES,
         ECMP,
         SPRAYING,
+        VALIANT,
         QUEUE_MANAGEMENT,
     ];
 }
@@ -140,6 +143,6 @@ mod tests {
         let streams = first.len();
         first.sort_unstable();
         first.dedup();
-        assert_eq!((streams, first.len()), ((12 + 4) * 40 * 2, streams));
+        assert_eq!((streams, first.len()), ((13 + 4) * 40 * 2, streams));
     }
 }

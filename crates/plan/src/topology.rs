@@ -12,6 +12,9 @@ pub struct Topology {
     pub switches: Vec<String>,
     /// The layer of each switch.
     pub layers: Vec<Layer>,
+    /// The group of each switch, by the number of the first switch in it. Valiant routing goes
+    /// through a random group. A switch is a group of its own unless the network says otherwise.
+    pub groups: Vec<u32>,
     /// The cables.
     pub cables: Vec<Cable>,
     /// The switch that each host hangs on.
@@ -77,6 +80,8 @@ pub struct Cable {
     pub peak: Rate,
     /// Propagation delay of both links.
     pub delay: Span,
+    /// The length for routes, which are the shortest paths: 1, unless the network says otherwise.
+    pub length: u32,
 }
 
 impl Topology {
@@ -91,9 +96,11 @@ impl Topology {
     /// Adds a switch.
     #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the switches")]
     pub fn switch(&mut self, name: String, layer: Layer) -> Node {
+        let number = self.switches.len() as u32;
         self.switches.push(name);
         self.layers.push(layer);
-        Node::Switch(self.switches.len() as u32 - 1)
+        self.groups.push(number);
+        Node::Switch(number)
     }
 
     /// Adds the switches of a layer, named by it and numbered from 0.
@@ -101,14 +108,28 @@ impl Topology {
         (0..count).map(|i| self.switch(format!("{}{i}", layer.as_str()), layer)).collect()
     }
 
-    /// Connects two nodes.
-    pub fn connect(&mut self, a: Node, b: Node, rate: Rate, delay: Span) {
+    /// Makes a group of some switches.
+    pub fn group(&mut self, switches: &[Node]) {
+        let numbers = switches.iter().filter_map(|&node| match node {
+            Node::Switch(switch) => Some(switch),
+            Node::Host(_) => None,
+        });
+        let numbers: Vec<_> = numbers.collect();
+        for &switch in &numbers {
+            self.groups[switch as usize] = numbers[0];
+        }
+    }
+
+    /// Connects two nodes, and returns the cable.
+    pub fn connect(&mut self, a: Node, b: Node, rate: Rate, delay: Span) -> &mut Cable {
         if let (Node::Host(host), Node::Switch(switch)) | (Node::Switch(switch), Node::Host(host)) =
             (a, b)
         {
             self.edges[host as usize] = switch;
         }
-        self.cables.push(Cable { ends: [a, b], rate, peak: rate, delay });
+        let number = self.cables.len();
+        self.cables.push(Cable { ends: [a, b], rate, peak: rate, delay, length: 1 });
+        &mut self.cables[number]
     }
 
     /// The switch that a host hangs on: its rack.

@@ -135,6 +135,7 @@ impl Scenario {
             let scenario = document.scenario();
             let mut warnings = scenario.load_warnings();
             warnings.extend(scenario.setting_warnings());
+            warnings.extend(incast_sim::dead_lock_warnings(scenario));
             warnings.extend(scenario.series_warnings());
             warnings
         })?;

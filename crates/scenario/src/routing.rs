@@ -13,9 +13,10 @@ use crate::Scenario;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Routing {
-    /// Which of the shortest paths.
+    /// Which paths: of the shortest ones, or through a random group of switches.
     pub kind: RoutingKind,
-    /// Of the switches' hashes, and of the generators that spray; from `run.seed` if absent.
+    /// Of the switches' hashes, of the generators that spray, and of the intermediate groups of
+    /// Valiant routing; from `run.seed` if absent.
     pub hash_seed: Option<u64>,
     /// From a link's failure or repair to the new routes of all switches.
     #[serde(deserialize_with = "quantity::time")]
@@ -37,7 +38,7 @@ impl Default for Routing {
     }
 }
 
-/// Which of the shortest paths packets take.
+/// Which of several paths packets take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RoutingKind {
@@ -48,6 +49,9 @@ pub enum RoutingKind {
     Single,
     /// Each packet one of them, at random at each switch.
     Spray,
+    /// Each connection first to a random group of switches, then to its destination; one of the
+    /// shortest paths on both ways.
+    Valiant,
 }
 
 /// The path from some hosts to others, and not back.

@@ -10,8 +10,8 @@ use incast_cc::{Bytes, Span};
 use incast_net::TraceConfig;
 use incast_plan::topology::{Node, Topology};
 use incast_scenario::{
-    Kind, LoadOf, Operation, Requests, Scenario, Scheme, Traffic, TransportKind, counts,
-    offered_bps, topology,
+    Kind, LoadOf, Operation, Requests, RoutingKind, Scenario, Scheme, Traffic, TransportKind,
+    counts, offered_bps, topology,
 };
 
 /// A link each way with its ports, queues, and what travels on it.
@@ -143,7 +143,7 @@ impl Sum {
         // A message is a packet and an ACK at least.
         let packets = (self.bytes / payload.get().max(1) as f64).max(self.messages);
         let acks = (packets * acks).max(self.messages);
-        let packet_hops = (packets + acks) * mean_hops(net);
+        let packet_hops = (packets + acks) * mean_hops(net, scenario.routing.kind);
         let speed = if hosts >= LARGE { speed.min(LARGE_HOPS_PER_S) } else { speed };
         let seconds = packet_hops / speed
             + self.connections as f64 * CONNECTION_S
@@ -234,8 +234,8 @@ fn series_rows(scenario: &Scenario, net: &Topology, connections: f64) -> f64 {
     (queues + flows) * intervals
 }
 
-/// Links from a host to another, on average.
-fn mean_hops(net: &Topology) -> f64 {
+/// Links from a host to another, on average. A way through another group is two ways.
+fn mean_hops(net: &Topology, routing: RoutingKind) -> f64 {
     let ports = net.ports();
     let Some(first) = ports.hosts.first().map(|_| net.edge(0)) else { return 2.0 };
     let mut distance = vec![u32::MAX; net.switches.len()];
@@ -252,7 +252,8 @@ fn mean_hops(net: &Topology) -> f64 {
         }
     }
     let hosts = u32::try_from(net.hosts.len()).unwrap_or(u32::MAX);
-    let links = |host| f64::from(distance[net.edge(host) as usize].min(64)) + 2.0;
+    let ways = if routing == RoutingKind::Valiant { 2.0 } else { 1.0 };
+    let links = |host| ways * f64::from(distance[net.edge(host) as usize].min(64)) + 2.0;
     (0..hosts).map(links).sum::<f64>() / f64::from(hosts)
 }
 

@@ -34,7 +34,7 @@ pub use incast_scenario::{Resolved, ResolvedHost, ResolvedQueue, ResolvedTraffic
 pub use incast_table::{Column, Name, Table, Values};
 pub use report::{Books, FIGURES, Figure, Report, Summary};
 pub use run::Simulation;
-pub use warnings::warnings;
+pub use warnings::{dead_lock_warnings, warnings};
 
 /// Files of other simulators: what they say, and how they become scenarios.
 pub mod foreign {

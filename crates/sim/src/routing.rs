@@ -1,17 +1,21 @@
-//! Shortest paths, all of them, and what becomes of them when links fail.
+//! Shortest paths, all of them, what becomes of them when links fail, and detours (Valiant).
 
-use std::collections::{BTreeMap, VecDeque};
+mod circles;
+
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use incast_cc::Time;
 use incast_cc::parts::random::{Random, derive};
 
-use incast_net::{NO_EDGE, RackPlace, RouteChange, Routes, Table, TableBuilder};
+use incast_net::{Detours, NO_EDGE, Path, RackPlace, RouteChange, Routes, Table, TableBuilder};
 use incast_plan::Watch;
 use incast_plan::flows::Leg;
 use incast_plan::random::purpose;
 use incast_plan::topology::{Node, Ports, Topology};
 use incast_scenario::{LinkState, RoutingKind, Scenario};
+
+pub(crate) use circles::has_circle;
 
 /// The ways of a network.
 #[derive(Debug)]
@@ -22,6 +26,10 @@ pub(crate) struct Routing {
     pub(crate) changes: Vec<RouteChange>,
     /// Given paths.
     pinned: Pinned,
+    /// Whether connections go through intermediate groups.
+    detours: bool,
+    /// The switches with hosts, in the order of the tables.
+    edges: Vec<usize>,
 }
 
 /// By the sending and the receiving host: switch and port of each hop.
@@ -42,14 +50,29 @@ impl Routing {
         let edges = Edges::of(topology, ports);
         let first = edges.tables(topology, ports, &|_| true, single, watch);
         let changes = changes(scenario, (topology, ports), &edges, &first, watch);
-        let switches = (0..).zip(&edges.numbers).zip(first).map(|((switch, &edge), table)| {
-            let seed_for = |purpose| derive(seed, purpose, &[switch]);
+        let detours = (routing.kind == RoutingKind::Valiant).then(|| {
+            let groups = edges.switches.iter().map(|&switch| topology.groups[switch]).collect();
+            Arc::new(Detours { seed: derive(seed, purpose::VALIANT, &[]), groups })
+        });
+        let switches = (0_u32..).zip(&edges.numbers).zip(first).map(|((switch, &edge), table)| {
+            let seed_for = |purpose| derive(seed, purpose, &[switch.into()]);
             let spraying = spray.then(|| Random::new(seed_for(purpose::SPRAYING)));
             let places = edges.places.clone();
-            Routes::new(places, edge, table, seed_for(purpose::ECMP), spraying)
+            let mut routes = Routes::new(places, edge, table, seed_for(purpose::ECMP), spraying);
+            if let Some(detours) = &detours {
+                routes.detour(Arc::clone(detours), topology.groups[switch as usize]);
+            }
+            routes
         });
+        let switches = switches.collect();
         let pinned = pinned(scenario, topology, ports);
-        Self { switches: switches.collect(), changes, pinned }
+        Self { switches, changes, pinned, detours: detours.is_some(), edges: edges.switches }
+    }
+
+    /// The path of packets whose ports are not written down. A given path has no detour.
+    pub(crate) fn unknown(&self, Leg { from, to, label }: Leg) -> Path {
+        let detour = self.detours && !self.pinned.contains_key(&(from, to));
+        if detour { Path::detour(label) } else { Path::labelled(label) }
     }
 
     /// The links that packets take, by the first routes: for each, the cable and its sending end. Where packets
@@ -58,14 +81,15 @@ impl Routing {
         &self,
         topology: &Topology,
         ports: &Ports,
-        Leg { from, to, label }: Leg,
+        leg @ Leg { from, to, .. }: Leg,
     ) -> Vec<(usize, usize)> {
+        let mut written = self.unknown(leg);
         let pinned = self.pinned.get(&(from, to)).map_or(&[][..], |path| path);
         let mut link = ports.hosts[from as usize][0];
         let mut path = vec![link];
         while let Node::Switch(switch) = topology.far_end(link) {
             let given = pinned.iter().find(|hop| hop.0 == switch).map(|hop| hop.1);
-            let port = given.or_else(|| self.switches[switch as usize].port_of(to, label));
+            let port = given.or_else(|| self.switches[switch as usize].port_of(to, &mut written));
             let Some(port) = port else { break };
             link = ports.switches[switch as usize][port as usize];
             path.push(link);
@@ -126,29 +150,33 @@ impl Edges {
         single: bool,
         watch: &Watch<'_>,
     ) -> Vec<Table> {
-        let neighbours: Vec<Vec<(u16, u32)>> = ports
+        let neighbours: Vec<Vec<Neighbour>> = ports
             .switches
             .iter()
             .map(|links| {
                 let links = (0..).zip(links).filter(|(_, link)| up(link.0));
                 let switches = links.filter_map(|(port, &link)| match topology.far_end(link) {
-                    Node::Switch(other) => Some((port, other)),
+                    Node::Switch(switch) => {
+                        let length = topology.cables[link.0].length;
+                        Some(Neighbour { port, switch, length })
+                    }
                     Node::Host(_) => None,
                 });
                 switches.collect()
             })
             .collect();
         let mut tables: Vec<_> = neighbours.iter().map(|_| TableBuilder::default()).collect();
-        let (mut distance, mut queue) = (vec![], VecDeque::new());
+        let mut distances = Distances::default();
         let mut closer = Vec::new();
         for &edge in &self.switches {
             watch.steps(neighbours.len());
-            distances_to(edge, &neighbours, &mut distance, &mut queue);
-            for ((table, neighbours), &own) in tables.iter_mut().zip(&neighbours).zip(&distance) {
+            let to = distances.to(edge, &neighbours);
+            for ((table, neighbours), &own) in tables.iter_mut().zip(&neighbours).zip(to) {
                 closer.clear();
-                let nearer =
-                    neighbours.iter().filter(|&&(_, other)| distance[other as usize] < own);
-                closer.extend(nearer.map(|&(port, _)| port));
+                let nearer = neighbours.iter().filter(|next| {
+                    own != FAR && to[next.switch as usize].saturating_add(next.length) == own
+                });
+                closer.extend(nearer.map(|next| next.port));
                 closer.truncate(if single { 1 } else { usize::MAX });
                 table.push(&closer);
             }
@@ -157,27 +185,57 @@ impl Edges {
     }
 }
 
-/// Links between each switch and the switch `edge`; the greatest number where there is no way.
-#[expect(clippy::cast_possible_truncation, reason = "switches are numbered in 32 bits")]
-fn distances_to(
-    edge: usize,
-    neighbours: &[Vec<(u16, u32)>],
-    distance: &mut Vec<u32>,
-    reached: &mut VecDeque<u32>,
-) {
-    distance.clear();
-    distance.resize(neighbours.len(), u32::MAX);
-    distance[edge] = 0;
-    reached.push_back(edge as u32);
-    while let Some(switch) = reached.pop_front() {
-        let next = distance[switch as usize] + 1;
-        for &(_, other) in &neighbours[switch as usize] {
-            let distance = &mut distance[other as usize];
-            if *distance == u32::MAX {
-                *distance = next;
-                reached.push_back(other);
+/// A switch at the other end of a link.
+struct Neighbour {
+    /// The port that leads there.
+    port: u16,
+    switch: u32,
+    /// The length of the link.
+    length: u32,
+}
+
+/// The distance of a switch from which no way leads.
+const FAR: u32 = u32::MAX;
+
+/// The distances of all switches to one, with room for the next one's.
+#[derive(Default)]
+struct Distances {
+    to: Vec<u32>,
+    /// Switches to look at, by their distance.
+    reached: Vec<Vec<u32>>,
+}
+
+impl Distances {
+    /// The length of the shortest path from each switch to the switch `edge`. As Dial, "Algorithm
+    /// 360: Shortest-Path Forest with Topological Ordering", 1969: lengths are small numbers.
+    #[expect(clippy::cast_possible_truncation, reason = "switches are numbered in 32 bits")]
+    fn to(&mut self, edge: usize, neighbours: &[Vec<Neighbour>]) -> &[u32] {
+        let Self { to, reached } = self;
+        to.clear();
+        to.resize(neighbours.len(), FAR);
+        to[edge] = 0;
+        reached.clear();
+        reached.push(vec![edge as u32]);
+        let mut distance = 0;
+        while let Some(here) = reached.get_mut(distance as usize).map(std::mem::take) {
+            for switch in here {
+                if to[switch as usize] < distance {
+                    continue; // there is a shorter path
+                }
+                for next in &neighbours[switch as usize] {
+                    let far = distance + next.length;
+                    if far < to[next.switch as usize] {
+                        to[next.switch as usize] = far;
+                        if reached.len() <= far as usize {
+                            reached.resize(far as usize + 1, Vec::new());
+                        }
+                        reached[far as usize].push(next.switch);
+                    }
+                }
             }
+            distance += 1;
         }
+        to
     }
 }
 

@@ -9,6 +9,7 @@
 mod buffers;
 mod bursts;
 mod cautions;
+mod dead_locks;
 mod survey;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,8 @@ mod timeouts;
 use incast_cc::{Bytes, Span};
 
 use incast_scenario::{Scenario, Scheme};
+
+pub use dead_locks::dead_lock_warnings;
 use survey::survey;
 
 /// Everything that cannot work under `scheme`, which is called `name`: one sentence each.

@@ -17,6 +17,10 @@ use serde::Deserialize;
 use super::NetworkKind;
 use super::parts::{Cable, HostGroup, Named, in_range, not_too_many};
 
+/// The length of global links for routes. Minimal routing crosses one of them at most (section 4.1),
+/// so that two must be longer than a global link between two local ones.
+const GLOBAL_LENGTH: u32 = 3;
+
 /// Groups of routers: all connected within a group, and by long links from each group to each.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -92,6 +96,7 @@ impl NetworkKind for Dragonfly {
         self.hosts.attach(net, &routers, self.each());
         let groups: Vec<_> = routers.chunks(self.routers as usize).collect();
         for group in &groups {
+            net.group(group);
             for (place, &router) in group.iter().enumerate() {
                 for &other in &group[place + 1..] {
                     net.connect(router, other, self.local.rate, self.local.delay);
@@ -105,7 +110,8 @@ impl NetworkKind for Dragonfly {
                 let (other, there) = self.far_end(group, port);
                 if group < other {
                     let ends = (router(group, port), router(other, there));
-                    net.connect(ends.0, ends.1, self.global.rate, self.global.delay);
+                    let cable = net.connect(ends.0, ends.1, self.global.rate, self.global.delay);
+                    cable.length = GLOBAL_LENGTH;
                 }
             }
         }
@@ -230,6 +236,7 @@ mod tests {
         assert_eq!(far(1), [3 * 4 + 2, 4 * 4 + 2]);
         assert_eq!(net.hosts.len(), 72);
         assert_eq!(net.switches[net.edge(17) as usize], "router8");
+        assert!((0..36).all(|router| net.groups[router as usize] == router / 4 * 4));
     }
 
     #[test]

@@ -54,8 +54,9 @@ impl Ways {
     /// The ports of switches on the way, unless that may change, or packets take several.
     #[expect(clippy::cast_possible_truncation, reason = "a switch's ports fit 16 bits")]
     pub(super) fn route(&self, leg: Leg) -> routes::Path {
+        let unknown = self.routing.unknown(leg);
         if !self.routing.is_fixed() {
-            return routes::Path::labelled(leg.label);
+            return unknown;
         }
         let port = |link @ &(cable, end): &(usize, usize)| {
             let Node::Switch(switch) = self.topology.cables[cable].ends[end] else { return None };
@@ -63,7 +64,7 @@ impl Ways {
             own.iter().position(|own| own == link).map(|port| port as u16)
         };
         let ports: Vec<_> = self.links(leg).iter().filter_map(port).collect();
-        routes::Path::of(&ports, leg.label)
+        routes::Path::of(&ports, unknown)
     }
 
     /// The time of `bytes` over links without queues, stored and forwarded by each switch.

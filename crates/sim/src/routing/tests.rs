@@ -49,6 +49,11 @@ impl Net {
     }
 }
 
+/// The port of a switch towards a host.
+fn port_of(routes: &Routes, host: u32) -> Option<u16> {
+    routes.port_of(host, &mut Path::labelled(0))
+}
+
 /// a - s0 - s1 - b, and a detour s0 - s2 - s1.
 const DETOUR: &str = r#"
     [network.graph]
@@ -71,11 +76,7 @@ fn routes_are_shortest_paths() {
     assert_eq!(net.path(1, 0, 0), [(4, 1), (3, 1), (0, 1)]);
     // s0: ports to h0, s2, s1; s1: ports to s2, s0, h1; s2: ports to s0, s1.
     let ports = |host| {
-        net.routing
-            .switches
-            .iter()
-            .map(|routes| routes.port_of(host, 0).unwrap())
-            .collect::<Vec<_>>()
+        net.routing.switches.iter().map(|routes| port_of(routes, host).unwrap()).collect::<Vec<_>>()
     };
     assert_eq!((ports(0), ports(1)), (vec![0, 1, 0], vec![2, 2, 1]));
 }
@@ -121,8 +122,8 @@ fn no_way_leads_to_what_is_cut_off() {
         net.routing.switches[switch as usize].replace(table);
     }
     let routes = &net.routing.switches;
-    assert_eq!((routes[0].port_of(1, 0), routes[1].port_of(0, 0)), (None, None));
-    assert_eq!((routes[0].port_of(0, 0), routes[2].port_of(1, 0)), (Some(0), Some(1)));
+    assert_eq!((port_of(&routes[0], 1), port_of(&routes[1], 0)), (None, None));
+    assert_eq!((port_of(&routes[0], 0), port_of(&routes[2], 1)), (Some(0), Some(1)));
 }
 
 #[test]
@@ -201,5 +202,111 @@ fn tables_of_a_large_fat_tree_are_small() {
             _ => 16,
         };
         assert_eq!(routes.sizes(), (128, sets), "{layer:?}");
+    }
+}
+
+/// 9 groups of 4 routers, with 2 hosts each; any two groups have one link.
+const DRAGONFLY: &str = r#"
+    [network.dragonfly]
+    groups = 9
+    routers = 4
+    global_links = 2
+    hosts = { name = "h", count = 2, rate = "10Gbps", delay = "1us" }
+    local = { rate = "10Gbps", delay = "1us" }
+    global = { rate = "10Gbps", delay = "1us" }
+"#;
+
+/// The groups of routers on a path, each stay once.
+fn groups_on(net: &Net, from: u32, to: u32, connection: u32) -> Vec<u32> {
+    let switches = net.switches(from, to, connection);
+    let number = |name: &str| name.trim_start_matches("router").parse::<u32>().unwrap();
+    let mut groups: Vec<_> = switches.into_iter().map(|name| number(name) / 4).collect();
+    groups.dedup();
+    groups
+}
+
+#[test]
+fn minimal_routing_crosses_one_global_link_of_a_dragonfly() {
+    let net = Net::of(DRAGONFLY);
+    for (from, to) in (0..72).flat_map(|from| (0..72).map(move |to| (from, to))) {
+        if from != to {
+            let own = groups_on(&net, from, to, 0);
+            let expected = if from / 8 == to / 8 { vec![from / 8] } else { vec![from / 8, to / 8] };
+            assert_eq!(own, expected);
+            assert!(net.path(from, to, 0).len() <= 2 + 3);
+        }
+    }
+}
+
+#[test]
+fn valiant_routing_goes_through_each_group_equally_often() {
+    let net = Net::of(&format!("{DRAGONFLY}\n[routing]\nkind = \"valiant\""));
+    let mut through = [0_u32; 9];
+    for connection in 0..9_000 {
+        let groups = groups_on(&net, 0, 9, connection);
+        // The group of the source or of the destination leaves the shortest way.
+        let between = match groups[..] {
+            [0, 1] => 0,
+            [0, between, 1] => between as usize,
+            ref other => panic!("{other:?}"),
+        };
+        through[between] += 1;
+        let links = net.path(0, 9, connection).len();
+        // Two of the hosts; local, global, local, global, local.
+        assert!(links <= 2 + 5, "{links}");
+    }
+    // 1,000 each, and twice that for the shortest way; four standard deviations are 119 and 158.
+    assert!(through[0].abs_diff(2_000) < 158 && through[1] == 0, "{through:?}");
+    assert!(through[2..].iter().all(|count| count.abs_diff(1_000) < 119), "{through:?}");
+    // Hosts of one switch have no way to go.
+    assert_eq!(net.switches(0, 1, 0), ["router0"]);
+}
+
+#[test]
+fn valiant_routing_goes_through_a_switch_with_hosts_in_any_network() {
+    let leaves = "[network.leaf-spine]\nleaves = 4\nspines = 2\n\
+                  hosts = { name = \"h\", count = 2, rate = \"10Gbps\", delay = \"1us\" }\n\
+                  uplink = { rate = \"10Gbps\", delay = \"1us\" }\n\
+                  [routing]\nkind = \"valiant\"";
+    let net = Net::of(leaves);
+    let mut lengths = [0_u32; 6];
+    for connection in 0..1_000 {
+        let switches = net.switches(0, 7, connection);
+        lengths[switches.len()] += 1;
+        assert!(switches[0] == "leaf0" && switches.last() == Some(&"leaf3"));
+    }
+    // Half of the draws are one of the two leaves at the ends.
+    assert!(lengths[3] + lengths[5] == 1_000 && lengths[3].abs_diff(500) < 64, "{lengths:?}");
+    // A given path wins.
+    let given =
+        "\n[[routing.path]]\nfrom = \"h0\"\nto = \"h7\"\nvia = [\"leaf0\", \"spine1\", \"leaf3\"]";
+    let net = Net::of(&format!("{leaves}{given}"));
+    assert!((0..50).all(|i| net.switches(0, 7, i) == ["leaf0", "spine1", "leaf3"]));
+}
+
+#[test]
+fn a_group_that_is_cut_off_is_left_out() {
+    // All 8 global links of group 2.
+    let net = Net::of(DRAGONFLY);
+    let cut = net.topology.cables.iter().filter_map(|cable| {
+        let [Node::Switch(a), Node::Switch(b)] = cable.ends else { return None };
+        let cut = (a / 4 == 2) != (b / 4 == 2);
+        cut.then(|| cable.ends.map(|end| net.topology.name(end)))
+    });
+    let events: String = cut
+        .map(|[a, b]| {
+            format!("[[event]]\nat = \"1ms\"\nlink = [\"{a}\", \"{b}\"]\nstate = \"down\"\n")
+        })
+        .collect();
+    let mut net = Net::of(&format!("{DRAGONFLY}\n[routing]\nkind = \"valiant\"\n{events}"));
+    let before = (0..500).map(|i| groups_on(&net, 0, 9, i)).collect::<Vec<_>>();
+    assert!(!net.routing.is_fixed() && before.iter().any(|groups| groups.contains(&2)));
+    for (_, switch, table) in net.routing.changes.clone() {
+        net.routing.switches[switch as usize].replace(table);
+    }
+    for (i, before) in (0..).zip(before) {
+        let after = groups_on(&net, 0, 9, i);
+        // Those that went through it have the shortest way, the others may have another port.
+        assert_eq!(after, if before.contains(&2) { vec![0, 1] } else { before });
     }
 }

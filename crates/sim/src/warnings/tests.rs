@@ -428,3 +428,48 @@ fn a_port_limit_beside_pfc_is_told_to_drop_acks() {
     assert_eq!(of(&both[1..]), [""; 0]);
     assert_eq!(of(&[&both[..], &["transport.ack_priority=false"]].concat()), [""; 0]);
 }
+
+#[test]
+fn pfc_on_paths_that_can_dead_lock_is_told() {
+    let of = |network: &str, routing: &str, pfc: &str| {
+        let text = format!(
+            "title = \"PFC\"\nrun = {{ duration = \"1ms\", schemes = [\"timely\"] }}\n\
+             routing = {{ kind = \"{routing}\" }}\nswitch = {{ pfc = {pfc} }}\n{network}\n\
+             [[traffic]]\nfrom = \"host\"\nto = \"host\"\nfan_out = 1"
+        );
+        let document = Document::parse(text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
+        crate::dead_lock_warnings(document.scenario())
+    };
+    let hosts = "hosts = { name = \"host\", count = 2, rate = \"10Gbps\", delay = \"1us\" }";
+    let link = "{ rate = \"10Gbps\", delay = \"1us\" }";
+    let chain = format!("[network.parking-lot]\nswitches = 3\n{hosts}\nlink = {link}");
+    let leaves = format!("[network.leaf-spine]\nleaves = 3\nspines = 2\n{hosts}\nuplink = {link}");
+    let dragonfly = |groups, routers| {
+        format!(
+            "[network.dragonfly]\ngroups = {groups}\nrouters = {routers}\nglobal_links = 1\n{hosts}\n\
+             local = {link}\nglobal = {link}"
+        )
+    };
+    let on = "{ enabled = true }";
+    for (network, routing, warned) in [
+        (&chain, "ecmp", false),
+        (&leaves, "ecmp", false),
+        // Local, global and local links of three groups, round and round.
+        (&dragonfly(3, 2), "ecmp", true),
+        // Two groups with one link: a tree.
+        (&dragonfly(2, 1), "ecmp", false),
+        (&dragonfly(2, 1), "valiant", false),
+        (&chain, "valiant", true),
+        (&leaves, "valiant", true),
+        (&dragonfly(3, 2), "valiant", true),
+    ] {
+        let said = of(network, routing, on);
+        assert_eq!(said.len(), usize::from(warned), "{routing} on {network}: {said:?}");
+        assert_eq!(of(network, routing, "{ enabled = false }"), [""; 0]);
+        let drops = "{ enabled = true, watchdog = { action = \"drop\" } }";
+        assert_eq!(of(network, routing, drops), [""; 0]);
+    }
+    let said = of(&dragonfly(3, 2), "valiant", on);
+    let start = "switch.pfc.enabled = true on network.dragonfly: paths through other groups lead";
+    assert!(said[0].starts_with(start), "{said:?}");
+}

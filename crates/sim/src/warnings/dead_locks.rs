@@ -1,0 +1,32 @@
+//! PFC on paths that can dead-lock.
+
+use incast_plan::Watch;
+use incast_scenario::{RoutingKind, Scenario, WatchdogAction, topology};
+
+use crate::routing::{Routing, has_circle};
+
+/// A sentence if PFC protects a class, and links on the first routes may wait for each other in a
+/// circle. A watchdog that drops ends every dead-lock.
+pub fn dead_lock_warnings(scenario: &Scenario) -> Vec<String> {
+    let pfc = &scenario.switch.pfc;
+    let classes = scenario.classes(scenario.transport.kind);
+    if !classes.iter().any(|class| class.protected) || pfc.watchdog.action == WatchdogAction::Drop {
+        return Vec::new();
+    }
+    let net = topology(scenario);
+    let ports = net.ports();
+    let routing = Routing::new(scenario, &net, &ports, scenario.run.seed, &Watch::nobody());
+    if has_circle(&routing, &net, &ports) != Some(true) {
+        return Vec::new();
+    }
+    let kind = scenario.network.kind();
+    let paths = match scenario.routing.kind {
+        RoutingKind::Valiant => "paths through other groups",
+        _ => "shortest paths",
+    };
+    vec![format!(
+        "switch.pfc.enabled = true on network.{kind}: {paths} lead over links that can wait for each \
+         other in a circle, a dead-lock, since there are no virtual channels; turn PFC off, or set \
+         switch.pfc.watchdog.action to \"drop\""
+    )]
+}
