@@ -301,7 +301,7 @@ fn a_group_that_is_cut_off_is_left_out() {
     let mut net = Net::of(&format!("{DRAGONFLY}\n[routing]\nkind = \"valiant\"\n{events}"));
     let before = (0..500).map(|i| groups_on(&net, 0, 9, i)).collect::<Vec<_>>();
     assert!(!net.routing.is_fixed() && before.iter().any(|groups| groups.contains(&2)));
-    for (_, switch, table) in net.routing.changes.clone() {
+    for RouteChange { switch, table, .. } in net.routing.changes.clone() {
         net.routing.switches[switch as usize].replace(table);
     }
     for (i, before) in (0..).zip(before) {
