@@ -14,7 +14,8 @@ EXTENSION := $(VENV)/.stamp-extension
 RUST      := Cargo.toml Cargo.lock $(shell find crates -path crates/kernel -prune -o \( -name '*.rs' -o -name Cargo.toml \) -print)
 
 # Modules that a macro names, which cargo fmt does not find.
-LISTED          := $(wildcard crates/cc/src/*.rs crates/queue/src/*/*.rs crates/scenario/src/topology/*.rs)
+LISTED          := $(wildcard crates/cc/src/*.rs crates/queue/src/*/*.rs \
+	crates/scenario/src/topology/*.rs crates/scenario/src/traffic/*.rs)
 KERNEL_PROGRAMS := $(wildcard crates/kernel/src/programs/*.rs)
 
 .DEFAULT_GOAL := help

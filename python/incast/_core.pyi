@@ -68,10 +68,16 @@ class _Host(TypedDict):
 class _Traffic(TypedDict):
     name: str
     kind: str
-    """`connections`, `poisson`, `requests`, `incast`, `collective` or `flows`."""
+    """The kind of traffic, such as `connections` or `poisson`."""
     sources: list[str]
     destinations: list[str]
     class_number: int
+    endless: bool
+    """Whether each of its flows sends all the time."""
+    single: bool
+    """Whether each of its messages has a connection of its own."""
+    draws_sizes: bool
+    """Whether the sizes of its messages are drawn."""
     connections: int
     """The number for each pair of hosts."""
     picks: int | None

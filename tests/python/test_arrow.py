@@ -23,10 +23,12 @@ hosts = [{ name = "a-client-with-a-long-name", count = 2, rate = "10Gbps", delay
          { name = "server", rate = "10Gbps", delay = "1us" }]
 
 [[traffic]]
+kind = "connections"
 from = "a-client-with-a-long-name0"
 to = "server"
 
 [[traffic]]
+kind = "connections"
 from = "a-client-with-a-long-name1"
 to = "server"
 start = "290us"

@@ -42,6 +42,7 @@ hosts = [
 buffer = "1MB"
 
 [[traffic]]
+kind = "connections"
 from = "client"
 to = "server"
 """

@@ -31,6 +31,7 @@ hosts = [{{ name = "host", count = {hosts}, rate = "10Gbps", delay = "1us" }}]
 kind = "{kind}"
 {more}
 [[traffic]]
+kind = "connections"
 from = "host"
 connections = {connections}
 """
@@ -44,8 +45,10 @@ schemes = ["timely"]
 [network.star]
 hosts = [{ name = "host", count = 64, rate = "10Gbps", delay = "1us" }]
 [[traffic]]
+kind = "poisson"
 from = "host"
-poisson = { load = 0.3, sizes = { fixed = "2KB" } }
+load = 0.3
+sizes = { fixed = "2KB" }
 """
 
 # Runs a scenario and writes its result; says what was estimated, and the most that it had.

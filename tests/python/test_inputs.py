@@ -24,14 +24,15 @@ format = "hpcc"
 path = "data/topology.txt"
 
 [[traffic]]
+kind = "flows"
 name = "listed"
-flows = { file = "data/flow.txt", format = "hpcc" }
+file = "data/flow.txt"
+format = "hpcc"
 
 [[traffic]]
+kind = "poisson"
 name = "random"
 from = "host"
-
-[traffic.poisson]
 load = 0.5
 sizes = { file = "data/mine.cdf" }
 """

@@ -30,8 +30,8 @@ schemes = ["timely"]
 [network.star]
 hosts = [{ name = "host", count = 1150, rate = "10Gbps", delay = "1us" }]
 [[traffic]]
+kind = "requests"
 from = "host"
-[traffic.requests]
 outstanding = 1
 reads = 0.5
 sizes = { fixed = "2KB" }

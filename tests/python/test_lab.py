@@ -38,6 +38,7 @@ queue_limit = "500KB"
 [transport]
 kind = "stream"
 [[traffic]]
+kind = "connections"
 from = "sender"
 to = "receiver"
 """
@@ -85,7 +86,7 @@ def test_a_class_has_its_own_limit_and_threshold() -> None:
     text += 'queue_limit = "90KB"\necn_threshold = "30KB"\n'
     found = _plan(text)
     assert (found.queue_bytes, found.mark_bytes) == (90_000, 30_000)
-    both = text + '[[traffic]]\nfrom = "sender"\nto = "receiver"\nclass = "low"\n'
+    both = text + '[[traffic]]\nkind = "connections"\nfrom = "sender"\nto = "receiver"\nclass = "low"\n'
     with pytest.raises(plan.LabError, match="one traffic class alone"):
         _plan(both)
 
@@ -119,10 +120,9 @@ def test_other_networks_are_refused() -> None:
 
 
 FETCH = STAR.replace('to = "receiver"', 'to = "sender"').replace(
-    'from = "sender"', 'from = "receiver"'
+    'kind = "connections"\nfrom = "sender"', 'kind = "requests"\nfrom = "receiver"'
 )
-FETCH += """
-[traffic.requests]
+FETCH += """\
 load = 0.5
 sizes = "web-search"
 fan_out = [[1, 0.5], [2, 0.5]]

@@ -21,7 +21,7 @@ from synthetic import FakeRun, FakeTable
 
 GBPS = 10.0
 CAPACITY = {"good": 0.83, "poor": 0.05, "endless": 9.0}
-TRAFFIC = '[[traffic]]\nname = "{}"\n\n[traffic.poisson]\nload = 0.5\n'
+TRAFFIC = '[[traffic]]\nkind = "poisson"\nname = "{}"\nload = 0.5\n'
 
 
 class FakeScenario:
@@ -283,38 +283,49 @@ rate = "10Gbps"
 delay = "1us"
 
 [[traffic]]
+kind = "connections"
 name = "bulk"
 from = "host0"
 to = "host1"
 
 [[traffic]]
+kind = "poisson"
 name = "web"
 from = "host"
-[traffic.poisson]
 load = 0.5
-[traffic.poisson.sizes]
+[traffic.sizes]
 fixed = "10KB"
 
 [[traffic]]
+kind = "requests"
 from = "host0"
 to = "host1"
-requests = { sizes = { fixed = "1KB" }, load = 1.0 } # in one line
+sizes = { fixed = "1KB" } # in one line
+load = 1.0
 
 [[traffic]]
+kind = "requests"
 name = 'closed'
 from = "host0"
 to = "host1"
-requests = { sizes = { fixed = "1KB" }, outstanding = 4 }
+sizes = { fixed = "1KB" }
+outstanding = 4
 
 [[traffic]]
+kind = "incast"
 name = "many"
 from = "host"
-incast = { load = 0.1, senders = 2, size = "1KB" }
+load = 0.1
+senders = 2
+size = "1KB"
 
 [[traffic]]
+kind = "incast"
 name = "many"
 from = "host"
-incast = { load = 0.1, senders = 3, size = "1KB" }
+load = 0.1
+senders = 3
+size = "1KB"
 """
 
 
@@ -325,7 +336,7 @@ def test_open_loop_traffic_is_found_by_name_and_number() -> None:
         (5, "many-5", "incast"),
     ]  # fmt: skip
     assert saturation.open_loop(mixed, "web") == OpenLoop(1, "web", "poisson")
-    assert saturation.open_loop(mixed, "2").at(0.25) == "traffic.2.requests.load=0.25"
+    assert saturation.open_loop(mixed, "2").at(0.25) == "traffic.2.load=0.25"
     for traffic in mixed.open_loops():
         mixed.with_set(OpenLoop(*traffic).at(0.25))
     with pytest.raises(incast.ParameterError, match=r"web \(1\), requests \(2\), many-4 \(4\)"):
@@ -341,7 +352,7 @@ def test_a_shipped_scenario_without_a_load_is_refused() -> None:
 
 def test_a_description_that_looks_like_traffic_is_none(short: incast.Scenario) -> None:
     looks = short.with_set(f"description=Not this:\n{TRAFFIC.format('x')}")
-    assert "[traffic.poisson]" in looks.toml()
+    assert 'kind = "poisson"' in looks.toml()
     with pytest.raises(incast.ParameterError, match="none of its traffic"):
         saturation.open_loop(looks)
 

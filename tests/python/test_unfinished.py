@@ -161,6 +161,7 @@ delay = "1us"
 [switch.pfc]
 enabled = true
 [[traffic]]
+kind = "connections"
 name = "bulk"
 from = "host0"
 to = "host1"

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use incast_sim::Cost;
-use incast_sim::scenario::{Document, Kind, Published, Traffic, json_schema};
+use incast_sim::scenario::{Document, Published, Traffic, json_schema};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -117,13 +117,9 @@ impl Scenario {
     /// Number, name and kind of each traffic with a load.
     fn open_loops(&self) -> Vec<(usize, String, &'static str)> {
         let scenario = self.document.scenario();
-        let kinds = scenario.traffic.iter().map(Traffic::kind).enumerate();
-        let open = kinds.filter(|(_, kind)| match kind {
-            Kind::Poisson(_) | Kind::Incast(_) => true,
-            Kind::Requests(requests) => requests.load.is_some(),
-            Kind::Lasting | Kind::Collective(_) | Kind::Flows(_) => false,
-        });
-        open.map(|(number, kind)| (number, scenario.traffic_name(number), kind.as_str())).collect()
+        let open = scenario.traffic.iter().enumerate().filter(|(_, one)| one.load().is_some());
+        let named = |(n, one): (usize, &Traffic)| (n, scenario.traffic_name(n), one.kind.as_str());
+        open.map(named).collect()
     }
 
     fn load_warnings(&self, py: Python<'_>) -> PyResult<Vec<String>> {

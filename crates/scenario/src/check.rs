@@ -3,7 +3,7 @@
 mod class;
 mod routing;
 mod switch;
-mod traffic;
+pub(super) mod traffic;
 
 use std::collections::BTreeSet;
 

@@ -189,6 +189,7 @@ mod tests {
             rate = "10Gbps"
             delay = "1us"
             [[traffic]]
+            kind = "connections"
             from = "host0"
             to = "host1"
         "#;

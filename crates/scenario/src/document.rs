@@ -8,11 +8,13 @@ use incast_cc::registry::NAMES;
 use serde_json::{Value, json};
 
 use super::{
-    FlowList, FlowSizes, ListedFlow, Scenario, ScenarioError, SignalKind, Stack, TransportKind,
-    check, input, queues,
+    Scenario, ScenarioError, SignalKind, Stack, TransportKind, check, input, queues, traffic,
 };
 use crate::topology::one_kind;
 use incast_schema::{Fault, Located};
+use serde::Deserialize;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 /// A scenario, the text that it was read from, and the files that the text names.
 #[derive(Clone, Debug)]
@@ -145,7 +147,13 @@ impl Document {
 fn read(text: &str, files: &mut Files) -> Result<Scenario, Fault> {
     one_kind(text)?;
     queues::fields(text)?;
-    let mut scenario: Scenario = toml::from_str(text).map_err(|error| Fault::of(&error, text))?;
+    let said = |error| Fault::of(&error, text);
+    let parsed = DeTable::parse(text).map_err(said)?;
+    let (span, mut table) = (parsed.span(), parsed.into_inner());
+    let elements = traffic::read::take(&mut table);
+    let table = ValueDeserializer::from(Spanned::new(span, DeValue::Table(table)));
+    let mut scenario = Scenario::deserialize(table).map_err(said)?;
+    scenario.traffic = traffic::read::all(elements, text)?;
     read_files(&mut scenario, files)?;
     check::check(&scenario)?;
     Ok(scenario)
@@ -157,55 +165,9 @@ fn read_files(scenario: &mut Scenario, files: &mut Files) -> Result<(), Fault> {
         scenario.network = network;
     }
     for (number, traffic) in scenario.traffic.iter_mut().enumerate() {
-        if let Some(list) = &mut traffic.flows {
-            load_flows(number, list, files)?;
-        }
-        let sizes = [
-            ("poisson", "sizes", traffic.poisson.as_mut().map(|poisson| &mut poisson.sizes)),
-            ("requests", "sizes", traffic.requests.as_mut().map(|requests| &mut requests.sizes)),
-        ];
-        for (kind, field, sizes) in sizes {
-            load_sizes(number, kind, field, sizes, files)?;
-        }
-        let writes = traffic.requests.as_mut().and_then(|requests| requests.write_sizes.as_mut());
-        load_sizes(number, "requests", "write_sizes", writes, files)?;
+        let read = traffic.kind.settings_mut().read_files(&mut |path| files.read(path));
+        read.map_err(|(field, message)| Fault::at([&"traffic", &number, &field], message))?;
     }
-    Ok(())
-}
-
-fn load_flows(number: usize, list: &mut FlowList, files: &mut Files) -> Result<(), Fault> {
-    let at =
-        |field: &str, message| Err(Fault::at([&"traffic", &number, &"flows", &field], message));
-    let (path, format) = match (&list.file, list.format) {
-        (None, None) => return Ok(()),
-        (Some(path), Some(format)) => (path, format),
-        (Some(_), None) => {
-            return at("file", "a file needs a format; expected hpcc or htsim".into());
-        }
-        (None, Some(_)) => {
-            return at("format", "a format needs a file; set it, or take it out".into());
-        }
-    };
-    let flows = files.read(path).and_then(|text| ListedFlow::foreign(format, path, &text));
-    match flows {
-        Ok(flows) => list.list.extend(flows),
-        Err(message) => return at("file", message),
-    }
-    Ok(())
-}
-
-fn load_sizes(
-    number: usize,
-    kind: &str,
-    field: &str,
-    sizes: Option<&mut FlowSizes>,
-    files: &mut Files,
-) -> Result<(), Fault> {
-    let Some(sizes) = sizes else { return Ok(()) };
-    let known = sizes
-        .load(&mut |path| files.read(path))
-        .map_err(|message| Fault::at([&"traffic", &number, &kind, &field], message))?;
-    *sizes = FlowSizes::Known(known);
     Ok(())
 }
 

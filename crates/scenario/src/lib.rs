@@ -59,7 +59,7 @@ pub use incast_queue::management::{
 };
 pub use incast_schema::Place;
 pub use measure::{MOST_SERIES_ROWS, Measure};
-pub use plan::{Demand, demand, hosts_of, lasting, lasting_flows, offered_bps, plan};
+pub use plan::{Demand, demand, hosts_of, lasting, lasting_flows, plan};
 pub use resolved::{Resolved, ResolvedHost, ResolvedQueue, ResolvedTraffic};
 pub use routing::{LinkEvent, LinkState, Routing, RoutingKind, RoutingPath};
 pub use scheme::Scheme;
@@ -71,8 +71,9 @@ pub use topology::{
     LeafSpine, NETWORKS, Network, NodeGroup, ParkingLot, Star, Uplink, topology,
 };
 pub use traffic::{
-    After, AfterEvent, Collective, CollectiveKind, Destinations, FanOut, FlowList, Incast, Kind,
-    ListedFlow, LoadOf, Poisson, Requests, Traffic, Urgent,
+    After, AfterEvent, Amount, Collective, CollectiveOperation, Common, Connections, Destinations,
+    FanOut, FlowList, Incast, ListedFlow, LoadOf, Opens, Poisson, Requests, TRAFFIC_KINDS, Traffic,
+    TrafficKind, Urgent, amounts,
 };
 pub use transport::{
     Ecn, Nic, Recovery, Signal, SignalKind, Stack, Stream, StreamPreset, Transport, TransportKind,
@@ -110,6 +111,8 @@ pub struct Scenario {
     #[serde(default)]
     pub signal: Signal,
     /// Who sends what to whom.
+    #[serde(deserialize_with = "traffic::read::later")]
+    #[schemars(with = "Vec<Traffic>")]
     pub traffic: Vec<Traffic>,
     /// What is measured, beside what always is.
     #[serde(default)]

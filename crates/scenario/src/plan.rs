@@ -3,17 +3,8 @@
 //!
 //! All of it is drawn here, from the seed alone, so that schemes are compared on the same traffic.
 
-mod arriving;
-mod asking;
-mod chain;
-mod client;
 mod demand;
-mod lasting;
-mod listed;
-mod peers;
 mod places;
-mod ring;
-mod spread;
 #[cfg(test)]
 mod tests;
 
@@ -21,39 +12,43 @@ use incast_cc::{Bytes, Time};
 use incast_plan::flows::{Life, Operation, Treatment};
 use incast_plan::random::generator;
 use incast_plan::topology::Topology;
-use incast_plan::{Plan, PlannedTraffic, Watch};
+use incast_plan::{Plan, PlannedPost, PlannedTraffic, Watch};
 use rand_pcg::Pcg64Mcg;
 
-use crate::{Destinations, Kind, Requests, Scenario, Traffic};
-pub use demand::{Demand, demand, offered_bps};
-use places::Places;
-pub(crate) use places::fewest_farthest;
+use crate::traffic::Common;
+use crate::{Scenario, Traffic};
+pub use demand::{Demand, demand};
+pub(crate) use places::{Places, fewest_farthest};
 
 /// A flow that is to be added to those of the plan.
 #[derive(Clone, Copy, Debug)]
-struct NewFlow {
-    traffic: u16,
-    treatment: Treatment,
-    source: u32,
-    destination: u32,
-    operation: Operation,
+pub(crate) struct NewFlow {
+    pub(crate) traffic: u16,
+    pub(crate) treatment: Treatment,
+    pub(crate) source: u32,
+    pub(crate) destination: u32,
+    pub(crate) operation: Operation,
     /// Others of its traffic, or of its traffic and its source, that come before it.
-    before: u32,
-    life: Life,
+    pub(crate) before: u32,
+    pub(crate) life: Life,
 }
 
-/// What the builders of all kinds need.
-struct Context<'a> {
-    scenario: &'a Scenario,
-    topology: &'a Topology,
-    places: &'a Places<'a>,
+/// One traffic while it is planned, with its hosts.
+pub(crate) struct Context<'a> {
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) topology: &'a Topology,
+    pub(crate) places: &'a Places<'a>,
     seed: u64,
-    /// The hosts of the traffic in hand, and its number.
-    number: u16,
+    /// The number of the traffic in the file.
+    pub(crate) number: u16,
     traffic: &'a Traffic,
-    sources: Vec<u32>,
-    destinations: Vec<u32>,
-    /// Who may stop the planning, if anybody.
+    /// The settings that all kinds share.
+    pub(crate) common: &'a Common,
+    /// The hosts of `from`, ascending.
+    pub(crate) sources: Vec<u32>,
+    /// The hosts of `to`, or of `from` where `to` is absent, ascending.
+    pub(crate) destinations: Vec<u32>,
+    /// The caller that may stop the planning, if any.
     watch: Option<&'a Watch<'a>>,
 }
 
@@ -66,21 +61,7 @@ pub fn plan(scenario: &Scenario, topology: &Topology, seed: u64, watch: &Watch<'
             watch: Some(watch),
             ..Context::new(scenario, (topology, &places), seed, number)
         };
-        let offered = match traffic.kind() {
-            Kind::Poisson(poisson) => Some(arriving::poisson(&context, &mut plan, poisson)),
-            Kind::Incast(incast) => Some(arriving::incast(&context, &mut plan, incast)),
-            Kind::Requests(requests) => asking::requests(&context, &mut plan, requests),
-            kind => {
-                match kind {
-                    Kind::Collective(collective) => {
-                        asking::collective(&context, &mut plan, collective);
-                    }
-                    Kind::Flows(list) => listed::plan(&context, &mut plan, list),
-                    _ => lasting::plan(&context, &mut plan),
-                }
-                None
-            }
-        };
+        let offered = traffic.kind.settings().plan(&context, &mut plan);
         plan.traffic.push(PlannedTraffic {
             name: scenario.traffic_name(number as usize),
             offered_bps: offered,
@@ -98,12 +79,7 @@ pub fn lasting_flows(scenario: &Scenario, topology: &Topology) -> usize {
     let mut count = 0;
     for (number, traffic) in (0..).zip(&scenario.traffic) {
         let context = Context::new(scenario, (topology, &places), scenario.run.seed, number);
-        count += match traffic.kind() {
-            Kind::Lasting => lasting::count(&context),
-            Kind::Collective(_) => context.sources.len(),
-            Kind::Flows(list) => list.list.iter().filter(|flow| flow.size.is_none()).count(),
-            Kind::Poisson(_) | Kind::Incast(_) | Kind::Requests(_) => 0,
-        };
+        count += traffic.kind.settings().lasting_flows(&context);
     }
     count
 }
@@ -111,10 +87,7 @@ pub fn lasting_flows(scenario: &Scenario, topology: &Topology) -> usize {
 /// Flows without end, of which each sends all the time: sender, receiver and class.
 pub fn lasting(scenario: &Scenario, topology: &Topology) -> Vec<(u32, u32, u8)> {
     let mut alone = scenario.clone();
-    alone.traffic.retain(|traffic| match traffic.kind() {
-        Kind::Lasting => traffic.message.is_none(),
-        _ => false,
-    });
+    alone.traffic.retain(Traffic::is_endless);
     let flows = plan(&alone, topology, scenario.run.seed, &Watch::nobody()).flows;
     let ends =
         flows.iter().map(|flow| (flow.sender().0, flow.receiver().0, flows.treatment(flow).class));
@@ -123,92 +96,97 @@ pub fn lasting(scenario: &Scenario, topology: &Topology) -> Vec<(u32, u32, u8)> 
 
 /// The hosts that start a traffic, and those at its other end.
 pub fn hosts_of(scenario: &Scenario, topology: &Topology, number: usize) -> (Vec<u32>, Vec<u32>) {
-    let traffic = &scenario.traffic[number];
+    let common = &scenario.traffic[number].common;
     let hosts = |name| scenario.network.hosts_called(name, topology);
-    (hosts(traffic.sources()), hosts(traffic.destinations()))
+    (hosts(common.sources()), hosts(common.destinations()))
 }
 
 impl<'a> Context<'a> {
-    fn new(
+    pub(crate) fn new(
         scenario: &'a Scenario,
         (topology, places): (&'a Topology, &'a Places<'a>),
         seed: u64,
         number: u16,
     ) -> Self {
         let traffic = &scenario.traffic[number as usize];
-        let hosts = |name| scenario.network.hosts_called(name, topology);
-        let (sources, destinations) = (hosts(traffic.sources()), hosts(traffic.destinations()));
+        let (sources, destinations) = hosts_of(scenario, topology, number as usize);
+        let common = &traffic.common;
         let watch = None;
-        Self { scenario, topology, places, seed, number, traffic, sources, destinations, watch }
+        Self {
+            scenario,
+            topology,
+            places,
+            seed,
+            number,
+            traffic,
+            common,
+            sources,
+            destinations,
+            watch,
+        }
     }
 
     /// A flow of messages of up to `bytes`, the first of its kind.
-    fn flow(&self, source: u32, destination: u32, bytes: Option<Bytes>) -> NewFlow {
+    pub(crate) fn flow(&self, source: u32, destination: u32, bytes: Option<Bytes>) -> NewFlow {
         if let Some(watch) = self.watch {
             watch.step();
         }
-        let urgent = self.traffic.urgent.as_ref();
+        let urgent = self.common.urgent.as_ref();
         let urgent = urgent.filter(|urgent| bytes.is_some_and(|bytes| bytes < urgent.below));
-        let class = urgent.and_then(|urgent| urgent.class.as_ref()).or(self.traffic.class.as_ref());
+        let class = urgent.and_then(|urgent| urgent.class.as_ref()).or(self.common.class.as_ref());
         NewFlow {
             traffic: self.number,
             treatment: Treatment {
                 class: class.map_or(0, |name| self.scenario.class_number(name).unwrap_or(0)),
-                weight: urgent.and_then(|urgent| urgent.weight).unwrap_or(self.traffic.weight),
-                deadline: self.traffic.deadline,
+                weight: urgent.and_then(|urgent| urgent.weight).unwrap_or(self.common.weight),
+                deadline: self.common.deadline,
             },
             source,
             destination,
-            operation: self.traffic.operation,
+            operation: self.traffic.operation(),
             before: 0,
             life: Life::OnDemand,
         }
     }
 
-    fn start(&self) -> Time {
-        Time::ZERO + self.traffic.start
+    /// The time at which the traffic starts.
+    pub(crate) fn start(&self) -> Time {
+        Time::ZERO + self.common.start
     }
 
-    /// Nothing starts from then on.
-    fn stop(&self) -> Time {
+    /// The time from which on nothing starts.
+    pub(crate) fn stop(&self) -> Time {
         let end = self.scenario.run.duration;
-        Time::ZERO + self.traffic.stop.map_or(end, |stop| stop.min(end))
-    }
-
-    /// The servers of each client.
-    fn servers(&self, requests: &Requests) -> impl Fn(u32) -> Vec<u32> {
-        let destinations = requests.destinations;
-        let partners =
-            (destinations == Destinations::Permutation).then(|| arriving::permutation(self));
-        move |client| match &partners {
-            Some(partners) => partners.get(&client).copied().into_iter().collect(),
-            None if destinations == Destinations::Farthest => {
-                self.places.farthest(client, &self.destinations)
-            }
-            None => self.destinations.iter().copied().filter(|&host| host != client).collect(),
-        }
+        Time::ZERO + self.common.stop.map_or(end, |stop| stop.min(end))
     }
 
     /// The rate of a host's link in bits per second.
-    fn line_bps(&self, host: u32) -> f64 {
+    pub(crate) fn line_bps(&self, host: u32) -> f64 {
         self.places.line_rate(host).as_bps() as f64
     }
 
     /// The generator of what all of this traffic draws for one purpose.
-    fn generator(&self, purpose: &str) -> Pcg64Mcg {
+    pub(crate) fn generator(&self, purpose: &str) -> Pcg64Mcg {
         generator(self.seed, purpose, &[u64::from(self.number)])
     }
 
     /// The generator of what one of its hosts draws.
-    fn generator_of(&self, host: u32, purpose: &str) -> Pcg64Mcg {
+    pub(crate) fn generator_of(&self, host: u32, purpose: &str) -> Pcg64Mcg {
         generator(self.seed, purpose, &[u64::from(self.number), u64::from(host)])
     }
 }
 
 impl NewFlow {
     /// Adds the flow to a plan, and returns its number.
-    fn add_to(self, plan: &mut Plan) -> u32 {
+    pub(crate) fn add_to(self, plan: &mut Plan) -> u32 {
         let Self { traffic, treatment, source, destination, operation, before, life } = self;
         plan.flows.add((source, destination), (traffic, operation), before, treatment, life)
+    }
+
+    /// Adds the flow with one message, and returns its number.
+    pub(crate) fn add_single(self, plan: &mut Plan, at: Time, bytes: Bytes) -> u32 {
+        let flow = self.add_to(plan);
+        plan.posts.push(PlannedPost { flow, at, bytes: Some(bytes) });
+        flow
     }
 }

@@ -10,7 +10,7 @@ use incast_plan::topology::{Cable, Node, Topology};
 
 use crate::scheme::{RESERVED, text_of};
 use crate::workload::Sizes;
-use crate::{Kind, ResolvedClass, Scenario, Traffic, shared_buffer, topology};
+use crate::{Opens, ResolvedClass, Scenario, shared_buffer, topology};
 
 /// The resolved plan of a scenario.
 #[derive(Clone, Debug)]
@@ -61,6 +61,10 @@ pub struct ResolvedTraffic {
     pub destinations: Vec<String>,
     /// The number of its class, 0 for the lowest.
     pub class: u8,
+    /// Whether each of its flows sends all the time.
+    pub endless: bool,
+    /// Whether each of its messages has a connection of its own.
+    pub single: bool,
     /// Connections for each pair of hosts.
     pub connections: u32,
     /// The number of hosts of `to` that each connection that stays picks, if not all.
@@ -141,34 +145,25 @@ impl Scenario {
             let found = self.network.hosts_called(name, net).into_iter();
             found.map(|host| net.name(Node::Host(host)).to_owned()).collect()
         };
-        let (load, sizes) = match traffic.kind() {
-            Kind::Poisson(poisson) => (Some(poisson.load), Some(&poisson.sizes)),
-            Kind::Requests(requests) => (requests.load, Some(&requests.sizes)),
-            Kind::Incast(incast) => (Some(incast.load), None),
-            Kind::Lasting | Kind::Collective(_) | Kind::Flows(_) => (None, None),
-        };
-        let requests = traffic.requests.as_ref();
-        ResolvedTraffic {
+        let common = &traffic.common;
+        let mut resolved = ResolvedTraffic {
             name: self.traffic_name(number),
-            kind: traffic.kind().as_str(),
-            sources: hosts(traffic.sources()),
-            destinations: hosts(traffic.destinations()),
-            class: traffic.class.as_ref().and_then(|name| self.class_number(name)).unwrap_or(0),
-            connections: traffic.connections_per_pair(),
-            picks: traffic.fan_out,
-            message: traffic.message,
-            load,
-            sizes: sizes.map(|sizes| sizes.known().clone()),
-            reads: requests.map_or(reads(traffic), |requests| requests.reads),
-            fan_out: requests.map_or(vec![(1, 1.0)], |requests| requests.fan_out.options()),
-            split: requests.is_some_and(|requests| requests.split),
-        }
-    }
-}
-
-fn reads(traffic: &Traffic) -> f64 {
-    match traffic.operation {
-        Operation::Read => 1.0,
-        Operation::Write => 0.0,
+            kind: traffic.kind.as_str(),
+            sources: hosts(common.sources()),
+            destinations: hosts(common.destinations()),
+            class: common.class.as_ref().and_then(|name| self.class_number(name)).unwrap_or(0),
+            endless: traffic.is_endless(),
+            single: traffic.kind.settings().opens() == Opens::ForEachMessage,
+            connections: 1,
+            picks: None,
+            message: None,
+            load: None,
+            sizes: None,
+            reads: f64::from(u8::from(traffic.operation() == Operation::Read)),
+            fan_out: vec![(1, 1.0)],
+            split: false,
+        };
+        traffic.kind.settings().resolve(&mut resolved);
+        resolved
     }
 }

@@ -54,6 +54,15 @@ impl FlowSizes {
         }
     }
 
+    /// Puts the distribution in the place of the name of its file.
+    pub(crate) fn fill(
+        &mut self,
+        read: &mut dyn FnMut(&str) -> Result<String, String>,
+    ) -> Result<(), String> {
+        *self = Self::Known(self.load(read)?);
+        Ok(())
+    }
+
     /// The distribution, of a scenario whose files have been read.
     pub fn known(&self) -> &Sizes {
         match self {

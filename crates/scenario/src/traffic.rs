@@ -1,29 +1,59 @@
-//! The traffic of a scenario.
+//! The traffic of a scenario: who sends what to whom.
+//!
+//! A kind of traffic is one file here and one line in `traffic/kinds.rs`. The file holds the
+//! settings, their checks, the flows and messages that they plan, the load that they put on links,
+//! and the application, where the kind has one; [`Kind`] is what every kind gives.
 
-mod arrivals;
-mod flows;
+mod amount;
+#[macro_use]
+mod kinds;
+mod kind;
+mod peers;
+pub(crate) mod read;
+mod registry;
+mod schema;
+
+macro_rules! modules {
+    ($($module:ident::$type:ident,)+) => { $(mod $module;)+ };
+}
+kinds!(modules);
 
 use incast_cc::{Bytes, Span};
 use incast_plan::flows::Operation;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub use arrivals::{
-    Collective, CollectiveKind, Destinations, FanOut, Incast, LoadOf, Poisson, Requests,
-};
+pub use amount::{Amount, Opens, amounts};
+pub use collective::{Collective, CollectiveOperation};
+pub use connections::Connections;
 pub use flows::{After, AfterEvent, FlowList, ListedFlow};
+pub use incast::Incast;
+pub use peers::Destinations;
+pub use poisson::{LoadOf, Poisson};
+pub use registry::{TRAFFIC_KINDS, TrafficKind};
+pub use requests::{FanOut, Requests};
+
+pub(crate) use kind::{Kind, Settings};
 
 use super::Scenario;
 use incast_schema::quantity;
 
-/// Who sends what to whom. Without `poisson`, `requests`, `incast`, `collective` or `flows`: connections that
-/// stay, from each host of `from` to each of `to`.
+/// One `[[traffic]]`: the settings that all kinds share, and those of its own kind.
+#[derive(Clone, Debug)]
+pub struct Traffic {
+    /// The settings that all kinds share.
+    pub common: Common,
+    /// The settings of its kind.
+    pub kind: TrafficKind,
+}
+
+/// The settings that all kinds of traffic share. A kind may do without some of them.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Traffic {
-    /// What results call it; its kind if absent.
+pub struct Common {
+    /// The name in results; the kind if absent.
     pub name: Option<String>,
-    /// The hosts that start it: a group, one host of it, or several such as `host[0-15]`. Not for `flows`, which name their hosts.
+    /// The hosts that start it: a group, one host of it, or several such as `host[0-15]`.
     pub from: Option<String>,
     /// The hosts at the other end; those of `from` if absent.
     pub to: Option<String>,
@@ -32,105 +62,24 @@ pub struct Traffic {
     /// Its share relative to other flows, for algorithms that know weights (RTCP).
     #[serde(default = "default_weight")]
     pub weight: u32,
-    /// Messages should be complete so long after they were posted: results say which were, and algorithms
-    /// are told.
+    /// The time that a message has from posting to completion: results say which were in time, and
+    /// algorithms are told.
     #[serde(default, deserialize_with = "quantity::optional_duration")]
     #[schemars(with = "Option<String>")]
     pub deadline: Option<Span>,
-    /// Small messages are urgent: they have a class and a weight of their own.
+    /// A class and a weight for small messages.
     pub urgent: Option<Urgent>,
-    /// When it starts.
+    /// The time at which it starts.
     #[serde(default, deserialize_with = "quantity::time")]
     #[schemars(with = "String")]
     pub start: Span,
-    /// When nothing more is started; the end of the run if absent. Not for connections that stay, nor for
-    /// `flows`.
+    /// The time from which on nothing more is started; the end of the run if absent.
     #[serde(default, deserialize_with = "quantity::optional_time")]
     #[schemars(with = "Option<String>")]
     pub stop: Option<Span>,
-    /// Connections that stay: each host of `from` picks so many of `to` at random; absent, all of them.
-    pub fan_out: Option<u32>,
-    /// Connections for each pair of hosts; 1 if absent.
-    pub connections: Option<u32>,
-    /// Connections that stay, and random arrivals: whether the payload goes to the other end or comes from
-    /// there.
-    #[serde(default)]
-    pub operation: Operation,
-    /// Connections that stay: each starts later than `start` by a random time of up to this.
-    #[serde(default, deserialize_with = "quantity::time")]
-    #[schemars(with = "String")]
-    pub start_spread: Span,
-    /// Connections that stay: size of a message; absent is one message without end.
-    #[serde(default, deserialize_with = "quantity::optional_size")]
-    #[schemars(with = "Option<String>")]
-    pub message: Option<Bytes>,
-    /// Connections that stay: messages of each; 1 if absent.
-    pub count: Option<u32>,
-    /// Connections that stay: from one message to the next; zero posts all at once.
-    #[serde(default, deserialize_with = "quantity::time")]
-    #[schemars(with = "String")]
-    pub every: Span,
-    /// Flows that arrive at random, whatever becomes of those before.
-    pub poisson: Option<Poisson>,
-    /// Requests of clients, answered or taken by servers.
-    pub requests: Option<Requests>,
-    /// Many senders at once into one receiver, again and again.
-    pub incast: Option<Incast>,
-    /// A collective operation of the hosts of `from`, in the order of their numbers.
-    pub collective: Option<Collective>,
-    /// Flows one by one.
-    pub flows: Option<FlowList>,
 }
 
-/// The kinds of traffic.
-#[derive(Clone, Copy, Debug)]
-pub enum Kind<'a> {
-    /// Connections that stay.
-    Lasting,
-    /// Flows that arrive at random.
-    Poisson(&'a Poisson),
-    /// Requests of clients.
-    Requests(&'a Requests),
-    /// Many senders into one receiver.
-    Incast(&'a Incast),
-    /// A collective operation.
-    Collective(&'a Collective),
-    /// Flows one by one.
-    Flows(&'a FlowList),
-}
-
-impl Kind<'_> {
-    /// The word for it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Lasting => "connections",
-            Self::Poisson(_) => "poisson",
-            Self::Requests(_) => "requests",
-            Self::Incast(_) => "incast",
-            Self::Collective(_) => "collective",
-            Self::Flows(_) => "flows",
-        }
-    }
-}
-
-impl Traffic {
-    /// All kinds that it is said to be.
-    pub(super) fn kinds(&self) -> Vec<Kind<'_>> {
-        let kinds = [
-            self.poisson.as_ref().map(Kind::Poisson),
-            self.requests.as_ref().map(Kind::Requests),
-            self.incast.as_ref().map(Kind::Incast),
-            self.collective.as_ref().map(Kind::Collective),
-            self.flows.as_ref().map(Kind::Flows),
-        ];
-        kinds.into_iter().flatten().collect()
-    }
-
-    /// Its kind.
-    pub fn kind(&self) -> Kind<'_> {
-        self.kinds().first().copied().unwrap_or(Kind::Lasting)
-    }
-
+impl Common {
     /// The hosts that start it, by name.
     pub fn sources(&self) -> &str {
         self.from.as_deref().unwrap_or_default()
@@ -140,23 +89,37 @@ impl Traffic {
     pub fn destinations(&self) -> &str {
         self.to.as_deref().unwrap_or(self.sources())
     }
+}
 
-    /// Connections for each pair of hosts.
-    pub fn connections_per_pair(&self) -> u32 {
-        self.connections.unwrap_or(1)
+impl Traffic {
+    /// The offered load as a share of links, where the traffic has one.
+    pub fn load(&self) -> Option<f64> {
+        self.kind.settings().load()
     }
 
-    /// Messages of each connection that stays.
-    pub fn messages(&self) -> u32 {
-        self.count.unwrap_or(1)
+    /// The direction of its payload.
+    pub fn operation(&self) -> Operation {
+        self.kind.settings().operation()
+    }
+
+    /// Whether each of its flows sends all the time.
+    pub fn is_endless(&self) -> bool {
+        self.kind.settings().is_endless()
+    }
+
+    /// The pairs of sender and receiver that the settings name one by one, where they do so in
+    /// place of `from` and `to`.
+    pub fn pairs(&self) -> Option<impl Iterator<Item = (&str, &str)>> {
+        self.kind.settings().pairs()
     }
 }
 
 impl Scenario {
-    /// What results call a traffic: its own name or its kind, with its number where several share it.
+    /// The name of a traffic in results: its own or its kind, with its number where several share
+    /// it.
     pub fn traffic_name(&self, number: usize) -> String {
         let own = |traffic: &Traffic| {
-            traffic.name.clone().unwrap_or_else(|| traffic.kind().as_str().into())
+            traffic.common.name.clone().unwrap_or_else(|| traffic.kind.as_str().into())
         };
         let name = own(&self.traffic[number]);
         if self.traffic.iter().filter(|traffic| own(traffic) == name).count() > 1 {
@@ -170,7 +133,7 @@ impl Scenario {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Urgent {
-    /// Messages of fewer bytes are.
+    /// Messages of fewer bytes are urgent.
     #[serde(deserialize_with = "quantity::size")]
     #[schemars(with = "String")]
     pub below: Bytes,

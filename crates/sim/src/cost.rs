@@ -5,13 +5,12 @@
 //! things, with the tables and the directory that are made of the results (docs/guide/cost.md). The
 //! estimates are right within a factor of two.
 
-use incast_cc::{Bytes, Span};
+use incast_cc::Bytes;
 
 use incast_net::TraceConfig;
 use incast_plan::topology::{Node, Topology};
 use incast_scenario::{
-    Kind, LoadOf, Operation, Requests, RoutingKind, Scenario, Scheme, Traffic, TransportKind,
-    counts, offered_bps, topology,
+    Opens, RoutingKind, Scenario, Scheme, TrafficKind, TransportKind, amounts, topology,
 };
 
 /// A link each way with its ports, queues, and what travels on it.
@@ -39,8 +38,6 @@ const LARGE: usize = 512;
 /// Building a connection and handling a message, beside their packets.
 const CONNECTION_S: f64 = 8e-6;
 const MESSAGE_S: f64 = 3e-6;
-/// A request and its answer, at least: clients that wait for answers send no more than one in this time.
-const ROUND_TRIP_S: f64 = 5e-6;
 
 /// What a run will take.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,24 +82,19 @@ impl Cost {
 /// The memory and the time that a run of `scheme` will take, about.
 pub fn cost(scenario: &Scenario, scheme: &Scheme, traces: TraceConfig) -> Cost {
     let net = topology(scenario);
-    let ends = Ends::of(scenario, &net);
     let mut sum = Sum::default();
-    for ((number, traffic), counted) in (0..).zip(&scenario.traffic).zip(counts(scenario, &net)) {
-        let amount = ends.amount(number, traffic);
-        let messages = amount.messages.unwrap_or(counted.messages as f64);
+    for amount in amounts(scenario, &net) {
+        let connections = amount.connections as f64;
         sum.bytes += amount.bytes;
-        sum.messages += messages;
-        sum.connections += counted.connections;
-        match traffic.kind() {
-            // A place is used again when its message has been delivered.
-            Kind::Poisson(_) | Kind::Incast(_) => sum.once += counted.connections,
-            Kind::Lasting | Kind::Collective(_) | Kind::Flows(_) => {
-                sum.used += counted.connections as f64;
-            }
-            Kind::Requests(_) => {
-                let used = messages.min(counted.connections as f64);
+        sum.messages += amount.messages;
+        sum.connections += amount.connections;
+        match amount.opens {
+            Opens::All => sum.used += connections,
+            Opens::ForEachMessage => sum.once += amount.connections,
+            Opens::SomeUsed => {
+                let used = amount.messages.min(connections);
                 sum.used += used;
-                sum.idle += counted.connections as f64 - used;
+                sum.idle += connections - used;
             }
         }
     }
@@ -228,7 +220,8 @@ fn series_rows(scenario: &Scenario, net: &Topology, connections: f64) -> f64 {
     let interval = scenario.interval();
     let intervals = scenario.run.duration.as_secs_f64() / interval.as_secs_f64();
     let kept = |name: &str| !left_out.iter().any(|&(other, _)| other == name);
-    let lasting = scenario.traffic.iter().any(|traffic| matches!(traffic.kind(), Kind::Lasting));
+    let lasting =
+        scenario.traffic.iter().any(|traffic| matches!(traffic.kind, TrafficKind::Connections(_)));
     let queues = if kept("series_queues") { net.cables.len() as f64 * 2.0 } else { 0.0 };
     let flows = if lasting && kept("series_flows") { connections } else { 0.0 };
     (queues + flows) * intervals
@@ -255,119 +248,6 @@ fn mean_hops(net: &Topology, routing: RoutingKind) -> f64 {
     let ways = if routing == RoutingKind::Valiant { 2.0 } else { 1.0 };
     let links = |host| ways * f64::from(distance[net.edge(host) as usize].min(64)) + 2.0;
     (0..hosts).map(links).sum::<f64>() / f64::from(hosts)
-}
-
-/// What one traffic sends.
-struct Amount {
-    bytes: f64,
-    /// Where it is not what the scenario counts.
-    messages: Option<f64>,
-}
-
-/// The rates of all hosts.
-struct Ends<'a> {
-    scenario: &'a Scenario,
-    net: &'a Topology,
-    bps: Vec<f64>,
-}
-
-impl<'a> Ends<'a> {
-    fn of(scenario: &'a Scenario, net: &'a Topology) -> Self {
-        let mut bps = vec![0.0; net.hosts.len()];
-        for cable in &net.cables {
-            for end in cable.ends {
-                if let Node::Host(host) = end {
-                    bps[host as usize] = cable.peak.as_bps() as f64;
-                }
-            }
-        }
-        Self { scenario, net, bps }
-    }
-
-    fn rate(&self, hosts: &[u32]) -> f64 {
-        hosts.iter().map(|&host| self.bps[host as usize]).sum()
-    }
-
-    /// What the traffic sends until the end, which is never more than its hosts' links carry.
-    fn amount(&self, number: usize, traffic: &Traffic) -> Amount {
-        let called = |name| self.scenario.network.hosts_called(name, self.net);
-        let (from, to) = (called(traffic.sources()), called(traffic.destinations()));
-        let (sends, receives) = (self.rate(&from), self.rate(&to));
-        let seconds = self.seconds(traffic);
-        let most = sends.min(receives) / 8.0 * seconds;
-        let (wanted, messages) = match traffic.kind() {
-            Kind::Lasting => match traffic.message {
-                None => (most, None),
-                Some(size) => {
-                    let pairs = from.len() as f64
-                        * traffic.fan_out.map_or(to.len() as f64, f64::from)
-                        * f64::from(traffic.connections_per_pair());
-                    (pairs * f64::from(traffic.messages()) * size.get() as f64, None)
-                }
-            },
-            Kind::Poisson(poisson) => {
-                let bps = match poisson.of {
-                    LoadOf::Hosts => poisson.load * sends,
-                    LoadOf::Core => {
-                        offered_bps(self.scenario, self.net, number, poisson).unwrap_or(0.0)
-                    }
-                };
-                (bps / 8.0 * seconds, None)
-            }
-            Kind::Incast(incast) => {
-                let bytes = incast.load * receives / 8.0 * seconds;
-                (bytes, Some(bytes / incast.size.get().max(1) as f64))
-            }
-            Kind::Requests(requests) => closed_or_open(requests, &from, sends, seconds),
-            Kind::Collective(collective) => {
-                let members = from.len() as f64;
-                let rounds = 2.0 * (members - 1.0) * f64::from(collective.rounds);
-                (rounds * collective.size.get() as f64, None)
-            }
-            Kind::Flows(list) => {
-                let most =
-                    self.bps.iter().sum::<f64>() / 8.0 * self.scenario.run.duration.as_secs_f64();
-                let sizes = list.list.iter().map(|flow| flow.size.map_or(most, bytes_of));
-                return Amount { bytes: sizes.sum::<f64>().min(most), messages: None };
-            }
-        };
-        let read = f64::from(u8::from(traffic.operation == Operation::Read));
-        // A read asks first.
-        let bytes = wanted.min(most);
-        Amount { bytes: bytes * (1.0 + 0.01 * read), messages }
-    }
-
-    /// How long a traffic lasts.
-    fn seconds(&self, traffic: &Traffic) -> f64 {
-        let end: Span = self.scenario.run.duration;
-        let stop = traffic.stop.map_or(end, |stop| stop.min(end));
-        stop.saturating_sub(traffic.start).as_secs_f64()
-    }
-}
-
-fn bytes_of(size: Bytes) -> f64 {
-    size.get() as f64
-}
-
-/// Payload and messages of clients, each of which asks a number of servers at once.
-fn closed_or_open(
-    requests: &Requests,
-    from: &[u32],
-    sends: f64,
-    seconds: f64,
-) -> (f64, Option<f64>) {
-    let writes = requests.write_sizes.as_ref().unwrap_or(&requests.sizes);
-    let reads = requests.reads * requests.fan_out.mean();
-    let written = (1.0 - requests.reads) * f64::from(requests.replicas);
-    let share = if requests.split { 1.0 / requests.fan_out.mean() } else { 1.0 };
-    let bytes = reads * share * requests.sizes.known().mean() + written * writes.known().mean();
-    let most = sends / 8.0 * seconds / bytes.max(1.0);
-    let each = f64::from(requests.outstanding.unwrap_or(1)) * seconds
-        / (ROUND_TRIP_S + requests.think_time.as_secs_f64());
-    let closed = || most.min(each * from.len() as f64);
-    let asked = requests.load.map_or_else(closed, |load| most * load);
-    // A read is a request, and what answers it.
-    (asked * bytes, Some(asked * (reads * 2.0 + written)))
 }
 
 #[cfg(test)]

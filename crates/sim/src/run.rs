@@ -27,6 +27,7 @@ use incast_scenario::{Scenario, ScenarioError, Scheme, Threads};
 ///     rate = "10Gbps"
 ///     delay = "1us"
 ///     [[traffic]]
+///     kind = "connections"
 ///     from = "host0"
 ///     to = "host1"
 /// "#;
@@ -233,12 +234,14 @@ mod tests {
         rate = "20Gbps"
         delay = "3us"
         [[traffic]]
+        kind = "connections"
         from = "a"
         to = "b0"
         message = "300KB"
         count = 3
         every = "500us"
         [[traffic]]
+        kind = "connections"
         from = "b"
         to = "a"
         operation = "read"

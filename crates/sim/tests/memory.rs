@@ -46,7 +46,7 @@ fn memory_grows_with_hosts_and_flows_that_send_and_little_with_others() {
 fn hosts_take_the_same_in_networks_of_any_size() -> usize {
     // A host has 5 links each way and as many ports of switches in a fat tree of any size.
     let [small, large] = [4, 8].map(|k| {
-        let document = fat_tree(k, &["traffic.0.poisson.load=0.0001"]);
+        let document = fat_tree(k, &["traffic.0.load=0.0001"]);
         let (bytes, run) = built(&document, "timely");
         bytes.saturating_sub(run.flows() * 150) / run.hosts()
     });
@@ -56,11 +56,8 @@ fn hosts_take_the_same_in_networks_of_any_size() -> usize {
 
 fn planned_flows_take_little(per_host: usize) {
     // 128 hosts whose flows of 2 kB take half of 100 Gb/s: 312 flows each in 100 us.
-    let sizes = [
-        "traffic.0.poisson.sizes={ fixed = \"2KB\" }",
-        "traffic.0.poisson.load=0.5",
-        "traffic.0.stop=100us",
-    ];
+    let sizes =
+        ["traffic.0.sizes={ fixed = \"2KB\" }", "traffic.0.load=0.5", "traffic.0.stop=100us"];
     let (many, run) = built(&fat_tree(8, &sizes), "timely");
     let flows = run.flows();
     assert!((35_000..45_000).contains(&flows), "{flows}");
@@ -84,9 +81,11 @@ fn short_flows(transport: &str, operation: &str, duration: &str) -> Document {
         [transport]
         kind = "{transport}"
         [[traffic]]
+        kind = "poisson"
         from = "host"
         operation = "{operation}"
-        poisson = {{ load = 0.5, sizes = {{ fixed = "2KB" }} }}
+        load = 0.5
+        sizes = {{ fixed = "2KB" }}
         "#
     ))
 }
@@ -131,8 +130,11 @@ fn pairs_that_have_not_talked_take_little() {
                 rate = "100Gbps"
                 delay = "1us"
                 [[traffic]]
+                kind = "requests"
                 from = "host"
-                requests = {{ outstanding = 1, sizes = {{ fixed = "2KB" }}, reads = 0.5 }}
+                outstanding = 1
+                sizes = {{ fixed = "2KB" }}
+                reads = 0.5
                 "#
             )),
             "timely",

@@ -11,8 +11,6 @@ from incast._core import IncastError, Scenario, Workload
 if TYPE_CHECKING:  # types that only the stub has
     from incast import _core
 
-_ASKING = ("requests", "poisson")
-
 
 class LabError(IncastError):
     """A scenario that a test bed cannot have, or a machine that cannot have a test bed."""
@@ -117,7 +115,7 @@ def read(scenario: Scenario) -> BedPlan:
     if plan["network"] != "star":
         raise LabError(f"{name}: network.{plan['network']}: a test bed is a star; use network.star")
     traffics = plan["traffic"]
-    asking = [one for one in traffics if one["kind"] in _ASKING]
+    asking = [one for one in traffics if one["draws_sizes"]]
     if asking and len(traffics) > 1:
         raise LabError(f"{name}: a test bed has requests alone, or connections that stay")
     requests = _requests(name, asking[0]) if asking else None
@@ -163,7 +161,7 @@ def _flows(name: str, number: int, traffic: "_core._Traffic") -> list[tuple[str,
     refused = {
         "fan_out": traffic["picks"] is not None,
         "message": traffic["message_bytes"] is not None,
-        traffic["kind"]: traffic["kind"] != "connections",
+        traffic["kind"]: not traffic["endless"],
     }
     for kind in (kind for kind, is_set in refused.items() if is_set):
         raise LabError(
@@ -187,7 +185,7 @@ def _requests(name: str, traffic: "_core._Traffic") -> Requests:
         raise LabError(f"{name}: sizes of requests in a test bed are a table, or fixed")
     return Requests(
         traffic=traffic["name"],
-        alone=traffic["kind"] == "poisson",
+        alone=traffic["single"],
         client=clients[0],
         servers=tuple(servers),
         load=traffic["load"],

@@ -38,13 +38,14 @@ link = ["leaf0", "spine0"]
 state = "down"
 
 [[traffic]]
+kind = "connections"
 from = "host0"
 to = "host2"
 
 [[traffic]]
+kind = "requests"
 from = "host1"
 to = "host3"
-[traffic.requests]
 sizes = { fixed = "10KB" }
 """
 

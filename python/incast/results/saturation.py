@@ -18,11 +18,11 @@ class OpenLoop:
     name: str
     """The name of the traffic in results."""
     kind: str
-    """`poisson`, `requests` or `incast`."""
+    """The kind of the traffic, such as `poisson`."""
 
     def at(self, load: float) -> str:
         """The assignment that makes it offer a load."""
-        return f"traffic.{self.index}.{self.kind}.load={load:g}"
+        return f"traffic.{self.index}.load={load:g}"
 
     def __str__(self) -> str:
         return f"{self.name} ({self.index})"

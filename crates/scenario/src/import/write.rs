@@ -165,7 +165,7 @@ impl Draft {
 
     fn traffic(&self, out: &mut Text, inline: bool) {
         let (name, _, format) = &self.flow_file;
-        out.line("\n[[traffic]]\nname = \"flows\"\n\n[traffic.flows]");
+        out.line("\n[[traffic]]\nkind = \"flows\"\nname = \"flows\"");
         if !inline {
             let word = Format::NAMES
                 .iter()

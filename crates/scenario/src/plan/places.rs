@@ -9,7 +9,7 @@ use incast_cc::Rate;
 use incast_plan::topology::{Node, Ports, Topology};
 
 /// Racks, and the distances between them. A rack is the switch that its hosts hang on.
-pub(super) struct Places<'a> {
+pub(crate) struct Places<'a> {
     topology: &'a Topology,
     ports: Ports,
     /// Links from each switch to the next one of the highest layer.
@@ -19,7 +19,7 @@ pub(super) struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
-    pub(super) fn new(topology: &'a Topology) -> Self {
+    pub(crate) fn new(topology: &'a Topology) -> Self {
         let ports = topology.ports();
         let core: Vec<_> = (0..)
             .zip(&topology.layers)
@@ -31,11 +31,11 @@ impl<'a> Places<'a> {
     }
 
     /// The rate of a host's link.
-    pub(super) fn line_rate(&self, host: u32) -> Rate {
+    pub(crate) fn line_rate(&self, host: u32) -> Rate {
         self.topology.cables[self.ports.hosts[host as usize][0].0].rate
     }
 
-    pub(super) fn rack(&self, host: u32) -> u32 {
+    pub(crate) fn rack(&self, host: u32) -> u32 {
         self.topology.edge(host)
     }
 
@@ -51,14 +51,14 @@ impl<'a> Places<'a> {
     }
 
     /// Those of `hosts` that are farthest from `host`, itself left out.
-    pub(super) fn farthest(&self, host: u32, hosts: &[u32]) -> Vec<u32> {
+    pub(crate) fn farthest(&self, host: u32, hosts: &[u32]) -> Vec<u32> {
         let mut farthest = self.farthest_or_self(host, hosts);
         farthest.retain(|&other| other != host);
         farthest
     }
 
     /// The same for every host of a rack, each with itself where its own rack is the farthest.
-    pub(super) fn farthest_or_self(&self, host: u32, hosts: &[u32]) -> Vec<u32> {
+    pub(crate) fn farthest_or_self(&self, host: u32, hosts: &[u32]) -> Vec<u32> {
         let from = self.distances_from(self.rack(host));
         let distance = |other: u32| from[self.rack(other) as usize];
         let most = hosts.iter().map(|&other| distance(other)).max();
@@ -79,13 +79,13 @@ impl<'a> Places<'a> {
     }
 
     /// Whether shortest paths between two hosts go through the highest layer of switches.
-    pub(super) fn crosses_core(&self, a: u32, b: u32) -> bool {
+    pub(crate) fn crosses_core(&self, a: u32, b: u32) -> bool {
         let depth = |host| self.depths[self.rack(host) as usize];
         depth(a) != u32::MAX && self.distance(a, b) == depth(a).saturating_add(depth(b))
     }
 
     /// The rate of all links up to the highest layer together, in bits per second.
-    pub(super) fn core_bps(&self) -> f64 {
+    pub(crate) fn core_bps(&self) -> f64 {
         let depth = |node| match node {
             Node::Switch(switch) => self.depths[switch as usize],
             Node::Host(_) => u32::MAX,

@@ -31,7 +31,7 @@ fn planned_with(traffic: &str, seed: u64) -> Plan {
 fn permutation(from: &str, to: &str, seed: u64) -> BTreeSet<(u32, u32)> {
     let traffic = format!(
         "from = \"{from}\"\nto = \"{to}\"\n\
-         poisson = {{ load = 0.5, sizes = {{ fixed = \"500B\" }}, destinations = \"permutation\" }}"
+         kind = \"poisson\"\nload = 0.5\nsizes = {{ fixed = \"500B\" }}\ndestinations = \"permutation\""
     );
     let plan = planned_with(&traffic, seed);
     assert!(plan.flows.len() > 100);
@@ -40,7 +40,7 @@ fn permutation(from: &str, to: &str, seed: u64) -> BTreeSet<(u32, u32)> {
 
 #[test]
 fn a_part_of_a_group_is_its_hosts_of_these_numbers() {
-    let plan = planned("from = \"b[1-2]\"\nto = \"c[7-8]\"");
+    let plan = planned("kind = \"connections\"\nfrom = \"b[1-2]\"\nto = \"c[7-8]\"");
     let pairs: Vec<_> = plan.flows.iter().map(|flow| (flow.source, flow.destination)).collect();
     // Six hosts before the four of `b`, ten before the nine of `c`.
     assert_eq!(pairs, [(7, 17), (7, 18), (8, 17), (8, 18)]);
@@ -79,7 +79,7 @@ fn requests_of_a_permutation_have_one_server_for_each_client() {
     let pairs = |to: &str, seed| -> Vec<_> {
         let traffic = format!(
             "from = \"a\"\nto = \"{to}\"\nconnections = 2\n\
-             requests = {{ load = 0.5, sizes = {{ fixed = \"64KB\" }}, destinations = \"permutation\" }}"
+             kind = \"requests\"\nload = 0.5\nsizes = {{ fixed = \"64KB\" }}\ndestinations = \"permutation\""
         );
         let plan = planned_with(&traffic, seed);
         plan.flows.iter().map(|flow| (flow.source, flow.destination)).collect()
@@ -101,7 +101,7 @@ fn requests_of_a_permutation_have_one_server_for_each_client() {
 fn a_host_that_has_nobody_leaves_its_rack_their_peers() {
     let plan = planned(
         "from = \"a\"\nto = \"a0\"\n\
-         poisson = { load = 0.2, sizes = { fixed = \"500B\" }, destinations = \"farthest\" }",
+         kind = \"poisson\"\nload = 0.2\nsizes = { fixed = \"500B\" }\ndestinations = \"farthest\"",
     );
     let pairs: BTreeSet<_> =
         plan.flows.iter().map(|flow| (flow.source, flow.destination)).collect();
@@ -113,7 +113,7 @@ fn class_and_weight_go_by_size() {
     let plan = planned(
         "from = \"a\"\nclass = \"bulk\"\nweight = 2\n\
          urgent = { below = \"30KB\", class = \"urgent\", weight = 7 }\n\
-         poisson = { load = 0.9, sizes = { uniform = [\"29KB\", \"31KB\"] } }",
+         kind = \"poisson\"\nload = 0.9\nsizes = { uniform = [\"29KB\", \"31KB\"] }",
     );
     let mut seen = BTreeSet::new();
     for post in &plan.posts {
@@ -129,7 +129,7 @@ fn class_and_weight_go_by_size() {
 #[test]
 fn a_flow_of_a_list_has_a_class_and_a_weight_of_its_own() {
     let plan = planned(
-        "weight = 3\nflows.list = [{ from = \"a0\", to = \"b0\", size = \"1KB\" },\n\
+        "kind = \"flows\"\nweight = 3\nlist = [{ from = \"a0\", to = \"b0\", size = \"1KB\" },\n\
          { from = \"a1\", to = \"b0\", size = \"1KB\", class = \"urgent\", weight = 9 }]",
     );
     let treatments = plan.flows.iter().map(|flow| plan.flows.treatment(flow));
@@ -141,7 +141,7 @@ fn a_flow_of_a_list_has_a_class_and_a_weight_of_its_own() {
 fn connections_of_clients_are_apart_by_direction_and_urgency() {
     let plan = planned(
         "from = \"a0\"\nto = \"b\"\nconnections = 2\nurgent = { below = \"30KB\", weight = 7 }\n\
-         requests = { reads = 0.5, sizes = \"solar\" }",
+         kind = \"requests\"\nreads = 0.5\nsizes = \"solar\"",
     );
     // Two for each of four servers, reads and writes, common and urgent ones.
     assert_eq!(plan.flows.len(), 2 * 4 * 2 * 2);
@@ -154,7 +154,7 @@ fn connections_of_clients_are_apart_by_direction_and_urgency() {
 fn a_flow_that_is_listed_for_later_leaves_the_labels_of_others_as_they_are() {
     let labels = |later: &str| {
         let plan = planned(&format!(
-            "[traffic.flows]\nlist = [{later}\n\
+            "kind = \"flows\"\nlist = [{later}\n\
              {{ from = \"a0\", to = \"b0\", size = \"1KB\", start = \"20us\", id = 1 }},\n\
              {{ from = \"a0\", to = \"b0\", size = \"1KB\", start = \"10us\" }},\n{later}\
              {{ from = \"b0\", to = \"a0\", size = \"1KB\", after = {{ all = [1] }} }},\n\

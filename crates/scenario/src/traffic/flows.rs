@@ -1,11 +1,21 @@
-//! Flows one by one.
+//! Flows one by one, listed in a scenario or in a file of another simulator.
+
+mod chain;
+mod check;
+mod plan;
 
 use incast_cc::{Bytes, Span};
+use incast_plan::Plan;
+use incast_schema::{Fault, quantity};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::amount::{Links, Sent};
+use super::kind::{Pairs, ReadFile};
+use super::{Kind, Settings};
+use crate::check::traffic::{Checked, Counts};
 use crate::foreign;
-use incast_schema::quantity;
+use crate::plan::Context;
 
 /// Flows one by one: listed here, or in a file of another simulator.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -52,8 +62,8 @@ pub struct ListedFlow {
     pub line: Option<usize>,
 }
 
-/// Flows that must have ended before another starts: all of them, or any. Their end must be seen by the host
-/// that starts the other: it sent them, or it received them.
+/// Flows that must have ended before another starts: all of them, or any. The host that starts the
+/// other must see their end: it sent them, or it received them.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct After {
@@ -74,6 +84,52 @@ pub enum AfterEvent {
     /// All of it has arrived: its receiver sees that.
     #[default]
     Received,
+}
+
+impl Settings for FlowList {
+    const NAME: &'static str = "flows";
+    const WITHOUT: &'static [&'static str] = &["from", "to", "stop"];
+}
+
+impl Kind for FlowList {
+    fn read_files(&mut self, read: &mut ReadFile<'_>) -> Result<(), (&'static str, String)> {
+        let (path, format) = match (&self.file, self.format) {
+            (None, None) => return Ok(()),
+            (Some(path), Some(format)) => (path, format),
+            (Some(_), None) => {
+                return Err(("file", "a file needs a format; expected hpcc or htsim".into()));
+            }
+            (None, Some(_)) => {
+                return Err(("format", "a format needs a file; set it, or take it out".into()));
+            }
+        };
+        let flows = read(path).and_then(|text| ListedFlow::foreign(format, path, &text));
+        self.list.extend(flows.map_err(|message| ("file", message))?);
+        Ok(())
+    }
+
+    fn check(&self, checked: &Checked<'_>) -> Result<Counts, Fault> {
+        check::check(checked, self)
+    }
+
+    fn plan(&self, context: &Context<'_>, plan: &mut Plan) -> Option<f64> {
+        plan::plan(context, plan, self);
+        None
+    }
+
+    fn lasting_flows(&self, _: &Context<'_>) -> usize {
+        self.list.iter().filter(|flow| flow.size.is_none()).count()
+    }
+
+    fn sent(&self, links: &Links<'_>) -> Sent {
+        let sizes =
+            self.list.iter().map(|flow| flow.size.map_or(links.most, |size| size.get() as f64));
+        Sent { bytes: sizes.sum(), messages: None }
+    }
+
+    fn pairs(&self) -> Option<Pairs<'_>> {
+        Some(Box::new(self.list.iter().map(|flow| (flow.from.as_str(), flow.to.as_str()))))
+    }
 }
 
 impl ListedFlow {

@@ -150,6 +150,7 @@ mod tests {
             rate = "10Gbps"
             delay = "1us"
             [[traffic]]
+            kind = "connections"
             from = "host"
             to = "server"
             connections = 4

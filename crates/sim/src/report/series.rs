@@ -187,9 +187,11 @@ mod tests {
             [switch.pfc]
             enabled = true
             [[traffic]]
+            kind = "connections"
             from = "host0"
             to = "host2"
             [[traffic]]
+            kind = "connections"
             from = "host1"
             to = "host2"
             message = "500KB"

@@ -176,12 +176,15 @@ mod tests {
     /// Each host sends to the one two leaves further on, all one way round.
     const ROUND: &str = r#"
         [[traffic]]
+        kind = "connections"
         from = "host0"
         to = "host2"
         [[traffic]]
+        kind = "connections"
         from = "host1"
         to = "host0"
         [[traffic]]
+        kind = "connections"
         from = "host2"
         to = "host1"
         [[routing.path]]
@@ -254,7 +257,7 @@ mod tests {
     fn long_pauses_that_end_are_no_dead_lock() {
         // All of one rack, and of all others, into one host: its leaf pauses the spine, which pauses the
         // other leaves, for long at a time.
-        let incast = "[[traffic]]\nfrom = \"host\"\nto = \"host0\"";
+        let incast = "[[traffic]]\nkind = \"connections\"\nfrom = \"host\"\nto = \"host0\"";
         let document = fabric(4, "", incast);
         let run = Simulation::new(document.scenario(), "line-rate", 1, TraceConfig::default());
         let report = finish(run.unwrap());

@@ -13,7 +13,7 @@ impl Net {
     fn of(network: &str) -> Self {
         let text = format!(
             "title = \"a network\"\nrun = {{ duration = \"10ms\", schemes = [\"timely\"] }}\n{network}\n\
-             [[traffic]]\nfrom = \"h0\"\nto = \"h1\""
+             [[traffic]]\nkind = \"connections\"\nfrom = \"h0\"\nto = \"h1\""
         );
         let document = Document::parse(text, "test.toml").unwrap_or_else(|e| panic!("{e}"));
         let topology = topology(document.scenario());

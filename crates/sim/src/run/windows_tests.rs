@@ -97,10 +97,13 @@ const SWITCHES: [(&str, &[&str]); 6] = [
 
 const TRAFFIC: &str = r#"
     [[traffic]]
+    kind = "poisson"
     from = "h"
     to = "h"
-    poisson = { load = 0.7, sizes = { fixed = "20KB" } }
+    load = 0.7
+    sizes = { fixed = "20KB" }
     [[traffic]]
+    kind = "connections"
     from = "h[1-2]"
     to = "h0"
     operation = "read"
@@ -212,12 +215,12 @@ fn random_case(random: &mut Random) -> String {
     for number in 0..=random.below(3).max(u32::try_from(classes).unwrap()) {
         // 1.2 us is what a full packet takes at 10 Gb/s.
         let what = match random.below(if lockstep { 2 } else { 3 }) {
-            0 => "message = \"12KB\"\ncount = 12\nevery = \"24us\"",
-            1 => "message = \"30KB\"\ncount = 5\nevery = \"48us\"",
-            _ => "poisson = { load = 0.4, sizes = { fixed = \"15KB\" } }",
+            0 => "kind = \"connections\"\nmessage = \"12KB\"\ncount = 12\nevery = \"24us\"",
+            1 => "kind = \"connections\"\nmessage = \"30KB\"\ncount = 5\nevery = \"48us\"",
+            _ => "kind = \"poisson\"\nload = 0.4\nsizes = { fixed = \"15KB\" }",
         };
         let to =
-            if what.starts_with("poisson") { "h" } else { ["h0", "h1"][random.below(2) as usize] };
+            if what.contains("poisson") { "h" } else { ["h0", "h1"][random.below(2) as usize] };
         let class = match classes {
             0 => String::new(),
             classes => {
@@ -296,9 +299,11 @@ fn leaf_spine(more: &str) -> Document {
         delay = "1us"
         {more}
         [[traffic]]
+        kind = "connections"
         from = "host[0-9]"
         to = "host[10-19]"
         [[traffic]]
+        kind = "connections"
         from = "host[10-19]"
         to = "host[0-9]"
         message = "10KB"

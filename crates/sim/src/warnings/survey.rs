@@ -10,7 +10,7 @@ use crate::routing::Routing;
 use incast_plan::Watch;
 use incast_plan::flows::Leg;
 use incast_plan::topology::{Node, Topology};
-use incast_scenario::{Kind, Operation, Scenario, Scheme, TransportKind};
+use incast_scenario::{Operation, Scenario, Scheme, TransportKind};
 use incast_scenario::{hosts_of, lasting, shared_buffer, topology};
 
 /// Most kinds of hosts at one end of a traffic that are looked at.
@@ -72,53 +72,51 @@ fn others(scenario: &Scenario, net: &Topology) -> Vec<Pair> {
     let ports = net.ports();
     let mut pairs = Vec::new();
     for (number, traffic) in scenario.traffic.iter().enumerate() {
-        let class = traffic.class.as_ref().and_then(|name| scenario.class_number(name));
+        let class = traffic.common.class.as_ref().and_then(|name| scenario.class_number(name));
         let class = class.unwrap_or(0);
         let packet = Some(Bytes::new(1));
-        let reads = traffic.operation == Operation::Read;
+        let reads = traffic.operation() == Operation::Read;
         let mut add = |a, b| {
             let (from, to) = if reads { (b, a) } else { (a, b) };
             pairs.push(Pair { from, to, class, unit: packet });
         };
-        match traffic.kind() {
-            Kind::Lasting if traffic.message.is_none() => {}
-            Kind::Flows(list) => {
-                let places = list.list.iter().take(10_000).map(|flow| (&flow.from, &flow.to));
-                let places: BTreeSet<_> = places.collect();
-                for (from, to) in places.into_iter().take(MOST_KINDS * MOST_KINDS) {
-                    if let (Some(Node::Host(from)), Some(Node::Host(to))) =
-                        (net.node(from), net.node(to))
-                    {
-                        add(from, to);
-                    }
+        if traffic.is_endless() {
+            continue;
+        }
+        if let Some(named) = traffic.pairs() {
+            let named: BTreeSet<_> = named.take(10_000).collect();
+            for (from, to) in named.into_iter().take(MOST_KINDS * MOST_KINDS) {
+                if let (Some(Node::Host(from)), Some(Node::Host(to))) =
+                    (net.node(from), net.node(to))
+                {
+                    add(from, to);
                 }
             }
-            _ => {
-                let (sources, destinations) = hosts_of(scenario, net, number);
-                let kind = |host: u32| {
-                    let cable = &net.cables[ports.hosts[host as usize][0].0];
-                    (net.edge(host), cable.rate.as_bps(), cable.delay)
-                };
-                let few = |hosts: &[u32]| {
-                    // Two of each kind: a host does not send to itself.
-                    let mut kinds: BTreeMap<_, Vec<u32>> = BTreeMap::new();
-                    for &host in hosts {
-                        let known = kinds.entry(kind(host)).or_default();
-                        if known.len() < 2 {
-                            known.push(host);
-                        }
-                    }
-                    let step = kinds.len().div_ceil(MOST_KINDS).max(1);
-                    kinds.into_values().step_by(step).collect::<Vec<_>>()
-                };
-                for froms in few(&sources) {
-                    for tos in few(&destinations) {
-                        let differ = |&(from, to): &(u32, u32)| from != to;
-                        let both = froms.iter().flat_map(|&a| tos.iter().map(move |&b| (a, b)));
-                        if let Some((from, to)) = both.into_iter().find(differ) {
-                            add(from, to);
-                        }
-                    }
+            continue;
+        }
+        let (sources, destinations) = hosts_of(scenario, net, number);
+        let kind = |host: u32| {
+            let cable = &net.cables[ports.hosts[host as usize][0].0];
+            (net.edge(host), cable.rate.as_bps(), cable.delay)
+        };
+        let few = |hosts: &[u32]| {
+            // Two of each kind: a host does not send to itself.
+            let mut kinds: BTreeMap<_, Vec<u32>> = BTreeMap::new();
+            for &host in hosts {
+                let known = kinds.entry(kind(host)).or_default();
+                if known.len() < 2 {
+                    known.push(host);
+                }
+            }
+            let step = kinds.len().div_ceil(MOST_KINDS).max(1);
+            kinds.into_values().step_by(step).collect::<Vec<_>>()
+        };
+        for froms in few(&sources) {
+            for tos in few(&destinations) {
+                let differ = |&(from, to): &(u32, u32)| from != to;
+                let both = froms.iter().flat_map(|&a| tos.iter().map(move |&b| (a, b)));
+                if let Some((from, to)) = both.into_iter().find(differ) {
+                    add(from, to);
                 }
             }
         }

@@ -14,6 +14,7 @@ const STAR: &str = r#"
     rate = "10Gbps"
     delay = "2us"
     [[traffic]]
+    kind = "connections"
     from = "sender"
     to = "receiver"
 "#;

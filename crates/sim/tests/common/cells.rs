@@ -169,7 +169,7 @@ impl Cell {
              [switch.pfc]\nenabled = {pfc}\n\n\
              [transport]\nkind = \"{kind}\"\nsegment = \"{segment}B\"\nmtu = \"{mtu}B\"\n\n\
              [transport.stream]\nsend_buffer = \"{window:.0}B\"\nreceive_buffer = \"{window:.0}B\"\n\n\
-             [[traffic]]\nfrom = \"sender\"\nto = \"receiver\"\nstart_spread = \"{spread}\"\n",
+             [[traffic]]\nkind = \"connections\"\nfrom = \"sender\"\nto = \"receiver\"\nstart_spread = \"{spread}\"\n",
             us = (seconds * 1e6).ceil().max(2.0),
             name = self.name(),
             seed = self.seed,

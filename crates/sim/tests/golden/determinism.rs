@@ -36,11 +36,13 @@ const LOSSY: &str = r#"
     [transport]
     segment = "4KB"
     [[traffic]]
+    kind = "connections"
     from = "left"
     to = "right"
     connections = 2
     start_spread = "50us"
     [[traffic]]
+    kind = "connections"
     from = "right"
     to = "left"
     operation = "read"
@@ -76,6 +78,7 @@ const INCAST: &str = r#"
     [transport]
     segment = "16KB"
     [[traffic]]
+    kind = "connections"
     from = "client"
     to = "server"
     connections = 4

@@ -25,6 +25,7 @@ fn pair(left: &str, right: &str, transport: &str, traffic: &str) -> String {
         [transport]
         {transport}
         [[traffic]]
+        kind = "connections"
         from = "a"
         to = "b"
         {traffic}
@@ -150,6 +151,7 @@ fn two_switches_add_a_store_and_forward_hop() {
             rate = "{rate}"
             delay = "7us"
             [[traffic]]
+            kind = "connections"
             from = "a"
             to = "b"
             message = "{message}"
@@ -229,6 +231,7 @@ fn overload(duration: &str, switch: &str) -> Report {
         segment = "750B"
         rto_min = "1s"
         [[traffic]]
+        kind = "connections"
         from = "client"
         to = "server"
         [cc.line-rate]
@@ -351,7 +354,7 @@ fn simulated_waiting(starts: &[u64], duration: u64) -> f64 {
         let client = number % 16;
         let _ = write!(
             text,
-            "[[traffic]]\nfrom = \"client{client}\"\nto = \"server\"\nmessage = \"960B\"\n\
+            "[[traffic]]\nkind = \"connections\"\nfrom = \"client{client}\"\nto = \"server\"\nmessage = \"960B\"\n\
              start = \"{start}ps\"\n"
         );
     }
@@ -454,11 +457,13 @@ impl Incast {
             [transport]
             {transport}
             [[traffic]]
+            kind = "connections"
             from = "client"
             to = "server"
             start_spread = "3us"
             # Data the other way, so that a pause has to wait for a packet.
             [[traffic]]
+            kind = "connections"
             from = "server"
             to = "client"
             "#
@@ -535,9 +540,11 @@ fn pfc_drops_nothing_across_two_switches() {
             enabled = true
             {pfc}
             [[traffic]]
+            kind = "connections"
             from = "left"
             to = "right0"
             [[traffic]]
+            kind = "connections"
             from = "right"
             to = "left0"
             "#
@@ -614,6 +621,7 @@ fn rtts_against_traffic(ack_priority: bool) -> Vec<f64> {
         ack_priority = {ack_priority}
         rto_min = "100ms"
         [[traffic]]
+        kind = "connections"
         from = "a"
         to = "b"
         start = "500us"
@@ -621,6 +629,7 @@ fn rtts_against_traffic(ack_priority: bool) -> Vec<f64> {
         count = 25
         every = "50us"
         [[traffic]]
+        kind = "connections"
         from = "c"
         to = "a"
         "#
@@ -671,9 +680,11 @@ fn books_balance_in_lossy_runs_of_every_kind() {
             [transport]
             ack_priority = false
             [[traffic]]
+            kind = "connections"
             from = "h"
             to = "h"
             [[traffic]]
+            kind = "connections"
             from = "h"
             to = "h0"
             connections = 3

@@ -23,12 +23,14 @@ fn incast(switch: &str, rest: &str) -> String {
         [transport]
         {rest}
         [[traffic]]
+        kind = "connections"
         name = "long"
         from = "host[0-2]"
         to = "host4"
         message = "1MB"
         count = 1
         [[traffic]]
+        kind = "connections"
         name = "short"
         from = "host3"
         to = "host4"
@@ -130,7 +132,9 @@ fn classes_with_weights_share_a_port_whatever_their_disciplines() {
         [[class]]\nname = \"bronze\"\nweight = 1\n\
         [[class]]\nname = \"gold\"\nweight = 3\ndiscipline = \"srpt\"\n";
     let stream = |from: &str, class: &str| {
-        format!("[[traffic]]\nfrom = \"{from}\"\nto = \"host4\"\nclass = \"{class}\"\n")
+        format!(
+            "[[traffic]]\nkind = \"connections\"\nfrom = \"{from}\"\nto = \"host4\"\nclass = \"{class}\"\n"
+        )
     };
     let text = incast("", "");
     let text = text.split("[switch]").next().unwrap();

@@ -2,7 +2,7 @@
 //! what it leaves out, and each one about traffic is run.
 
 use incast_sim::TraceConfig;
-use incast_sim::scenario::{Document, json_schema};
+use incast_sim::scenario::Document;
 
 use crate::common::{repository, run_with, texts};
 
@@ -63,7 +63,7 @@ fn some_traffic(block: &str) -> toml::Value {
     let own = block.contains("[network");
     let from = names.iter().find(counted).copied().unwrap_or(if own { "host" } else { "client" });
     let to = if block.contains("\"receiver\"") { "receiver" } else { from };
-    let traffic = format!("from = \"{from}\"\nto = \"{to}\"\nfan_out = 1");
+    let traffic = format!("kind = \"connections\"\nfrom = \"{from}\"\nto = \"{to}\"\nfan_out = 1");
     vec![toml::Value::Table(traffic.parse().unwrap())].into()
 }
 
@@ -75,28 +75,6 @@ fn every_example_is_a_scenario() {
         assert!(blocks.len() >= 4 || page.0 == "README.md", "{}", page.0);
         for block in blocks {
             page.completed(&block);
-        }
-    }
-}
-
-#[test]
-fn every_setting_of_traffic_is_on_its_page() {
-    let page = TRAFFIC;
-    let schema: serde_json::Value = serde_json::from_str(&json_schema()).unwrap();
-    let text = page.text();
-    for definition in [
-        "Traffic",
-        "Urgent",
-        "Poisson",
-        "Requests",
-        "Incast",
-        "Collective",
-        "FlowList",
-        "ListedFlow",
-    ] {
-        let settings = schema["$defs"][definition]["properties"].as_object();
-        for name in settings.unwrap_or_else(|| panic!("{definition}")).keys() {
-            assert!(text.contains(&format!("`{name}`")), "nothing says what {name} is");
         }
     }
 }
@@ -119,7 +97,7 @@ fn the_examples_of_traffic_run() {
 #[test]
 fn requests_of_a_permutation_ask_one_server() {
     let text = format!(
-        "{REST}[[traffic]]\nfrom = \"client\"\n[traffic.requests]\nsizes = \"solar\"\n\
+        "{REST}[[traffic]]\nfrom = \"client\"\nkind = \"requests\"\nsizes = \"solar\"\n\
          destinations = \"permutation\"\nfan_out = 2\n"
     );
     let error = Document::parse(text, "f").unwrap_err().to_string();

@@ -21,6 +21,7 @@ const TWO_SPINES: &str = r#"
     rto_min = "300us"
     rto_initial = "300us"
     [[traffic]]
+    kind = "connections"
     from = "host0"
     to = "host2"
 "#;
@@ -79,6 +80,7 @@ fn a_fat_tree_gives_the_same_bytes_twice() {
         link = ["aggregation0", "core1"]
         state = "down"
         [[traffic]]
+        kind = "connections"
         from = "host"
         to = "host"
         fan_out = 3
@@ -107,8 +109,10 @@ fn a_fat_tree_of_8192_hosts_builds() {
         hosts = { name = "host", rate = "100Gbps", delay = "1us" }
         link = { rate = "100Gbps", delay = "1us" }
         [[traffic]]
+        kind = "poisson"
         from = "host"
-        poisson = { load = 0.1, sizes = { fixed = "1KB" } }
+        load = 0.1
+        sizes = { fixed = "1KB" }
     "#;
     let document = document(text);
     let run = Simulation::new(document.scenario(), "line-rate", 1, TraceConfig::default());
@@ -129,6 +133,7 @@ fn where_there_is_one_path_the_kind_of_routing_changes_nothing() {
         [switch]
         queue_limit = "60KB"
         [[traffic]]
+        kind = "connections"
         from = "a"
         to = "b"
         start_spread = "10us"
@@ -169,7 +174,7 @@ fn a_given_path_is_taken_by_its_hosts_alone() {
     let hashed = spine_of(&other);
     let report = |given: usize| {
         run(&format!(
-            "{other}\n[[traffic]]\nfrom = \"host0\"\nto = \"host2\"\n\
+            "{other}\n[[traffic]]\nkind = \"connections\"\nfrom = \"host0\"\nto = \"host2\"\n\
              [[routing.path]]\nfrom = \"host0\"\nto = \"host2\"\n\
              via = [\"leaf0\", \"spine{given}\", \"leaf1\"]"
         ))
@@ -314,6 +319,7 @@ fn pauses_end_with_the_link_that_they_came_by() {
         rto_min = "300us"
         rto_initial = "300us"
         [[traffic]]
+        kind = "connections"
         from = "client"
         to = "server"
         {events}
@@ -351,6 +357,7 @@ fn half_the_rate_gives_half_the_goodput() {
         [switch.pfc]
         enabled = true
         [[traffic]]
+        kind = "connections"
         from = "host0"
         to = "host1"
         [[event]]
@@ -390,6 +397,7 @@ fn headroom_is_that_of_the_greatest_rate_a_link_ever_has() {
         [switch.pfc]
         enabled = true
         [[traffic]]
+        kind = "connections"
         from = "host0"
         to = "host1"
     "#;
@@ -424,6 +432,7 @@ fn utilisation_is_of_what_a_link_carries_at_all_its_rates() {
         [switch.pfc]
         enabled = true
         [[traffic]]
+        kind = "connections"
         from = "a"
         to = "b"
         [[event]]

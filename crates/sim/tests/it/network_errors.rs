@@ -9,7 +9,7 @@ use crate::common::mistakes::{self, Case};
 fn whole(network: &str) -> String {
     format!(
         "title = \"a network\"\nrun = {{ duration = \"10ms\", schemes = [\"timely\"] }}\n\n{network}\n\
-         [[traffic]]\nfrom = \"h0\"\nto = \"h1\"\n"
+         [[traffic]]\nkind = \"connections\"\nfrom = \"h0\"\nto = \"h1\"\n"
     )
 }
 

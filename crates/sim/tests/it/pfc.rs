@@ -27,9 +27,11 @@ fn two_way(switch: &str, ack_priority: bool) -> String {
         [transport]
         ack_priority = {ack_priority}
         [[traffic]]
+        kind = "connections"
         from = "many"
         to = "one"
         [[traffic]]
+        kind = "connections"
         from = "one"
         to = "many"
         "#

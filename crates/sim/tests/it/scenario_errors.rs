@@ -39,11 +39,13 @@ mtu = "1500B"
 header = "40B"
 
 [[traffic]]
+kind = "connections"
 from = "client"
 to = "server"
 connections = 2
 
 [[traffic]]
+kind = "connections"
 from = "server"
 to = "client0"
 message = "1MB"
@@ -70,7 +72,7 @@ fn published_results_belong_to_a_scheme() {
     check(&[(
         "[cc.slow]",
         "[published.timley]\nrtt_mean = \"1us\"\n[cc.slow]",
-        (42, 1),
+        (44, 1),
         &["\"timley\"", "mean \"timely\""],
     )]);
 }
@@ -82,21 +84,16 @@ fn unknown_names_come_with_the_nearest_known_one() {
         ("delay = \"3us\"", "dleay = \"3us\"", (17, 1), &["\"dleay\"", "mean \"delay\""]),
         ("[switch.pfc]", "[switch.pcf]", (22, 9), &["\"pcf\"", "mean \"pfc\""]),
         ("[transport]", "[transprot]", (26, 2), &["\"transprot\"", "mean \"transport\""]),
-        ("connections = 2", "conections = 2", (34, 1), &["mean \"connections\""]),
+        ("connections = 2", "conections = 2", (35, 1), &["mean \"connections\""]),
         // Nothing is near: all that there is.
-        (
-            "connections = 2",
-            "xyzzy = 2",
-            (34, 1),
-            &["\"xyzzy\"", "expected one of name, from, to,"],
-        ),
-        ("message = \"1MB\"", "operation = \"reed\"", (39, 13), &["\"reed\"", "mean \"read\""]),
-        ("from = \"client\"", "from = \"cleint\"", (32, 8), &["\"cleint\"", "mean \"client\""]),
-        ("from = \"client\"", "from = \"client4\"", (32, 8), &["host \"client4\"", "mean"]),
+        ("connections = 2", "xyzzy = 2", (35, 1), &["\"xyzzy\"", "expected one of fan_out,"]),
+        ("message = \"1MB\"", "operation = \"reed\"", (41, 13), &["\"reed\"", "mean \"read\""]),
+        ("from = \"client\"", "from = \"cleint\"", (33, 8), &["\"cleint\"", "mean \"client\""]),
+        ("from = \"client\"", "from = \"client4\"", (33, 8), &["host \"client4\"", "mean"]),
         (
             "to = \"server\"",
             "to = \"moon\"",
-            (33, 6),
+            (34, 6),
             &["\"moon\"", "expected one of client, client0,"],
         ),
         (
@@ -106,13 +103,13 @@ fn unknown_names_come_with_the_nearest_known_one() {
             &["\"timley\"", "mean \"timely\""],
         ),
         ("\"timely\", \"slow\"", "\"timely:zuh\"", (6, 12), &["preset \"zuh\"", "mean \"zhu\""]),
-        ("algorithm = \"timely\"", "algorithm = \"tymely\"", (43, 13), &["mean \"timely\""]),
-        ("preset = \"zhu\"", "preset = \"zuh\"", (44, 10), &["\"zuh\" of timely", "mean \"zhu\""]),
-        ("beta = 0.5", "bta = 0.5", (45, 7), &["parameter \"bta\" of timely", "mean \"beta\""]),
+        ("algorithm = \"timely\"", "algorithm = \"tymely\"", (45, 13), &["mean \"timely\""]),
+        ("preset = \"zhu\"", "preset = \"zuh\"", (46, 10), &["\"zuh\" of timely", "mean \"zhu\""]),
+        ("beta = 0.5", "bta = 0.5", (47, 7), &["parameter \"bta\" of timely", "mean \"beta\""]),
         (
             "[cc.slow]",
             "[cc.fsat]\n[cc.slow]",
-            (42, 1),
+            (44, 1),
             &["unknown algorithm \"fsat\"", "mean \"fast\""],
         ),
     ]);
@@ -140,7 +137,7 @@ fn quantities_need_their_unit() {
         ("\"10ms\"", "\"10MB\"", (4, 12), &["\"10MB\" has the wrong unit", "a time such as"]),
         ("\"10ms\"", "10", (4, 12), &["\"10\" has no unit", "a time such as"]),
         ("0.125", "\"12%\"", (24, 9), &["\"12%\" has the wrong unit", "a number such as"]),
-        ("beta = 0.5", "t_low = \"5\"", (45, 9), &["t_low = \"5\" has no unit", "a time such as"]),
+        ("beta = 0.5", "t_low = \"5\"", (47, 9), &["t_low = \"5\" has no unit", "a time such as"]),
     ]);
 }
 
@@ -167,9 +164,9 @@ fn quantities_must_be_possible() {
         ("0.125", "-1.5", (24, 9), &["\"-1.5\" is negative"]),
         ("0.125", "nan", (24, 9), &["\"NaN\" is not a number", "a number such as"]),
         ("0.125", "1e9", (24, 9), &["\"1000000000\" is too large"]),
-        ("message = \"1MB\"", "message = \"0B\"", (39, 11), &["\"0B\"", "expected 1B"]),
-        ("beta = 0.5", "beta = 7", (45, 8), &["beta = \"7\"", "expected 0 to 1"]),
-        ("beta = 0.5", "beta = \"much\"", (45, 8), &["beta = \"much\" is not a number"]),
+        ("message = \"1MB\"", "message = \"0B\"", (41, 11), &["\"0B\"", "expected 1B"]),
+        ("beta = 0.5", "beta = 7", (47, 8), &["beta = \"7\"", "expected 0 to 1"]),
+        ("beta = 0.5", "beta = \"much\"", (47, 8), &["beta = \"much\" is not a number"]),
     ]);
 }
 
@@ -204,16 +201,16 @@ fn values_must_fit_each_other() {
         ("buffer = \"1MB\"", "buffer = \"1000B\"", (20, 10), &["buffer of 1KB", "1.5KB"]),
         ("buffer = \"1MB\"", "buffer = \"20KB\"", (20, 10), &["headroom", "20KB", "larger"]),
         ("buffer = \"1MB\"", "queue_limit = \"10MB\"", (20, 15), &["10MB", "9MB"]),
-        ("to = \"client0\"", "to = \"server\"", (38, 6), &["\"server\"", "itself", "another host"]),
-        ("start = \"2ms\"", "start = \"10ms\"", (40, 9), &["10ms", "end at 10ms"]),
-        ("message = \"1MB\"", "count = 5", (39, 9), &["set the size of a message"]),
+        ("to = \"client0\"", "to = \"server\"", (40, 6), &["\"server\"", "itself", "another host"]),
+        ("start = \"2ms\"", "start = \"10ms\"", (42, 9), &["10ms", "end at 10ms"]),
+        ("message = \"1MB\"", "count = 5", (41, 9), &["set the size of a message"]),
         ("name = \"server\"", "name = \"client2\"", (15, 8), &["\"client2\"", "rename"]),
         ("name = \"server\"", "name = \"client\"", (15, 8), &["\"client\"", "rename"]),
         ("name = \"server\"", "name = \"a b\"", (15, 8), &["\"a b\"", "expected a letter"]),
         ("name = \"server\"", "name = \"\"", (15, 8), &["\"\" is no name", "expected a letter"]),
-        ("connections = 2", "connections = 0", (34, 15), &["0 connections", "expected 1 to"]),
-        ("connections = 2", "connections = 4000000000", (34, 15), &["16000000000", "1 to 4000000"]),
-        ("connections = 2", "connections = -2", (34, 15), &["-2 is out of range"]),
+        ("connections = 2", "connections = 0", (35, 15), &["0 connections", "expected 1 to"]),
+        ("connections = 2", "connections = 4000000000", (35, 15), &["16000000000", "1 to 4000000"]),
+        ("connections = 2", "connections = -2", (35, 15), &["-2 is out of range"]),
         ("count = 4", "count = 0", (10, 9), &["0 hosts", "expected 1 to 60000"]),
         ("count = 4", "count = 200000", (10, 9), &["200000 hosts", "expected 1 to 60000"]),
         ("count = 4", "count = 1.5", (10, 9), &["1.5 is a number; expected a whole number"]),
@@ -244,7 +241,7 @@ fn toml_that_is_none_has_its_place() {
         ("enabled = true", "enabled = \"yes\"", (23, 11), &["\"yes\"", "expected true or false"]),
         // Columns count characters, not bytes.
         ("warmup = \"1ms\"", "\"\u{b5}\" = 1", (5, 1), &["\"\u{b5}\""]),
-        ("to = \"client0\"", "operation = \"\u{e4}\u{f6}\", x = 1", (38, 17), &[]),
+        ("to = \"client0\"", "operation = \"\u{e4}\u{f6}\", x = 1", (40, 17), &[]),
     ]);
     for text in ["", "\n\n", "[", "=", "\0", "title", "a.b.c = [[[["] {
         let error = Document::parse(text.to_owned(), "bad.toml").unwrap_err().to_string();
@@ -275,15 +272,15 @@ fn two_kinds_of_network_are_named() {
 #[test]
 fn parameters_in_conflict_are_shown_with_their_values() {
     // Its place is the value in the file; t_low has the preset's, 50 us.
-    check(&[("beta = 0.5", "t_high = \"1us\"", (45, 10), &["t_low", "t_high", "50us", "1us"])]);
+    check(&[("beta = 0.5", "t_high = \"1us\"", (47, 10), &["t_low", "t_high", "50us", "1us"])]);
 }
 
 #[test]
 fn a_count_of_zero_is_called_zero() {
     // Eight connections, eight messages and four hosts came before: the sum is not what is wrong.
     check(&[
-        ("start = \"2ms\"", "count = 0", (40, 9), &["0 messages"]),
-        ("start = \"2ms\"", "connections = 0", (40, 15), &["0 connections"]),
+        ("start = \"2ms\"", "count = 0", (42, 9), &["0 messages"]),
+        ("start = \"2ms\"", "connections = 0", (42, 15), &["0 connections"]),
         ("name = \"server\"", "name = \"server\"\ncount = 0", (16, 9), &["0 hosts"]),
     ]);
 }
@@ -291,8 +288,8 @@ fn a_count_of_zero_is_called_zero() {
 #[test]
 fn a_late_start_is_found_where_it_stands_and_has_a_remedy() {
     check(&[
-        ("start = \"2ms\"", "start_spread = \"9s\"", (40, 16), &["9s", "end at 10ms"]),
-        ("start = \"2ms\"", "start = \"1s\"", (40, 9), &["1s", "end at 10ms", "earlier"]),
+        ("start = \"2ms\"", "start_spread = \"9s\"", (42, 16), &["9s", "end at 10ms"]),
+        ("start = \"2ms\"", "start = \"1s\"", (42, 9), &["1s", "end at 10ms", "earlier"]),
     ]);
 }
 

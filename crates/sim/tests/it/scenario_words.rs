@@ -73,20 +73,20 @@ series = true
 trace = ["host0"]
 
 [[traffic]]
+kind = "poisson"
 name = "random"
 from = "host"
 class = "low"
 weight = 3
 deadline = "1ms"
 urgent = { below = "10KB", class = "high", weight = 2 }
-[traffic.poisson]
 load = 0.1
 sizes = { uniform = ["1KB", "2KB"] }
 rack_local = 0.5
 
 [[traffic]]
+kind = "requests"
 from = "host"
-[traffic.requests]
 sizes = "web-search"
 load = 0.01
 reads = 0.5
@@ -95,14 +95,14 @@ split = true
 replicas = 2
 
 [[traffic]]
+kind = "incast"
 from = "host"
-[traffic.incast]
 load = 0.01
 senders = 3
 size = "10KB"
 
 [[traffic]]
-[traffic.flows]
+kind = "flows"
 list = [{ from = "host0", to = "host1", size = "1KB", start = "1ms", id = 4 }]
 
 [cc.timely]

@@ -23,6 +23,7 @@ const PAIR: &str = r#"
     [transport.stream]
     delayed_ack = 1
     [[traffic]]
+    kind = "connections"
     from = "host0"
     to = "host1"
 "#;

@@ -28,6 +28,7 @@ name = "urgent"
 buffer = "1MB"
 
 [[traffic]]
+kind = "connections"
 from = "host"
 to = "host0"
 "#;
@@ -65,9 +66,9 @@ fn there_are_eight_classes_at_most() {
     };
     assert!(more(5, "").is_ok(), "seven and that of ACKs");
     let error = more(6, "").unwrap_err();
-    // The added ones start at line 26, two lines each; the sixth of them is the eighth in all.
+    // The added ones start at line 27, two lines each; the sixth of them is the eighth in all.
     assert!(
-        error.starts_with("f:36:1: 8 classes are too many; expected at most 7 besides"),
+        error.starts_with("f:37:1: 8 classes are too many; expected at most 7 besides"),
         "{error}"
     );
     assert!(more(6, "[transport]\nack_priority = false").is_ok());

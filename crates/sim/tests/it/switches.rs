@@ -25,7 +25,9 @@ fn star(hosts: u32, rest: &str) -> String {
 
 /// Traffic without end of one class.
 fn stream(from: &str, to: &str, class: &str) -> String {
-    format!("[[traffic]]\nfrom = \"{from}\"\nto = \"{to}\"\nclass = \"{class}\"\n")
+    format!(
+        "[[traffic]]\nkind = \"connections\"\nfrom = \"{from}\"\nto = \"{to}\"\nclass = \"{class}\"\n"
+    )
 }
 
 #[test]
@@ -130,7 +132,7 @@ fn drops_are_counted_by_what_caused_them() {
         ("aqm = { kind = \"red\", min = \"15KB\", max = \"45KB\", ecn = false }", "aqm"),
         ("pfc = { enabled = true, xoff = \"50KB\", headroom = \"1B\" }", "headroom"),
     ] {
-        let traffic = "[[traffic]]\nfrom = \"host\"\nto = \"host0\"";
+        let traffic = "[[traffic]]\nkind = \"connections\"\nfrom = \"host\"\nto = \"host0\"";
         let report = run(&star(3, &format!("[switch]\n{switch}\n{traffic}")));
         let row = port(&report, "switch->host0");
         let of = |name: &str| counts(&report, "queues", &format!("drops_{name}"))[row];
@@ -145,7 +147,7 @@ fn drops_are_counted_by_what_caused_them() {
 
 #[test]
 fn what_is_counted_over_the_whole_run_includes_the_cool_down() {
-    let switch = "[switch]\nqueue_limit = \"100KB\"\n[[traffic]]\nfrom = \"host\"\nto = \"host0\"";
+    let switch = "[switch]\nqueue_limit = \"100KB\"\n[[traffic]]\nkind = \"connections\"\nfrom = \"host\"\nto = \"host0\"";
     let text = star(3, switch);
     let cooled = text.replace("warmup = \"20ms\"", "warmup = \"20ms\"\ncooldown = \"30ms\"");
     let (whole, cooled) = (run(&text), run(&cooled));
@@ -280,7 +282,7 @@ fn queue_management_of_a_class_judges_no_other() {
 
 #[test]
 fn links_tell_for_which_share_of_the_time_they_were_paused() {
-    let traffic = "[[traffic]]\nfrom = \"host\"\nto = \"host0\"";
+    let traffic = "[[traffic]]\nkind = \"connections\"\nfrom = \"host\"\nto = \"host0\"";
     let report = run(&star(3, &format!("[switch.pfc]\nenabled = true\n{traffic}")));
     let links = texts(&report, "links", "link");
     let (us, share) =

@@ -23,6 +23,7 @@ name = "bulk"
 name = "fast"
 
 [[traffic]]
+kind = "poisson"
 name = "arriving"
 from = "host"
 class = "bulk"
@@ -30,16 +31,15 @@ weight = 2
 start = "1ms"
 stop = "9ms"
 urgent = { below = "30KB", class = "fast", weight = 3 }
-[traffic.poisson]
 load = 0.3
 sizes = "web-search"
 rack_local = 0.25
 
 [[traffic]]
+kind = "requests"
 name = "asking"
 from = "host0"
 to = "host"
-[traffic.requests]
 outstanding = 2
 think_time = "10us"
 sizes = { fixed = "64KB" }
@@ -48,31 +48,32 @@ replicas = 3
 fan_out = [[1, 0.5], [2, 0.3], [7, 0.2]]
 
 [[traffic]]
+kind = "incast"
 name = "burst"
 from = "host"
 to = "host1"
-[traffic.incast]
 load = 0.2
 senders = 7
 size = "20KB"
 
 [[traffic]]
+kind = "collective"
 name = "ring"
 from = "host"
-[traffic.collective]
-kind = "ring-all-reduce"
+collective = "ring-all-reduce"
 size = "1MB"
 rounds = 2
 
 [[traffic]]
+kind = "flows"
 name = "listed"
-[traffic.flows]
 list = [
     { from = "host0", to = "host1", size = "1MB", id = 1 },
     { from = "host1", to = "host2", size = "2MB", weight = 5, after = { all = [1] } },
 ]
 
 [[traffic]]
+kind = "connections"
 name = "lasting"
 from = "host2"
 to = "host3"
@@ -90,22 +91,22 @@ fn hosts_and_classes_are_known() {
         (
             "\"arriving\"\nfrom = \"host\"",
             "\"arriving\"\nfrom = \"hots\"",
-            (18, 8),
+            (19, 8),
             &["host \"hots\"", "mean \"host"],
         ),
-        ("to = \"host1\"\n[", "to = \"host8\"\n[", (44, 6), &["host \"host8\"", "mean"]),
-        ("from = \"host2\"\nto", "from = \"rack0\"\nto", (68, 8), &["unknown host \"rack0\""]),
+        ("to = \"host1\"\nload", "to = \"host8\"\nload", (45, 6), &["host \"host8\"", "mean"]),
+        ("from = \"host2\"\nto", "from = \"rack0\"\nto", (69, 8), &["unknown host \"rack0\""]),
         (
             "from = \"host2\"\nto",
             "from = \"host[6-99]\"\nto",
-            (68, 8),
+            (69, 8),
             &["\"host[6-99]\" is no part of host[0-7]"],
         ),
-        ("from = \"host2\"\nto", "from = \"hosts[0-1]\"\nto", (68, 8), &["unknown host"]),
+        ("from = \"host2\"\nto", "from = \"hosts[0-1]\"\nto", (69, 8), &["unknown host"]),
         ("from = \"host2\"\nto", "to", (66, 1), &["nobody starts it; set from"]),
-        ("to = \"host3\"", "to = \"host2\"", (69, 6), &["\"host2\" would send to itself"]),
-        ("class = \"bulk\"", "class = \"blk\"", (19, 9), &["class \"blk\"", "mean \"bulk\""]),
-        ("class = \"fast\"", "class = \"slow\"", (23, 36), &["class \"slow\"", "bulk, fast, ack"]),
+        ("to = \"host3\"", "to = \"host2\"", (70, 6), &["\"host2\" would send to itself"]),
+        ("class = \"bulk\"", "class = \"blk\"", (20, 9), &["class \"blk\"", "mean \"bulk\""]),
+        ("class = \"fast\"", "class = \"slow\"", (24, 36), &["class \"slow\"", "bulk, fast, ack"]),
         (
             "{ from = \"host0\"",
             "{ from = \"host\"",
@@ -122,49 +123,81 @@ fn a_traffic_is_of_one_kind_and_has_its_settings_alone() {
     check(&[
         (
             "senders = 7\nsize = \"20KB\"",
-            "senders = 7\nsize = \"20KB\"\n[traffic.poisson]\nload = 0.1\nsizes = \"solar\"",
-            (45, 1),
-            &["poisson and incast at once", "expected one of them"],
+            "fan_out = 7\nsize = \"20KB\"",
+            (47, 1),
+            &["incast has no fan_out, which is of connections and requests; take it out"],
         ),
+        // A value that equals the default of another kind is refused, too.
         (
-            "[traffic.poisson]",
-            "fan_out = 2\n[traffic.poisson]",
-            (24, 11),
-            &["poisson has no fan_out; take it out"],
-        ),
-        (
-            "[traffic.incast]",
-            "operation = \"read\"\n[traffic.incast]",
-            (45, 13),
-            &["incast has no operation"],
-        ),
-        (
-            "[traffic.requests]",
-            "count = 3\n[traffic.requests]",
-            (33, 9),
-            &["requests has no count"],
-        ),
-        (
-            "[traffic.collective]",
-            "stop = \"5ms\"\n[traffic.collective]",
-            (53, 8),
-            &["collective has no stop"],
-        ),
-        ("[traffic.flows]", "from = \"host\"\n[traffic.flows]", (60, 8), &["flows has no from"]),
-        ("message = \"3MB\"", "stop = \"5ms\"", (70, 8), &["connections that stay do not stop"]),
-        ("rounds = 2", "senders = 2", (56, 1), &["field \"senders\"", "expected one of kind,"]),
-        (
-            "rack_local = 0.25",
             "senders = 7",
-            (27, 1),
-            &["field \"senders\"", "expected one of load"],
+            "operation = \"write\"",
+            (47, 1),
+            &["incast has no operation, which is of connections and poisson; take it out"],
         ),
+        ("senders = 7", "every = \"0us\"", (47, 1), &["incast has no every, which is of conn"]),
+        ("replicas = 3", "count = 3", (38, 1), &["requests has no count, which is of connections"]),
+        ("rounds = 2", "stop = \"5ms\"", (56, 1), &["collective has no stop; take it out"]),
+        ("rounds = 2", "to = \"host1\"", (56, 1), &["collective has no to; take it out"]),
+        ("list = [", "from = \"host\"\nlist = [", (61, 1), &["flows has no from; take it out"]),
+        ("message = \"3MB\"", "stop = \"5ms\"", (71, 1), &["connections has no stop; take it out"]),
+        ("rounds = 2", "senders = 2", (56, 1), &["collective has no senders, which is of incast"]),
+        (
+            "rounds = 2",
+            "round = 2",
+            (56, 1),
+            &["unknown field \"round\"; did you mean \"rounds\"?"],
+        ),
+        ("rounds = 2", "clas = 2", (56, 1), &["unknown field \"clas\"; did you mean \"class\"?"]),
+        (
+            "rounds = 2",
+            "bananas = 2",
+            (56, 1),
+            &["unknown field \"bananas\"; expected one of collective, size, rounds", "name, from"],
+        ),
+        ("senders = 7\n", "", (41, 1), &["missing field `senders`"]),
         (
             "think_time = \"10us\"",
             "load = 0.5",
             (34, 15),
             &["a load is an open loop, outstanding a closed one"],
         ),
+    ]);
+}
+
+#[test]
+fn a_traffic_says_its_kind() {
+    const KINDS: &str = "connections, poisson, requests, incast, collective, flows";
+    check(&[
+        (
+            "kind = \"incast\"\n",
+            "",
+            (41, 1),
+            &[
+                "no kind; expected one of",
+                KINDS,
+                "connections that stay are kind = \"connections\"",
+            ],
+        ),
+        ("kind = \"incast\"", "kind = 3", (42, 8), &["no text; expected one of", KINDS]),
+        (
+            "kind = \"incast\"",
+            "kind = \"incats\"",
+            (42, 8),
+            &["unknown kind \"incats\"; did you mean \"incast\"?"],
+        ),
+        ("kind = \"incast\"", "kind = \"bananas\"", (42, 8), &["expected one of", KINDS]),
+    ]);
+}
+
+/// Scenarios that were written before traffic said its kind.
+#[test]
+fn a_kind_that_is_a_table_is_told_how_it_is_written() {
+    const SAYS: &[&str] =
+        &["poisson = { ... } is written kind = \"poisson\", with what is in its \
+                            braces beside it"];
+    check(&[
+        ("kind = \"poisson\"\n", "poisson = { load = 0.1 }\n", (16, 1), SAYS),
+        ("load = 0.3\nsizes", "[traffic.poisson]\nload = 0.3\nsizes", (25, 10), SAYS),
     ]);
 }
 
@@ -187,8 +220,8 @@ fn loads_are_above_zero_and_finite() {
         ("outstanding = 2", "outstanding = 0", (34, 15), &["0 is out of range; expected 1 to"]),
         ("reads = 0.5", "reads = 1.5", (37, 9), &["1.5 is out of range; expected 0 to 1"]),
         ("rack_local = 0.25", "rack_local = -0.1", (27, 14), &["-0.1 is out of range"]),
-        ("stop = \"9ms\"", "stop = \"1ms\"", (22, 8), &["stops at 1ms, before it starts"]),
-        ("start = \"1ms\"", "start = \"10ms\"", (21, 9), &["after the end at 10ms"]),
+        ("stop = \"9ms\"", "stop = \"1ms\"", (23, 8), &["stops at 1ms, before it starts"]),
+        ("start = \"1ms\"", "start = \"10ms\"", (22, 9), &["after the end at 10ms"]),
     ]);
 }
 
@@ -210,10 +243,10 @@ fn loads_of_the_core_need_flows_that_cross_one() {
     ]);
     let star = "title = \"a star\"\nrun = { duration = \"1ms\", schemes = [\"timely\"] }\n\
                 [network.star]\nhosts = [{ name = \"h\", count = 2, rate = \"1Gbps\", delay = \"1us\" }]\n\
-                [[traffic]]\nfrom = \"h\"\n\
-                poisson = { load = 0.1, of = \"core\", sizes = \"solar\" }\n";
+                [[traffic]]\nkind = \"poisson\"\nfrom = \"h\"\n\
+                load = 0.1\nof = \"core\"\nsizes = \"solar\"\n";
     let error = Document::parse(star.to_owned(), "star.toml").unwrap_err().to_string();
-    assert!(error.starts_with("star.toml:7:30: this network has no core"), "{error}");
+    assert!(error.starts_with("star.toml:9:6: this network has no core"), "{error}");
 }
 
 #[test]
@@ -241,8 +274,8 @@ fn nobody_asks_more_hosts_than_there_are() {
             &["5 is out of range; expected 1 to 4, the servers farthest from host0"],
         ),
         (
-            "from = \"host0\"\nto = \"host\"\n[traffic.requests]\noutstanding = 2",
-            "from = \"host\"\nto = \"host[1-6]\"\n[traffic.requests]\ndestinations = \"farthest\"",
+            "from = \"host0\"\nto = \"host\"\noutstanding = 2",
+            "from = \"host\"\nto = \"host[1-6]\"\ndestinations = \"farthest\"",
             (39, 11),
             &["7 is out of range; expected 1 to 3, the servers farthest from host0"],
         ),
@@ -250,7 +283,7 @@ fn nobody_asks_more_hosts_than_there_are() {
         (
             "from = \"host2\"\nto = \"host3\"",
             "from = \"host\"\nfan_out = 8",
-            (69, 11),
+            (70, 11),
             &["8 is out of range; expected 1 to 7, the hosts of `to` but oneself"],
         ),
         // The receiver is one of the eight.
@@ -264,14 +297,14 @@ fn nobody_asks_more_hosts_than_there_are() {
         (
             "name = \"ring\"\nfrom = \"host\"",
             "name = \"ring\"\nfrom = \"host0\"",
-            (52, 8),
+            (53, 8),
             &["would send to itself"],
         ),
         ("rounds = 2", "rounds = 0", (56, 10), &["0 is out of range"]),
         (
             "message = \"3MB\"",
             "message = \"3MB\"\nconnections = 0",
-            (71, 15),
+            (72, 15),
             &["0 connections; expected 1 to"],
         ),
     ]);
@@ -293,9 +326,9 @@ fn those_who_have_nobody_but_themselves_do_not_bound_the_others() {
 #[test]
 fn weights_are_above_zero() {
     check(&[
-        ("weight = 2", "weight = 0", (20, 10), &["0 is out of range; expected 1 to 1000"]),
-        ("weight = 2", "weight = 1001", (20, 10), &["1001 is out of range"]),
-        ("weight = 3", "weight = 0", (23, 53), &["0 is out of range; expected 1 to 1000"]),
+        ("weight = 2", "weight = 0", (21, 10), &["0 is out of range; expected 1 to 1000"]),
+        ("weight = 2", "weight = 1001", (21, 10), &["1001 is out of range"]),
+        ("weight = 3", "weight = 0", (24, 53), &["0 is out of range; expected 1 to 1000"]),
         ("weight = 5", "weight = 0", (63, 60), &["0 is out of range; expected 1 to 1000"]),
     ]);
 }

@@ -35,7 +35,7 @@ fn ten_us_apart() -> Document {
     let traffic = (0..10).map(|sender| {
         let start = sender * 10;
         format!(
-            "[[traffic]]\nfrom = \"sender{sender}\"\nto = \"receiver\"\nstart = \"{start}us\"\n"
+            "[[traffic]]\nkind = \"connections\"\nfrom = \"sender{sender}\"\nto = \"receiver\"\nstart = \"{start}us\"\n"
         )
     });
     document(&(before.to_owned() + &traffic.collect::<String>()))

@@ -71,9 +71,11 @@ fn answer_us(scheme: &str) -> f64 {
         [transport]
         kind = "stream"
         [[traffic]]
+        kind = "connections"
         from = "sender"
         to = "receiver"
         [[traffic]]
+        kind = "connections"
         from = "client"
         to = "receiver"
         operation = "read"
@@ -161,10 +163,12 @@ const URGENT: &str = r#"
     [transport.stream]
     delayed_ack = 1
     [[traffic]]
+    kind = "connections"
     from = "sender"
     to = "receiver"
     start_spread = "100us"
     [[traffic]]
+    kind = "connections"
     from = "urgent"
     to = "receiver"
     start = "10ms"

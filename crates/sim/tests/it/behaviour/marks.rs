@@ -78,13 +78,16 @@ const LATECOMERS: &str = r#"
     [transport]
     segment = "4KB"
     [[traffic]]
+    kind = "connections"
     from = "sender0"
     to = "receiver"
     [[traffic]]
+    kind = "connections"
     from = "sender1"
     to = "receiver"
     start = "10ms"
     [[traffic]]
+    kind = "connections"
     from = "sender2"
     to = "receiver"
     start = "40ms"

@@ -27,6 +27,7 @@ const MANY: &str = r#"
     [transport]
     kind = "stream"
     [[traffic]]
+    kind = "connections"
     from = "sender"
     to = "receiver"
     start_spread = "100us"
@@ -85,6 +86,7 @@ fn long_path(rate: &str, delay: &str, duration: &str, more: &str) -> String {
         kind = "stream"
         {more}
         [[traffic]]
+        kind = "connections"
         from = "host0"
         to = "host1"
         "#

@@ -67,10 +67,12 @@ const LEAVING: &str = r#"
     [transport]
     segment = "4KB"
     [[traffic]]
+    kind = "connections"
     from = "stays"
     to = "receiver"
     start_spread = "1ms"
     [[traffic]]
+    kind = "connections"
     from = "leaves"
     to = "receiver"
     start_spread = "1ms"

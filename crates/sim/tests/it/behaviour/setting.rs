@@ -42,6 +42,7 @@ pub(crate) fn streams(assignments: &[&str]) -> Document {
         [transport.stream]
         delayed_ack = 1
         [[traffic]]
+        kind = "connections"
         from = "sender"
         to = "receiver"
         "#,
@@ -150,6 +151,7 @@ pub(crate) fn messages(assignments: &[&str]) -> Document {
         [transport]
         segment = "16KB"
         [[traffic]]
+        kind = "connections"
         from = "sender"
         to = "receiver"
         start_spread = "1ms"

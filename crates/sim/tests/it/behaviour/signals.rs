@@ -87,7 +87,7 @@ fn alike() -> String {
     {
         let _ = write!(
             text,
-            "[[traffic]]\nfrom = \"sender{host}\"\nto = \"receiver{host}\"\nstart = \"{}us\"\n\
+            "[[traffic]]\nkind = \"connections\"\nfrom = \"sender{host}\"\nto = \"receiver{host}\"\nstart = \"{}us\"\n\
              message = \"1460B\"\ncount = 100\nevery = \"200us\"\n",
             50 * connection
         );
@@ -193,15 +193,19 @@ const TWO_WAY: &str = r#"
     segment = "16KB"
     ack_priority = false
     [[traffic]]
+    kind = "connections"
     from = "left0"
     to = "right0"
     [[traffic]]
+    kind = "connections"
     from = "left1"
     to = "right1"
     [[traffic]]
+    kind = "connections"
     from = "right0"
     to = "left0"
     [[traffic]]
+    kind = "connections"
     from = "right1"
     to = "left1"
 "#;

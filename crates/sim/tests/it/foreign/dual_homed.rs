@@ -29,7 +29,7 @@ fn flow_file(pairs: &[(u32, u32)], each: usize) -> String {
 fn imported(files: &[(&str, &str)]) -> (foreign::Imported, Vec<(String, String)>) {
     let imported = foreign::import(files, &Options::default()).unwrap();
     let scenario: toml::Table = imported.scenario_toml.parse().unwrap();
-    let list = scenario["traffic"][0]["flows"]["list"].as_array().unwrap();
+    let list = scenario["traffic"][0]["list"].as_array().unwrap();
     let end = |flow: &toml::Value, key: &str| flow[key].as_str().unwrap().to_owned();
     let ends = list.iter().map(|flow| (end(flow, "from"), end(flow, "to"))).collect();
     (imported, ends)
@@ -133,7 +133,7 @@ fn failures_and_traces_name_nics() {
 
 #[test]
 fn a_scenario_of_ones_own_names_nics() {
-    // A node file in [network.file] and flows in [traffic.flows] do not know each other.
+    // A node file in [network.file] and flows of `kind = "flows"` do not know each other.
     let topology = HpccTopology::parse("t", DUAL).unwrap();
     assert_eq!(topology.name(3), "host3");
     let graph = topology.graph("t").unwrap();

@@ -123,7 +123,7 @@ fn a_connection_of_size_zero_never_ends() {
     assert_eq!(sizes, [None, Some(1_000)]);
     let imported = foreign::import(&[("f.cm", text)], &foreign::Options::default()).unwrap();
     let scenario: toml::Table = imported.scenario_toml.parse().unwrap();
-    let list = scenario["traffic"][0]["flows"]["list"].as_array().unwrap();
+    let list = scenario["traffic"][0]["list"].as_array().unwrap();
     assert!(list[0].get("size").is_none() && list[0]["start"].as_str() == Some("2us"));
     let note = "f.cm: 1 of the connections have size 0 and never end, as there";
     assert!(imported.notes.iter().any(|known| known == note), "{:?}", imported.notes);

@@ -84,7 +84,7 @@ fn links_of_the_scenario_are_those_of_the_file() {
 fn flows_of_the_scenario_are_those_of_the_file() {
     let (scenario, _) = import(&HPCC);
     let flows = foreign::flows(Format::Hpcc, "flow.txt", FLOWS).unwrap();
-    let list = at(&scenario, "traffic/0/flows/list").as_array().unwrap();
+    let list = at(&scenario, "traffic/0/list").as_array().unwrap();
     assert_eq!(list.len(), flows.len());
     for (written, flow) in list.iter().zip(&flows) {
         let field = |key: &str| written.get(key).unwrap().as_str().unwrap();
@@ -277,8 +277,7 @@ fn priority_groups_become_classes() {
         ["group1", "group3", "group0"].map(Value::from)
     );
     assert_eq!([0, 1, 2].map(|i| class(i, "weight")), [Some(1.into()), Some(1.into()), None]);
-    let of =
-        |flow: usize| text(&scenario, &format!("traffic/0/flows/list/{flow}/class")).to_owned();
+    let of = |flow: usize| text(&scenario, &format!("traffic/0/list/{flow}/class")).to_owned();
     assert_eq!([0, 1, 2].map(of), ["group3", "group0", "group1"]);
 }
 
@@ -296,15 +295,15 @@ fn many_flows_stay_in_their_file() {
     let flows: String = (0..10_001).map(|_| "0 2 3 100 1000 2\n").collect();
     let flows = format!("10001\n{flows}");
     let (scenario, imported) = import(&[("topology.txt", TOPOLOGY), ("a/flow.txt", &flows)]);
-    assert_eq!(text(&scenario, "traffic/0/flows/file"), "flow.txt");
-    assert_eq!(text(&scenario, "traffic/0/flows/format"), "hpcc");
+    assert_eq!(text(&scenario, "traffic/0/file"), "flow.txt");
+    assert_eq!(text(&scenario, "traffic/0/format"), "hpcc");
     assert_eq!(imported.files, [("flow.txt".to_owned(), flows)]);
 }
 
 #[test]
 fn triggers_and_failures_of_htsim_are_taken_over() {
     let (scenario, imported) = import(&[("chain.cm", CHAIN)]);
-    let flow = |place: usize| at(&scenario, &format!("traffic/0/flows/list/{place}"));
+    let flow = |place: usize| at(&scenario, &format!("traffic/0/list/{place}"));
     let after = flow(3)["after"].clone();
     assert_eq!(after, "a = { all = [2, 3], event = \"received\" }".parse::<Table>().unwrap()["a"]);
     assert_eq!(flow(3)["id"], 4.into());

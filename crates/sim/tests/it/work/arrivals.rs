@@ -36,7 +36,7 @@ fn load_of_hosts_is_within_one_percent_of_what_was_asked() {
         10,
         "760us",
         "[[traffic]]\nfrom = \"host\"\nstop = \"750us\"\n\
-         poisson = { load = 0.6, sizes = { fixed = \"500B\" } }",
+         kind = \"poisson\"\nload = 0.6\nsizes = { fixed = \"500B\" }",
     ));
     let messages = messages(&report);
     let bytes: u64 = messages.iter().map(|row| row.bytes).sum();
@@ -69,7 +69,7 @@ fn what_is_asked_is_that_of_the_measured_part_of_the_time_that_traffic_lasts() {
             "600us",
             &format!(
                 "[[traffic]]\nfrom = \"host\"\n{active}\n\
-                 poisson = {{ load = 0.6, sizes = {{ fixed = \"1000B\" }} }}"
+                 kind = \"poisson\"\nload = 0.6\nsizes = {{ fixed = \"1000B\" }}"
             ),
         );
         let measured = "duration = \"600us\"\nwarmup = \"200us\"\ncooldown = \"100us\"";
@@ -90,7 +90,7 @@ fn load_of_core_is_within_one_percent_of_what_was_asked() {
         3,
         "2110us",
         "[[traffic]]\nfrom = \"host\"\nstop = \"2100us\"\n\
-         poisson = { load = 0.7, of = \"core\", sizes = { fixed = \"500B\" } }",
+         kind = \"poisson\"\nload = 0.7\nof = \"core\"\nsizes = { fixed = \"500B\" }",
     ));
     let messages = messages(&report);
     let rack = |host: &str| number(host) / 4;
@@ -127,17 +127,21 @@ fn each_host_offers_the_load_of_its_own_link() {
         rate = "400Gbps"
         delay = "1us"
         [[traffic]]
+        kind = "poisson"
         name = "of-slow"
         from = "slow"
         to = "sink"
         stop = "2560us"
-        poisson = { load = 0.5, sizes = { fixed = "1000B" } }
+        load = 0.5
+        sizes = { fixed = "1000B" }
         [[traffic]]
+        kind = "poisson"
         name = "of-fast"
         from = "fast"
         to = "sink"
         stop = "2560us"
-        poisson = { load = 0.5, sizes = { fixed = "1000B" } }
+        load = 0.5
+        sizes = { fixed = "1000B" }
         "#);
     for (traffic, expected) in [("of-slow", 4_000.0_f64), ("of-fast", 16_000.0)] {
         let count = messages(&report).iter().filter(|row| row.traffic == traffic).count() as f64;
@@ -151,7 +155,7 @@ fn traffic_starts_and_stops_when_it_says() {
         4,
         "200us",
         "[[traffic]]\nfrom = \"host\"\nstart = \"50us\"\nstop = \"150us\"\n\
-         poisson = { load = 0.5, sizes = { fixed = \"500B\" } }",
+         kind = \"poisson\"\nload = 0.5\nsizes = { fixed = \"500B\" }",
     ));
     let messages = messages(&report);
     let (first, last) = messages
@@ -173,7 +177,7 @@ fn small_messages_are_urgent() {
         "[[class]]\nname = \"bulk\"\n[[class]]\nname = \"urgent\"\n\
          [[traffic]]\nfrom = \"host\"\nstop = \"450us\"\nclass = \"bulk\"\n\
          urgent = { below = \"30KB\", class = \"urgent\" }\n\
-         poisson = { load = 0.6, sizes = { uniform = [\"10KB\", \"50KB\"] } }",
+         kind = \"poisson\"\nload = 0.6\nsizes = { uniform = [\"10KB\", \"50KB\"] }",
     ));
     let messages = messages(&report);
     assert!(messages.len() > 400, "{}", messages.len());
@@ -192,9 +196,9 @@ fn deadlines_are_met_by_those_that_are_complete_by_then() {
         4,
         "500us",
         "[[traffic]]\nfrom = \"host\"\ndeadline = \"8us\"\nstop = \"400us\"\n\
-         poisson = { load = 0.6, sizes = { fixed = \"20KB\" } }\n\
+         kind = \"poisson\"\nload = 0.6\nsizes = { fixed = \"20KB\" }\n\
          [[traffic]]\nname = \"without\"\nfrom = \"host\"\nstop = \"400us\"\n\
-         poisson = { load = 0.1, sizes = { fixed = \"20KB\" } }",
+         kind = \"poisson\"\nload = 0.1\nsizes = { fixed = \"20KB\" }",
     ));
     let (with, without): (Vec<_>, Vec<_>) =
         messages(&report).into_iter().partition(|row| row.traffic == "poisson");
@@ -217,7 +221,7 @@ fn a_message_that_never_arrives_misses_its_deadline_once_that_has_passed() {
     let report = run(&racks(
         2,
         "400us",
-        "[[traffic]]\nfrom = \"host0\"\nto = \"host4\"\ndeadline = \"50us\"\nmessage = \"20KB\"\ncount = 40\n\
+        "[[traffic]]\nkind = \"connections\"\nfrom = \"host0\"\nto = \"host4\"\ndeadline = \"50us\"\nmessage = \"20KB\"\ncount = 40\n\
          every = \"10us\"\n[[event]]\nat = \"205us\"\nlink = [\"leaf0\", \"spine0\"]\nstate = \"down\"",
     )
     .replace("spines = 2", "spines = 1"));

@@ -12,8 +12,8 @@ fn rows(poisson: &str) -> Vec<Row> {
         6,
         "320us",
         &format!(
-            "[[traffic]]\nfrom = \"host\"\nstop = \"300us\"\n\
-             poisson = {{ load = 0.1, {sizes}, {poisson} }}"
+            "[[traffic]]\nkind = \"poisson\"\nfrom = \"host\"\nstop = \"300us\"\n\
+             load = 0.1\n{sizes}\n{poisson}"
         ),
     );
     let rows = messages(&run(&text));
@@ -32,7 +32,7 @@ fn destinations_are_uniform_over_all_others() {
         10,
         "210us",
         "[[traffic]]\nfrom = \"host\"\nstop = \"200us\"\n\
-         poisson = { load = 0.4, sizes = { fixed = \"500B\" } }",
+         kind = \"poisson\"\nload = 0.4\nsizes = { fixed = \"500B\" }",
     );
     let rows = messages(&run(&text));
     let mut counts = BTreeMap::new();
@@ -82,8 +82,11 @@ fn farthest_hosts_are_those_across_the_core() {
             hosts = {{ name = "host", rate = "100Gbps", delay = "1us" }}
             link = {{ rate = "100Gbps", delay = "1us" }}
             [[traffic]]
+            kind = "poisson"
             from = "host"
-            poisson = {{ load = 0.1, sizes = {{ fixed = "1KB" }}, destinations = "farthest" }}
+            load = 0.1
+            sizes = {{ fixed = "1KB" }}
+            destinations = "farthest"
             "#
         );
         let rows = messages(&run(&text));

@@ -62,15 +62,15 @@ const ROUTING: [&str; 4] =
 
 /// Traffic from the start of a run, or from the end of the short one.
 const TRAFFIC: [&str; 9] = [
-    "from = \"h\"\npoisson = { load = 0.4, sizes = { fixed = \"9KB\" } }",
-    "from = \"h\"\noperation = \"read\"\npoisson = { load = 0.3, sizes = { uniform = [\"1KB\", \"40KB\"] }, destinations = \"permutation\" }",
-    "from = \"h\"\nto = \"h0\"\nincast = { load = 0.3, senders = 3, size = \"5KB\" }",
-    "from = \"h\"\nrequests = { load = 0.2, sizes = { fixed = \"12KB\" }, fan_out = [[1, 0.5], [3, 0.5]], reads = 0.5 }",
-    "from = \"h[0-2]\"\nto = \"h\"\nrequests = { outstanding = 2, think_time = \"9us\", sizes = { uniform = [\"1KB\", \"20KB\"] } }",
-    "from = \"h[1-4]\"\nto = \"h\"\nfan_out = 2\nconnections = 2\nstart_spread = \"30us\"\nmessage = \"8KB\"\ncount = 200\nevery = \"25us\"",
-    "from = \"h[0-3]\"\nto = \"h5\"\noperation = \"read\"",
-    "from = \"h[0-3]\"\ncollective = { kind = \"ring-all-reduce\", size = \"40KB\", rounds = 30, compute = \"5us\" }",
-    "flows.list = [{ from = \"h0\", to = \"h4\", size = \"30KB\", id = 1 }, \
+    "kind = \"poisson\"\nfrom = \"h\"\nload = 0.4\nsizes = { fixed = \"9KB\" }",
+    "kind = \"poisson\"\nfrom = \"h\"\noperation = \"read\"\nload = 0.3\nsizes = { uniform = [\"1KB\", \"40KB\"] }\ndestinations = \"permutation\"",
+    "kind = \"incast\"\nfrom = \"h\"\nto = \"h0\"\nload = 0.3\nsenders = 3\nsize = \"5KB\"",
+    "kind = \"requests\"\nfrom = \"h\"\nload = 0.2\nsizes = { fixed = \"12KB\" }\nfan_out = [[1, 0.5], [3, 0.5]]\nreads = 0.5",
+    "kind = \"requests\"\nfrom = \"h[0-2]\"\nto = \"h\"\noutstanding = 2\nthink_time = \"9us\"\nsizes = { uniform = [\"1KB\", \"20KB\"] }",
+    "kind = \"connections\"\nfrom = \"h[1-4]\"\nto = \"h\"\nfan_out = 2\nconnections = 2\nstart_spread = \"30us\"\nmessage = \"8KB\"\ncount = 200\nevery = \"25us\"",
+    "kind = \"connections\"\nfrom = \"h[0-3]\"\nto = \"h5\"\noperation = \"read\"",
+    "kind = \"collective\"\nfrom = \"h[0-3]\"\ncollective = \"ring-all-reduce\"\nsize = \"40KB\"\nrounds = 30\ncompute = \"5us\"",
+    "kind = \"flows\"\nlist = [{ from = \"h0\", to = \"h4\", size = \"30KB\", id = 1 }, \
      { from = \"h4\", to = \"h1\", size = \"20KB\", after = { all = [1] } }, { from = \"h2\", to = \"h5\" }]",
 ];
 

@@ -10,7 +10,7 @@ fn ring(hosts: u32, settings: &str) -> String {
         hosts,
         "2ms",
         &format!(
-            "[[traffic]]\nfrom = \"host\"\ncollective = {{ kind = \"ring-all-reduce\", {settings} }}"
+            "[[traffic]]\nfrom = \"host\"\nkind = \"collective\"\ncollective = \"ring-all-reduce\"\n{settings}"
         ),
     )
 }
@@ -51,7 +51,7 @@ fn rounds_take_the_steps_of_the_closed_form() {
 
 #[test]
 fn rounds_follow_each_other_after_computing() {
-    let report = run(&ring(4, "size = \"4KB\", rounds = 5, compute = \"17us\""));
+    let report = run(&ring(4, "size = \"4KB\"\nrounds = 5\ncompute = \"17us\""));
     let round = 6 * step(1_000);
     let mut rounds = requests(&report);
     assert_eq!(rounds.len(), 20);

@@ -49,6 +49,7 @@ const EVERYTHING: &str = r#"
     rto_min = "100us"
     rto_initial = "100us"
     [[traffic]]
+    kind = "connections"
     from = "host"
     start_spread = "20us"
     fan_out = 1
@@ -56,24 +57,42 @@ const EVERYTHING: &str = r#"
     count = 2
     every = "50us"
     [[traffic]]
+    kind = "poisson"
     from = "host"
     urgent = { below = "10KB", class = "urgent", weight = 4 }
     deadline = "100us"
-    poisson = { load = 0.3, sizes = "google-rpc", rack_local = 0.3 }
+    load = 0.3
+    sizes = "google-rpc"
+    rack_local = 0.3
     [[traffic]]
+    kind = "requests"
     from = "host"
     class = "urgent"
-    requests = { outstanding = 2, think_time = "10us", fan_out = [[1, 0.5], [2, 0.3], [8, 0.2]], reads = 0.7, replicas = 2, split = true, sizes = "solar" }
+    outstanding = 2
+    think_time = "10us"
+    fan_out = [[1, 0.5], [2, 0.3], [8, 0.2]]
+    reads = 0.7
+    replicas = 2
+    split = true
+    sizes = "solar"
     [[traffic]]
+    kind = "incast"
     from = "host"
     class = "urgent"
-    incast = { load = 0.1, senders = 6, size = "4KB" }
+    load = 0.1
+    senders = 6
+    size = "4KB"
     [[traffic]]
+    kind = "collective"
     from = "host"
-    collective = { kind = "ring-all-reduce", size = "64KB", rounds = 2, compute = "20us" }
+    collective = "ring-all-reduce"
+    size = "64KB"
+    rounds = 2
+    compute = "20us"
     [[traffic]]
+    kind = "flows"
     name = "listed"
-    flows.list = [
+    list = [
         { from = "host0", to = "host9", size = "20KB", id = 1, start = "10us" },
         { from = "host9", to = "host3", size = "20KB", after = { all = [1] }, class = "urgent" },
     ]

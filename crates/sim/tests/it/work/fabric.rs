@@ -51,7 +51,7 @@ fn flows_spread_over_the_core_and_do_not_polarise() {
         8,
         "60us",
         "[[traffic]]\nfrom = \"host\"\nstop = \"50us\"\n\
-         poisson = { load = 0.2, destinations = \"farthest\", sizes = { fixed = \"500B\" } }",
+         kind = \"poisson\"\nload = 0.2\ndestinations = \"farthest\"\nsizes = { fixed = \"500B\" }",
     ));
     for layer in ["edge->aggregation", "aggregation->core"] {
         let links = packets(&report, layer);
@@ -79,7 +79,8 @@ fn pfc_pushes_an_incast_back_to_its_senders_and_drops_nothing() {
     // All 15 others send without end into host0, in a fat tree of k = 4.
     let sender = |host: u32| format!("{{ from = \"host{host}\", to = \"host0\" }},\n");
     let senders = (1..16).map(sender).collect::<Vec<_>>().concat();
-    let traffic = format!("[[traffic]]\nname = \"burst\"\nflows.list = [\n{senders}]\n");
+    let traffic =
+        format!("[[traffic]]\nname = \"burst\"\nkind = \"flows\"\nlist = [\n{senders}]\n");
     let lossless = "[switch]\nbuffer = \"2MB\"\npfc = { enabled = true }\n";
     let report = run(&fat_tree(4, "500us", &format!("{lossless}{traffic}")));
     assert_eq!((report.summary.drops, report.summary.retransmissions), (0, 0));
@@ -117,7 +118,7 @@ fn a_dead_lock_is_told_and_the_run_ends() {
     let path = |i: usize| {
         let (next, last) = ((i + 1) % 3, (i + 2) % 3);
         format!(
-            "[[traffic]]\nfrom = \"host{i}\"\nto = \"host{last}\"\n\
+            "[[traffic]]\nkind = \"connections\"\nfrom = \"host{i}\"\nto = \"host{last}\"\n\
              [[routing.path]]\nfrom = \"host{i}\"\nto = \"host{last}\"\n\
              via = [\"s{i}\", \"s{next}\", \"s{last}\"]\n"
         )

@@ -111,7 +111,7 @@ fn alone_by(scheme: &str, way: &Way, transport: &str, traffic: &str) -> Row {
     let (from, to) = way.ends;
     let document = document(&format!(
         "title = \"alone\"\n[run]\nduration = \"5ms\"\nschemes = [\"{scheme}\"]\n{}\n\
-         [transport]\n{transport}\n[[traffic]]\nfrom = \"{from}\"\nto = \"{to}\"\n{traffic}",
+         [transport]\n{transport}\n[[traffic]]\nkind = \"connections\"\nfrom = \"{from}\"\nto = \"{to}\"\n{traffic}",
         way.network
     ));
     let report = run_with(&document, scheme, 1, TraceConfig::default());
@@ -199,7 +199,7 @@ fn what_is_not_alone_is_slower_than_ideal() {
     let way = &WAYS[0];
     let report = run(&format!(
         "title = \"two\"\n[run]\nduration = \"1ms\"\nschemes = [\"line-rate\"]\n{}\n\
-         [[traffic]]\nfrom = \"a\"\nto = \"b\"\nmessage = \"1460B\"\nconnections = 2",
+         [[traffic]]\nkind = \"connections\"\nfrom = \"a\"\nto = \"b\"\nmessage = \"1460B\"\nconnections = 2",
         way.network
     ));
     let rows = messages(&report);
@@ -217,7 +217,7 @@ fn sprayed_messages_may_be_faster_than_one_path_is() {
          hosts = { name = \"h\", count = 1, rate = \"40Gbps\", delay = \"1us\" }\n\
          uplink = { rate = \"10Gbps\", delay = \"1us\" }\n[routing]\nkind = \"spray\"\n\
          [switch]\nbuffer = \"10MB\"\nalpha = 64\n\
-         [[traffic]]\nfrom = \"h0\"\nto = \"h1\"\nmessage = \"1MB\"\n");
+         [[traffic]]\nkind = \"connections\"\nfrom = \"h0\"\nto = \"h1\"\nmessage = \"1MB\"\n");
     // Those that overtake make the receiver ask for some again, which costs a part of it.
     assert_eq!(report.summary.drops, 0);
     let slowdown = messages(&report)[0].slowdown;

@@ -11,7 +11,7 @@ fn senders_are_different_ones_and_send_all_at_once() {
         9,
         "600us",
         "[[traffic]]\nfrom = \"host\"\nstop = \"500us\"\n\
-         incast = { load = 0.2, senders = 8, size = \"10KB\" }",
+         kind = \"incast\"\nload = 0.2\nsenders = 8\nsize = \"10KB\"",
     ));
     let requests = requests(&report);
     // 0.2 of 900 Gb/s in 80 kB: one each 3.6 us, 141 of them, give or take 12.
@@ -37,7 +37,7 @@ fn receivers_and_senders_are_drawn_alike() {
         8,
         "700us",
         "[[traffic]]\nfrom = \"host\"\nstop = \"600us\"\n\
-         incast = { load = 0.3, senders = 3, size = \"1KB\" }",
+         kind = \"incast\"\nload = 0.3\nsenders = 3\nsize = \"1KB\"",
     ));
     let requests = requests(&report);
     // One each 100 ns: 6,000.
@@ -65,7 +65,7 @@ fn load_is_within_one_percent_of_what_was_asked() {
         5,
         "1010us",
         "[[traffic]]\nfrom = \"host\"\nstop = \"1008us\"\n\
-         incast = { load = 0.7, senders = 1, size = \"400B\" }",
+         kind = \"incast\"\nload = 0.7\nsenders = 1\nsize = \"400B\"",
     ));
     let messages = messages(&report);
     let bytes: u64 = messages.iter().map(|row| row.bytes).sum();
@@ -87,7 +87,7 @@ fn one_burst_drains_at_the_rate_of_its_receiver() {
     let sender =
         |host: u32| format!("{{ from = \"host{host}\", to = \"host0\", size = \"15KB\" }},\n");
     let senders = (1..=8).map(sender).collect::<Vec<_>>().concat();
-    let text = format!("[[traffic]]\nname = \"burst\"\nflows.list = [\n{senders}]");
+    let text = format!("[[traffic]]\nname = \"burst\"\nkind = \"flows\"\nlist = [\n{senders}]");
     let report = run(&star(9, "100us", &text));
     let last = messages(&report).iter().map(|row| row.completed).max();
     assert_eq!(last, Some(1_500 * 80 + 1_000_000 + 8 * 15_440 * 80 + 1_000_000));

@@ -7,7 +7,7 @@ use crate::common::{numbers, ps, run};
 
 /// Hosts at 100 Gb/s and 1 us from their switch, and these flows.
 fn list(flows: &str) -> Report {
-    run(&star(4, "100us", &format!("[[traffic]]\nflows.list = [\n{flows}\n]")))
+    run(&star(4, "100us", &format!("[[traffic]]\nkind = \"flows\"\nlist = [\n{flows}\n]")))
 }
 
 /// The time of a packet of 1 kB: twice 1,040 B x 80 ps + 1 us.
@@ -99,7 +99,7 @@ fn a_flow_of_a_list_has_a_deadline_of_its_own() {
             4,
             "100us",
             &format!(
-                "[[traffic]]\n{deadline}flows.list = [\n\
+                "[[traffic]]\n{deadline}kind = \"flows\"\nlist = [\n\
                  {{ from = \"host0\", to = \"host1\", size = \"1KB\" }},\n\
                  {{ from = \"host1\", to = \"host2\", size = \"1KB\", deadline = \"2us\" }},\n\
                  {{ from = \"host2\", to = \"host3\", size = \"1KB\", deadline = \"3us\" }},\n]"

@@ -58,7 +58,8 @@ fn lot(switch: &str, scheme: &str) -> String {
         segment = "1460B"
         {scheme}
         [[traffic]]
-        flows.list = [{flows}]
+        kind = "flows"
+        list = [{flows}]
         "#
     )
 }

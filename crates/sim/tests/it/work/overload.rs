@@ -15,22 +15,22 @@ fn traffic(from: &str, to: &str, kind: &str) -> String {
 }
 
 fn poisson(load: f64) -> String {
-    format!("poisson = {{ load = {load}, {SIZES} }}")
+    format!("kind = \"poisson\"\nload = {load}\n{SIZES}")
 }
 
 #[test]
 fn a_load_that_fits_is_not_told() {
     for kind in [
         poisson(1.0),
-        format!("requests = {{ load = 1.0, {SIZES} }}"),
-        "incast = { load = 1.0, senders = 4, size = \"1KB\" }".to_owned(),
-        format!("requests = {{ {SIZES} }}"),
-        "message = \"1KB\"".to_owned(),
+        format!("kind = \"requests\"\nload = 1.0\n{SIZES}"),
+        "kind = \"incast\"\nload = 1.0\nsenders = 4\nsize = \"1KB\"".to_owned(),
+        format!("kind = \"requests\"\n{SIZES}"),
+        "kind = \"connections\"\nmessage = \"1KB\"".to_owned(),
     ] {
         let text = star(5, "1ms", &traffic("host", "host", &kind));
         assert_eq!(warnings(&text), Vec::<String>::new(), "{kind}");
     }
-    let core = "poisson = { load = 1.0, of = \"core\", sizes = { fixed = \"1KB\" } }";
+    let core = "kind = \"poisson\"\nload = 1.0\nof = \"core\"\nsizes = { fixed = \"1KB\" }";
     assert_eq!(warnings(&racks(2, "1ms", &traffic("host", "host", core))), Vec::<String>::new());
 }
 
@@ -60,7 +60,7 @@ fn a_run_above_one_ends_and_carries_what_the_links_do() {
 #[test]
 fn loads_of_several_traffics_add_up() {
     let both = traffic("host", "host", &poisson(0.7))
-        + &traffic("host", "host", "incast = { load = 0.4, senders = 4, size = \"1KB\" }");
+        + &traffic("host", "host", "kind = \"incast\"\nload = 0.4\nsenders = 4\nsize = \"1KB\"");
     let told = warnings(&star(5, "1ms", &both));
     assert_eq!(told.len(), 2);
     for text in told {
@@ -94,15 +94,15 @@ fn requests_load_their_clients_and_their_servers() {
     let told = warnings(&star(
         5,
         "1ms",
-        &traffic("host", "host", &format!("requests = {{ load = 1.1, {SIZES} }}")),
+        &traffic("host", "host", &format!("kind = \"requests\"\nload = 1.1\n{SIZES}")),
     ));
     assert!(told.len() == 2 && told.iter().all(|text| text.contains("1.100 times")), "{told:?}");
     // Half reads, half writes: each host gets and gives half as a client, half as a server.
-    let mixed = format!("requests = {{ load = 1.1, reads = 0.5, {SIZES} }}");
+    let mixed = format!("kind = \"requests\"\nload = 1.1\nreads = 0.5\n{SIZES}");
     let told = warnings(&star(5, "1ms", &traffic("host", "host", &mixed)));
     assert!(told.len() == 2 && told.iter().all(|text| text.contains("1.100")), "{told:?}");
     // A client alone, which reads from four: its own link only, one way.
-    let alone = format!("requests = {{ load = 1.1, {SIZES} }}");
+    let alone = format!("kind = \"requests\"\nload = 1.1\n{SIZES}");
     let told = warnings(&star(5, "1ms", &traffic("host0", "host", &alone)));
     assert!(
         told.len() == 1 && told[0].starts_with("traffic asks host0 to receive 1.100"),
@@ -112,7 +112,7 @@ fn requests_load_their_clients_and_their_servers() {
 
 #[test]
 fn a_load_of_the_core_above_one_is_told() {
-    let kind = "poisson = { load = 1.3, of = \"core\", sizes = { fixed = \"1KB\" } }";
+    let kind = "kind = \"poisson\"\nload = 1.3\nof = \"core\"\nsizes = { fixed = \"1KB\" }";
     let told = warnings(&racks(4, "1ms", &traffic("host", "host", kind)));
     // 4 x 100 Gb/s of core for 16 x 100 Gb/s of hosts: 1.3 of the one is 0.41 of the others, with 3
     // of 15 that do not cross it.
@@ -128,7 +128,7 @@ fn rack_local_and_permutation_count_where_they_go() {
     // host0 to host3 are a rack; all of their load stays in it, so nobody else receives.
     for setting in ["rack_local = 1.0", "rack_local = 0.5", "destinations = \"permutation\""] {
         for (load, expected) in [(0.95, 0), (1.05, 2)] {
-            let kind = format!("poisson = {{ load = {load}, {SIZES}, {setting} }}");
+            let kind = format!("kind = \"poisson\"\nload = {load}\n{SIZES}\n{setting}");
             let told = warnings(&racks(4, "1ms", &traffic("host", "host", &kind)));
             assert_eq!(told.len(), expected, "{setting}: {told:?}");
         }
@@ -147,14 +147,14 @@ fn what_single_hosts_receive_is_that_of_their_racks() {
             (0.74, "host2 (and another host)", "1.480"),
             (0.76, "host2 (and 4 other hosts)", "1.520"),
         ] {
-            let kind = format!("poisson = {{ load = {load}, {SIZES}, {setting} }}");
+            let kind = format!("kind = \"poisson\"\nload = {load}\n{SIZES}\n{setting}");
             let told = warnings(&racks(2, "1ms", &traffic("host", "host[2-6]", &kind)));
             let says = format!("traffic asks {whom} to receive {receives} times");
             assert!(told.len() == 1 && told[0].starts_with(&says), "{setting}: {told:?}");
         }
     }
     // In one rack all are as far: five hosts send to four others each.
-    let kind = format!("poisson = {{ load = 1.25, {SIZES}, destinations = \"farthest\" }}");
+    let kind = format!("kind = \"poisson\"\nload = 1.25\n{SIZES}\ndestinations = \"farthest\"");
     let told = warnings(&star(5, "1ms", &traffic("host", "host", &kind)));
     assert!(
         told.len() == 2 && told[1].contains("(and 4 other hosts) to receive 1.250"),
@@ -165,7 +165,10 @@ fn what_single_hosts_receive_is_that_of_their_racks() {
 #[test]
 fn time_series_that_are_left_out_are_told() {
     let warnings = |connections: u32, interval: &str, series: &str| {
-        let traffic = format!("{}connections = {connections}\n", traffic("host", "host", ""));
+        let traffic = format!(
+            "{}connections = {connections}\n",
+            traffic("host", "host", "kind = \"connections\"")
+        );
         let text = star(6, "10ms", &format!("{traffic}[measure]\n{series}\n"));
         let run = format!("duration = \"10ms\"\ninterval = \"{interval}\"");
         let text = text.replace("duration = \"10ms\"", &run);
@@ -193,7 +196,11 @@ fn time_series_that_are_left_out_are_told() {
 
 #[test]
 fn what_is_told_is_left_out() {
-    let text = star(6, "100us", &format!("{}connections = 667\n", traffic("host", "host", "")));
+    let text = star(
+        6,
+        "100us",
+        &format!("{}connections = 667\n", traffic("host", "host", "kind = \"connections\"")),
+    );
     // 20,010 connections, and 100 intervals of 1 us: of 200 us, twice as many.
     assert_eq!(document(&text).scenario().series_warnings().len(), 2);
     let report = run(&text);

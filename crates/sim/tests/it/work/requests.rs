@@ -26,7 +26,7 @@ fn asking(duration_us: u32, settings: &str) -> String {
         "title = \"requests\"\n[run]\nduration = \"{}us\"\nschemes = [\"line-rate\"]\n{}{}\
          [switch]\nbuffer = \"100MB\"\nqueue_limit = \"10MB\"\n\
          [[traffic]]\nfrom = \"client\"\nto = \"server\"\nstop = \"{duration_us}us\"\n\
-         [traffic.requests]\n{settings}\n",
+         kind = \"requests\"\n{settings}\n",
         duration_us + 500,
         hosts("client", 2),
         hosts("server", 8)
@@ -235,8 +235,8 @@ fn farthest_servers_are_those_of_other_racks() {
     let text = super::setting::racks(
         3,
         "300us",
-        "[[traffic]]\nfrom = \"host\"\nrequests = { destinations = \"farthest\", \
-         sizes = { fixed = \"64KB\" } }",
+        "[[traffic]]\nkind = \"requests\"\nfrom = \"host\"\ndestinations = \"farthest\"\n\
+         sizes = { fixed = \"64KB\" }",
     );
     let messages = messages(&run(&text));
     assert!(messages.len() > 60, "{}", messages.len());

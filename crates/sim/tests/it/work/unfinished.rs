@@ -12,9 +12,9 @@ fn nine_and_a_large_one(duration: &str) -> Report {
     run(&star(
         2,
         duration,
-        "[[traffic]]\nname = \"small\"\nfrom = \"host0\"\nto = \"host1\"\nmessage = \"1KB\"\ncount = 9\n\
+        "[[traffic]]\nkind = \"connections\"\nname = \"small\"\nfrom = \"host0\"\nto = \"host1\"\nmessage = \"1KB\"\ncount = 9\n\
          every = \"10us\"\ndeadline = \"50us\"\n\
-         [[traffic]]\nname = \"large\"\nfrom = \"host0\"\nto = \"host1\"\nmessage = \"1MB\"\ncount = 1\n\
+         [[traffic]]\nkind = \"connections\"\nname = \"large\"\nfrom = \"host0\"\nto = \"host1\"\nmessage = \"1MB\"\ncount = 1\n\
          start = \"100us\"\ndeadline = \"50us\"\n",
     ))
 }
@@ -59,7 +59,7 @@ fn a_message_whose_first_packet_has_not_left_says_so() {
     let report = run(&star(
         2,
         "50us",
-        "[[traffic]]\nfrom = \"host0\"\nto = \"host1\"\nmessage = \"1MB\"\ncount = 2\n",
+        "[[traffic]]\nkind = \"connections\"\nfrom = \"host0\"\nto = \"host1\"\nmessage = \"1MB\"\ncount = 2\n",
     ));
     assert_eq!(counts(&report, "messages", "finished"), [0, 0]);
     let left = ["first_sent_us", "host_us"].map(|c| is_null(&report, "messages", c, 0));
@@ -74,8 +74,8 @@ fn percentiles_count_what_was_not_delivered_as_the_slowest() {
     let report = run(&star(
         2,
         "1ms",
-        "[measure]\nsize_bins = [\"10KB\"]\n[[traffic]]\nname = \"small\"\nfrom = \"host0\"\nto = \"host1\"\n\
-         message = \"1KB\"\ncount = 98\nevery = \"10us\"\n[[traffic]]\nname = \"large\"\nfrom = \"host1\"\n\
+        "[measure]\nsize_bins = [\"10KB\"]\n[[traffic]]\nkind = \"connections\"\nname = \"small\"\nfrom = \"host0\"\nto = \"host1\"\n\
+         message = \"1KB\"\ncount = 98\nevery = \"10us\"\n[[traffic]]\nkind = \"connections\"\nname = \"large\"\nfrom = \"host1\"\n\
          to = \"host0\"\nmessage = \"10MB\"\ncount = 2\nstart = \"800us\"\nevery = \"100us\"\n",
     ));
     assert_eq!((report.summary.messages, report.summary.messages_posted), (98, 100));
@@ -106,9 +106,9 @@ fn requests_incasts_and_rounds_that_are_not_complete_have_rows() {
         5,
         "100us",
         "[[traffic]]\nname = \"ask\"\nfrom = \"host0\"\nto = \"host\"\n\
-         requests = { outstanding = 2, fan_out = 2, sizes = { fixed = \"1MB\" } }\n\
-         [[traffic]]\nname = \"burst\"\nfrom = \"host\"\nincast = { load = 0.5, senders = 4, size = \"100KB\" }\n\
-         [[traffic]]\nname = \"reduce\"\nfrom = \"host\"\ncollective = { kind = \"ring-all-reduce\", size = \"10MB\" }\n",
+         kind = \"requests\"\noutstanding = 2\nfan_out = 2\nsizes = { fixed = \"1MB\" }\n\
+         [[traffic]]\nname = \"burst\"\nfrom = \"host\"\nkind = \"incast\"\nload = 0.5\nsenders = 4\nsize = \"100KB\"\n\
+         [[traffic]]\nname = \"reduce\"\nfrom = \"host\"\nkind = \"collective\"\ncollective = \"ring-all-reduce\"\nsize = \"10MB\"\n",
     ));
     let (kinds, finished) =
         (texts(&report, "requests", "kind"), counts(&report, "requests", "finished"));

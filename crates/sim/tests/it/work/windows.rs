@@ -6,7 +6,7 @@ use super::setting::{Row, messages, star};
 use crate::common::{counts, numbers, run};
 
 const SETTING: &str = "[[traffic]]\nfrom = \"host\"\n\
-                       poisson = { load = 0.9, sizes = { uniform = [\"1KB\", \"50KB\"] } }";
+                       kind = \"poisson\"\nload = 0.9\nsizes = { uniform = [\"1KB\", \"50KB\"] }";
 
 fn windows(warmup: u32, cooldown: u32) -> Report {
     let run_of =

@@ -1,4 +1,4 @@
-//! Flows one by one.
+//! The plan of flows one by one.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use incast_plan::flows::Life;
 use incast_plan::{Plan, PlannedApplication, PlannedPost};
 
 use super::chain::{Awaited, Chain, Dependent, Trigger};
-use super::{Context, NewFlow};
-use crate::{After, AfterEvent, FlowList};
+use super::{After, AfterEvent, FlowList};
+use crate::plan::{Context, NewFlow};
 
 /// The flows of one host that wait for others, before it knows their connections.
 #[derive(Debug, Default)]
@@ -29,8 +29,8 @@ pub(super) fn plan(context: &Context<'_>, plan: &mut Plan, list: &FlowList) {
     };
     let mut by_id = BTreeMap::new();
     let mut waiting = Vec::new();
-    for (listed, before) in list.list.iter().zip(ranks(list, context.traffic.start)) {
-        let start = Time::ZERO + listed.start.unwrap_or(context.traffic.start);
+    for (listed, before) in list.list.iter().zip(ranks(list, context.common.start)) {
+        let start = Time::ZERO + listed.start.unwrap_or(context.common.start);
         let flow = context.flow(host(&listed.from), host(&listed.to), listed.size);
         let mut flow = NewFlow { before, ..flow };
         let treatment = &mut flow.treatment;

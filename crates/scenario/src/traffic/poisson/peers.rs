@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 
 use rand_core::Rng;
 
-use super::Context;
-use super::arriving::permutation;
+use super::super::peers::{number_below, one_of, permutation, skip};
 use super::spread::Spread;
-use crate::{Destinations, LoadOf, Poisson};
-use incast_plan::random::{below, unit};
+use super::{LoadOf, Poisson};
+use crate::Destinations;
+use crate::plan::Context;
+use incast_plan::random::unit;
 
 /// Who may be at the other end, for each source.
 pub(super) struct Peers<'a> {
@@ -203,19 +204,4 @@ impl<'a> Peers<'a> {
             Far::One(_) => 0,
         }
     }
-}
-
-/// One of some hosts, each as likely.
-pub(super) fn one_of(hosts: &[u32], random: &mut impl Rng) -> u32 {
-    hosts[number_below(random, hosts.len())]
-}
-
-/// The place of the `place`-th thing, from 0, of those that are left when the one at `without` is not there.
-pub(super) fn skip(place: usize, without: Option<usize>) -> usize {
-    place + usize::from(without.is_some_and(|without| without <= place))
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "below the number of hosts")]
-fn number_below(random: &mut impl Rng, end: usize) -> usize {
-    below(random, end as u64) as usize
 }

@@ -1,0 +1,107 @@
+//! How much each traffic sends, for an estimate of the memory and the time that a run takes.
+
+use incast_plan::flows::Operation;
+use incast_plan::topology::{Node, Topology};
+
+use super::Traffic;
+use crate::{Counts, Scenario, counts};
+
+/// How much one traffic sends until the end, about.
+#[derive(Clone, Copy, Debug)]
+pub struct Amount {
+    /// Payload, in bytes.
+    pub bytes: f64,
+    /// Messages that are posted.
+    pub messages: f64,
+    /// Connections that are opened.
+    pub connections: u64,
+    /// How the connections are used.
+    pub opens: Opens,
+}
+
+/// How the connections of a traffic are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opens {
+    /// Each carries messages during the run.
+    All,
+    /// Each carries one message, and its place is used again once that is delivered.
+    ForEachMessage,
+    /// All are there, and those that get a message carry it.
+    SomeUsed,
+}
+
+/// What one traffic sends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent {
+    /// Payload that is asked for, in bytes: links may carry less.
+    pub(crate) bytes: f64,
+    /// Messages, where the number is another than that of [`Counts`].
+    pub(crate) messages: Option<f64>,
+}
+
+/// The links of the hosts of one traffic.
+pub(crate) struct Links<'a> {
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) net: &'a Topology,
+    /// The number of the traffic in the file.
+    pub(crate) number: usize,
+    pub(crate) traffic: &'a Traffic,
+    /// The number of hosts of `from`, and of `to`.
+    pub(crate) hosts: (usize, usize),
+    /// The rates of the links of `from`, all together, in bits per second.
+    pub(crate) sends: f64,
+    /// The rates of the links of `to`, all together.
+    pub(crate) receives: f64,
+    /// The time that the traffic lasts.
+    pub(crate) seconds: f64,
+    /// The most that these links carry in this time, in bytes.
+    pub(crate) most: f64,
+}
+
+impl<'a> Links<'a> {
+    /// The links of a traffic, by the rate in bits per second of each host.
+    fn of(scenario: &'a Scenario, net: &'a Topology, number: usize, bps: &[f64]) -> Self {
+        let traffic = &scenario.traffic[number];
+        let called = |name| scenario.network.hosts_called(name, net);
+        let (from, to) = (called(traffic.common.sources()), called(traffic.common.destinations()));
+        let rate = |hosts: &[u32]| hosts.iter().map(|&host| bps[host as usize]).sum::<f64>();
+        let (sends, receives) = (rate(&from), rate(&to));
+        let end = scenario.run.duration;
+        let stop = traffic.common.stop.map_or(end, |stop| stop.min(end));
+        let seconds = stop.saturating_sub(traffic.common.start).as_secs_f64();
+        // Traffic that names its hosts itself may have all of them.
+        let most = if traffic.kind.has("from") {
+            sends.min(receives) / 8.0 * seconds
+        } else {
+            bps.iter().sum::<f64>() / 8.0 * end.as_secs_f64()
+        };
+        let hosts = (from.len(), to.len());
+        Self { scenario, net, number, traffic, hosts, sends, receives, seconds, most }
+    }
+}
+
+/// How much each traffic of a scenario sends, which is never more than its hosts' links carry.
+pub fn amounts(scenario: &Scenario, net: &Topology) -> Vec<Amount> {
+    let mut bps = vec![0.0; net.hosts.len()];
+    for cable in &net.cables {
+        for end in cable.ends {
+            if let Node::Host(host) = end {
+                bps[host as usize] = cable.peak.as_bps() as f64;
+            }
+        }
+    }
+    let amount = |(number, counted): (usize, Counts)| {
+        let links = Links::of(scenario, net, number, &bps);
+        let settings = links.traffic.kind.settings();
+        let sent = settings.sent(&links);
+        // A read asks first.
+        let read = f64::from(u8::from(settings.operation() == Operation::Read));
+        Amount {
+            bytes: sent.bytes.min(links.most) * (1.0 + 0.01 * read),
+            messages: sent.messages.unwrap_or(counted.messages as f64),
+            connections: counted.connections,
+            opens: settings.opens(),
+        }
+    };
+    counts(scenario, net).into_iter().enumerate().map(amount).collect()
+}

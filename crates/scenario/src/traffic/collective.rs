@@ -1,0 +1,96 @@
+//! Collective operations: rounds of a ring all-reduce.
+
+mod ring;
+
+use incast_cc::{Bytes, Span};
+use incast_plan::flows::Life;
+use incast_plan::{Plan, PlannedApplication};
+use incast_schema::{Fault, quantity};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::amount::{Links, Sent};
+use super::{Kind, Settings};
+use crate::check::traffic::{Checked, Counts};
+use crate::plan::{Context, NewFlow};
+use ring::Member;
+
+/// A collective operation of the hosts of `from`, in the order of their numbers.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Collective {
+    /// The operation.
+    pub collective: CollectiveOperation,
+    /// The size of what each host has to be reduced.
+    #[serde(deserialize_with = "quantity::size")]
+    #[schemars(with = "String")]
+    pub size: Bytes,
+    /// Rounds.
+    #[serde(default = "default_rounds")]
+    pub rounds: u32,
+    /// The time from the end of a round at a host to its next.
+    #[serde(default, deserialize_with = "quantity::time")]
+    #[schemars(with = "String")]
+    pub compute: Span,
+}
+
+/// The collective operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CollectiveOperation {
+    /// All hosts get the sum of what each has, in 2 (N - 1) steps around a ring.
+    RingAllReduce,
+}
+
+impl Settings for Collective {
+    const NAME: &'static str = "collective";
+    const WITHOUT: &'static [&'static str] = &["to", "stop"];
+}
+
+impl Kind for Collective {
+    fn check(&self, checked: &Checked<'_>) -> Result<Counts, Fault> {
+        if checked.from.len() < 2 {
+            let message = "a collective of one host; expected a group of at least two".into();
+            return Err(checked.at("from", message));
+        }
+        checked.in_range("rounds", self.rounds, (1, 1_000_000))?;
+        let members = checked.from.len() as u64;
+        let messages = members * 2 * (members - 1) * u64::from(self.rounds);
+        Ok(Counts { connections: members, messages })
+    }
+
+    /// A ring around the hosts, in the order of their numbers.
+    fn plan(&self, context: &Context<'_>, plan: &mut Plan) -> Option<f64> {
+        let hosts = &context.sources;
+        let next = |place: usize| hosts[(place + 1) % hosts.len()];
+        let applications: Vec<_> =
+            hosts.iter().map(|&host| plan.next_application(host, context.number)).collect();
+        for (place, &host) in hosts.iter().enumerate() {
+            let start = context.start();
+            let flow = context.flow(host, next(place), Some(self.size));
+            let flow = NewFlow { life: Life::Lasting, ..flow }.add_to(plan);
+            plan.flows.follow(flow, false, (applications[(place + 1) % hosts.len()], 0));
+            let (members, size) = (hosts.len() as u64, self.size);
+            let (rounds, compute) = (u64::from(self.rounds), self.compute);
+            plan.applications.push(PlannedApplication::new(host, move |flows| {
+                let connection = flows[flow as usize].posting();
+                Member::new(connection, members, size, rounds, compute, start)
+            }));
+        }
+        None
+    }
+
+    fn lasting_flows(&self, context: &Context<'_>) -> usize {
+        context.sources.len()
+    }
+
+    fn sent(&self, links: &Links<'_>) -> Sent {
+        let members = links.hosts.0 as f64;
+        let rounds = 2.0 * (members - 1.0) * f64::from(self.rounds);
+        Sent { bytes: rounds * self.size.get() as f64, messages: None }
+    }
+}
+
+const fn default_rounds() -> u32 {
+    1
+}

@@ -1,0 +1,17 @@
+//! The list of kinds of traffic.
+//!
+//! A line declares the module of a kind and registers its settings; `traffic.rs` makes the modules
+//! of the list, and `registry.rs` all that goes by a kind's name.
+
+macro_rules! kinds {
+    ($make:ident) => {
+        $make! {
+            connections::Connections,
+            poisson::Poisson,
+            requests::Requests,
+            incast::Incast,
+            collective::Collective,
+            flows::FlowList,
+        }
+    };
+}
