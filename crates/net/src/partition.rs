@@ -370,7 +370,7 @@ mod tests {
     fn network(network: &str) -> Topology {
         let text = format!(
             "title = \"a network\"\nrun = {{ duration = \"1ms\", schemes = [\"timely\"] }}\n\
-             traffic = [{{ from = \"host0\", to = \"host1\" }}]\n[network.{network}"
+             traffic = [{{ kind = \"connections\", from = \"host0\", to = \"host1\" }}]\n[network.{network}"
         );
         let document = Document::parse(text, "network.toml").unwrap_or_else(|e| panic!("{e}"));
         topology(document.scenario())

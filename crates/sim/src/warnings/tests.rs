@@ -436,7 +436,7 @@ fn pfc_on_paths_that_can_dead_lock_is_told() {
         let text = format!(
             "title = \"PFC\"\nrun = {{ duration = \"1ms\", schemes = [\"timely\"] }}\n\
              routing = {{ kind = \"{routing}\" }}\nswitch = {{ pfc = {pfc} }}\n{network}\n\
-             [[traffic]]\nfrom = \"host\"\nto = \"host\"\nfan_out = 1"
+             [[traffic]]\nkind = \"connections\"\nfrom = \"host\"\nto = \"host\"\nfan_out = 1"
         );
         let document = Document::parse(text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
         crate::dead_lock_warnings(document.scenario())
