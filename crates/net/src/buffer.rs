@@ -12,7 +12,7 @@ use std::hint::black_box;
 use incast_cc::Fraction;
 
 use super::count::DropCause;
-use super::switch::books::AllCurrent;
+use super::instant::AllCurrent;
 
 /// How a buffer is shared.
 #[derive(Clone, Debug)]

@@ -27,6 +27,7 @@ mod domain;
 mod failure;
 mod frame;
 mod host;
+mod instant;
 mod link;
 pub mod metrics;
 mod network;

@@ -1,7 +1,7 @@
 //! An output-queued switch with a shared buffer.
 
-pub(crate) mod books;
 mod changes;
+mod ports;
 
 use incast_cc::{Span, Time};
 use incast_queue::management::Verdict;
@@ -13,11 +13,12 @@ use super::calendar::ComponentId;
 use super::count::DropCause;
 use super::failure::Failures;
 use super::frame::{Frame, Packets};
+use super::instant::{AllCurrent, Current, HasEvent, Instant, NeedsEvent, Turn};
 use super::port::Port;
 use super::routes::Routes;
 use super::trace::{PacketEvent, Trace};
 use super::watchdog::{Held, Watchdog};
-use books::{AllCurrent, At, Current, HasEvent, Instant, NeedsEvent, Ports, Turn};
+pub(crate) use ports::Ports;
 
 /// A switch: ports, a shared buffer, routes.
 #[derive(Debug)]
@@ -84,7 +85,7 @@ impl Switch {
     #[inline]
     pub(crate) fn on_arrival(&mut self, now: Time, mut frame: Frame, transit: &mut Transit) {
         let instant = Instant::new(now, Turn::Arrivals);
-        let at = instant.at();
+        let at = &instant;
         if frame.is_pfc() {
             return self.on_pfc(at, &frame, transit);
         }
@@ -115,7 +116,7 @@ impl Switch {
     #[inline]
     fn on_arrival_at(
         &mut self,
-        at: At<'_>,
+        at: &Instant,
         egress: Current<'_>,
         frame: &mut Frame,
         transit: &mut Transit,
@@ -189,7 +190,7 @@ impl Switch {
     #[inline(never)]
     fn admit(
         &mut self,
-        at: At<'_>,
+        at: &Instant,
         egress: Current<'_>,
         frame: &Frame,
         arrival: Arrival,
@@ -226,7 +227,7 @@ impl Switch {
     #[cold]
     fn make_room(
         &mut self,
-        at: At<'_>,
+        at: &Instant,
         (egress, books): (Current<'_>, AllCurrent<'_>),
         frame: &Frame,
         mut arrival: Arrival,
@@ -252,7 +253,7 @@ impl Switch {
     }
 
     /// The far end of a port says stop or go on.
-    fn on_pfc(&mut self, at: At<'_>, frame: &Frame, transit: &mut Transit) {
+    fn on_pfc(&mut self, at: &Instant, frame: &Frame, transit: &mut Transit) {
         let port = self.catch_up(at, frame.ingress, transit);
         let own = &mut self.ports[port];
         let needs = own.take_back(transit);
@@ -265,7 +266,7 @@ impl Switch {
     #[cold]
     fn enqueue_pfc(
         &mut self,
-        at: At<'_>,
+        at: &Instant,
         port: u16,
         (class, pause): (u8, bool),
         transit: &mut Transit,
@@ -282,27 +283,28 @@ impl Switch {
     #[inline]
     pub(crate) fn on_port(&mut self, now: Time, port: u16, transit: &mut Transit) {
         let instant = Instant::new(now, Turn::Port(port));
-        let port = self.catch_up(instant.at(), port, transit);
-        self.send(instant.at(), port, transit);
+        let port = self.catch_up(&instant, port, transit);
+        self.send(&instant, port, transit);
     }
 
     /// Brings the books of a port up to date: what is on the link ahead of time has started or not.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "most often there is nothing to note")]
+    #[inline(always)]
     pub(super) fn catch_up<'i>(
         &mut self,
-        at: At<'i>,
+        at: &'i Instant,
         egress: u16,
         transit: &mut Transit,
     ) -> Current<'i> {
         let port = at.vouch(egress);
         if self.ports[port].next_start() <= at.now {
-            self.catch_up_with(at, port, transit);
+            self.note_starts(at, port, transit);
         }
         port
     }
 
     /// Notes the packets of a port that have started.
-    fn catch_up_with(&mut self, at: At<'_>, port: Current<'_>, transit: &mut Transit) {
+    fn note_starts(&mut self, at: &Instant, port: Current<'_>, transit: &mut Transit) {
         let until = at.until(port.number());
         while let Some(started) = self.ports[port].start_next(until, transit) {
             self.release(at, &started, transit);
@@ -310,7 +312,7 @@ impl Switch {
     }
 
     /// Brings the books of all ports up to date, and so those of the buffer.
-    fn catch_up_all<'i>(&mut self, at: At<'i>, transit: &mut Transit) -> AllCurrent<'i> {
+    fn catch_up_all<'i>(&mut self, at: &'i Instant, transit: &mut Transit) -> AllCurrent<'i> {
         for port in self.port_numbers() {
             self.catch_up(at, port, transit);
         }
@@ -324,7 +326,7 @@ impl Switch {
     /// Brings all books up to date: of the time before `now`, or of that and the instant itself.
     pub(crate) fn catch_up_until(&mut self, now: Time, with_now: bool, transit: &mut Transit) {
         let turn = if with_now { Turn::Arrivals } else { Turn::Whole };
-        self.catch_up_all(Instant::new(now, turn).at(), transit);
+        self.catch_up_all(&Instant::new(now, turn), transit);
     }
 
     /// Takes back what is on links ahead of time: at the end of the run it is in the queues.
@@ -388,7 +390,7 @@ impl Switch {
     #[inline]
     pub(super) fn send(
         &mut self,
-        at: At<'_>,
+        at: &Instant,
         egress: Current<'_>,
         transit: &mut Transit,
     ) -> HasEvent {
@@ -420,7 +422,7 @@ impl Switch {
     }
 
     /// Sends what may be sent, by a port that is free.
-    fn send_next(&mut self, at: At<'_>, egress: Current<'_>, transit: &mut Transit) {
+    fn send_next(&mut self, at: &Instant, egress: Current<'_>, transit: &mut Transit) {
         let now = at.now;
         loop {
             let port = &mut self.ports[egress];
@@ -477,7 +479,7 @@ impl Switch {
     /// Gives back the room of a packet that has left.
     #[expect(clippy::inline_always, reason = "in the way of every packet, twice")]
     #[inline(always)]
-    fn release(&mut self, at: At<'_>, frame: &Frame, transit: &mut Transit) {
+    fn release(&mut self, at: &Instant, frame: &Frame, transit: &mut Transit) {
         let Frame { ingress, class, wire, .. } = *frame;
         if self.buffer.release(ingress, class, u64::from(wire)) {
             self.enqueue_pfc(at, ingress, (class, false), transit);
@@ -498,7 +500,7 @@ impl Switch {
     pub(crate) fn watch(&mut self, now: Time, transit: &mut Transit) -> Option<Span> {
         let instant = Instant::new(now, Turn::Whole);
         for number in self.port_numbers() {
-            let port = self.catch_up(instant.at(), number, transit);
+            let port = self.catch_up(&instant, number, transit);
             let held: Vec<_> = self.ports[port].held().collect();
             for (class, since) in held {
                 let watchdog = self.watchdog.as_mut()?;
@@ -511,7 +513,7 @@ impl Switch {
                 watchdog.reports.push(report);
                 if dropped {
                     egress.discarded |= 1 << class;
-                    let (at, cause) = (instant.at(), DropCause::Watchdog);
+                    let (at, cause) = (&instant, DropCause::Watchdog);
                     let needs = self.purge(at, port, class..=class, cause, transit);
                     needs.met_by(self.wait(port, transit));
                 }
@@ -523,7 +525,7 @@ impl Switch {
     /// Drops what waits in some classes of a port.
     pub(super) fn purge(
         &mut self,
-        at: At<'_>,
+        at: &Instant,
         egress: Current<'_>,
         classes: impl Iterator<Item = u8>,
         cause: DropCause,

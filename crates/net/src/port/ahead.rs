@@ -6,7 +6,7 @@ use incast_queue::discipline::Discipline;
 use super::Port;
 use crate::Transit;
 use crate::frame::Frame;
-use crate::switch::books::NeedsEvent;
+use crate::instant::NeedsEvent;
 
 /// Packets that wait, and are on the link already since it is known when they will start: those of one
 /// class, one after the other. A queue with them needs no event for each packet that leaves it. Whatever

@@ -3,11 +3,11 @@
 use incast_cc::Time;
 
 use super::Switch;
-use super::books::{At, Current, Instant, NeedsEvent, Turn};
 use crate::Transit;
 use crate::count::DropCause;
 use crate::failure::{Change, change_link};
 use crate::frame::Frame;
+use crate::instant::{Current, Instant, NeedsEvent, Turn};
 use crate::trace::PacketEvent;
 
 impl Switch {
@@ -22,19 +22,16 @@ impl Switch {
                     continue;
                 }
             };
-            let port = self.catch_up(instant.at(), port, transit);
+            let port = self.catch_up(&instant, port, transit);
             let own = &mut self.ports[port];
             change_link(&mut own.transmitter, now, &change, &mut transit.links);
             if let Change::Rate { rate, .. } = change {
                 own.set_rate(now, rate);
             }
-            let taken_back = if let Change::Down { .. } = change {
-                Some(self.empty(instant.at(), port, transit))
-            } else {
-                None
-            };
-            let event = self.send(instant.at(), port, transit);
-            if let Some(needs) = taken_back {
+            let is_down = matches!(change, Change::Down { .. });
+            let needs = is_down.then(|| self.empty(&instant, port, transit));
+            let event = self.send(&instant, port, transit);
+            if let Some(needs) = needs {
                 needs.met_by(event);
             }
         }
@@ -42,7 +39,7 @@ impl Switch {
 
     /// Drops what waits for a port, and forgets that the far end was told to stop: it forgets it too.
     #[cold]
-    fn empty(&mut self, at: At<'_>, egress: Current<'_>, transit: &mut Transit) -> NeedsEvent {
+    fn empty(&mut self, at: &Instant, egress: Current<'_>, transit: &mut Transit) -> NeedsEvent {
         self.buffer.forget_pauses(egress.number());
         self.ports[egress].forget_pauses();
         while let Some(frame) = self.ports[egress].next_pfc() {

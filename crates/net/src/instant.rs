@@ -1,23 +1,19 @@
-//! The books of a switch, and the rules for reading them, as types.
+//! The rules for reading the books of a switch, as types.
 //!
 //! A busy port puts waiting packets on its link ahead of time. Until such a packet starts it counts
 //! as waiting, and the books learn of its start only when somebody asks. So:
 //!
 //! * [`Instant`] says what time it is and how far the order of that instant has got. It cannot be
 //!   made without a [`Turn`].
-//! * [`Ports`] hands out a port for [`Current`] alone, the proof that its books were brought up to
-//!   date in this instant. `Switch::catch_up` makes it. It cannot be kept for another instant.
+//! * `Ports` hands out a port for [`Current`] alone, the proof that its books were brought up to date
+//!   in this instant. `Switch::catch_up` makes it. It cannot be kept for another instant.
 //! * [`AllCurrent`] is the proof for all ports, which the shared buffer asks for before it decides
 //!   to the byte.
 //! * [`NeedsEvent`] comes from taking packets back from a link. It is met by an event of the port.
 
 use std::marker::PhantomData;
-use std::ops::{Index, IndexMut};
 
 use incast_cc::Time;
-
-use crate::count::PortCounters;
-use crate::port::Port;
 
 /// The events of a switch at one instant, in their order.
 #[derive(Clone, Copy, Debug)]
@@ -31,9 +27,10 @@ pub(crate) enum Turn {
 }
 
 /// The time of an event, and how far the order of that instant has got.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct Instant {
-    now: Time,
+    /// The time.
+    pub(crate) now: Time,
     /// Ports below this number have had their turn.
     turn: usize,
 }
@@ -49,39 +46,25 @@ impl Instant {
         Self { now, turn }
     }
 
-    /// The instant, as handlers pass it on.
-    #[inline]
-    pub(crate) const fn at(&self) -> At<'_> {
-        At { now: self.now, turn: self.turn, instant: PhantomData }
-    }
-}
-
-/// An [`Instant`] that is being handled.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct At<'i> {
-    pub(crate) now: Time,
-    turn: usize,
-    instant: PhantomData<&'i Instant>,
-}
-
-impl<'i> At<'i> {
     /// The time before which packets on the link of a port have started.
     #[inline]
-    pub(super) fn until(self, port: u16) -> Time {
+    pub(crate) fn until(&self, port: u16) -> Time {
         let has_had_its_turn = (port as usize) < self.turn;
         Time::from_ps(self.now.as_ps() + u64::from(has_had_its_turn))
     }
 
     /// States that the books of a port are up to date. Only `Switch::catch_up` may.
+    #[expect(clippy::unused_self, reason = "the proof cannot outlive the instant")]
     #[inline]
-    pub(super) const fn vouch(self, port: u16) -> Current<'i> {
-        Current { port, instant: self.instant }
+    pub(crate) const fn vouch(&self, port: u16) -> Current<'_> {
+        Current { port, instant: PhantomData }
     }
 
-    /// The same of all ports.
+    /// States the same of all ports. Only `Switch::catch_up_all` may.
+    #[expect(clippy::unused_self, reason = "the proof cannot outlive the instant")]
     #[inline]
-    pub(super) const fn vouch_for_all(self) -> AllCurrent<'i> {
-        AllCurrent { instant: self.instant }
+    pub(crate) const fn vouch_for_all(&self) -> AllCurrent<'_> {
+        AllCurrent { instant: PhantomData }
     }
 }
 
@@ -120,7 +103,7 @@ impl AllCurrent<'static> {
 pub(crate) struct NeedsEvent(());
 
 impl NeedsEvent {
-    /// For [`Port::take_back`] alone.
+    /// For `Port::take_back` alone.
     #[inline]
     pub(crate) const fn new() -> Self {
         Self(())
@@ -139,49 +122,6 @@ impl NeedsEvent {
     }
 }
 
-/// The port has an event if there is anything to do.
+/// The statement that a port has an event if there is anything to do. For `Switch::wait` alone.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct HasEvent(pub(super) ());
-
-/// The ports of a switch.
-#[derive(Debug)]
-pub(crate) struct Ports(Vec<Port>);
-
-impl Ports {
-    pub(super) const fn new(ports: Vec<Port>) -> Self {
-        Self(ports)
-    }
-
-    /// All ports, with books that may be behind: they show too much, never too little. For what
-    /// does not hang on them, such as the numbers of links, and for the end of a run.
-    pub(crate) fn behind(&self) -> &[Port] {
-        &self.0
-    }
-
-    /// The same, to be changed.
-    pub(crate) fn behind_mut(&mut self) -> &mut [Port] {
-        &mut self.0
-    }
-
-    /// The counters of drops, marks and pauses, which are never behind.
-    #[inline]
-    pub(crate) fn counters(&mut self, port: u16) -> &mut PortCounters {
-        &mut self.0[port as usize].counters
-    }
-}
-
-impl Index<Current<'_>> for Ports {
-    type Output = Port;
-
-    #[inline]
-    fn index(&self, port: Current<'_>) -> &Port {
-        &self.0[port.port as usize]
-    }
-}
-
-impl IndexMut<Current<'_>> for Ports {
-    #[inline]
-    fn index_mut(&mut self, port: Current<'_>) -> &mut Port {
-        &mut self.0[port.port as usize]
-    }
-}
+pub(crate) struct HasEvent(pub(crate) ());
