@@ -5,8 +5,8 @@
 //!
 //! * [`Instant`] says what time it is and how far the order of that instant has got. It cannot be
 //!   made without a [`Turn`].
-//! * `Ports` hands out a port for [`Current`] alone, the proof that its books were brought up to date
-//!   in this instant. `Switch::catch_up` makes it. It cannot be kept for another instant.
+//! * `Ports` hands out a port for [`Current`] alone, the proof that its books were brought up to
+//!   date in this instant. `Switch::catch_up` makes it. It cannot be kept for another instant.
 //! * [`AllCurrent`] is the proof for all ports, which the shared buffer asks for before it decides
 //!   to the byte.
 //! * [`NeedsEvent`] comes from taking packets back from a link. It is met by an event of the port.

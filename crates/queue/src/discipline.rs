@@ -38,8 +38,8 @@ pub struct Job {
     pub remaining: u64,
 }
 
-/// The settings of a kind of queue discipline.
-pub trait Settings: DeserializeOwned + JsonSchema {
+/// The settings of a kind of queue discipline. All have defaults: a name alone is a discipline.
+pub trait Settings: DeserializeOwned + JsonSchema + Default {
     /// The queue that the settings start.
     type Queue<P: Packet>: Discipline<P>;
 

@@ -128,9 +128,9 @@ fn every_kind_is_complete() {
 fn a_kind_that_lacks_everything_is_told_all_of_it() {
     let [_, (axis, _)] = axes();
     assert_eq!(
-        missing(&axis, "fair", None, "", &[]),
+        missing(&axis, "new", None, "", &[]),
         [
-            "no file crates/queue/src/discipline/fair.rs",
+            "no file crates/queue/src/discipline/new.rs",
             "no row of a table in docs/guide/switches.md",
             "not in the schema; its module and its type must have the same name",
             "no scenario in python/incast/scenarios, python/incast/papers, fuzz/corpus/scenario \

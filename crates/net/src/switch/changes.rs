@@ -37,7 +37,8 @@ impl Switch {
         }
     }
 
-    /// Drops what waits for a port, and forgets that the far end was told to stop: it forgets it too.
+    /// Drops the packets that wait for a port, and forgets that the far end was told to stop: it
+    /// forgets it too.
     #[cold]
     fn empty(&mut self, at: &Instant, egress: Current<'_>, transit: &mut Transit) -> NeedsEvent {
         self.buffer.forget_pauses(egress.number());

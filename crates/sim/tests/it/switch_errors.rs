@@ -166,7 +166,12 @@ fn mistakes_in_the_queue_management_of_a_class_are_found_where_they_are() {
             (15, 29),
             &["min = 9KB is above max = 8KB"],
         ),
-        ("weight = 2", "aqm = { target = \"1ms\" }", (15, 7), &["no kind", "red, pi, pie, codel"]),
+        (
+            "weight = 2",
+            "aqm = { target = \"1ms\" }",
+            (15, 7),
+            &["no kind", "expected one of", "codel"],
+        ),
     ]);
 }
 
