@@ -17,8 +17,8 @@ use serde::Deserialize;
 use super::NetworkKind;
 use super::parts::{Cable, HostGroup, Named, in_range, not_too_many};
 
-/// The length of global links for routes. Minimal routing crosses one of them at most (section 4.1),
-/// so that two must be longer than a global link between two local ones.
+/// The length of global links for routes. Minimal routing crosses one of them at most (section
+/// 4.1), so that two must be longer than a global link between two local ones.
 const GLOBAL_LENGTH: u32 = 3;
 
 /// Groups of routers: all connected within a group, and by long links from each group to each.

@@ -293,11 +293,10 @@ fn a_group_that_is_cut_off_is_left_out() {
         let cut = (a / 4 == 2) != (b / 4 == 2);
         cut.then(|| cable.ends.map(|end| net.topology.name(end)))
     });
-    let events: String = cut
-        .map(|[a, b]| {
-            format!("[[event]]\nat = \"1ms\"\nlink = [\"{a}\", \"{b}\"]\nstate = \"down\"\n")
-        })
-        .collect();
+    let down = |[a, b]: [&str; 2]| {
+        format!("[[event]]\nat = \"1ms\"\nlink = [\"{a}\", \"{b}\"]\nstate = \"down\"\n")
+    };
+    let events = cut.map(down).collect::<Vec<_>>().concat();
     let mut net = Net::of(&format!("{DRAGONFLY}\n[routing]\nkind = \"valiant\"\n{events}"));
     let before = (0..500).map(|i| groups_on(&net, 0, 9, i)).collect::<Vec<_>>();
     assert!(!net.routing.is_fixed() && before.iter().any(|groups| groups.contains(&2)));

@@ -25,8 +25,8 @@ pub fn dead_lock_warnings(scenario: &Scenario) -> Vec<String> {
         _ => "shortest paths",
     };
     vec![format!(
-        "switch.pfc.enabled = true on network.{kind}: {paths} lead over links that can wait for each \
-         other in a circle, a dead-lock, since there are no virtual channels; turn PFC off, or set \
-         switch.pfc.watchdog.action to \"drop\""
+        "switch.pfc.enabled = true on network.{kind}: {paths} lead over links that can wait for \
+         each other in a circle, a dead-lock, since there are no virtual channels; turn PFC off, or \
+         set switch.pfc.watchdog.action to \"drop\""
     )]
 }

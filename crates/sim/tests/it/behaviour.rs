@@ -6,6 +6,7 @@
 //! ends. The pages quote the measured figures and name the tests.
 
 mod delay_based;
+mod dragonfly;
 mod loss_based;
 mod losses;
 mod marks;
