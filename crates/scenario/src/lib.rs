@@ -66,9 +66,10 @@ pub use scheme::Scheme;
 pub use sizes::FlowSizes;
 pub use switch::{Pfc, Switch, Watchdog, WatchdogAction};
 pub use threads::Threads;
+pub use topology::settings::*;
 pub use topology::{
-    Cable, Clos, Dragonfly, Dumbbell, FatTree, File as NetworkFile, Graph, GraphLink, HostGroup,
-    LeafSpine, NETWORKS, Network, NodeGroup, ParkingLot, Star, Uplink, topology,
+    Cable, GraphLink, HostGroup, NETWORKS, Network, NodeGroup, Uplink,
+    settings::File as NetworkFile, topology,
 };
 pub use traffic::{
     After, AfterEvent, Amount, Collective, CollectiveOperation, Common, Connections, Destinations,

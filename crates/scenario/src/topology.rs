@@ -13,10 +13,12 @@ mod tiers;
 
 macro_rules! modules {
     ($($module:ident::$type:ident,)+) => {
-        $(
-            mod $module;
-            pub use $module::$type;
-        )+
+        $(mod $module;)+
+
+        /// The settings of all kinds.
+        pub(crate) mod settings {
+            $(pub use super::$module::$type;)+
+        }
     };
 }
 networks!(modules);
