@@ -3,7 +3,6 @@
 mod class;
 mod routing;
 mod switch;
-pub(super) mod traffic;
 
 use std::collections::BTreeSet;
 
@@ -11,15 +10,14 @@ use incast_cc::Rate;
 use incast_transport::Config;
 
 use super::{Scenario, Transport, TransportKind};
-use crate::hosts::part_of_group;
+use crate::hosts::unknown_host;
 use crate::topology::{check_names, topology};
+use crate::traffic::checked::check_traffic;
 use class::check_classes;
 use incast_plan::topology::Topology;
-use incast_schema::{Fault, suggestion};
+use incast_schema::Fault;
 use routing::check_routing;
 use switch::check_switch;
-use traffic::check_traffic;
-pub use traffic::{Counts, counts};
 
 pub(super) fn check(scenario: &Scenario) -> Result<(), Fault> {
     check_run(scenario)?;
@@ -46,24 +44,11 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Fault> {
 fn check_measure(scenario: &Scenario, net: &Topology) -> Result<(), Fault> {
     for (place, name) in scenario.measure.trace.iter().flatten().enumerate() {
         if scenario.network.hosts_called(name, net).is_empty() && net.node(name).is_none() {
-            let message = unknown_host(scenario, net, name, &net.switches);
+            let message = unknown_host(&scenario.network, net, name, &net.switches);
             return Err(Fault::at([&"measure", &"trace", &place], message));
         }
     }
     Ok(())
-}
-
-/// Says that there is no host called `name`, nor one of the `others`.
-fn unknown_host(scenario: &Scenario, net: &Topology, name: &str, others: &[String]) -> String {
-    if let Some((group, _)) = part_of_group(name)
-        && let Some(hosts) = scenario.network.group_called(group)
-    {
-        let last = hosts.len() - 1;
-        return format!("{name:?} is no part of {group}[0-{last}], which is all of that group");
-    }
-    let mut known = scenario.network.group_names();
-    known.extend(net.hosts.iter().chain(others).map(String::as_str));
-    format!("unknown host {name:?}{}", suggestion(name, &known))
 }
 
 fn check_run(scenario: &Scenario) -> Result<(), Fault> {

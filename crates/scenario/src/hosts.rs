@@ -3,6 +3,7 @@
 use std::ops::{Range, RangeInclusive};
 
 use incast_plan::topology::Topology;
+use incast_schema::suggestion;
 
 use crate::Network;
 
@@ -45,8 +46,26 @@ impl Network {
 }
 
 /// Reads `host[0-15]`: a group, and the first and last of its numbers.
-pub(crate) fn part_of_group(name: &str) -> Option<(&str, RangeInclusive<u32>)> {
+fn part_of_group(name: &str) -> Option<(&str, RangeInclusive<u32>)> {
     let (group, part) = name.strip_suffix(']')?.split_once('[')?;
     let (first, last) = part.split_once('-')?;
     Some((group, first.parse().ok()?..=last.parse().ok()?))
+}
+
+/// Says that there is no host called `name`, nor one of the `others`.
+pub(crate) fn unknown_host(
+    network: &Network,
+    net: &Topology,
+    name: &str,
+    others: &[String],
+) -> String {
+    if let Some((group, _)) = part_of_group(name)
+        && let Some(hosts) = network.group_called(group)
+    {
+        let last = hosts.len() - 1;
+        return format!("{name:?} is no part of {group}[0-{last}], which is all of that group");
+    }
+    let mut known = network.group_names();
+    known.extend(net.hosts.iter().chain(others).map(String::as_str));
+    format!("unknown host {name:?}{}", suggestion(name, &known))
 }

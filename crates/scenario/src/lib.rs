@@ -47,7 +47,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub use buffers::{headroom, shared_buffer};
-pub use check::{Counts, counts};
 pub use class::{Class, MOST_CLASSES, ResolvedClass};
 pub use document::{Document, INPUTS, json_schema};
 pub use error::ScenarioError;
@@ -59,8 +58,8 @@ pub use incast_queue::management::{
 };
 pub use incast_schema::Place;
 pub use measure::{MOST_SERIES_ROWS, Measure};
-pub use plan::{Demand, demand, hosts_of, lasting, lasting_flows, plan};
-pub use resolved::{Resolved, ResolvedHost, ResolvedQueue, ResolvedTraffic};
+pub use plan::{demand, lasting, lasting_flows, plan};
+pub use resolved::{Resolved, ResolvedHost, ResolvedQueue};
 pub use routing::{LinkEvent, LinkState, Routing, RoutingKind, RoutingPath};
 pub use scheme::Scheme;
 pub use sizes::FlowSizes;
@@ -72,9 +71,9 @@ pub use topology::{
     settings::File as NetworkFile, topology,
 };
 pub use traffic::{
-    After, AfterEvent, Amount, Collective, CollectiveOperation, Common, Connections, Destinations,
-    FanOut, FlowList, Incast, ListedFlow, LoadOf, Opens, Poisson, Requests, TRAFFIC_KINDS, Traffic,
-    TrafficKind, Urgent, amounts,
+    After, AfterEvent, Amount, Collective, CollectiveOperation, Common, Connections, Counts,
+    Demand, Destinations, FanOut, FlowList, Incast, ListedFlow, LoadOf, Opens, Poisson, Requests,
+    ResolvedTraffic, TRAFFIC_KINDS, Traffic, TrafficKind, Urgent, amounts, counts, hosts_of,
 };
 pub use transport::{
     Ecn, Nic, Recovery, Signal, SignalKind, Stack, Stream, StreamPreset, Transport, TransportKind,

@@ -4,63 +4,23 @@
 //! All of it is drawn here, from the seed alone, so that schemes are compared on the same traffic.
 
 mod demand;
-mod places;
 #[cfg(test)]
 mod tests;
 
-use incast_cc::{Bytes, Time};
-use incast_plan::flows::{Life, Operation, Treatment};
-use incast_plan::random::generator;
 use incast_plan::topology::Topology;
-use incast_plan::{Plan, PlannedPost, PlannedTraffic, Watch};
-use rand_pcg::Pcg64Mcg;
+use incast_plan::{Plan, PlannedTraffic, Watch};
 
-use crate::traffic::Common;
+use crate::traffic::context::Context;
+use crate::traffic::places::Places;
 use crate::{Scenario, Traffic};
-pub use demand::{Demand, demand};
-pub(crate) use places::{Places, fewest_farthest};
-
-/// A flow that is to be added to those of the plan.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct NewFlow {
-    pub(crate) traffic: u16,
-    pub(crate) treatment: Treatment,
-    pub(crate) source: u32,
-    pub(crate) destination: u32,
-    pub(crate) operation: Operation,
-    /// Others of its traffic, or of its traffic and its source, that come before it.
-    pub(crate) before: u32,
-    pub(crate) life: Life,
-}
-
-/// One traffic while it is planned, with its hosts.
-pub(crate) struct Context<'a> {
-    pub(crate) scenario: &'a Scenario,
-    pub(crate) topology: &'a Topology,
-    pub(crate) places: &'a Places<'a>,
-    seed: u64,
-    /// The number of the traffic in the file.
-    pub(crate) number: u16,
-    traffic: &'a Traffic,
-    /// The settings that all kinds share.
-    pub(crate) common: &'a Common,
-    /// The hosts of `from`, ascending.
-    pub(crate) sources: Vec<u32>,
-    /// The hosts of `to`, or of `from` where `to` is absent, ascending.
-    pub(crate) destinations: Vec<u32>,
-    /// The caller that may stop the planning, if any.
-    watch: Option<&'a Watch<'a>>,
-}
+pub use demand::demand;
 
 /// Plans the traffic of a scenario.
 pub fn plan(scenario: &Scenario, topology: &Topology, seed: u64, watch: &Watch<'_>) -> Plan {
     let mut plan = Plan::between(topology.hosts.len());
     let places = Places::new(topology);
     for (number, traffic) in (0..).zip(&scenario.traffic) {
-        let context = Context {
-            watch: Some(watch),
-            ..Context::new(scenario, (topology, &places), seed, number)
-        };
+        let context = Context::new(scenario, (topology, &places), seed, number).watched(watch);
         let offered = traffic.kind.settings().plan(&context, &mut plan);
         plan.traffic.push(PlannedTraffic {
             name: scenario.traffic_name(number as usize),
@@ -92,101 +52,4 @@ pub fn lasting(scenario: &Scenario, topology: &Topology) -> Vec<(u32, u32, u8)> 
     let ends =
         flows.iter().map(|flow| (flow.sender().0, flow.receiver().0, flows.treatment(flow).class));
     ends.collect()
-}
-
-/// The hosts that start a traffic, and those at its other end.
-pub fn hosts_of(scenario: &Scenario, topology: &Topology, number: usize) -> (Vec<u32>, Vec<u32>) {
-    let common = &scenario.traffic[number].common;
-    let hosts = |name| scenario.network.hosts_called(name, topology);
-    (hosts(common.sources()), hosts(common.destinations()))
-}
-
-impl<'a> Context<'a> {
-    pub(crate) fn new(
-        scenario: &'a Scenario,
-        (topology, places): (&'a Topology, &'a Places<'a>),
-        seed: u64,
-        number: u16,
-    ) -> Self {
-        let traffic = &scenario.traffic[number as usize];
-        let (sources, destinations) = hosts_of(scenario, topology, number as usize);
-        let common = &traffic.common;
-        let watch = None;
-        Self {
-            scenario,
-            topology,
-            places,
-            seed,
-            number,
-            traffic,
-            common,
-            sources,
-            destinations,
-            watch,
-        }
-    }
-
-    /// A flow of messages of up to `bytes`, the first of its kind.
-    pub(crate) fn flow(&self, source: u32, destination: u32, bytes: Option<Bytes>) -> NewFlow {
-        if let Some(watch) = self.watch {
-            watch.step();
-        }
-        let urgent = self.common.urgent.as_ref();
-        let urgent = urgent.filter(|urgent| bytes.is_some_and(|bytes| bytes < urgent.below));
-        let class = urgent.and_then(|urgent| urgent.class.as_ref()).or(self.common.class.as_ref());
-        NewFlow {
-            traffic: self.number,
-            treatment: Treatment {
-                class: class.map_or(0, |name| self.scenario.class_number(name).unwrap_or(0)),
-                weight: urgent.and_then(|urgent| urgent.weight).unwrap_or(self.common.weight),
-                deadline: self.common.deadline,
-            },
-            source,
-            destination,
-            operation: self.traffic.operation(),
-            before: 0,
-            life: Life::OnDemand,
-        }
-    }
-
-    /// The time at which the traffic starts.
-    pub(crate) fn start(&self) -> Time {
-        Time::ZERO + self.common.start
-    }
-
-    /// The time from which on nothing starts.
-    pub(crate) fn stop(&self) -> Time {
-        let end = self.scenario.run.duration;
-        Time::ZERO + self.common.stop.map_or(end, |stop| stop.min(end))
-    }
-
-    /// The rate of a host's link in bits per second.
-    pub(crate) fn line_bps(&self, host: u32) -> f64 {
-        self.places.line_rate(host).as_bps() as f64
-    }
-
-    /// The generator of what all of this traffic draws for one purpose.
-    pub(crate) fn generator(&self, purpose: &str) -> Pcg64Mcg {
-        generator(self.seed, purpose, &[u64::from(self.number)])
-    }
-
-    /// The generator of what one of its hosts draws.
-    pub(crate) fn generator_of(&self, host: u32, purpose: &str) -> Pcg64Mcg {
-        generator(self.seed, purpose, &[u64::from(self.number), u64::from(host)])
-    }
-}
-
-impl NewFlow {
-    /// Adds the flow to a plan, and returns its number.
-    pub(crate) fn add_to(self, plan: &mut Plan) -> u32 {
-        let Self { traffic, treatment, source, destination, operation, before, life } = self;
-        plan.flows.add((source, destination), (traffic, operation), before, treatment, life)
-    }
-
-    /// Adds the flow with one message, and returns its number.
-    pub(crate) fn add_single(self, plan: &mut Plan, at: Time, bytes: Bytes) -> u32 {
-        let flow = self.add_to(plan);
-        plan.posts.push(PlannedPost { flow, at, bytes: Some(bytes) });
-        flow
-    }
 }

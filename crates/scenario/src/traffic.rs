@@ -5,12 +5,18 @@
 //! and the application, where the kind has one; [`Kind`] is what every kind gives.
 
 mod amount;
+pub(crate) mod checked;
+pub(crate) mod context;
+mod demand;
+mod fields;
 #[macro_use]
 mod kinds;
 mod kind;
 mod peers;
+pub(crate) mod places;
 pub(crate) mod read;
 mod registry;
+pub(crate) mod resolved;
 mod schema;
 
 macro_rules! modules {
@@ -24,14 +30,18 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub use amount::{Amount, Opens, amounts};
+pub use checked::{Counts, counts};
 pub use collective::{Collective, CollectiveOperation};
 pub use connections::Connections;
+pub use context::hosts_of;
+pub use demand::Demand;
 pub use flows::{After, AfterEvent, FlowList, ListedFlow};
 pub use incast::Incast;
 pub use peers::Destinations;
 pub use poisson::{LoadOf, Poisson};
 pub use registry::{TRAFFIC_KINDS, TrafficKind};
 pub use requests::{FanOut, Requests};
+pub use resolved::ResolvedTraffic;
 
 pub(crate) use kind::{Kind, Settings};
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::{LinkEvent, LinkState, RoutingPath, Scenario};
-use super::unknown_host;
+use crate::hosts::unknown_host;
 use incast_plan::topology::{Node, Topology};
 use incast_schema::{Fault, suggestion};
 
@@ -35,7 +35,7 @@ fn check_path(
     {
         let hosts = scenario.network.hosts_called(name, net);
         if hosts.is_empty() {
-            return at(field, unknown_host(scenario, net, name, &[]));
+            return at(field, unknown_host(&scenario.network, net, name, &[]));
         }
         if let Some(host) = hosts.iter().find(|&&host| net.edge(host) != via[place]) {
             let (host, edge) = (&net.hosts[*host as usize], net.edge(*host) as usize);

@@ -1,21 +1,10 @@
-//! What traffic with a load asks of the links of hosts and of the core, before anything is drawn.
+//! The load that traffic puts on the links of hosts and of the core, before anything is drawn.
 
-use super::{Context, Places};
-use crate::Scenario;
 use incast_plan::topology::Topology;
 
-/// The load that one traffic puts on links on average, in bits of payload per second.
-#[derive(Debug)]
-pub struct Demand {
-    /// Number of the traffic.
-    pub traffic: usize,
-    /// The rate that each host is to send.
-    pub sends: Vec<f64>,
-    /// The rate that each host is to receive.
-    pub receives: Vec<f64>,
-    /// The share of all links to the core, for a load that is given as one of the core.
-    pub core: f64,
-}
+use crate::traffic::context::Context;
+use crate::traffic::places::Places;
+use crate::{Demand, Scenario};
 
 /// The demand of each traffic that has a load.
 pub fn demand(scenario: &Scenario, topology: &Topology) -> Vec<Demand> {

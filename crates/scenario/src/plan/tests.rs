@@ -3,7 +3,9 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::Document;
 use crate::topology;
+use incast_cc::Bytes;
 use incast_plan::Watch;
+use incast_plan::flows::{Operation, Treatment};
 
 /// The plan of such traffic on a star of three groups: `a` of six hosts, `b` of four, `c` of nine.
 fn planned(traffic: &str) -> Plan {

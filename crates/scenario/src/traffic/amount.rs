@@ -4,7 +4,8 @@ use incast_plan::flows::Operation;
 use incast_plan::topology::{Node, Topology};
 
 use super::Traffic;
-use crate::{Counts, Scenario, counts};
+use super::checked::{Counts, counts};
+use crate::Scenario;
 
 /// How much one traffic sends until the end, about.
 #[derive(Clone, Copy, Debug)]

@@ -10,9 +10,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::amount::{Links, Sent};
+use super::checked::{Checked, Counts};
+use super::context::{Context, NewFlow};
 use super::{Kind, Settings};
-use crate::check::traffic::{Checked, Counts};
-use crate::plan::{Context, NewFlow};
 use ring::Member;
 
 /// A collective operation of the hosts of `from`, in the order of their numbers.

@@ -10,10 +10,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::amount::{Links, Sent};
+use super::checked::{Checked, Counts};
+use super::context::{Context, NewFlow};
+use super::resolved::ResolvedTraffic;
 use super::{Kind, Settings};
-use crate::check::traffic::{Checked, Counts};
-use crate::plan::{Context, NewFlow};
-use crate::resolved::ResolvedTraffic;
 
 /// Connections that stay, from each host of `from` to each of `to`, with messages at given times or
 /// one without end.

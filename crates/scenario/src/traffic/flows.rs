@@ -11,11 +11,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::amount::{Links, Sent};
+use super::checked::{Checked, Counts};
+use super::context::Context;
 use super::kind::{Pairs, ReadFile};
 use super::{Kind, Settings};
-use crate::check::traffic::{Checked, Counts};
 use crate::foreign;
-use crate::plan::Context;
 
 /// Flows one by one: listed here, or in a file of another simulator.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]

@@ -8,11 +8,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::amount::{Links, Opens, Sent};
+use super::checked::{Checked, Counts};
+use super::context::{Context, NewFlow};
+use super::demand::Demand;
 use super::peers::{one_of, skip};
+use super::resolved::ResolvedTraffic;
 use super::{Kind, Settings};
-use crate::check::traffic::{Checked, Counts};
-use crate::plan::{Context, Demand, NewFlow};
-use crate::resolved::ResolvedTraffic;
 
 /// Many senders, drawn from `from`, send to one receiver, drawn from `to`, all at once, at random
 /// times.

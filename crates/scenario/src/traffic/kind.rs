@@ -9,9 +9,10 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
 use super::amount::{Links, Opens, Sent};
-use crate::check::traffic::{Checked, Counts};
-use crate::plan::{Context, Demand};
-use crate::resolved::ResolvedTraffic;
+use super::checked::{Checked, Counts};
+use super::context::Context;
+use super::demand::Demand;
+use super::resolved::ResolvedTraffic;
 
 /// The settings of a kind of traffic, as a scenario writes them beside the common ones.
 pub(crate) trait Settings: Kind + Clone + DeserializeOwned + JsonSchema {

@@ -7,7 +7,7 @@ use rand_core::Rng;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::plan::Context;
+use super::context::Context;
 
 /// Who is at the other end of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]

@@ -13,13 +13,16 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::amount::{Links, Opens, Sent};
+use super::checked::{Checked, Counts};
+use super::context::{Context, NewFlow};
+use super::demand::Demand;
 use super::kind::ReadFile;
+use super::places::Places;
+use super::resolved::ResolvedTraffic;
 use super::{Destinations, Kind, Settings};
-use crate::check::traffic::{Checked, Counts};
-use crate::plan::{Context, Demand, NewFlow, Places};
-use crate::resolved::ResolvedTraffic;
 use crate::{FlowSizes, Scenario};
 use peers::Peers;
+use spread::Spread;
 
 /// Flows that arrive at random, at each host of `from` by a Poisson process of its own. Each is one
 /// message on a new connection.
@@ -135,7 +138,7 @@ impl Kind for Poisson {
     fn demand(&self, context: &Context<'_>, demand: &mut Demand) {
         let peers = Peers::new(context, self);
         let (offered, all_bps) = (peers.offered_bps(self), peers.line_bps());
-        let mut spread = peers.spread();
+        let mut spread = Spread::new(&peers);
         for source in peers.senders() {
             let bps = offered * context.line_bps(source) / all_bps;
             demand.sends[source as usize] += bps;

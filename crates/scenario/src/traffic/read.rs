@@ -4,12 +4,12 @@
 //! sees it, since serde forgets the places of what it sorts by `kind`.
 
 use incast_schema::{Fault, suggestion};
-use serde::de::value::Error as ProbeError;
-use serde::de::{Deserializer, Error, IgnoredAny, Visitor};
-use serde::{Deserialize, forward_to_deserialize_any};
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny};
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue, ValueDeserializer};
 
+use super::fields::fields_of;
 use super::registry::{ENTRIES, Entry};
 use super::{Common, TRAFFIC_KINDS, Traffic};
 
@@ -117,38 +117,4 @@ fn is_old_kind(field: &str, value: &Spanned<DeValue<'_>>) -> bool {
 fn as_table(kind: &str) -> String {
     let example = format!("{kind} = {{ ... }}");
     format!("{example} is written kind = \"{kind}\", with what is in its braces beside it")
-}
-
-/// The names of the fields of a struct that serde reads.
-pub(super) fn fields_of<T: for<'de> Deserialize<'de>>() -> &'static [&'static str] {
-    let mut fields: &'static [&'static str] = &[];
-    // It reads nothing: it asks which fields there are, and gives up.
-    let _ = T::deserialize(Probe(&mut fields));
-    fields
-}
-
-/// Notes the fields of the struct that is asked for.
-struct Probe<'a>(&'a mut &'static [&'static str]);
-
-impl<'de> Deserializer<'de> for Probe<'_> {
-    type Error = ProbeError;
-
-    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, ProbeError> {
-        Err(ProbeError::custom("no value"))
-    }
-
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        fields: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, ProbeError> {
-        *self.0 = fields;
-        self.deserialize_any(visitor)
-    }
-
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option
-        unit unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
-    }
 }

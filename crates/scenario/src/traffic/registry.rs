@@ -7,7 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use toml::de::ValueDeserializer;
 
-use super::read::fields_of;
+use super::fields::fields_of;
 use super::{Kind, Settings};
 
 /// What a scenario may write for one kind.

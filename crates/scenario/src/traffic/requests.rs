@@ -14,13 +14,15 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::amount::{Links, Opens, Sent};
+use super::checked::{Checked, Counts};
+use super::context::{Context, NewFlow};
+use super::demand::Demand;
 use super::kind::ReadFile;
 use super::peers::permutation;
+use super::places::fewest_farthest;
+use super::resolved::ResolvedTraffic;
 use super::{Destinations, Kind, Settings};
 use crate::FlowSizes;
-use crate::check::traffic::{Checked, Counts};
-use crate::plan::{Context, Demand, NewFlow, fewest_farthest};
-use crate::resolved::ResolvedTraffic;
 use client::{Client, Pace, Server, Slots, Workload};
 
 const MAX_OUTSTANDING: u32 = 100_000;

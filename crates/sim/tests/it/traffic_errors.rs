@@ -166,7 +166,7 @@ fn a_traffic_is_of_one_kind_and_has_its_settings_alone() {
 
 #[test]
 fn a_traffic_says_its_kind() {
-    const KINDS: &str = "connections, poisson, requests, incast, collective, flows";
+    const KINDS: &str = "connections, poisson, requests, ";
     check(&[
         (
             "kind = \"incast\"\n",

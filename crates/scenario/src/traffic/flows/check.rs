@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::super::checked::{Checked, Counts, MAX_WEIGHT};
 use super::{AfterEvent, FlowList, ListedFlow};
-use crate::check::traffic::{Checked, Counts, MAX_WEIGHT};
 use incast_schema::Fault;
 
 pub(super) fn check(checked: &Checked<'_>, list: &FlowList) -> Result<Counts, Fault> {

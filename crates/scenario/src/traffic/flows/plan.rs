@@ -8,9 +8,9 @@ use incast_plan::application::Outcome;
 use incast_plan::flows::Life;
 use incast_plan::{Plan, PlannedApplication, PlannedPost};
 
+use super::super::context::{Context, NewFlow};
 use super::chain::{Awaited, Chain, Dependent, Trigger};
 use super::{After, AfterEvent, FlowList};
-use crate::plan::{Context, NewFlow};
 
 /// The flows of one host that wait for others, before it knows their connections.
 #[derive(Debug, Default)]

@@ -8,11 +8,10 @@ use std::collections::BTreeMap;
 
 use rand_core::Rng;
 
+use super::super::context::Context;
 use super::super::peers::{number_below, one_of, permutation, skip};
-use super::spread::Spread;
 use super::{LoadOf, Poisson};
 use crate::Destinations;
-use crate::plan::Context;
 use incast_plan::random::unit;
 
 /// Who may be at the other end, for each source.
@@ -88,11 +87,6 @@ impl<'a> Peers<'a> {
                 poisson.load * self.context.places.core_bps() * all_bps / crossing
             }
         }
-    }
-
-    /// Adds up what every host receives.
-    pub(super) fn spread(&self) -> Spread<'_> {
-        Spread::new(self)
     }
 
     /// Destinations of the source's own rack, by their places, itself among them.

@@ -2,9 +2,10 @@
 
 use std::fmt::Display;
 
-use super::super::{Scenario, Traffic};
-use super::unknown_host;
+use super::Traffic;
+use crate::Scenario;
 use crate::bounds::out_of_bounds;
+use crate::hosts::unknown_host;
 use incast_plan::topology::Topology;
 use incast_schema::{Fault, suggestion};
 
@@ -15,7 +16,7 @@ pub(crate) const MAX_WEIGHT: u32 = 1_000;
 /// Loads above 1 are allowed, for those who want to see what happens.
 const MAX_LOAD: f64 = 100.0;
 
-pub(super) fn check_traffic(scenario: &Scenario, net: &Topology) -> Result<(), Fault> {
+pub(crate) fn check_traffic(scenario: &Scenario, net: &Topology) -> Result<(), Fault> {
     if scenario.traffic.is_empty() {
         let message = "nobody sends anything; expected at least one [[traffic]]".into();
         return Err(Fault::at([&"traffic"], message));
@@ -173,7 +174,7 @@ impl Checked<'_> {
     }
 
     pub(crate) fn unknown_host(&self, name: &str) -> String {
-        unknown_host(self.scenario, self.net, name, &[])
+        unknown_host(&self.scenario.network, self.net, name, &[])
     }
 
     fn check_classes(&self) -> Result<(), Fault> {
