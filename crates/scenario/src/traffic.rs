@@ -3,6 +3,7 @@
 //! A kind of traffic is one file here and one line in `traffic/kinds.rs`. The file holds the
 //! settings, their checks, the flows and messages that they plan, the load that they put on links,
 //! and the application, where the kind has one; [`Kind`] is what every kind gives.
+//! `docs/adding-a-traffic.md` adds one step by step.
 
 mod amount;
 pub(crate) mod checked;
@@ -38,6 +39,7 @@ pub use demand::Demand;
 pub use flows::{After, AfterEvent, FlowList, ListedFlow};
 pub use incast::Incast;
 pub use peers::Destinations;
+pub use ping_pong::PingPong;
 pub use poisson::{LoadOf, Poisson};
 pub use registry::{TRAFFIC_KINDS, TrafficKind};
 pub use requests::{FanOut, Requests};
