@@ -10,7 +10,7 @@ use incast_cc::Bytes;
 use incast_net::TraceConfig;
 use incast_plan::topology::{Node, Topology};
 use incast_scenario::{
-    Opens, RoutingKind, Scenario, Scheme, TrafficKind, TransportKind, amounts, topology,
+    Opens, RoutingKind, Scenario, Scheme, TransportKind, amounts, lasting_flows, topology,
 };
 
 /// A link each way with its ports, queues, and what travels on it.
@@ -144,7 +144,7 @@ impl Sum {
         let network = hosts as f64 * HOST_BYTES
             + net.cables.len() as f64 * CABLE_BYTES
             + net.switches.len() as f64 * edges as f64 * ROUTE_BYTES;
-        let rows = series_rows(scenario, net, self.used);
+        let rows = series_rows(scenario, net);
         let part = |what, bytes, kept, remedy| Part { what, bytes, kept, remedy };
         let mut parts = vec![
             part(
@@ -212,7 +212,7 @@ fn ratio(part: Bytes, whole: Bytes) -> f64 {
 }
 
 /// Rows of the time series that are not left out.
-fn series_rows(scenario: &Scenario, net: &Topology, connections: f64) -> f64 {
+fn series_rows(scenario: &Scenario, net: &Topology) -> f64 {
     if scenario.measure.series == Some(false) {
         return 0.0;
     }
@@ -220,11 +220,9 @@ fn series_rows(scenario: &Scenario, net: &Topology, connections: f64) -> f64 {
     let interval = scenario.interval();
     let intervals = scenario.run.duration.as_secs_f64() / interval.as_secs_f64();
     let kept = |name: &str| !left_out.iter().any(|&(other, _)| other == name);
-    let lasting =
-        scenario.traffic.iter().any(|traffic| matches!(traffic.kind, TrafficKind::Connections(_)));
     let queues = if kept("series_queues") { net.cables.len() as f64 * 2.0 } else { 0.0 };
-    let flows = if lasting && kept("series_flows") { connections } else { 0.0 };
-    (queues + flows) * intervals
+    let flows = if kept("series_flows") { lasting_flows(scenario, net) } else { 0 };
+    (queues + flows as f64) * intervals
 }
 
 /// Links from a host to another, on average. A way through another group is two ways.
