@@ -1,5 +1,5 @@
-//! From the traffic of a scenario to what happens: connections, what is posted on them and when, and the
-//! applications that decide the rest while the network runs.
+//! From the traffic of a scenario to what happens: connections, what is posted on them and when,
+//! and the applications that decide the rest while the network runs.
 //!
 //! All of it is drawn here, from the seed alone, so that schemes are compared on the same traffic.
 

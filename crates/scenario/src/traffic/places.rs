@@ -65,7 +65,8 @@ impl<'a> Places<'a> {
         hosts.iter().copied().filter(|&other| Some(distance(other)) == most).collect()
     }
 
-    /// The fewest hosts that are farthest from one of `sources`, and which that is; of those that have any.
+    /// The fewest hosts that are farthest from one of `sources`, and which that is; of those that
+    /// have any.
     fn fewest_farthest(&self, sources: &[u32], hosts: &[u32]) -> Option<(usize, u32)> {
         let mut racks = BTreeMap::new();
         let count = |&source: &u32| {
@@ -98,7 +99,8 @@ impl<'a> Places<'a> {
     }
 }
 
-/// The fewest of `hosts` that are farthest from one of `sources`, and which that is; of those that have any.
+/// The fewest of `hosts` that are farthest from one of `sources`, and which that is; of those that
+/// have any.
 pub(crate) fn fewest_farthest(
     topology: &Topology,
     sources: &[u32],

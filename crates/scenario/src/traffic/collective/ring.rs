@@ -1,7 +1,7 @@
-//! One member of a ring all-reduce: every host sends a chunk to its successor, 2 (N - 1) times; each chunk
-//! but the first leaves when the one of the step before has come from the predecessor. (N - 1 steps reduce,
-//! N - 1 spread the result: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
-//! workstations", 2009.)
+//! One member of a ring all-reduce: every host sends a chunk to its successor, 2 (N - 1) times;
+//! each chunk but the first leaves when the one of the step before has come from the predecessor.
+//! (N - 1 steps reduce, N - 1 spread the result: Patarasuk and Yuan, "Bandwidth optimal all-reduce
+//! algorithms for clusters of workstations", 2009.)
 
 use incast_cc::{Bytes, Span, Time};
 
@@ -59,7 +59,8 @@ impl Member {
     /// Sends the chunks that may leave now, and ends the round with its last one.
     fn send(&mut self, now: Time, posts: &mut Vec<Post>) {
         let (first, end) = (self.steps * (self.started.max(1) - 1), self.steps * self.started);
-        // The first chunk of a round leaves unasked, each other one when that of the step before is here.
+        // The first chunk of a round leaves unasked, each other one when that of the step before is
+        // here.
         while self.sent < end && (self.sent == first || self.sent <= self.received) {
             self.sent += 1;
             let (connection, bytes) = (self.connection, self.chunk.get());

@@ -71,8 +71,8 @@ pub(super) fn plan(context: &Context<'_>, plan: &mut Plan, list: &FlowList) {
     }));
 }
 
-/// The rank of each flow of the list: how many others come before it in the order of time, whatever that of the
-/// list. Those that wait for others are counted apart, from [`WAITING`] on.
+/// The rank of each flow of the list: how many others come before it in the order of time, whatever
+/// that of the list. Those that wait for others are counted apart, from [`WAITING`] on.
 #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the connections")]
 fn ranks(list: &FlowList, start: Span) -> Vec<u32> {
     let waits = |place: usize| list.list[place].after.is_some();

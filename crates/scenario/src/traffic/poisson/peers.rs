@@ -1,7 +1,7 @@
 //! Who may be at the other end of a flow.
 //!
-//! What hosts of one rack have in common is kept once for the rack: a list for each host would take the
-//! square of their number.
+//! What hosts of one rack have in common is kept once for the rack: a list for each host would take
+//! the square of their number.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -160,8 +160,8 @@ impl<'a> Peers<'a> {
         let crosses = |host| self.context.places.crosses_core(source, host);
         let crossing = match &self.far {
             Far::One(pairs) => usize::from(pairs.get(&source).is_some_and(|&host| crosses(host))),
-            // Counted once for the rack, with what each source leaves out; within one switch, too, a
-            // flow crosses the highest layer if it is there.
+            // Counted once for the rack, with what each source leaves out; within one switch, too,
+            // a flow crosses the highest layer if it is there.
             _ if crosses(source) => self.crossing_of_rack(source) - self.left_out(source),
             _ => self.crossing_of_rack(source),
         };
@@ -170,7 +170,8 @@ impl<'a> Peers<'a> {
         share * (1.0 - self.rack_local.filter(|_| near).unwrap_or(0.0))
     }
 
-    /// How many of the destinations that all sources of a rack have in common are across the highest layer.
+    /// How many of the destinations that all sources of a rack have in common are across the
+    /// highest layer.
     fn crossing_of_rack(&self, source: u32) -> usize {
         let (places, destinations) = (&self.context.places, &self.context.destinations);
         let rack = places.rack(source);

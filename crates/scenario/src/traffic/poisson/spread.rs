@@ -1,7 +1,7 @@
 //! How much of random arrivals each host receives on average.
 //!
-//! What all hosts of a rack get alike is added up for the rack: going through the destinations of each source
-//! would take the square of the number of hosts.
+//! What all hosts of a rack get alike is added up for the rack: going through the destinations of
+//! each source would take the square of the number of hosts.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,8 @@ impl<'a> Spread<'a> {
         Self { peers, own, everybody: 0.0, racks: BTreeMap::new() }
     }
 
-    /// One source sends so many bits per second. It is no peer of its own, so it gives back what its rack gets.
+    /// One source sends so many bits per second. It is no peer of its own, so it gives back what
+    /// its rack gets.
     pub(super) fn add(&mut self, source: u32, bps: f64) {
         let (near, far) = (self.peers.near(source), self.peers.far(source));
         let local = match (near, far) {

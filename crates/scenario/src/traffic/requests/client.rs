@@ -1,5 +1,5 @@
-//! A client that asks servers: one request takes one or several messages, to servers drawn at random, and is
-//! complete when all of them are.
+//! A client that asks servers: one request takes one or several messages, to servers drawn at
+//! random, and is complete when all of them are.
 
 use std::cmp::Reverse;
 use std::collections::btree_map::Entry;
@@ -67,8 +67,8 @@ pub(super) struct Client {
     workload: Arc<Workload>,
     servers: Vec<Server>,
     random: Pcg64Mcg,
-    /// For think times, apart from `random`: what is asked must not hang on when answers come, so that
-    /// schemes are compared on the same requests.
+    /// For think times, apart from `random`: what is asked must not hang on when answers come, so
+    /// that schemes are compared on the same requests.
     thoughts: Pcg64Mcg,
     /// Open loop: the mean gap between requests.
     gap: Option<Span>,
@@ -84,8 +84,8 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// A client of these servers; its requests come one by one at random with the mean `gap`, or so many
-    /// at a time as `outstanding`, each followed by the next.
+    /// A client of these servers; its requests come one by one at random with the mean `gap`, or so
+    /// many at a time as `outstanding`, each followed by the next.
     pub(super) fn new(
         workload: Arc<Workload>,
         servers: Vec<Server>,
