@@ -57,7 +57,8 @@ def scenario(starts: list[float]) -> incast.Scenario:
     before, _, _ = text.partition("[[traffic]]")
     for number, start in enumerate(starts):
         before += (
-            f'[[traffic]]\nkind = "connections"\nfrom = "sender{number}"\nto = "receiver"\nstart = "{start:.3f}us"\n'
+            f'[[traffic]]\nkind = "connections"\nfrom = "sender{number}"\nto = "receiver"\n'
+            f'start = "{start:.3f}us"\n'
         )
     return incast.Scenario.parse(before, "tcp-incast")
 

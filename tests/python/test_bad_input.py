@@ -248,7 +248,7 @@ def test_the_scenario_of_these_tests_is_good(tmp_path: Path) -> None:
     [
         ("[switch]", "[swich]", 13, "switch"),
         ('"1ms"', '"1Gbps"', 4, "1Gbps"),
-        ('from = "client"', 'from = "server"', 18, "itself"),
+        ('from = "client"', 'from = "server"', 19, "itself"),
     ],
 )
 def test_a_file_at_fault_has_line_and_column(

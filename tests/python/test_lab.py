@@ -86,7 +86,8 @@ def test_a_class_has_its_own_limit_and_threshold() -> None:
     text += 'queue_limit = "90KB"\necn_threshold = "30KB"\n'
     found = _plan(text)
     assert (found.queue_bytes, found.mark_bytes) == (90_000, 30_000)
-    both = text + '[[traffic]]\nkind = "connections"\nfrom = "sender"\nto = "receiver"\nclass = "low"\n'
+    both = text + '[[traffic]]\nkind = "connections"\nfrom = "sender"\n'
+    both += 'to = "receiver"\nclass = "low"\n'
     with pytest.raises(plan.LabError, match="one traffic class alone"):
         _plan(both)
 

@@ -75,7 +75,7 @@ def open_loop(scenario: Scenario, wanted: str | None = None) -> OpenLoop:
     if not found:
         raise ParameterError(
             f"{scenario.name}: none of its traffic has a load to raise; "
-            "expected traffic that has a load, such as kind = \"poisson\""
+            'expected traffic that has a load, such as kind = "poisson"'
         )
     if len(found) > 1:
         raise ParameterError(f"{scenario.name}: several have a load, {there}; choose by --traffic")
