@@ -1,5 +1,6 @@
 """The layers of the house in Rust: the order of crates, and modules that use no one above them."""
 
+import re
 from pathlib import Path
 from textwrap import dedent
 
@@ -49,6 +50,16 @@ def test_the_order_of_crates_has_each_above_those_it_stands_on() -> None:
     for name, on in CRATES.items():
         assert on <= below, f"{name} stands on {on - below}, which are not below it"
         below.add(name)
+
+
+def test_the_page_on_the_architecture_says_on_which_crates_each_stands() -> None:
+    page = (FOLDER.parent / "docs/internals/architecture.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `crates/(\w+)` \|.*\| ([^|]*) \|$", page, flags=re.MULTILINE)
+    stated = {
+        f"incast-{name}": {f"incast-{on}" for on in re.findall(r"`(\w+)`", others)}
+        for name, others in rows
+    }
+    assert stated == CRATES
 
 
 @pytest.mark.parametrize("name", sorted(CRATES))
