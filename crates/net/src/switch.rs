@@ -202,7 +202,8 @@ impl Switch {
         match self.buffer.admit(arrival, books) {
             Admission::Stored => {}
             Admission::Dropped(cause) => {
-                let has_room = self.make_room(at, (egress, books), frame, arrival, cause, transit);
+                let refused = Refused { frame, arrival, cause };
+                let has_room = self.make_room(at, egress, books, refused, transit);
                 if !has_room {
                     self.drop(at.now, egress.number(), frame, cause, transit);
                 }
@@ -228,12 +229,12 @@ impl Switch {
     fn make_room(
         &mut self,
         at: &Instant,
-        (egress, books): (Current<'_>, AllCurrent<'_>),
-        frame: &Frame,
-        mut arrival: Arrival,
-        cause: DropCause,
+        egress: Current<'_>,
+        books: AllCurrent<'_>,
+        refused: Refused<'_>,
         transit: &mut Transit,
     ) -> bool {
+        let Refused { frame, mut arrival, cause } = refused;
         let (class, job) = (frame.class, transit.packets.job(frame));
         let queued = self.ports[egress].queued_bytes(class);
         if !self.buffer.would_fit(&arrival, queued, books) {
@@ -555,4 +556,11 @@ impl Switch {
         self.catch_up_until(now, false, transit);
         self.ports.behind_mut().iter_mut().for_each(|port| port.transmitter.finish(now));
     }
+}
+
+/// A packet that finds no room.
+struct Refused<'a> {
+    frame: &'a Frame,
+    arrival: Arrival,
+    cause: DropCause,
 }
