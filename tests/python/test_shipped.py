@@ -79,7 +79,7 @@ def test_the_settings_that_its_description_names_can_be_set(name: str) -> None:
 
 def test_the_incast_of_regulated_tcp_can_be_a_closed_loop() -> None:
     name = "rtcp-incast-fan-out"
-    (setting,) = re.findall(r"--set '(.*)'", incast.load(name).description)
+    (setting,) = re.findall(r"--set '(.*?)'", incast.load(name).description, re.DOTALL)
     closed = shortened(name).with_set(setting, "run.duration=1s")
     assert closed.open_loops() == []
     assert len(shortened(name).open_loops()) == 1
