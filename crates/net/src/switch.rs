@@ -559,6 +559,7 @@ impl Switch {
 }
 
 /// A packet that finds no room.
+#[derive(Clone, Copy)]
 struct Refused<'a> {
     frame: &'a Frame,
     arrival: Arrival,
