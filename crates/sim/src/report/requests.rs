@@ -113,7 +113,7 @@ pub(super) fn table(built: &Built, requests: &[Request], end: Time) -> Table {
         requests,
         |r| r.number,
     )
-    .column(("kind", "", "read, write, incast, all-reduce or ping-pong"), requests, |r| {
+    .column(("kind", "", "its kind, such as read, write, incast or all-reduce"), requests, |r| {
         r.kind.to_owned()
     })
     .column(("fan_out", "", "messages that it takes"), requests, |r| u64::from(r.fan_out))
