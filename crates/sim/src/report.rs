@@ -21,6 +21,7 @@ use incast_plan::flows::Flow;
 use incast_table::Table;
 use quantiles::Quantiles;
 pub use summary::{FIGURES, Figure, Summary};
+use summary::{Facts, Measurement};
 use work::Work;
 
 /// The result of one run.
@@ -83,7 +84,7 @@ impl Books {
 
 /// What is known when the measurement ends, which the run may outlast.
 pub(crate) struct Measured {
-    summary: Summary,
+    facts: Measurement,
     flows: Vec<FlowResult>,
     queues: Vec<QueueResult>,
     /// Of RTTs, delays and links.
@@ -101,29 +102,36 @@ pub(crate) fn measure(built: &mut Built, info: &RunInfo) -> Measured {
     let measured = until.since(info.measured_from);
     let flows: Vec<_> =
         built.flows.iter().map(|flow| FlowResult::of(flow, built, measured)).collect();
-    let rtt = all_rtts(built);
-    let summary = summary(built, &flows, &rtt, &queues);
-    let tables = tables::measured(built, &rtt, measured);
+    let facts = measurement(built, &flows, &queues);
+    let tables = tables::measured(built, &facts.rtt, measured);
     let mut carried_bps = vec![0.0; built.plan.traffic.len()];
     for (flow, result) in built.flows.iter().zip(&flows) {
         carried_bps[flow.traffic as usize] += result.goodput_bps;
     }
-    Measured { summary, flows, queues, tables, carried_bps, until }
+    Measured { facts, flows, queues, tables, carried_bps, until }
 }
 
 pub(crate) fn report(built: &Built, info: RunInfo, measured: Measured) -> Report {
     let books = books(built);
     assert!(books.balance(), "packets were lost or made up: {books:?}");
-    let Measured { mut summary, flows, queues, tables: [rtt, delays, links], carried_bps, until } =
+    let Measured { facts, flows, queues, tables: [rtt, delays, links], carried_bps, until } =
         measured;
     let (flows, queues) = (tables::flows(built, &flows), tables::queues(built, &queues));
     let mut tables = vec![flows, rtt, delays, queues, links];
     let work = Work::of(built, (info.measured_from, until), carried_bps);
-    finish_summary(&mut summary, built, &work);
     let findings = watchdog::findings(built, &built.classes);
     let count =
         |dead_lock| findings.iter().filter(|f| f.is_dead_lock() == dead_lock).count() as u64;
-    (summary.deadlocks, summary.pfc_watchdog_reports) = (count(true), count(false));
+    let net = &built.net;
+    let summary = Summary::of(&Facts {
+        measured: &facts,
+        net,
+        books: &books,
+        slowdowns: Quantiles::of(work.measured().map(|m| m.observed_slowdown(net.now()))),
+        retransmissions: built.flows.iter().map(|flow| retransmissions(built, flow)).sum(),
+        watchdog_reports: count(false),
+        dead_locks: count(true),
+    });
     tables.push(watchdog::table(&findings));
     tables.extend(work.tables(built));
     tables.extend(series::tables(built, &info));
@@ -138,23 +146,6 @@ pub(crate) fn report(built: &Built, info: RunInfo, measured: Measured) -> Report
         books,
         tables,
     }
-}
-
-/// What the end of the run decides.
-fn finish_summary(summary: &mut Summary, built: &Built, work: &Work) {
-    let net = &built.net;
-    let slowdowns = Quantiles::of(work.measured().map(|m| m.observed_slowdown(net.now())));
-    summary.slowdown_mean = slowdowns.mean();
-    summary.slowdown_p99 = slowdowns.at(0.99);
-    summary.slowdown_p99_bound = slowdowns.bound_at(0.99);
-    summary.messages = slowdowns.known() as u64;
-    summary.messages_posted = slowdowns.len() as u64;
-    summary.drops = net.ports().map(|port| port.counters().all_drops()).sum::<u64>()
-        + net.lost().map(|count| count.packets).sum::<u64>();
-    summary.retransmissions = built.flows.iter().map(|flow| retransmissions(built, flow)).sum();
-    summary.packet_hops = net.transmitters().map(|t| t.hops().packets).sum();
-    summary.events = net.events();
-    summary.simulated_s = net.now().as_secs_f64();
 }
 
 fn retransmissions(built: &Built, flow: &Flow) -> u64 {
@@ -238,76 +229,22 @@ fn queues(built: &mut Built) -> Vec<QueueResult> {
     lengths.into_iter().zip(built.net.ports()).map(result).collect()
 }
 
-fn all_rtts(built: &Built) -> Histogram {
-    let mut all = Histogram::default();
+/// The facts of the measurement that the summary's figures are made of.
+fn measurement(built: &Built, flows: &[FlowResult], queues: &[QueueResult]) -> Measurement {
+    let (mut rtt, mut delays) = (Histogram::default(), Histogram::default());
     for host in built.net.hosts() {
-        all.merge(host.rtt());
-        host.tallies().iter().filter_map(|tally| tally.rtt.as_ref()).for_each(|rtt| all.merge(rtt));
+        rtt.merge(host.rtt());
+        host.tallies().iter().filter_map(|tally| tally.rtt.as_ref()).for_each(|own| rtt.merge(own));
+        host.delays().iter().for_each(|own| delays.merge(own));
     }
-    all
-}
-
-fn summary(
-    built: &Built,
-    flows: &[FlowResult],
-    rtt: &Histogram,
-    queues: &[QueueResult],
-) -> Summary {
-    let us = |ns: Option<f64>| ns.map_or(f64::NAN, |ns| ns / 1e3);
-    let longest = queues.iter().max_by(|a, b| {
-        let (a, b) = (a.lengths, b.lengths);
-        a.mean.total_cmp(&b.mean).then(a.max.total_cmp(&b.max))
-    });
-    let kb = |length: fn(&QueueLengths) -> f64| {
-        longest.map_or(0.0, |queue| length(&queue.lengths) / 1e3)
-    };
-    let mut delays = Histogram::default();
-    built.net.hosts().iter().flat_map(Host::delays).for_each(|other| delays.merge(other));
-    let goodputs: Vec<_> = flows.iter().map(|flow| flow.goodput_bps).collect();
-    Summary {
-        throughput_gbps: goodputs.iter().sum::<f64>() / 1e9,
-        rtt_mean_us: us(rtt.mean()),
-        rtt_p50_us: us(rtt.quantile(0.5)),
-        rtt_p99_us: us(rtt.quantile(0.99)),
-        rtt_samples: rtt.total(),
-        queue_mean_kb: kb(|queue| queue.mean),
-        queue_p95_kb: kb(|queue| queue.p95),
-        queue_p99_kb: kb(|queue| queue.p99),
-        queue_max_kb: kb(|queue| queue.max),
-        pfc_pauses: queues.iter().map(|queue| queue.pauses).sum(),
-        pfc_watchdog_reports: 0,
-        deadlocks: 0,
-        pfc_paused_us: built.net.transmitters().map(Transmitter::paused).sum::<Span>().as_us_f64(),
-        drops: 0,
-        ecn_marks: queues.iter().map(|queue| queue.marks).sum(),
-        retransmissions: 0,
-        jain_index: jain_index(&goodputs),
-        delay_mean_us: us(delays.mean()),
-        delay_p99_us: us(delays.quantile(0.99)),
-        messages: 0,
-        messages_posted: 0,
-        slowdown_mean: f64::NAN,
-        slowdown_p99: f64::NAN,
-        slowdown_p99_bound: f64::NAN,
-        packet_hops: 0,
-        events: 0,
-        simulated_s: 0.0,
-    }
-}
-
-/// (sum x)^2 / (n sum x^2): 1 when all are equal, 1/n when one has all.
-fn jain_index(values: &[f64]) -> f64 {
-    let (sum, squares) = values.iter().fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
-    sum * sum / (values.len() as f64 * squares)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn jain_index_of_equals_and_of_one_alone() {
-        assert_eq!(jain_index(&[2.0; 4]), 1.0);
-        assert_eq!(jain_index(&[8.0, 0.0, 0.0, 0.0]), 0.25);
+    let longest = queues.iter().map(|queue| queue.lengths);
+    Measurement {
+        goodputs: flows.iter().map(|flow| flow.goodput_bps).collect(),
+        rtt,
+        delays,
+        longest: longest.max_by(|a, b| a.mean.total_cmp(&b.mean).then(a.max.total_cmp(&b.max))),
+        pauses: queues.iter().map(|queue| queue.pauses).sum(),
+        paused: built.net.transmitters().map(Transmitter::paused).sum(),
+        marks: queues.iter().map(|queue| queue.marks).sum(),
     }
 }

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use incast_cc::{Rate, Time};
 
+use super::RunInfo;
+use super::summary::jain_index;
 use super::tables::port_names;
-use super::{RunInfo, jain_index};
 use crate::build::Built;
 use incast_net::{Delivery, Host, Posted};
 use incast_table::{Name, Table};
