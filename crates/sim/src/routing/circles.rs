@@ -14,16 +14,10 @@ use super::Routing;
 /// Most pairs of links that are looked at.
 const MOST_PAIRS: usize = 5_000_000;
 
-/// Whether the first routes have a circle of links that wait for each other; [`None`] where there
-/// is too much to look at. All hosts may send to all. Given paths are left out.
+/// Whether shortest paths have a circle of links that wait for each other; [`None`] where there is
+/// too much to look at. All hosts may send to all. Given paths, and those after a failure, are left
+/// out.
 pub(crate) fn has_circle(routing: &Routing, topology: &Topology, ports: &Ports) -> Option<bool> {
-    if routing.detours {
-        // From any of three switches with hosts a way may go through another and on to the third.
-        return Some(routing.edges.len() > 2);
-    }
-    if topology.layers.iter().any(|layer| layer.is_core()) {
-        return Some(false); // shortest paths lead up and then down
-    }
     Some(circle_in(&waiting(routing, topology, ports)?))
 }
 
