@@ -145,10 +145,10 @@ impl Document {
 }
 
 fn read(text: &str, files: &mut Files) -> Result<Scenario, Fault> {
-    one_kind(text)?;
-    queues::fields(text)?;
     let said = |error| Fault::of(&error, text);
     let parsed = DeTable::parse(text).map_err(said)?;
+    one_kind(parsed.get_ref())?;
+    queues::fields(parsed.get_ref(), text)?;
     let (span, mut table) = (parsed.span(), parsed.into_inner());
     let elements = traffic::read::take(&mut table);
     let table = ValueDeserializer::from(Spanned::new(span, DeValue::Table(table)));

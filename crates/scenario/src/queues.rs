@@ -8,15 +8,13 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// Finds what is wrong with the `aqm` and the `discipline` of `[switch]`, and of each class, in a
-/// text.
-pub(super) fn fields(text: &str) -> Result<(), Fault> {
-    let Ok(parsed) = DeTable::parse(text) else { return Ok(()) };
-    let mut parsed = parsed.into_inner();
-    if let Some(switch) = parsed.remove("switch") {
+/// scenario that was parsed from `text`.
+pub(super) fn fields(scenario: &DeTable<'_>, text: &str) -> Result<(), Fault> {
+    if let Some(switch) = scenario.get("switch") {
         fields_of(text, switch, &[&"switch"])?;
     }
-    if let Some(DeValue::Array(classes)) = parsed.remove("class").map(Spanned::into_inner) {
-        for (number, class) in classes.into_iter().enumerate() {
+    if let Some(DeValue::Array(classes)) = scenario.get("class").map(Spanned::get_ref) {
+        for (number, class) in classes.iter().enumerate() {
             fields_of(text, class, &[&"class", &number])?;
         }
     }
@@ -24,13 +22,13 @@ pub(super) fn fields(text: &str) -> Result<(), Fault> {
 }
 
 /// Finds what is wrong with the queues of the table at `path`.
-fn fields_of(text: &str, table: Spanned<DeValue<'_>>, path: &[&dyn Display]) -> Result<(), Fault> {
-    let DeValue::Table(mut table) = table.into_inner() else { return Ok(()) };
-    if let Some(aqm) = table.remove("aqm") {
-        management::fields_of(text, aqm, &[path, &[&"aqm"]].concat())?;
+fn fields_of(text: &str, table: &Spanned<DeValue<'_>>, path: &[&dyn Display]) -> Result<(), Fault> {
+    let DeValue::Table(table) = table.get_ref() else { return Ok(()) };
+    if let Some(aqm) = table.get("aqm") {
+        management::fields_of(text, aqm.clone(), &[path, &[&"aqm"]].concat())?;
     }
-    if let Some(value) = table.remove("discipline") {
-        discipline::fields_of(text, value, &[path, &[&"discipline"]].concat())?;
+    if let Some(value) = table.get("discipline") {
+        discipline::fields_of(text, value.clone(), &[path, &[&"discipline"]].concat())?;
     }
     Ok(())
 }

@@ -7,6 +7,8 @@ use incast_plan::topology::Topology;
 use incast_schema::{Fault, suggestion};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
 use super::parts::Named;
 use super::{NetworkKind, ReadFile};
@@ -86,24 +88,21 @@ impl Network {
     }
 }
 
-/// Finds out whether `text` names one kind of network, and one that there is. The parser only
+/// Finds out whether a scenario names one kind of network, and one that there is. The parser only
 /// counts kinds.
-pub(crate) fn one_kind(text: &str) -> Result<(), Fault> {
-    let Ok(toml::Value::Table(document)) = text.parse::<toml::Table>().map(toml::Value::Table)
-    else {
-        return Ok(()); // the parser says it better
-    };
-    let Some(network) = document.get("network").and_then(toml::Value::as_table) else {
+pub(crate) fn one_kind(scenario: &DeTable<'_>) -> Result<(), Fault> {
+    let Some(DeValue::Table(network)) = scenario.get("network").map(Spanned::get_ref) else {
         return Ok(());
     };
-    for kind in network.keys() {
-        if !NETWORKS.contains(&kind.as_str()) {
+    let kinds = || network.keys().map(|kind| kind.get_ref().as_ref());
+    for kind in kinds() {
+        if !NETWORKS.contains(&kind) {
             let message = format!("unknown network {kind:?}{}", suggestion(kind, NETWORKS));
-            return Err(Fault::at([&"network", kind], message));
+            return Err(Fault::at([&"network", &kind], message));
         }
     }
     if network.len() > 1 {
-        let mut kinds: Vec<_> = network.keys().map(String::as_str).collect();
+        let mut kinds: Vec<_> = kinds().collect();
         kinds.sort_by_key(|kind| NETWORKS.iter().position(|known| known == kind));
         let message = format!("both {}; expected one of them", kinds.join(" and "));
         return Err(Fault::at([&"network", &kinds[kinds.len() - 1]], message));
