@@ -1,11 +1,16 @@
-//! The shared buffer of a switch: who may store, and when the sender of it must pause.
+//! The shared buffer of a switch: which packets are stored, and when PFC pauses a sender.
 //!
-//! The buffer is cut in two. Each ingress port has headroom of its own, for each class that PFC protects,
-//! for what is on its way when it has said stop; the rest is shared. A protected class may hold up to a
-//! threshold of the shared part at an ingress port, then it pauses its sender and what still comes goes to
-//! the headroom: nothing is ever dropped if the headroom covers the way there and back. Without PFC an
-//! egress queue, and all queues of an egress port, may hold up to a threshold, then they drop. The threshold
-//! is fixed, or dynamic: `alpha` times what is free (Choudhury and Hahne, 1998).
+//! The buffer has two parts. Each ingress port has its own headroom for each class that PFC
+//! protects; the rest is shared. The headroom takes the packets that are on their way when the port
+//! sends a pause.
+//!
+//! * With PFC, a class may hold up to a threshold of the shared part at an ingress port. Beyond it
+//!   the port pauses its sender, and further packets go to the headroom. Nothing is dropped if the
+//!   headroom covers the round trip.
+//! * Without PFC, an egress queue, and all queues of an egress port together, may hold up to a
+//!   threshold. Beyond it packets are dropped.
+//!
+//! The threshold is fixed, or dynamic: `alpha` times the free space (Choudhury and Hahne, 1998).
 
 use std::hint::black_box;
 
@@ -14,14 +19,14 @@ use incast_cc::Fraction;
 use super::count::DropCause;
 use super::instant::AllCurrent;
 
-/// How a buffer is shared.
+/// The settings of a shared buffer.
 #[derive(Clone, Debug)]
 pub(crate) struct BufferConfig {
-    /// Bytes in all.
+    /// The size of the buffer, in bytes.
     pub(crate) total: u64,
-    /// By class.
+    /// The limits of each class.
     pub(crate) classes: Box<[ClassLimits]>,
-    /// Most bytes of all queues of an egress port, for classes that PFC does not protect.
+    /// The most bytes of all queues of an egress port, for classes that PFC does not protect.
     pub(crate) port_limit: Option<u64>,
     /// PFC, for the classes that it protects.
     pub(crate) pfc: Option<PfcConfig>,
@@ -30,11 +35,11 @@ pub(crate) struct BufferConfig {
 /// The limits of one class.
 #[derive(Clone, Copy, Debug)]
 pub struct ClassLimits {
-    /// Whether PFC protects it, so that it has no limits.
+    /// Whether PFC protects the class, so that it has no limits.
     pub protected: bool,
     /// The dynamic threshold's factor for egress queues.
     pub alpha: Fraction,
-    /// Most bytes of one egress queue, instead.
+    /// The most bytes of one egress queue, in place of the dynamic threshold.
     pub queue_limit: Option<u64>,
 }
 
@@ -43,42 +48,42 @@ pub struct ClassLimits {
 pub struct PfcConfig {
     /// The dynamic threshold's factor for ingress ports, the same for each class.
     pub alpha: Fraction,
-    /// A fixed threshold instead of the dynamic one.
+    /// A fixed threshold in bytes, in place of the dynamic one.
     pub xoff: Option<u64>,
-    /// How far below the threshold the sender may go on.
+    /// The distance below the threshold at which the sender may resume, in bytes.
     pub xon_offset: u64,
 }
 
-/// A packet that has come in, and what it finds at its egress port.
+/// An arriving packet, and the backlog at its egress port.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     pub(crate) ingress: u16,
     pub(crate) class: u8,
-    /// Bytes on the wire.
+    /// The packet's bytes on the wire.
     pub(crate) wire: u64,
-    /// Bytes in its queue.
+    /// Bytes in the packet's queue.
     pub(crate) queue: u64,
-    /// Bytes in all queues of the port.
+    /// Bytes in all queues of the egress port.
     pub(crate) port: u64,
 }
 
-/// What becomes of a packet.
+/// The decision about an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
     Stored,
-    /// Stored, and the sender must pause its class.
+    /// The packet is stored, and its sender must pause the class.
     StoredPause,
     Dropped(DropCause),
 }
 
-/// What PFC counts of one class at one ingress port, in bytes. Small: several fit a cache line.
+/// PFC's account of one class at one ingress port, in bytes. Small: several fit a cache line.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ingress {
     shared: u32,
     headroom: u32,
-    /// Bytes that `headroom` may reach.
+    /// The size of the headroom in bytes: the most that `headroom` may reach.
     reserved: u32,
-    /// Whether PFC protects the class; beside what is counted, so that one place is looked up.
+    /// Whether PFC protects the class. Kept beside the counts, so that one look-up finds both.
     protected: bool,
     paused: bool,
 }
@@ -86,12 +91,12 @@ struct Ingress {
 #[derive(Debug)]
 pub(crate) struct SharedBuffer {
     config: BufferConfig,
-    /// Bytes that may be shared: all but the headroom.
+    /// The size of the shared part in bytes: the buffer without the headroom.
     capacity: u64,
     used: u64,
-    /// How many classes of ingress ports have been paused.
+    /// The number of paused classes of ingress ports.
     paused: u32,
-    /// Port by port, the classes of each.
+    /// The classes of each ingress port, port by port.
     ingress: Box<[Ingress]>,
 }
 
@@ -110,13 +115,14 @@ impl SharedBuffer {
         Self { config, capacity, used: 0, paused: 0, ingress }
     }
 
-    /// What a class may hold at an ingress port with PFC, or at an egress port without, at this moment.
+    /// The dynamic threshold at this moment: of a class at an ingress port with PFC, or at an
+    /// egress port without.
     #[inline]
     fn dynamic_threshold(&self, alpha: Fraction) -> u64 {
         self.threshold_with(alpha, self.used)
     }
 
-    /// The same if `used` bytes were shared out.
+    /// The dynamic threshold if `used` bytes were in the shared part.
     #[inline]
     fn threshold_with(&self, alpha: Fraction, used: u64) -> u64 {
         let free = u128::from(self.capacity - used);
@@ -129,14 +135,14 @@ impl SharedBuffer {
         pfc.xoff.unwrap_or_else(|| self.dynamic_threshold(pfc.alpha))
     }
 
-    /// Brings what is counted of a class at an ingress port into the caches.
+    /// Brings the account of a class at an ingress port into the caches.
     #[inline]
     pub(crate) fn touch(&self, ingress: u16, class: u8) {
         black_box(self.ingress[self.ingress_index(ingress, class)].protected);
     }
 
-    /// Whether there is room for a packet whatever else may have left the switch in the meantime: the books of
-    /// other ports may be behind, and what leaves only makes room.
+    /// Whether there is room for a packet, even if the books of other ports are behind: a departure
+    /// that they miss can only make room.
     #[inline]
     pub(crate) fn has_room(&self, arrival: &Arrival) -> bool {
         let &Arrival { wire, ingress, class, queue, port } = arrival;
@@ -153,8 +159,8 @@ impl SharedBuffer {
         }
     }
 
-    /// Whether a packet that leaves as it comes finds room, and leaves nothing behind: it may let its sender go
-    /// on if that is paused.
+    /// Whether a packet that leaves at once has room and changes nothing. Its departure may let its
+    /// sender resume, so no sender may be paused.
     #[inline]
     pub(crate) fn lets_pass(&self, arrival: Arrival) -> bool {
         self.paused == 0 && self.has_room(&arrival)
@@ -187,7 +193,7 @@ impl SharedBuffer {
         has_room
     }
 
-    /// Most bytes of an egress queue of a class that PFC does not protect.
+    /// The most bytes of an egress queue of a class that PFC does not protect.
     #[inline]
     fn limit(&self, class: u8) -> u64 {
         let limits = &self.config.classes[class as usize];
@@ -237,7 +243,8 @@ impl SharedBuffer {
         Admission::StoredPause
     }
 
-    /// A packet of `class` that came in at `port` has left. Returns whether its sender may go on now.
+    /// Frees the space of a packet of `class` that came in at `port`. Returns whether its sender
+    /// may resume.
     #[inline]
     pub(crate) fn release(&mut self, port: u16, class: u8, wire: u64) -> bool {
         let index = self.ingress_index(port, class);
@@ -253,7 +260,7 @@ impl SharedBuffer {
         ingress.paused && self.may_resume(index)
     }
 
-    /// The link of a port has failed: whoever was told to pause there has forgotten it.
+    /// Forgets the pauses at a port whose link has failed: the far end has forgotten them too.
     pub(crate) fn forget_pauses(&mut self, port: u16) {
         let classes = self.config.classes.len();
         let ingress = self.ingress.chunks_mut(classes).nth(port as usize);
@@ -262,14 +269,14 @@ impl SharedBuffer {
         }
     }
 
-    /// Whether any sender has been told to pause: what leaves may let it go on.
+    /// Whether any sender is paused, so that a departure may let it resume.
     #[inline]
     pub(crate) fn has_paused(&self) -> bool {
         self.paused > 0
     }
 
-    /// Whether the sender of a class at an ingress port would stay paused if nothing but `stuck` bytes
-    /// were left of each, in the order of [`ingress_index`](Self::ingress_index).
+    /// Whether the sender of a class at an ingress port would stay paused if only the `stuck` bytes
+    /// of each class were left, in the order of [`ingress_index`](Self::ingress_index).
     pub(crate) fn stays_paused(&self, port: u16, class: u8, stuck: &[u64]) -> bool {
         let index = self.ingress_index(port, class);
         let (Some(pfc), true) = (self.config.pfc, self.ingress[index].paused) else { return false };
@@ -282,13 +289,13 @@ impl SharedBuffer {
         held > 0 && !below
     }
 
-    /// Where a class of an ingress port is among those of all ports.
+    /// The index of an ingress port's class among the classes of all ports.
     #[inline]
     pub(crate) fn ingress_index(&self, port: u16, class: u8) -> usize {
         port as usize * self.config.classes.len() + class as usize
     }
 
-    /// How many classes of ingress ports there are.
+    /// The number of classes of all ingress ports.
     pub(crate) fn ingresses(&self) -> usize {
         self.ingress.len()
     }
@@ -298,7 +305,7 @@ impl SharedBuffer {
         let threshold = self.pfc_threshold(&pfc);
         let ingress = &mut self.ingress[index];
         let held = u64::from(ingress.shared) + u64::from(ingress.headroom);
-        // An empty port goes on whatever the threshold: nothing else would ever wake it.
+        // An empty port resumes whatever the threshold: nothing else would ever wake it.
         let resume = held == 0 || (ingress.headroom == 0 && held + pfc.xon_offset <= threshold);
         if resume {
             ingress.paused = false;
@@ -321,7 +328,7 @@ mod tests {
     const STORED: Admission = Admission::Stored;
     const ALL: AllCurrent<'static> = AllCurrent::WITHOUT_PORTS;
 
-    /// 12,000 bytes for one class, which PFC protects where it is on, and one that it does not.
+    /// A buffer of 12,000 bytes with two classes: PFC, where it is on, protects the first.
     fn config(pfc: Option<PfcConfig>) -> BufferConfig {
         let limits =
             ClassLimits { protected: pfc.is_some(), alpha: Fraction::ONE, queue_limit: None };
@@ -333,8 +340,8 @@ mod tests {
         PfcConfig { alpha: Fraction::ONE, xoff: Some(xoff), xon_offset }
     }
 
-    /// 1,000 bytes of `class` that come in at `ingress` and find `queue` at an egress port whose other
-    /// queues are empty.
+    /// A packet of 1,000 bytes of `class` that comes in at `ingress`. Its queue holds `queue`
+    /// bytes, the other queues of the egress port are empty.
     fn arrival(ingress: u16, class: u8, queue: u64) -> Arrival {
         Arrival { ingress, class, wire: 1_000, queue, port: queue }
     }
@@ -342,7 +349,7 @@ mod tests {
     #[test]
     fn lossy_queue_gets_alpha_times_what_is_free() {
         let mut buffer = SharedBuffer::new(config(None), &[1_000; 2]);
-        // With alpha = 1 one queue ends at half the buffer, headroom or not.
+        // With alpha = 1 one queue ends at half the buffer, with headroom or without.
         let mut queued = 0;
         while buffer.admit(arrival(0, 0, queued), ALL) == STORED {
             queued += 1_000;
@@ -409,7 +416,7 @@ mod tests {
         let mut limits = config(Some(pfc(1_000, 0)));
         limits.classes[1].protected = true;
         let mut buffer = SharedBuffer::new(limits, &[1_000; 2]);
-        // Two ports by two classes keep 4,000 of the 12,000 bytes.
+        // Two ports with two classes each keep 4,000 of the 12,000 bytes as headroom.
         assert_eq!(buffer.capacity, 8_000);
         for class in [0, 1] {
             assert_eq!(buffer.admit(arrival(0, class, 0), ALL), STORED);

@@ -1,77 +1,80 @@
 //! The event queue: a calendar of components.
 //!
-//! A component is something that has at most one next event: the far end of a link, a port that is
+//! A component is a thing that has at most one next event: the far end of a link, a port that is
 //! sending, the timer of a host. So the calendar holds one entry for each, in place, and allocates
-//! nothing while it runs. Events of one instant come in the order of their components' numbers,
-//! which follow from the topology alone: never from the order of insertion, nor from anything that
-//! depends on how a run is split.
+//! nothing while it runs. Events of one instant come in the order of their components' numbers.
+//! These follow from the topology alone: they do not depend on the order of insertion, nor on how a
+//! run is split.
 //!
-//! Time is cut into slots. The next 1,024 slots are lists of what is due, found through a bitmap; what lies
-//! beyond waits in a heap until its slot comes. The slot that is being worked on is sorted, so that whoever
-//! handles events can see which ones come next and have their data brought closer in time.
+//! Time is cut into slots. Each of the next 1,024 slots has a list of the events due in it, found
+//! through a bitmap; later events wait in a heap until their slot comes. The current slot is
+//! sorted, so that whoever handles events can see which ones come next and fetch their data in
+//! time.
 //!
-//! What a list says is only a hint: a component is due when `due` says so, and a key that disagrees is stale.
-//! Nothing needs to be found and taken out. What is put off, as timers are again and again, is not even listed
-//! anew: it is found under the old time, and then put where it belongs.
+//! An entry in a list is only a hint: a component is due when `due` says so, and an entry that
+//! disagrees is stale. So no entry needs to be searched for and removed. A component that is put
+//! off, as timers are again and again, is not listed anew at once: it is found under its old time,
+//! and then moved to its new one.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use incast_cc::Time;
 
-/// Number of a component.
+/// The number of a component.
 pub(crate) type ComponentId = u32;
 
 const SLOTS: usize = 1_024;
 const WORDS: usize = SLOTS / 64;
-/// A slot may be so long, in powers of two of picoseconds: 67 us, the slots together 69 ms.
+/// The longest slot, as a power of two of picoseconds: 67 us, all slots together 69 ms.
 const LONGEST_SLOT: u32 = 26;
-/// And so short: 4 ns, and 4 us.
+/// The shortest slot, as a power of two of picoseconds: 4 ns, all slots together 4 us.
 const SHORTEST_SLOT: u32 = 12;
-/// Not scheduled.
+/// The time of a component that is not scheduled.
 const NEVER: u64 = u64::MAX;
 
 /// The next event of every component.
 #[derive(Debug)]
 pub(crate) struct Calendar {
     components: Vec<Entry>,
-    /// How many are due in a microsecond at most.
+    /// The most components that are due in a microsecond.
     per_us: f64,
-    /// Slots have 2^`shift` ps.
+    /// The length of a slot: 2^`shift` ps.
     shift: u32,
-    /// What is due in each of the next slots, in no order: see [`Calendar::key`].
+    /// The events of each of the next slots, in no order: see [`Calendar::key`].
     slots: Box<[Vec<u64>; SLOTS]>,
-    /// Lists of slots that are over. The next slot that needs one takes the last: its memory is in the
-    /// processor's caches.
+    /// Empty lists of past slots. The next slot that needs a list takes the last: its memory is in
+    /// the processor's caches.
     spare: Vec<Vec<u64>>,
-    /// One bit per slot that has any.
+    /// A bit for each slot, set if the slot has a list.
     bitmap: [u64; WORDS],
-    /// The last event that was taken out.
+    /// The time of the last event that was taken out.
     now: u64,
-    /// The slot that is being worked on, counted from 1: before the first event it is none, and what
-    /// is scheduled for time zero waits in a list like all else.
+    /// The current slot, counted from 1. Before the first event it is 0, so that events at time
+    /// zero wait in a list like all others.
     slot: u64,
-    /// When it starts; of none, before time zero, as numbers wrap around.
+    /// The start of the current slot. For slot 0, before time zero, the number wraps around.
     start: u64,
-    /// Its list, in order; what comes into it comes in order as a rule, so there is little to sort.
+    /// The events of the current slot, in order. Most insertions come in order, so there is little
+    /// to sort.
     current: Vec<u64>,
-    /// How many of it have been taken out.
+    /// The number of events of the current slot that have been taken out.
     taken: usize,
-    /// Beyond the calendar.
+    /// Events beyond the last slot.
     far: BinaryHeap<Reverse<(u64, u32)>>,
-    /// The first entry of each component there; a timer that is asked for again and again, and put aside for
-    /// something nearer each time, needs only one.
+    /// The earliest entry of each component in `far`. A timer that is asked for again and again,
+    /// and put aside each time for a nearer one, needs only one entry.
     first_far: Vec<u64>,
-    /// No entry beyond the calendar is in an earlier slot.
+    /// A lower bound: no entry of `far` is in an earlier slot.
     far_slot: u64,
 }
 
-/// What is known of a component.
+/// The state of a component.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    /// When it is due.
+    /// The time at which the component is due.
     due: u64,
-    /// Under which time it is found in a list, or beyond the calendar: not after it is due.
+    /// The time under which the component is listed, in a slot or in `far`: never later than `due`.
     listed: u64,
 }
 
@@ -80,15 +83,17 @@ impl Entry {
 }
 
 impl Calendar {
-    /// A calendar of `components`, none of them scheduled, of which up to `per_us` are due in a microsecond.
+    /// A calendar of `components`, none of them scheduled. At most `per_us` of them are due in a
+    /// microsecond.
     pub(crate) fn new(components: usize, per_us: f64) -> Self {
         Self::starting_at(components, per_us, Time::ZERO)
     }
 
-    /// The same, for events from `now` on.
+    /// Like [`new`](Self::new), for events from `now` on.
     pub(crate) fn starting_at(components: usize, per_us: f64, now: Time) -> Self {
-        // Few enough to sort; in a large network, enough to look ahead. In a small one few are pending at a
-        // time however long a slot is, and a long one is seldom turned to.
+        // The number of events wanted in a slot: few enough to sort; in a large network, enough to
+        // look ahead. In a small one few are pending at a time however long a slot is, and long
+        // slots are seldom turned to.
         let wanted = match components {
             0..256 => 192.0,
             256..2_000 => 12.0,
@@ -117,8 +122,8 @@ impl Calendar {
         }
     }
 
-    /// Schedules `id`, instead of what it was scheduled for; [`Time::MAX`] takes it out. `at` does not
-    /// lie before the event that is being handled.
+    /// Schedules `id` for `at`, in place of any earlier schedule; [`Time::MAX`] removes it. `at`
+    /// must not lie before the event that is being handled.
     #[inline]
     pub(crate) fn schedule(&mut self, id: ComponentId, at: Time) {
         let at = at.as_ps();
@@ -131,7 +136,7 @@ impl Calendar {
         }
     }
 
-    /// Puts a component where it is found when its time comes.
+    /// Lists a component under the time `at`.
     #[inline(never)]
     fn list(&mut self, id: ComponentId, at: u64) {
         let later = at.wrapping_sub(self.start);
@@ -150,7 +155,7 @@ impl Calendar {
         list.push(key);
     }
 
-    /// Puts a key among those that are left of the slot that is being worked on: mostly at the end.
+    /// Puts a key among those left in the current slot, mostly at the end.
     #[inline]
     fn insert(&mut self, key: u64) {
         self.current.push(key);
@@ -166,7 +171,7 @@ impl Calendar {
         *place = key;
     }
 
-    /// Puts a key into the list of a slot that has none, or a full one.
+    /// Puts a key into the list of a slot that has no list, or a full one.
     #[inline(never)]
     fn open(&mut self, place: usize, key: u64) {
         self.bitmap[place / 64 % WORDS] |= 1 << (place % 64);
@@ -184,7 +189,7 @@ impl Calendar {
         std::mem::take(&mut self.slots[place])
     }
 
-    /// Keeps a list that is over for the next slot that needs one.
+    /// Keeps a list of a past slot for the next slot that needs one.
     #[inline]
     fn keep(&mut self, mut over: Vec<u64>) {
         over.clear();
@@ -201,8 +206,8 @@ impl Calendar {
         }
     }
 
-    /// A component was found under the time `at` and is not due then. If it was put off, it is listed anew;
-    /// if not, it is found elsewhere.
+    /// Passes over a component that was listed under the time `at` and is not due then. If it was
+    /// put off, it is listed anew; if not, it has another entry.
     #[inline(never)]
     fn pass_over(&mut self, id: ComponentId, at: u64) {
         if self.components[id as usize].listed == at {
@@ -219,18 +224,19 @@ impl Calendar {
         }
     }
 
-    /// An empty calendar for so many components of the same network, or of part of it, from `now` on.
+    /// An empty calendar of `components` components of the same network, or of part of it, from
+    /// `now` on.
     pub(crate) fn of_part(&self, components: usize, now: Time) -> Self {
         let share = components as f64 / self.components.len().max(1) as f64;
         Self::starting_at(components, self.per_us * share, now)
     }
 
-    /// When a component's event is due; [`Time::MAX`] if it has none.
+    /// The time at which a component is due; [`Time::MAX`] if it is not scheduled.
     pub(crate) fn due(&self, id: ComponentId) -> Time {
         Time::from_ps(self.components[id as usize].due)
     }
 
-    /// When the next event is due; [`Time::MAX`] if there is none.
+    /// The time of the next event; [`Time::MAX`] if there is none.
     pub(crate) fn next_due(&mut self) -> Time {
         while let Some(&key) = self.current.get(self.taken) {
             let (at, id) = self.event_of(key);
@@ -272,7 +278,7 @@ impl Calendar {
         }
     }
 
-    /// The next event that is due before `end`, taken out.
+    /// Takes out the next event that is due before `end`.
     #[inline]
     pub(crate) fn pop_before(&mut self, end: Time) -> Option<(Time, ComponentId)> {
         let end = end.as_ps();
@@ -298,25 +304,24 @@ impl Calendar {
         }
     }
 
-    /// Whether an event may be due before `end`; if so [`next`](Self::next) has it.
+    /// Whether an event may be due before `end`; if so, [`next`](Self::next) has it.
     #[inline]
     pub(crate) fn has_before(&mut self, end: Time) -> bool {
         self.taken < self.current.len() || self.turn_to_next_slot(end.as_ps())
     }
 
-    /// Components that are probably due next, in order.
+    /// The components that are probably due next, in order.
     #[inline]
     pub(crate) fn next(&self) -> impl Iterator<Item = ComponentId> {
         self.current[self.taken..].iter().map(|&key| id_of(key))
     }
 
-    /// Makes the next slot that has anything the one that is being worked on, unless it starts at `end` or
-    /// later.
+    /// Makes the next slot with events the current one, unless it starts at `end` or later.
     fn turn_to_next_slot(&mut self, end: u64) -> bool {
         let mut slot = self.next_occupied_slot();
         if slot >= self.far_slot {
             self.far_slot = self.next_far().map_or(NEVER, |(at, _)| self.slot_of(at));
-            // What was put off may have come into a list.
+            // Components that were put off may have come into a list.
             slot = self.next_occupied_slot().min(self.far_slot);
         }
         if slot == NEVER || self.start_of(slot) >= end {
@@ -336,7 +341,7 @@ impl Calendar {
         true
     }
 
-    /// Takes into the slot that is being worked on what lay beyond the calendar.
+    /// Moves the entries of `far` that belong to the current slot into it.
     #[cold]
     fn take_far(&mut self, slot: u64) {
         while let Some((at, id)) = self.next_far().filter(|&(at, _)| self.slot_of(at) == slot) {
@@ -346,15 +351,15 @@ impl Calendar {
         self.far_slot = self.next_far().map_or(NEVER, |(at, _)| self.slot_of(at));
     }
 
-    /// The next entry beyond the calendar. Those that are not due when they say are taken out on the way, and
-    /// listed anew if they were put off.
+    /// The next entry of `far`. Removes stale entries on the way, and lists components that were
+    /// put off anew.
     fn next_far(&mut self) -> Option<(u64, ComponentId)> {
         while let Some(&Reverse((at, id))) = self.far.peek() {
             if self.components[id as usize].due == at {
                 return Some((at, id));
             }
             self.take_next_far(id, at);
-            // What is listed for later may rely on this.
+            // Entries that are listed for later may rely on this one.
             if self.components[id as usize].listed >= at {
                 self.list_anew(id);
             }
@@ -378,7 +383,7 @@ impl Calendar {
         if ahead != 0 {
             return self.slot + 1 + u64::from(ahead.trailing_zeros());
         }
-        // The following words, around the end, this one last.
+        // The following words, around the end; this word comes last.
         let mut slot = self.slot + 1 + (64 - start as u64 % 64);
         for _ in 0..WORDS {
             let word = self.bitmap[place_of(slot) / 64];
@@ -390,7 +395,7 @@ impl Calendar {
         NEVER
     }
 
-    /// The slot that an instant falls into, and when a slot starts.
+    /// The slot of an instant.
     #[inline]
     const fn slot_of(&self, at: u64) -> u64 {
         (at >> self.shift) + 1
@@ -401,27 +406,28 @@ impl Calendar {
         (slot - 1) << self.shift
     }
 
-    /// What is due in a slot, as one number that sorts as it comes: when, from the start of the slot, and who.
+    /// An event of a slot as one number that sorts by time: the time since the start of the slot,
+    /// then the component.
     #[inline]
     const fn key(&self, id: ComponentId, at: u64) -> u64 {
         (at & ((1 << self.shift) - 1)) << 32 | id as u64
     }
 
-    /// The same backwards, of the slot that is being worked on.
+    /// The event of a key in the current slot: the inverse of [`key`](Self::key).
     #[inline]
     const fn event_of(&self, key: u64) -> (u64, ComponentId) {
         (self.start + (key >> 32), id_of(key))
     }
 }
 
-/// Who is due.
+/// The component of a key.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "the lower half of a key")]
 const fn id_of(key: u64) -> ComponentId {
     key as u32
 }
 
-/// Where a slot's list is.
+/// The index of a slot's list.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "reduced modulo SLOTS")]
 const fn place_of(slot: u64) -> usize {
@@ -466,14 +472,15 @@ mod tests {
         assert_eq!((calendar.next_due(), calendar.due(0)), (at(100), at(100)));
         assert_eq!(calendar.pop_before(at(u64::MAX)), Some((at(100), 0)));
         assert_eq!((calendar.next_due(), calendar.due(0)), (at(u64::MAX), at(u64::MAX)));
-        // Once more at the very instant, where entries of before are still there.
+        // Schedule once more for this very instant, where old entries are still listed.
         calendar.schedule(0, at(100));
         assert_eq!(calendar.pop_before(at(u64::MAX)), Some((at(100), 0)));
         assert_eq!(calendar.pop_before(at(u64::MAX)), None);
     }
 
-    /// What is put off is not listed anew until its old time is looked at, here when the calendar turns to
-    /// another component's time beyond it: from then on it is found under the new time, and can be moved back.
+    /// A component that is put off is listed anew only when its old time is looked at. Here that
+    /// happens when the calendar turns to another component's later time. From then on it is listed
+    /// under the new time, and can be moved back.
     #[test]
     fn what_was_put_off_beyond_the_calendar_can_be_moved_nearer() {
         let ms = |ms: u64| at(ms * 1_000_000_000);
@@ -488,8 +495,8 @@ mod tests {
         assert_eq!(calendar.pop_before(ms(2_000)), None);
     }
 
-    /// Against all that is due, near and far, with stale entries in the slot that is worked on, in
-    /// lists and beyond.
+    /// Compares `next_due` with all due times, near and far, with stale entries in the current
+    /// slot, in lists and in the heap.
     #[test]
     fn next_due_is_the_first_of_all() {
         let mut calendar = Calendar::new(8, 1.0);
@@ -510,8 +517,8 @@ mod tests {
         }
     }
 
-    /// Against an ordered map, over gaps from nothing to far beyond the calendar, with events moved
-    /// and taken out.
+    /// Compares the calendar with an ordered map, over gaps from nothing to far beyond the last
+    /// slot, with events moved and removed.
     #[test]
     fn agrees_with_an_ordered_map() {
         [1.0, 200.0, 1e9].into_iter().for_each(agrees_when_so_many_are_due);

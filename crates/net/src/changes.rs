@@ -1,4 +1,4 @@
-//! Changes of links and routes while the network runs: which node learns what, and when.
+//! Changes of links and routes while the network runs: which node learns of which change, and when.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub struct LinkChange {
 /// The change of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkChangeKind {
-    /// The link fails: what travels on it and what waits for it is lost.
+    /// The link fails: the packets that travel on it or wait for it are lost.
     Down,
     /// The link comes back.
     Up,
@@ -37,7 +37,7 @@ pub struct RouteChange {
     pub at: Time,
     /// The number of the switch.
     pub switch: u32,
-    /// Its ports towards every rack from then on.
+    /// The switch's ports towards every rack from then on.
     pub table: Table,
 }
 
@@ -69,7 +69,8 @@ impl<'a> Agendas<'a> {
         agendas
     }
 
-    /// Tells both ends of a link; `rest` are the changes from this one on.
+    /// Adds a change of a link to the agendas of both its ends; `rest` holds this change and those
+    /// after it.
     fn add(&mut self, topology: &Topology, change: &LinkChange, rest: &[LinkChange]) {
         let &LinkChange { at, cable, kind } = change;
         let fails_again = || {
@@ -105,7 +106,7 @@ impl<'a> Agendas<'a> {
         Some(Failures::new(self.changes.remove(&node)?))
     }
 
-    /// Links that fail, and when they do so first.
+    /// The links that fail, and the time of each one's first failure.
     pub(super) fn first_failures(&self) -> impl Iterator<Item = (usize, Time)> {
         self.failures.iter().map(|(&link, &at)| (link, at))
     }

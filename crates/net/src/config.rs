@@ -1,4 +1,4 @@
-//! Configurations: what a network is before it runs, in plain types.
+//! Configurations: the description of a network before it runs, in plain types.
 
 use incast_cc::{Rate, Span, Time};
 use incast_plan::Watch;
@@ -22,9 +22,9 @@ use super::transmitter::Transmitter;
 use super::watchdog::Watchdog;
 use super::{Component, ComponentKind, MOST_CLASSES, Network, Transit};
 
-/// A network that is to run.
+/// The configuration of a network.
 pub struct NetworkConfig<'a> {
-    /// Nodes and cables.
+    /// The nodes and cables.
     pub topology: &'a Topology,
     /// The ports of every node, as the topology numbers them.
     pub ports: &'a Ports,
@@ -34,9 +34,9 @@ pub struct NetworkConfig<'a> {
     pub switch: SwitchConfig,
     /// The routes of each switch.
     pub routes: Vec<Routes>,
-    /// Headroom for PFC at both ends of each cable, in bytes.
+    /// The headroom for PFC at both ends of each cable, in bytes.
     pub headroom: Vec<u64>,
-    /// Links that fail, come back or change their rate, in the order of their description.
+    /// Links that fail, come back or change their rate, in the order in which they were described.
     pub link_changes: Vec<LinkChange>,
     /// New routes of switches.
     pub route_changes: Vec<RouteChange>,
@@ -50,11 +50,11 @@ pub struct NetworkConfig<'a> {
     pub traces: TraceConfig,
 }
 
-/// A host that is to run.
+/// The configuration of a host.
 pub struct HostConfig {
     /// The transport of the host.
     pub endpoint: Endpoint,
-    /// Sizes and marks of its packets.
+    /// The sizes and marks of its packets.
     pub wire: WireFormat,
 }
 
@@ -63,7 +63,7 @@ pub struct HostConfig {
 pub struct SwitchConfig {
     /// The shared buffer, headroom included, in bytes.
     pub buffer: u64,
-    /// Traffic classes, from the lowest to the highest.
+    /// The traffic classes, from the lowest to the highest.
     pub classes: Vec<ClassConfig>,
     /// The most bytes of all queues of an egress port, for classes that PFC does not protect.
     pub port_limit: Option<u64>,
@@ -71,10 +71,10 @@ pub struct SwitchConfig {
     pub pfc: Option<PfcConfig>,
     /// The PFC watchdog, if there is one.
     pub watchdog: Option<WatchdogConfig>,
-    /// The largest packet, in bytes: a share of deficit round robin.
+    /// The size of the largest packet, in bytes: one share of deficit round robin.
     pub largest_packet: u64,
-    /// The number of packets that a port may put on its link before they start; 0 where the queue at
-    /// a packet's departure matters, or links change.
+    /// The number of packets that a port may put on its link before their transmission starts. 0
+    /// where the queue at a packet's departure matters, or where links change.
     pub look_ahead: u32,
     /// Whether packets of one connection may take several paths.
     pub several_paths: bool,
@@ -83,28 +83,29 @@ pub struct SwitchConfig {
 /// The settings of a traffic class at every egress port.
 #[derive(Clone, Debug)]
 pub struct ClassConfig {
-    /// Its part among neighbours that have one (deficit round robin).
+    /// The weight of the class among neighbours that have one (deficit round robin).
     pub weight: Option<u32>,
-    /// Limits of its egress queues.
+    /// The limits of its egress queues.
     pub limits: ClassLimits,
     /// The length of the queue from which packets are marked, in bytes.
     pub ecn_threshold: Option<u64>,
-    /// Its queue management.
+    /// The queue management of the class.
     pub management: Option<Aqm>,
-    /// The order of its packets.
+    /// The queue discipline: the order of the class's packets.
     pub discipline: QueueDiscipline,
 }
 
 /// The settings of a PFC watchdog.
 #[derive(Clone, Copy, Debug)]
 pub struct WatchdogConfig {
-    /// The time for which a pause may hold a class.
+    /// The longest time for which a pause may hold a class.
     pub after: Span,
-    /// Whether it frees a class that is held too long, by dropping its packets.
+    /// Whether the watchdog frees a class that is held too long, by dropping its packets.
     pub drops: bool,
 }
 
-/// Numbers the components node by node: hosts first, as they are described, then switches.
+/// The numbering of components, node by node: hosts first, in the order of their description, then
+/// switches.
 struct Numbering<'a> {
     components: Vec<Component>,
     watch: &'a Watch<'a>,
@@ -142,7 +143,7 @@ struct Assembly<'a> {
 }
 
 impl Network {
-    /// Puts a network together, unless whoever watches stops it. Its hosts have no flows yet.
+    /// Puts a network together, unless `watch` stops it. Its hosts have no flows yet.
     pub fn new(config: NetworkConfig<'_>, watch: &Watch<'_>) -> Self {
         let NetworkConfig { topology, ports, .. } = config;
         let links = topology.cables.len() * 2;
@@ -194,7 +195,8 @@ impl Network {
     }
 }
 
-/// A switch's number, and its ports: each cable with the rate of its link, and the headroom.
+/// The number of a switch, and its ports: the cable of each, the rate of its link, and its
+/// headroom.
 struct SwitchPlace<'a> {
     number: usize,
     cables: Vec<(&'a (usize, usize), Rate)>,
@@ -274,7 +276,8 @@ impl Assembly<'_> {
         let trace = Trace::new(self.traces);
         let thresholds = config.ecn_thresholds();
         let mut switch = Switch::new(out, routes, buffer, thresholds, watchdog, self.start, trace);
-        // Where a connection's packets may have several paths, any of them may be missing or overtaken.
+        // Where a connection's packets may take several paths, any of them may be missing or
+        // overtaken.
         switch.has_dropped = config.several_paths;
         if ahead > 0 && !config.several_paths {
             switch.set_plain();
@@ -290,7 +293,8 @@ impl SwitchConfig {
         BufferConfig { total: self.buffer, classes, port_limit: self.port_limit, pfc: self.pfc }
     }
 
-    /// The thresholds by class; a class without one never reaches it.
+    /// The ECN thresholds by class. The queue of a class without a threshold never reaches its
+    /// entry.
     fn ecn_thresholds(&self) -> [u64; MOST_CLASSES] {
         let mut thresholds = [u64::MAX; MOST_CLASSES];
         for (threshold, class) in thresholds.iter_mut().zip(&self.classes) {
@@ -305,7 +309,7 @@ impl SwitchConfig {
     }
 }
 
-/// Full packets that all links together carry in a microsecond.
+/// The number of full packets that all links together carry in a microsecond.
 fn packets_per_us(topology: &Topology) -> f64 {
     let bps: f64 = topology.cables.iter().map(|cable| 2.0 * cable.rate.as_bps() as f64).sum();
     bps / (1_500.0 * 8.0) / 1e6

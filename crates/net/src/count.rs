@@ -17,16 +17,16 @@ impl Count {
     }
 }
 
-/// Why a switch dropped a packet.
+/// The reason why a switch dropped a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropCause {
     /// The shared buffer was full.
     NoRoom,
-    /// Its queue, or its port, had all that it may hold.
+    /// The packet's queue or port had reached its limit.
     Limit,
-    /// More came after a PFC pause than the headroom holds.
+    /// More arrived after a PFC pause than the headroom holds.
     Headroom,
-    /// Queue management chose it.
+    /// Queue management dropped it.
     Aqm,
     /// The link was down.
     Link,
@@ -39,7 +39,7 @@ impl DropCause {
     pub const COUNT: usize = 6;
 }
 
-/// What happened at one port.
+/// Counters of drops, marks and pauses at one port.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PortCounters {
     /// Packets dropped over the whole run, by [`DropCause`].
@@ -59,7 +59,7 @@ impl PortCounters {
         self.dropped_bytes += wire;
     }
 
-    /// Packets dropped for whatever cause.
+    /// All dropped packets, whatever the cause.
     pub fn all_drops(&self) -> u64 {
         self.drops.iter().sum()
     }

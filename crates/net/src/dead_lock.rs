@@ -1,11 +1,11 @@
 //! The search for dead-locks.
 //!
-//! A class of an egress port that is paused waits for the ingress port of the next switch that paused it;
-//! this one waits until enough of its packets have left by the egress ports that they are bound for. Where
-//! such waiting comes round to where it began, nothing moves any more: a dead-lock.
+//! A paused class of an egress port waits for the ingress port of the next switch that paused it.
+//! That ingress port waits until enough of its packets have left by their egress ports. Where such
+//! a chain of waiting ports closes to a circle, nothing moves any more: a dead-lock.
 //!
-//! The search sees all switches at once, as the [`oracle`](super::oracle) does. It runs when a watchdog has
-//! something to report, before that drops anything, and at the end of the run.
+//! The search sees all switches at once, as the [`oracle`](super::oracle) does. It runs when a
+//! watchdog has something to report, before the watchdog drops anything, and at the end of the run.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,10 @@ use incast_cc::Time;
 use super::switch::Switch;
 use super::{Component, ComponentKind, Transit};
 
-/// Ports that wait for each other, in a circle.
+/// A circle of ports that wait for each other.
 #[derive(Clone, Debug)]
 pub struct DeadLock {
-    /// The moment at which it was found.
+    /// The moment at which the search found it.
     pub at: Time,
     /// The ports in the circle: each waits for the next, the last for the first.
     pub ports: Vec<HeldPort>,
@@ -39,25 +39,25 @@ pub struct Place {
 pub struct HeldPort {
     /// The class and its port.
     pub place: Place,
-    /// The moment since which it is paused and has packets.
+    /// The moment since which the class has been both paused and backlogged.
     pub since: Time,
-    /// Bytes that wait.
+    /// The bytes that wait.
     pub bytes: u64,
     /// The switch and the ingress port that paused it.
     by: (u32, u16),
-    /// Bytes by the ingress port that they came in by.
+    /// The bytes that came in by each ingress port.
     from: BTreeMap<u16, u64>,
 }
 
-/// The cycles of held ports that wait for each other, each from its first port on.
+/// The cycles of held ports that wait for each other, each listed from its first port on.
 pub(super) fn dead_locks(
     switches: &[Switch],
     transit: &Transit,
     components: &[Component],
 ) -> Vec<Vec<HeldPort>> {
     let mut held = all_held(switches, transit, components);
-    // Those that can go on when all that is not held has left are not stuck, nor are those that wait
-    // for them alone.
+    // Ports that can go on once everything outside `held` has left are not stuck, nor are ports
+    // that wait for such ports alone.
     loop {
         let before = held.len();
         let stuck: Vec<_> =
@@ -95,7 +95,7 @@ fn all_held(switches: &[Switch], transit: &Transit, components: &[Component]) ->
     all
 }
 
-/// Bytes of each ingress port and class of a switch that wait at held ports.
+/// The bytes of each ingress port and class of a switch that wait at held ports.
 fn stuck(held: &[HeldPort], number: u32, switch: &Switch) -> Vec<u64> {
     let mut stuck = vec![0; switch.buffer.ingresses()];
     for held in held.iter().filter(|held| held.place.switch == number) {
@@ -106,7 +106,8 @@ fn stuck(held: &[HeldPort], number: u32, switch: &Switch) -> Vec<u64> {
     stuck
 }
 
-/// Follows each to the first that it waits for. Since each waits for another, all lead into cycles.
+/// Follows each port to the first port that it waits for. Every port waits for another, so every
+/// walk leads into a cycle.
 fn cycles(held: Vec<HeldPort>) -> Vec<Vec<HeldPort>> {
     let waits_for = |one: &HeldPort| {
         held.iter().position(|other| {
@@ -123,7 +124,7 @@ fn cycles(held: Vec<HeldPort>) -> Vec<Vec<HeldPort>> {
             walk_of[place] = start;
             at = next[place];
         }
-        // Back on its own way: a new cycle. On the way of another walk: one that is known.
+        // A port of this walk: a new cycle. A port of another walk: a known cycle.
         if let Some(entry) = at.filter(|&place| walk_of[place] == start) {
             let mut cycle = vec![entry];
             cycle.extend(

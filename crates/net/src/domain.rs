@@ -1,11 +1,11 @@
 //! A network in several parts, each a network itself, that can run apart.
 //!
-//! Nodes act on each other only through links, so a part needs no more of the others than what they put on
-//! the links that lead to it. Such a link exists in both parts: the sender's half, which is filled, and the
-//! receiver's, which is emptied; what is in the first is handed over to the second before it can arrive
-//! ([`windows`](super::windows)). Inside a part hosts, switches, links and components have numbers of their
-//! own, in the order of those in the whole: so simultaneous events at a node come in the same order, and
-//! results are the same bytes however a network is parted.
+//! Nodes act on each other only through links. So a part needs only the frames that other parts put
+//! on the links that lead to it. Such a link exists in both parts: the sender fills its half, the
+//! receiver empties the other. Frames are handed over from the first half to the second before they
+//! can arrive ([`windows`](super::windows)). Inside a part, hosts, switches, links and components
+//! have their own numbers, in the order of the numbers in the whole network. So simultaneous events
+//! at a node come in the same order, and results are the same bytes however a network is split.
 
 use std::ops::DerefMut;
 use std::vec::IntoIter;
@@ -21,28 +21,28 @@ use super::partition::Partition;
 use super::switch::Switch;
 use super::{Component, ComponentKind, Network, Transit};
 
-/// One part of a network.
+/// A part of a network that can run apart from the others.
 pub(crate) struct Domain {
     pub(crate) net: Network,
-    /// By the domain that they lead to.
+    /// The links to other domains, grouped by the domain that they lead to.
     outgoing: Vec<Outgoing>,
-    /// The numbers of its links and components in the whole.
+    /// The whole network's numbers of the domain's links and components.
     links: Vec<u32>,
     components: Vec<ComponentId>,
 }
 
-/// A link to another domain, by its numbers here and there.
+/// A link to another domain, with its numbers in both.
 struct Outgoing {
     domain: usize,
     here: u32,
     there: u32,
 }
 
-/// What is handed over to a domain.
+/// The frames that are handed over to a domain.
 #[derive(Default)]
 pub(crate) struct Mail {
     letters: Vec<Letter>,
-    /// Of those of the packets that have them.
+    /// The stamps of the packets that have any.
     stamps: Vec<Stamps>,
 }
 
@@ -50,11 +50,11 @@ struct Letter {
     arrives: Time,
     frame: Frame,
     packet: Packet,
-    /// The receiver's number of it.
+    /// The receiver's number of the link.
     link: u32,
 }
 
-/// The domains of the two ends of a link: that of the sender, and that of the receiver.
+/// The domains of a link's two ends: the sender's, then the receiver's.
 pub(crate) type Ends = (usize, usize);
 
 impl Network {
@@ -77,7 +77,8 @@ impl Network {
         ends
     }
 
-    /// The least delay of the links between domains: what one domain does reaches another only after it.
+    /// The least delay of the links between domains: a domain's actions reach another only after
+    /// it.
     pub(crate) fn lookahead(&self, ends: &[Ends]) -> Span {
         let crossing = self.transit.links.iter().zip(ends).filter(|(_, (from, to))| from != to);
         crossing.map(|(link, _)| link.delay()).min().unwrap_or(Span::MAX)
@@ -89,7 +90,7 @@ impl Network {
         if component.kind.is_of_host() { partition.hosts[node] } else { partition.switches[node] }
     }
 
-    /// Takes the network apart. Nodes, links and events are in the domains until they are
+    /// Splits the network. Its nodes, links and events are in the domains until they are
     /// [joined](Self::join).
     pub(crate) fn part(&mut self, partition: &Partition, ends: &[Ends]) -> Vec<Domain> {
         self.catch_up();
@@ -131,8 +132,8 @@ impl Network {
         }
     }
 
-    /// Moves the packets that are on the network's links and in its queues to where it keeps packets, from
-    /// `others`, or to there.
+    /// Moves the packets on the network's links and in its queues between its own store and
+    /// `others`: into its own if `here`, else out of it.
     fn move_packets(&mut self, others: &mut Packets, here: bool) {
         let Transit { links, packets, .. } = &mut self.transit;
         let (from, to) = if here { (others, packets) } else { (packets, others) };
@@ -149,7 +150,7 @@ impl Network {
         }
     }
 
-    /// Gives every domain its components and an empty calendar; links have their old numbers.
+    /// Gives every domain its components and an empty calendar. Links keep their old numbers.
     fn part_components(&self, partition: &Partition) -> Vec<Domain> {
         let (mut hosts, mut switches) = (vec![0; self.hosts.len()], vec![0; self.switches.len()]);
         number(&mut hosts, &partition.hosts);
@@ -169,7 +170,8 @@ impl Network {
         domains
     }
 
-    /// Gives every domain its links; returns the number of each at its sender and at its receiver.
+    /// Gives every domain its links. Returns the number of each link at its sender and at its
+    /// receiver.
     fn part_links(&mut self, ends: &[Ends], domains: &mut [Domain]) -> (Vec<u32>, Vec<u32>) {
         let (mut here, mut there) = (Vec::new(), Vec::new());
         for (mut link, &(from, to)) in std::mem::take(&mut self.transit.links).into_iter().zip(ends)
@@ -208,7 +210,7 @@ impl Network {
         Domain { net, outgoing: Vec::new(), links: Vec::new(), components: Vec::new() }
     }
 
-    /// Puts the domains together again, with all that was handed over taken in.
+    /// Joins the domains to one network again, and takes in all frames that were handed over.
     pub(crate) fn join(&mut self, domains: Vec<Domain>, partition: &Partition, ends: &[Ends]) {
         self.transit.calendar = self.transit.calendar.of_part(self.components.len(), self.now);
         let mut parts: Vec<_> = domains.into_iter().map(|domain| self.take_back(domain)).collect();
@@ -225,7 +227,7 @@ impl Network {
         }
     }
 
-    /// Gives what a domain has its old numbers, and its events their old places.
+    /// Gives the nodes and links of a domain their old numbers, and its events their old places.
     fn take_back(&mut self, domain: Domain) -> Parts {
         let Domain { mut net, links, components, .. } = domain;
         net.now = self.now;
@@ -247,7 +249,7 @@ impl Network {
     }
 }
 
-/// What comes out of a domain, in the order of the whole.
+/// The contents of a domain, in the order of the whole network.
 struct Parts {
     hosts: IntoIter<Host>,
     switches: IntoIter<Switch>,
@@ -282,7 +284,8 @@ impl Domain {
         self.net.events - before
     }
 
-    /// When it has its next event, or something starts that is to be handed over; all that has started is.
+    /// The time of the domain's next event, or of the next start of a frame to be handed over. All
+    /// frames that have started have been handed over.
     pub(crate) fn next(&mut self) -> Time {
         let Transit { links, calendar, .. } = &mut self.net.transit;
         let starts =
@@ -290,7 +293,7 @@ impl Domain {
         starts.fold(calendar.next_due(), Time::min)
     }
 
-    /// Takes in what was handed over.
+    /// Takes in the frames that were handed over.
     pub(crate) fn take_in(&mut self, mail: &mut Mail) {
         let Transit { links, packets, calendar } = &mut self.net.transit;
         let mut stamps = mail.stamps.drain(..);
@@ -302,8 +305,9 @@ impl Domain {
         }
     }
 
-    /// Hands over what has been sent to other domains before `until`, with `mail_to` for a domain's mail;
-    /// returns when the first of it arrives, or something starts that is to be handed over later.
+    /// Hands over the frames that have been sent to other domains before `until`; `mail_to` gives a
+    /// domain's mail. Returns the first arrival among them, or the next start of a frame to be
+    /// handed over later, whichever is earlier.
     pub(crate) fn hand_over<M: DerefMut<Target = Mail>>(
         &mut self,
         until: Time,

@@ -1,8 +1,9 @@
 //! Links that fail, come back, or change their rate, and new routes.
 //!
-//! Each node has its own list of what will happen at its end of a link, and when. A port that is down
-//! sends nothing; what waits for it, or comes for it, is dropped. What a link that fails was carrying is
-//! marked by the sender, which knows the list, and counted by the receiver when it would have arrived.
+//! Each node has its own agenda: the changes at its end of each link, and their times. A port whose
+//! link is down sends nothing; packets that wait for it, or come for it, are dropped. The sender
+//! knows when its link will fail: it marks the frames that will be lost on the way, and the
+//! receiver counts them when they would have arrived.
 
 use std::collections::VecDeque;
 
@@ -15,45 +16,46 @@ use super::link::Link;
 use super::routes::Table;
 use super::transmitter::Transmitter;
 
-/// What happens at a node.
+/// A change at a node.
 #[derive(Clone, Debug)]
 pub(crate) enum Change {
     /// The link of a port fails.
     Down { port: u16 },
-    /// It comes back; `next` is when it fails again.
+    /// The link of a port comes back; `next` is the time of its next failure.
     Up { port: u16, next: Time },
-    /// It sends at another rate from the next packet on.
+    /// The link of a port has another rate from the next packet on.
     Rate { port: u16, rate: Rate },
     /// A switch learns new routes.
     Routes(Table),
 }
 
-/// What will happen at a node, and what failures have cost there.
+/// The agenda of a node, and the losses by failures at its ports.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Failures {
-    /// Ascending in time.
+    /// The changes to come, ascending in time.
     agenda: VecDeque<(Time, Change)>,
-    /// Of each port, as far as any lost something.
+    /// The losses of each port, up to the last port that lost something.
     losses: Vec<Losses>,
 }
 
-/// Packets that were lost at one port, over the whole run; those that waited for it are among its drops.
+/// Packets that were lost at one port, over the whole run. Packets that waited for its link are
+/// among its drops instead.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Losses {
-    /// They were travelling towards the port when their link failed.
+    /// Packets that were travelling towards the port when their link failed.
     pub cut: Count,
-    /// They came in by the port and no way led on.
+    /// Packets that came in by the port and found no route.
     pub stranded: Count,
 }
 
 impl Failures {
-    /// What will happen at a node; what happens at one instant is in the order of the scenario.
+    /// The agenda with these changes. Changes at one instant keep the order of the scenario.
     pub(crate) fn new(mut changes: Vec<(Time, Change)>) -> Self {
         changes.sort_by_key(|&(at, _)| at);
         Self { agenda: changes.into(), losses: Vec::new() }
     }
 
-    /// When the next thing happens.
+    /// The time of the next change.
     pub(crate) fn next(&self) -> Time {
         self.agenda.front().map_or(Time::MAX, |&(at, _)| at)
     }
@@ -65,17 +67,18 @@ impl Failures {
         self.agenda.pop_front().map(|(_, change)| change)
     }
 
-    /// Of one port.
+    /// The losses at a port.
     pub(crate) fn losses(&self, port: usize) -> Losses {
         self.losses.get(port).copied().unwrap_or_default()
     }
 
-    /// All that was lost.
+    /// The counts of all lost packets.
     pub(crate) fn lost(&self) -> impl Iterator<Item = Count> {
         self.losses.iter().flat_map(|port| [port.cut, port.stranded])
     }
 
-    /// A network without failures keeps no place for them: it is made here.
+    /// The losses at a port, to be changed. Space for them is made on first use: a network without
+    /// failures needs none.
     pub(super) fn at(&mut self, port: u16) -> &mut Losses {
         let needed = usize::from(port) + 1;
         if self.losses.len() < needed {
@@ -84,7 +87,7 @@ impl Failures {
         &mut self.losses[port as usize]
     }
 
-    /// A frame has come to the end of a link that failed under it.
+    /// Counts a frame that comes to the end of a link that failed under it.
     #[cold]
     pub(crate) fn on_cut(&mut self, port: u16, frame: &Frame, transit: &mut Transit) {
         if !frame.is_pfc() {
@@ -94,7 +97,7 @@ impl Failures {
     }
 }
 
-/// Applies to the sender's end of a link what sender and receiver have in common.
+/// Applies a change to the sending end of a link, in the way that hosts and switches share.
 pub(super) fn change_link(nic: &mut Transmitter, now: Time, change: &Change, links: &mut [Link]) {
     let link = &mut links[nic.link as usize];
     match *change {

@@ -1,4 +1,4 @@
-//! What is on a link and in a queue.
+//! Frames and packets, as links and queues hold them.
 
 use std::ops::Index;
 
@@ -9,8 +9,8 @@ use incast_transport::{Address, Body, Packet};
 use super::path::Path;
 use incast_plan::PFC_FRAME_BYTES;
 
-/// What switches have stamped into a packet. It is kept beside it, so that packets without it, nearly all, stay
-/// small and cost nothing.
+/// The telemetry stamps of switches in a packet. They are kept beside the packets, so that packets
+/// without stamps, nearly all, stay small and cost nothing.
 #[derive(Debug, Default)]
 #[expect(clippy::box_collection, reason = "one word where there are none")]
 pub(crate) struct Stamps(Option<Box<Vec<Hop>>>);
@@ -34,41 +34,41 @@ impl From<Box<[Hop]>> for Stamps {
     }
 }
 
-/// The part of a packet that switches look at. A frame travels by value, in the places of links and
-/// queues. The rest of the packet, which only hosts look at, stays in [`Packets`].
+/// The part of a packet that switches look at. A frame travels by value, through links and queues.
+/// The rest of the packet, which only hosts look at, stays in [`Packets`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame {
     pub(crate) path: Path,
-    /// The host it goes to; nothing to a PFC frame, which the next node consumes.
+    /// The destination host. Unused in a PFC frame, which the next node consumes.
     pub(crate) destination: u32,
     pub(crate) packet: PacketId,
     /// Bytes on the wire.
     pub(crate) wire: u16,
-    /// The port by which it came to the switch that it is at, or was last.
+    /// The port by which the frame came in to the switch that it is at, or was at last.
     pub(crate) ingress: u16,
-    /// Its traffic class, from 0 for the lowest.
+    /// The traffic class, from 0 for the lowest.
     pub(crate) class: u8,
     flags: u8,
 }
 
-/// A switch has marked it (ECN CE).
+/// A flag: a switch has marked the packet (ECN CE).
 const MARKED: u8 = 1;
-/// Its arrival at a host does no more than count.
+/// A flag: the frame's arrival at a host changes nothing but counters.
 const QUIET: u8 = 2;
-/// PFC XOFF for the frame's class.
+/// A flag: PFC XOFF for the frame's class.
 const PAUSE: u8 = 4;
-/// PFC XON.
+/// A flag: PFC XON for the frame's class.
 const RESUME: u8 = 8;
-/// Stamps travel beside it.
+/// A flag: the packet has stamps, kept beside it.
 const STAMPED: u8 = 16;
-/// The link that it is on fails before it arrives.
+/// A flag: the frame's link fails before it arrives.
 const CUT: u8 = 32;
 
-/// Switches may mark it instead of dropping it.
+/// A flag: switches may mark the packet instead of dropping it (ECN-capable transport).
 const ECT: u8 = 64;
 
 impl Frame {
-    /// In places that are empty.
+    /// The content of an empty place.
     pub(crate) const NOTHING: Self = Self {
         path: Path::UNKNOWN,
         destination: 0,
@@ -79,7 +79,7 @@ impl Frame {
         flags: 0,
     };
 
-    /// Puts a packet on its way.
+    /// Stores a packet, and makes its frame.
     #[inline]
     pub(crate) fn new(
         address: Address,
@@ -123,12 +123,13 @@ impl Frame {
         self.flags & MARKED != 0
     }
 
-    /// Congestion was seen. The receiver may have to answer at once, with a notification.
+    /// Marks the packet: a queue has seen congestion. The receiver may have to answer at once, with
+    /// a notification.
     pub(crate) const fn mark(&mut self) {
         self.flags = (self.flags | MARKED) & !QUIET;
     }
 
-    /// Stamps travel beside it from now on.
+    /// Notes that the packet has stamps from now on, kept beside it.
     pub(crate) const fn stamp(&mut self) {
         self.flags |= STAMPED;
     }
@@ -138,7 +139,7 @@ impl Frame {
         self.flags & STAMPED != 0
     }
 
-    /// The link that it is on will have failed when it arrives.
+    /// Notes that the frame's link will have failed when it arrives.
     pub(crate) const fn cut(&mut self) {
         self.flags |= CUT;
     }
@@ -148,15 +149,16 @@ impl Frame {
         self.flags & CUT != 0
     }
 
-    /// Whether its arrival at a host changes nothing but counters: it is neither the last packet of
-    /// a burst nor a retransmission, and nothing before it can be missing. So nobody need hear of
-    /// it before the next frame that is not quiet arrives.
+    /// Whether the frame's arrival at a host changes nothing but counters: it is neither the last
+    /// packet of a burst nor a retransmission, and nothing before it can be missing. So the host
+    /// need not hear of it before the next frame arrives that is not quiet.
     #[inline]
     pub(crate) const fn is_quiet(&self) -> bool {
         self.flags & QUIET != 0
     }
 
-    /// Something before it may be missing: the receiver must look at it when it arrives.
+    /// Notes that a packet before this one may be missing, so that the receiver must look at it on
+    /// arrival.
     #[inline]
     pub(crate) const fn disquiet(&mut self) {
         self.flags &= !QUIET;
@@ -169,18 +171,18 @@ impl discipline::Packet for Frame {
     }
 }
 
-/// Where a packet is kept.
+/// The place of a packet in [`Packets`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PacketId(u32);
 
-/// All packets between two hosts. A packet stays where it is from the host that sends it to the one that
-/// receives it. Places are used again at once, so that few of them are in use and those are in the
+/// All packets between two hosts. A packet keeps its place from the sending host to the receiving
+/// one. Freed places are used again at once, so that few are in use, and those are in the
 /// processor's caches.
 #[derive(Debug, Default)]
 pub(crate) struct Packets {
     places: Vec<Packet>,
     free: Vec<PacketId>,
-    /// Of those that have any.
+    /// The stamps of the packets that have any.
     stamps: Vec<Stamps>,
 }
 
@@ -197,8 +199,8 @@ impl Packets {
         }
     }
 
-    /// The flow that a packet belongs to, and how much of that remains. ACKs and control packets are
-    /// apart from the data of their connection, which they may overtake.
+    /// The flow that a packet belongs to, and how much of that flow remains. ACKs and control
+    /// packets are separate from the data of their connection, which they may overtake.
     pub(crate) fn job(&self, frame: &Frame) -> Job {
         let packet = &self[frame];
         let remaining = u64::from(packet.remaining());
@@ -206,7 +208,7 @@ impl Packets {
         Job { flow: u64::from(frame.destination) << 33 | connection, remaining }
     }
 
-    /// The frame is no more.
+    /// Frees the place of a frame's packet.
     #[inline]
     pub(crate) fn drop(&mut self, frame: &Frame) {
         self.free.push(frame.packet);
@@ -215,14 +217,15 @@ impl Packets {
         }
     }
 
-    /// Takes out the packet of a frame that goes elsewhere, with what is kept beside it.
+    /// Takes out the packet of a frame that goes to another part of the network, with its stamps.
     pub(crate) fn remove(&mut self, frame: &Frame) -> (Packet, Stamps) {
         let (packet, stamps) = (self[frame], self.take_stamps(frame));
         self.drop(frame);
         (packet, stamps)
     }
 
-    /// The same backwards: keeps the packet of a frame that has come from elsewhere.
+    /// Keeps the packet of a frame that has come from another part: the inverse of
+    /// [`remove`](Self::remove).
     #[inline]
     pub(crate) fn take_in(&mut self, frame: &mut Frame, packet: Packet, stamps: Stamps) {
         frame.packet = self.put(packet);
@@ -231,7 +234,7 @@ impl Packets {
         }
     }
 
-    /// What is kept beside the packet of a stamped frame.
+    /// The stamps of a stamped frame's packet.
     pub(crate) fn stamps_of(&mut self, frame: &Frame) -> &mut Stamps {
         let needed = frame.packet.0 as usize + 1;
         if self.stamps.len() < needed {
@@ -240,7 +243,7 @@ impl Packets {
         &mut self.stamps[frame.packet.0 as usize]
     }
 
-    /// The same, taken out.
+    /// Takes out the stamps of a frame's packet.
     #[inline]
     pub(crate) fn take_stamps(&mut self, frame: &Frame) -> Stamps {
         if frame.is_stamped() { std::mem::take(self.stamps_of(frame)) } else { Stamps::NONE }
@@ -252,7 +255,7 @@ impl Packets {
         stamps.hops().last().copied()
     }
 
-    /// Places that have been needed.
+    /// The number of places that have been needed so far.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.places.len()

@@ -23,18 +23,19 @@ use incast_plan::flows::Operation as Direction;
 /// The RTT samples of a connection that sends payload, since measurement started.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    /// Their number.
+    /// The number of samples.
     pub samples: u64,
-    /// Their sum in nanoseconds.
+    /// The sum of the samples, in nanoseconds.
     pub sum_ns: u64,
-    /// Their histogram in nanoseconds. The host keeps the samples of short flows.
+    /// The histogram of the samples, in nanoseconds. The samples of short flows are in the host's
+    /// histogram instead.
     pub rtt: Option<Box<Histogram>>,
 }
 
 /// The tallies of connections that have samples.
 #[derive(Clone, Debug, Default)]
 struct Tallies {
-    /// For each connection: its number among the tallies, from 1; 0 has none.
+    /// For each connection, its number among the tallies from 1, or 0 if it has no tally.
     numbers: Box<[u32]>,
     all: Vec<Tally>,
 }
@@ -44,7 +45,7 @@ impl Tallies {
         self.all.get((self.numbers[connection as usize] as usize).wrapping_sub(1))
     }
 
-    /// The tally of a connection, a new one when it has none.
+    /// The tally of a connection; a new one if it has none yet.
     #[inline]
     fn of(&mut self, connection: u32, new: impl FnOnce() -> Tally) -> &mut Tally {
         let number = &mut self.numbers[connection as usize];
@@ -58,15 +59,15 @@ impl Tallies {
     }
 }
 
-/// The traffic of one host: the flows that it has connections of, and what it posts on its own.
+/// The traffic of one host: the flows of its connections, and the messages that it posts.
 pub struct Duties {
     /// All flows of the network.
     pub flows: Arc<Flows>,
-    /// For each of the host's connections, its flow.
+    /// The flow of each of the host's connections.
     pub connections: Arc<[u32]>,
-    /// Messages that are posted whatever happens, in any order.
+    /// Messages that are posted in any case, in any order.
     pub posts: Vec<Post>,
-    /// Applications, which post more.
+    /// Applications, which post further messages.
     pub applications: Vec<Box<dyn Application>>,
 }
 
@@ -90,7 +91,7 @@ pub struct Begun {
     pub data: bool,
     /// The moment of departure.
     pub at: Time,
-    /// The time since posting at this host, before the network.
+    /// The time from posting to departure, spent at this host before the network.
     pub waited: Span,
 }
 
@@ -108,11 +109,11 @@ pub struct Delivery {
 /// The sizes and marks of a host's packets on the wire.
 #[derive(Clone, Copy, Debug)]
 pub struct WireFormat {
-    /// Headers of a data packet, in bytes.
+    /// The headers of a data packet, in bytes.
     pub header: u16,
-    /// An ACK, in bytes.
+    /// The size of an ACK, in bytes.
     pub ack: u16,
-    /// Whether data makes room for the stamps of switches (INT).
+    /// Whether data packets reserve room for the stamps of switches (INT).
     pub telemetry: bool,
     /// The wait in the NIC above which data is marked, in nanoseconds.
     pub marks_after_ns: Option<u32>,
@@ -125,24 +126,24 @@ pub struct Host {
     pub(crate) nic: Transmitter,
     pub(crate) failures: Failures,
     timer: ComponentId,
-    /// When the timer was last asked for.
+    /// The time for which the timer was last set.
     timer_at: Time,
-    /// The link that leads here.
+    /// The link that leads to the host.
     incoming: u32,
     wire: WireFormat,
     flows: Arc<Flows>,
     /// The flow of each connection.
     connections: Arc<[u32]>,
-    /// Connections that carry the payload of flows that last.
+    /// The connections that carry the payload of lasting flows.
     pub(crate) lasting: Vec<u32>,
     tallies: Tallies,
-    /// Payload that had arrived when measurement started, of connections that had any.
+    /// The connections that had delivered payload when measurement started, and how much.
     delivered_before: Vec<(u32, u64)>,
-    /// The last is the next.
+    /// The posts to come; the last is the next.
     posts: Vec<Post>,
     next_post_at: Time,
     pub(crate) applications: Vec<Box<dyn Application>>,
-    /// What applications post now.
+    /// The posts that applications have just decided on.
     due: Vec<Post>,
     start: Time,
     pub(crate) posted: Vec<Posted>,
@@ -152,10 +153,11 @@ pub struct Host {
     pub(crate) received: Count,
     /// RTT samples of short flows, in nanoseconds, since measurement started.
     pub(crate) rtt: Histogram,
-    /// One-way delays of data packets that arrived here, by traffic, in nanoseconds, since then.
+    /// The one-way delays of data packets that arrived here since measurement started, by traffic,
+    /// in nanoseconds.
     pub(crate) delays: Vec<Histogram>,
     pub(crate) trace: Trace,
-    /// For each interval and lasting socket: payload received so far, and rate.
+    /// For each interval and lasting connection: the payload received so far, and the rate.
     pub(crate) series: Vec<(u64, Rate)>,
 }
 
@@ -200,7 +202,7 @@ impl Host {
         }
     }
 
-    /// Links and components have other numbers from now on.
+    /// Replaces the numbers of links and components by new ones.
     pub(crate) fn renumber(&mut self, links: &[u32], components: &[ComponentId]) {
         self.nic.link = links[self.nic.link as usize];
         self.incoming = links[self.incoming as usize];
@@ -208,7 +210,7 @@ impl Host {
         self.timer = components[self.timer as usize];
     }
 
-    /// Brings it into the caches.
+    /// Brings the host into the caches.
     #[inline]
     pub(crate) fn touch(&self) {
         black_box(self.next_post_at);
@@ -218,13 +220,13 @@ impl Host {
         self.endpoint.touch();
     }
 
-    /// The same for the connection that probably sends next.
+    /// Brings the connection that probably sends next into the caches.
     #[inline]
     pub(crate) fn touch_connection(&self) {
         self.endpoint.touch_connection();
     }
 
-    /// Tells the host what it has to do. Its endpoint expects the connections.
+    /// Gives the host its traffic. Its endpoint already knows how to open the connections.
     pub(crate) fn set_duties(&mut self, duties: Duties, calendar: &mut Calendar) {
         let Duties { flows, connections, mut posts, applications } = duties;
         (self.flows, self.connections) = (flows, connections);
@@ -246,7 +248,7 @@ impl Host {
         self.set_timer(Time::ZERO, calendar);
     }
 
-    /// The number of a connection's flow.
+    /// The flow of a connection.
     #[inline]
     fn flow(&self, connection: u32) -> u32 {
         self.connections[connection as usize]
@@ -258,7 +260,7 @@ impl Host {
         self.flows[self.flow(connection) as usize].is_data(self.number, connection)
     }
 
-    /// A frame has arrived; `truth` is the oracle's RTT of its connection.
+    /// Handles an arriving frame; `truth` is the oracle's RTT of its connection.
     #[inline]
     pub(crate) fn on_arrival(
         &mut self,
@@ -280,7 +282,7 @@ impl Host {
         transit.packets.drop(frame);
         match news {
             News::None => {}
-            // What else is due at this instant must not wait for its own event.
+            // Other work of this instant must not wait for its own event.
             News::Later if !self.has_work(now) => self.set_timer(now, &mut transit.calendar),
             News::Later | News::Now => self.work(now, transit),
         }
@@ -321,7 +323,7 @@ impl Host {
         let link = &mut transit.links[self.incoming as usize];
         while let Some((at, frame)) = link.arrived_before(now) {
             debug_assert!(frame.is_quiet(), "{frame:?}");
-            // What is kept beside it is of no use: only what is acknowledged at once is echoed.
+            // Its stamps are of no use: only an ACK that is sent at once echoes stamps.
             self.on_quiet_arrival(at, frame.wire, &transit.packets[&frame]);
             transit.packets.drop(&frame);
         }
@@ -334,7 +336,7 @@ impl Host {
         debug_assert!(news == News::None, "{packet:?} is not quiet");
     }
 
-    /// Something on the agenda is due.
+    /// Applies the changes on the agenda that are due.
     pub(crate) fn on_change(&mut self, now: Time, transit: &mut Transit) {
         while let Some(change) = self.failures.pop(now) {
             change_link(&mut self.nic, now, &change, &mut transit.links);
@@ -342,8 +344,8 @@ impl Host {
         self.work(now, transit);
     }
 
-    /// The timer has come, the NIC is free, or something has happened: posts what is due, sends what
-    /// may be sent, and asks to be woken for the rest.
+    /// Does the work of an event: the timer, a free NIC, or news. Posts what is due, sends what may
+    /// be sent, and sets the timer for the rest.
     #[inline]
     pub(crate) fn work(&mut self, now: Time, transit: &mut Transit) {
         if self.next_post_at <= now {
@@ -368,7 +370,7 @@ impl Host {
         self.set_timer(now, &mut transit.calendar);
     }
 
-    /// Posts what was planned and is due.
+    /// Posts the planned messages that are due.
     #[cold]
     fn post_planned(&mut self, now: Time) {
         while self.next_post_at <= now {
@@ -403,7 +405,7 @@ impl Host {
         self.endpoint.post(now, connection, operation);
     }
 
-    /// Posts what applications have just decided to.
+    /// Posts the messages that applications have just decided on.
     #[inline]
     fn post_due(&mut self, now: Time) {
         if !self.due.is_empty() {
@@ -418,7 +420,7 @@ impl Host {
         self.due = due;
     }
 
-    /// What leaves next.
+    /// The next frame to send.
     #[inline]
     fn next_frame(&mut self, now: Time, packets: &mut Packets) -> Option<Frame> {
         let (wire, open) = (self.wire, self.nic.open_classes());
@@ -448,14 +450,14 @@ impl Host {
         Some(frame)
     }
 
-    /// An ACK or report that was behind data which is not sent after all.
+    /// An ACK or report that waited behind data which is not sent after all.
     #[cold]
     fn late_reply(&mut self, now: Time, packets: &mut Packets) -> Option<Frame> {
         let reply = self.endpoint.poll_reply(now, self.nic.open_classes())?;
         Some(self.reply_frame(reply, packets))
     }
 
-    /// An ACK or report on the wire.
+    /// The frame of an ACK or report.
     #[expect(clippy::inline_always, reason = "a reply is long, and is made where it stays")]
     #[inline(always)]
     fn reply_frame(&self, reply: Outgoing, packets: &mut Packets) -> Frame {
@@ -468,7 +470,7 @@ impl Host {
         frame
     }
 
-    /// The first packet of what was posted then leaves.
+    /// Notes the departure of a message's first packet.
     #[cold]
     fn begin(&mut self, now: Time, connection: u32, posted: Time) {
         let (flow, data) = (self.flow(connection), self.is_data(connection));
@@ -524,39 +526,39 @@ impl Host {
         }
     }
 
-    /// Asks to be woken for what does not hang on the NIC.
+    /// Sets the timer for work that does not depend on the NIC.
     #[expect(clippy::inline_always, reason = "in the way of every packet that leaves")]
     #[inline(always)]
     fn set_timer(&mut self, now: Time, calendar: &mut Calendar) {
         let endpoint = self.endpoint.next_timer(now).unwrap_or(Time::MAX);
         let applications = self.applications.iter().map(|application| application.next_timer());
         let first = applications.fold(self.next_post_at.min(endpoint), Time::min);
-        // What an application wants at this very instant, it has been given or will be told. Mostly the
-        // calendar knows: what was asked for and has not come is still in it.
+        // Wishes of an application for this very instant have been met, or will be. Mostly the
+        // calendar is right already: a timer that was set and has not come is still in it.
         if first != self.timer_at || first <= now {
             self.timer_at = first;
             calendar.schedule(self.timer, first);
         }
     }
 
-    /// Measurement starts: what has arrived so far does not count.
+    /// Starts the measurement: payload that has arrived so far does not count.
     pub(crate) fn start_measurement(&mut self) {
         let connections = 0..u32::try_from(self.connections.len()).unwrap_or(u32::MAX);
         let delivered = connections.map(|own| (own, self.endpoint.delivered_bytes(own)));
         self.delivered_before = delivered.filter(|&(_, bytes)| bytes > 0).collect();
     }
 
-    /// What was measured of the payload that a connection has sent, if it has samples.
+    /// The RTT samples of a connection's payload, if there are any.
     pub fn tally(&self, connection: u32) -> Option<&Tally> {
         self.tallies.get(connection)
     }
 
-    /// All that was measured of payload that was sent.
+    /// The tallies of all connections that have any.
     pub fn tallies(&self) -> &[Tally] {
         &self.tallies.all
     }
 
-    /// Payload of a connection that had arrived when measurement started.
+    /// The payload of a connection that had arrived when measurement started.
     pub fn delivered_before(&self, connection: u32) -> u64 {
         let place = self.delivered_before.binary_search_by_key(&connection, |&(own, _)| own);
         place.map_or(0, |place| self.delivered_before[place].1)

@@ -1,15 +1,17 @@
 //! The rules for reading the books of a switch, as types.
 //!
-//! A busy port puts waiting packets on its link ahead of time. Until such a packet starts it counts
-//! as waiting, and the books learn of its start only when somebody asks. So:
+//! A busy port puts waiting packets on its link ahead of time. Until its transmission starts, such
+//! a packet counts as waiting. The books learn of its start only when somebody asks. So:
 //!
-//! * [`Instant`] says what time it is and how far the order of that instant has got. It cannot be
-//!   made without a [`Turn`].
-//! * `Ports` hands out a port for [`Current`] alone, the proof that its books were brought up to
-//!   date in this instant. `Switch::catch_up` makes it. It cannot be kept for another instant.
-//! * [`AllCurrent`] is the proof for all ports, which the shared buffer asks for before it decides
-//!   to the byte.
-//! * [`NeedsEvent`] comes from taking packets back from a link. It is met by an event of the port.
+//! * [`Instant`] says what time it is, and how far the order of events at that instant has got. It
+//!   cannot be made without a [`Turn`].
+//! * `Ports` gives access to a port only for a [`Current`], the proof that the port's books were
+//!   brought up to date at this instant. `Switch::catch_up` makes it. It cannot be kept for another
+//!   instant.
+//! * [`AllCurrent`] is the proof for all ports. The shared buffer asks for it before it decides to
+//!   the byte.
+//! * [`NeedsEvent`] comes from taking packets back from a link. Only an event of the port settles
+//!   it.
 
 use std::marker::PhantomData;
 
@@ -18,20 +20,20 @@ use incast_cc::Time;
 /// The events of a switch at one instant, in their order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Turn {
-    /// Events of the switch as a whole: before those of all ports.
+    /// Events of the switch as a whole: they come before those of all ports.
     Whole,
     /// The event of a port, by its number: ports follow each other.
     Port(u16),
-    /// Arrivals: after all ports.
+    /// Arrivals: they come after all ports.
     Arrivals,
 }
 
-/// The time of an event, and how far the order of that instant has got.
+/// The time of an event, and how far the order of events at that instant has got.
 #[derive(Debug)]
 pub(crate) struct Instant {
     /// The time.
     pub(crate) now: Time,
-    /// Ports below this number have had their turn.
+    /// The ports that have had their turn: all below this number.
     turn: usize,
 }
 
@@ -53,14 +55,14 @@ impl Instant {
         Time::from_ps(self.now.as_ps() + u64::from(has_had_its_turn))
     }
 
-    /// States that the books of a port are up to date. Only `Switch::catch_up` may.
+    /// States that the books of a port are up to date. For `Switch::catch_up` alone.
     #[expect(clippy::unused_self, reason = "the proof cannot outlive the instant")]
     #[inline]
     pub(crate) const fn vouch(&self, port: u16) -> Current<'_> {
         Current { port, instant: PhantomData }
     }
 
-    /// States the same of all ports. Only `Switch::catch_up_all` may.
+    /// States that the books of all ports are up to date. For `Switch::catch_up_all` alone.
     #[expect(clippy::unused_self, reason = "the proof cannot outlive the instant")]
     #[inline]
     pub(crate) const fn vouch_for_all(&self) -> AllCurrent<'_> {
@@ -92,30 +94,30 @@ pub(crate) struct AllCurrent<'i> {
 
 #[cfg(test)]
 impl AllCurrent<'static> {
-    /// For tests of a buffer without ports.
+    /// The proof for a buffer without ports, in tests.
     pub(crate) const WITHOUT_PORTS: Self = Self { instant: PhantomData };
 }
 
-/// The need of an event, which packets have that were taken back from a link: without one they stay
-/// until something else comes.
+/// The need for an event, after packets were taken back from a link: without an event they would
+/// stay until something else comes.
 #[must_use = "what was taken back stays until the port has an event: call `send` or `wait`"]
 #[derive(Debug)]
 pub(crate) struct NeedsEvent(());
 
 impl NeedsEvent {
-    /// For `Port::take_back` alone.
+    /// The need for an event. For `Port::take_back` alone.
     #[inline]
     pub(crate) const fn new() -> Self {
         Self(())
     }
 
-    /// The port has been asked for the event.
+    /// Settles the need: the port has been asked for its event.
     #[inline]
     pub(crate) const fn met_by(self, event: HasEvent) {
         let (Self(()), HasEvent(())) = (self, event);
     }
 
-    /// The run is over: no event follows.
+    /// Drops the need at the end of the run, where no event follows.
     #[inline]
     pub(crate) const fn ends(self) {
         let Self(()) = self;

@@ -1,16 +1,16 @@
 //! A network that runs: hosts, switches, links, and the calendar of their events.
 //!
-//! The crate knows no scenario. A [`NetworkConfig`] says in plain types what the network is;
-//! [`Network`] runs it, in one piece or in [`Windows`] over several threads; afterwards its methods
-//! show what happened, and change nothing.
+//! The crate knows no scenario. A [`NetworkConfig`] describes the network in plain types.
+//! [`Network`] runs it, in one piece or in [`Windows`] over several threads. Afterwards its methods
+//! show the results, and change nothing.
 //!
 //! * Time is integer picoseconds.
 //! * Every event belongs to one node. A node reaches another only through a link, whose delay is
 //!   above zero. Two things see all queues at once: the [`Oracle`], where a run has one, and the
 //!   search for dead-locks, where a watchdog reports.
-//! * Simultaneous events of a node come in the order of its components: changes of links, the start
-//!   of measurement, the end of an interval of the time series and the PFC watchdog, then ports that
-//!   become free, then arrivals, each by port, then the timer.
+//! * Simultaneous events of a node come in the order of its components: first changes of links,
+//!   then the start of measurement, the end of an interval of the time series, the PFC watchdog,
+//!   ports that become free, arrivals, and last the timer. Ports and arrivals come by port.
 
 #![cfg_attr(
     test,

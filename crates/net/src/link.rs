@@ -11,29 +11,30 @@ use super::frame::Frame;
 /// The far end of a link that leads to another part of the network ([`domain`](super::domain)).
 const ELSEWHERE: ComponentId = ComponentId::MAX;
 
-/// One direction of a cable: what is on it, in the order of arrival.
+/// A cable in one direction: the frames on it, in the order of arrival.
 ///
-/// A sender that knows what it will send next may put that on the link ahead of time. Until the
-/// transmission starts such a frame *waits*: it is in the sender's books, which go through it with
-/// [`start_next`](Link::start_next), and can be taken back with [`take_back`](Link::take_back).
+/// A sender that knows its next frames may put them on the link ahead of time. Until its
+/// transmission starts, such a frame *waits*: it is in the sender's books.
+/// [`start_next`](Link::start_next) brings the books forward frame by frame, and
+/// [`take_back`](Link::take_back) takes a waiting frame back.
 ///
-/// What every frame needs is in its first cache line.
+/// The fields that every frame needs are in the first cache line.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Link {
     ring: Ring,
-    /// The far end.
+    /// The component of the link's arrivals, at its far end.
     arrival: ComponentId,
-    /// Propagation delay, above zero: what one node does reaches another only after it.
+    /// The propagation delay, above zero: a node's actions reach the next one only after it.
     delay: Span,
-    /// When it fails next.
+    /// The time of the link's next failure.
     fails: Time,
     /// Whether the far end is a host, to which quiet frames need not be announced.
     to_host: bool,
     serializer: Serializer,
-    /// What stamps of switches call it: its number in the whole network.
+    /// The link's number in the whole network, as stamps of switches give it.
     number: u32,
-    /// When frames that are not quiet arrive at a host.
+    /// The arrivals at a host of frames that are not quiet.
     announced: VecDeque<Time>,
 }
 
@@ -44,13 +45,13 @@ struct OnLink {
     frame: Frame,
 }
 
-/// Frames in the order of arrival. The far end takes them from the front; from `waiting` on they have not
-/// started by the sender's books, which may be behind: the far end may have taken what they still count.
-/// Positions count frames, modulo 2^32.
+/// Frames in the order of arrival. The far end takes them from the front. From `waiting` on they
+/// have not started by the sender's books. These may be behind: the far end may have taken frames
+/// that they still count. Positions count frames, modulo 2^32.
 #[derive(Debug)]
 #[repr(C)]
 struct Ring {
-    /// A power of two of places.
+    /// The places for frames; their number is a power of two.
     places: Box<[OnLink]>,
     front: u32,
     waiting: u32,
@@ -61,8 +62,8 @@ struct Ring {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Serializer {
-    /// Picoseconds per byte where that is whole, as at all common rates: spares a division per
-    /// packet. Zero elsewhere.
+    /// Picoseconds per byte where that is a whole number, as at all common rates: this spares a
+    /// division per packet. Otherwise zero.
     ps_per_byte: u32,
     rate: Rate,
 }
@@ -104,8 +105,8 @@ impl Link {
         }
     }
 
-    /// Puts a frame on the link whose transmission starts at `start`; returns when its last bit has left
-    /// the sender. It waits until [`start_next`](Self::start_next).
+    /// Puts a frame on the link whose transmission starts at `start`. Returns the time at which its
+    /// last bit leaves the sender. The frame waits until [`start_next`](Self::start_next).
     #[expect(clippy::inline_always, reason = "in the way of every packet")]
     #[inline(always)]
     pub(crate) fn put(&mut self, start: Time, frame: &Frame, calendar: &mut Calendar) -> Time {
@@ -129,7 +130,8 @@ impl Link {
         sent
     }
 
-    /// The same of a frame that starts now; none waits.
+    /// Puts a frame on the link that starts now; no frame waits. Returns as [`put`](Self::put)
+    /// does.
     #[expect(clippy::inline_always, reason = "in the way of every packet")]
     #[inline(always)]
     pub(crate) fn send(&mut self, now: Time, frame: &Frame, calendar: &mut Calendar) -> Time {
@@ -139,7 +141,7 @@ impl Link {
         sent
     }
 
-    /// When the first frame that waits starts; [`Time::MAX`] where none does.
+    /// The start of the first frame that waits; [`Time::MAX`] where none does.
     #[inline]
     pub(crate) fn next_start(&self) -> Time {
         self.ring.first_waiting().map_or(Time::MAX, |next| self.start_of(next))
@@ -151,7 +153,7 @@ impl Link {
         Time::from_ps(on_link.arrives.as_ps() - took.as_ps())
     }
 
-    /// The first frame that waits starts.
+    /// Starts the first frame that waits.
     #[inline]
     pub(crate) fn start_next(&mut self) -> Option<Frame> {
         let next = self.ring.first_waiting()?.frame;
@@ -159,7 +161,8 @@ impl Link {
         Some(next)
     }
 
-    /// Takes back the last frame that waits, and returns it with the time at which it would have started.
+    /// Takes back the last frame that waits; returns it with the time at which it would have
+    /// started.
     pub(crate) fn take_back(&mut self, calendar: &mut Calendar) -> Option<(Frame, Time)> {
         let last = self.ring.take_back()?;
         if self.to_host {
@@ -175,7 +178,7 @@ impl Link {
         Some((last.frame, self.start_of(&last)))
     }
 
-    /// The frame whose arrival was announced.
+    /// Takes the frame whose arrival at a switch was announced.
     #[expect(clippy::inline_always, reason = "in the way of every packet")]
     #[inline(always)]
     pub(crate) fn arrive_at_switch(&mut self, calendar: &mut Calendar) -> Frame {
@@ -186,7 +189,8 @@ impl Link {
         frame
     }
 
-    /// The same where quiet frames are not announced; those before it have been taken in.
+    /// Takes the frame whose arrival at a host was announced. Quiet frames are not announced; those
+    /// before it have been taken in.
     #[inline]
     pub(crate) fn arrive_at_host(&mut self, calendar: &mut Calendar) -> Frame {
         let frame = self.take_announced();
@@ -202,7 +206,7 @@ impl Link {
         self.ring.pop().unwrap_or_else(|| unreachable!("it was announced")).frame
     }
 
-    /// The next frame that has arrived before `now`, and when.
+    /// Takes the next frame that has arrived before `now`, and its time of arrival.
     #[inline]
     pub(crate) fn arrived_before(&mut self, now: Time) -> Option<(Time, Frame)> {
         let &OnLink { arrives, frame } = self.ring.front().filter(|next| next.arrives < now)?;
@@ -210,67 +214,67 @@ impl Link {
         Some((arrives, frame))
     }
 
-    /// Brings it into the caches.
+    /// Brings the link into the caches.
     #[inline]
     pub(crate) fn touch(&self) {
         black_box(self.ring.front);
     }
 
-    /// The same for the place of the next frame that is put on it.
+    /// Brings the place for the next frame that is put on the link into the caches.
     #[inline]
     pub(crate) fn touch_end(&self) {
         black_box(self.ring.places[self.ring.place(self.ring.end)].arrives);
     }
 
-    /// The next frame that arrives.
+    /// The next frame to arrive.
     #[inline]
     pub(crate) fn front(&self) -> Option<&Frame> {
         self.ring.front().map(|next| &next.frame)
     }
 
-    /// The sender says when the link fails next.
+    /// Sets the time of the link's next failure.
     pub(crate) const fn fail_at(&mut self, at: Time) {
         self.fails = at;
     }
 
-    /// Sends at another rate from the next packet on.
+    /// Sets the rate from the next packet on.
     pub(crate) fn set_rate(&mut self, rate: Rate) {
         self.serializer = Serializer::new(rate);
     }
 
-    /// Its rate.
+    /// The present rate.
     pub(crate) const fn rate(&self) -> Rate {
         self.serializer.rate
     }
 
-    /// Its number in the whole network.
+    /// The link's number in the whole network.
     pub(crate) const fn number(&self) -> u32 {
         self.number
     }
 
-    /// Its propagation delay.
+    /// The propagation delay.
     pub(crate) const fn delay(&self) -> Span {
         self.delay
     }
 
-    /// What has its arrivals, at the far end.
+    /// The component of the link's arrivals, at its far end.
     pub(crate) const fn arrival(&self) -> ComponentId {
         self.arrival
     }
 
-    /// Whether its far end is in this part of the network.
+    /// Whether the far end is in this part of the network.
     pub(crate) fn leads_here(&self) -> bool {
         self.arrival != ELSEWHERE
     }
 
-    /// The far end has another number from now on.
+    /// Sets a new number for the component at the far end.
     pub(crate) const fn set_arrival(&mut self, arrival: ComponentId) {
         self.arrival = arrival;
     }
 
-    /// Parts the link where its ends are in different parts of the network: keeps the sender's half, with what
-    /// waits, and returns the receiver's, which has what is on the way. It leads to a switch, and the sender's
-    /// books are up to date.
+    /// Splits a link whose ends are in different parts of the network: keeps the sender's half,
+    /// with the frames that wait, and returns the receiver's, with the frames on the way. The link
+    /// leads to a switch, and the sender's books are up to date.
     pub(crate) fn part(&mut self) -> Self {
         let mut half = Self::new(self.number, (self.rate(), self.delay), self.arrival, false);
         while self.ring.front != self.ring.waiting {
@@ -280,8 +284,8 @@ impl Link {
         half
     }
 
-    /// Puts the two halves together again; all that has started has been handed over, and the sender's books
-    /// are up to date.
+    /// Joins the two halves again. All frames that have started have been handed over, and the
+    /// sender's books are up to date.
     pub(crate) fn join(&mut self, receiver: Self) {
         debug_assert!(self.ring.front == self.ring.waiting, "not handed over");
         let waiting = std::mem::replace(&mut self.ring, receiver.ring);
@@ -289,7 +293,7 @@ impl Link {
         self.arrival = receiver.arrival;
     }
 
-    /// Their packets are kept elsewhere from now on.
+    /// Tells the frames that their packets are kept elsewhere from now on.
     pub(crate) fn move_packets(&mut self, mut moved: impl FnMut(&mut Frame)) {
         let (mut position, end) = (self.ring.front, self.ring.end);
         while position != end {
@@ -299,8 +303,8 @@ impl Link {
         }
     }
 
-    /// Takes the next frame out of the sender's half that has started before `until`, with its arrival; if
-    /// there is none, returns when the next one starts.
+    /// Takes the next frame that has started before `until` out of the sender's half, with its time
+    /// of arrival. If there is none, returns the start of the next one.
     #[inline]
     pub(crate) fn hand_over(&mut self, until: Time) -> Result<(Time, Frame), Time> {
         let Some(&next) = self.ring.front() else { return Err(Time::MAX) };
@@ -314,7 +318,8 @@ impl Link {
         Ok((next.arrives, next.frame))
     }
 
-    /// Takes a frame that was handed over into the receiver's half; they come in the order of sending.
+    /// Takes a frame that was handed over into the receiver's half. Frames come in the order of
+    /// sending.
     pub(crate) fn take_in(&mut self, arrives: Time, frame: Frame, calendar: &mut Calendar) {
         if self.ring.is_empty() {
             calendar.schedule(self.arrival, arrives);
@@ -322,7 +327,7 @@ impl Link {
         self.ring.receive(OnLink { arrives, frame });
     }
 
-    /// What is on the link, for the books.
+    /// The frames that are on the link.
     pub(crate) fn flying(&self) -> impl Iterator<Item = &Frame> {
         self.ring.iter().map(|on_link| &on_link.frame)
     }
@@ -356,7 +361,8 @@ impl Ring {
         if self.waiting == self.end { None } else { Some(&self.places[self.place(self.waiting)]) }
     }
 
-    /// How many are kept: those that travel, and those that the sender's books have not started.
+    /// The number of frames kept: those that travel, and those that have not started by the
+    /// sender's books.
     #[inline]
     fn kept(&self) -> u32 {
         self.end.wrapping_sub(self.front).max(self.end.wrapping_sub(self.waiting))
@@ -372,14 +378,14 @@ impl Ring {
         self.end = self.end.wrapping_add(1);
     }
 
-    /// Like [`push`](Self::push), of what has started.
+    /// Adds a frame that has already started; otherwise like [`push`](Self::push).
     #[inline]
     fn receive(&mut self, on_link: OnLink) {
         self.push(on_link);
         self.waiting = self.end;
     }
 
-    /// Whether what is at a position, before the end, has not started.
+    /// Whether the frame at a position, before the end, has not started.
     #[inline]
     fn is_waiting(&self, position: u32) -> bool {
         self.end.wrapping_sub(position) <= self.end.wrapping_sub(self.waiting)
@@ -423,7 +429,7 @@ impl Ring {
 mod tests {
     use super::*;
 
-    /// Two fill a cache line.
+    /// Two places fill a cache line.
     #[test]
     fn a_place_on_a_link_is_small() {
         assert_eq!(size_of::<OnLink>(), 32);
@@ -442,8 +448,8 @@ mod tests {
         OnLink { arrives: Time::from_ps(ps), frame: Frame::NOTHING }
     }
 
-    /// Against three plain queues, through positions that wrap around and rings that grow, with the
-    /// sender's books behind and ahead of the far end.
+    /// Compares the ring with three plain queues, over positions that wrap around and rings that
+    /// grow, with the sender's books behind and ahead of the far end.
     #[test]
     fn a_ring_keeps_what_either_end_still_needs() {
         let start = u32::MAX - 20;
@@ -469,7 +475,7 @@ mod tests {
                         ring.waiting = ring.waiting.wrapping_add(u32::from(got.is_some()));
                     }
                 }
-                // What has been taken by the far end has started: it is not taken back.
+                // A frame that the far end has taken has started: it is not taken back.
                 4 if travelling.back() == waiting.back() && waiting.len() <= travelling.len() => {
                     let got = ring.take_back().map(|last| last.arrives.as_ps());
                     assert_eq!(got, waiting.pop_back());

@@ -1,4 +1,4 @@
-//! What is measured, streamed into constant space: nothing is kept per packet.
+//! Measurements, streamed into constant space: nothing is kept per packet.
 
 pub mod histogram;
 pub mod occupancy;

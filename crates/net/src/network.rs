@@ -27,11 +27,12 @@ pub struct Network {
     pub(crate) switches: Vec<Switch>,
     pub(crate) components: Vec<Component>,
     pub(crate) transit: Transit,
-    /// Of runs whose algorithms may see the queues.
+    /// The oracle, in runs whose algorithms may see the queues.
     pub(crate) oracle: Option<Oracle>,
-    /// Those that were found so far, in the order of time.
+    /// The dead-locks found so far, in the order of time.
     pub(crate) dead_locks: Vec<DeadLock>,
-    /// Length of the intervals of the time series, and whether there are any of flows and of queues.
+    /// The length of an interval of the time series, and whether there are series of flows and of
+    /// queues.
     pub(crate) interval: Span,
     pub(crate) flow_series: bool,
     pub(crate) queue_series: bool,
@@ -42,7 +43,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// Tells a host the traffic that it has to do, and how its connections are opened.
+    /// Gives a host its traffic, and the opener of its connections.
     pub fn set_duties(&mut self, host: usize, opener: Opener, duties: Duties) {
         let host = &mut self.hosts[host];
         host.endpoint.expect(duties.connections.len(), opener);
@@ -54,7 +55,7 @@ impl Network {
         self.oracle = Some(oracle);
     }
 
-    /// Tells a switch the port of the connections with `label` to the host `to`.
+    /// Fixes the port by which a switch sends the connections with `label` to the host `to`.
     pub fn pin(&mut self, switch: u32, to: u32, label: u64, port: u16) {
         self.switches[switch as usize].routes.pin(to, label, port);
     }
@@ -73,8 +74,8 @@ impl Network {
         }
     }
 
-    /// Lets hosts handle every arrival by an event of its own, as they do after a drop. Results are
-    /// the same; the run takes longer.
+    /// Makes hosts handle every arrival by its own event, as they do after a drop. Results are the
+    /// same; the run takes longer.
     pub fn handle_every_arrival(&mut self) {
         self.switches.iter_mut().for_each(|switch| switch.has_dropped = true);
     }
@@ -113,12 +114,13 @@ impl Network {
         }
     }
 
-    /// From one look of the PFC watchdogs to the next, from the beginning on; all look at the same instants.
+    /// The time between two looks of the PFC watchdogs, from the start of the run. All look at the
+    /// same instants.
     pub(crate) fn watch_period(&self) -> Option<Span> {
         self.switches.iter().find_map(|switch| switch.watchdog.as_ref()).map(Watchdog::period)
     }
 
-    /// What failures of links have cost at each node.
+    /// The agendas and losses of each node.
     pub(crate) fn failures(&self) -> impl Iterator<Item = &Failures> {
         let hosts = self.hosts.iter().map(|host| &host.failures);
         hosts.chain(self.switches.iter().map(|switch| &switch.failures))
@@ -207,10 +209,10 @@ impl Network {
         }
     }
 
-    /// Notes the dead-locks that there are now, each once: a dead-lock that shares a port with a known
-    /// one, held without a break since then, is the known one.
+    /// Notes the present dead-locks, each once. A dead-lock that shares a port with a known one,
+    /// held without a break since then, is that one.
     ///
-    /// Switches below `had_their_turn` have done all that they do at this instant.
+    /// Switches below `had_their_turn` have handled all their events of this instant.
     #[cold]
     fn note_dead_locks(&mut self, had_their_turn: usize) {
         for (number, switch) in self.switches.iter_mut().enumerate() {
@@ -227,7 +229,7 @@ impl Network {
         }
     }
 
-    /// Ends the run; an interval that ends with a complete run counts.
+    /// Ends the run. An interval that ends together with a complete run counts.
     pub fn finish(&mut self, complete: bool) {
         let now = self.now;
         for host in &mut self.hosts {
@@ -250,7 +252,7 @@ impl Network {
         }
     }
 
-    /// What has been going on until now counts, what goes on afterwards does not.
+    /// Ends the measurement: later events do not count.
     pub fn end_measurement(&mut self) {
         let now = self.now;
         for host in &mut self.hosts {
@@ -260,7 +262,7 @@ impl Network {
         self.switches.iter_mut().for_each(|switch| switch.finish(now, &mut self.transit));
     }
 
-    /// What is on the links, for the books.
+    /// The frames on all links.
     pub(crate) fn flying(&self) -> impl Iterator<Item = &Frame> {
         self.transit.links.iter().flat_map(Link::flying)
     }

@@ -1,4 +1,5 @@
-//! What no real host can know: the queues on the way of each connection, at this instant.
+//! The oracle: the queues on the way of each connection at this instant, which no real host can
+//! know.
 
 use incast_cc::{Bytes, Rate, Span};
 
@@ -7,22 +8,23 @@ use super::switch::Switch;
 /// The way of one connection's data.
 #[derive(Clone, Debug, Default)]
 pub struct Way {
-    /// RTT without queues and without serialization at the sender.
+    /// The RTT without queues and without serialization at the sender.
     pub network_rtt: Span,
-    /// Switch, port and rate of each queue.
+    /// The switch, the port and the rate of each queue.
     pub queues: Vec<(u32, u16, Rate)>,
 }
 
-/// Looks at the queues while they are: a run with an oracle has no parts that could run apart.
+/// The ways of all connections. It looks at the queues as they are, so a run with an oracle has no
+/// parts that could run apart.
 #[derive(Clone, Debug)]
 pub struct Oracle {
-    /// For each host and connection whose data leaves there.
+    /// The ways by host, and by connection whose data leaves there.
     pub ways: Vec<Vec<Way>>,
 }
 
 impl Oracle {
-    /// The RTT that data of the connection of `host` would find now: that without queues,
-    /// and the bottleneck's backlog over its rate.
+    /// The RTT that data of the connection of `host` would find now: the RTT without queues, plus
+    /// the bottleneck's backlog over its rate.
     pub(crate) fn rtt(
         &self,
         (host, connection): (usize, u32),

@@ -1,9 +1,14 @@
-//! Which part of a network each node is in, where it runs in several threads.
+//! The partition of a network into domains, for runs in several threads.
 //!
-//! A host goes with its switch. Switches are grown into domains of about equal work, each from the first one
-//! that is left, by the neighbour that has most of its links there; those of the highest layer are spread over
-//! them; then those move that have more of their links elsewhere. Links that are shorter than others are not cut as long as that costs little balance: the
-//! least delay that is cut is how long domains can run without each other.
+//! A host goes with its switch. Domains of about equal work are built in three steps:
+//!
+//! * Each domain grows from the first free switch, by the neighbour that has the greatest part of
+//!   its links in the domain.
+//! * Switches of the highest layer are spread over the domains.
+//! * Switches with more links to another domain move there.
+//!
+//! Shorter links are not cut as long as that costs little balance: the least delay that is cut is
+//! how long domains can run without each other.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,19 +16,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use incast_cc::Span;
 
 use incast_plan::topology::{Cable, Node, Topology};
-/// Ends of links in one domain. The data that a domain touches in a window then stays in the caches
-/// of a core, which is worth more than handing packets over costs, even in one thread
-/// (docs/internals/performance.md).
+/// The number of link ends in one domain, about. The data that a domain touches in a window then
+/// stays in the caches of a core. That is worth more than handing packets over costs, even in one
+/// thread (docs/internals/performance.md).
 const PORTS: usize = 384;
 
-/// Packets of 1,500 B that all links together can carry in a window, for each domain. With fewer, windows cost
-/// more than they bring.
+/// The fewest packets for each domain, of 1,500 B, that all links together can carry in a window.
+/// With fewer, windows cost more than they bring.
 const PACKETS_PER_DOMAIN: u64 = 100;
 
-/// The same for each thread, which others wait for.
+/// The fewest packets for each thread, counted in the same way. Threads wait for each other.
 const PACKETS_PER_THREAD: u64 = 400;
 
-/// Domains of each thread, at least: the more, the more even.
+/// The fewest domains of each thread: the more, the more even.
 const DOMAINS_PER_THREAD: usize = 4;
 
 /// The domain of every node.
@@ -37,26 +42,26 @@ pub struct Partition {
     pub switches: Vec<usize>,
 }
 
-/// One in so many: what a domain may weigh more than the mean after moves, and what the heaviest may weigh
-/// more than in the best balance, for longer windows.
+/// The tolerated excess weight, as a divisor (10 means 1/10): of a domain over the mean after
+/// moves, and, for longer windows, of the heaviest domain over the best balance.
 const SLACK: u64 = 10;
 
-/// How many delays are tried as the least that is cut, the longest ones.
+/// The number of delays that are tried as the least one that is cut, the longest first.
 const MOST_DELAYS: usize = 8;
 
-/// How often all switches are asked whether they would rather be elsewhere.
+/// The number of rounds in which all switches may move.
 const ROUNDS: usize = 8;
 
-/// Of an atom that has no domain yet: it may be taken, or is one of the tops.
+/// The owner of an atom that has no domain yet: it may be taken, or is one of the tops.
 const FREE: usize = usize::MAX;
 const LATER: usize = usize::MAX - 1;
 
-/// What a host works for each bit, where a switch works one for each that it sends.
+/// The work of a host per bit; a switch's is 1 for each bit that it sends.
 const HOST_WORK: u64 = 2;
 
 impl Partition {
-    /// The domains for a run in up to `most` threads, and the number of threads that it is to have:
-    /// all of them, or with `as_useful` as many as the network has work for.
+    /// The domains for a run in up to `most` threads, and its number of threads: all of them, or
+    /// with `as_useful` as many as the network has work for.
     pub fn for_threads(topology: &Topology, most: usize, as_useful: bool) -> (Self, usize) {
         let ports = topology.cables.len() * 2;
         let local = (ports + PORTS / 2) / PORTS;
@@ -80,7 +85,8 @@ impl Partition {
         (Self::new(topology, 1), 1)
     }
 
-    /// Packets of 1,500 B that all links together can carry in the least delay between two domains.
+    /// The packets of 1,500 B that all links together can carry in the least delay between two
+    /// domains.
     fn packets_per_window(&self, topology: &Topology) -> u64 {
         let domain = |end: Node| match end {
             Node::Host(host) => self.hosts[host as usize],
@@ -93,7 +99,7 @@ impl Partition {
         bytes.sum::<u64>() / 1_500
     }
 
-    /// At most so many domains, about equal.
+    /// A partition into at most `domains` domains of about equal work.
     pub fn new(topology: &Topology, domains: usize) -> Self {
         let cables = switch_cables(topology);
         let delays: BTreeSet<_> = cables.iter().map(|cable| cable.delay).collect();
@@ -113,7 +119,7 @@ impl Partition {
         Self::of_switches(topology, switches)
     }
 
-    /// The domain of each switch; hosts follow their switches.
+    /// The partition with these domains of switches; hosts follow their switches.
     pub fn of_switches(topology: &Topology, switches: Vec<usize>) -> Self {
         let edges = (0..).zip(&topology.hosts).map(|(host, _)| topology.edge(host) as usize);
         let hosts = edges.map(|edge| switches[edge]).collect();
@@ -138,19 +144,19 @@ fn switch_cables(topology: &Topology) -> Vec<Trunk> {
     cables.collect()
 }
 
-/// Switches that stay together, and what is between them.
+/// Atoms, groups of switches that stay together, and the links between them.
 struct Atoms {
     /// The atom of each switch.
     of_switch: Vec<usize>,
-    /// Expected work, as the rates of all ports.
+    /// The expected work: the rates of all ports.
     weights: Vec<u64>,
-    /// For each atom others that it has links to, with the rates of these.
+    /// The neighbours of each atom, with the rates of the links to them.
     near: Vec<BTreeMap<usize, u64>>,
     hosts: Vec<bool>,
 }
 
 impl Atoms {
-    /// Switches with cables shorter than `shortest` between them are one.
+    /// Joins switches with cables shorter than `shortest` between them to one atom.
     fn new(topology: &Topology, cables: &[Trunk], shortest: Span) -> Self {
         let of_switch = joined(topology.switches.len(), cables, shortest);
         let count = of_switch.iter().max().map_or(0, |last| last + 1);
@@ -188,8 +194,9 @@ impl Atoms {
         dense(&owners)
     }
 
-    /// Those that are farthest from hosts, such as spines and the core, unless all have hosts: they have links
-    /// everywhere, and would draw parts of other pods to the first that they are in.
+    /// The atoms that are farthest from hosts, such as spines and the core, unless all have hosts.
+    /// They have links everywhere, and would draw parts of other pods into the first domain that
+    /// takes them.
     fn tops(&self) -> Vec<usize> {
         let mut far = vec![usize::MAX; self.weights.len()];
         let mut level: Vec<_> = (0..far.len()).filter(|&atom| self.hosts[atom]).collect();
@@ -222,7 +229,7 @@ impl Atoms {
             let parts = (domains - domain) as u64;
             let target = left / parts;
             let mut weight = 0;
-            // By atom that is free, the rates of its links to the domain.
+            // The rates of the links to the domain, by free atom.
             let mut pull: BTreeMap<usize, u64> = BTreeMap::new();
             while let Some(atom) = self.pulled(&pull).or_else(|| self.seed(&owners)) {
                 let own = self.weights[atom];
@@ -243,8 +250,8 @@ impl Atoms {
         owners
     }
 
-    /// Gives each of the tops to the domain that has most of its links, if that has room, and of equals to the
-    /// lightest.
+    /// Gives each of the tops to the domain that has most of its links, among those with room; of
+    /// equal domains, to the lightest.
     fn spread(&self, owners: &mut [usize], domains: usize, tops: &[usize]) {
         let mut weights = vec![0; domains];
         for (&owner, weight) in
@@ -270,7 +277,7 @@ impl Atoms {
         }
     }
 
-    /// The one that has the greatest part of its links in the domain.
+    /// The atom that has the greatest part of its links in the domain.
     fn pulled(&self, pull: &BTreeMap<usize, u64>) -> Option<usize> {
         let all = |atom: usize| self.near[atom].values().sum::<u64>();
         let mut best: Option<(usize, u128, u128)> = None;
@@ -283,13 +290,13 @@ impl Atoms {
         best.map(|(atom, ..)| atom)
     }
 
-    /// The first that is free, one with hosts if there is one.
+    /// The first free atom, with hosts if possible.
     fn seed(&self, owners: &[usize]) -> Option<usize> {
         let mut free = (0..owners.len()).filter(|&atom| owners[atom] == FREE);
         free.clone().find(|&atom| self.hosts[atom]).or_else(|| free.next())
     }
 
-    /// Lets each move to where it has more links, if there is room.
+    /// Moves atoms to where they have more links, if there is room.
     fn exchange(&self, owners: &mut [usize], domains: usize) {
         let mut weights = vec![0; domains];
         owners.iter().zip(&self.weights).for_each(|(&owner, weight)| weights[owner] += weight);
@@ -334,7 +341,8 @@ impl Atoms {
     }
 }
 
-/// Numbers what is joined by cables shorter than `shortest`, in the order of the first of each.
+/// Groups switches joined by cables shorter than `shortest`, numbered in the order of the first of
+/// each.
 fn joined(switches: usize, cables: &[Trunk], shortest: Span) -> Vec<usize> {
     let mut first: Vec<_> = (0..switches).collect();
     let root = |first: &[usize], mut at: usize| {
@@ -351,7 +359,7 @@ fn joined(switches: usize, cables: &[Trunk], shortest: Span) -> Vec<usize> {
     dense(&roots)
 }
 
-/// The same groups, numbered from 0 without gaps, in the order of the first of each.
+/// Renumbers groups from 0 without gaps, in the order of the first of each.
 fn dense(groups: &[usize]) -> Vec<usize> {
     let mut numbers = BTreeMap::new();
     for &group in groups {
@@ -389,7 +397,8 @@ mod tests {
         )
     }
 
-    /// The heaviest domain over the mean, and the share of cables between switches that are cut.
+    /// The weight of the heaviest domain over the mean, and the share of cables between switches
+    /// that are cut.
     fn quality(topology: &Topology, partition: &Partition) -> (f64, f64) {
         let cables = switch_cables(topology);
         let atoms = Atoms::new(topology, &cables, Span::ZERO);
@@ -457,7 +466,7 @@ mod tests {
             links.concat()
         ));
         assert_eq!(Partition::new(&sites, 2).switches, [0, 1, 0, 1]);
-        // Four cannot be had without.
+        // Four domains are not possible without cutting the short links.
         assert_eq!(Partition::new(&sites, 4).domains, 4);
     }
 

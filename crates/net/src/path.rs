@@ -2,25 +2,27 @@
 
 use std::num::NonZeroU64;
 
-/// The ports by which a packet leaves switches, as far as its host knows them: for each, from the
-/// next one on, a byte with the port's number plus one; then a byte of ones. Switches would find the
-/// same in their tables, but tables of many switches are not in the processor's caches. Where the
-/// host does not know the ports, the byte of ones comes first, and then the label of the
-/// connection's direction, which switches hash.
+/// The ports by which a packet leaves switches, as far as its host knows them.
+///
+/// Known ports are bytes, from the next one on: each is the port's number plus one, and after the
+/// last comes a byte of ones. Switches would find the same ports in their tables, but the tables of
+/// many switches are not in the processor's caches. Where the host does not know the ports, the
+/// byte of ones comes first, followed by the label of the connection's direction, which switches
+/// hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Path(NonZeroU64);
 
 /// The byte before the label.
 const END: u64 = 0xff;
-/// The byte before the label of a packet that has not been in its intermediate group.
+/// The byte before the label of a packet that has yet to reach its intermediate group.
 const DETOUR: u64 = 0xfe;
 
 impl Path {
-    /// The path of a frame that no switch sends on.
+    /// The path of a frame that no switch forwards.
     pub const UNKNOWN: Self = Self(NonZeroU64::MAX);
 
-    /// A path that is not known: switches look into their tables, and choose by this label where there
-    /// are several ports.
+    /// An unknown path: switches look into their tables, and choose by this label where there are
+    /// several ports.
     pub const fn labelled(label: u64) -> Self {
         match NonZeroU64::new(label << 8 | END) {
             Some(bits) => Self(bits),
@@ -36,19 +38,19 @@ impl Path {
         }
     }
 
-    /// Whether the packet has still to go to its intermediate group.
+    /// Whether the packet has yet to reach its intermediate group.
     #[inline]
     pub const fn is_detour(self) -> bool {
         self.0.get() & 0xff == DETOUR
     }
 
-    /// The label of a path that is not known.
+    /// The label of an unknown path.
     #[inline]
     pub const fn label(self) -> u64 {
         self.0.get() >> 8
     }
 
-    /// The path that [`bits`](Self::bits) has turned into a number.
+    /// The path of a number that [`bits`](Self::bits) made.
     #[inline]
     pub fn from_bits(bits: u64) -> Self {
         NonZeroU64::new(bits).map_or(Self::UNKNOWN, Self)
@@ -59,7 +61,7 @@ impl Path {
         self.0.get()
     }
 
-    /// The path by these ports; `otherwise` where they cannot be written down.
+    /// The path by these ports; `otherwise` where they do not fit a word.
     pub fn of(ports: &[u16], otherwise: Self) -> Self {
         let known = ports.len() <= 8 && ports.iter().all(|&port| u64::from(port) + 1 < DETOUR);
         let before = |rest: u64, &port: &u16| rest << 8 | (u64::from(port) + 1);

@@ -20,62 +20,65 @@ use ahead::Ahead;
 
 /// The egress port of a switch: one queue per class.
 ///
-/// Laid out by how often things are needed: a packet that passes touches the first cache line alone.
+/// The fields are laid out by how often they are needed: a packet that passes touches the first
+/// cache line alone.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Port {
     pub(crate) transmitter: Transmitter,
-    /// When the first packet starts that is on the link ahead of time; [`Time::MAX`] where there is none.
+    /// The start of the first packet that is on the link ahead of time; [`Time::MAX`] where there
+    /// is none.
     next_start: Time,
-    /// Bytes that wait in all classes; what is being sent does not wait.
+    /// Bytes that wait in all classes, without the packet that is being sent.
     bytes: u32,
-    /// One bit per class that has packets in its queue.
+    /// A bit for each class, set if its queue has packets.
     backlog: u8,
-    /// Whether there are frames of PFC to send.
+    /// Whether there are PFC frames to send.
     has_pfc: bool,
-    /// One bit per class whose packets the watchdog drops until its pause ends.
+    /// A bit for each class, set while the watchdog drops its packets, until the pause ends.
     pub(crate) discarded: u8,
-    /// How many classes there are.
+    /// The number of classes.
     classes: u8,
     ahead: Ahead,
-    /// When a packet last left a queue, and its size.
+    /// The time at which a packet last left a queue, and its size.
     last_left: (Time, u64),
     /// Whether a class has queue management.
     managed: bool,
-    /// One bit per class that the watchdog has found held in this pause of it.
+    /// A bit for each class, set if the watchdog has found it held too long in its present pause.
     overdue: u8,
-    /// Bytes that wait, by class.
+    /// Bytes that wait in each class.
     class_bytes: [u32; MOST_CLASSES],
     pub(crate) occupancy: Occupancy,
     queues: Box<[Queue]>,
     scheduler: Scheduler,
-    /// A law that sees all packets of the port, and judges those of the classes in the mask.
+    /// The law that sees all packets of the port, and a mask of the classes whose packets it
+    /// judges.
     of_all_classes: Option<Box<(AnyLaw, u8)>>,
-    /// PFC frames go before all else.
+    /// PFC frames, which go before all others.
     pfc: VecDeque<Frame>,
     pub(crate) counters: PortCounters,
 }
 
-/// What waits in one class.
+/// The queue of one class.
 #[derive(Debug)]
 struct Queue {
-    /// The packets without those that are on the link ahead of time.
+    /// The packets, without those that are on the link ahead of time.
     packets: AnyDiscipline<Frame>,
-    /// Since when packets of the class wait.
+    /// The time since which packets of the class wait.
     waiting_since: Time,
     managed: Option<Box<Managed>>,
 }
 
-/// What queue management adds to a queue.
+/// The state that queue management adds to a queue.
 #[derive(Debug)]
 struct Managed {
     law: AnyLaw,
-    /// When each packet came.
+    /// The arrival time of each packet.
     enqueued_at: VecDeque<Time>,
 }
 
 impl Port {
-    /// A port with a queue for each class, served as `scheduler` has it.
+    /// A port with a queue for each class, served in the order of `scheduler`.
     pub(crate) fn new(
         transmitter: Transmitter,
         queues: impl Iterator<Item = AnyDiscipline<Frame>>,
@@ -107,12 +110,12 @@ impl Port {
         }
     }
 
-    /// How many classes it has.
+    /// The number of classes.
     pub(crate) const fn classes(&self) -> u8 {
         self.classes
     }
 
-    /// Gives a class queue management; `whole_port` if one law judges all classes.
+    /// Gives a class queue management; with `whole_port`, one law judges all classes.
     pub(crate) fn manage(&mut self, class: u8, law: AnyLaw, whole_port: bool) {
         self.managed = true;
         if whole_port {
@@ -123,7 +126,7 @@ impl Port {
         }
     }
 
-    /// The link has another rate from now on.
+    /// Sets the rate of the link from now on.
     pub(crate) fn set_rate(&mut self, now: Time, rate: Rate) {
         let queues = self.queues.iter_mut().filter_map(|queue| queue.managed.as_mut());
         let laws = queues.map(|managed| &mut managed.law);
@@ -132,7 +135,7 @@ impl Port {
         }
     }
 
-    /// What queue management says of a packet that comes and has room.
+    /// The verdict of queue management on a packet that arrives and has room.
     #[inline]
     pub(crate) fn judge_arrival(&mut self, now: Time, frame: &Frame) -> Verdict {
         if !self.managed {
@@ -145,7 +148,7 @@ impl Port {
         managed.law.on_enqueue(now, bytes, wire, ect)
     }
 
-    /// What it says of one that leaves, and came at `enqueued_at`.
+    /// The verdict of queue management on a packet that leaves, and arrived at `enqueued_at`.
     #[inline]
     pub(crate) fn judge_departure(
         &mut self,
@@ -176,36 +179,36 @@ impl Port {
         u64::from(if alone { self.bytes } else { self.class_bytes[class as usize] })
     }
 
-    /// Room that becomes free at this instant is free only after it. Otherwise a sender whose packets
-    /// arrive exactly when one leaves, as with equal rates and packets they do, would always find
-    /// room in a full queue, and lock out all others (Floyd and Jacobson, "On Traffic Phase Effects",
-    /// 1991).
+    /// Bytes that leave at this very instant: their room becomes free only after it. Otherwise,
+    /// with equal rates and packets, a sender whose packets always arrive exactly when one leaves
+    /// would always find room in a full queue, and lock out all others (Floyd and Jacobson, "On
+    /// Traffic Phase Effects", 1991).
     #[inline]
     pub(crate) fn leaving_bytes(&self, now: Time) -> u64 {
         if self.last_left.0 == now { self.last_left.1 } else { 0 }
     }
 
-    /// Bytes that wait in all classes; what is being sent does not wait.
+    /// Bytes that wait in all classes, without the packet that is being sent.
     #[inline]
     pub(crate) fn backlog_bytes(&self) -> u64 {
         u64::from(self.bytes)
     }
 
-    /// Brings it into the caches.
+    /// Brings the port into the caches.
     #[inline]
     pub(crate) fn touch(&self) {
         black_box(self.next_start);
     }
 
-    /// The same for what a packet needs that waits.
+    /// Brings the queue that a waiting packet needs into the caches.
     #[inline]
     pub(crate) fn touch_queue(&self) {
         black_box(self.ahead.count);
         self.occupancy.touch();
     }
 
-    /// Whether a packet of `class` leaves at once: nothing waits, and nothing stops it. The books are up to
-    /// date, as in what follows.
+    /// Whether a packet of `class` leaves at once: nothing waits, and nothing stops it. The books
+    /// are up to date, as for the methods that follow.
     #[inline]
     pub(crate) fn is_idle(&self, now: Time, class: u8) -> bool {
         self.next_start == Time::MAX
@@ -215,7 +218,7 @@ impl Port {
             && !self.transmitter.is_paused(class)
     }
 
-    /// A packet comes that waits.
+    /// Counts a packet that arrives and waits.
     #[expect(clippy::inline_always, reason = "in the way of every packet that waits")]
     #[inline(always)]
     fn enter(&mut self, now: Time, frame: &Frame) {
@@ -225,7 +228,7 @@ impl Port {
         self.occupancy.set(now, u64::from(self.bytes));
     }
 
-    /// One that waited starts.
+    /// Counts the start of a packet that waited.
     #[expect(clippy::inline_always, reason = "in the way of every packet that waits")]
     #[inline(always)]
     fn leave(&mut self, start: Time, frame: &Frame) {
@@ -270,7 +273,7 @@ impl Port {
         Some(frame)
     }
 
-    /// Takes out the packet of a class that goes for one of `job`.
+    /// Takes out the packet of a class that gives way to one of `job`.
     #[cold]
     pub(crate) fn evict(&mut self, now: Time, class: u8, job: Job) -> Option<Frame> {
         let queue = &mut self.queues[class as usize];
@@ -309,8 +312,8 @@ impl Port {
         Some(self.scheduler.next(sendable, |class| queues[class as usize].head_bytes()))
     }
 
-    /// Takes out the first packet of a class, to be sent; also when it came, where queue management has to
-    /// know.
+    /// Takes out the first packet of a class, to be sent. Returns its arrival time too, where queue
+    /// management needs it.
     #[expect(clippy::inline_always, reason = "in the way of every packet that waits")]
     #[inline(always)]
     pub(crate) fn pop(&mut self, now: Time, class: u8) -> Option<(Frame, Time)> {
@@ -334,7 +337,7 @@ impl Port {
         Some(frame)
     }
 
-    /// What the port says of itself as `frame` leaves it (INT).
+    /// Stamps the packet of `frame` with the state of the port at its departure (INT).
     pub(crate) fn stamp(&self, now: Time, frame: &Frame, transit: &mut Transit) {
         if transit.packets[frame].payload() == 0 {
             return; // an ACK brings back what its data was told
@@ -354,7 +357,7 @@ impl Port {
         self.backlog & self.transmitter.open_classes() != 0 || self.has_pfc
     }
 
-    /// The far end says stop or go on.
+    /// Obeys a PFC frame: the far end pauses or resumes a class.
     pub(crate) fn on_pfc(&mut self, now: Time, frame: &Frame) {
         self.transmitter.on_pfc(now, frame);
         let open = self.transmitter.open_classes();
@@ -362,12 +365,12 @@ impl Port {
         self.discarded &= !open;
     }
 
-    /// The link has failed: nothing is paused any more.
+    /// Forgets all pauses: the link has failed.
     pub(crate) fn forget_pauses(&mut self) {
         (self.overdue, self.discarded) = (0, 0);
     }
 
-    /// The classes that have packets and are paused, and since when both holds.
+    /// The classes that have packets and are paused, and the time since which both holds.
     pub(crate) fn held(&self) -> impl Iterator<Item = (u8, Time)> {
         let held = self.backlog & !self.transmitter.open_classes();
         let since = self.transmitter.paused_since();
@@ -378,30 +381,31 @@ impl Port {
             .map(|((class, queue), &paused)| (class, paused.max(queue.waiting_since)))
     }
 
-    /// Whether a class was found held too long in this pause of it.
+    /// Whether a class was found held too long in its present pause.
     pub(crate) fn is_noted(&self, class: u8) -> bool {
         self.overdue & 1 << class != 0
     }
 
-    /// Notes that a class was found held too long; returns whether that is news in this pause.
+    /// Notes that a class was found held too long; returns whether this is new in its present
+    /// pause.
     pub(crate) fn note_overdue(&mut self, class: u8) -> bool {
         let news = !self.is_noted(class);
         self.overdue |= 1 << class;
         news
     }
 
-    /// Packets are kept elsewhere from now on.
+    /// Tells the frames that their packets are kept elsewhere from now on.
     pub(crate) fn move_packets(&mut self, moved: impl FnMut(&mut Frame)) {
         let queued = self.queues.iter_mut().flat_map(|queue| queue.packets.iter_mut());
         queued.chain(&mut self.pfc).for_each(moved);
     }
 
-    /// What is in the queues, for the books.
+    /// The frames in all queues.
     pub(crate) fn queued(&self) -> impl Iterator<Item = &Frame> {
         self.queues.iter().flat_map(|queue| queue.packets.iter())
     }
 
-    /// What waits in one class.
+    /// The frames that wait in one class.
     pub(crate) fn waiting(&self, class: u8) -> impl Iterator<Item = &Frame> {
         self.queues[class as usize].packets.iter()
     }

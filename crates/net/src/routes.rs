@@ -1,10 +1,10 @@
-//! Which port leads to a host.
+//! Routes: the ports of a switch that lead to each host.
 //!
-//! A switch knows the ports by which a shortest path leads to each edge, that is, to each switch with hosts;
-//! hosts come in only at their own. Ports are in sets, each kept once: most of a switch's edges share one.
-//! Which port of a set a connection takes is a hash of its label, mixed with a seed of the switch:
-//! with equal seeds the connections that one switch sends to its first port would all take the first
-//! port of the next as well, and leave the others empty (polarisation).
+//! A switch knows the ports of shortest paths to each edge, that is, to each switch with hosts; a
+//! host is reached only through its own switch. Ports are in sets, each kept once: most edges share
+//! one. A connection takes a port of the set by a hash of its label, mixed with a seed of the
+//! switch. With equal seeds, the connections that one switch sends to its first port would all take
+//! the first port of the next switch as well, and leave the others empty (polarisation).
 //!
 //! Under Valiant routing a packet first goes to an edge in a random group of switches, then to its
 //! destination. The edge follows from the label, so every switch knows it. The packet itself says
@@ -21,19 +21,19 @@ use super::path::Path;
 /// The place of a host: its switch and its port there.
 #[derive(Clone, Copy, Debug)]
 pub struct RackPlace {
-    /// The number of its switch among the switches with hosts.
+    /// The number of the host's switch among the switches with hosts.
     pub edge: u16,
-    /// The port of that switch.
+    /// The host's port at that switch.
     pub port: u16,
 }
 
-/// The number among edges of a switch without hosts.
+/// The edge number of a switch without hosts.
 pub const NO_EDGE: u16 = u16::MAX;
 
 /// The ports of a switch towards every edge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
-    /// For each edge the number of a set.
+    /// The number of the set of ports towards each edge.
     towards: Arc<[u16]>,
     sets: Arc<[Set]>,
     members: Arc<[u16]>,
@@ -42,7 +42,7 @@ pub struct Table {
 /// A set of ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Set {
-    /// The port itself where it is the only one; else where the set starts among the members.
+    /// The port itself if it is the only one; else the start of the set among the members.
     first: u32,
     count: u16,
 }
@@ -55,7 +55,7 @@ impl Table {
     }
 }
 
-/// Puts a table together.
+/// A table that is being put together.
 #[derive(Debug, Default)]
 pub struct TableBuilder {
     towards: Vec<u16>,
@@ -65,7 +65,7 @@ pub struct TableBuilder {
 }
 
 impl TableBuilder {
-    /// The ports towards the next edge, ascending; none where no way leads there.
+    /// Adds the ports towards the next edge, ascending; none where no route leads there.
     #[expect(clippy::cast_possible_truncation, reason = "no more ports and edges than 16 bits")]
     pub fn push(&mut self, ports: &[u16]) {
         let number = self.known.get(ports).copied().unwrap_or_else(|| {
@@ -106,26 +106,26 @@ impl Detours {
     }
 }
 
-/// What one switch knows of the ways.
+/// The routes of one switch.
 #[derive(Clone, Debug)]
 pub struct Routes {
-    /// Of every host.
+    /// The place of every host.
     places: Arc<[RackPlace]>,
     /// The switch's own number among the edges.
     edge: u16,
     table: Table,
     seed: u64,
-    /// Draws a port for each packet, where packets are sprayed.
+    /// The generator that draws a port for each packet, where packets are sprayed.
     spray: Option<Random>,
-    /// Ports of connections whose path is given, by the destination and the label.
+    /// The ports of connections whose path is given, by the destination and the label.
     pinned: BTreeMap<(u32, u64), u16>,
-    /// Under Valiant routing, and the switch's own group.
+    /// The intermediate groups under Valiant routing, and the switch's own group.
     detours: Option<(Arc<Detours>, u32)>,
 }
 
 impl Routes {
-    /// The routes of a switch: the places of all hosts, the switch's own number among the edges, its
-    /// table, the seed of its hash, and the generator that sprays where packets are sprayed.
+    /// The routes of a switch: the places of all hosts, the switch's own number among the edges,
+    /// its table, the seed of its hash, and the generator that sprays where packets are sprayed.
     pub fn new(
         places: Arc<[RackPlace]>,
         edge: u16,
@@ -141,7 +141,7 @@ impl Routes {
         self.detours = Some((detours, group));
     }
 
-    /// The port by which a frame leaves; [`None`] where no way leads to its destination.
+    /// The port by which a frame leaves; [`None`] where no route leads to its destination.
     #[inline]
     pub(crate) fn port(&mut self, frame: &mut Frame) -> Option<u16> {
         if let Some(port) = frame.path.next() {
@@ -155,8 +155,8 @@ impl Routes {
         self.towards(edge, frame.destination, frame.path.label())
     }
 
-    /// The edge that a packet for the edge `last` is to reach next: that in its intermediate group
-    /// until it is in the group, or no way leads there.
+    /// The next edge for a packet to the edge `last`: the one in its intermediate group, unless it
+    /// has been there or no route leads there.
     #[inline]
     fn aim(&self, last: u16, path: &mut Path) -> u16 {
         if !path.is_detour() {
@@ -184,13 +184,13 @@ impl Routes {
         self.member(first, count, member)
     }
 
-    /// Whether the packets of a connection always take the same way.
+    /// Whether the packets of a connection always take the same path.
     pub const fn is_fixed(&self) -> bool {
         self.spray.is_none()
     }
 
-    /// The port by which a packet leaves whose next port is not known; where packets are sprayed, one
-    /// of the ports. Notes in `path` that the packet has been in its intermediate group.
+    /// The port by which a packet leaves whose next port is not known; where packets are sprayed, a
+    /// random one. Notes in `path` that the packet has been in its intermediate group.
     pub fn port_of(&self, destination: u32, path: &mut Path) -> Option<u16> {
         let place = self.places[destination as usize];
         if place.edge == self.edge {
@@ -211,7 +211,7 @@ impl Routes {
         self.table.set(edge)
     }
 
-    /// A number below `count` that is the label's, and another at every switch.
+    /// A number below `count` that depends on the label and on the switch.
     #[inline]
     fn flow_hash(&self, label: u64, count: u16) -> u32 {
         Random::new(label ^ self.seed).below(u32::from(count))
@@ -233,12 +233,12 @@ impl Routes {
         (0..u32::from(count)).filter_map(|member| self.member(first, count, member)).collect()
     }
 
-    /// Gives a connection's packets a port of their own.
+    /// Sets the port of a connection's packets.
     pub fn pin(&mut self, destination: u32, label: u64, port: u16) {
         self.pinned.insert((destination, label), port);
     }
 
-    /// Gives the switch another seed of its hash.
+    /// Replaces the seed of the switch's hash.
     pub fn reseed(&mut self, seed: u64) {
         self.seed = seed;
     }
@@ -248,7 +248,7 @@ impl Routes {
         (self.table.towards.len(), self.table.sets.len())
     }
 
-    /// The ways have changed.
+    /// Replaces the table after a change of routes.
     pub fn replace(&mut self, table: Table) {
         self.table = table;
     }

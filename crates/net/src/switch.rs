@@ -27,18 +27,20 @@ pub struct Switch {
     pub(crate) routes: Routes,
     pub(crate) failures: Failures,
     pub(crate) buffer: SharedBuffer,
-    /// By class: marks packets that find more than so many bytes in their queue, themselves counted.
+    /// The ECN thresholds by class, in bytes: a packet is marked if its queue, with the packet, is
+    /// longer.
     ecn_thresholds: [u64; MOST_CLASSES],
     pub(crate) watchdog: Option<Watchdog>,
-    /// Something may be missing, or overtaken, before whatever comes this way.
+    /// Whether packets may be missing or overtaken before those that come this way.
     pub(crate) has_dropped: bool,
-    /// Whether it has dropped something out of a queue.
+    /// Whether the switch has dropped a packet out of a queue.
     has_gaps: bool,
     start: Time,
-    /// Nothing happens to a packet that finds its port idle: it is not judged, stamped, traced or looked at.
+    /// Whether nothing happens to a packet that finds its port idle: it is not judged, stamped,
+    /// traced or looked at.
     is_plain: bool,
     pub(crate) trace: Trace,
-    /// Mean and greatest backlog of each port in each interval.
+    /// The mean and the greatest backlog of each port in each interval.
     pub(crate) series: Vec<(f64, u64)>,
 }
 
@@ -68,12 +70,13 @@ impl Switch {
         }
     }
 
-    /// Nothing is to happen to a packet that finds its port idle, unless something has been dropped.
+    /// States that nothing happens to a packet that finds its port idle, unless a packet has been
+    /// dropped.
     pub(crate) const fn set_plain(&mut self) {
         self.is_plain = true;
     }
 
-    /// Links and components have other numbers from now on.
+    /// Replaces the numbers of links and components by new ones.
     pub(crate) fn renumber(&mut self, links: &[u32], components: &[ComponentId]) {
         for Port { transmitter, .. } in self.ports.behind_mut() {
             transmitter.link = links[transmitter.link as usize];
@@ -81,7 +84,7 @@ impl Switch {
         }
     }
 
-    /// A frame has come in.
+    /// Handles an arriving frame.
     #[inline]
     pub(crate) fn on_arrival(&mut self, now: Time, mut frame: Frame, transit: &mut Transit) {
         let instant = Instant::new(now, Turn::Arrivals);
@@ -94,7 +97,7 @@ impl Switch {
         };
         let egress = self.catch_up(at, egress, transit);
         if self.has_dropped {
-            // What was dropped left a gap before all of its connection that comes this way later.
+            // A drop leaves a gap before all later packets of the connection that come this way.
             // (Packets of a connection have one path; where they may have several, none is quiet.)
             frame.disquiet();
         }
@@ -112,7 +115,7 @@ impl Switch {
         self.on_arrival_at(at, egress, &mut frame, transit);
     }
 
-    /// A frame has come in that cannot just pass.
+    /// Handles an arriving frame that cannot just pass.
     #[inline]
     fn on_arrival_at(
         &mut self,
@@ -170,8 +173,8 @@ impl Switch {
         self.send(at, egress, transit);
     }
 
-    /// Brings into the caches what a frame needs that comes in at `ingress`; returns the port that it leaves
-    /// by, unless that is drawn by lot.
+    /// Brings the data that a frame from `ingress` needs into the caches; returns the port by which
+    /// it leaves, unless that is drawn at random.
     #[inline]
     pub(crate) fn touch(&self, ingress: u16, frame: &Frame) -> Option<u16> {
         self.buffer.touch(ingress, frame.class);
@@ -185,8 +188,8 @@ impl Switch {
         Some(egress)
     }
 
-    /// Decides about a packet that is not sure to have room: what room there is must be known to the byte.
-    /// Returns whether it is stored.
+    /// Decides about a packet that may not have room, so that the free room must be known to the
+    /// byte. Returns whether it is stored.
     #[inline(never)]
     fn admit(
         &mut self,
@@ -215,7 +218,7 @@ impl Switch {
                 }
                 self.enqueue_pfc(at, ingress, (class, true), transit);
                 if !had_paused {
-                    // Every packet that leaves may let the sender go on: each has its event now.
+                    // Every departure may let the sender resume: each has its own event now.
                     self.wait_all(transit);
                 }
             }
@@ -223,7 +226,7 @@ impl Switch {
         true
     }
 
-    /// Stores a packet that finds no room, if others of its queue go for it: those are dropped for
+    /// Stores a packet that finds no room, if others of its queue give way: those are dropped for
     /// the same cause. Returns whether it is stored.
     #[cold]
     fn make_room(
@@ -253,7 +256,7 @@ impl Switch {
         false
     }
 
-    /// The far end of a port says stop or go on.
+    /// Obeys a PFC frame: the far end of a port pauses or resumes a class.
     fn on_pfc(&mut self, at: &Instant, frame: &Frame, transit: &mut Transit) {
         let port = self.catch_up(at, frame.ingress, transit);
         let own = &mut self.ports[port];
@@ -263,7 +266,7 @@ impl Switch {
         needs.met_by(self.send(at, port, transit));
     }
 
-    /// Tells the far end of a port to stop or to go on.
+    /// Sends a PFC frame: the far end of a port must pause or may resume.
     #[cold]
     fn enqueue_pfc(
         &mut self,
@@ -280,7 +283,8 @@ impl Switch {
         needs.met_by(self.send(at, port, transit));
     }
 
-    /// The link of a port is free, or a packet starts that is on it ahead of time.
+    /// Handles the event of a port: its link is free, or a packet starts that is on it ahead of
+    /// time.
     #[inline]
     pub(crate) fn on_port(&mut self, now: Time, port: u16, transit: &mut Transit) {
         let instant = Instant::new(now, Turn::Port(port));
@@ -288,7 +292,7 @@ impl Switch {
         self.send(&instant, port, transit);
     }
 
-    /// Brings the books of a port up to date: what is on the link ahead of time has started or not.
+    /// Brings the books of a port up to date: finds which packets on its link have started.
     #[expect(clippy::inline_always, reason = "most often there is nothing to note")]
     #[inline(always)]
     pub(super) fn catch_up<'i>(
@@ -324,13 +328,15 @@ impl Switch {
         0..u16::try_from(self.ports.behind().len()).unwrap_or(u16::MAX)
     }
 
-    /// Brings all books up to date: of the time before `now`, or of that and the instant itself.
+    /// Brings all books up to date: of the time before `now`, or with `with_now` of the instant
+    /// `now` too.
     pub(crate) fn catch_up_until(&mut self, now: Time, with_now: bool, transit: &mut Transit) {
         let turn = if with_now { Turn::Arrivals } else { Turn::Whole };
         self.catch_up_all(&Instant::new(now, turn), transit);
     }
 
-    /// Takes back what is on links ahead of time: at the end of the run it is in the queues.
+    /// Takes packets that have not started back from the links: at the end of the run they are in
+    /// the queues.
     pub(crate) fn take_back(&mut self, transit: &mut Transit) {
         self.ports.behind_mut().iter_mut().for_each(|port| port.take_back(transit).ends());
     }
@@ -362,7 +368,7 @@ impl Switch {
         self.trace.packet(now, egress, frame, PacketEvent::Dropped, packets);
     }
 
-    /// Does what queue management says; returns whether the packet is still to be sent.
+    /// Obeys the verdict of queue management; returns whether the packet is still to be sent.
     #[inline]
     fn passes(
         &mut self,
@@ -387,7 +393,7 @@ impl Switch {
         verdict != Verdict::Drop
     }
 
-    /// Sends what may be sent, while the port is free.
+    /// Sends the packets that may be sent, while the port is free.
     #[inline]
     pub(super) fn send(
         &mut self,
@@ -401,7 +407,7 @@ impl Switch {
         self.wait(egress, transit)
     }
 
-    /// Asks for the event at which the port has something to do, if there is any.
+    /// Asks for the port's next event, if it has anything to do.
     #[inline]
     fn wait(&self, egress: Current<'_>, transit: &mut Transit) -> HasEvent {
         let port = &self.ports[egress];
@@ -422,7 +428,7 @@ impl Switch {
         }
     }
 
-    /// Sends what may be sent, by a port that is free.
+    /// Sends the packets that may be sent by a free port.
     fn send_next(&mut self, at: &Instant, egress: Current<'_>, transit: &mut Transit) {
         let now = at.now;
         loop {
@@ -447,7 +453,7 @@ impl Switch {
         }
     }
 
-    /// Puts a packet that came at the time `came` on the link, unless queue management drops it; returns
+    /// Puts a packet that arrived at `came` on the link, unless queue management drops it; returns
     /// whether it is on the link.
     #[expect(clippy::inline_always, reason = "in the way of every packet, twice")]
     #[inline(always)]
@@ -477,7 +483,7 @@ impl Switch {
         passes
     }
 
-    /// Gives back the room of a packet that has left.
+    /// Frees the room of a packet that has left.
     #[expect(clippy::inline_always, reason = "in the way of every packet, twice")]
     #[inline(always)]
     fn release(&mut self, at: &Instant, frame: &Frame, transit: &mut Transit) {
@@ -497,7 +503,7 @@ impl Switch {
         })
     }
 
-    /// Looks for classes that are held too long; returns when to look again.
+    /// Looks for classes that are held too long; returns the time until the next look.
     pub(crate) fn watch(&mut self, now: Time, transit: &mut Transit) -> Option<Span> {
         let instant = Instant::new(now, Turn::Whole);
         for number in self.port_numbers() {
@@ -523,7 +529,7 @@ impl Switch {
         self.watchdog.as_ref().map(Watchdog::period)
     }
 
-    /// Drops what waits in some classes of a port.
+    /// Drops the packets that wait in some classes of a port.
     pub(super) fn purge(
         &mut self,
         at: &Instant,

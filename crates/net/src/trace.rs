@@ -5,14 +5,14 @@ use incast_transport::{Body, Packet};
 
 use super::frame::{Frame, Packets};
 
-/// Which traces to keep.
+/// The choice of traces to keep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TraceConfig {
-    /// Every change of every queue.
+    /// Whether to keep every change of every queue.
     pub queues: bool,
-    /// Every RTT sample, the rate after it, and the algorithm's gauges.
+    /// Whether to keep every RTT sample, the rate after it, and the algorithm's gauges.
     pub flows: bool,
-    /// Every packet that a port sends or drops.
+    /// Whether to keep every packet that a port sends or drops.
     pub packets: bool,
 }
 
@@ -20,7 +20,7 @@ impl TraceConfig {
     /// The names of the traces.
     pub const NAMES: [&str; 3] = ["queues", "flows", "packets"];
 
-    /// Keeps the trace of this name too; whether there is one.
+    /// Keeps the trace of this name too; returns whether there is one.
     pub fn keep(&mut self, name: &str) -> bool {
         match name {
             "queues" => self.queues = true,
@@ -75,35 +75,35 @@ pub struct GaugeRow {
     pub flow: u32,
     /// The name of the gauge.
     pub gauge: &'static str,
-    /// Its value after the sample.
+    /// The value after the sample.
     pub value: f64,
 }
 
 /// A packet that began to leave or was dropped.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketRow {
-    /// The moment of it.
+    /// The moment of the event.
     pub at: Time,
     /// The number of the port; 0 at a host.
     pub port: u16,
     pub(crate) frame: Frame,
     /// The packet.
     pub packet: Packet,
-    /// What became of it.
+    /// The event: departure or drop.
     pub event: PacketEvent,
 }
 
 /// The event of a traced packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketEvent {
-    /// It began to leave.
+    /// The packet began to leave.
     Sent,
-    /// It was dropped.
+    /// The packet was dropped.
     Dropped,
 }
 
 impl PacketEvent {
-    /// The word for it.
+    /// The name of the event in tables.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Sent => "sent",
@@ -138,9 +138,12 @@ impl PacketRow {
         }
     }
 
-    /// The place within the connection: of data the number of the packet, of a stream its first
-    /// byte; of an ACK the segment, of a stream the next byte that is missing; of a NACK the first
-    /// packet of its list; 0 of a CNP.
+    /// The packet's place within its connection:
+    ///
+    /// * data: the number of the packet; in a stream, its first byte;
+    /// * ACK: the segment; in a stream, the next missing byte;
+    /// * NACK: the first packet of its list;
+    /// * CNP: 0.
     pub fn sequence(&self) -> u64 {
         match &self.packet.body {
             Body::Data(data) => data.sequence,
@@ -172,7 +175,7 @@ impl Trace {
         }
     }
 
-    /// Records what a flow's algorithm emits.
+    /// Records the gauges of a flow's algorithm.
     #[inline]
     pub(crate) fn gauges(
         &mut self,

@@ -1,4 +1,4 @@
-//! What nodes share: links with the packets on them, and the calendar of events.
+//! The state that nodes share: links with the frames on them, packets, and the calendar of events.
 
 use super::calendar::Calendar;
 use super::frame::Packets;
@@ -8,9 +8,9 @@ use super::link::Link;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Component {
     pub(crate) kind: ComponentKind,
-    /// Number of the host or switch.
+    /// The number of the host or switch.
     pub(crate) node: u32,
-    /// The link of an arrival.
+    /// The link, if the component is its far end.
     pub(crate) link: u32,
     pub(crate) port: u16,
 }

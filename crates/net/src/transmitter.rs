@@ -1,4 +1,4 @@
-//! Sending: what a NIC and the egress port of a switch have in common.
+//! Sending: the part that a NIC and the egress port of a switch have in common.
 
 use incast_cc::{Rate, Span, Time};
 
@@ -8,42 +8,43 @@ use super::calendar::{Calendar, ComponentId};
 use super::count::Count;
 use super::frame::Frame;
 
-/// Puts frames on one link, one after the other, and obeys PFC.
+/// A sender that puts frames on one link, one after the other, and obeys PFC.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Transmitter {
-    /// [`Time::MAX`] while the link is down.
+    /// The time at which the link is free; [`Time::MAX`] while it is down.
     pub(super) busy_until: Time,
-    /// What left over the whole run.
+    /// The packets that left over the whole run.
     count: Count,
-    /// The link, by its number.
+    /// The number of the link.
     pub(crate) link: u32,
-    /// Scheduled for when the link is free, while something waits for that.
+    /// The component of the event at which the link is free, scheduled while something waits for
+    /// it.
     pub(crate) component: ComponentId,
-    /// One bit per class that the far end has paused.
+    /// A bit for each class, set while the far end pauses it.
     paused: u8,
     /// Whether measurement has started.
     measures: bool,
     rare: Box<Rare>,
 }
 
-/// What few packets need.
+/// The state that few packets need.
 #[derive(Debug)]
 struct Rare {
-    /// When measurement starts.
+    /// The start of measurement.
     start: Time,
-    /// What had left before.
+    /// The packets that left before measurement started.
     before: Count,
-    /// When it would have been free had the link not failed.
+    /// The time at which the link would have been free had it not failed.
     busy_until_if_up: Time,
     paused_since: Time,
-    /// By class.
+    /// The start of each class's pause.
     class_paused_since: [Time; MOST_CLASSES],
-    /// How long one class or more was paused since measurement started.
+    /// The time for which one class or more was paused since measurement started.
     paused: Span,
-    /// What the link could have carried since then at rates that it no longer has, in bits.
+    /// The bits that the link could have carried since measurement started, at its former rates.
     capacity: f64,
-    /// Since when it has its rate.
+    /// The time since which the link has its present rate.
     rate_since: Time,
 }
 
@@ -70,12 +71,12 @@ impl Transmitter {
         }
     }
 
-    /// Packets that left over the whole run, and their bytes on the wire.
+    /// The packets that left over the whole run, and their bytes on the wire.
     pub const fn hops(&self) -> Count {
         self.count
     }
 
-    /// Packets that left since measurement started, and their bytes on the wire.
+    /// The packets that left since measurement started, and their bytes on the wire.
     pub fn measured(&self) -> Count {
         let Count { packets, bytes } = self.rare.before;
         if self.measures {
@@ -100,7 +101,7 @@ impl Transmitter {
         self.busy_until == Time::MAX
     }
 
-    /// The link has failed: nothing can be sent, and the far end no longer asks for a pause.
+    /// Stops sending: the link has failed, and the far end no longer asks for a pause.
     pub(crate) fn on_link_down(&mut self, now: Time) {
         if self.paused != 0 {
             self.rare.paused += now.since(self.rare.paused_since.max(self.rare.start));
@@ -109,8 +110,8 @@ impl Transmitter {
         self.rare.busy_until_if_up = std::mem::replace(&mut self.busy_until, Time::MAX);
     }
 
-    /// The link is back. The port waits for the end of the packet that was cut off, so that packets
-    /// arrive in the order in which they are sent.
+    /// Resumes sending: the link is back. The port waits for the end of the packet that was cut
+    /// off, so that packets arrive in the order in which they are sent.
     pub(crate) fn on_link_up(&mut self) {
         self.busy_until = self.rare.busy_until_if_up;
     }
@@ -126,12 +127,12 @@ impl Transmitter {
         !self.paused
     }
 
-    /// Since when each class that is paused has been.
+    /// The start of the pause of each paused class.
     pub(super) fn paused_since(&self) -> &[Time; MOST_CLASSES] {
         &self.rare.class_paused_since
     }
 
-    /// The far end says stop or go on.
+    /// Obeys a PFC frame: the far end pauses or resumes a class.
     pub(crate) fn on_pfc(&mut self, now: Time, frame: &Frame) {
         let bit = 1 << frame.class;
         if frame.is_pause() {
@@ -150,7 +151,7 @@ impl Transmitter {
         }
     }
 
-    /// Sends a frame; the link is free.
+    /// Sends a frame on the link, which is free.
     #[expect(clippy::inline_always, reason = "in the way of every packet")]
     #[inline(always)]
     pub(crate) fn transmit(&mut self, now: Time, frame: &Frame, transit: &mut Transit) {
@@ -172,19 +173,19 @@ impl Transmitter {
         self.count.bytes += wire;
     }
 
-    /// Calls back when the link is free.
+    /// Asks for an event when the link is free.
     #[inline]
     pub(crate) fn wait(&self, calendar: &mut Calendar) {
         calendar.schedule(self.component, self.busy_until);
     }
 
-    /// What the link, of `rate` now, could have carried since measurement started, in bits.
+    /// The bits that the link, of `rate` now, could have carried since measurement started.
     pub fn capacity(&self, now: Time, rate: Rate) -> f64 {
         let since = self.rare.rate_since.max(self.rare.start);
         self.rare.capacity + rate.as_bps() as f64 * now.since(since).as_secs_f64()
     }
 
-    /// The link no longer has `rate`.
+    /// Notes that the link had `rate` until now.
     pub(crate) fn on_rate_change(&mut self, now: Time, rate: Rate) {
         self.rare.capacity = self.capacity(now, rate);
         self.rare.rate_since = now;

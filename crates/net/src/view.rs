@@ -18,10 +18,10 @@ use super::watchdog::Held;
 use super::{Network, Transit};
 
 /// The lengths of all queues of a port together since measurement started, in bytes, weighted by
-/// time. A length is not a number where nothing was measured.
+/// time. A length is NaN where nothing was measured.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueLengths {
-    /// The mean.
+    /// The mean length.
     pub mean: f64,
     /// The 95th percentile.
     pub p95: f64,
@@ -58,7 +58,7 @@ impl Network {
         self.now
     }
 
-    /// The events that were handled so far.
+    /// The number of events handled so far.
     pub const fn events(&self) -> u64 {
         self.events
     }
@@ -78,7 +78,7 @@ impl Network {
         self.transit.links[link as usize].rate()
     }
 
-    /// Data packets, ACKs and control packets that are in queues or on links; PFC frames are not.
+    /// Data packets, ACKs and control packets in queues and on links, without PFC frames.
     pub fn in_flight(&self) -> Count {
         let mut count = Count::default();
         let frames = self.ports().flat_map(Port::queued).chain(self.flying());
@@ -95,7 +95,7 @@ impl Network {
         })
     }
 
-    /// Packets that failures of links have cost, apart from those that waited for a failed link.
+    /// Packets lost by failures of links, without those that waited for a failed link.
     pub fn lost(&self) -> impl Iterator<Item = Count> {
         self.failures().flat_map(Failures::lost)
     }
@@ -123,7 +123,7 @@ impl Host {
         &self.endpoint
     }
 
-    /// The sender of its link.
+    /// The sender of the host's link.
     pub const fn nic(&self) -> &Transmitter {
         &self.nic
     }
@@ -148,12 +148,12 @@ impl Host {
         &self.deliveries
     }
 
-    /// Packets that it sent over the whole run.
+    /// Packets that the host sent over the whole run.
     pub const fn sent(&self) -> Count {
         self.sent
     }
 
-    /// Packets that it received over the whole run.
+    /// Packets that the host received over the whole run.
     pub const fn received(&self) -> Count {
         self.received
     }
@@ -163,23 +163,23 @@ impl Host {
         &self.rtt
     }
 
-    /// One-way delays of data packets that arrived since measurement started, in nanoseconds, by
-    /// traffic.
+    /// The one-way delays of data packets that arrived since measurement started, by traffic, in
+    /// nanoseconds.
     pub fn delays(&self) -> &[Histogram] {
         &self.delays
     }
 
-    /// Connections that carry the payload of flows that last.
+    /// The connections that carry the payload of lasting flows.
     pub fn lasting(&self) -> &[u32] {
         &self.lasting
     }
 
-    /// For each interval and lasting connection: payload received so far, and the sending rate.
+    /// For each interval and lasting connection: the payload received so far, and the sending rate.
     pub fn series(&self) -> &[(u64, Rate)] {
         &self.series
     }
 
-    /// Losses at its port.
+    /// Losses at the host's port.
     pub fn losses(&self) -> Losses {
         self.failures.losses(0)
     }
@@ -216,7 +216,7 @@ impl Switch {
         self.failures.losses(port)
     }
 
-    /// The reports of its PFC watchdog, in the order of time.
+    /// The reports of the switch's PFC watchdog, in the order of time.
     pub fn watchdog_reports(&self) -> &[Held] {
         self.watchdog.as_ref().map_or(&[], |watchdog| &watchdog.reports)
     }
@@ -238,14 +238,14 @@ impl Port {
         &self.counters
     }
 
-    /// The sender of its link.
+    /// The sender of the port's link.
     pub const fn transmitter(&self) -> &Transmitter {
         &self.transmitter
     }
 }
 
 impl Transmitter {
-    /// The number of its link.
+    /// The number of the port's link.
     pub const fn link(&self) -> u32 {
         self.link
     }

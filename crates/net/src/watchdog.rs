@@ -1,20 +1,21 @@
 //! The PFC watchdog of a switch: finds classes of egress ports that a pause has held for too long.
 //!
-//! A class counts as held while the far end pauses it and it has something to send. The watchdog looks at
-//! regular instants, so it sees a hold at the latest a quarter of its patience after that is over.
+//! A class is held while the far end pauses it and it has something to send. The watchdog looks at
+//! regular instants: four times within its patience, so that it sees an overdue hold at most a
+//! quarter of its patience late.
 
 use incast_cc::{Span, Time};
 
-/// The watchdog of one switch, and what it has seen.
+/// The watchdog of one switch, and its reports.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
     after: Span,
-    /// Whether it frees what is held, by dropping it.
+    /// Whether the watchdog frees a held class by dropping its packets.
     pub(crate) drops: bool,
     pub(crate) reports: Vec<Held>,
 }
 
-/// A class of a port that was held too long; each pause is reported once.
+/// A class of a port that was held too long. Each pause is reported once.
 #[derive(Clone, Copy, Debug)]
 pub struct Held {
     /// The moment of the report.
@@ -25,7 +26,7 @@ pub struct Held {
     pub class: u8,
     /// The moment since which a pause has held it.
     pub since: Time,
-    /// Bytes that waited.
+    /// The bytes that waited.
     pub bytes: u64,
     /// Whether the watchdog dropped them.
     pub dropped: bool,
@@ -36,12 +37,12 @@ impl Watchdog {
         Self { after, drops, reports: Vec::new() }
     }
 
-    /// From one look to the next.
+    /// The time between two looks.
     pub(crate) fn period(&self) -> Span {
         (self.after / 4).max(Span::from_ps(1))
     }
 
-    /// Whether something held since then is held too long.
+    /// Whether a hold since `since` is too long.
     pub(crate) fn is_overdue(&self, now: Time, since: Time) -> bool {
         now.since(since) >= self.after
     }

@@ -1,13 +1,13 @@
 //! Domains that run side by side, window by window.
 //!
-//! A window starts with the earliest event of all domains and is as long as the least delay of the links
-//! between them, so that nothing that is sent in it arrives in it: every domain goes through it alone. What
-//! it has put on links to others is then in their mailboxes, of which there are two in turn, one that is
-//! being filled and one that is being emptied.
+//! A window starts with the earliest event of all domains and is as long as the least delay of the
+//! links between them. So a frame that is sent in a window does not arrive in it, and every domain
+//! runs through it alone. Frames on links to other domains go to the mailboxes of these. A domain
+//! has two mailboxes in turn: one is being filled, the other emptied.
 //!
-//! There are more domains than threads. A thread goes through its own, then through those that others have
-//! not begun, so that one that is held up, by a full domain or by the operating system, holds up the others
-//! less. Which thread runs a domain has no influence on results.
+//! There are more domains than threads. A thread runs its own domains, then those of others that
+//! have not begun. So a thread that is held up, by a full domain or by the operating system, holds
+//! up the others less. Results do not depend on which thread runs a domain.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,45 +18,46 @@ use super::Network;
 use super::domain::{Domain, Ends, Mail};
 use super::partition::Partition;
 
-/// A run over several threads. Between calls the network is whole, or in parts here.
+/// A run over several threads. Between calls the network is whole, or its parts are here.
 pub struct Windows {
     partition: Partition,
     ends: Vec<Ends>,
     lookahead: Span,
     threads: usize,
-    /// When the PFC watchdogs look next.
+    /// The time of the PFC watchdogs' next look.
     watch: Time,
     watch_period: Span,
-    /// Empty while the network is whole.
+    /// The domains; empty while the network is whole.
     desks: Vec<Desk>,
     counts: WindowCounts,
 }
 
-/// How the work of a run was spread over windows and domains.
+/// The spread of a run's work over windows and domains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WindowCounts {
-    /// Domains of the network.
+    /// The number of domains.
     pub domains: usize,
-    /// Windows.
+    /// The number of windows.
     pub windows: u64,
-    /// Events that were handled in them.
+    /// The events handled in them.
     pub events: u64,
-    /// Events of the domain that had most, summed over the windows: what a thread for each domain would
-    /// have to wait for.
+    /// The events of the busiest domain of each window, summed: with a thread for each domain, the
+    /// others wait for these.
     pub of_fullest: u64,
 }
 
-/// A domain, and what others reach of it. Aligned so that no two share a cache line.
+/// A domain, and the data of it that other threads access. Aligned so that no two share a cache
+/// line.
 #[repr(align(128))]
 struct Desk {
     domain: Mutex<Domain>,
-    /// Filled in odd windows and in even ones, emptied in the next.
+    /// The mailboxes of odd and of even windows: filled in one window, emptied in the next.
     mail: [Mutex<Mail>; 2],
-    /// The last window that a thread has taken it for.
+    /// The last window for which a thread has taken the domain.
     taken: AtomicU64,
-    /// When it has its next event, or what it has sent arrives.
+    /// The time of the domain's next event, or of the first arrival of what it has sent.
     next: AtomicU64,
-    /// Events that it had in the last window.
+    /// The number of its events in the last window.
     events: AtomicU64,
 }
 
@@ -77,8 +78,8 @@ impl Windows {
         self.counts
     }
 
-    /// Handles all events before `end`, or stops when it has handled `events` or some more, at the end of a
-    /// window; returns whether there are more. The network is whole afterwards if there are none.
+    /// Handles all events before `end`, or stops at the end of a window after `events` events or a
+    /// few more. Returns whether there are more; if not, the network is whole.
     pub fn run(&mut self, net: &mut Network, end: Time, events: u64) -> bool {
         let before = net.events;
         loop {
@@ -96,9 +97,9 @@ impl Windows {
         }
     }
 
-    /// Lets the watchdogs look. Where one finds something it searches all switches for dead-locks, so all
-    /// that happens at that instant happens in the whole network. (What one finds was already so before the
-    /// instant: a hold that begins now is not too long.)
+    /// Lets the watchdogs look. A watchdog that finds something searches all switches for
+    /// dead-locks, so all events of that instant run in the whole network. (A hold that it finds
+    /// began before the instant: one that begins now is not too long.)
     fn look(&mut self, net: &mut Network) {
         let now = self.watch;
         let finds = |desk: &mut Desk| {
@@ -124,7 +125,7 @@ impl Windows {
         self.desks = net.part(&self.partition, &self.ends).into_iter().map(desk).collect();
     }
 
-    /// Makes the network whole, to be looked at.
+    /// Joins the network, so that it can be looked at.
     pub fn join(&mut self, net: &mut Network) {
         if self.desks.is_empty() {
             return;
@@ -164,7 +165,7 @@ impl Windows {
     }
 }
 
-/// One call: what its threads share.
+/// The state that the threads of one call share.
 struct Run<'a> {
     desks: &'a [Desk],
     lookahead: Span,
@@ -172,7 +173,7 @@ struct Run<'a> {
     events: u64,
     threads: usize,
     counts: Mutex<WindowCounts>,
-    /// The window, from 1, and when it ends.
+    /// The number of the window, from 1, and its end.
     number: AtomicU64,
     until: AtomicU64,
     going: AtomicBool,
@@ -180,7 +181,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Returns whether there are more events before the end.
+    /// Runs the windows over all threads; returns whether there are more events before the end.
     fn go(&self) -> bool {
         self.open();
         std::thread::scope(|scope| {
@@ -206,7 +207,7 @@ impl Run<'_> {
         }
     }
 
-    /// Goes through the domains of a thread, those of another from the last.
+    /// Runs the domains of a thread. Those of another thread are run from the last on.
     fn run_desks(&self, thread: usize, of_another: bool, number: u64, until: u64) {
         let (all, threads) = (self.desks.len(), self.threads);
         let own = all * thread / threads..all * (thread + 1) / threads;
@@ -235,7 +236,7 @@ impl Run<'_> {
         next.min().unwrap_or(u64::MAX)
     }
 
-    /// All have gone through the window: counts it, and opens the next.
+    /// Closes a window that all threads have run through: counts it, and opens the next.
     fn close(&self) {
         {
             let mut counts = lock(&self.counts);
@@ -261,7 +262,7 @@ impl Run<'_> {
     }
 }
 
-/// Where threads wait for each other. They spin for a moment, then let others run.
+/// A barrier at which threads wait for each other. They spin for a moment, then yield.
 #[derive(Default)]
 struct Barrier {
     arrived: AtomicUsize,
@@ -269,11 +270,12 @@ struct Barrier {
     broken: AtomicBool,
 }
 
-/// How often a thread looks before it lets others run.
+/// How often a thread looks before it yields.
 const SPINS: u32 = 500;
 
 impl Barrier {
-    /// The last that arrives does `last` before any goes on; returns whether all are still there.
+    /// Waits for all threads. The last to arrive runs `last` before any goes on. Returns whether
+    /// all are still there.
     fn wait(&self, threads: usize, last: impl FnOnce()) -> bool {
         let round = self.round.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == threads {
@@ -297,7 +299,7 @@ impl Barrier {
     }
 }
 
-/// Lets the others go when a thread panics: they would wait for it for ever.
+/// A guard that releases the other threads when one panics: they would wait for it for ever.
 struct Leave<'a>(&'a Barrier);
 
 impl Drop for Leave<'_> {
@@ -308,7 +310,8 @@ impl Drop for Leave<'_> {
     }
 }
 
-/// A thread that panicked ends the run; what it leaves is not looked at.
+/// Locks a mutex, even after a panic: a thread that panicked ends the run, and nobody looks at its
+/// data.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,14 +1,15 @@
 //! Histograms of fixed relative precision.
 
-/// Buckets per doubling: a bucket is at most 1/128 (0.8 %) of its value wide.
+/// The buckets per doubling, as a power of two: a bucket is at most 1/128 (0.8 %) of its value
+/// wide.
 const SUB_BITS: u32 = 7;
 const SUB: u64 = 1 << SUB_BITS;
 
-/// Counts values, or weighs them, in buckets that are 0.8 % wide at most; the mean is exact. Grows
-/// with the range of the values, not with their number.
+/// A histogram that counts values, or weighs them, in buckets at most 0.8 % wide; the mean is
+/// exact. It grows with the range of the values, not with their number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histogram {
-    /// Bucket number of `weights[0]`.
+    /// The bucket number of `weights[0]`.
     base: usize,
     weights: Vec<u64>,
     total: u64,
@@ -34,7 +35,7 @@ fn lower_bound(bucket: usize) -> u64 {
         return bucket;
     }
     let shift = bucket / SUB - 1;
-    // Beyond the last bucket lies more than 64 bits hold.
+    // The end of the last bucket does not fit 64 bits.
     u64::try_from(u128::from(bucket - shift * SUB) << shift).unwrap_or(u64::MAX)
 }
 
@@ -47,14 +48,15 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
-    /// Like [`add`](Self::add), but whoever weighs values knows their [sum](Self::set_sum), weighted.
+    /// Like [`add`](Self::add), for callers that give the weighted sum of the values
+    /// [themselves](Self::set_sum).
     #[inline]
     pub(super) fn weigh(&mut self, value: u64, weight: u64) {
         self.count(bucket(value), weight);
         self.max = self.max.max(value);
     }
 
-    /// The sum of all that was weighed.
+    /// Sets the weighted sum of all values that were weighed.
     pub(super) const fn set_sum(&mut self, sum: u128) {
         self.sum = sum;
     }
@@ -93,14 +95,14 @@ impl Histogram {
             self.base = bucket;
         }
         if bucket - self.base >= self.weights.len() {
-            // To the end of the doubling and no further: there is one of these for every port.
+            // To the end of the doubling and no further: every port has one of these.
             let wanted = (((bucket >> SUB_BITS) + 1) << SUB_BITS) - self.base;
             self.weights.reserve_exact(wanted - self.weights.len());
             self.weights.resize(wanted, 0);
         }
     }
 
-    /// How much has been counted.
+    /// The total weight of all values.
     pub const fn total(&self) -> u64 {
         self.total
     }
@@ -115,8 +117,8 @@ impl Histogram {
         (self.total > 0).then(|| self.sum as f64 / self.total as f64)
     }
 
-    /// The value that a share `q` of the weight does not exceed: the middle of its bucket, so within
-    /// 0.4 %. [`None`] when nothing has been counted.
+    /// The value that a share `q` of the weight does not exceed: the middle of its bucket, so
+    /// within 0.4 %. [`None`] when nothing has been counted.
     pub fn quantile(&self, q: f64) -> Option<f64> {
         if self.total == 0 {
             return None;
@@ -133,7 +135,7 @@ impl Histogram {
         Some(self.max as f64)
     }
 
-    /// The buckets that hold something: least value, first value beyond, weight.
+    /// The buckets that are not empty: least value, first value beyond, weight.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
         self.weights.iter().enumerate().filter(|(_, weight)| **weight > 0).map(|(i, weight)| {
             let bucket = self.base + i;
@@ -141,7 +143,7 @@ impl Histogram {
         })
     }
 
-    /// Adds what another one has counted.
+    /// Adds the counts of another histogram.
     pub fn merge(&mut self, other: &Self) {
         for (low, _, weight) in other.buckets() {
             self.count(bucket(low), weight);

@@ -6,26 +6,26 @@ use incast_cc::Time;
 
 use super::Histogram;
 
-/// Follows one queue: its lengths from the start of measurement on, its time series from the start
-/// of the run.
+/// The statistics of one queue: its lengths from the start of measurement on, its time series from
+/// the start of the run.
 #[derive(Clone, Debug)]
 pub struct Occupancy {
     bytes: u64,
     since: Time,
     start: Time,
-    /// Sum of length times duration, since the run began; and what it was when measurement and the interval
-    /// did.
+    /// The integral of the length over time since the run began, and its values when measurement
+    /// and the interval started.
     area: u128,
     area_at_start: u128,
     area_at_interval: u128,
-    /// The greatest length since the last interval.
+    /// The greatest length in the present interval.
     interval_max: u64,
-    /// Picoseconds at each length, from `start` on.
+    /// The picoseconds spent at each length, from `start` on.
     lengths: Histogram,
 }
 
 impl Occupancy {
-    /// An empty queue at time zero, measured from `start` on.
+    /// The statistics of a queue that is empty at time zero, measured from `start` on.
     pub fn new(start: Time) -> Self {
         Self {
             bytes: 0,
@@ -39,20 +39,20 @@ impl Occupancy {
         }
     }
 
-    /// Brings it into the processor's caches.
+    /// Brings the statistics into the processor's caches.
     #[inline]
     pub fn touch(&self) {
         black_box(self.interval_max);
         black_box(self.since);
     }
 
-    /// The same for the count of the present length.
+    /// Brings the bucket of the present length into the processor's caches.
     #[inline]
     pub fn touch_bucket(&self) {
         self.lengths.touch(self.bytes);
     }
 
-    /// The queue has `bytes` from now on.
+    /// Sets the length to `bytes` from now on.
     #[inline]
     pub fn set(&mut self, now: Time, bytes: u64) {
         self.pass(now);
@@ -76,7 +76,7 @@ impl Occupancy {
         self.since = now;
     }
 
-    /// Measurement has started in the meantime.
+    /// Starts the measurement, at the first change after its time has come.
     #[cold]
     fn pass_start(&mut self, now: Time) {
         let measured = now.since(self.start).as_ps();
@@ -84,7 +84,7 @@ impl Occupancy {
         self.lengths.weigh(self.bytes, measured);
     }
 
-    /// Ends an interval that began at `from`: mean and greatest length in it, in bytes.
+    /// Ends an interval that began at `from`: returns its mean and its greatest length, in bytes.
     pub fn end_interval(&mut self, from: Time, now: Time) -> (f64, u64) {
         self.pass(now);
         let area = self.area - self.area_at_interval;
@@ -93,7 +93,7 @@ impl Occupancy {
         (mean, std::mem::replace(&mut self.interval_max, self.bytes))
     }
 
-    /// Ends the measurement: the lengths, weighted by picoseconds.
+    /// Ends the measurement: returns the lengths, weighted by picoseconds.
     pub fn finish(&mut self, now: Time) -> &Histogram {
         self.pass(now);
         self.lengths.set_sum(self.area - self.area_at_start);

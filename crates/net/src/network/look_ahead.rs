@@ -1,30 +1,33 @@
 //! Brings the data of the next events into the processor's caches.
 //!
-//! In a large network an event finds nothing there: the link, the frame on it, the port that it leaves by
-//! lie anywhere in tens of megabytes, and each is known only when the one before it has come from memory.
-//! But which events come next is known, and their data can come at the same time: so each step of the way
-//! is taken for several events before the next step. Nothing is decided here, and nothing changes.
+//! In a large network an event's data is not in the caches: the link, the frame on it and the port
+//! that it leaves by lie anywhere in tens of megabytes, and each is known only when the one before
+//! it has come from memory. But it is known which events come next, and their data can come at the
+//! same time. So each step is taken for several events before the next step. Nothing is decided
+//! here, and nothing changes.
 
 use super::Network;
 use crate::frame::Frame;
 use crate::{Component, ComponentKind, Transit};
 
-/// So many at once: some more than a processor waits for at the same time.
+/// The number of events looked at together: some more than the fetches that a processor has under
+/// way at a time.
 const BATCH: usize = 24;
-/// With fewer links all is in the caches anyway.
+/// The number of links from which looking ahead pays; with fewer, everything is in the caches
+/// anyway.
 const LARGE: usize = 600;
 
-/// An event whose data is on its way.
+/// An event whose data is being fetched.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Coming {
     component: Component,
     frame: Frame,
-    /// The port that the frame leaves by, or the port whose event it is.
+    /// The port by which the frame leaves, or the port whose event it is.
     egress: Option<u16>,
 }
 
 impl Network {
-    /// Looks at the data of the next events; returns of how many.
+    /// Looks at the data of the next events; returns their number.
     #[inline]
     pub(super) fn look_ahead(&mut self) -> usize {
         if self.transit.links.len() < LARGE {

@@ -1,4 +1,4 @@
-//! Packets that are on the link before they start.
+//! Packets that are on the link before their transmission starts.
 
 use incast_cc::Time;
 use incast_queue::discipline::Discipline;
@@ -8,29 +8,29 @@ use crate::Transit;
 use crate::frame::Frame;
 use crate::instant::NeedsEvent;
 
-/// Packets that wait, and are on the link already since it is known when they will start: those of one
-/// class, one after the other. A queue with them needs no event for each packet that leaves it. Whatever
-/// may change the order takes them back: a packet of a higher class, a pause, a frame of PFC.
+/// Waiting packets that are on the link already, since their start is known: packets of one class,
+/// one after the other. A queue with them needs no event for each packet that leaves it. They are
+/// taken back by whatever may change the order: a packet of a higher class, a pause, a PFC frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ahead {
-    /// Since when packets of the class wait.
+    /// The time since which packets of the class wait.
     pub(super) since: Time,
-    /// How many there may be at a time.
+    /// The most packets that may be ahead at a time.
     pub(super) most: u32,
     pub(super) count: u32,
     pub(super) class: u8,
 }
 
 impl Port {
-    /// Up to so many packets may be on the link before they start: only where nothing needs to know what
-    /// the queue is like when they do, and all queues keep the order of arrival.
+    /// Allows up to `packets` packets on the link before they start. Only where nobody needs to
+    /// know the queue at their start, and all queues keep the order of arrival.
     pub(crate) fn look_ahead(&mut self, packets: u32) {
         let fifo = self.queues.iter_mut().all(|queue| queue.packets.as_fifo().is_some());
         self.ahead.most = if fifo { packets } else { 0 };
     }
 
-    /// Whether it is known when a packet of `class` that comes now will start, while the link is busy:
-    /// after all that waits, and nothing that waits for longer comes first.
+    /// Whether the start of a packet of `class` that comes now, while the link is busy, is known:
+    /// it comes after all that waits, and nothing that waits longer comes first.
     #[inline]
     pub(crate) fn goes_ahead(&self, now: Time, class: u8) -> bool {
         let Ahead { most, count, class: other, .. } = self.ahead;
@@ -48,7 +48,8 @@ impl Port {
         self.ahead.count > 0 && self.ahead.class < class
     }
 
-    /// When the next packet starts that is on the link ahead of time; [`Time::MAX`] where none is.
+    /// The start of the next packet that is on the link ahead of time; [`Time::MAX`] where there is
+    /// none.
     #[inline]
     pub(crate) fn next_start(&self) -> Time {
         self.next_start
@@ -76,8 +77,8 @@ impl Port {
         self.next_start = self.next_start.min(start);
     }
 
-    /// The next packet that started before `until` by the link: brings the books up to date, call until
-    /// [`None`].
+    /// The next packet that has started before `until` by the link. Brings the books up to date:
+    /// call it until [`None`].
     #[inline]
     pub(crate) fn start_next(&mut self, until: Time, transit: &mut Transit) -> Option<Frame> {
         let start = self.next_start;
@@ -93,7 +94,7 @@ impl Port {
         Some(started)
     }
 
-    /// Takes back from the link what has not started; the books are up to date.
+    /// Takes the packets that have not started back from the link. The books are up to date.
     #[cold]
     pub(crate) fn take_back(&mut self, transit: &mut Transit) -> NeedsEvent {
         let Transit { links, calendar, .. } = transit;
@@ -115,7 +116,8 @@ impl Port {
         NeedsEvent::new()
     }
 
-    /// Puts what waits in `class`, whose turn it is as long as nothing of a higher one comes, on the link.
+    /// Puts the waiting packets of `class` on the link. It is the turn of this class as long as no
+    /// packet of a higher one comes.
     #[inline]
     pub(crate) fn send_ahead(&mut self, gaps: bool, transit: &mut Transit) {
         while self.ahead.count < self.ahead.most && !self.has_pfc {

@@ -11,7 +11,7 @@ use crate::instant::{Current, Instant, NeedsEvent, Turn};
 use crate::trace::PacketEvent;
 
 impl Switch {
-    /// Something on the agenda is due.
+    /// Applies the changes on the agenda that are due.
     pub(crate) fn on_change(&mut self, now: Time, transit: &mut Transit) {
         let instant = Instant::new(now, Turn::Whole);
         while let Some(change) = self.failures.pop(now) {
@@ -37,8 +37,8 @@ impl Switch {
         }
     }
 
-    /// Drops the packets that wait for a port, and forgets that the far end was told to stop: it
-    /// forgets it too.
+    /// Drops the packets that wait for a port, and forgets that the far end was paused: it forgets
+    /// it too.
     #[cold]
     fn empty(&mut self, at: &Instant, egress: Current<'_>, transit: &mut Transit) -> NeedsEvent {
         self.buffer.forget_pauses(egress.number());
@@ -50,7 +50,7 @@ impl Switch {
         self.purge(at, egress, classes, DropCause::Link, transit)
     }
 
-    /// A packet has come in for a host to which no way leads.
+    /// Counts and drops a packet for a host to which no route leads.
     #[cold]
     pub(super) fn on_stranded(&mut self, now: Time, frame: &Frame, transit: &mut Transit) {
         let Frame { ingress, wire, .. } = *frame;

@@ -1,4 +1,4 @@
-//! The ports of a switch, of which only those can be read or changed whose books are up to date.
+//! The ports of a switch. Only ports whose books are up to date can be read or changed.
 
 use std::ops::{Index, IndexMut};
 
@@ -15,13 +15,13 @@ impl Ports {
         Self(ports)
     }
 
-    /// All ports, with books that may be behind: they show too much, never too little. For what
-    /// does not hang on them, such as the numbers of links, and for the end of a run.
+    /// All ports, with books that may be behind: they overestimate, never underestimate. For data
+    /// that does not depend on the books, such as the numbers of links, and for the end of a run.
     pub(crate) fn behind(&self) -> &[Port] {
         &self.0
     }
 
-    /// The same, to be changed.
+    /// All ports, to be changed, with books that may be behind.
     pub(crate) fn behind_mut(&mut self) -> &mut [Port] {
         &mut self.0
     }
