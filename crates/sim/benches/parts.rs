@@ -1,4 +1,4 @@
-//! Whole runs of a small incast, by scheme, and what metrics cost: `cargo bench -p incast-sim`.
+//! Whole runs of a small incast, by scheme, and the cost of metrics: `cargo bench -p incast-sim`.
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
@@ -11,7 +11,7 @@ fn main() {
     divan::main();
 }
 
-/// 50 ms of the demo's incast without building and reporting; the items are packet-hops.
+/// Runs 50 ms of the demo's incast, without building and reporting; the items are packet-hops.
 #[divan::bench(args = ["timely", "timely:authors-snippet", "line-rate"], sample_count = 20)]
 fn incast_50ms(bencher: Bencher<'_, '_>, scheme: &str) {
     let scenario = include_str!("../../../python/incast/scenarios/incast.toml");

@@ -1,11 +1,14 @@
-//! Looks for networks in which flows starve and nothing warns: schemes x transports x queues x flows x rates x
-//! RTTs, drawn anew each time. `make search`, or
+//! A search for networks in which flows starve and nothing warns: schemes x transports x queues x
+//! flows x rates x RTTs, drawn anew each time. `make search`, or
 //! `cargo run --release -p incast-sim --example search -- [--seed N] [--minutes M] [--cell K]`.
 //!
-//! Each cell follows from the seed and its number alone, so a line names both: with `--cell` that cell alone is
-//! run, and its scenario printed. A flow starves that is alone and has not half of the link after the time that
-//! its algorithm's page states, or has less than a twentieth of its fair share where there are more. Ends with 0
-//! when there is no such cell, with 1 when there is one, with 130 when interrupted, with 2 for wrong arguments.
+//! Each cell follows from the seed and its number alone, so a line names both. With `--cell` only
+//! that cell is run, and its scenario printed. A flow that is alone starves if it has less than
+//! half of the link after the time that its algorithm's page states. One of several flows starves
+//! if it has less than a twentieth of its fair share.
+//!
+//! The exit code is 0 if no such cell was found, 1 if one was found, 130 after an interrupt, 2 for
+//! wrong arguments.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program prints")]
 #![expect(clippy::disallowed_methods, reason = "it ends by the clock; cells do not know it")]
@@ -26,24 +29,24 @@ use incast_cc::{AnyAlgorithm, Rate, Span};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// Most packets of a cell: some seconds.
+/// The most packets of a cell: some seconds.
 const MOST_PACKETS: f64 = 4e5;
-/// Between two lines of progress where no terminal shows one that changes.
+/// The time between two lines of progress, unless a terminal shows a line that changes.
 const QUIET: Duration = Duration::from_secs(30);
 
-/// What was asked for.
+/// The arguments of the command line.
 struct Arguments {
     seed: u64,
     minutes: f64,
     cell: Option<u64>,
 }
 
-/// What was found so far.
+/// The cells found so far.
 #[derive(Default)]
 struct Counts {
     ran: AtomicU64,
     warned: AtomicU64,
-    /// Of those that were warned of, the ones in which nobody starved.
+    /// Cells with a warning in which no flow starved.
     needless: AtomicU64,
     starving: AtomicU64,
     next: AtomicU64,
@@ -98,7 +101,7 @@ fn arguments(mut given: impl Iterator<Item = String>) -> Result<Arguments, Strin
     Ok(all)
 }
 
-/// Draws a cell: all but those that take too long.
+/// Draws cells until one does not take too long.
 fn draw(seed: u64, number: u64) -> Cell {
     let mut random = Pcg64Mcg::seed_from_u64(seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     loop {
@@ -112,7 +115,7 @@ fn draw(seed: u64, number: u64) -> Cell {
 fn draw_any(random: &mut Pcg64Mcg) -> Cell {
     let scheme = pick(random, NAMES);
     let presets = AnyAlgorithm::named(scheme).map_or(&[][..], |algorithm| algorithm.presets());
-    // As often as not the default.
+    // The default preset, half of the time.
     let preset = if random.next_u64().is_multiple_of(2) { "" } else { pick_name(random, presets) };
     let carriers = [
         Carrier::Stream,
@@ -129,14 +132,14 @@ fn draw_any(random: &mut Pcg64Mcg) -> Cell {
     let mtu = pick(random, &[1_500, 1_500, 9_000]);
     let seed = random.next_u64() % 1_000_000;
     let cell = Cell { scheme, preset, carrier, flows, rate, speedup, rtt, queue: None, mtu, seed };
-    // From a tenth of the bandwidth-delay product to ten times that, ten packets at least.
+    // From a tenth of the bandwidth-delay product to ten times that, and at least ten packets.
     let queue = cell.bytes_on_the_way() * between(random, 0.1, 10.0);
     let queue = whole(queue.clamp(10.0 * mtu as f64, 4e9)) / 1_000 * 1_000;
     let lossless = cell.needs(Need::Lossless) || random.next_u64().is_multiple_of(4);
     Cell { queue: (!lossless).then_some(queue), ..cell }
 }
 
-/// One of several.
+/// A random element.
 fn pick<T: Copy>(random: &mut Pcg64Mcg, all: &[T]) -> T {
     #[expect(clippy::cast_possible_truncation, reason = "below the number of things")]
     let number = (random.next_u64() % all.len() as u64) as usize;
@@ -147,7 +150,7 @@ fn pick_name(random: &mut Pcg64Mcg, presets: &[incast_cc::param::Preset]) -> &'s
     if presets.is_empty() { "" } else { pick(random, presets).name }
 }
 
-/// Evenly by the order of magnitude, in two digits.
+/// A random number, even by the order of magnitude, in two digits.
 fn between(random: &mut Pcg64Mcg, low: f64, high: f64) -> f64 {
     let part = (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
     let value = low * libm::pow(high / low, part);
@@ -160,7 +163,7 @@ fn whole(value: f64) -> u64 {
     libm::round(value) as u64
 }
 
-/// Runs one cell and says all about it.
+/// Runs one cell and prints all about it.
 fn one(seed: u64, number: u64) -> ExitCode {
     let cell = draw(seed, number);
     let claim = Claim::of(cell.scheme);
@@ -186,7 +189,7 @@ fn search(arguments: &Arguments) -> ExitCode {
     let (start, length) = (Instant::now(), Duration::from_secs_f64(minutes * 60.0));
     let (counts, interrupted) = (Counts::default(), std::sync::Arc::new(AtomicBool::new(false)));
     let flag = std::sync::Arc::clone(&interrupted);
-    // The second time at once: a cell may take seconds.
+    // The second interrupt ends at once: a cell may take seconds.
     let handler = move || {
         if flag.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
@@ -230,7 +233,7 @@ fn search(arguments: &Arguments) -> ExitCode {
     }
 }
 
-/// Runs a cell, counts it, and prints it where it starves unwarned.
+/// Runs a cell, counts it, and prints it if a flow starves without a warning.
 fn judge(seed: u64, number: u64, counts: &Counts, ends: &dyn Fn() -> bool) {
     let cell = draw(seed, number);
     let Ok(warnings) = cell.warnings() else { return };
@@ -255,7 +258,7 @@ fn judge(seed: u64, number: u64, counts: &Counts, ends: &dyn Fn() -> bool) {
     }
 }
 
-/// A line that changes on a terminal, one now and then elsewhere.
+/// Shows progress: a line that changes on a terminal, a line now and then elsewhere.
 fn progress(counts: &Counts, shown: &Mutex<Instant>, part: f64) {
     let terminal = stderr().is_terminal();
     let every = if terminal { Duration::from_millis(200) } else { QUIET };

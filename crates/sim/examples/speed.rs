@@ -1,11 +1,15 @@
-//! Packet-hops per second, instructions and memory of whole runs, each in a process of its own:
-//! `cargo run --release -p incast-sim --example speed -- [--json] [SCENARIO [SCHEME]] [key=value ...]`.
+//! Packet-hops per second, instructions and memory of whole runs, each in its own process:
+//!
+//! ```text
+//! cargo run --release -p incast-sim --example speed -- \
+//!     [--json] [SCENARIO [SCHEME]] [key=value ...]
+//! ```
 //!
 //! Without a scenario it runs those of the benchmark, which `docs/internals/performance.md`
-//! describes. With `--json` it runs one here, for programs to read. Seconds are user CPU time, of
-//! the run alone. Instructions are those of valgrind, where it is installed: the difference of two
-//! short runs, so without building and reporting. The heap is counted by the allocator, in bytes as
-//! they were asked for.
+//! describes. With `--json` it runs one in this process, for programs to read. Seconds are user CPU
+//! time, of the run alone. Instructions are counted by valgrind, where it is installed: the
+//! difference of two short runs, so without building and reporting. The heap is counted by the
+//! allocator, in bytes as requested.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints")]
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
@@ -32,7 +36,7 @@ use serde_json::{Value, json};
 #[global_allocator]
 static HEAP: Counting = Counting::new();
 
-/// Scenarios of the benchmark, from the top of the repository, and what is changed in them.
+/// The scenarios of the benchmark, from the top of the repository, and the values changed in them.
 const BENCHMARK: [(&str, &[&str]); 5] = [
     ("bench/star.toml", &[]),
     ("bench/leaf-spine-tcp.toml", &[]),
@@ -92,14 +96,14 @@ struct Run {
 }
 
 impl Run {
-    /// This program with this run alone, and further values changed.
+    /// The command that runs this program with this run alone, and further values changed.
     fn command(&self, changes: &[String]) -> Result<Command> {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["--json", &self.file, &self.scheme]).args(&self.assignments).args(changes);
         Ok(command)
     }
 
-    /// What it measured.
+    /// Measures the run in its own process.
     fn measure(&self) -> Result<Value> {
         let output = self.command(&[])?.stderr(Stdio::inherit()).output()?;
         if !output.status.success() {
@@ -108,7 +112,7 @@ impl Run {
         Ok(serde_json::from_slice(&output.stdout)?)
     }
 
-    /// Instructions of a packet-hop between a twentieth and a tenth of the time.
+    /// The instructions per packet-hop between a twentieth and a tenth of the time.
     fn instructions(&self) -> Result<Option<f64>> {
         let document = Document::load(Path::new(&self.file))?.with_set(&self.assignments)?;
         let run = &document.scenario().run;
@@ -117,7 +121,7 @@ impl Run {
             ("warmup", run.warmup.as_ps()),
             ("cooldown", run.cooldown.as_ps()),
         ];
-        // Or a short run would take as many samples as a long one.
+        // Otherwise a short run would take as many samples as a long one.
         let interval = run.interval.map_or(run.duration.as_ps() / 400, Span::as_ps);
         let mut counts = [(0.0, 0.0); 2];
         for (count, part) in counts.iter_mut().zip([20, 10]) {
@@ -198,7 +202,7 @@ fn number(found: &Value, key: &str) -> f64 {
     found[key].as_f64().unwrap_or(f64::NAN)
 }
 
-/// Runs it here.
+/// Measures a run in this process.
 fn measure(document: &Document, scheme: &str) -> Result<Value> {
     let empty = empty_network(document, scheme)?;
     let mb = |bytes: usize| bytes as f64 / 1e6;
@@ -243,7 +247,7 @@ fn measure(document: &Document, scheme: &str) -> Result<Value> {
     }))
 }
 
-/// Bytes of the network of `document` without flows.
+/// The bytes of the network of `document` without flows.
 fn empty_network(document: &Document, scheme: &str) -> Result<usize> {
     let mut scenario = document.scenario().clone();
     scenario.traffic.clear();
@@ -254,13 +258,13 @@ fn empty_network(document: &Document, scheme: &str) -> Result<usize> {
     Ok(bytes)
 }
 
-/// User CPU time of this process so far, all threads together.
+/// The user CPU time of this process so far, all threads together.
 fn user_seconds() -> Result<f64> {
     let time = getrusage(UsageWho::RUSAGE_SELF)?.user_time();
     Ok(time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6)
 }
 
-/// What Linux says; not a number elsewhere.
+/// The peak memory of this process as Linux reports it; NaN elsewhere.
 fn peak_of_process_mb() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

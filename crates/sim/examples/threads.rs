@@ -1,9 +1,13 @@
 //! How a run scales with threads and domains:
-//! `cargo run --release -p incast-sim --example threads [SCENARIO] [SCHEME] [key=value ...] [THREADS:DOMAINS ...]`.
 //!
-//! Runs the scenario once for each number of threads and domains in turn, and compares the summaries. The
-//! fullest domain of each window has so many events more than the mean: with a core for each domain, that
-//! is what the others wait for.
+//! ```text
+//! cargo run --release -p incast-sim --example threads \
+//!     [SCENARIO] [SCHEME] [key=value ...] [THREADS:DOMAINS ...]
+//! ```
+//!
+//! Runs the scenario once for each number of threads and domains in turn, and compares the
+//! summaries. Prints the events of each window's fullest domain over the mean: with a core for each
+//! domain, the others wait for the fullest.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints")]
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
@@ -71,7 +75,8 @@ fn measure(
     Ok(format!("{:?}", run.finish().summary))
 }
 
-/// What Linux says that the process has had, in ticks of a hundredth of a second; not a number elsewhere.
+/// The CPU time of this process as Linux reports it, in ticks of a hundredth of a second; NaN
+/// elsewhere.
 fn core_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields = stat.rsplit(')').next().unwrap_or_default();

@@ -31,7 +31,7 @@ use incast_scenario::{
 use switches::switch_config;
 pub(crate) use ways::Ways;
 
-/// Everything of a run before its first event.
+/// A run before its first event.
 pub(crate) struct Built {
     pub(crate) net: Net,
     pub(crate) topology: Arc<Topology>,
@@ -42,11 +42,11 @@ pub(crate) struct Built {
     pub(crate) classes: Vec<String>,
     /// How messages are cut into packets.
     pub(crate) cut: Cut,
-    /// Where sizes are parted in the table of completion times.
+    /// The sizes that separate the bins in the table of completion times.
     pub(crate) size_bins: Vec<Bytes>,
 }
 
-/// Builds the network and what its applications will post, unless whoever watches stops it.
+/// Builds the network and the posts of its applications, unless `watch` stops it.
 pub(crate) fn build(
     scenario: &Scenario,
     scheme: Scheme,
@@ -77,8 +77,8 @@ fn class_names(scenario: &Scenario, scheme: Scheme) -> Vec<String> {
     scenario.classes(scheme.transport).into_iter().map(|class| class.name).collect()
 }
 
-/// Whether there are time series of flows, and of queues: in a large network they are more than all
-/// else.
+/// Whether to keep time series of flows, and of queues: in a large network they are larger than
+/// everything else.
 fn series(scenario: &Scenario, net: &Net, flows: &Flows) -> (bool, bool) {
     let few = |things: usize| scenario.series_rows(things) <= MOST_SERIES_ROWS;
     let lasting = flows.iter().filter(|flow| flow.is_lasting()).count();
@@ -178,9 +178,9 @@ fn pin(net: &mut Net, flows: &Flows, routing: &Routing) {
     }
 }
 
-/// How many packets a port may put on its link before they start. None where it matters what the queue is
-/// like when a packet leaves it, or where a link may fail or change its rate in the meantime; few where PFC or
-/// another class may take them back.
+/// The number of packets that a port may put on its link before they start. 0 where the queue at a
+/// packet's departure matters, or where a link may fail or change its rate in the meantime. Few
+/// where PFC or another class may take them back.
 fn look_ahead(scenario: &Scenario, scheme: Scheme) -> u32 {
     let classes = scenario.classes(scheme.transport);
     let telemetry = needs_telemetry(scenario, scheme);
@@ -200,7 +200,7 @@ fn look_ahead(scenario: &Scenario, scheme: Scheme) -> u32 {
 fn wire_format(scenario: &Scenario, scheme: Scheme, line_rate: Rate) -> WireFormat {
     let transport = &scenario.transport;
     let (header, ack) = (transport.header.get() as u16, transport.ack.get() as u16);
-    // A queue is served at line rate, so what was before a packet is what it has waited for.
+    // A queue is served at line rate, so a packet's wait follows from the backlog before it.
     let fifo = transport.nic == Nic::Fifo && scheme.transport == TransportKind::Stream;
     let threshold = transport.nic_ecn_threshold.filter(|_| fifo);
     let marks_after_ns = threshold.map(|most| {
@@ -210,7 +210,7 @@ fn wire_format(scenario: &Scenario, scheme: Scheme, line_rate: Rate) -> WireForm
     WireFormat { header, ack, telemetry: needs_telemetry(scenario, scheme), marks_after_ns }
 }
 
-/// Whether data takes the stamps of switches along.
+/// Whether data packets carry stamps of switches.
 fn needs_telemetry(scenario: &Scenario, scheme: Scheme) -> bool {
     let needed = scheme.algorithm.info().needs.contains(&Need::Telemetry);
     needed && scenario.switch.telemetry

@@ -1,8 +1,8 @@
 //! The memory and the time that a run will take, estimated from its scenario before anything is
 //! built.
 //!
-//! The bytes of each thing were measured: the resident memory of the process over the number of
-//! things, with the tables and the directory that are made of the results (docs/guide/cost.md). The
+//! The bytes of each kind of thing were measured: the resident memory of the process over the
+//! number of things, with the tables and the directory of the results (docs/guide/cost.md). The
 //! estimates are right within a factor of two.
 
 use incast_cc::Bytes;
@@ -13,17 +13,17 @@ use incast_scenario::{
     Opens, RoutingKind, Scenario, Scheme, TransportKind, amounts, lasting_flows, topology,
 };
 
-/// A link each way with its ports, queues, and what travels on it.
+/// A link each way, with its ports, its queues and the packets on it.
 const CABLE_BYTES: f64 = 24_000.0;
 const HOST_BYTES: f64 = 4_000.0;
-/// What a switch knows of the way to another that has hosts.
+/// The route of a switch to another switch that has hosts.
 const ROUTE_BYTES: f64 = 2.0;
 /// A connection on which messages are sent, both ends.
 const MESSAGE_CONNECTION_BYTES: f64 = 3_400.0;
 const STREAM_CONNECTION_BYTES: f64 = 8_400.0;
 /// A connection that is not used yet.
 const IDLE_CONNECTION_BYTES: f64 = 90.0;
-/// A message: what is posted, the rows that it leaves in logs, and those of tables.
+/// A message: its post, its rows in logs, and its rows in tables.
 const MESSAGE_BYTES: f64 = 700.0;
 /// A row of a time series, and one of a trace of packets.
 const SERIES_ROW_BYTES: f64 = 120.0;
@@ -35,44 +35,44 @@ const STREAM_HOPS_PER_S: f64 = 3e6;
 const LARGE_HOPS_PER_S: f64 = 1.5e6;
 /// Hosts of a large network.
 const LARGE: usize = 512;
-/// Building a connection and handling a message, beside their packets.
+/// The work for a connection and for a message, without their packets.
 const CONNECTION_S: f64 = 8e-6;
 const MESSAGE_S: f64 = 3e-6;
 
-/// What a run will take.
+/// The memory and the time that a run will take.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cost {
-    /// Hosts of the network.
+    /// The number of hosts.
     pub hosts: usize,
-    /// Links, two for each cable.
+    /// The number of links, two for each cable.
     pub links: usize,
-    /// Connections that are built.
+    /// The number of connections that are built.
     pub connections: u64,
-    /// Messages that are posted.
+    /// The number of messages that are posted.
     pub messages: f64,
-    /// Packets, data or ACKs, that leave a link.
+    /// The number of departures of packets, data or ACKs, from a link.
     pub packet_hops: f64,
-    /// Seconds of one core, about.
+    /// The seconds on one core, about.
     pub seconds: f64,
-    /// The memory by what needs it, the most first.
+    /// The memory by its use, the largest part first.
     pub parts: Vec<Part>,
 }
 
 /// The memory that one kind of things takes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// What they are, and how many.
+    /// The kind of things, and their number.
     pub what: String,
-    /// Memory.
+    /// Their memory, in bytes.
     pub bytes: f64,
-    /// Whether it stays until the results are written: those of all schemes are there together.
+    /// Whether the memory stays until the results are written, so that all schemes add up.
     pub kept: bool,
-    /// What would make it less.
+    /// A change of the scenario that would reduce it.
     pub remedy: &'static str,
 }
 
 impl Cost {
-    /// Bytes of so many runs one after the other, whose results are kept together.
+    /// The bytes of `runs` runs one after the other, whose results are kept together.
     pub fn memory(&self, runs: usize) -> f64 {
         let times = |part: &Part| if part.kept { runs.max(1) as f64 } else { 1.0 };
         self.parts.iter().map(|part| part.bytes * times(part)).sum()
@@ -101,10 +101,10 @@ pub fn cost(scenario: &Scenario, scheme: &Scheme, traces: TraceConfig) -> Cost {
     sum.cost(scenario, scheme.transport, &net, traces)
 }
 
-/// All traffic together.
+/// The sums over all traffic.
 #[derive(Default)]
 struct Sum {
-    /// Payload.
+    /// The payload, in bytes.
     bytes: f64,
     messages: f64,
     connections: u64,
@@ -132,7 +132,7 @@ impl Sum {
                 (transport.mss(), 0.5, STREAM_CONNECTION_BYTES, STREAM_HOPS_PER_S)
             }
         };
-        // A message is a packet and an ACK at least.
+        // A message has at least one packet and one ACK.
         let packets = (self.bytes / payload.get().max(1) as f64).max(self.messages);
         let acks = (packets * acks).max(self.messages);
         let packet_hops = (packets + acks) * mean_hops(net, scenario.routing.kind);
@@ -193,7 +193,7 @@ impl Sum {
     }
 }
 
-/// A number as it is read: 1,234,567.
+/// A number with separators: 1,234,567.
 fn grouped(number: f64) -> String {
     let digits = format!("{number:.0}");
     let first = digits.len() % 3;
@@ -211,7 +211,7 @@ fn ratio(part: Bytes, whole: Bytes) -> f64 {
     part.get() as f64 / whole.get().max(1) as f64
 }
 
-/// Rows of the time series that are not left out.
+/// The rows of the time series that are not left out.
 fn series_rows(scenario: &Scenario, net: &Topology) -> f64 {
     if scenario.measure.series == Some(false) {
         return 0.0;
@@ -225,7 +225,8 @@ fn series_rows(scenario: &Scenario, net: &Topology) -> f64 {
     (queues + flows as f64) * intervals
 }
 
-/// Links from a host to another, on average. A way through another group is two ways.
+/// The mean number of links from a host to another. A way through an intermediate group counts as
+/// two ways.
 fn mean_hops(net: &Topology, routing: RoutingKind) -> f64 {
     let ports = net.ports();
     let Some(first) = ports.hosts.first().map(|_| net.edge(0)) else { return 2.0 };

@@ -1,48 +1,52 @@
-//! How long a message takes when the network is its own.
+//! The ideal completion time: how long a message takes when it has the network to itself.
 //!
-//! The ideal completion time is that of a sender which puts the packets of the message on its link one after the
-//! other, from the moment at which the message is posted, while nothing else is in the network: every
-//! switch stores and forwards each packet, so packet i leaves link j at
+//! The sender puts the packets of the message on its link one after the other, from the moment of
+//! posting, while nothing else is in the network. Every switch stores and forwards each packet, so
+//! packet i leaves link j at
 //!
 //! ```text
 //! D(i, j) = max(D(i, j-1) + delay(j-1), D(i-1, j)) + bytes(i) / rate(j),
 //! ```
 //!
-//! and the message is complete when the last bit of the last packet has arrived. Headers count; windows, slow
-//! start, handshakes, acknowledgements and later changes of a link's rate do not. Packets are full but for the last
-//! one of each segment, which is as long as the sender cuts it: `transport.segment`, within a burst of the algorithm.
-//! Where the size of bursts varies, it is what no cut falls below. For a read, the request (one packet) comes
-//! before it. A slowdown is a completion time over the ideal one: not below 1, but where an
-//! event has made a link faster, and where packets are sprayed: the ideal is
-//! that of one path, and a message that takes several at once has more than the rate of one, and may have
-//! faster ones.
+//! and the message is complete when the last bit of the last packet has arrived.
+//!
+//! * Headers count. Windows, slow start, handshakes, acknowledgements and later changes of a link's
+//!   rate do not.
+//! * Packets are full except the last one of each segment. A segment is as long as the sender cuts
+//!   it: `transport.segment`, within a burst of the algorithm. Where the size of bursts varies, the
+//!   ideal is a lower bound over all cuts.
+//! * For a read, the request (one packet) comes first.
+//!
+//! A slowdown is a completion time over the ideal one. It is at least 1, with two exceptions: where
+//! an event has made a link faster, and where packets are sprayed. The ideal is that of one path; a
+//! message that takes several at once has more than the rate of one path, and may have faster ones.
 
 use incast_cc::{Bytes, Rate, Span};
 
-/// Packets after which the rest of a message keeps a steady pace: more than a segment's, more than one
-/// packet on each link.
+/// The packets after which the rest of a message keeps a steady pace: more than a segment has, more
+/// than one packet on each link.
 const TAIL: usize = 160;
 
 /// How messages are cut into packets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cut {
-    /// Most payload of a packet, and what headers add.
+    /// The most payload of a packet, and the bytes that headers add.
     pub(crate) payload: Bytes,
     pub(crate) header: Bytes,
-    /// Where segments end.
+    /// The rule for the ends of segments.
     pub(crate) segments: Segments,
-    /// Payload of a request.
+    /// The payload of a request.
     pub(crate) request: Bytes,
 }
 
 /// The payload after which a new packet begins in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Segments {
-    /// Nowhere: in streams.
+    /// No segments: in streams.
     None,
-    /// This much.
+    /// Segments of this size.
     Of(Bytes),
-    /// A full packet or more, each time as the algorithm has it then.
+    /// Segments of a full packet or more: the size varies with the algorithm.
     Any,
 }
 
@@ -69,14 +73,16 @@ impl Cut {
         links.last().zip(ends.last()).map_or(Span::ZERO, |(&(_, delay), &end)| end + delay)
     }
 
-    /// A request and its answer, the same way back and forth.
+    /// The time of a request and its answer, over the same links in both directions.
     pub(crate) fn ideal_read(&self, bytes: Bytes, links: &[(Rate, Span)]) -> Span {
         self.ideal(self.request, links) + self.ideal(bytes, links)
     }
 
-    /// A time that no cut into segments falls below: on some link there is all of the message, in as few packets as can be;
-    /// before it the first packet, which is full, passes those before, and after it the last one, of a byte at
-    /// least, those behind. On links that are not faster behind the slowest one, full packets take no more.
+    /// A lower bound of the time over all cuts into segments. Some link carries the whole message,
+    /// in as few packets as possible. Before that, the first packet, which is full, passes the
+    /// links before it; afterwards, the last packet, of at least a byte, passes the links behind
+    /// it. Full packets take no longer than this bound where no link behind the slowest one is
+    /// faster.
     fn least(&self, bytes: Bytes, links: &[(Rate, Span)]) -> Span {
         let packets = bytes.get().div_ceil(self.payload.get()).max(1);
         let first = bytes.min(self.payload) + self.header;
@@ -98,8 +104,8 @@ impl Cut {
         segment.get().min(bytes.max(1))
     }
 
-    /// Payload of the last packets: all of them, of a short message, else a whole number of segments and
-    /// what remains, so that what comes before them is whole segments too.
+    /// The payloads of the last packets: of a short message all, of a longer one a whole number of
+    /// segments and the rest, so that whole segments precede them too.
     fn tail_sizes(&self, bytes: u64) -> Vec<u64> {
         let (full, segment) = (self.payload.get(), self.segment(bytes));
         let per_segment = segment.div_ceil(full);
@@ -117,8 +123,8 @@ impl Cut {
         all
     }
 
-    /// When the last of many packets of `bytes` in all has left each link: the first one reaches it, and
-    /// then the slowest link so far sets the pace.
+    /// Computes when the last of many packets, of `bytes` in all, has left each link. The first
+    /// packet reaches the link, and then the slowest link so far sets the pace.
     fn steady(&self, bytes: u64, links: &[(Rate, Span)], ends: &mut [Span]) {
         let (full, segment) = (self.payload.get(), self.segment(bytes));
         let on_wire = |payload| Bytes::new(payload) + self.header;
@@ -134,7 +140,8 @@ impl Cut {
         };
         let (mut reached, mut slowest) = (Span::ZERO, Rate::MAX);
         for (end, &(rate, delay)) in ends.iter_mut().zip(links) {
-            // The first packet passes the faster links before the slowest one, a full one those after it.
+            // The first packet passes the faster links before the slowest one, a full packet those
+            // after it.
             let before = reached;
             slowest = slowest.min(rate);
             reached += rate.time_for(first);
@@ -146,7 +153,7 @@ impl Cut {
     }
 }
 
-/// Full packets, and the rest.
+/// The payloads of full packets, and the rest.
 fn sizes(bytes: u64, full: u64) -> Vec<u64> {
     let count = bytes / full;
     let mut sizes: Vec<_> = (0..count).map(|_| full).collect();
@@ -185,18 +192,18 @@ mod tests {
         // Ten full packets: the first over all links, nine more over one of them.
         let ideal = CUT.ideal(Bytes::new(14_600), &links(&[10, 40, 10]));
         assert_eq!(ideal, Span::from_ns(1_200 + 300 + 1_200 + 3_000 + 9 * 1_200));
-        // A read: 72 B first.
+        // A read: a request of 72 B first.
         let read = CUT.ideal_read(Bytes::new(14_600), &links(&[10, 40, 10]));
         let request = Span::from_ps(57_600 + 14_400 + 57_600) + Span::from_us(3);
         assert_eq!(read, ideal + request);
     }
 
-    /// The recurrence, packet by packet, for messages too long to do so as a rule.
+    /// The recurrence, packet by packet, also for messages that are too long for it as a rule.
     fn eager(cut: &Cut, bytes: u64, links: &[(Rate, Span)]) -> Span {
         eager_in(cut, bytes, links, || cut.segment(u64::MAX))
     }
 
-    /// In segments of what `segment` says, one after the other.
+    /// The recurrence with segments of the sizes that `segment` gives, one after the other.
     fn eager_in(
         cut: &Cut,
         bytes: u64,
@@ -234,7 +241,7 @@ mod tests {
             let bytes = u64::from(
                 [1 + random.below(4_500), 1 + random.below(70_000)][random.below(2) as usize],
             );
-            // A segment that is one packet, a few, some odd bytes more, or all of it.
+            // A segment that is one packet, a few, a few and some odd bytes, or the whole message.
             let kinds = random.below(4);
             let took = eager_in(&cut, bytes, &links, || match random.below(kinds + 1) {
                 0 => 1_460,

@@ -1,10 +1,11 @@
 //! A packet-level simulator of datacenter networks.
 //!
-//! Time is integer picoseconds, every event belongs to one node, nodes reach each other only through
-//! links with a delay above zero, and simultaneous events have an order that follows from the
-//! topology: one seed gives one result, to the byte, on every machine and in every build.
+//! Results are deterministic: one seed gives one result, to the byte, on every machine and in every
+//! build. Time is integer picoseconds. Every event belongs to one node. Nodes reach each other only
+//! through links with a delay above zero. Simultaneous events have an order that follows from the
+//! topology.
 //!
-//! * [`scenario`]: what is simulated, read from TOML;
+//! * [`scenario`]: the description of a simulation, read from TOML;
 //! * [`topology`]: nodes, cables, routes;
 //! * [`workload`]: sizes of flows, from measured tables and from formulas;
 //! * [`foreign`]: files of other simulators, turned into scenarios;
@@ -36,7 +37,7 @@ pub use report::{Books, FIGURES, Figure, Report, Summary};
 pub use run::Simulation;
 pub use warnings::{dead_lock_warnings, warnings};
 
-/// Files of other simulators: what they say, and how they become scenarios.
+/// Files of other simulators: how they are read, and how they become scenarios.
 pub mod foreign {
     pub use incast_scenario::foreign::*;
     pub use incast_scenario::{ImportOptions as Options, Imported, ImportedKind as Kind, import};

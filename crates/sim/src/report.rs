@@ -1,4 +1,4 @@
-//! What a run has measured: a summary, and tables.
+//! The report of a run: a summary, and tables.
 
 mod failures;
 mod messages;
@@ -29,21 +29,21 @@ use work::Work;
 pub struct Report {
     /// The scheme that every flow ran under.
     pub scheme: String,
-    /// The seed of its random numbers.
+    /// The seed of the run's random numbers.
     pub seed: u64,
-    /// Whether it ran to its end.
+    /// Whether the run reached its end.
     pub complete: bool,
-    /// Length of an interval of the time series.
+    /// The length of an interval of the time series.
     pub interval: Span,
     /// The figures that schemes are compared by.
     pub summary: Summary,
-    /// Where all packets are.
+    /// The balance of all packets.
     pub books: Books,
-    /// Everything else.
+    /// The tables: everything else.
     pub tables: Vec<Table>,
 }
 
-/// What is known of a run besides its network.
+/// The facts about a run that its network does not have.
 #[derive(Clone, Debug)]
 pub(crate) struct RunInfo {
     pub(crate) scheme: String,
@@ -53,43 +53,44 @@ pub(crate) struct RunInfo {
     pub(crate) complete: bool,
 }
 
-/// Where all packets are, PFC frames apart: what was sent was delivered, dropped, or is in flight.
+/// The balance of all packets, PFC frames apart: every packet that was sent was delivered, dropped,
+/// or is in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Books {
-    /// By hosts.
+    /// Packets that hosts sent.
     pub sent_packets: u64,
     /// Their bytes on the wire.
     pub sent_bytes: u64,
-    /// At hosts.
+    /// Packets that hosts received.
     pub delivered_packets: u64,
     /// Their bytes on the wire.
     pub delivered_bytes: u64,
-    /// At switches, and on links that failed.
+    /// Packets dropped at switches, and on links that failed.
     pub dropped_packets: u64,
     /// Their bytes on the wire.
     pub dropped_bytes: u64,
-    /// In queues and on links.
+    /// Packets in queues and on links.
     pub in_flight_packets: u64,
     /// Their bytes on the wire.
     pub in_flight_bytes: u64,
 }
 
 impl Books {
-    /// Whether nothing was lost or made up.
+    /// Whether the numbers balance: no packet was lost or made up.
     pub const fn balance(&self) -> bool {
         self.sent_packets == self.delivered_packets + self.dropped_packets + self.in_flight_packets
             && self.sent_bytes == self.delivered_bytes + self.dropped_bytes + self.in_flight_bytes
     }
 }
 
-/// What is known when the measurement ends, which the run may outlast.
+/// The results at the end of the measurement, which the run may outlast.
 pub(crate) struct Measured {
     facts: Measurement,
     flows: Vec<FlowResult>,
     queues: Vec<QueueResult>,
-    /// Of RTTs, delays and links.
+    /// The tables of RTTs, delays and links.
     tables: [Table; 3],
-    /// Payload that arrived of each traffic, in bits per second.
+    /// The payload that arrived of each traffic, in bits per second.
     carried_bps: Vec<f64>,
     until: Time,
 }
@@ -153,7 +154,7 @@ fn retransmissions(built: &Built, flow: &Flow) -> u64 {
     built.net.hosts()[host as usize].endpoint().retransmissions(connection)
 }
 
-/// Payload that has arrived, since the run began.
+/// The payload of a flow that has arrived since the run began.
 pub(crate) fn delivered(built: &Built, flow: &Flow) -> u64 {
     let (host, connection) = flow.receiver();
     built.net.hosts()[host as usize].endpoint().delivered_bytes(connection)
@@ -184,12 +185,12 @@ fn books(built: &Built) -> Books {
     }
 }
 
-/// What one flow has got in measured time.
+/// The results of one flow in measured time.
 pub(crate) struct FlowResult {
-    /// Payload that arrived, in bits per second.
+    /// The payload that arrived, in bits per second.
     pub(crate) goodput_bps: f64,
     pub(crate) rtt_mean_ns: Option<f64>,
-    /// Of flows that have a histogram of their own.
+    /// The 99th percentile of the RTT, for flows that have their own histogram.
     pub(crate) rtt_p99_ns: Option<f64>,
     pub(crate) rtt_samples: u64,
 }
@@ -213,7 +214,7 @@ impl FlowResult {
     }
 }
 
-/// What one switch port has seen in measured time.
+/// The results of one switch port in measured time.
 pub(crate) struct QueueResult {
     pub(crate) lengths: QueueLengths,
     pub(crate) marks: u64,

@@ -1,4 +1,4 @@
-//! Shortest paths, all of them, what becomes of them when links fail, and detours (Valiant).
+//! Routing: all shortest paths, the changes when links fail, and detours (Valiant).
 
 mod circles;
 
@@ -17,14 +17,14 @@ use incast_scenario::{LinkState, RoutingKind, Scenario};
 
 pub(crate) use circles::has_circle;
 
-/// The ways of a network.
+/// The routes of a network.
 #[derive(Debug)]
 pub(crate) struct Routing {
-    /// What each switch knows at first.
+    /// The routes of each switch at the start.
     pub(crate) switches: Vec<Routes>,
-    /// What a switch knows later: when, which switch, and its table; ascending in time.
+    /// The later tables of switches, ascending in time.
     pub(crate) changes: Vec<RouteChange>,
-    /// Given paths.
+    /// The given paths.
     pinned: Pinned,
     /// Whether connections go through intermediate groups.
     detours: bool,
@@ -32,7 +32,7 @@ pub(crate) struct Routing {
     edges: Vec<usize>,
 }
 
-/// By the sending and the receiving host: switch and port of each hop.
+/// The switch and the port of each hop, by the sending and the receiving host.
 type Pinned = BTreeMap<(u32, u32), Arc<[(u32, u16)]>>;
 
 impl Routing {
@@ -75,8 +75,8 @@ impl Routing {
         if detour { Path::detour(label) } else { Path::labelled(label) }
     }
 
-    /// The links that packets take, by the first routes: for each, the cable and its sending end. Where packets
-    /// are sprayed, some path that they may take.
+    /// The links that packets take, by the first routes: the cable of each, and its sending end.
+    /// Where packets are sprayed, one of the possible paths.
     pub(crate) fn path(
         &self,
         topology: &Topology,
@@ -97,12 +97,12 @@ impl Routing {
         path
     }
 
-    /// Whether a connection's packets always take the same way.
+    /// Whether a connection's packets always take the same path.
     pub(crate) fn is_fixed(&self) -> bool {
         self.changes.is_empty() && self.switches.iter().all(Routes::is_fixed)
     }
 
-    /// Switch and port of each hop that is given between two hosts.
+    /// The switch and the port of each hop on the given path between two hosts.
     pub(crate) fn pinned(&self, from: u32, to: u32) -> &[(u32, u16)] {
         self.pinned.get(&(from, to)).map_or(&[], |path| path)
     }
@@ -116,9 +116,9 @@ impl Routing {
 /// The switches with hosts, numbered among themselves.
 struct Edges {
     switches: Vec<usize>,
-    /// For each switch its number, or [`NO_EDGE`].
+    /// The number of each switch, or [`NO_EDGE`].
     numbers: Vec<u16>,
-    /// For each host.
+    /// The place of each host.
     places: Arc<[RackPlace]>,
 }
 
@@ -194,20 +194,21 @@ struct Neighbour {
     length: u32,
 }
 
-/// The distance of a switch from which no way leads.
+/// The distance of a switch from which no route leads.
 const FAR: u32 = u32::MAX;
 
-/// The distances of all switches to one, with room for the next one's.
+/// The distances of all switches to one switch, with space that is used again for the next one.
 #[derive(Default)]
 struct Distances {
     to: Vec<u32>,
-    /// Switches to look at, by their distance.
+    /// The switches to look at, by their distance.
     reached: Vec<Vec<u32>>,
 }
 
 impl Distances {
-    /// The length of the shortest path from each switch to the switch `edge`. As Dial, "Algorithm
-    /// 360: Shortest-Path Forest with Topological Ordering", 1969: lengths are small numbers.
+    /// The length of the shortest path from each switch to the switch `edge`. The search is that of
+    /// Dial, "Algorithm 360: Shortest-Path Forest with Topological Ordering", 1969: lengths are
+    /// small numbers.
     #[expect(clippy::cast_possible_truncation, reason = "switches are numbered in 32 bits")]
     fn to(&mut self, edge: usize, neighbours: &[Vec<Neighbour>]) -> &[u32] {
         let Self { to, reached } = self;
@@ -239,7 +240,7 @@ impl Distances {
     }
 }
 
-/// The tables that failures and repairs lead to; only those that differ from the one before.
+/// The tables after each failure and repair, without those that are as before.
 fn changes(
     scenario: &Scenario,
     (topology, ports): (&Topology, &Ports),
@@ -271,7 +272,7 @@ fn changes(
     changes
 }
 
-/// The hops of each given path; the host's own port at the last switch needs none.
+/// The hops of each given path. The host's own port at the last switch is not needed.
 #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the ports")]
 fn pinned(scenario: &Scenario, topology: &Topology, ports: &Ports) -> Pinned {
     let mut pinned = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! One run of one scheme.
+//! A run of one scheme.
 
 use incast_cc::{Bytes, Span, Time};
 
@@ -40,11 +40,11 @@ use incast_scenario::{Scenario, ScenarioError, Scheme, Threads};
 /// ```
 pub struct Simulation {
     pub(crate) built: Built,
-    /// Of a run in several threads.
+    /// The windows of a run in several threads.
     windows: Option<Windows>,
     hosts: usize,
     end: Time,
-    /// Where the cool-down begins, and what was measured until then.
+    /// The beginning of the cool-down, and the results measured until then.
     measured_until: Time,
     measured: Option<Measured>,
     info: RunInfo,
@@ -65,7 +65,8 @@ impl Simulation {
         Ok(Self::built(scenario, (scheme, resolved), seed, traces, &Watch::nobody()))
     }
 
-    /// Builds the network, and asks `go_on` every few milliseconds; returns nothing if that says no.
+    /// Builds the network, and calls `go_on` every few milliseconds; returns nothing if that
+    /// returns false.
     ///
     /// # Errors
     /// The scheme is not known.
@@ -105,7 +106,7 @@ impl Simulation {
         run.in_threads(scenario.run.threads)
     }
 
-    /// Has so many threads from now on, in place of what the scenario says. Results are the same.
+    /// Sets the number of threads, in place of the scenario's. Results are the same.
     #[must_use]
     pub fn in_threads(self, threads: Threads) -> Self {
         let (partition, threads) =
@@ -113,15 +114,17 @@ impl Simulation {
         self.parted(partition, threads)
     }
 
-    /// Has so many threads, and the network in so many domains, or as many as it can be parted into.
-    /// Results are the same. This is for measuring: [`in_threads`](Self::in_threads) chooses well.
+    /// Sets the number of threads and of domains; the network has fewer domains if it cannot be
+    /// split into as many. Results are the same. This is for measuring:
+    /// [`in_threads`](Self::in_threads) chooses well.
     #[must_use]
     pub fn in_domains(self, threads: usize, domains: usize) -> Self {
         let partition = Partition::new(&self.built.topology, domains);
         self.parted(partition, threads)
     }
 
-    /// One domain runs in one thread, and so does a network with an oracle, which sees all queues at once.
+    /// Splits the network by `partition`. A single domain runs in one thread, and so does a network
+    /// with an oracle, which sees all queues at once.
     pub(crate) fn parted(mut self, partition: Partition, threads: usize) -> Self {
         self.join();
         let net = &self.built.net;
@@ -130,8 +133,8 @@ impl Simulation {
         self
     }
 
-    /// Handles `events` more events, a few more in several threads, or those that are left; returns
-    /// whether there are any left then.
+    /// Handles `events` more events, a few more in several threads, or those that are left. Returns
+    /// whether there are more.
     pub fn advance(&mut self, events: u64) -> bool {
         if self.measured.is_none() && self.measured_until < self.end {
             if !self.run(self.measured_until, events) {
@@ -152,45 +155,45 @@ impl Simulation {
         }
     }
 
-    /// Makes the network whole, to be looked at.
+    /// Joins the network, so that it can be looked at.
     fn join(&mut self) {
         if let Some(windows) = &mut self.windows {
             windows.join(&mut self.built.net);
         }
     }
 
-    /// How the work was spread, if the run has several domains.
+    /// The spread of the work over windows, if the run has several domains.
     pub fn windows(&self) -> Option<WindowCounts> {
         self.windows.as_ref().map(Windows::counts)
     }
 
-    /// How much has been simulated.
+    /// The time simulated so far.
     pub fn simulated(&self) -> Span {
         self.built.net.now().since(Time::ZERO)
     }
 
-    /// How much is to be simulated.
+    /// The time to be simulated.
     pub fn duration(&self) -> Span {
         self.end.since(Time::ZERO)
     }
 
-    /// Hosts of the network.
+    /// The number of hosts.
     pub const fn hosts(&self) -> usize {
         self.hosts
     }
 
-    /// Connections of the traffic, those that are yet to start included.
+    /// The number of connections, including those that have yet to start.
     pub fn flows(&self) -> usize {
         self.built.flows.len()
     }
 
-    /// Payload of a flow that has arrived so far, the flows being numbered as in the results.
+    /// The payload of a flow that has arrived so far. Flows are numbered as in the results.
     pub fn delivered(&mut self, flow: usize) -> Bytes {
         self.join();
         Bytes::new(crate::report::delivered(&self.built, &self.built.flows[flow]))
     }
 
-    /// Events handled so far.
+    /// The number of events handled so far.
     pub const fn events(&self) -> u64 {
         self.built.net.events()
     }
@@ -275,7 +278,7 @@ mod tests {
             };
             let plain = Simulation::new(document.scenario(), "timely", 7, traces).unwrap();
             assert_eq!(built(&|| true).map(|run| run.flows()), Some(plain.flows()));
-            // The small one is built before anybody is asked.
+            // The small network is built before `go_on` is asked.
             assert_eq!(built(&|| false).is_some(), text == TWO_WAY);
         }
     }

@@ -1,10 +1,14 @@
-//! Sentences about what cannot work, told before a run: one each, with the value, its place and a value
-//! that would do.
+//! Warnings, told before a run: sentences about settings that cannot work, each with the value, its
+//! place and a value that would do.
 //!
-//! What the algorithm needs of switches is in `scenario/scheme.rs`, what traffic asks of links in
-//! `scenario/load.rs`. Here is what follows from the paths of the traffic: [`survey`] looks at them, the
-//! algorithm says what it cannot do there ([`incast_cc::caution`]), [`cautions`] makes sentences of that,
-//! [`timeouts`], [`buffers`] and [`bursts`] look at those of the transport; [`settings`] has what holds whatever the scheme.
+//! `scenario/scheme.rs` tells of the algorithm's needs from switches, `scenario/load.rs` of links
+//! that the traffic overloads. The warnings here follow from the paths of the traffic:
+//!
+//! * [`survey`] finds the paths;
+//! * [`cautions`] makes sentences of the things that the algorithm cannot do on them
+//!   ([`incast_cc::caution`]);
+//! * [`timeouts`], [`buffers`] and [`bursts`] look at the settings of the transport;
+//! * [`settings`] has the warnings that hold for any scheme.
 
 mod buffers;
 mod bursts;
@@ -22,7 +26,7 @@ use incast_scenario::{Scenario, Scheme};
 pub use dead_locks::dead_lock_warnings;
 use survey::survey;
 
-/// Everything that cannot work under `scheme`, which is called `name`: one sentence each.
+/// All warnings under `scheme`, which is called `name`: a sentence each.
 pub fn warnings(scenario: &Scenario, name: &str, scheme: &Scheme) -> Vec<String> {
     let mut warnings = scenario.unmet_needs(name, scheme);
     warnings.extend(path_warnings(scenario, name, scheme));
@@ -39,17 +43,17 @@ fn path_warnings(scenario: &Scenario, name: &str, scheme: &Scheme) -> Vec<String
     warnings
 }
 
-/// Two digits, up.
+/// Bytes rounded up to two digits.
 fn rounded_up(bytes: Bytes) -> Bytes {
     Bytes::new(two_digits(bytes.get(), true))
 }
 
-/// Two digits, down.
+/// Bytes rounded down to two digits.
 fn rounded_down(bytes: Bytes) -> Bytes {
     Bytes::new(two_digits(bytes.get(), false))
 }
 
-/// Two digits, up.
+/// A time rounded up to two digits.
 fn rounded_span(span: Span) -> Span {
     Span::from_ps(two_digits(span.as_ps(), true))
 }

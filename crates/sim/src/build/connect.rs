@@ -1,4 +1,4 @@
-//! Tells every host what its connections are and what is posted on them, and sets its applications up.
+//! Connections: gives every host its connections, its posts and its applications.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ use incast_plan::flows::{End, Flows, Life};
 use incast_plan::random::purpose;
 use incast_scenario::{Scheme, TransportKind};
 
-/// Gives hosts their connections, which are opened when they are first used, what is posted and who posts the
-/// rest. Returns all flows.
+/// Gives the hosts their connections, which are opened on first use, their posts, and their
+/// applications. Returns all flows.
 pub(super) fn connect(
     net: &mut Net,
     plan: &mut Plan,
@@ -53,7 +53,7 @@ pub(super) fn connect(
     flows
 }
 
-/// For each host, what is posted there.
+/// The posts of each host.
 fn posts(plan: &mut Plan, flows: &Flows, hosts: usize) -> Vec<Vec<Post>> {
     let mut counts = vec![0; hosts];
     for planned in &plan.posts {
@@ -69,7 +69,7 @@ fn posts(plan: &mut Plan, flows: &Flows, hosts: usize) -> Vec<Vec<Post>> {
     posts
 }
 
-/// What the oracle knows of each connection.
+/// The oracle, with the way of each connection's data.
 fn oracle(flows: &Flows, connections: &[Arc<[u32]>], ways: &Ways, watch: &Watch<'_>) -> Oracle {
     let way = |end, flow: u32| {
         watch.step();
@@ -83,15 +83,15 @@ fn oracle(flows: &Flows, connections: &[Arc<[u32]>], ways: &Ways, watch: &Watch<
     Oracle { ways: (0..).zip(connections).map(of_host).collect() }
 }
 
-/// What one host must know to open its connections.
+/// The facts that one host needs to open its connections.
 struct Book {
     host: u32,
     flows: Arc<Flows>,
-    /// For each of the host's connections, its flow.
+    /// The flow of each of the host's connections.
     connections: Arc<[u32]>,
     ways: Arc<Ways>,
     transport: Transport,
-    /// The run's.
+    /// The seed of the run.
     seed: u64,
 }
 
@@ -132,8 +132,8 @@ mod tests {
     use incast_plan::random::generator;
     use incast_scenario::Document;
 
-    /// What ten hosts with four connections each to another one draw, by purpose: of each connection the noise and
-    /// what its algorithm starts from, of each host the jitter.
+    /// The random streams of ten hosts with four connections each: for each connection the noise
+    /// and the algorithm's start, for each host the jitter.
     fn streams() -> Vec<Vec<f64>> {
         let text = r#"
             title = "ten hosts with four connections"
@@ -195,8 +195,8 @@ mod tests {
                 greatest = greatest.max(correlation.abs());
             }
         }
-        // 4,005 pairs, each with a standard deviation of 1 / sqrt(1,000) = 0.032: the greatest is beyond 5 of them
-        // once in 400 times. Of two that are one it is 1.
+        // 4,005 pairs, each with a standard deviation of 1 / sqrt(1,000) = 0.032: the greatest
+        // exceeds 5 of them once in 400 times. For two streams that are the same it is 1.
         assert!(greatest < 5.0 * 0.0317, "{greatest}");
     }
 }

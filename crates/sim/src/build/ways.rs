@@ -1,4 +1,4 @@
-//! How packets get from host to host, and how long it takes them without queues.
+//! Ways: how packets get from host to host, and how long that takes without queues.
 
 use std::sync::Arc;
 
@@ -17,7 +17,8 @@ pub(crate) struct Ways {
     topology: Arc<Topology>,
     ports: Ports,
     pub(super) routing: Routing,
-    /// A data packet and an ACK on the wire, and how long the receiver takes to answer.
+    /// The size of a data packet and of an ACK on the wire, and the time that the receiver takes to
+    /// answer.
     packet: Bytes,
     ack: Bytes,
     turnaround: Span,
@@ -51,7 +52,7 @@ impl Ways {
         self.routing.path(&self.topology, &self.ports, leg)
     }
 
-    /// The ports of switches on the way, unless that may change, or packets take several.
+    /// The ports of switches on the way, unless the way may change or packets take several.
     #[expect(clippy::cast_possible_truncation, reason = "a switch's ports fit 16 bits")]
     pub(super) fn route(&self, leg: Leg) -> routes::Path {
         let unknown = self.routing.unknown(leg);
@@ -73,14 +74,14 @@ impl Ways {
         cables.map(|cable| cable.delay + cable.rate.time_for(bytes)).sum()
     }
 
-    /// The way to the other end of a connection, and what comes back.
+    /// The way to the other end of a connection, and the way back.
     pub(super) fn path(&self, legs: [Leg; 2]) -> Path {
         let [there, back] = legs.map(|leg| self.links(leg));
         let rtt = self.delay(&there, self.packet) + self.turnaround + self.delay(&back, self.ack);
         Path { base_rtt: Some(rtt), hop_count: u8::try_from(there.len()).unwrap_or(u8::MAX) }
     }
 
-    /// What the oracle knows of a connection whose data goes there.
+    /// The oracle's way of a connection whose data takes the first of these legs.
     #[expect(clippy::cast_possible_truncation, reason = "a switch's ports fit 16 bits")]
     pub(super) fn way(&self, legs: [Leg; 2]) -> Way {
         let (links, rtt) = (self.links(legs[0]), self.path(legs).base_rtt);

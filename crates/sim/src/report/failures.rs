@@ -1,4 +1,4 @@
-//! What failures of links have cost.
+//! The table of losses by failures of links.
 
 use crate::build::Built;
 use incast_net::Count;
@@ -9,16 +9,16 @@ use incast_table::Table;
 struct FailureRow {
     link: String,
     cut: Count,
-    /// Packets.
+    /// The number of packets that waited for the link, or came for it.
     unsent: u64,
     stranded: Count,
 }
 
-/// Only where something was lost.
+/// The table, if anything was lost.
 pub(super) fn table(built: &Built) -> Option<Table> {
     let (topology, net) = (&built.topology, &built.net);
     let ports = topology.ports();
-    // Of each link, by its number: what its receiver lost.
+    // The losses of each link, by its number, as its receiver counted them.
     let mut losses = vec![(Count::default(), Count::default()); topology.cables.len() * 2];
     let mut note = |(cable, end): (usize, usize), Losses { cut, stranded }| {
         losses[cable * 2 + 1 - end] = (cut, stranded);
@@ -66,7 +66,8 @@ pub(super) fn table(built: &Built) -> Option<Table> {
     )
 }
 
-/// Packets of each link, by its number, that waited for it when it failed, or came for it afterwards.
+/// The packets of each link, by its number, that waited for it when it failed, or came for it
+/// afterwards.
 fn unsent(built: &Built) -> Vec<u64> {
     let mut unsent = vec![0; built.topology.cables.len() * 2];
     for port in built.net.ports() {

@@ -1,4 +1,5 @@
-//! Messages: what was posted, when it left, when it arrived, and how long that took beside the ideal.
+//! Messages: when each was posted, sent and complete, and how long that took compared with the
+//! ideal.
 
 use incast_cc::{Bytes, Rate, Span, Time};
 
@@ -10,21 +11,21 @@ use incast_plan::application::ENDLESS;
 use incast_plan::flows::Flow;
 use incast_scenario::Operation;
 
-/// One message of known size that was posted.
+/// A message of known size that was posted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Message {
     pub(super) flow: u32,
-    /// Within the flow, from 0.
+    /// The number of the message within its flow, from 0.
     pub(super) number: u32,
     pub(super) bytes: Bytes,
-    /// Of them, what had arrived by the end of the run.
+    /// The bytes that had arrived by the end of the run.
     pub(super) delivered: Bytes,
     pub(super) posted: Time,
-    /// Its first packet left the sender; none has left of one that still waits there.
+    /// The departure of the first packet; none while it still waits at the sender.
     pub(super) first_sent: Option<Time>,
-    /// All of it arrived; none if it had not by the end of the run.
+    /// The arrival of the last byte; none if that was not by the end of the run.
     pub(super) completed: Option<Time>,
-    /// Waited at hosts, before the network; known once its first packet has left.
+    /// The wait at hosts, before the network; known once the first packet has left.
     pub(super) host: Option<Span>,
     pub(super) ideal: Span,
 }
@@ -59,26 +60,27 @@ impl Message {
     }
 }
 
-/// What became of the messages of one traffic that were posted while it was measured.
+/// The messages of one traffic that were posted while it was measured, and their results.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Carried {
     pub(super) posted: u64,
     pub(super) posted_bytes: u64,
     pub(super) completed: u64,
-    /// Of these with a deadline, those that were delivered or whose deadline had passed by the end of the run.
+    /// The messages with a deadline that were delivered by the end of the run, or whose deadline
+    /// had passed.
     pub(super) deadlines: u64,
     pub(super) deadlines_met: u64,
 }
 
 impl Carried {
-    /// Counts a message with a deadline; one that may still arrive in time counts as nothing.
+    /// Counts a message with a deadline, unless it may still arrive in time.
     fn judge(&mut self, posted: Time, deadline: Span, completed: Option<Time>, end: Time) {
         let taken = completed.unwrap_or(end).since(posted);
         self.deadlines += u64::from(completed.is_some() || taken > deadline);
         self.deadlines_met += u64::from(completed.is_some() && taken <= deadline);
     }
 }
-/// All messages, in the order of flows, and what became of each traffic's in the measured `window`.
+/// All messages, in the order of flows, and the results of each traffic in the measured `window`.
 pub(super) fn messages(built: &Built, window: (Time, Time)) -> (Vec<Message>, Vec<Carried>) {
     let flows = &built.flows;
     let hosts = || built.net.hosts().iter();
@@ -142,7 +144,7 @@ pub(super) fn messages(built: &Built, window: (Time, Time)) -> (Vec<Message>, Ve
     (messages, carried)
 }
 
-/// Takes what was begun on a flow off the front: requests, then data.
+/// Takes the departures of a flow off the front: those of requests, then those of data.
 fn take_flow<'a, 'b>(begun: &mut &'a [&'b Begun], flow: u32) -> (&'a [&'b Begun], &'a [&'b Begun]) {
     let from = begun.partition_point(|begun| begun.flow < flow);
     let own = &begun[from..];
@@ -152,7 +154,7 @@ fn take_flow<'a, 'b>(begun: &mut &'a [&'b Begun], flow: u32) -> (&'a [&'b Begun]
     (&own[..requests], &own[requests..end])
 }
 
-/// The links that payload travels, from the sender on.
+/// The links that the payload of a flow travels, from the sender on.
 fn links_of(built: &Built, flow: u32) -> Vec<(Rate, Span)> {
     let [payload, _] = built.flows.legs(flow, built.flows[flow as usize].sender());
     let links = built.ways.links(payload);

@@ -1,19 +1,19 @@
-//! Quantiles of numbers of which some are known only to exceed a bound: completion times of messages that had
-//! not finished when the run ended.
+//! Quantiles of numbers of which some are known only by a lower bound: completion times of messages
+//! that had not finished when the run ended.
 
-/// A number, or a bound that it is not below.
+/// A number, or a lower bound of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Observed {
     Exactly(f64),
     AtLeast(f64),
 }
 
-/// Quantiles by nearest rank, so that each is one of the numbers. Those that are known by a bound alone count
-/// as greater than all others; a quantile among them is itself known by a bound alone.
+/// Quantiles by nearest rank, so that each is one of the numbers. Numbers known only by a bound
+/// count as greater than all others; a quantile among them is itself known only by a bound.
 pub(super) struct Quantiles {
-    /// Ascending.
+    /// The known numbers, ascending.
     known: Vec<f64>,
-    /// The least that each number can be, known or not, ascending; empty where all are known.
+    /// The least possible value of each number, known or not, ascending; empty where all are known.
     least: Vec<f64>,
 }
 
@@ -34,28 +34,28 @@ impl Quantiles {
         Self { known, least: bounds }
     }
 
-    /// Numbers in all.
+    /// The count of all numbers.
     pub(super) const fn len(&self) -> usize {
         if self.least.is_empty() { self.known.len() } else { self.least.len() }
     }
 
-    /// Those that are known.
+    /// The count of known numbers.
     pub(super) const fn known(&self) -> usize {
         self.known.len()
     }
 
-    /// The mean of those that are known.
+    /// The mean of the known numbers.
     pub(super) fn mean(&self) -> f64 {
         self.known.iter().sum::<f64>() / self.known.len() as f64
     }
 
-    /// The quantile; not a number where it is known by a bound alone, or there are no numbers.
+    /// The quantile; NaN where it is known only by a bound, or where there are no numbers.
     pub(super) fn at(&self, q: f64) -> f64 {
         self.known.get(self.rank(q)).copied().unwrap_or(f64::NAN)
     }
 
-    /// The bound of a quantile that is known by a bound alone: if all numbers were as small as they can be, it
-    /// would be this. Not a number where the quantile is known.
+    /// The lower bound of a quantile that is known only by a bound: its value if all numbers were
+    /// as small as possible. NaN where the quantile is known.
     pub(super) fn bound_at(&self, q: f64) -> f64 {
         let rank = self.rank(q);
         if rank < self.known.len() {
@@ -64,7 +64,7 @@ impl Quantiles {
         self.least.get(rank).copied().unwrap_or(f64::NAN)
     }
 
-    /// From 0.
+    /// The rank of a quantile, from 0.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below the length")]
     fn rank(&self, q: f64) -> usize {
         ((q * self.len() as f64).ceil() as usize).saturating_sub(1)
@@ -88,14 +88,14 @@ mod tests {
 
     #[test]
     fn what_is_not_finished_counts_as_slower_than_the_rest() {
-        // 90 take 1 to 90; ten had not finished after 5, 15 and so on.
+        // 90 messages take 1 to 90; ten had not finished after 5, 15 and so on.
         let known = (1..=90).map(|n| Exactly(f64::from(n)));
         let values = Quantiles::of(known.chain((0..10).map(|n| AtLeast(f64::from(5 + 10 * n)))));
         assert_eq!((values.len(), values.known(), values.mean()), (100, 90, 45.5));
         assert_eq!([0.5, 0.9].map(|q| values.at(q)), [50.0, 90.0]);
         assert!(values.at(0.91).is_nan() && values.at(0.99).is_nan());
-        // Had all ended with the run, number 91 of 100 would be 83, below which 82 that are known and eight that
-        // are not would come; number 99 would be 90, and the last 95.
+        // If all had ended with the run, number 91 of 100 would be 83: 82 known numbers and eight
+        // unknown ones come before it. Number 99 would be 90, and the last 95.
         assert_eq!([0.91, 0.99, 1.0].map(|q| values.bound_at(q)), [83.0, 90.0, 95.0]);
         assert!(values.bound_at(0.9).is_nan());
     }

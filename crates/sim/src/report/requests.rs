@@ -1,4 +1,5 @@
-//! Requests, incasts and rounds of collectives: what was asked for as a whole, and what became of it.
+//! Requests, incasts and rounds of collectives: transfers that are complete as a whole, and their
+//! results.
 
 use incast_cc::{Bytes, Time};
 
@@ -8,22 +9,22 @@ use crate::build::Built;
 use incast_plan::application::UnderWay;
 use incast_table::Table;
 
-/// A request, and whose it was.
+/// A request, and its client.
 pub(super) struct Request {
     traffic: u16,
     client: u32,
     number: u64,
     kind: &'static str,
     posted: Time,
-    /// None if it was not complete by the end of the run.
+    /// The time of completion; none if that was not by the end of the run.
     completed: Option<Time>,
     bytes: Bytes,
     fan_out: u32,
-    /// Messages that were complete by then.
+    /// The messages that were complete by then.
     done: u32,
 }
 
-/// All requests that were posted, in the order of traffic and client: those that are complete first.
+/// All requests that were posted, in the order of traffic and client; complete ones first.
 pub(super) fn requests(built: &Built, messages: &[Message]) -> Vec<Request> {
     let mut requests = Vec::new();
     for (client, host) in (0..).zip(built.net.hosts()) {
@@ -60,7 +61,7 @@ pub(super) fn requests(built: &Built, messages: &[Message]) -> Vec<Request> {
     requests
 }
 
-/// Incasts have no application: their flows are known in advance.
+/// The incasts as requests. They have no application: their flows are known in advance.
 fn incasts(built: &Built, messages: &[Message]) -> impl Iterator<Item = Request> {
     let mut of_flow = vec![None; built.flows.len()];
     for message in messages {
@@ -68,7 +69,8 @@ fn incasts(built: &Built, messages: &[Message]) -> impl Iterator<Item = Request>
     }
     (0..).zip(&built.plan.gatherings).filter_map(move |(number, gathering)| {
         let flows = &of_flow[gathering.flows.start as usize..gathering.flows.end as usize];
-        // All are posted at the same time: none of one that the run did not live to see.
+        // All flows of an incast are posted at the same time, and none if the run ended before
+        // that.
         let ends: Vec<Option<Time>> = flows.iter().copied().flatten().collect();
         if ends.is_empty() {
             return None;

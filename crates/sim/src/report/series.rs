@@ -1,4 +1,4 @@
-//! Time series.
+//! The time series of a run.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ fn interval_end(info: &RunInfo, interval: usize) -> f64 {
     (info.interval * (interval as u64 + 1)).as_us_f64()
 }
 
-/// One lasting flow in one interval.
+/// The values of a lasting flow in an interval.
 struct FlowRow {
     interval: usize,
     flow: u64,
@@ -51,7 +51,7 @@ struct FlowRow {
     rate: Rate,
 }
 
-/// In the order of time.
+/// The rows of all flows, in the order of time.
 fn flow_rows(built: &Built, info: &RunInfo) -> Vec<FlowRow> {
     let hosts = built.net.hosts();
     let lasting: Vec<_> = hosts.iter().map(Host::lasting).collect();
@@ -143,8 +143,8 @@ fn jain_series(built: &Built, info: &RunInfo, rows: &[FlowRow]) -> Table {
         )
 }
 
-/// When each lasting flow had something to deliver: from the posting of a message to its arrival, in the
-/// order of time.
+/// The times in which each lasting flow had something to deliver, from the posting of a message to
+/// its arrival, in the order of time.
 fn busy_times(built: &Built) -> BTreeMap<u64, Vec<(Time, Time)>> {
     let lasts = |flow: u32| built.flows[flow as usize].is_lasting();
     let hosts = || built.net.hosts().iter();
@@ -214,7 +214,7 @@ mod tests {
             }
         };
         let (flows, jain) = (column("series_jain", "flows"), column("series_jain", "jain_index"));
-        // Those of 100 us in which a message was on its way.
+        // The intervals of 100 us in which a message was on its way.
         let times = column("messages", "completion_us");
         let intervals: Vec<_> = times.iter().map(|us| (us / 100.0).ceil()).collect();
         assert!(intervals.len() == 2 && intervals.iter().all(|count| (9.0..16.0).contains(count)));
@@ -225,7 +225,7 @@ mod tests {
         }
         assert_eq!(flows.len(), 40);
         for (flows, jain) in flows.iter().zip(&jain) {
-            // One that is alone is fair.
+            // A flow that is alone is fair.
             assert!(*flows > 1.5 || jain.to_bits() == 1.0_f64.to_bits(), "{jain}");
         }
         assert!(jain[1..8].iter().all(|jain| *jain > 0.95), "{jain:?}");

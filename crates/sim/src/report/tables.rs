@@ -10,7 +10,7 @@ use incast_net::{DropCause, Host, Port};
 use incast_plan::topology::{Node, Topology};
 use incast_table::Table;
 
-/// Those that the end of the measurement decides.
+/// The tables of RTTs, delays and links, which the end of the measurement decides.
 pub(super) fn measured(built: &Built, rtt: &Histogram, measured: Span) -> [Table; 3] {
     [rtt_table(rtt), delay_table(built), link_table(built, measured)]
 }
@@ -27,7 +27,7 @@ pub(super) fn port_names(topology: &Topology) -> Vec<String> {
     names
 }
 
-/// Between which layers each of them leads.
+/// The layers between which each switch port leads.
 pub(super) fn port_layers(topology: &Topology) -> Vec<String> {
     let mut layers = Vec::new();
     for (switch, ports) in (0..).zip(&topology.ports().switches) {
@@ -47,7 +47,7 @@ fn us_of_ns(ns: Option<f64>) -> f64 {
     ns.map_or(f64::NAN, |ns| ns / 1e3)
 }
 
-/// Those of connections, at the end of the run.
+/// The table of connections, at the end of the run.
 pub(super) fn flows(built: &Built, results: &[FlowResult]) -> Table {
     let hosts = &built.topology.hosts;
     let flows = &built.flows[..];
@@ -91,7 +91,7 @@ pub(super) fn flows(built: &Built, results: &[FlowResult]) -> Table {
         )
 }
 
-/// When the first message of each connection was posted.
+/// The time at which the first message of each connection was posted.
 fn first_posted(built: &Built) -> Vec<Option<Time>> {
     let mut first: Vec<Option<Time>> = vec![None; built.flows.len()];
     for posted in built.net.hosts().iter().flat_map(Host::posted) {
@@ -133,7 +133,7 @@ fn delay_table(built: &Built) -> Table {
     .column(("count", "packets", "packets in it"), &rows, |r| r.1.2)
 }
 
-/// What the table of queues says of each cause.
+/// The columns of each cause of drops in the table of queues.
 const DROP_COLUMNS: [(DropCause, &str, &str); DropCause::COUNT] = [
     (DropCause::NoRoom, "drops_no_room", "of them because the shared buffer was full"),
     (DropCause::Limit, "drops_limit", "of them because their queue or the port held what it may"),
@@ -143,7 +143,7 @@ const DROP_COLUMNS: [(DropCause, &str, &str); DropCause::COUNT] = [
     (DropCause::Watchdog, "drops_watchdog", "of them because the PFC watchdog freed their class"),
 ];
 
-/// Those of switch ports, at the end of the run.
+/// The table of switch ports, at the end of the run.
 pub(super) fn queues(built: &Built, queues: &[QueueResult]) -> Table {
     let counters: Vec<_> = built.net.ports().map(Port::counters).collect();
     let (names, layers) = (port_names(&built.topology), port_layers(&built.topology));
@@ -175,7 +175,7 @@ pub(super) fn queues(built: &Built, queues: &[QueueResult]) -> Table {
     )
 }
 
-/// Between which layers a link leads.
+/// The layers between which a link leads.
 pub(super) fn layer(topology: &Topology, from: Node, to: Node) -> String {
     let [from, to] = [from, to].map(|node| match node {
         Node::Host(_) => "host",
@@ -188,7 +188,7 @@ struct LinkRow<'a> {
     name: String,
     layer: String,
     rate_bps: f64,
-    /// Bits that it could have carried in measured time.
+    /// The bits that the link could have carried in measured time.
     capacity: f64,
     transmitter: &'a Transmitter,
 }

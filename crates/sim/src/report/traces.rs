@@ -1,4 +1,4 @@
-//! Every event, where a run was asked to record it.
+//! The tables of traces: every event, where a run was asked to record it.
 
 use super::tables::{port_names, us};
 use crate::build::Built;

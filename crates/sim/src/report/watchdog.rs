@@ -1,4 +1,4 @@
-//! What the PFC watchdogs have seen, and the dead-locks of a run.
+//! The table of the PFC watchdogs' reports and of the dead-locks of a run.
 
 use incast_cc::Time;
 
@@ -8,11 +8,11 @@ use incast_net::{DeadLock, Place};
 use incast_plan::topology::Topology;
 use incast_table::Table;
 
-/// One row of the table.
+/// A row of the table.
 pub(super) struct Finding {
     at: Time,
     kind: Kind,
-    /// Its name.
+    /// The name of the port.
     port: String,
     class: String,
     since: Time,
@@ -33,7 +33,7 @@ impl Finding {
     }
 }
 
-/// What the watchdogs saw, and the dead-locks, by time and place.
+/// The reports of the watchdogs, and the dead-locks, by time and place.
 pub(super) fn findings(built: &Built, classes: &[String]) -> Vec<Finding> {
     let names = Names::new(&built.topology, classes);
     let mut findings: Vec<_> = (0..)
@@ -55,7 +55,7 @@ pub(super) fn findings(built: &Built, classes: &[String]) -> Vec<Finding> {
         })
         .collect();
     findings.extend(built.net.dead_locks().iter().map(|found| dead_lock(found, &names)));
-    // Stable: those of one instant keep the order of their places, dead-locks last.
+    // A stable sort: findings of one instant keep the order of their places, dead-locks last.
     findings.sort_by_key(|finding| finding.at);
     findings
 }
@@ -112,7 +112,7 @@ pub(super) fn table(findings: &[Finding]) -> Table {
 
 struct Names<'a> {
     ports: Vec<String>,
-    /// Where those of each switch begin.
+    /// The first port of each switch.
     first: Vec<usize>,
     classes: &'a [String],
 }
@@ -142,7 +142,7 @@ mod tests {
     use crate::{Name, Report, Simulation, TraceConfig, Values};
     use incast_scenario::Document;
 
-    /// Three leaves and three spines with a host or more each, 1 us per link, PFC on.
+    /// Three leaves and three spines with at least one host each, 1 us per link, PFC on.
     fn fabric(hosts: u32, switch: &str, traffic: &str) -> Document {
         let text = format!(
             r#"
@@ -173,7 +173,7 @@ mod tests {
         Document::parse(text, "ring.toml").unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Each host sends to the one two leaves further on, all one way round.
+    /// Traffic in a ring: each host sends to the one two leaves further on, in one direction.
     const ROUND: &str = r#"
         [[traffic]]
         kind = "connections"
@@ -255,8 +255,8 @@ mod tests {
 
     #[test]
     fn long_pauses_that_end_are_no_dead_lock() {
-        // All of one rack, and of all others, into one host: its leaf pauses the spine, which pauses the
-        // other leaves, for long at a time.
+        // All hosts of one rack, and of all others, send to one host. Its leaf pauses the spine,
+        // which pauses the other leaves, for long at a time.
         let incast = "[[traffic]]\nkind = \"connections\"\nfrom = \"host\"\nto = \"host0\"";
         let document = fabric(4, "", incast);
         let run = Simulation::new(document.scenario(), "line-rate", 1, TraceConfig::default());

@@ -1,4 +1,4 @@
-//! The tables of what applications asked for and got.
+//! The tables of messages, requests and their results.
 
 use incast_cc::{Bytes, Span, Time};
 
@@ -14,12 +14,12 @@ use incast_table::Table;
 pub(super) struct Work {
     pub(super) messages: Vec<Message>,
     pub(super) carried: Vec<Carried>,
-    /// Payload that arrived of each traffic, in bits per second.
+    /// The payload that arrived of each traffic, in bits per second.
     pub(super) carried_bps: Vec<f64>,
     pub(super) requests: Vec<Request>,
-    /// What was posted from the first to before the second was measured.
+    /// The measured window: messages posted from the first time to before the second.
     pub(super) window: (Time, Time),
-    /// When the run ended.
+    /// The end of the run.
     end: Time,
 }
 
@@ -30,7 +30,7 @@ impl Work {
         Self { messages, carried, carried_bps, requests, window, end: built.net.now() }
     }
 
-    /// Messages that were posted while it was measured.
+    /// The messages that were posted in the measured window.
     pub(super) fn measured(&self) -> impl Iterator<Item = &Message> {
         let (from, until) = self.window;
         self.messages.iter().filter(move |message| message.posted >= from && message.posted < until)
@@ -80,7 +80,8 @@ fn message_table(built: &Built, messages: &[Message], end: Time) -> Table {
     message_deadlines(table, built, messages, end)
 }
 
-/// When they were posted, sent and complete, and how long that took.
+/// The columns of the times at which messages were posted, sent and complete, and of how long that
+/// took.
 fn message_times(table: Table, messages: &[Message], end: Time) -> Table {
     let elapsed = |message: &Message| match message.completed {
         None => Some(end.since(message.posted)),
@@ -195,10 +196,11 @@ struct Bin {
     slowdown: Quantiles,
 }
 
-/// Which percentiles the table of bins has.
+/// The percentiles in the table of bins.
 const PERCENTILES: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
 
-/// Name and meaning of their columns: of completion times and their bounds, of slowdowns and theirs.
+/// The name and meaning of the percentiles' columns: of completion times and their bounds, of
+/// slowdowns and their bounds.
 const PERCENTILE_COLUMNS: [[(&str, &str); 4]; 4] = [
     [
         ("completion_p50_us", "completion time: median; null where that message was not delivered"),
@@ -296,7 +298,7 @@ fn bins(built: &Built, work: &Work) -> Vec<Bin> {
         .collect()
 }
 
-/// Stands for no upper bound of a size.
+/// The upper bound of the last bin, larger than any size.
 const NO_BOUND: Bytes = Bytes::from_kb(1_000_000_000);
 
 fn load_table(built: &Built, work: &Work, measured: Span) -> Table {
@@ -354,7 +356,7 @@ fn load_table(built: &Built, work: &Work, measured: Span) -> Table {
     )
 }
 
-/// For which part of the measured time a traffic lasts.
+/// The part of the measured time for which a traffic lasts.
 fn measured_part(traffic: &PlannedTraffic, (from, until): (Time, Time)) -> f64 {
     let (start, stop) = traffic.lasts;
     let span = |from: Time, until: Time| until.since(from.min(until)).as_secs_f64();

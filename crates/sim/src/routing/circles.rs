@@ -1,9 +1,9 @@
 //! Circles of links that wait for each other.
 //!
 //! A link waits for another if a packet may come over the first and leave by the second: under PFC
-//! the second can hold the first. Dally and Seitz, "Deadlock-Free Message Routing in Multiprocessor
-//! Interconnection Networks", IEEE Transactions on Computers 36, 1987: where no circle of links
-//! waits, nothing can dead-lock.
+//! the second can hold the first. Where no circle of links waits, nothing can dead-lock (Dally and
+//! Seitz, "Deadlock-Free Message Routing in Multiprocessor Interconnection Networks", IEEE
+//! Transactions on Computers 36, 1987).
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use incast_plan::topology::{Node, Ports, Topology};
 
 use super::Routing;
 
-/// Most pairs of links that are looked at.
+/// The most pairs of links that are looked at.
 const MOST_PAIRS: usize = 5_000_000;
 
 /// Whether shortest paths have a circle of links that wait for each other; [`None`] where there is
@@ -33,7 +33,7 @@ fn waiting(routing: &Routing, topology: &Topology, ports: &Ports) -> Option<Vec<
     let mut waiting = vec![BTreeSet::new(); links];
     let mut pairs = 0;
     for (number, &edge) in (0..).zip(&routing.edges) {
-        // Only switches that packets for the edge pass.
+        // Only switches that packets for the edge pass count.
         let mut passed = vec![false; ports.switches.len()];
         let mut reached = routing.edges.clone();
         for &switch in &reached {
@@ -63,8 +63,8 @@ fn waiting(routing: &Routing, topology: &Topology, ports: &Ports) -> Option<Vec<
     Some(waiting)
 }
 
-/// Whether a circle is among the links: some remain when those that wait for none are taken away,
-/// and so on.
+/// Whether the links contain a circle: some remain after links that wait for none are removed again
+/// and again.
 fn circle_in(waiting: &[BTreeSet<usize>]) -> bool {
     let mut waited_for = vec![vec![]; waiting.len()];
     let mut left: Vec<_> = waiting.iter().map(BTreeSet::len).collect();

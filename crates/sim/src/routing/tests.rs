@@ -54,7 +54,7 @@ fn port_of(routes: &Routes, host: u32) -> Option<u16> {
     routes.port_of(host, &mut Path::labelled(0))
 }
 
-/// a - s0 - s1 - b, and a detour s0 - s2 - s1.
+/// Hosts and switches in a row, a - s0 - s1 - b, with a detour s0 - s2 - s1.
 const DETOUR: &str = r#"
     [network.graph]
     hosts = [{ name = "h", count = 2 }]
@@ -98,7 +98,7 @@ fn routes_avoid_what_is_down_from_convergence_to_convergence() {
     let events = event("1ms", "down") + &event("3ms", "up");
     let mut net = Net::of(&format!("{DETOUR}\n[routing]\nconvergence = \"200us\"\n{events}"));
     let changes = net.routing.changes.clone();
-    // s0 and s1 take the detour; s2, whose two links are up, learns nothing.
+    // s0 and s1 take the detour; s2, whose two links are up, gets no new table.
     let whom: Vec<_> = changes.iter().map(|change| (change.at.as_ps(), change.switch)).collect();
     let (down, up) = (1_200_000_000, 3_200_000_000);
     assert_eq!(whom, [(down, 0), (down, 1), (up, 0), (up, 1)]);
@@ -150,34 +150,35 @@ fn every_pair_of_a_fat_tree_is_as_far_apart_as_its_pods_say() {
     }
 }
 
-/// Connections from each host to the one half the network away; how far the numbers of connections on
-/// the uplinks of the aggregation switches, counted pod by pod, are from equal: chi-square.
+/// The chi-square of the connections on the uplinks of the aggregation switches, counted pod by
+/// pod, against equal numbers. Every host has connections to the host half the network away.
 fn chi_square_of_core_uplinks(net: &Net, connections: u32) -> f64 {
     let mut counts = BTreeMap::new();
     let hosts = net.hosts();
     for from in 0..hosts {
         for connection in 0..connections {
             let path = net.path(from, (from + hosts / 2) % hosts, connection);
-            // From the host, from its edge switch, from the aggregation switch: up to the core.
+            // From the host, from its edge switch, from the aggregation switch: the third link
+            // leads up to the core.
             *counts.entry(path[2]).or_insert(0_u32) += 1;
         }
     }
-    // As many uplinks in this stage as there are hosts.
+    // There are as many uplinks in this stage as hosts.
     let expected = f64::from(connections);
     let unused = f64::from(hosts) - counts.len() as f64;
     let used = counts.values().map(|&count| (f64::from(count) - expected).powi(2) / expected);
     used.sum::<f64>() + unused * expected
 }
 
-/// 8 pods with 16 uplinks each: 8 x 15 = 120 degrees of freedom. Chi-square exceeds 173.6 once in a
-/// thousand times.
+/// The chi-square that 8 pods with 16 uplinks each exceed once in a thousand times: 8 x 15 = 120
+/// degrees of freedom.
 const CHI_SQUARE_120: f64 = 173.6;
 
 #[test]
 fn connections_spread_evenly_over_the_core() {
     let chi_square = chi_square_of_core_uplinks(&Net::fat_tree(8), 125);
     assert!(chi_square < CHI_SQUARE_120, "{chi_square}");
-    // Evener than chance would be as wrong: below 77.8 it is once in a thousand times.
+    // Too even is as wrong: chi-square is below 77.8 once in a thousand times.
     assert!(chi_square > 77.8, "{chi_square}");
 }
 
@@ -185,8 +186,9 @@ fn connections_spread_evenly_over_the_core() {
 fn switches_with_one_seed_would_polarise() {
     let mut net = Net::fat_tree(8);
     net.routing.switches.iter_mut().for_each(|routes| routes.reseed(7));
-    // An aggregation switch draws what the edge switch drew: a quarter of the uplinks has all, four
-    // times its share. Chi-square is 32 x 375^2 / 125 + 96 x 125 = 48,000, and what is due to chance.
+    // An aggregation switch draws as the edge switch did: a quarter of the uplinks has all
+    // connections, four times its share. Chi-square is 32 x 375^2 / 125 + 96 x 125 = 48,000, plus
+    // the part due to chance.
     let chi_square = chi_square_of_core_uplinks(&net, 125);
     assert!((47_000.0..49_500.0).contains(&chi_square), "{chi_square}");
 }
@@ -195,7 +197,8 @@ fn switches_with_one_seed_would_polarise() {
 fn tables_of_a_large_fat_tree_are_small() {
     let net = Net::fat_tree(16);
     for (routes, &layer) in net.routing.switches.iter().zip(&net.topology.layers) {
-        // 128 edges: all up; or those of the pod, all up; or a port for each pod. And none to itself.
+        // 128 edges: all ports up; or those of the pod, all ports up; or a port for each pod. A
+        // switch has no ports towards itself.
         let sets = match layer.as_str() {
             "edge" => 2,
             "aggregation" => 8 + 1,
@@ -252,13 +255,14 @@ fn valiant_routing_goes_through_each_group_equally_often() {
         };
         through[between] += 1;
         let links = net.path(0, 9, connection).len();
-        // Two of the hosts; local, global, local, global, local.
+        // Two links of hosts; local, global, local, global, local.
         assert!(links <= 2 + 5, "{links}");
     }
-    // 1,000 each, and twice that for the shortest way; four standard deviations are 119 and 158.
+    // 1,000 for each group, and twice that for the shortest way; four standard deviations are 119
+    // and 158.
     assert!(through[0].abs_diff(2_000) < 158 && through[1] == 0, "{through:?}");
     assert!(through[2..].iter().all(|count| count.abs_diff(1_000) < 119), "{through:?}");
-    // Hosts of one switch have no way to go.
+    // Hosts of one switch need no other.
     assert_eq!(net.switches(0, 1, 0), ["router0"]);
 }
 
@@ -286,7 +290,7 @@ fn valiant_routing_goes_through_a_switch_with_hosts_in_any_network() {
 
 #[test]
 fn a_group_that_is_cut_off_is_left_out() {
-    // All 8 global links of group 2.
+    // All 8 global links of group 2 fail.
     let net = Net::of(DRAGONFLY);
     let cut = net.topology.cables.iter().filter_map(|cable| {
         let [Node::Switch(a), Node::Switch(b)] = cable.ends else { return None };
@@ -305,7 +309,8 @@ fn a_group_that_is_cut_off_is_left_out() {
     }
     for (i, before) in (0..).zip(before) {
         let after = groups_on(&net, 0, 9, i);
-        // Those that went through it have the shortest way, the others may have another port.
+        // Connections that went through the group take the shortest way; others may have another
+        // port.
         assert_eq!(after, if before.contains(&2) { vec![0, 1] } else { before });
     }
 }

@@ -1,4 +1,4 @@
-//! Random networks, parted at random: the same bytes.
+//! Random networks, split at random, give the same bytes.
 
 use std::fmt::Write as _;
 
@@ -8,11 +8,12 @@ use crate::{Report, Simulation, TraceConfig};
 use incast_net::Partition;
 use incast_scenario::Document;
 
-/// Ports whose queues or packets are traced have an event for each packet; the others look ahead.
+/// All traces: ports whose queues or packets are traced have an event for each packet; the others
+/// look ahead.
 const ALL_TRACES: TraceConfig = TraceConfig { queues: true, flows: true, packets: true };
 const FLOWS: TraceConfig = TraceConfig { queues: false, flows: true, packets: false };
 
-/// A scheme, and what is traced.
+/// A scheme, and the traces to keep.
 type How<'a> = (&'a str, TraceConfig);
 
 fn started(document: &Document, (scheme, traces): How<'_>) -> Simulation {
@@ -20,12 +21,12 @@ fn started(document: &Document, (scheme, traces): How<'_>) -> Simulation {
     run.unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// In one piece.
+/// The report of a run in one piece.
 fn whole(document: &Document, how: How<'_>) -> Report {
     finish(started(document, how).in_domains(1, 1), u64::MAX)
 }
 
-/// With every switch in the domain that `owners` says.
+/// A run with every switch in the domain that `owners` gives.
 fn parted(document: &Document, how: How<'_>, owners: &[usize], threads: usize) -> Simulation {
     let run = started(document, how);
     let partition = Partition::of_switches(&run.built.topology, owners.to_vec());
@@ -39,13 +40,14 @@ fn finish(mut run: Simulation, events: u64) -> Report {
     report
 }
 
-/// Everything; Debug, because "not a number" equals nothing.
+/// Whether two reports are the same in everything. Compares their Debug output, because NaN equals
+/// nothing.
 fn same(a: &Report, b: &Report) -> bool {
     format!("{a:?}") == format!("{b:?}")
 }
 
-/// A connected graph of switches with one host or more each, all links of another kind, and a link of
-/// switches that is in a circle.
+/// A connected graph of switches with at least one host each, with links of random rates and
+/// delays, and the ends of a link between switches that is in a circle.
 fn random_graph(random: &mut Random) -> (String, usize, [usize; 2]) {
     let switches = 3 + random.below(6) as usize;
     let mut links = String::new();
@@ -81,7 +83,7 @@ fn random_graph(random: &mut Random) -> (String, usize, [usize; 2]) {
     (graph, switches, [broken, (broken + 1) % switches])
 }
 
-/// Settings, and the schemes to run with them.
+/// Settings of switches, and the schemes to run with them.
 const SWITCHES: [(&str, &[&str]); 6] = [
     ("buffer = \"300KB\"\npfc = { enabled = true, xoff = \"15KB\" }", &["line-rate", "timely"]),
     ("queue_limit = \"30KB\"\necn_threshold = \"9KB\"", &["dcqcn", "newreno"]),
@@ -165,15 +167,15 @@ fn random_networks_parted_at_random_give_the_same_bytes() {
     assert!(!seen.contains(&0), "or it shows nothing: {seen:?}");
 }
 
-/// Without the tables of traces and the number of events.
+/// The report without the tables of traces and the number of events.
 fn results(mut report: Report) -> String {
     report.summary.events = 0;
     report.tables.retain(|table| !table.name.starts_with("trace"));
     format!("{:?} {:?} {:?}", report.summary, report.books, report.tables)
 }
 
-/// Settings of switches with several classes, from none to three besides that of ACKs, where the order of
-/// classes, pauses, limits and the room that is free decide.
+/// Settings of switches with several classes, from none to three besides that of ACKs. The order of
+/// classes, pauses, limits and free room decide.
 fn random_switch(random: &mut Random) -> (String, usize) {
     let mut pick = |choices: &[&'static str]| {
         choices[random.below(u32::try_from(choices.len()).unwrap()) as usize]
@@ -198,8 +200,9 @@ fn random_switch(random: &mut Random) -> (String, usize) {
     (switch, names.len())
 }
 
-/// Networks where nothing is equal, or all is: rates, delays, packets and times of start, so that many events
-/// are simultaneous, among them the ends of the warm-up, the measurement and the run.
+/// Networks in which all rates, delays, packets and starting times differ, or are all equal. In the
+/// latter many events are simultaneous, among them the ends of the warm-up, the measurement and the
+/// run.
 fn random_case(random: &mut Random) -> String {
     let (mut graph, ..) = random_graph(random);
     let lockstep = random.below(2) == 0;
@@ -213,7 +216,7 @@ fn random_case(random: &mut Random) -> String {
     let (switch, classes) = random_switch(random);
     let mut traffic = String::new();
     for number in 0..=random.below(3).max(u32::try_from(classes).unwrap()) {
-        // 1.2 us is what a full packet takes at 10 Gb/s.
+        // A full packet takes 1.2 us at 10 Gb/s.
         let what = match random.below(if lockstep { 2 } else { 3 }) {
             0 => "kind = \"connections\"\nmessage = \"12KB\"\ncount = 12\nevery = \"24us\"",
             1 => "kind = \"connections\"\nmessage = \"30KB\"\ncount = 5\nevery = \"48us\"",
@@ -240,7 +243,8 @@ fn random_case(random: &mut Random) -> String {
     )
 }
 
-/// In one domain and in several, with ports that look ahead and with an event for each packet.
+/// Runs each case in one domain and in several, with ports that look ahead and with an event for
+/// each packet.
 #[test]
 fn packets_that_are_on_their_link_before_they_start_change_nothing() {
     let mut random = Random::new(101);

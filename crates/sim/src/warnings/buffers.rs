@@ -1,10 +1,10 @@
-//! Buffers of streams that hold less than the path.
+//! Warnings of stream buffers that hold less than the path.
 
 use super::rounded_up;
 use super::survey::Surveyed;
 use incast_scenario::{Scenario, Scheme, TransportKind};
 
-/// A sentence if a buffer that does not grow holds less than a flow's share of the bandwidth-delay
+/// A warning if a buffer of fixed size holds less than a flow's share of the bandwidth-delay
 /// product, on the path that is worst off.
 pub(super) fn sentence(
     scenario: &Scenario,

@@ -1,4 +1,4 @@
-//! Segments of messages that a queue does not hold.
+//! Warnings of message segments that a queue does not hold.
 
 use incast_cc::Bytes;
 
@@ -6,8 +6,9 @@ use super::survey::Surveyed;
 use super::{rounded_down, rounded_up};
 use incast_scenario::{Scheme, TransportKind};
 
-/// A sentence if segments come faster than the bottleneck serves them, and what is left of four in a row, which
-/// a window that doubles sends, is more than the queue holds. On the path that is worst off.
+/// A warning about the path that is worst off, if segments arrive faster than the bottleneck serves
+/// them, and the backlog of four in a row, which a doubling window sends, is more than the queue
+/// holds.
 pub(super) fn sentence((name, scheme): (&str, &Scheme), paths: &[Surveyed]) -> Option<String> {
     if scheme.transport != TransportKind::Message {
         return None;
@@ -27,8 +28,8 @@ pub(super) fn sentence((name, scheme): (&str, &Scheme), paths: &[Surveyed]) -> O
     ))
 }
 
-/// The part of four segments that waits at the bottleneck when the last packet arrives, where the queue holds less and a
-/// segment is more than one packet.
+/// The part of four segments that waits at the bottleneck when the last packet arrives. None where
+/// the queue holds it, or where a segment is a single packet.
 fn left(path: &Surveyed) -> Option<Bytes> {
     let (facts, queue) = (&path.facts, path.facts.queue?);
     let burst = facts.segment * 4;

@@ -1,4 +1,4 @@
-//! What an algorithm cannot do on a path, in sentences.
+//! Warnings of things that an algorithm cannot do on a path.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::survey::Surveyed;
 use super::{rounded_down, rounded_span, rounded_up};
 use incast_scenario::{Scenario, Scheme};
 
-/// One sentence for each thing that the algorithm cannot do, about the path where it is worst.
+/// A warning for each thing that the algorithm cannot do, about the path where it is worst.
 pub(super) fn sentences(
     scenario: &Scenario,
     (name, scheme): (&str, &Scheme),
@@ -27,7 +27,8 @@ pub(super) fn sentences(
     worst.into_values().map(|(_, sentence)| sentence).collect()
 }
 
-/// Which cautions are about the same thing, and how much is lacking.
+/// The subject of a caution, so that cautions about the same thing compare, and how much is
+/// lacking.
 fn rank(caution: &Caution, path: &Surveyed) -> ((u8, &'static str), u64) {
     match *caution {
         Caution::BelowRtt { param, rtt, .. } => ((0, param), rtt.as_ps()),
@@ -126,7 +127,7 @@ fn sentence(scenario: &Scenario, name: &str, caution: &Caution, path: &Surveyed)
     }
 }
 
-/// A sentence about what waits at the bottleneck.
+/// A warning about the backlog at the bottleneck.
 fn of_queues(scenario: &Scenario, name: &str, caution: &Caution, path: &Surveyed) -> String {
     let Surveyed { facts, bottleneck: [at, towards], rate, .. } = path;
     let place = |param| format!("cc.{name}.{param}");
@@ -201,7 +202,7 @@ fn of_queues(scenario: &Scenario, name: &str, caution: &Caution, path: &Surveyed
     }
 }
 
-/// A sentence about flows that only losses slow down.
+/// A warning about flows that only losses slow down.
 fn of_losses(scenario: &Scenario, name: &str, caution: &Caution, path: &Surveyed) -> String {
     let Surveyed { ends: [from, _], facts, bottleneck: [at, towards], rate, .. } = path;
     match *caution {
@@ -253,7 +254,7 @@ fn flows(path: &Surveyed) -> String {
     }
 }
 
-/// What makes the queue longer.
+/// The setting that makes the queue longer.
 fn queue_place(scenario: &Scenario) -> &'static str {
     let switch = &scenario.switch;
     match (switch.port_limit, switch.queue_limit) {

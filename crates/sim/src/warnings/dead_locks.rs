@@ -1,11 +1,11 @@
-//! PFC on paths that can dead-lock.
+//! Warnings of PFC on paths that can dead-lock.
 
 use incast_plan::Watch;
 use incast_scenario::{RoutingKind, Scenario, WatchdogAction, topology};
 
 use crate::routing::{Routing, has_circle};
 
-/// A sentence if PFC protects a class, and links on the first routes may wait for each other in a
+/// A warning if PFC protects a class, and links on the first routes may wait for each other in a
 /// circle. A watchdog that drops ends every dead-lock.
 pub fn dead_lock_warnings(scenario: &Scenario) -> Vec<String> {
     let pfc = &scenario.switch.pfc;

@@ -13,13 +13,13 @@ use incast_plan::topology::{Node, Topology};
 use incast_scenario::{Operation, Scenario, Scheme, TransportKind};
 use incast_scenario::{hosts_of, lasting, shared_buffer, topology};
 
-/// Most kinds of hosts at one end of a traffic that are looked at.
+/// The most kinds of hosts at one end of a traffic that are looked at.
 const MOST_KINDS: usize = 64;
 
 /// A path without queues.
 #[derive(Clone, Debug)]
 pub(super) struct Surveyed {
-    /// The hosts at its ends, as they are called.
+    /// The names of the hosts at its ends.
     pub(super) ends: [String; 2],
     /// The RTT of a segment, from the first bit to its ACK.
     pub(super) rtt: Span,
@@ -29,7 +29,7 @@ pub(super) struct Surveyed {
     pub(super) rate: Rate,
 }
 
-/// Who sends to whom, and the most that is sent at once.
+/// The hosts at both ends, and the most that is sent at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Pair {
     from: u32,
@@ -38,13 +38,14 @@ struct Pair {
     unit: Option<Bytes>,
 }
 
-/// One path of each kind that the traffic takes, by the first routes.
+/// The paths of the traffic by the first routes, one of each kind.
 pub(super) fn survey(scenario: &Scenario, scheme: Scheme) -> Vec<Surveyed> {
     let net = Arc::new(topology(scenario));
     let ports = net.ports();
     let routing = Routing::new(scenario, &net, &ports, scenario.run.seed, &Watch::nobody());
     let ways = Ways::new(scenario, &net, ports, routing, scheme.transport);
-    // Flows without end share their links with each other all the time, what comes and goes does not.
+    // Flows without end share their links with each other all the time. Traffic that comes and goes
+    // does not.
     let mut loads: BTreeMap<(usize, usize), u64> = BTreeMap::new();
     let mut pairs = BTreeSet::new();
     for (label, (from, to, class)) in (0..).zip(lasting(scenario, &net)) {
@@ -100,7 +101,7 @@ fn others(scenario: &Scenario, net: &Topology) -> Vec<Pair> {
             (net.edge(host), cable.rate.as_bps(), cable.delay)
         };
         let few = |hosts: &[u32]| {
-            // Two of each kind: a host does not send to itself.
+            // Two hosts of each kind: a host does not send to itself.
             let mut kinds: BTreeMap<_, Vec<u32>> = BTreeMap::new();
             for &host in hosts {
                 let known = kinds.entry(kind(host)).or_default();
@@ -149,10 +150,10 @@ fn look(
     let own = line_rate.time_for(wire);
     let flows = |link: &(usize, usize)| loads.get(link).copied().unwrap_or(1).max(1);
     let share = |link: &(usize, usize)| net.cables[link.0].rate.as_bps() / flows(link);
-    // Of equal ones the last: a switch may drop what a NIC does not.
+    // The last of equal links: a switch may drop packets where a NIC does not.
     let bottleneck = there.iter().rev().min_by_key(|link| share(link)).unwrap_or(&there[0]);
     let fair = Rate::from_bps(share(bottleneck));
-    // The port takes no more than what comes in, which leaves a queue nothing to hold.
+    // A single flow that is no faster than the port leaves the queue empty.
     let fills = flows(bottleneck) > 1 || line_rate > net.cables[bottleneck.0].rate;
     let (cable, end) = *bottleneck;
     let nodes = net.cables[cable].ends;

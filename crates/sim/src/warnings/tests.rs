@@ -24,13 +24,13 @@ fn star(assignments: &[&str]) -> Document {
     document.with_set(assignments).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What the paths of the traffic are warned of.
+/// The warnings about the paths of the traffic.
 fn warnings(document: &Document, name: &str) -> Vec<String> {
     let scenario = document.scenario();
     super::path_warnings(scenario, name, &scenario.scheme(name).unwrap())
 }
 
-/// As many warnings as there are `parts`, each with its part, and none with `remedy`.
+/// Asserts one warning for each of `parts`, which contains it, and none with `remedy`.
 #[track_caller]
 fn assert_warned(name: &str, assignments: &[&str], parts: &[&str], remedy: &[&str]) {
     let all = warnings(&star(assignments), name);
@@ -49,7 +49,8 @@ const STREAM: &str = "transport.kind=stream";
 #[test]
 fn a_common_star_is_warned_of_nothing() {
     for name in incast_cc::registry::NAMES {
-        // Half a millisecond, a share of 43 packets, but for what bears no RTT of that length.
+        // An RTT of half a millisecond, a share of 43 packets, except for algorithms that do not
+        // bear such an RTT.
         let still = [
             STREAM,
             "network.star.hosts.0.rate=10.2Gbps",
@@ -69,8 +70,8 @@ fn a_common_star_is_warned_of_nothing() {
     }
 }
 
-/// Propagation, and of the segment that its NIC has sent the last packet's way through the switch, 1.2 us; the
-/// turnaround of 1 us and the ACK, twice 51.2 ns.
+/// The RTT is the propagation; 1.2 us of the segment's last packet through the switch, after its
+/// NIC has sent it; the turnaround of 1 us; and the ACK, twice 51.2 ns.
 #[test]
 fn thresholds_below_the_rtt_are_named_with_the_rtt_and_a_value_that_works() {
     assert_warned(
@@ -154,7 +155,7 @@ fn signals_that_are_the_flow_s_own_doing_or_chance_are_told_with_what_bears_them
         ],
         &["cc.rtcp.delay_unit=7.2ms"],
     );
-    // A floor that holds most of the share bears it: 11.7 of 14.5 KB.
+    // A floor that holds most of the share is borne: 11.7 of 14.5 KB.
     assert_warned(
         "rtcp",
         &alone,
@@ -192,7 +193,7 @@ fn a_share_below_a_segment_is_told_with_the_segment_that_fits() {
         ],
         &few,
     );
-    // A rate is not bound to segments.
+    // A rate does not depend on segments.
     assert_eq!(warnings(&star(&["switch.pfc.enabled=true"]), "timely"), [""; 0]);
 }
 
@@ -201,7 +202,7 @@ fn windows_that_do_not_fit_path_and_queue_are_told_with_the_queue_that_holds_the
     let small = [STREAM, "switch.queue_limit=10KB"];
     let part = "each of 10 flows needs a window of 8.8KB, but switch to receiver holds";
     assert_warned("vegas", &small, &[part], &["switch.queue_limit=90KB"]);
-    // A port limit below it is what counts.
+    // A lower port limit is the one that counts.
     let port = [STREAM, "switch.queue_limit=1MB", "switch.port_limit=10KB"];
     assert_warned(
         "vegas",
@@ -211,7 +212,8 @@ fn windows_that_do_not_fit_path_and_queue_are_told_with_the_queue_that_holds_the
     );
 }
 
-/// Messages of 64 KB from a NIC four times as fast leave 48 KB in the queue, which Vegas takes for its own backlog.
+/// Messages of 64 KB from a NIC four times as fast leave 48 KB in the queue, which Vegas takes for
+/// its own backlog.
 #[test]
 fn a_backlog_that_single_segments_exceed_is_told_with_one_that_they_do_not() {
     let alone = [
@@ -250,7 +252,7 @@ fn ten_timely_flows_without_pfc_are_told_of_a_queue_of_ten_packets() {
     assert_warned("timely", &short, &["each of 10 flows needs a window of 3KB"], queue);
 }
 
-/// Marks and delays end it, and so does a NIC of another rate.
+/// Marks and delays end the warning, and so does a NIC of another rate.
 #[test]
 fn a_nic_that_is_as_fast_as_the_port_is_told_where_losses_alone_govern() {
     let two = [STREAM, "switch.queue_limit=60KB", "network.star.hosts.0.count=2"];
@@ -270,7 +272,7 @@ fn a_nic_that_is_as_fast_as_the_port_is_told_where_losses_alone_govern() {
 
 #[test]
 fn what_comes_faster_than_the_queue_bears_is_told_with_what_fits() {
-    // Of four segments of 64 KB at 40 Gb/s 192 KB are left when the last byte comes.
+    // Four segments of 64 KB at 40 Gb/s have left 192 KB when the last byte arrives.
     let alone = ["network.star.hosts.0.count=1", "network.star.hosts.0.rate=40Gbps"];
     assert_warned(
         "dctcp",
@@ -330,12 +332,12 @@ fn latecomers_are_told_of_where_the_queue_holds_the_delay_that_each_flow_keeps()
         ],
         &["switch.queue_limit=1.2MB", "network.star.hosts.0.rate=10.2Gbps"],
     );
-    // A hundred milliseconds of 10 Gb/s are more than any switch holds.
+    // The backlog of a hundred milliseconds at 10 Gb/s is more than any switch holds.
     let document = star(&[STREAM, "network.star.hosts.0.rate=10.2Gbps"]);
     assert_eq!(warnings(&document, "ledbat"), [""; 0]);
 }
 
-/// One flow, 10 Gb/s for 402 us from a NIC of 40 Gb/s: half a megabyte.
+/// The product of a single flow, 10 Gb/s for 402 us from a NIC of 40 Gb/s: half a megabyte.
 #[test]
 fn a_product_above_the_queue_is_told_of_schemes_that_lose_windows() {
     let long = ["network.star.hosts.0.count=1", "network.star.hosts.0.rate=40Gbps", STREAM];
@@ -409,7 +411,7 @@ fn windows_that_double_to_the_rate_of_a_faster_nic_are_told_of_it() {
     let said = "up to what the NIC of sender0 sends in an RTT, queues included, at 20Gbps, but switch to receiver \
                 carries 10Gbps, so it overshoots and then rests at its floor; have NICs of 10Gbps or less";
     assert_warned(name, &fast, &[said], &["network.star.hosts.0.rate=10Gbps"]);
-    // Many flows whose floors are half of their shares need no windows that double.
+    // Many flows whose floors are half of their shares need no doubling windows.
     let many = [&fast[..3], &["network.star.hosts.0.count=20", "traffic.0.from=sender"]].concat();
     assert_eq!(warnings(&star(&many), name), [""; 0]);
 }
@@ -455,9 +457,9 @@ fn pfc_on_paths_that_can_dead_lock_is_told() {
     for (network, routing, warned) in [
         (&chain, "ecmp", false),
         (&leaves, "ecmp", false),
-        // Local, global and local links of three groups, round and round.
+        // Local, global and local links of three groups form a circle.
         (&dragonfly(3, 2), "ecmp", true),
-        // Two groups with one link: a tree.
+        // Two groups with one link are a tree.
         (&dragonfly(2, 1), "ecmp", false),
         (&dragonfly(2, 1), "valiant", false),
         (&chain, "valiant", true),

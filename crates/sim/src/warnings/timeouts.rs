@@ -1,11 +1,11 @@
-//! A first retransmission timeout that ends before an answer can come.
+//! Warnings of a first retransmission timeout that ends before an answer can come.
 
 use super::rounded_span;
 use super::survey::Surveyed;
 use incast_scenario::{Scenario, Scheme};
 
-/// A sentence if the first timeout was set, and is below the longest RTT without queues. One that was not
-/// set follows the path.
+/// A warning if the first timeout was set, and is below the longest RTT without queues. A timeout
+/// that was not set follows the path.
 pub(super) fn sentence(
     scenario: &Scenario,
     (name, scheme): (&str, &Scheme),
