@@ -247,7 +247,7 @@ impl Network {
             }
         }
         for switch in &mut self.switches {
-            switch.catch_up_until(now, false, &mut self.transit); // what has started is not taken back
+            switch.catch_up_until(now, false, &mut self.transit); // started frames stay
             switch.take_back(&mut self.transit);
         }
     }

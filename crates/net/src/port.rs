@@ -340,7 +340,7 @@ impl Port {
     /// Stamps the packet of `frame` with the state of the port at its departure (INT).
     pub(crate) fn stamp(&self, now: Time, frame: &Frame, transit: &mut Transit) {
         if transit.packets[frame].payload() == 0 {
-            return; // an ACK brings back what its data was told
+            return; // an ACK echoes the stamps of its data
         }
         let Transmitter { link, .. } = &self.transmitter;
         let mut hop = Hop::default();

@@ -241,7 +241,7 @@ impl Switch {
         let (class, job) = (frame.class, transit.packets.job(frame));
         let queued = self.ports[egress].queued_bytes(class);
         if !self.buffer.would_fit(&arrival, queued, books) {
-            return false; // whatever goes
+            return false; // even if all others went
         }
         while let Some(evicted) = self.ports[egress].evict(at.now, class, job) {
             (self.has_gaps, self.is_plain) = (true, false);

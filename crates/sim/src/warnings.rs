@@ -1,14 +1,15 @@
 //! Warnings, told before a run: sentences about settings that cannot work, each with the value, its
 //! place and a value that would do.
 //!
-//! `scenario/scheme.rs` tells of the algorithm's needs from switches, `scenario/load.rs` of links
-//! that the traffic overloads. The warnings here follow from the paths of the traffic:
+//! The scenario itself tells of needs that switches do not meet ([`Scenario::unmet_needs`]) and of
+//! links that the traffic overloads ([`Scenario::load_warnings`]). The warnings here follow from the
+//! paths of the traffic:
 //!
-//! * [`survey`] finds the paths;
+//! * [`survey`](mod@survey) finds the paths;
 //! * [`cautions`] makes sentences of the things that the algorithm cannot do on them
 //!   ([`incast_cc::caution`]);
 //! * [`timeouts`], [`buffers`] and [`bursts`] look at the settings of the transport;
-//! * [`settings`] has the warnings that hold for any scheme.
+//! * [`dead_locks`] looks for paths on which PFC can dead-lock.
 
 mod buffers;
 mod bursts;

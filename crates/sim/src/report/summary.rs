@@ -9,11 +9,11 @@ use super::quantiles::Quantiles;
 
 /// The facts that are known when the measurement ends, which the run may outlast.
 pub(super) struct Measurement {
-    /// Payload of each flow that arrived, in bits per second.
+    /// The payload of each flow that arrived, in bits per second.
     pub(super) goodputs: Vec<f64>,
     /// RTT samples of all flows, in nanoseconds.
     pub(super) rtt: Histogram,
-    /// One-way delays of data packets, in nanoseconds.
+    /// The one-way delays of data packets, in nanoseconds.
     pub(super) delays: Histogram,
     /// The queue lengths of the port with the longest queue, in bytes.
     pub(super) longest: Option<QueueLengths>,
@@ -61,8 +61,8 @@ macro_rules! type_of {
     };
 }
 
-/// Makes the summary from a list of figures: name, which ends in the unit, kind, unit, meaning, and
-/// how the figure follows from the facts.
+/// Makes the summary from a list of figures. Each entry has a name, which ends in the unit, a kind,
+/// unit and meaning, and says how the figure follows from the facts.
 macro_rules! figures {
     ($($name:ident: $kind:ident, $unit:literal, $doc:literal, |$facts:ident| $value:expr;)*) => {
         /// The figures that schemes are compared by. "Measured" is from the end of the warm-up to
@@ -151,7 +151,7 @@ fn us(ns: Option<f64>) -> f64 {
     ns.map_or(f64::NAN, |ns| ns / 1e3)
 }
 
-/// (sum x)^2 / (n sum x^2): 1 when all are equal, 1/n when one has all.
+/// Jain's fairness index, (sum x)^2 / (n sum x^2): 1 when all are equal, 1/n when one has all.
 pub(super) fn jain_index(values: &[f64]) -> f64 {
     let (sum, squares) = values.iter().fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
     sum * sum / (values.len() as f64 * squares)

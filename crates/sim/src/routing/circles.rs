@@ -14,9 +14,9 @@ use super::Routing;
 /// The most pairs of links that are looked at.
 const MOST_PAIRS: usize = 5_000_000;
 
-/// Whether shortest paths have a circle of links that wait for each other; [`None`] where there is
-/// too much to look at. All hosts may send to all. Given paths, and those after a failure, are left
-/// out.
+/// Whether shortest paths have a circle of links that wait for each other; [`None`] where there are
+/// too many pairs of links. All hosts may send to all. Given paths, and paths after a failure, are
+/// left out.
 pub(crate) fn has_circle(routing: &Routing, topology: &Topology, ports: &Ports) -> Option<bool> {
     Some(circle_in(&waiting(routing, topology, ports)?))
 }

@@ -279,7 +279,7 @@ fn valiant_routing_goes_through_a_switch_with_hosts_in_any_network() {
         lengths[switches.len()] += 1;
         assert!(switches[0] == "leaf0" && switches.last() == Some(&"leaf3"));
     }
-    // Half of the draws are one of the two leaves at the ends.
+    // Half of the draws fall on one of the two leaves at the ends.
     assert!(lengths[3] + lengths[5] == 1_000 && lengths[3].abs_diff(500) < 64, "{lengths:?}");
     // A given path wins.
     let given =

@@ -32,7 +32,8 @@ pub fn dead_lock_warnings(scenario: &Scenario) -> Vec<String> {
 fn may_wait_in_a_circle(scenario: &Scenario) -> bool {
     let net = topology(scenario);
     if scenario.routing.kind == RoutingKind::Valiant {
-        // From any of three switches with hosts a way may go through another and on to the third.
+        // Among three switches with hosts, a way may lead from any one through another to the
+        // third.
         return net.edge_switches() > 2;
     }
     if net.layers.iter().any(|layer| layer.is_core()) {
