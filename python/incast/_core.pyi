@@ -54,16 +54,22 @@ class _Cost(TypedDict):
     parts: list[tuple[str, float, str]]
     """Uses of memory, their bytes, and the setting that reduces them; the largest first."""
 
+class _Queue(TypedDict):
+    limit_bytes: int
+    """The most that it holds while the other queues of the switch are empty."""
+    ecn_threshold_bytes: int | None
+    management: str | None
+    """The kind of its queue management, such as red."""
+    discipline: str
+    """The kind of its discipline, such as fifo."""
+
 class _Host(TypedDict):
     name: str
     rate_gbps: float
     delay_us: float
     """The delay of its link, each way."""
-    queues: list[tuple[int, int | None]]
-    """Limit and ECN threshold in bytes at the switch port to it, for each class, the lowest first.
-
-    The limit is what one queue holds while the others of the switch are empty.
-    """
+    queues: list[_Queue]
+    """The queues of the switch port to it, one for each class, the lowest first."""
 
 class _Traffic(TypedDict):
     name: str

@@ -2,7 +2,7 @@
 
 use incast_cc::Bytes;
 use incast_sim::workload::Sizes;
-use incast_sim::{Resolved, ResolvedHost, ResolvedTraffic};
+use incast_sim::{Resolved, ResolvedHost, ResolvedQueue, ResolvedTraffic};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -25,8 +25,17 @@ fn host<'py>(py: Python<'py>, host: &ResolvedHost) -> PyResult<Bound<'py, PyDict
     dict.set_item("rate_gbps", host.rate.as_gbps_f64())?;
     dict.set_item("delay_us", host.delay.as_us_f64())?;
     let queues = host.queues.iter();
-    let queues = queues.map(|queue| (queue.limit.get(), queue.ecn_threshold.map(Bytes::get)));
-    dict.set_item("queues", queues.collect::<Vec<_>>())?;
+    let queues: PyResult<Vec<_>> = queues.map(|one| queue(py, one)).collect();
+    dict.set_item("queues", queues?)?;
+    Ok(dict)
+}
+
+fn queue<'py>(py: Python<'py>, queue: &ResolvedQueue) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("limit_bytes", queue.limit.get())?;
+    dict.set_item("ecn_threshold_bytes", queue.ecn_threshold.map(Bytes::get))?;
+    dict.set_item("management", queue.management)?;
+    dict.set_item("discipline", queue.discipline)?;
     Ok(dict)
 }
 

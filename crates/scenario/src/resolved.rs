@@ -10,7 +10,7 @@ use incast_plan::topology::{Cable, Node, Topology};
 
 use crate::scheme::{RESERVED, text_of};
 use crate::traffic::resolved::ResolvedTraffic;
-use crate::{Opens, ResolvedClass, Scenario, shared_buffer, topology};
+use crate::{Aqm, Opens, ResolvedClass, Scenario, shared_buffer, topology};
 
 /// The resolved plan of a scenario.
 #[derive(Clone, Debug)]
@@ -46,6 +46,10 @@ pub struct ResolvedQueue {
     pub limit: Bytes,
     /// The threshold above which packets are marked, if there is one.
     pub ecn_threshold: Option<Bytes>,
+    /// The kind of its queue management, if it has any, such as `red`.
+    pub management: Option<&'static str>,
+    /// The kind of its discipline, such as `fifo`.
+    pub discipline: &'static str,
 }
 
 impl Scenario {
@@ -101,6 +105,8 @@ impl Scenario {
         ResolvedQueue {
             limit: port.map_or(own, |most| most.min(own)).min(shared),
             ecn_threshold: class.ecn_threshold,
+            management: class.aqm.as_ref().map(Aqm::kind),
+            discipline: class.discipline.kind(),
         }
     }
 

@@ -135,7 +135,13 @@ def read(scenario: Scenario) -> BedPlan:
     if len(classes) > 1:
         raise LabError(f"{name}: a test bed has one traffic class alone, not {len(classes)}")
     (port,) = [host["queues"] for host in plan["hosts"] if host["name"] == receiver]
-    limit, mark = port[classes.pop()]
+    queue = port[classes.pop()]
+    for key, kind in (("aqm", queue["management"]), ("discipline", queue["discipline"])):
+        if kind not in (None, "fifo"):
+            raise LabError(
+                f"{name}: {key} {kind}: the queue of a test bed is first in, first out, with an "
+                "ECN threshold at most; take it out"
+            )
     return BedPlan(
         name=name,
         title=scenario.title or name,
@@ -145,8 +151,8 @@ def read(scenario: Scenario) -> BedPlan:
         ),
         flows=tuple(flows),
         requests=requests,
-        queue_bytes=limit,
-        mark_bytes=mark,
+        queue_bytes=queue["limit_bytes"],
+        mark_bytes=queue["ecn_threshold_bytes"],
         parameters={
             section: tuple(f"{key}={value}" for key, value in values)
             for section, values in plan["parameters"].items()
