@@ -22,7 +22,7 @@ pub struct Post {
 /// The size of a message that lasts until the end of time.
 pub const ENDLESS: u64 = u64::MAX;
 
-/// What happened on a slot of an application.
+/// An event on a slot of an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// A message has arrived here.
@@ -40,9 +40,9 @@ pub struct Finished {
     pub posted: Time,
     /// The moment at which the last of its messages was complete.
     pub completed: Time,
-    /// Payload, once however many servers give it.
+    /// Payload, counted once, however many servers send it.
     pub bytes: Bytes,
-    /// Messages that it took.
+    /// The number of messages that it took.
     pub fan_out: u32,
 }
 
@@ -55,13 +55,13 @@ pub struct UnderWay {
     pub posted: Time,
     /// Payload.
     pub bytes: Bytes,
-    /// Messages that it takes.
+    /// The number of messages that it takes.
     pub fan_out: u32,
-    /// Messages of these that are not complete.
+    /// The number of messages that are not complete yet.
     pub missing: u32,
 }
 
-/// A program on one host. It knows its connections by slots, which are numbers of its own.
+/// A program on one host. It refers to its connections by slots, which it numbers itself.
 pub trait Application: Debug + Send {
     /// The next moment at which [`on_timer`](Self::on_timer) has something to do; [`Time::MAX`]
     /// where there is none.
@@ -69,10 +69,11 @@ pub trait Application: Debug + Send {
         Time::MAX
     }
 
-    /// The moment of [`next_timer`](Self::next_timer) has come. Adds messages to `posts`.
+    /// Acts at the moment of [`next_timer`](Self::next_timer). Adds messages to `posts`.
     fn on_timer(&mut self, _now: Time, _posts: &mut Vec<Post>) {}
 
-    /// A message of a slot has arrived, or has been acknowledged. Adds messages to `posts`.
+    /// Reacts to a message of a slot that has arrived or has been acknowledged. Adds messages to
+    /// `posts`.
     fn on_outcome(&mut self, now: Time, slot: u32, outcome: Outcome, posts: &mut Vec<Post>);
 
     /// Requests and rounds that are complete, in the order of completion.

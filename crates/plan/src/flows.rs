@@ -1,6 +1,6 @@
 //! The flows of a run: who sends to whom, on which connections, and how.
 //!
-//! The flows are known before the run starts. All hosts share them, and none writes them.
+//! The flows are known before the run starts. All hosts share them, and no host changes them.
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::random::purpose;
 
-/// The length of the label of a [`Leg`].
+/// The length of a [`Leg`]'s label, in bits.
 pub const LABEL_BITS: u32 = 56;
 
 /// The direction of a flow's payload.
@@ -28,7 +28,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// The word for it in scenarios and results.
+    /// The operation's name in scenarios and results.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Write => "write",
@@ -37,11 +37,11 @@ impl Operation {
     }
 }
 
-/// A connection of the scenario's traffic; a read has a second one for its requests. There may be
-/// millions of flows.
+/// A connection of the scenario's traffic. A read has a second connection, for its requests. There
+/// may be millions of flows.
 #[derive(Clone, Copy, Debug)]
 pub struct Flow {
-    /// The host that starts it.
+    /// The host that starts the flow.
     pub source: u32,
     /// The host at the other end.
     pub destination: u32,
@@ -50,15 +50,15 @@ pub struct Flow {
     at_source: u32,
     at_destination: u32,
     treatment: u32,
-    /// The number of the traffic that it belongs to.
+    /// The number of the traffic that the flow belongs to.
     pub traffic: u16,
-    /// The direction of its payload.
+    /// The direction of the payload.
     pub operation: Operation,
-    /// How many messages it carries.
+    /// The number of messages that the flow carries.
     pub life: Life,
 }
 
-/// How many messages a flow carries.
+/// The number of messages that a flow carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Life {
     /// A single message, which is posted whatever happens.
@@ -69,18 +69,18 @@ pub enum Life {
     Lasting,
 }
 
-/// How the payload of a flow is to be treated; few flows differ in it.
+/// How the payload of a flow is treated. Few flows of a run differ in this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Treatment {
-    /// Its traffic class.
+    /// The traffic class.
     pub class: u8,
-    /// Its share relative to other flows.
+    /// The share relative to other flows.
     pub weight: u32,
     /// The time that a message has from posting to completion.
     pub deadline: Option<Span>,
 }
 
-/// One end of one connection.
+/// A host's end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct End {
     /// The part that this end plays.
@@ -98,12 +98,13 @@ pub struct Leg {
     pub from: u32,
     /// The receiving host.
     pub to: u32,
-    /// The label that tells the direction from all others, in [`LABEL_BITS`]. It depends on
-    /// nothing else that is sent: a run is the same up to some time, whatever is posted later.
+    /// The label that tells this direction from all others, [`LABEL_BITS`] long. It does not depend
+    /// on anything else that is sent, so a run is the same up to some time whatever is posted
+    /// later.
     pub label: u64,
 }
 
-/// The application at one end of flows that lie one after the other, and the slots that it knows them by.
+/// An application that follows consecutive flows at one end, and the slots that it knows them by.
 #[derive(Clone, Copy, Debug)]
 struct Following {
     end: u32,
@@ -117,12 +118,12 @@ pub struct Flows {
     rows: Vec<Flow>,
     treatments: Vec<Treatment>,
     numbers: BTreeMap<Treatment, u32>,
-    /// By the first flow that is followed, at sources and at destinations.
+    /// The followed flows at sources and at destinations, by the first flow of each sequence.
     followed: [BTreeMap<u32, Following>; 2],
-    /// For each host: how many connections it has.
+    /// The number of connections of each host.
     connections: Vec<u32>,
-    /// Ranks of flows among those like them, where a flow's is not one more than that of the flow before it: its
-    /// number, and how many come before it.
+    /// The rank of each flow: how many similar flows come before it. Only flows whose rank is not
+    /// one more than the previous flow's are listed, as flow number and rank.
     before: Vec<(u32, u32)>,
 }
 
@@ -135,7 +136,7 @@ impl Deref for Flows {
 }
 
 impl Flow {
-    /// The host and the connection that payload leaves from.
+    /// The host and the connection that send the payload.
     pub const fn sender(&self) -> (u32, u32) {
         match self.operation {
             Operation::Write => (self.source, self.at_source),
@@ -143,7 +144,7 @@ impl Flow {
         }
     }
 
-    /// The host and the connection where payload arrives.
+    /// The host and the connection that receive the payload.
     pub const fn receiver(&self) -> (u32, u32) {
         match self.operation {
             Operation::Write => (self.destination, self.at_destination),
@@ -156,7 +157,7 @@ impl Flow {
         self.at_source + self.connections() - 1
     }
 
-    /// The number of its connections at each end.
+    /// The number of connections that the flow has at each end.
     pub const fn connections(&self) -> u32 {
         match self.operation {
             Operation::Write => 1,
@@ -169,12 +170,12 @@ impl Flow {
         connection == if host == self.source { self.at_source } else { self.at_destination }
     }
 
-    /// Whether it carries messages all the time.
+    /// Whether the flow carries messages all the time.
     pub fn is_lasting(&self) -> bool {
         self.life == Life::Lasting
     }
 
-    /// What one of its hosts has to do with a connection, and what is at the other end.
+    /// The role of a host on one of its connections of this flow, and the host at the other end.
     pub fn end(&self, host: u32, connection: u32) -> End {
         let (data, answers) = (self.is_data(host, connection), self.at_destination);
         let is_source = host == self.source;
@@ -194,14 +195,14 @@ impl Flow {
 }
 
 impl Flows {
-    /// No flows yet, between `hosts` hosts.
+    /// An empty list of flows between `hosts` hosts.
     pub fn between(hosts: usize) -> Self {
         Self { connections: vec![0; hosts], ..Self::default() }
     }
 
-    /// Adds a flow from a host to another, and returns its number. Hosts number connections in the order of flows.
-    /// There are `before` others of its traffic, or of its traffic and its source, that count as coming before it:
-    /// none that is posted later.
+    /// Adds a flow from a host to another, and returns its number. Hosts number connections in the
+    /// order of flows. The flow's rank is `before`: the number of other flows of its traffic, or of
+    /// its traffic and its source, that count as coming before it. None of them is posted later.
     #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the connections")]
     pub fn add(
         &mut self,
@@ -240,15 +241,15 @@ impl Flows {
         number
     }
 
-    /// The direction from a host on a connection of a flow, and the one back.
+    /// Both directions of a connection of a flow: the one from the given host, then the one back.
     pub fn legs(&self, number: u32, (host, connection): (u32, u32)) -> [Leg; 2] {
         let flow = &self.rows[number as usize];
         let (data, out) = (flow.is_data(host, connection), host == flow.source);
         [out, !out].map(|out| self.leg(number, data, out))
     }
 
-    /// A direction of the connection that carries a flow's payload (`data`) or of that of its requests: `out` from the
-    /// source, or towards it.
+    /// A direction of one of a flow's connections: of the one that carries payload (`data`) or of
+    /// the one that carries requests, from the source (`out`) or towards it.
     fn leg(&self, number: u32, data: bool, out: bool) -> Leg {
         let Flow { source, destination, traffic, .. } = self.rows[number as usize];
         let place = self.before.partition_point(|&(first, _)| first <= number) - 1;
@@ -267,7 +268,7 @@ impl Flows {
         kinds.flat_map(move |data| [true, false].map(|out| self.leg(number, data, out)))
     }
 
-    /// An application follows a flow at its source, or at its destination.
+    /// Makes an application follow a flow at its source, or at its destination.
     pub fn follow(&mut self, flow: u32, at_source: bool, (application, slot): (u16, u32)) {
         let followed = &mut self.followed[usize::from(!at_source)];
         if let Some((first, last)) = followed.range_mut(..=flow).next_back()
@@ -279,7 +280,8 @@ impl Flows {
         followed.insert(flow, Following { end: flow + 1, application, slot });
     }
 
-    /// The application that follows a flow at its source, or at its destination, and the slot that it knows it by.
+    /// The application that follows a flow at its source or at its destination, and its slot for
+    /// the flow.
     pub fn follower(&self, flow: u32, at_source: bool) -> Option<(u16, u32)> {
         let followed = &self.followed[usize::from(!at_source)];
         if followed.is_empty() {
@@ -289,7 +291,8 @@ impl Flows {
         (flow < following.end).then(|| (following.application, following.slot + (flow - first)))
     }
 
-    /// Flows of one message each, which are so from now on unless somebody follows them or they last.
+    /// Makes flows single messages ([`Life::Once`]) unless an application follows them or they
+    /// last.
     pub fn post_once(&mut self, flows: impl Iterator<Item = u32>) {
         for flow in flows {
             let followed = [true, false].map(|at_source| self.follower(flow, at_source).is_some());
@@ -300,7 +303,7 @@ impl Flows {
         }
     }
 
-    /// No more flows come.
+    /// Ends the adding of flows.
     pub fn finish(&mut self) {
         self.rows.shrink_to_fit();
         self.before.shrink_to_fit();
@@ -311,7 +314,7 @@ impl Flows {
         self.treatments[flow.treatment as usize]
     }
 
-    /// For each host and connection, its flow.
+    /// The flow of each connection, by host and connection.
     pub fn by_connection(&self) -> Vec<Vec<u32>> {
         let mut hosts: Vec<_> =
             self.connections.iter().map(|&count| Vec::with_capacity(count as usize)).collect();
@@ -373,7 +376,8 @@ mod tests {
 
     #[test]
     fn labels_follow_from_the_flow_alone() {
-        // Three flows of host 0 and two of host 1, with others between and behind them, and with none.
+        // Three flows of host 0 and two of host 1, with and without other flows between and after
+        // them.
         let flows = |others: u32| {
             let mut flows = Flows::between(4);
             let mut add = |ends, traffic, before| {

@@ -1,7 +1,7 @@
-//! What a network is told to do, in plain types.
+//! The plan of a run: plain types that tell a network what to do.
 //!
-//! A plan stands between the scenario that describes a run and the network that runs it: the one
-//! writes it, the other reads it, and neither knows the other.
+//! A plan stands between the scenario, which describes a run, and the network, which runs it. The
+//! scenario writes the plan, the network reads it, and neither knows the other.
 //!
 //! * [`topology`]: nodes and cables;
 //! * [`flows`]: who sends to whom, on which connections;

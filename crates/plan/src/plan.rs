@@ -17,16 +17,16 @@ use crate::flows::Flows;
 pub struct PlannedTraffic {
     /// The traffic's name.
     pub name: String,
-    /// The rate of payload that it offers while it lasts; [`None`] where it has no load.
+    /// The rate of payload that the traffic offers while it lasts; [`None`] where it has no load.
     pub offered_bps: Option<f64>,
-    /// The times between which it lasts.
+    /// The start and the end of the traffic.
     pub lasts: (Time, Time),
 }
 
 /// A message that is posted whatever happens.
 #[derive(Clone, Copy, Debug)]
 pub struct PlannedPost {
-    /// The number of its flow.
+    /// The number of the message's flow.
     pub flow: u32,
     /// The moment of posting.
     pub at: Time,
@@ -37,13 +37,13 @@ pub struct PlannedPost {
 /// Flows that belong together: one incast.
 #[derive(Clone, Debug)]
 pub struct Gathering {
-    /// The number of its traffic.
+    /// The number of the traffic that the incast belongs to.
     pub traffic: u16,
     /// The receiving host.
     pub receiver: u32,
     /// The moment of posting.
     pub at: Time,
-    /// The numbers of its flows.
+    /// The numbers of the incast's flows.
     pub flows: Range<u32>,
     /// Payload of all flows together.
     pub bytes: Bytes,
@@ -52,7 +52,7 @@ pub struct Gathering {
 /// Makes an application from the flows of the run, which are known once all traffic is planned.
 type Start = Box<dyn FnOnce(&Flows) -> Box<dyn Application> + Send>;
 
-/// An application before it knows its connections.
+/// An application that has not been given its connections yet.
 pub struct PlannedApplication {
     host: u32,
     start: Start,
@@ -92,7 +92,7 @@ pub struct Plan {
     pub applications: Vec<PlannedApplication>,
     /// The facts of each traffic that results tell.
     pub traffic: Vec<PlannedTraffic>,
-    /// For each host, the traffic that each of its applications belongs to.
+    /// The traffic of each application, by host.
     pub owners: Vec<Vec<u16>>,
 }
 

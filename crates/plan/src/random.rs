@@ -1,18 +1,19 @@
-//! Random numbers: whoever draws has a generator of its own, which follows from the run's seed, from what it is for
-//! and from whose it is.
+//! Random numbers. Each use has a generator of its own, which follows from the run's seed, the
+//! purpose and the owner.
 
 use incast_cc::{Bytes, Span};
 pub use incast_transport::random::{below, generator, unit};
 use rand_core::Rng;
 
-/// Purposes of random numbers, each with whose they are: the words that `owner` of a [`generator`] takes.
+/// The purposes of random numbers. Each names its owner, in the words of [`generator`]'s `owner`.
 pub mod purpose {
     /// The seed of a host's transport, by host.
     pub const HOST: &str = "host";
-    /// The label of a flow, one of its connections and a direction, which ECMP hashes as it does real packets' addresses
-    /// and ports; by the words of `Flows::legs`. It follows from no seed.
+    /// The label of a flow, one of its connections and a direction. ECMP hashes labels as it does
+    /// the addresses and ports of real packets. The owner is in the words of `Flows::legs`; labels
+    /// follow from no seed.
     pub const FLOW_LABEL: &str = "flow label";
-    /// The seed of a connection at one end, by the label of what it sends.
+    /// The seed of a connection at one end, by the label of the direction that it sends in.
     pub const CONNECTION: &str = "connection";
     /// Peers and starts of connections that stay, by traffic and host.
     pub const LASTING: &str = "connections that stay";
@@ -61,10 +62,10 @@ pub fn exponential(random: &mut impl Rng, mean: Span) -> Span {
     Span::from_ps(ps.max(1))
 }
 
-/// So many different numbers below `end`, in random order; all of them if there are not more.
+/// `count` different numbers below `end`, in random order; all of them if there are fewer.
 pub fn distinct(random: &mut impl Rng, count: u32, end: u32) -> Vec<u32> {
     if count.saturating_mul(4) < end {
-        // Few of many: draws again what comes twice.
+        // Few of many: draw again whenever a number comes twice.
         let mut drawn = Vec::with_capacity(count as usize);
         while drawn.len() < count as usize {
             #[expect(clippy::cast_possible_truncation, reason = "below `end`")]
@@ -93,7 +94,7 @@ pub fn mean_gap(bytes: f64, load: f64, bps: f64) -> Span {
     Span::from_ps(ps.max(1))
 }
 
-/// The smallest amount that is `bytes` over `parts`, rounded up.
+/// The smallest whole amount that is not below `bytes` over `parts`.
 pub fn share(bytes: Bytes, parts: u32) -> Bytes {
     Bytes::new(bytes.get().div_ceil(u64::from(parts.max(1))))
 }
@@ -131,7 +132,7 @@ mod tests {
 
     #[test]
     fn purposes_share_no_stream() {
-        // Each with what it may be the owner of, by number; and those of the transport.
+        // The transport's generators, and each purpose with its possible owners by number.
         let own = [random::ACK_JITTER, random::SIGNAL, random::ALGORITHM, random::CONNECTION];
         let mut first: Vec<_> = purpose::ALL
             .into_iter()

@@ -2,8 +2,8 @@
 
 use incast_cc::{Rate, Span};
 
-/// Nodes and cables. Nodes are numbered in the order in which they are described: the order of
-/// simultaneous events, and so every result, follows from it alone.
+/// The nodes and cables of a network. Nodes are numbered in the order in which they are described.
+/// The order of simultaneous events, and so every result, follows from these numbers alone.
 #[derive(Clone, Debug, Default)]
 pub struct Topology {
     /// The hosts.
@@ -12,16 +12,16 @@ pub struct Topology {
     pub switches: Vec<String>,
     /// The layer of each switch.
     pub layers: Vec<Layer>,
-    /// The group of each switch, by the number of the first switch in it. Valiant routing goes
-    /// through a random group. A switch is a group of its own unless the network says otherwise.
+    /// The group of each switch, by the number of the group's first switch. Valiant routing goes
+    /// through a random group. Each switch is its own group unless the network says otherwise.
     pub groups: Vec<u32>,
     /// The cables.
     pub cables: Vec<Cable>,
-    /// The switch that each host hangs on.
+    /// The switch that each host is connected to.
     edges: Vec<u32>,
 }
 
-/// One end of a cable.
+/// A node at an end of a cable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Node {
     /// A host, by its number.
@@ -33,29 +33,29 @@ pub enum Node {
 /// The layer of a switch in its network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layer {
-    /// Of a network without layers.
+    /// The only layer of a network without layers.
     Switch,
-    /// Of a dragonfly, where all switches are alike.
+    /// The only layer of a dragonfly, where all switches are alike.
     Router,
-    /// The lowest of a leaf-spine or Clos network.
+    /// The lowest layer of a leaf-spine or Clos network.
     Leaf,
-    /// The lowest of a fat tree.
+    /// The lowest layer of a fat tree.
     Edge,
-    /// Between the lowest and the core.
+    /// The layer between the lowest and the core.
     Aggregation,
-    /// The highest of a leaf-spine network.
+    /// The highest layer of a leaf-spine network.
     Spine,
-    /// The highest of three.
+    /// The highest of three layers.
     Core,
 }
 
 impl Layer {
-    /// Whether it is the highest of several.
+    /// Whether the layer is the highest of several.
     pub const fn is_core(self) -> bool {
         matches!(self, Self::Spine | Self::Core)
     }
 
-    /// The word for it, which switches of the layer are named by.
+    /// The layer's name, by which its switches are named.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Switch => "switch",
@@ -69,18 +69,18 @@ impl Layer {
     }
 }
 
-/// A cable: a link each way.
+/// A cable: a link in each direction.
 #[derive(Clone, Copy, Debug)]
 pub struct Cable {
-    /// Its ends.
+    /// The nodes at both ends.
     pub ends: [Node; 2],
-    /// Rate of both links, at first.
+    /// The initial rate of both links.
     pub rate: Rate,
-    /// The greatest rate that they ever have.
+    /// The greatest rate that the links ever have.
     pub peak: Rate,
     /// Propagation delay of both links.
     pub delay: Span,
-    /// The length for routes, which are the shortest paths: 1, unless the network says otherwise.
+    /// The length that routing counts in shortest paths: 1 unless the network says otherwise.
     pub length: u32,
 }
 
@@ -103,12 +103,12 @@ impl Topology {
         Node::Switch(number)
     }
 
-    /// Adds the switches of a layer, named by it and numbered from 0.
+    /// Adds the switches of a layer, named after it and numbered from 0.
     pub fn layer(&mut self, layer: Layer, count: u32) -> Vec<Node> {
         (0..count).map(|i| self.switch(format!("{}{i}", layer.as_str()), layer)).collect()
     }
 
-    /// Makes a group of some switches.
+    /// Puts some switches into one group.
     pub fn group(&mut self, switches: &[Node]) {
         let numbers = switches.iter().filter_map(|&node| match node {
             Node::Switch(switch) => Some(switch),
@@ -132,12 +132,12 @@ impl Topology {
         &mut self.cables[number]
     }
 
-    /// The switch that a host hangs on: its rack.
+    /// The switch that a host is connected to: its rack.
     pub fn edge(&self, host: u32) -> u32 {
         self.edges[host as usize]
     }
 
-    /// How many switches have hosts.
+    /// The number of switches that have hosts.
     pub fn edge_switches(&self) -> usize {
         self.edges.iter().collect::<std::collections::BTreeSet<_>>().len()
     }
@@ -150,7 +150,7 @@ impl Topology {
         }
     }
 
-    /// The node of a name.
+    /// The node called `name`.
     #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the nodes")]
     pub fn node(&self, name: &str) -> Option<Node> {
         let place = |names: &[String]| names.iter().position(|other| other == name);
@@ -163,7 +163,7 @@ impl Topology {
         self.cables.iter().position(|cable| cable.ends == [a, b] || cable.ends == [b, a])
     }
 
-    /// The ports of every node: for each, the cable and which of its ends the node is. Ports are
+    /// The ports of every node: each port's cable, and which end of it the node is. Ports are
     /// numbered in the order of the cables.
     pub fn ports(&self) -> Ports {
         let mut ports = Ports {
@@ -185,7 +185,7 @@ impl Topology {
     }
 }
 
-/// Cable and end of each port of each node.
+/// The cable and the end of each port of each node.
 pub struct Ports {
     /// The ports of each host.
     pub hosts: Vec<Vec<(usize, usize)>>,

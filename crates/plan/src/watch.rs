@@ -1,42 +1,43 @@
-//! A caller that may change its mind while a network is built.
+//! A caller that may stop a network while it is built.
 //!
-//! Building is one call, of seconds where there are millions of connections. Whoever waits for it is asked now
-//! and then whether to go on; if not, the build unwinds to [`Watch::over`] and all of it is dropped.
+//! Building is one call, which takes seconds where there are millions of connections. A [`Watch`]
+//! asks the caller now and then whether to go on. If not, the build unwinds to [`Watch::over`] and
+//! is dropped.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// Steps between two questions: some milliseconds of work.
+/// Steps between two questions to the caller: some milliseconds of work.
 const STEPS: u32 = 1 << 12;
 
-/// A watch over long work: asks a caller whether to go on, every few thousand steps.
+/// A watch over long work, which asks a caller every few thousand steps whether to go on.
 pub struct Watch<'a> {
     go_on: Option<&'a dyn Fn() -> bool>,
     left: Cell<u32>,
 }
 
-/// A build that was stopped, on its way out.
+/// The panic payload of a build that was stopped, while it unwinds.
 struct Stopped;
 
 impl Watch<'static> {
-    /// Nobody is asked.
+    /// A watch that asks nobody.
     pub const fn nobody() -> Self {
         Self { go_on: None, left: Cell::new(STEPS) }
     }
 }
 
 impl<'a> Watch<'a> {
-    /// Asks `go_on` now and then.
+    /// A watch that asks `go_on` now and then.
     pub const fn asking(go_on: &'a dyn Fn() -> bool) -> Self {
         Self { go_on: Some(go_on), left: Cell::new(STEPS) }
     }
 
-    /// Does the work, or nothing if it was stopped.
+    /// Does the work; [`None`] if the caller stopped it.
     pub fn over<T>(&self, work: impl FnOnce(&Self) -> T) -> Option<T> {
         if self.go_on.is_none() {
             return Some(work(self));
         }
-        // What the work has touched is dropped with it, or is the caller's and was only read.
+        // Everything that the work changed is dropped with it. The caller's own data was only read.
         match catch_unwind(AssertUnwindSafe(|| work(self))) {
             Ok(done) => Some(done),
             Err(reason) if reason.is::<Stopped>() => None,
@@ -44,13 +45,13 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// One step of the work is done: one flow, one row of a table of routes.
+    /// Counts a step of the work: a flow, a row of a table of routes.
     #[inline]
     pub fn step(&self) {
         self.steps(1);
     }
 
-    /// A larger step, of so many.
+    /// Counts `count` steps at once.
     #[inline]
     pub fn steps(&self, count: usize) {
         let count = u32::try_from(count).unwrap_or(u32::MAX);
