@@ -1,4 +1,5 @@
-//! Faults of a text: what is wrong with it, in one sentence with its place, the value and the remedy.
+//! Faults of a text: each one sentence that says what is wrong, where, with which value, and what
+//! to do.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,9 +11,9 @@ use crate::words::sentence;
 pub struct Place {
     /// The file's name.
     pub file: String,
-    /// Line, from 1.
+    /// The line, from 1.
     pub line: usize,
-    /// Column in characters, from 1.
+    /// The column in characters, from 1.
     pub column: usize,
 }
 
@@ -35,12 +36,12 @@ impl fmt::Display for Place {
     }
 }
 
-/// An error on its way to its place.
+/// An error at a known value, whose line and column may still be unknown.
 #[derive(Debug)]
 pub enum Fault {
-    /// The parser knows the place.
+    /// An error of the parser, which knows the place.
     Span(Range<usize>, String),
-    /// The value at this path: keys, and numbers in arrays.
+    /// An error of the value at a path of keys, and of numbers in arrays.
     Path(Vec<String>, String),
 }
 
@@ -50,7 +51,7 @@ impl Fault {
         Self::Path(path.iter().map(ToString::to_string).collect(), message)
     }
 
-    /// The same fault, of a value in the table or list at `outer`.
+    /// This fault, for a value in the table or list at `outer`.
     #[must_use]
     pub fn within(self, outer: &[&dyn fmt::Display]) -> Self {
         match self {
@@ -85,12 +86,12 @@ impl Fault {
     }
 }
 
-/// A fault that has found its place.
+/// A fault with its line and column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Located {
     /// The place.
     pub place: Place,
-    /// What is wrong and what would be right.
+    /// A sentence that says what is wrong and what would be right.
     pub message: String,
 }
 
@@ -100,7 +101,7 @@ impl fmt::Display for Located {
     }
 }
 
-/// Where the value at `path` stands, or as much of the path as there is.
+/// The bytes that the value at `path` takes up, or those of the part of the path that exists.
 fn span_of(text: &str, path: &[String]) -> Range<usize> {
     use toml::de::{DeTable, DeValue};
     let Ok(document) = DeTable::parse(text) else { return 0..0 };
@@ -129,10 +130,10 @@ fn with_remedy(message: &str) -> String {
     format!("unknown {what} {name:?}{}", suggestion(name, &known))
 }
 
-/// Names that a message lists; a network may have thousands.
+/// The largest number of names that a message lists: a network may have thousands.
 const MOST_NAMES: usize = 60;
 
-/// "; did you mean X?" where a name is near, else the names there are.
+/// "; did you mean X?" where a known name is near, else a list of the known names.
 pub fn suggestion(name: &str, known: &[&str]) -> String {
     let nearest = known
         .iter()

@@ -1,4 +1,4 @@
-//! Reading quantities out of a scenario: text with a unit, within what can be simulated.
+//! Quantities of a scenario: text with a unit, within the limits of what can be simulated.
 //!
 //! Each function goes into `#[serde(deserialize_with)]`, so an error has the place of the value.
 
@@ -9,7 +9,7 @@ use std::str::FromStr;
 use incast_cc::{Bytes, Fraction, Rate, Span};
 use serde::de::{Deserializer, Error, Visitor};
 
-/// What a quantity must be.
+/// The limits and the format of a quantity.
 struct Bounds<T> {
     expected: &'static str,
     low: T,
@@ -50,7 +50,7 @@ where
         Ok(value)
     }
 
-    // Numbers without a unit, where the quantity has none.
+    // Numbers without a unit are right where the quantity has none.
     fn visit_f64<E: Error>(self, number: f64) -> Result<T, E> {
         self.visit_str(&number.to_string())
     }
@@ -65,16 +65,16 @@ macro_rules! quantities {
         $(#[$meta])*
         ///
         /// # Errors
-        /// The value is no such quantity, or out of its range.
+        /// The value is not such a quantity, or is out of range.
         pub fn $name<'de, D: Deserializer<'de>>(input: D) -> Result<$type, D::Error> {
             let bounds = Bounds { expected: $expected, low: $low, high: $high };
             input.deserialize_any(Quantity { bounds, marker: PhantomData })
         }
 
-        /// A quantity of this kind in a field that may be absent.
+        /// An optional field with such a quantity.
         ///
         /// # Errors
-        /// The value is no such quantity, or out of its range.
+        /// The value is not such a quantity, or is out of range.
         pub fn $optional<'de, D: Deserializer<'de>>(input: D) -> Result<Option<$type>, D::Error> {
             $name(input).map(Some)
         }
@@ -82,36 +82,36 @@ macro_rules! quantities {
 }
 
 quantities! {
-    /// A link's rate: what the algorithms promise to work at.
+    /// The rate of a link, within the range that the algorithms are made for.
     rate, optional_rate: Rate = Rate::from_mbps(1), Rate::from_gbps(1_600), "a rate such as \"10Gbps\"";
-    /// A propagation delay: above zero, since nodes act on each other only through it.
+    /// A propagation delay. Zero is refused: nodes affect each other only after a delay.
     delay, optional_delay: Span = Span::from_ns(1), Span::from_secs(1), "a delay such as \"5us\"";
     /// A time that may be zero.
     time, optional_time: Span = Span::ZERO, Span::from_secs(1_000), "a time such as \"5us\"";
-    /// A time that may not.
+    /// A time above zero.
     duration, optional_duration: Span = Span::from_us(1), Span::from_secs(1_000), "a time such as \"20ms\"";
     /// An amount of data.
     size, optional_size: Bytes = Bytes::new(1), Bytes::from_kb(1_000_000_000), "a size such as \"64KB\"";
-    /// A packet.
+    /// The size of a packet.
     packet, optional_packet: Bytes = Bytes::new(64), Bytes::new(9_216), "a packet size such as \"1500B\"";
-    /// Headers, which may be nothing.
+    /// The size of headers, which may be zero.
     header, optional_header: Bytes = Bytes::ZERO, Bytes::new(256), "a header size such as \"40B\"";
-    /// What comes from below a switch over what goes up.
+    /// The rate of a switch's links down over the rate of its links up.
     oversubscription, optional_oversubscription: Fraction = Fraction::from_ratio(1, 64), Fraction::from_ratio(1_024, 1), "a number such as 2.5";
     /// The factor of a dynamic threshold.
     alpha, optional_alpha: Fraction = Fraction::from_ratio(1, 1_024), Fraction::from_ratio(64, 1), "a number such as 0.125";
     /// A probability, or a weight.
     probability, optional_probability: f64 = 0.0, 1.0, "a number from 0 to 1";
-    /// A part of something.
+    /// A fraction of a whole.
     share, optional_share: f64 = 0.01, 1.0, "a number from 0.01 to 1";
-    /// A gain of a controller.
+    /// The gain of a controller.
     gain, optional_gain: f64 = 0.0, 1e9, "a number such as 1.25";
 }
 
-/// Several amounts of data, ascending.
+/// A list of amounts of data, ascending.
 ///
 /// # Errors
-/// A value is no amount of data, or is not above the one before it.
+/// A value is not an amount of data, or not above the one before it.
 pub fn sizes<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<Bytes>, D::Error> {
     #[derive(serde::Deserialize)]
     struct Size(#[serde(deserialize_with = "size")] Bytes);

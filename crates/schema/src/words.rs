@@ -1,12 +1,12 @@
-//! What the parser says of values, in the words of this project.
+//! Messages of the parser, in the words of this project.
 //!
-//! serde says what it expected in types of Rust, and calls dates and tables alike. The text at the place of an
-//! error says what is there.
+//! serde says in types of Rust which value it expected, and does not tell dates from tables. The
+//! text at the place of an error shows the actual value.
 
-/// Characters of a value that a message shows.
+/// The largest number of characters of a value that a message shows.
 const MOST_SHOWN: usize = 40;
 
-/// What serde calls a type, and what that is to somebody who writes a scenario.
+/// Names of types in serde's messages, each with the words for an author of a scenario.
 const TYPES: [(&str, &str); 22] = [
     ("a string", "a text in quotes"),
     ("string", "a text in quotes"),
@@ -32,10 +32,10 @@ const TYPES: [(&str, &str); 22] = [
     ("table", "a table"),
 ];
 
-/// The field of a date where the parser expected a table.
+/// The field by which the parser marks a date where it expected a table.
 pub const DATE_FIELD: &str = "$__toml_private_datetime";
 
-/// A sentence for what the parser says of `value`, the text at the place of the error.
+/// A sentence for the parser's `message` about `value`, the text at the place of the error.
 pub(crate) fn sentence(message: &str, value: &str) -> String {
     let message = message.lines().collect::<Vec<_>>().join("; ");
     let parts = |kind: &str| message.strip_prefix(kind)?.rsplit_once(", expected ");
@@ -70,7 +70,7 @@ pub(crate) fn sentence(message: &str, value: &str) -> String {
     message
 }
 
-/// What is there, by the text, and by what serde makes of it.
+/// A description of the actual value, from the text and from serde's words for it.
 fn found_there(found: &str, value: &str) -> String {
     if let Some(what) = moment(value) {
         return format!("{} is a {what}", shortened(value));
@@ -96,12 +96,12 @@ fn found_there(found: &str, value: &str) -> String {
     }
 }
 
-/// Between the first two backticks.
+/// The text between the first two backticks.
 fn quoted(found: &str) -> Option<&str> {
     found.split('`').nth(1)
 }
 
-/// A date or a time of day.
+/// The words for a date or a time of day, if `value` is one.
 fn moment(value: &str) -> Option<&'static str> {
     let value = value.trim_start().as_bytes();
     let digits = |range: std::ops::Range<usize>| {
@@ -116,7 +116,7 @@ fn moment(value: &str) -> Option<&'static str> {
     }
 }
 
-/// What was expected, in plain words.
+/// The expected value, in plain words.
 fn expected(wanted: &str) -> String {
     let known = TYPES.iter().find(|(serde, _)| *serde == wanted);
     if let Some((_, plain)) = known {
