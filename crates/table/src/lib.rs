@@ -6,25 +6,25 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A table.
+/// A table of results: a name, a meaning, and columns of equal length.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// Its name.
+    /// The table's name.
     pub name: &'static str,
-    /// What a row is.
+    /// The meaning of a row.
     pub doc: &'static str,
-    /// Its columns, all of the same length.
+    /// The columns, all of the same length.
     pub columns: Vec<Column>,
 }
 
-/// A column.
+/// A column of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// Its name, which ends in the unit where there is one.
+    /// The column's name, which ends in the unit where there is one.
     pub name: &'static str,
-    /// The unit; empty for names, and for counts of things that the name tells.
+    /// The unit; empty for names, and for counts of things that the column's name tells.
     pub unit: &'static str,
-    /// What it says.
+    /// The meaning of the values.
     pub doc: &'static str,
     /// The values.
     pub values: Values,
@@ -33,7 +33,7 @@ pub struct Column {
 /// The values of a column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
-    /// Numbers; not a number where there is no value.
+    /// Numbers; NaN where there is no value.
     F64(Vec<f64>),
     /// Counts and identifiers.
     U64(Vec<u64>),
@@ -42,7 +42,7 @@ pub enum Values {
 }
 
 impl Values {
-    /// How many there are.
+    /// The number of values.
     pub const fn len(&self) -> usize {
         match self {
             Self::F64(values) => values.len(),
@@ -51,7 +51,7 @@ impl Values {
         }
     }
 
-    /// Whether there are none.
+    /// Whether there are no values.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -89,12 +89,12 @@ impl FromIterator<String> for Values {
     }
 }
 
-/// A name in a table: rows that have the same one share it.
+/// A name in a table. Rows with the same name share its text.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name(Arc<str>);
 
 impl Name {
-    /// Its text.
+    /// The text of the name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -150,7 +150,7 @@ impl Table {
         Self { name, doc, columns: Vec::new() }
     }
 
-    /// Adds a column of one value per item.
+    /// Adds a column with a value for each item.
     #[must_use]
     pub fn column<T, V>(
         mut self,
