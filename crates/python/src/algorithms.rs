@@ -1,4 +1,4 @@
-//! What is known of the algorithms.
+//! The algorithms and their parameters, for Python.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use incast_cc::param;
 use incast_cc::registry::NAMES;
 use pyo3::prelude::*;
 
-/// What is known about one algorithm.
+/// An algorithm: its description, presets and parameters.
 #[pyclass(module = "incast._core", frozen)]
 pub(crate) struct Algorithm {
     algorithm: AnyAlgorithm,
@@ -82,7 +82,7 @@ impl Preset {
     }
 }
 
-/// One parameter of an algorithm.
+/// A parameter of an algorithm.
 #[pyclass(module = "incast._core", frozen)]
 pub(crate) struct Parameter {
     param: &'static param::Param,
@@ -109,7 +109,7 @@ impl Parameter {
     #[getter]
     fn default(&self) -> String {
         let mut text = String::new();
-        // Writing to a string does not fail, and the name is the algorithm's own.
+        // Writing to a string cannot fail, and the parameter's name is one of the algorithm's own.
         let _ = self.algorithm.write(self.param.name, &mut text);
         text
     }

@@ -1,4 +1,4 @@
-//! One Python exception for each kind of error.
+//! A Python exception for each kind of error.
 
 use incast_sim::scenario;
 use pyo3::PyErr;
@@ -24,7 +24,7 @@ create_exception!(
     "An unknown algorithm, preset or parameter, or a value that it does not take."
 );
 
-/// The exception for an error of the scenario.
+/// The Python exception for an error of the scenario.
 #[expect(clippy::needless_pass_by_value, reason = "a function for `map_err`")]
 pub(crate) fn raise(error: scenario::ScenarioError) -> PyErr {
     let message = error.to_string();

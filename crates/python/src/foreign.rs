@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use crate::errors::ScenarioError;
 use crate::table::Table;
 
-/// The scenario, the files that belong to it, and the notes.
+/// An imported scenario: its text, the files that belong to it, and the notes.
 type Imported = (String, Vec<(String, String)>, Vec<String>);
 
 #[pyfunction]
@@ -31,7 +31,7 @@ pub(crate) fn import_files(
     Ok((imported.scenario_toml, imported.files, imported.notes))
 }
 
-/// The table in a file of results; nothing if it is a file for scenarios, or unknown.
+/// The table in a file of results; [`None`] if the file is for scenarios, or of no known format.
 #[pyfunction]
 #[pyo3(signature = (file, text, kind = None))]
 pub(crate) fn read_results(file: &str, text: &str, kind: Option<&str>) -> PyResult<Option<Table>> {

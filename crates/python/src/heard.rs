@@ -1,4 +1,4 @@
-//! Work of seconds during which Ctrl-C is heard.
+//! Work that takes seconds and can be interrupted with Ctrl-C.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 
-/// Between two looks whether a signal has come.
+/// The time between two checks for a signal.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Does the work in a thread of its own. What a signal's handler raises is returned at once; the work then goes
-/// on to its end, and what it gives is dropped.
+/// Does the work in a thread of its own. If a signal's handler raises an exception, that is
+/// returned at once; the work then continues to its end, and its result is dropped.
 pub(crate) fn heard<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,
@@ -39,7 +39,7 @@ pub(crate) fn heard<T: Send + 'static>(
 pub(crate) struct Raised(Arc<Mutex<Option<PyErr>>>);
 
 impl Raised {
-    /// Whether to go on: nothing has been raised.
+    /// Whether the work should continue, because no handler has raised an exception.
     #[expect(clippy::redundant_closure_for_method_calls, reason = "the method is of one lifetime")]
     pub(crate) fn nothing(&self) -> bool {
         match Python::attach(|py| py.check_signals()) {

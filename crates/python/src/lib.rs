@@ -1,6 +1,6 @@
 //! The extension module `incast._core`: conversions and exceptions, no logic.
 //!
-//! What it offers is described where Python users look for it, in `python/incast/_core.pyi`.
+//! The module is documented in `python/incast/_core.pyi`, where Python users look.
 
 mod algorithms;
 mod errors;

@@ -18,11 +18,12 @@ use crate::traces::trace_config;
 /// Events between two calls of `progress`: some 10 to 30 a second, more in several threads.
 const EVENTS_PER_CALL: u64 = 1 << 19;
 
-/// Events between two looks whether a signal has come: as many as take some hundredths of a second. Where
-/// connections are opened that are few: a host opens all that it posts on in one event.
+/// The number of events between two checks for a signal: as many as take some hundredths of a
+/// second. That is few while connections are opened, since a host opens all connections that it
+/// posts on in a single event.
 struct Pace {
     events: u64,
-    /// How many there had been at the last call of `progress`.
+    /// The number of events at the last call of `progress`.
     told: u64,
 }
 
@@ -49,7 +50,7 @@ impl Pace {
         more
     }
 
-    /// Tells whether progress is to be reported at this count of events.
+    /// Whether to report progress at this number of events.
     fn tells(&mut self, events: u64) -> bool {
         let tells = events >= self.told + EVENTS_PER_CALL;
         if tells {
@@ -59,10 +60,10 @@ impl Pace {
     }
 }
 
-/// What one scheme did in one scenario.
+/// The results of a scheme in a scenario.
 #[pyclass(module = "incast._core", frozen)]
 pub(crate) struct Run {
-    /// Without its tables.
+    /// The report, without its tables.
     report: Report,
     tables: Arc<[incast_sim::Table]>,
 }
@@ -145,7 +146,7 @@ pub(crate) fn run(
             progress.call1((simulated, simulation.events()))?.is_truthy()
         };
         let progress = progress.filter(|_| pace.tells(simulation.events()));
-        // A run that is stopped keeps what it has, so the interruption ends here.
+        // A run that is stopped keeps its results so far, so the interruption ends here.
         let go_on = py.check_signals().and_then(|()| progress.map_or(Ok(true), call));
         match go_on {
             Ok(true) => {}
@@ -159,7 +160,7 @@ pub(crate) fn run(
     Ok(Run { report, tables })
 }
 
-/// Name, unit and meaning of each figure of a summary.
+/// The name, unit and meaning of each figure of a summary.
 #[pyfunction]
 pub(crate) fn summary_figures() -> Vec<(&'static str, &'static str, &'static str)> {
     incast_sim::FIGURES.to_vec()

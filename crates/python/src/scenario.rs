@@ -14,11 +14,11 @@ use crate::heard::heard;
 use crate::resolved::to_dict;
 use crate::traces::trace_config;
 
-/// What is run: network, traffic, transport and measurement. Immutable.
+/// A scenario: network, traffic, transport and measurement. Immutable.
 #[pyclass(module = "incast._core", frozen)]
 pub(crate) struct Scenario {
     pub(crate) document: Arc<Document>,
-    /// Worked out once: of a large network it takes a while.
+    /// The load warnings. They are computed once, since that takes a while for a large network.
     load_warnings: OnceLock<Vec<String>>,
 }
 
@@ -88,7 +88,7 @@ impl Scenario {
         self.document.scenario().run.cooldown.as_secs_f64()
     }
 
-    /// Files that the scenario names, by their names without folder.
+    /// The texts of the files that the scenario names, by file name without folder.
     #[getter]
     fn inputs(&self) -> BTreeMap<&str, &str> {
         self.document.files().collect()
@@ -114,7 +114,7 @@ impl Scenario {
         Ok(incast_sim::warnings(scenario, scheme, &resolved))
     }
 
-    /// Number, name and kind of each traffic with a load.
+    /// The number, name and kind of each traffic with a load.
     fn open_loops(&self) -> Vec<(usize, String, &'static str)> {
         let scenario = self.document.scenario();
         let open = scenario.traffic.iter().enumerate().filter(|(_, one)| one.load().is_some());

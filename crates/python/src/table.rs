@@ -21,7 +21,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// All tables of a run. They share their rows with it.
+    /// All tables of a run, which share their rows with the run.
     pub(crate) fn each(all: &Arc<[incast_sim::Table]>) -> Vec<Self> {
         (0..all.len()).map(|place| Self { all: Arc::clone(all), place }).collect()
     }
@@ -59,8 +59,8 @@ impl Table {
         Ok(info)
     }
 
-    /// The rows, as the Arrow `PyCapsule` interface asks for them. They have the types that they
-    /// have, whatever schema is requested: the interface allows that.
+    /// The rows, through the Arrow `PyCapsule` interface. Their types stay the same whatever schema
+    /// is requested, which the interface allows.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -76,7 +76,7 @@ impl Table {
     }
 }
 
-/// The rows of a table, with unit and meaning of each column in the metadata of its field.
+/// The rows of a table, with the unit and meaning of each column in its field's metadata.
 fn batch(table: &incast_sim::Table) -> RecordBatch {
     let fields: Vec<_> = table.columns.iter().map(field).collect();
     let about = [("name", table.name), ("doc", table.doc)];
@@ -98,7 +98,7 @@ fn field(column: &Column) -> Field {
     Field::new(column.name, kind, nullable).with_metadata(metadata(about))
 }
 
-/// The values of a column. Not a number stands for no value in the core, and becomes null.
+/// The values of a column. The core stores NaN where there is no value; NaN becomes null.
 fn values(column: &Column) -> ArrayRef {
     match &column.values {
         Values::F64(values) => {

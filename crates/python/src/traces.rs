@@ -5,10 +5,10 @@ use pyo3::PyResult;
 
 use crate::errors::ParameterError;
 
-/// The traces of these names.
+/// The trace configuration with the traces of these names.
 ///
 /// # Errors
-/// There is no trace of a name.
+/// A name is not that of a trace.
 pub(crate) fn trace_config(names: &[String]) -> PyResult<TraceConfig> {
     let mut config = TraceConfig::default();
     for name in names {

@@ -1,4 +1,4 @@
-//! Distributions of flow sizes: those that ship, and files of the user's own.
+//! Distributions of flow sizes: those that come with incast, and the user's own files.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 
 use crate::errors::ScenarioError;
 
-/// What published scripts take for the payload of a packet, and scenarios where they do not say.
+/// The payload of a packet in published scripts, and in scenarios that do not set it.
 const PAYLOAD: incast_cc::Bytes = incast_cc::Bytes::new(1_460);
 
 /// A distribution of flow sizes.
@@ -20,7 +20,7 @@ pub(crate) struct Workload {
 }
 
 impl Workload {
-    /// The table of a scenario: the one that ships, or that of a file.
+    /// The distribution of a scenario: one that comes with incast, or one from a file.
     pub(crate) fn of(table: &Arc<SizeTable>) -> Self {
         let ships = tables().iter().find(|shipped| Arc::ptr_eq(&shipped.table, table));
         match ships {
@@ -41,7 +41,7 @@ impl Workload {
 
 #[pymethods]
 impl Workload {
-    /// A file of the user's own.
+    /// A distribution from the text of a user's file.
     #[staticmethod]
     #[pyo3(signature = (text, name, *, packets = false, step = false))]
     fn parse(text: &str, name: String, packets: bool, step: bool) -> PyResult<Self> {
