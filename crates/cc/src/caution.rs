@@ -1,20 +1,22 @@
-//! Paths on which the parameters of an algorithm cannot work, as far as that is known before anything is sent.
+//! Paths on which an algorithm cannot work with its parameters, as far as that is known before a
+//! run.
 //!
-//! Each algorithm says so itself ([`Configurable::cautions`](crate::param::Configurable::cautions)); who
-//! knows the network, such as the simulator, hands in the [`PathFacts`] and makes sentences of the answers.
+//! Each algorithm names such paths itself
+//! ([`Configurable::cautions`](crate::param::Configurable::cautions)). A caller that knows the
+//! network, such as the simulator, passes the [`PathFacts`] and turns the answers into sentences.
 
 use crate::units::{Bytes, Fraction, Rate, Span};
 
-/// A path without queues, and a flow's part of it.
+/// A path without queues, and a flow's share of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathFacts {
     /// The least [`RttSample::network`](crate::RttSample::network) that the flow can see.
     pub network_rtt: Span,
-    /// The part of the RTT that the peer reports as its own.
+    /// The part of the RTT that the peer reports as its own processing.
     pub peer: Span,
-    /// How much later than others ACKs are, at random.
+    /// The largest random delay of an ACK.
     pub jitter: Span,
-    /// Links from the sender to the receiver.
+    /// The number of links from the sender to the receiver.
     pub hop_count: u8,
     /// Whether the flow always has something to send.
     pub lasting: bool,
@@ -24,130 +26,135 @@ pub struct PathFacts {
     pub segment: Bytes,
     /// The rate of the sender's NIC.
     pub line_rate: Rate,
-    /// Flows that share the bottleneck all the time, this one included.
+    /// The number of flows that always share the bottleneck, this one included.
     pub flows: u64,
     /// The rate of the bottleneck over `flows`.
     pub share: Rate,
-    /// The part of the bandwidth-delay product that is the flow's: `share` times the RTT of a segment.
+    /// The flow's part of the bandwidth-delay product: `share` times the RTT of a segment.
     pub product: Bytes,
-    /// The most that waits at the bottleneck before packets are dropped; none where nothing is dropped there.
+    /// The most bytes that can wait at the bottleneck before packets are dropped; [`None`] where no
+    /// packet is dropped.
     pub queue: Option<Bytes>,
 }
 
-/// A reason why a flow cannot have its share of a path.
+/// A reason why a flow cannot get its share of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caution {
     /// The RTT without queues is above a threshold.
     BelowRtt {
         /// The parameter that is the threshold.
         param: &'static str,
-        /// The value that it has.
+        /// The parameter's value.
         value: Span,
         /// The RTT that is compared with it.
         rtt: Span,
-        /// A value that works, if one does.
+        /// A value that works, if there is one.
         least: Option<Span>,
         /// The consequence: "the rate falls with every completion".
         effect: &'static str,
     },
-    /// A segment takes longer at the bottleneck than a threshold on the delay: flows take each other's
-    /// segments, or two of their own in a row, for congestion.
+    /// A segment takes longer at the bottleneck than a threshold on the delay. Flows mistake each
+    /// other's segments, or two of their own in a row, for congestion.
     SegmentTime {
         /// The parameter that is the threshold.
         param: &'static str,
-        /// The value that it has.
+        /// The parameter's value.
         value: Span,
-        /// How long a segment takes.
+        /// The time that a segment takes.
         time: Span,
     },
-    /// The flow answers a change of the RTT that its own burst makes, in its own NIC.
+    /// The flow reacts to a change of the RTT that its own burst causes, in its own NIC.
     OwnBurst {
-        /// The parameter that the change is measured in.
+        /// The parameter that scales the tolerated change.
         param: &'static str,
-        /// The change that is borne.
+        /// The largest change of the RTT that is tolerated.
         borne: Span,
-        /// How long a burst of three quarters of the flow's share takes.
+        /// The time that a burst of three quarters of the flow's share takes.
         burst: Span,
         /// A value that works.
         least: Span,
     },
-    /// A gain answers a queue of a round trip ago more strongly than the loop bears, and the rate swings.
+    /// A gain is too large for a queue that is reported a round trip late, and the rate oscillates.
     Gain {
         /// The parameter that is the gain.
         param: &'static str,
-        /// The value that it has.
+        /// The parameter's value.
         value: Fraction,
-        /// The most that was seen to settle.
+        /// The largest gain that was seen to settle.
         most: Fraction,
     },
-    /// A window doubles to what the flow's own NIC sends in an RTT, which is more than the bottleneck carries.
+    /// A window doubles up to the amount that the flow's own NIC sends in an RTT, which is more
+    /// than the bottleneck carries.
     Overshoot,
-    /// What ACKs are late by at random is more than the changes of the RTT that count as none.
+    /// The random delay of ACKs exceeds the changes of the RTT that count as none.
     Noise {
-        /// The parameter that bounds these, as a part of an interval.
+        /// The parameter that bounds these changes, as a fraction of an interval.
         param: &'static str,
-        /// The part that counts as none.
+        /// The fraction that counts as no change.
         value: Fraction,
-        /// The part that the lateness is.
+        /// The fraction that the random delay amounts to.
         noise: Fraction,
     },
-    /// A bound holds the window below half of the flow's share.
+    /// A bound keeps the window below half of the flow's share.
     WindowBound {
         /// The parameter that is the bound, in packets.
         param: &'static str,
-        /// The value that it has.
+        /// The parameter's value.
         value: u64,
-        /// The packets of the flow's share.
+        /// The flow's share in packets.
         least: u64,
     },
-    /// The least rate of a flow is above its share.
+    /// The minimum rate of a flow is above its share.
     RateFloor {
         /// The parameter that is the floor.
         param: &'static str,
-        /// The value that it has on this NIC.
+        /// The parameter's value on this NIC.
         value: Rate,
     },
-    /// The least that a flow acts on, its window or what it sends between two changes of its rate, is more than its
-    /// share of the product: that of all flows is a queue which it does not govern.
+    /// The smallest unit that a flow controls, its window or the bytes between two changes of its
+    /// rate, is more than its share of the product. The units of all flows together make a queue
+    /// that the flows cannot control.
     Coarse {
         /// The subject and its verb: "a window is".
         what: &'static str,
-        /// The least.
+        /// The smallest unit.
         least: Bytes,
         /// The consequence: "windows do not govern the queue".
         effect: &'static str,
     },
-    /// The least windows of all flows are more than the path and its queue hold: what is dropped is
-    /// found out by timeouts.
+    /// The minimum windows of all flows exceed the capacity of the path and its queue, so losses
+    /// are found only by timeouts.
     Crowded {
-        /// The least window with which a flow gets on.
+        /// The smallest window with which a flow makes progress.
         least: Bytes,
     },
-    /// The first RTT of all flows brings 25 times what the path and its queue hold: nearly all of it is
-    /// lost, or where nothing is lost it takes 25 RTTs before the first answer counts.
+    /// In their first RTT all flows together send 25 times the capacity of the path and its queue.
+    /// Nearly all of that is lost; or, where no packet is dropped, it takes 25 RTTs before the
+    /// first ACK counts.
     FirstWindows {
-        /// The bytes that one flow sends in it.
+        /// The bytes that each flow sends in its first RTT.
         each: Bytes,
     },
-    /// Each flow keeps so much in the queue at the bottleneck, which does not hold that of all: flows lose
-    /// packets in place of settling.
+    /// Each flow keeps a backlog in the queue at the bottleneck. All backlogs together exceed the
+    /// queue, so flows lose packets instead of settling.
     Backlog {
         /// The parameter that is the backlog, in packets.
         param: &'static str,
         /// The backlog of one flow.
         each: Bytes,
     },
-    /// A flow that starts into the queue of others takes it for a part of its path. The queue is never empty, and
-    /// the flow pushes the others aside.
+    /// A flow that starts while others keep a queue takes that queue for a part of its path. The
+    /// queue is never empty, and the new flow pushes the others aside.
     Latecomers {
-        /// The parameter that is the delay that each flow keeps.
+        /// The parameter that sets the delay that each flow keeps.
         param: &'static str,
-        /// The value that it has.
+        /// The parameter's value.
         value: Span,
-        /// The delay of a full queue; none where nothing is dropped.
+        /// The delay of a full queue; [`None`] where no packet is dropped.
         full: Option<Span>,
     },
-    /// A full queue is a shorter delay than the one that slows the flow down, so losses alone do.
+    /// A full queue causes a shorter delay than the delay that slows the flow down, so only losses
+    /// slow it down.
     LossesFirst {
         /// The parameter that sets the price of the delay.
         param: &'static str,
@@ -158,29 +165,33 @@ pub enum Caution {
         /// The delay of a full queue.
         full: Span,
     },
-    /// NICs are exactly as fast as the bottleneck, where a full queue is all that slows flows down: one whose
-    /// window outgrows its NIC keeps the queue full by itself, loses nothing, and shuts the others out
-    /// (Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1992).
+    /// NICs are exactly as fast as the bottleneck, where only a full queue slows flows down. A flow
+    /// whose window outgrows its NIC keeps the queue full by itself, loses no packet, and locks the
+    /// other flows out (Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways",
+    /// 1992).
     LockOut,
-    /// A loss takes more of the window than the queue holds: the link runs dry, and a window that grows by a
-    /// constant takes long to come back.
+    /// A loss cuts the window by more than the queue holds. The link runs idle, and a window with
+    /// additive increase takes long to recover.
     ShortQueue {
-        /// The part of the window that a loss leaves.
+        /// The part of the window that is left after a loss.
         left: Fraction,
-        /// The queue that keeps the link busy.
+        /// The smallest queue that keeps the link busy.
         least: Bytes,
     },
 }
 
 impl PathFacts {
-    /// Packets of a window that finds its losses without timeouts, and is halved for each: between the four that
-    /// three duplicate ACKs take (RFC 5681) and twice as many it has six on average.
+    /// The packets of a window that finds its losses without timeouts and is halved at each loss.
+    /// The window varies between four packets, which three duplicate ACKs take (RFC 5681), and
+    /// twice as many: six on average.
     pub const LEAST_PACKETS: u64 = 6;
 
-    /// Twice the most flows of which one was seen to shut the others out: all of these must wait for timeouts at once.
+    /// Twice the largest number of flows of which one was seen to lock the others out. That takes
+    /// all others waiting for a timeout at once.
     const FEW: u64 = 64;
 
-    /// Says that a flow needs a window of `packets` to find its losses without a timeout.
+    /// Warns where path and queue cannot hold a window of `packets`, which a flow needs to find its
+    /// losses without a timeout.
     pub fn least_window(&self, packets: u64, emit: &mut dyn FnMut(Caution)) {
         let least = (self.mss * packets).max(self.segment);
         if self.queue.is_some_and(|queue| least > self.product + queue / self.flows.max(1)) {
@@ -188,8 +199,9 @@ impl PathFacts {
         }
     }
 
-    /// Says that nothing but losses holds the window of a flow back, and that it finds them out as
-    /// [`least_window`](Self::least_window) has it.
+    /// Warns where a flow that only losses slow down cannot find them as
+    /// [`least_window`](Self::least_window) demands, or where one of a few flows can lock the
+    /// others out.
     pub fn governed_by_losses(&self, emit: &mut dyn FnMut(Caution)) {
         self.least_window(Self::LEAST_PACKETS, emit);
         let same = self.line_rate.as_bps().abs_diff(self.bottleneck().as_bps()) < self.flows;
@@ -199,7 +211,8 @@ impl PathFacts {
         }
     }
 
-    /// Says that the window of a flow is a segment at least, and that nothing else holds it back.
+    /// Warns where the window of a flow, which is at least a segment and limited by nothing else,
+    /// exceeds the flow's share.
     pub fn window_of_segments(&self, emit: &mut dyn FnMut(Caution)) {
         if self.segment > self.mss {
             let effect = "windows do not govern the queue";
@@ -207,7 +220,7 @@ impl PathFacts {
         }
     }
 
-    /// Says that `effect` comes about where the share of each of several flows is below `least`.
+    /// Warns of `effect` where the share of each of several flows is below `least`.
     pub fn coarse(
         &self,
         (what, least): (&'static str, Bytes),
@@ -219,8 +232,9 @@ impl PathFacts {
         }
     }
 
-    /// Says that a window doubles with each ACK, from a floor of `packets` to what its NIC sends in an RTT, and falls
-    /// back when it meets a queue. Where floors alone hold most of each share that does not matter.
+    /// Warns where a window doubles with each ACK, from a floor of `packets`, up to more than the
+    /// bottleneck carries in an RTT, and falls back when it meets a queue. That does not matter
+    /// where the floors alone are most of each share.
     pub fn overshoot(&self, packets: u64, emit: &mut dyn FnMut(Caution)) {
         // Shares are rounded down.
         let bottleneck = self.bottleneck().as_bps() + self.flows;
@@ -229,12 +243,13 @@ impl PathFacts {
         }
     }
 
-    /// Whether windows of `packets` are three quarters of each flow's share.
+    /// Whether windows of `packets` are at least three quarters of each flow's share.
     pub fn holds_most(&self, packets: u64) -> bool {
         self.mss * packets >= self.product * 3 / 4
     }
 
-    /// Says that a window of more than `packets` is not allowed by `param`.
+    /// Warns where `packets`, the limit of the window that `param` sets, is below half of the
+    /// flow's share.
     pub fn most_window(&self, param: &'static str, packets: u64, emit: &mut dyn FnMut(Caution)) {
         let least = self.product.get().div_ceil(self.mss.get().max(1));
         if packets < least / 2 {
@@ -242,8 +257,9 @@ impl PathFacts {
         }
     }
 
-    /// Says that a window may keep no more than `packets` in the queue, which `param` sets, and that the flow's own
-    /// segments, which come faster than the bottleneck serves them, are more.
+    /// Warns where a window may keep `packets` in the queue, as `param` sets, and the flow's own
+    /// segments need more than twice as many because they arrive faster than the bottleneck serves
+    /// them.
     pub fn own_segments(
         &self,
         param: &'static str,
@@ -261,7 +277,8 @@ impl PathFacts {
         }
     }
 
-    /// Says that each flow starts at the rate of its NIC, with nothing to hold it back for an RTT.
+    /// Warns where flows start at the rate of their NICs, with nothing to slow them down for an
+    /// RTT, and so send much more than path and queue hold.
     pub fn starts_at_line_rate(&self, emit: &mut dyn FnMut(Caution)) {
         let each = self.line_rate.bytes_in(self.network_rtt);
         if self.lasting && each * self.flows > self.held() * 25 {
@@ -269,7 +286,8 @@ impl PathFacts {
         }
     }
 
-    /// Says that `param` is a gain of `value`, and that no more than `most` settles where there is a queue.
+    /// Warns where there is a queue and `value`, the gain that `param` sets, is above `most`, the
+    /// largest that settles.
     pub fn gain(
         &self,
         param: &'static str,
@@ -282,7 +300,7 @@ impl PathFacts {
         }
     }
 
-    /// Says that a flow keeps `packets` in the queue, which `param` sets.
+    /// Warns where the queue cannot hold `packets` of each flow, the backlog that `param` sets.
     pub fn backlog(&self, param: &'static str, packets: u64, emit: &mut dyn FnMut(Caution)) {
         let each = self.mss * packets;
         if self.queue.is_some_and(|queue| each * self.flows > queue) {
@@ -290,8 +308,8 @@ impl PathFacts {
         }
     }
 
-    /// Says that a flow keeps a delay of `value` in the queue over the least that it has seen. Where the queue
-    /// holds less, its losses tell all flows of the same.
+    /// Warns where each flow keeps a queueing delay of `value` above the smallest that it has seen.
+    /// A queue that is full before that delay needs no warning: all flows see its losses.
     pub fn latecomers(&self, param: &'static str, value: Span, emit: &mut dyn FnMut(Caution)) {
         let full = self.full_queue();
         if self.flows > 1 && full.is_none_or(|full| full > value) {
@@ -299,12 +317,13 @@ impl PathFacts {
         }
     }
 
-    /// Says that a loss leaves `left` of the window, and that the window then grows slowly. Of many flows
-    /// few lose something at once, so a queue of the product over the root of their number will do
-    /// (Appenzeller, Keslassy and `McKeown`, SIGCOMM 2004).
+    /// Warns where a loss leaves `left` of the window, the window then grows slowly, and the queue
+    /// is too short to keep the link busy. Of many flows only a few lose packets at once, so a
+    /// queue of the product over the square root of their number is enough (Appenzeller, Keslassy
+    /// and `McKeown`, SIGCOMM 2004).
     pub fn queue_for_losses(&self, left: Fraction, emit: &mut dyn FnMut(Caution)) {
         let Some(queue) = self.queue else { return };
-        // What is left of product and queue must still be the product.
+        // The rest of product and queue after a loss must still be at least the product.
         let left_of_one = left.min(Fraction::ONE).as_f64().max(1e-6);
         let flows = self.flows.max(1) as f64;
         let product = self.product.get() as f64 * flows;
@@ -320,8 +339,9 @@ impl PathFacts {
         }
     }
 
-    /// Says that a rate rises below the RTT `t_low` and falls above `t_high`, which parameters of these
-    /// names set to at most a second; `effect` comes about where no RTT is below `t_low`.
+    /// Warns where the RTT without queues does not fit an algorithm whose rate rises below the RTT
+    /// `t_low` and falls above `t_high`. The parameters of these names are at most a second.
+    /// `effect` occurs where no RTT is below `t_low`.
     pub fn thresholds(
         &self,
         t_low: Span,
@@ -334,14 +354,15 @@ impl PathFacts {
         let falls = "the rate falls with every completion";
         self.rtt_below(("t_high", t_high), (4, most), falls, emit);
         if self.flows > 1 && self.network_rtt < t_low {
-            // TIMELY's authors ran segments of 64 KB, 52 us at 10 Gb/s, under 50 us.
+            // TIMELY's authors ran 64 KB segments, which take 52 us at 10 Gb/s, under a T_low of 50
+            // us.
             self.above_segment_time(("t_low", t_low), 125, emit);
         }
     }
 
-    /// Says that delays of `value`, which `param` sets, are congestion, and that segments of `percent` of
-    /// it are too long. Where a segment is a packet, those of one window wait for each other in the
-    /// sender's NIC, too.
+    /// Warns where a segment takes `percent` of `value` or longer at the bottleneck, while delays
+    /// of `value`, which `param` sets, count as congestion. Where a segment is a packet, the
+    /// segments of a window also wait for each other in the sender's NIC.
     pub fn above_segment_time(
         &self,
         (param, value): (&'static str, Span),
@@ -355,12 +376,12 @@ impl PathFacts {
         }
     }
 
-    /// The delay of a full queue; none where nothing is dropped.
+    /// The delay of a full queue; [`None`] where no packet is dropped.
     pub fn full_queue(&self) -> Option<Span> {
         self.queue.map(|queue| self.bottleneck().time_for(queue))
     }
 
-    /// The bytes of all flows that the path and its queue hold.
+    /// The bytes of all flows that the path and its queue can hold.
     pub fn held(&self) -> Bytes {
         self.queue.unwrap_or_default() + self.product * self.flows
     }
@@ -380,15 +401,15 @@ impl PathFacts {
         Rate::from_bps(self.share.as_bps().saturating_mul(self.flows.max(1)))
     }
 
-    /// Says that the rate of a flow is `floor` at least.
+    /// Warns where `floor`, the minimum rate of a flow, is above the flow's share.
     pub fn least_rate(&self, param: &'static str, floor: Rate, emit: &mut dyn FnMut(Caution)) {
         if floor > self.share {
             emit(Caution::RateFloor { param, value: floor });
         }
     }
 
-    /// Says that `effect` comes about at an RTT of `value` or more. A value that works is `times` the RTT,
-    /// which leaves room for a queue, and at most `most`.
+    /// Warns of `effect` where the RTT without queues is `value` or more. The warning suggests
+    /// `times` this RTT, which leaves room for a queue, but at most `most`.
     pub fn rtt_below(
         &self,
         (param, value): (&'static str, Span),
