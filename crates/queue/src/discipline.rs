@@ -1,9 +1,10 @@
-//! Queue disciplines: which packet of a queue leaves next, and which one goes when room is short.
+//! Queue disciplines: which packet of a queue leaves next, and which one is dropped when room is
+//! short.
 //!
 //! A kind has two types: its settings, which implement [`Settings`], and the [`Discipline`] that
-//! they start for each queue, a class of a port. The buffer decides whether there is room. A
-//! discipline may offer a packet that waits in exchange for one that has come
-//! ([`evict`](Discipline::evict)); otherwise the one that has come is dropped.
+//! they start for each queue, that is for each class of each port. The buffer decides whether there
+//! is room. A discipline may give up a waiting packet for an arriving one
+//! ([`evict`](Discipline::evict)); otherwise the arriving packet is dropped.
 
 mod registry;
 #[cfg(test)]
@@ -22,23 +23,23 @@ use serde::de::DeserializeOwned;
 use crate::Wrong;
 pub use registry::{AnyDiscipline, KINDS, QueueDiscipline, fields_of};
 
-/// A packet, as far as a discipline looks at it.
+/// A packet, as a discipline sees it.
 pub trait Packet: Debug {
-    /// The bytes on the wire.
+    /// The size on the wire, in bytes.
     fn wire(&self) -> u64;
 }
 
-/// The work that a packet is a part of.
+/// The work that a packet belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Job {
     /// The flow. Packets of one flow must leave in the order in which they came.
     pub flow: u64,
-    /// The payload that is left to do: what the sender has posted and the receiver has not
-    /// acknowledged, the largest number where there is no end. Zero for ACKs and control packets.
+    /// The payload that is left: posted by the sender and not yet acknowledged by the receiver.
+    /// `u64::MAX` if there is no end, zero for ACKs and control packets.
     pub remaining: u64,
 }
 
-/// The settings of a kind of queue discipline. All have defaults: a name alone is a discipline.
+/// The settings of a kind of queue discipline. All have defaults, so a name alone is a discipline.
 pub trait Settings: DeserializeOwned + JsonSchema + Default {
     /// The queue that the settings start.
     type Queue<P: Packet>: Discipline<P>;
@@ -54,13 +55,13 @@ pub trait Settings: DeserializeOwned + JsonSchema + Default {
         Ok(())
     }
 
-    /// An empty queue.
+    /// Starts an empty queue.
     fn start<P: Packet>(&self) -> Self::Queue<P>;
 }
 
 /// The packets that wait in one class of a port, and their order.
 pub trait Discipline<P: Packet>: Debug {
-    /// Adds a packet that has room. A discipline that goes by the packet's job asks for it.
+    /// Adds a packet, for which there is room. A discipline that uses the packet's job calls `job`.
     fn push(&mut self, packet: P, job: impl FnOnce() -> Job);
 
     /// Takes out the packet that leaves next.
@@ -74,28 +75,28 @@ pub trait Discipline<P: Packet>: Debug {
         self.head().is_none()
     }
 
-    /// Takes out the packet that goes for one of `arriving`, which finds no room; [`None`] if the
-    /// arriving one is to be dropped. The port asks again until there is room.
+    /// Takes out the packet that makes room for one of `arriving`; [`None`] if the arriving packet
+    /// is to be dropped. The port asks again until there is room.
     fn evict(&mut self, arriving: Job) -> Option<P> {
         let _ = arriving;
         None
     }
 
-    /// The queue as one in order of arrival; [`None`] if packets may leave in another order. A
-    /// port knows in advance when packets of such a queue will leave, and it may put them back.
+    /// The queue as a first-in, first-out queue; [`None`] if packets may leave in another order. A
+    /// port knows in advance when packets of such a queue leave, and may put packets back.
     fn as_fifo(&mut self) -> Option<&mut fifo::FifoQueue<P>> {
         None
     }
 
-    /// All packets, for the books.
+    /// All packets, for accounting.
     fn iter(&self) -> Box<dyn Iterator<Item = &P> + '_>;
 
-    /// All packets, to be kept elsewhere.
+    /// All packets, to be moved elsewhere.
     fn iter_mut(&mut self) -> Box<dyn Iterator<Item = &mut P> + '_>;
 }
 
-/// A queue behind a pointer. Nothing of it is inlined: ports would carry its code in the way of every
-/// packet of a queue that is first in, first out.
+/// A queue behind a pointer. Its methods are not inlined: their code would slow down ports with
+/// first-in, first-out queues.
 impl<P: Packet, D: Discipline<P>> Discipline<P> for Box<D> {
     #[inline(never)]
     fn push(&mut self, packet: P, job: impl FnOnce() -> Job) {

@@ -2,7 +2,7 @@
 //!
 //! A line declares the module of a kind and registers its type. The module has the name that
 //! scenarios give the kind. `management.rs` and `discipline.rs`, each with its `registry.rs`, make
-//! all else from the lists.
+//! everything else from the lists.
 
 use std::fmt::Display;
 
@@ -13,15 +13,15 @@ use toml::de::{DeValue, ValueDeserializer};
 macro_rules! managements {
     ($make:ident) => {
         $make! {
-            // A probability, from the length of the queue.
+            // A probability that follows the length of the queue.
             red::Red,
             pi::Pi,
 
-            // From the time that packets wait.
+            // A law on the time that packets wait.
             pie::Pie,
             codel::Codel,
 
-            // From the use of the link.
+            // A law on the use of the link.
             phantom::Phantom,
         }
     };
@@ -39,8 +39,8 @@ macro_rules! disciplines {
 /// Reads the fields of a kind by its name; [`None`] if there is no such kind.
 pub(crate) type Read = fn(&str, ValueDeserializer<'_>) -> Option<Result<(), toml::de::Error>>;
 
-/// Finds what is wrong with the table at `path` of `text`, and where. Once serde knows the kind, it
-/// has forgotten where the fields stood.
+/// Finds what is wrong with the table at `path` of `text`, and where. This is a second reading:
+/// once serde knows the kind, it no longer knows the places of the fields.
 pub(crate) fn fields_of(
     text: &str,
     value: Spanned<DeValue<'_>>,

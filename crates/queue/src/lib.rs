@@ -1,12 +1,12 @@
 //! The queues of a port, one file for each kind.
 //!
-//! * [`management`]: queue management (AQM), which tells senders of congestion before a queue is
+//! * [`management`]: queue management (AQM), which signals congestion to senders before a queue is
 //!   full. It marks or drops packets as they come or leave.
-//! * [`discipline`]: queue disciplines, which say which packet leaves next, and which one goes when
-//!   room is short.
+//! * [`discipline`]: queue disciplines, which say which packet leaves next, and which one is
+//!   dropped when room is short.
 //!
-//! A kind is its settings, the checks of them, and what it does, in one file; a line in `kinds.rs`
-//! registers it. The crate knows no network: whoever owns a queue hands in packets, bytes and the
+//! The file of a kind holds its settings, their checks, and its behaviour; a line in `kinds.rs`
+//! registers it. The crate knows no network: the owner of a queue passes packets, bytes and the
 //! time.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test fails by panicking"))]
@@ -17,5 +17,5 @@ mod kinds;
 pub mod discipline;
 pub mod management;
 
-/// A field, and the sentence that says what is wrong with it.
+/// The name of a field, and a sentence that says what is wrong with it.
 pub type Wrong = (&'static str, String);

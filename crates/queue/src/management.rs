@@ -1,9 +1,9 @@
-//! Queue management: marks or drops that tell senders of congestion before a queue is full.
+//! Queue management: marks or drops that signal congestion to senders before a queue is full.
 //!
 //! A kind has two types: its settings, which implement [`Management`], and the [`Law`] that they
-//! start for each queue. A law judges every packet twice: as it comes and as it leaves. A law that
-//! works by a timer has no events: each call first makes up for the instants that have passed. That
-//! is exact, since the queue changes only in these calls.
+//! start for each queue. A law judges every packet twice: as it comes and as it leaves. A law with
+//! a timer has no events of its own: each call first catches up on the instants that have passed.
+//! That is exact, since the queue changes only in these calls.
 
 mod registry;
 #[cfg(test)]
@@ -30,13 +30,14 @@ pub trait Management: DeserializeOwned + JsonSchema {
 
     /// The kind in one sentence, for the schema.
     const SUMMARY: &'static str;
-    /// Settings in TOML, with their kind, for the tests of all kinds. On a link of 1 Gb/s with
-    /// queues up to 60 KB the law marks and drops what its [`response`](Self::response) says.
+    /// Settings in TOML with their kind, for the tests of all kinds. On a link of 1 Gb/s with
+    /// queues up to 60 KB the law marks and drops as its [`response`](Self::response) says.
     const EXAMPLE: &'static str;
-    /// Whether one law judges the packets of all classes of a port. If not, each class has its own.
+    /// Whether a single law judges the packets of all classes of a port. If not, each class has its
+    /// own.
     const WHOLE_PORT: bool = false;
 
-    /// The answer to packets that the law chooses.
+    /// The treatment of packets that the law chooses.
     fn response(&self) -> Response;
 
     /// Finds mistakes that no single field shows.
@@ -47,22 +48,22 @@ pub trait Management: DeserializeOwned + JsonSchema {
         Ok(())
     }
 
-    /// A law for a queue onto a link of `rate`, with random numbers of its own.
+    /// Starts a law for a queue onto a link of `rate`, with its own random numbers.
     fn start(&self, rate: Rate, random: Pcg64Mcg) -> Self::Law;
 }
 
 /// The queue management of one queue, while it runs. A kind implements what it needs.
 pub trait Law {
-    /// Judges a packet of `wire` bytes that comes and has room; `queued` bytes wait without it, and
-    /// `ect` says that it may be marked. The queue stores the packet unless the answer is to drop
-    /// it.
+    /// Judges an arriving packet of `wire` bytes, for which there is room. `queued` bytes wait
+    /// without it, and `ect` says whether it may be marked. The queue stores the packet unless the
+    /// verdict is to drop it.
     fn on_enqueue(&mut self, now: Time, queued: u64, wire: u64, ect: bool) -> Verdict {
         let _ = (now, queued, wire, ect);
         Verdict::Pass
     }
 
-    /// Judges a packet that leaves, at the instant it came if nothing was in its way; `queued`
-    /// bytes wait without it. The port sends the packet unless the answer is to drop it.
+    /// Judges a packet that leaves; on an idle link that is the instant of its arrival. `queued`
+    /// bytes wait without it. The port sends the packet unless the verdict is to drop it.
     fn on_dequeue(
         &mut self,
         now: Time,
@@ -75,18 +76,18 @@ pub trait Law {
         Verdict::Pass
     }
 
-    /// Packets have gone from the queue otherwise, and `queued` bytes are left.
+    /// Notes that packets have left the queue in another way, and that `queued` bytes are left.
     fn on_purge(&mut self, now: Time, queued: u64) {
         let _ = (now, queued);
     }
 
-    /// The link has another rate from now on.
+    /// Notes that the link has another rate from now on.
     fn set_rate(&mut self, now: Time, rate: Rate) {
         let _ = (now, rate);
     }
 }
 
-/// The judgement of a packet.
+/// The verdict on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The packet goes on as it is.
@@ -97,12 +98,12 @@ pub enum Verdict {
     Drop,
 }
 
-/// The answer to packets that a law chooses.
+/// The treatment of packets that a law chooses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Response {
-    /// Whether packets that may be marked are marked, and not dropped.
+    /// Whether packets that may be marked are marked instead of dropped.
     pub ecn: bool,
-    /// Whether the others are dropped.
+    /// Whether the other packets are dropped.
     pub drop: bool,
 }
 
@@ -119,7 +120,7 @@ impl Response {
     }
 }
 
-/// The instants of a timer, which a law makes up for at its next call.
+/// The instants of a timer, on which a law catches up at its next call.
 #[derive(Clone, Copy, Debug)]
 struct Sampling {
     next: Time,
@@ -131,8 +132,8 @@ impl Sampling {
         Self { next: Time::ZERO + interval, interval }
     }
 
-    /// Whether an instant has come, one after the other. Changes at the instant itself come after
-    /// it.
+    /// Whether another instant has come; call it until there is none. Changes at the instant itself
+    /// count after it.
     #[inline]
     fn due(&mut self, now: Time) -> bool {
         let due = self.next <= now;
@@ -142,7 +143,7 @@ impl Sampling {
         due
     }
 
-    /// Leaves out the others that have come: they would change nothing.
+    /// Skips all other instants that have come, since they would change nothing.
     fn skip(&mut self, now: Time) {
         if self.next <= now {
             let instants = now.since(self.next).as_ps() / self.interval.as_ps() + 1;
@@ -153,15 +154,15 @@ impl Sampling {
 
 /// Whether an event of this probability happens.
 fn happens(probability: f64, random: &mut Pcg64Mcg) -> bool {
-    unit(random) < probability // which is below one, so zero never happens and one always
+    unit(random) < probability // below one: zero never happens, and one always does
 }
 
-/// The default of switches.
+/// The default of settings that are on in switches.
 const fn yes() -> bool {
     true
 }
 
-/// The packet of 500 B that several papers reckon with.
+/// The packet of 500 B that several papers assume.
 const fn default_packet() -> Bytes {
     Bytes::new(500)
 }

@@ -1,5 +1,5 @@
-//! First in, first out: packets leave in the order in which they came. Without room the packet
-//! that comes is dropped (drop-tail).
+//! First in, first out: packets leave in the order in which they came. Without room the arriving
+//! packet is dropped (drop-tail).
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::{Discipline, Job, Packet, Settings};
 
-/// First in, first out; drops the packet that comes when there is no room.
+/// First in, first out. Without room the arriving packet is dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fifo {}
@@ -30,7 +30,7 @@ pub struct FifoQueue<P> {
 }
 
 impl<P> FifoQueue<P> {
-    /// Puts back the packet that was taken out last.
+    /// Puts back the packet that was last taken out.
     pub fn put_back(&mut self, packet: P) {
         self.packets.push_front(packet);
     }

@@ -1,7 +1,7 @@
 //! The kinds of queue disciplines by name.
 //!
-//! Adding one costs a line in `kinds.rs`. The settings and the queues, the JSON schema and the
-//! tests that run over every kind follow from it.
+//! A new kind costs a line in `kinds.rs`. The settings and the queues, the JSON schema and the
+//! tests of all kinds follow from it.
 
 use std::borrow::Cow;
 use std::fmt::{self, Display};
@@ -58,12 +58,12 @@ macro_rules! registry {
             /// Finds mistakes that no single field shows; see [`Settings::check`].
             ///
             /// # Errors
-            /// As there.
+            /// See [`Settings::check`].
             pub fn check(&self) -> Result<(), Wrong> {
                 match self { $(Self::$type(settings) => settings.check(),)+ }
             }
 
-            /// An empty queue.
+            /// Starts an empty queue.
             pub fn start<P: Packet>(&self) -> AnyDiscipline<P> {
                 match self { $(Self::$type(settings) => AnyDiscipline::$type(settings.start()),)+ }
             }
@@ -101,7 +101,7 @@ macro_rules! registry {
             }
         }
 
-        /// Reads the fields of a kind by its name; nothing if there is no such kind.
+        /// Reads the fields of a kind by its name; [`None`] if there is no such kind.
         fn read(kind: &str, fields: ValueDeserializer<'_>) -> Option<Result<(), toml::de::Error>> {
             $(if kind == stringify!($module) {
                 return Some(<$type as serde::Deserialize>::deserialize(fields).map(drop));
@@ -132,7 +132,7 @@ impl<'de> Deserialize<'de> for QueueDiscipline {
     }
 }
 
-/// Reads a kind by its name alone, or with its settings.
+/// A visitor that reads a kind by its name alone, or with its settings.
 struct WordOrTable;
 
 impl<'de> Visitor<'de> for WordOrTable {
@@ -167,8 +167,8 @@ impl JsonSchema for QueueDiscipline {
     }
 }
 
-/// Finds what is wrong with the table `discipline` at `path` of `text`, and where. A word has its
-/// place in any case.
+/// Finds what is wrong with the table `discipline` at `path` of `text`, and where. For a discipline
+/// that is only a name, serde already knows the place.
 ///
 /// # Errors
 /// The first mistake.

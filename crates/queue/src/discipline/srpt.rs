@@ -1,10 +1,11 @@
-//! Shortest remaining processing time, as the switches of pFabric have it (Alizadeh and others,
+//! Shortest remaining processing time, as in the switches of pFabric (Alizadeh and others,
 //! "pFabric: Minimal Near-Optimal Datacenter Transport", SIGCOMM 2013, section 4.1).
 //!
 //! Each packet says how much of its flow remains. The queue serves the flow of the packet with the
-//! least, and of that flow the packet that came first, so that a flow's packets stay in order. When
-//! there is no room, the packet with the most goes, be it in the queue or the one that has come.
-//! Equal packets leave in the order in which they came, and the last that came goes first.
+//! smallest remaining size. Of that flow it sends the packet that came first, so a flow's packets
+//! stay in order. When there is no room, the packet with the largest remaining size is dropped,
+//! whether it is queued or arriving. Among equal packets the first that came leaves first, and the
+//! last that came is dropped first.
 //!
 //! Difference from the paper: the priority is the remaining size itself, in bytes.
 
@@ -15,8 +16,8 @@ use serde::Deserialize;
 
 use super::{Discipline, Job, Packet, Settings};
 
-/// Shortest remaining processing time: serves the flow of which least remains, and evicts the
-/// packet of which most remains.
+/// Shortest remaining processing time: serves the flow with the least remaining payload, and drops
+/// the packet with the most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Srpt {}
@@ -35,11 +36,11 @@ impl Settings for Srpt {
 /// A queue in the order of remaining sizes.
 #[derive(Debug)]
 pub struct SrptQueue<P> {
-    /// The flows of all packets, by remaining size and number of arrival.
+    /// The flows of all packets, by remaining size and arrival number.
     order: BTreeMap<(u64, u64), u64>,
-    /// All packets with their remaining sizes, by flow and number of arrival.
+    /// All packets with their remaining sizes, by flow and arrival number.
     packets: BTreeMap<(u64, u64), (u64, P)>,
-    /// The number of packets that have come.
+    /// The number of packets that have arrived.
     arrivals: u64,
 }
 
@@ -95,7 +96,7 @@ mod tests {
 
     #[test]
     fn least_remaining_first_but_no_flow_overtakes_itself() {
-        // The last packet of flow 1 makes both of its packets go before flow 2.
+        // The last packet of flow 1 puts both of its packets before flow 2.
         assert_eq!(order(filled(Srpt {}.start(), &[(1, 5), (2, 3), (1, 1)])), [0, 2, 1]);
         assert_eq!(order(filled(Srpt {}.start(), &[(1, 3), (2, 3), (3, 0)])), [2, 0, 1]);
     }

@@ -1,4 +1,4 @@
-//! Tests over all kinds.
+//! Tests of all queue disciplines.
 
 use proptest::prelude::*;
 use toml::de::{DeTable, DeValue};
@@ -7,7 +7,7 @@ use incast_schema::Fault;
 
 use super::*;
 
-/// A packet that knows its job, and the number of its arrival.
+/// A packet with its job and its arrival number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Numbered {
     pub(super) number: usize,
@@ -15,7 +15,7 @@ pub(super) struct Numbered {
     job: Job,
 }
 
-/// Puts packets of 100 B, told by flow and remaining size, into an empty queue.
+/// Puts packets of 100 B, given by flow and remaining size, into an empty queue.
 pub(super) fn filled<D: Discipline<Numbered>>(mut queue: D, packets: &[(u64, u64)]) -> D {
     for (number, &(flow, remaining)) in packets.iter().enumerate() {
         let job = Job { flow, remaining };
@@ -35,7 +35,7 @@ impl Packet for Numbered {
     }
 }
 
-/// One thing that happens to a queue.
+/// An event at a queue.
 #[derive(Clone, Copy, Debug)]
 enum Operation {
     Push {
@@ -51,7 +51,7 @@ enum Operation {
 }
 
 fn operation() -> impl Strategy<Value = Operation> {
-    // Few flows and sizes: equal ones must meet.
+    // Few flows and sizes, so that equal ones meet.
     prop_oneof![
         4 => (0..4_u64, 0..6_u64, 64..1_500_u64)
             .prop_map(|(flow, remaining, wire)| Operation::Push { flow, remaining, wire }),
@@ -60,11 +60,11 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// A discipline in its plainest words, over the packets in the order of arrival.
+/// A reference discipline in its simplest form, over a list of packets in order of arrival.
 struct Reference {
     /// The place of the packet that leaves next.
     next: fn(&[Numbered]) -> Option<usize>,
-    /// The place of the packet that is given for one of the job.
+    /// The place of the packet that is given up for one of the job.
     victim: fn(&[Numbered], Job) -> Option<usize>,
 }
 
@@ -100,8 +100,8 @@ fn settings(kind: &str) -> QueueDiscipline {
     table["discipline"].clone().try_into().unwrap()
 }
 
-/// Runs operations against the queue of a kind, and against a plain list. Every packet that comes
-/// out is checked: its flow's packets leave in order, and none is lost or made up.
+/// Runs operations against the queue of a kind and against a plain list. Checks that each flow's
+/// packets leave in order, and that no packet is lost or invented.
 fn run(kind: &str, operations: &[Operation]) -> Result<(), TestCaseError> {
     let mut queue = settings(kind).start::<Numbered>();
     let (mut waiting, reference) = (Vec::<Numbered>::new(), reference(kind));

@@ -1,17 +1,17 @@
 //! `CoDel` (RFC 8289), after its pseudocode in section 5.
 //!
 //! When every packet that left during an interval had waited for the target or longer, and more
-//! than one packet was queued, the next is chosen. From then on, until one has waited less, packets
-//! are chosen at
+//! than one packet was queued, the next packet is chosen. From then on, until a packet has waited
+//! less, packets are chosen at
 //! ```text
 //! drop_next <- drop_next + INTERVAL / sqrt(count)                     (control law, section 5.1)
 //! ```
-//! with `count` how many have been. When that starts again within 16 intervals, it starts from the
-//! `count` that it had gained last time.
+//! with `count` the number chosen so far. If this starts again within 16 intervals, it continues
+//! from the `count` that it had reached last time.
 //!
-//! The pseudocode takes packets from the queue until one may pass; here each packet that would
-//! leave is judged by itself, and the caller takes the next after a drop. A packet that is marked
-//! counts like one that is dropped.
+//! The pseudocode takes packets from the queue until one may pass. Here each packet that would
+//! leave is judged by itself, and the caller takes the next one after a drop. A packet that is
+//! marked counts like a dropped one.
 
 use incast_cc::{Rate, Span, Time};
 use incast_schema::quantity;
@@ -21,19 +21,20 @@ use serde::Deserialize;
 
 use super::{Law, Management, Response, Verdict};
 
-/// Of the intervals within which it starts again from its last `count`.
+/// The number of intervals within which choosing continues from its last `count`.
 const RECENT: u64 = 16;
 
-/// `CoDel`: when packets have waited longer than the target for an interval, it touches one, and
-/// then others ever faster until they wait less.
+/// `CoDel`: once packets have waited longer than the target for an interval, it marks or drops one,
+/// and then others ever faster until packets wait less.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Codel {
-    /// The wait that is acceptable for good; 5 ms by default.
+    /// The acceptable standing delay; 5 ms by default.
     #[serde(deserialize_with = "quantity::duration")]
     #[schemars(with = "String")]
     pub target: Span,
-    /// How long more than that is acceptable: about the longest round trip; 100 ms by default.
+    /// The time for which packets may wait longer than the target: about the longest round trip;
+    /// 100 ms by default.
     #[serde(deserialize_with = "quantity::duration")]
     #[schemars(with = "String")]
     pub interval: Span,
@@ -82,11 +83,12 @@ pub struct CodelLaw {
     interval: Span,
     response: Response,
     largest_packet: u64,
-    /// When packets will have waited too long for an interval.
+    /// The time at which packets will have waited too long for an interval.
     first_above: Option<Time>,
     dropping: bool,
     drop_next: Time,
-    /// The last packet was chosen: if this one has waited too long too, the control law goes on.
+    /// Whether the last packet was chosen. If the next one has waited too long too, the control law
+    /// goes on.
     chose: bool,
     count: u64,
     last_count: u64,
@@ -130,7 +132,7 @@ impl Law for CodelLaw {
 }
 
 impl CodelLaw {
-    /// `ok_to_drop` of the pseudocode.
+    /// Whether a packet has waited too long: `ok_to_drop` of the pseudocode.
     fn waited_too_long(&mut self, now: Time, queued: u64, waited: Span) -> bool {
         if waited < self.target || queued <= self.largest_packet {
             self.first_above = None;
@@ -178,8 +180,8 @@ mod tests {
         settings.start(RATE, random(1))
     }
 
-    /// Packets of 1,500 B leave every microsecond of `times` after `waited` us; when others than
-    /// `Pass` were the answer.
+    /// The times at which the verdict was not `Pass`, while packets of 1,500 B leave every
+    /// microsecond of `times` after waiting for `waited` us.
     fn chosen(codel: &mut CodelLaw, times: std::ops::Range<u64>, waited: u64) -> Vec<u64> {
         let judge = |&at: &u64| {
             codel.on_dequeue(us(at), 15_000, us(at - waited), 1_500, false) != Verdict::Pass
@@ -194,8 +196,9 @@ mod tests {
 
     #[test]
     fn at_the_target_drops_after_an_interval_by_the_control_law() {
-        // The first at 100 + 1,000; then 1,000 / sqrt(count) apart, on the next whole microsecond:
-        // 1,100 + 1,000 = 2,100; + 707.1 = 2,807.1; + 577.4 = 3,384.5; + 500 = 3,884.5.
+        // The first drop is at 100 + 1,000 us, the next ones follow after 1,000 / sqrt(count), each
+        // on the next whole microsecond: 1,100 + 1,000 = 2,100; + 707.1 = 2,807.1; + 577.4 =
+        // 3,384.5; + 500 = 3,884.5.
         let times = chosen(&mut codel(), 100..4_000, TARGET);
         assert_eq!(times, [1_100, 2_100, 2_808, 3_385, 3_885]);
     }
@@ -221,7 +224,7 @@ mod tests {
     fn several_are_dropped_at_once_when_overdue() {
         let mut codel = codel();
         assert_eq!(chosen(&mut codel, 100..1_200, 70), [1_100]);
-        // Nothing leaves until 3,000: due were 2,100 and 2,807.1, not 3,384.5.
+        // No packet leaves until 3,000. By then 2,100 and 2,807.1 are due, 3,384.5 is not.
         let verdicts = [(); 3].map(|()| codel.on_dequeue(us(3_000), 15_000, us(100), 1_500, false));
         assert_eq!(verdicts, [Verdict::Drop, Verdict::Drop, Verdict::Pass]);
     }
@@ -231,10 +234,10 @@ mod tests {
         let mut recent = codel();
         assert_eq!(chosen(&mut recent, 100..4_000, 70).len(), 5);
         let mut late = recent.clone();
-        // Gained are 5 - 1 = 4: the gap after the first is 1,000 / sqrt(4).
+        // The count has grown by 5 - 1 = 4, so the gap after the first drop is 1,000 / sqrt(4).
         chosen(&mut recent, 4_000..4_001, 20);
         assert_eq!(chosen(&mut recent, 5_000..6_600, 70), [6_000, 6_500]);
-        // 16 intervals after the next drop was due it is forgotten.
+        // The count is forgotten 16 intervals after the next drop was due.
         chosen(&mut late, 4_000..4_001, 20);
         assert_eq!(chosen(&mut late, 20_000..22_100, 70), [21_000, 22_000]);
     }

@@ -1,13 +1,13 @@
 //! A phantom queue (Alizadeh, Kabbani, Edsall, Prabhakar, Vahdat and Yasuda, "Less Is More: Trading
 //! a Little Bandwidth for Ultra-Low Latency in the Data Center", 2012; HULL).
 //!
-//! Packets that leave are counted to a queue that is not there and drains at `gamma C`, a little
-//! slower than the link's C. It marks those that find more than the threshold in it, so senders
-//! keep `1 - gamma` of the link free, and the real queue plays no part:
+//! Packets that leave are counted into a queue that does not exist and that drains at `gamma C`, a
+//! little slower than the link's C. A packet is marked if this queue exceeds the threshold. Senders
+//! thus keep `1 - gamma` of the link free, and the real queue plays no part:
 //! ```text
 //! v <- max(0, v - gamma C (t - t'));  mark if v > threshold;  v <- v + size
 //! ```
-//! A packet does not count itself: the threshold of the paper, 1 KB at 1 Gb/s, is less than one,
+//! A packet does not count itself: the paper's threshold, 1 KB at 1 Gb/s, is less than a packet,
 //! and every packet would be marked.
 
 use incast_cc::{Bytes, Rate, Time};
@@ -18,19 +18,20 @@ use serde::Deserialize;
 
 use super::{Law, Management, Response, Verdict};
 
-/// A byte in the unit of the queue, which a bit per second drains by one in a picosecond: nothing
-/// is rounded.
+/// A byte in the unit of the queue. A bit per second drains one unit in a picosecond, so nothing is
+/// rounded.
 const BYTE: u128 = 8_000_000_000_000;
 
-/// A phantom queue: a counter of what would wait if the link were a little slower. It marks packets
-/// that find more than the threshold in it, and drops none.
+/// A phantom queue: a counter of the bytes that would wait if the link were a little slower. It
+/// marks packets that find more than the threshold in it, and drops none.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Phantom {
-    /// Its rate, as a part of the link's; 0.95 by default.
+    /// The rate at which the queue drains, as a fraction of the link's rate; 0.95 by default.
     #[serde(deserialize_with = "quantity::share")]
     pub drain: f64,
-    /// Marks packets that find more than this in it; by default 1 KB for each Gb/s of the link.
+    /// Marks packets that find more than this in the phantom queue; by default 1 KB for each Gb/s
+    /// of the link.
     #[serde(deserialize_with = "quantity::optional_size")]
     #[schemars(with = "Option<String>")]
     pub threshold: Option<Bytes>,
@@ -75,7 +76,7 @@ pub struct PhantomLaw {
     set_threshold: Option<Bytes>,
     drain: Rate,
     threshold: u128,
-    /// What was in it at `last`.
+    /// The content of the queue at `last`.
     queue: u128,
     last: Time,
 }
@@ -123,13 +124,13 @@ mod tests {
     use crate::management::tests::{random, us};
     use Verdict::{Mark, Pass};
 
-    /// Of a link of 10 Gb/s, drained at 8 Gb/s: a byte in a nanosecond.
+    /// The phantom queue of a link of 10 Gb/s, drained at 8 Gb/s: a byte in a nanosecond.
     fn phantom() -> PhantomLaw {
         let settings = Phantom { drain: 0.8, threshold: Some(Bytes::new(3_000)) };
         settings.start(Rate::from_gbps(10), random(1))
     }
 
-    /// A packet of `wire` bytes leaves.
+    /// Lets a packet of `wire` bytes leave.
     fn leave(phantom: &mut PhantomLaw, now: Time, wire: u64, ect: bool) -> Verdict {
         phantom.on_dequeue(now, 0, now, wire, ect)
     }
@@ -141,8 +142,8 @@ mod tests {
     #[test]
     fn marks_what_finds_more_than_the_threshold() {
         let mut phantom = phantom();
-        // Packets of 1,500 B every 1,200 ns, the whole link: each leaves 300 B more behind it. The
-        // n-th finds 300 n, from 0 on: 3,000 is the tenth, the eleventh is marked.
+        // Packets of 1,500 B every 1,200 ns fill the link: each adds 300 B to the queue. The n-th
+        // finds 300 n, from n = 0: the tenth finds 3,000, and the eleventh is marked.
         for n in 0..100 {
             let expected = if 300 * n > 3_000 { Mark } else { Pass };
             assert_eq!(leave(&mut phantom, ns(1_200 * n), 1_500, true), expected, "packet {n}");
@@ -154,9 +155,9 @@ mod tests {
         let mut phantom = phantom();
         let packets = [(); 3].map(|()| leave(&mut phantom, ns(0), 1_500, true));
         assert_eq!(packets, [Pass, Pass, Pass]);
-        // 4,500 B are in it; 1,499 ns later 3,001, then with this one 4,501.
+        // The queue holds 4,500 B; 1,499 ns later 3,001 B, and 4,501 B with this packet.
         assert_eq!(leave(&mut phantom, ns(1_499), 1_500, true), Mark);
-        // 1,501 ns later 3,000.
+        // The queue holds 3,000 B 1,501 ns later.
         assert_eq!(leave(&mut phantom, ns(3_000), 1_500, true), Pass);
     }
 

@@ -1,12 +1,13 @@
 //! The proportional-integral controller (Hollot, Misra, Towsley and Gong, "On Designing Improved
 //! Controllers for AQM Routers Supporting TCP Flows", 2001).
 //!
-//! Every interval T the probability moves by how far the queue is from its target, and was one
-//! interval ago:
+//! Every interval T the probability changes with the distance of the queue from its target, now and
+//! one interval ago:
 //! ```text
 //! p(kT) = a (q(kT) - q_ref) - b (q((k-1)T) - q_ref) + p((k-1)T)
 //! ```
-//! within 0..1. The gains are per packet. Packets that come are chosen by p, each by itself.
+//! within 0..1. The gains are per packet. Arriving packets are chosen with probability p,
+//! independently.
 
 use incast_cc::{Bytes, Rate, Span, Time};
 use incast_schema::quantity;
@@ -16,27 +17,27 @@ use serde::Deserialize;
 
 use super::{Law, Management, Response, Sampling, Verdict, Wrong, default_packet, happens};
 
-/// The proportional-integral controller: at regular instants it moves the probability so that the
-/// queue comes to the target.
+/// The proportional-integral controller: at regular instants it changes the probability so that the
+/// queue approaches the target.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Pi {
-    /// Gain, per packet, on how far the queue is above the target now; by default the paper's, for
-    /// 15 Mb/s.
+    /// Gain, per packet, on how far the queue is above the target now. The default is the paper's,
+    /// for 15 Mb/s.
     #[serde(deserialize_with = "quantity::gain")]
     pub a: f64,
-    /// Gain, per packet, on how far it was above it one interval ago; below `a`.
+    /// Gain, per packet, on how far the queue was above the target one interval ago; below `a`.
     #[serde(deserialize_with = "quantity::gain")]
     pub b: f64,
-    /// The packet that the gains are for; 500 B by default.
+    /// The size of the packet that the gains are for; 500 B by default.
     #[serde(deserialize_with = "quantity::packet")]
     #[schemars(with = "String")]
     pub packet: Bytes,
-    /// The queue that it steers to; by default 100 KB, 200 of these packets.
+    /// The target length of the queue; by default 100 KB, which are 200 such packets.
     #[serde(deserialize_with = "quantity::size")]
     #[schemars(with = "String")]
     pub target: Bytes,
-    /// Between two changes of the probability; 6.25 ms by default (160 Hz).
+    /// The time between two changes of the probability; 6.25 ms by default (160 Hz).
     #[serde(deserialize_with = "quantity::duration")]
     #[schemars(with = "String")]
     pub interval: Span,
@@ -108,9 +109,9 @@ pub struct PiLaw {
     target: f64,
     response: Response,
     sampling: Sampling,
-    /// The queue since the last call.
+    /// The length of the queue since the last call.
     queued: u64,
-    /// The queue at the last instant.
+    /// The length of the queue at the last instant.
     before: u64,
     probability: f64,
     random: Pcg64Mcg,
@@ -145,7 +146,7 @@ impl PiLaw {
         }
     }
 
-    /// Whether the next sample of the same queue would change anything.
+    /// Takes a sample. Returns whether another sample of the same queue would change anything.
     fn sample(&mut self) -> bool {
         let Self { a, b, target, queued, before, probability, .. } = *self;
         let moved = a * (queued as f64 - target) - b * (before as f64 - target);
@@ -174,8 +175,8 @@ mod tests {
     #[test]
     fn probability_follows_the_recurrence() {
         let mut pi = settings().start(RATE, random(1));
-        // 30 packets, 20 above the target, from 50 us on; at first 10 below it.
-        // 100 us: 20/64 + 10/128 = 50/128. Then each: 20/64 - 20/128 = 20/128.
+        // 30 packets from 50 us on, 20 above the target; before that 10 below it. At 100 us: 20/64
+        // + 10/128 = 50/128. Then at each instant: 20/64 - 20/128 = 20/128.
         pi.on_purge(us(50), 30_000);
         for (at, expected) in
             [(99, 0.0), (100, 50.0), (199, 50.0), (200, 70.0), (400, 110.0), (500, 128.0)]
@@ -183,7 +184,8 @@ mod tests {
             pi.on_purge(us(at), 30_000);
             near(pi.probability * 128.0, expected);
         }
-        // Empty from 500 us on: -10/64 - 20/128 = -40/128, then each -10/64 + 10/128 = -10/128.
+        // Empty from 500 us on: -10/64 - 20/128 = -40/128, then each time -10/64 + 10/128 =
+        // -10/128.
         pi.on_purge(us(500), 0);
         pi.on_purge(us(800), 0);
         near(pi.probability * 128.0, 128.0 - 40.0 - 2.0 * 10.0);
@@ -208,14 +210,15 @@ mod tests {
 
     #[test]
     fn a_queue_that_has_just_changed_is_not_at_rest() {
-        // 8 packets after none: -2/64 + 10/128 keeps it at 1, then each -2/64 + 2/128 = -2/128.
+        // 8 packets after none: -2/64 + 10/128 keeps the probability at 1, then each time -2/64 +
+        // 2/128 = -2/128.
         let mut pi = PiLaw { probability: 1.0, ..settings().start(RATE, random(1)) };
         pi.on_purge(us(50), 8_000);
         pi.on_purge(us(300), 8_000);
         near(pi.probability * 128.0, 128.0 - 2.0 * 2.0);
     }
 
-    /// Sampling when the queue changes, and at every instant as well, come to the same.
+    /// Sampling only when the queue changes gives the same as sampling at every instant.
     #[test]
     fn late_samples_are_those_of_a_timer() {
         let settings = Pi { interval: Span::from_us(7), ..settings() };
@@ -238,7 +241,8 @@ mod tests {
 
     #[test]
     fn chosen_are_as_many_as_the_probability_says() {
-        // At rest on target with p = 30/128 (above); 10,000 packets: 2,344 with a deviation of 42.
+        // At rest on target with p = 30/128 (above). Of 10,000 packets: 2,344 with a deviation of
+        // 42.
         let mut pi = settings().start(RATE, random(5));
         pi.on_purge(us(50), 30_000);
         pi.on_purge(us(150), 10_000);

@@ -1,21 +1,25 @@
-//! PIE (RFC 8033).
+//! PIE: a proportional-integral controller of the queueing delay (RFC 8033).
 //!
-//! Every `T_UPDATE` the probability moves (section 4.2) by
+//! Every `T_UPDATE` the probability changes (section 4.2) by
 //! ```text
 //! p = alpha (qdelay - QDELAY_REF) + beta (qdelay - qdelay_old)
 //! ```
-//! scaled by how small it is: by 1/2048 below 0.000001, 1/512 below 0.00001, 1/128 below 0.0001,
-//! 1/32 below 0.001, 1/8 below 0.01, 1/2 below 0.1; above that by at most 0.02 (section 5.5). It
-//! decays by the factor 0.98 while there is no delay. Packets that come are chosen by it, each by
-//! itself, unless (section 4.1) `qdelay_old` is below half the target and the probability below
-//! 0.2, or no more than two packets are queued, or a burst is allowed for (section 4.4):
-//! `MAX_BURST` less `T_UPDATE` at each update, and `MAX_BURST` again when the probability is zero
-//! and both delays are below half the target. Packets that may be marked are up to a probability
-//! (section 5.1).
+//! scaled down while the probability is small: by 1/2048 below 0.000001, 1/512 below 0.00001, 1/128
+//! below 0.0001, 1/32 below 0.001, 1/8 below 0.01, 1/2 below 0.1; above that it rises by at most
+//! 0.02 (section 5.5). The probability decays by the factor 0.98 while there is no delay. Arriving
+//! packets are chosen with this probability, independently, except in these cases:
 //!
-//! The delay is that of the last packet that left, zero if it left the queue empty: of the two ways
-//! of section 4.2 the one with timestamps, so there is no estimate of the departure rate (section
-//! 5.2). Left out are derandomisation (section 5.4) and turning PIE on and off (section 5.3); the
+//! * `qdelay_old` is below half the target and the probability below 0.2 (section 4.1);
+//! * no more than two packets are queued (section 4.1);
+//! * a burst is allowed for (section 4.4): the allowance is `MAX_BURST`, less `T_UPDATE` at each
+//!   update. It is `MAX_BURST` again when the probability is zero and both delays are below half
+//!   the target.
+//!
+//! Packets that may be marked are marked up to a certain probability (section 5.1).
+//!
+//! The delay is that of the last packet that left, or zero if it left the queue empty. This is the
+//! variant of section 4.2 with timestamps, so there is no estimate of the departure rate (section
+//! 5.2). Derandomisation (section 5.4) and turning PIE on and off (section 5.3) are left out. The
 //! probability does not depend on the packet's size.
 
 use incast_cc::{Rate, Span, Time};
@@ -26,31 +30,31 @@ use serde::Deserialize;
 
 use super::{Law, Management, Response, Sampling, Verdict, happens};
 
-/// PIE: like `pi`, but on the time that packets wait.
+/// PIE: like `pi`, but it controls the time that packets wait.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Pie {
-    /// The wait that it steers to; 15 ms by default.
+    /// The target wait; 15 ms by default.
     #[serde(deserialize_with = "quantity::duration")]
     #[schemars(with = "String")]
     pub target: Span,
     /// Gain, per second, on how far the wait is above the target.
     #[serde(deserialize_with = "quantity::gain")]
     pub a: f64,
-    /// Gain, per second, on how much it grew since the last interval.
+    /// Gain, per second, on how much the wait grew since the last interval.
     #[serde(deserialize_with = "quantity::gain")]
     pub b: f64,
-    /// Between two changes of the probability; 15 ms by default.
+    /// The time between two changes of the probability; 15 ms by default.
     #[serde(deserialize_with = "quantity::duration")]
     #[schemars(with = "String")]
     pub interval: Span,
-    /// A burst of up to so long after a quiet time goes untouched; 150 ms by default.
+    /// The longest burst after a quiet time that is left alone; 150 ms by default.
     #[serde(deserialize_with = "quantity::time")]
     #[schemars(with = "String")]
     pub burst: Span,
     /// Marks packets that say that they may be marked, instead of dropping them.
     pub ecn: bool,
-    /// Up to this probability; above it they are dropped like the others.
+    /// Marks up to this probability; above it such packets are dropped like the others.
     #[serde(deserialize_with = "quantity::probability")]
     pub ecn_limit: f64,
     /// Drops packets that may not be marked; if off they pass.
@@ -112,9 +116,9 @@ pub struct PieLaw {
     response: Response,
     ecn_limit: f64,
     sampling: Sampling,
-    /// Of the last packet that left.
+    /// The wait of the last packet that left.
     delay: Span,
-    /// At the last instant.
+    /// The wait at the last instant.
     delay_before: Span,
     burst_left: Span,
     probability: f64,
@@ -133,7 +137,7 @@ impl Law for PieLaw {
         if !happens(self.probability, &mut self.random) {
             return Verdict::Pass;
         }
-        // Where nothing is dropped, marking goes on above the limit.
+        // Where packets are not dropped, marking goes on above the limit.
         self.response.to(ect && (self.probability < self.ecn_limit || !self.response.drop))
     }
 
@@ -167,7 +171,7 @@ impl PieLaw {
         }
     }
 
-    /// Whether the next sample of the same delay would change anything.
+    /// Takes a sample. Returns whether another sample of the same delay would change anything.
     fn sample(&mut self) -> bool {
         let before = (self.probability.to_bits(), self.delay_before, self.burst_left);
         let [delay, old, target] =
@@ -216,7 +220,7 @@ mod tests {
         Pie { burst: Span::ZERO, ..Pie::default() }
     }
 
-    /// A packet leaves after it has waited `waited` us, and leaves others behind.
+    /// Lets a packet leave that has waited `waited` us, and that leaves others behind.
     fn leave(pie: &mut PieLaw, at: u64, waited: u64) {
         pie.on_dequeue(us(at), 100_000, us(at - waited), 1_500, true);
     }
@@ -225,8 +229,8 @@ mod tests {
     fn probability_moves_by_the_formula() {
         let interval = Span::from_ms(100);
         let mut pie = Pie { interval, ..settings() }.start(RATE, random(1));
-        // Target 15 ms, delay first 40 ms, then 55 ms, gains 0.125 and 1.25:
-        // 0.125 * 0.025 + 1.25 * 0.040 = 0.053125, by 1/2048 since the probability is 0.
+        // Target 15 ms, delay first 40 ms, then 55 ms, gains 0.125 and 1.25: 0.125 * 0.025 + 1.25 *
+        // 0.040 = 0.053125, by 1/2048 since the probability is 0.
         leave(&mut pie, 50 * MS, 40 * MS);
         leave(&mut pie, 100 * MS, 40 * MS);
         let first = 0.053_125 / 2_048.0; // 0.0000259

@@ -1,29 +1,33 @@
 //! Random early detection (Floyd and Jacobson, "Random Early Detection Gateways for Congestion
 //! Avoidance", 1993).
 //!
-//! The average of the queue moves with each packet that comes,
+//! The average of the queue changes with each packet that comes,
 //! ```text
 //! avg <- (1 - w) avg + w q                                              (section 4)
 //! ```
-//! after `m = idle time / s` small packets that could have been sent while the link was idle,
+//! and, after `m = idle time / s` small packets that could have been sent while the link was idle,
 //! ```text
 //! avg <- (1 - w)^m avg                                                  (section 11)
 //! ```
-//! The probability is that of
+//! The probability of a packet to be chosen is
 //! ```text
 //! p_b = max_p (avg - min) / (max - min)            min < avg <= max     (section 4)
 //! p_b = max_p + (1 - max_p) (avg - max) / max      max < avg <= 2 max   (gentle; Floyd 2000)
 //! p_b = 0 below and 1 above
 //! p_a = p_b / (1 - count p_b)                                           (section 7)
 //! ```
-//! with `count` the packets that went by since the last that was chosen; the space between two of
-//! them is then uniform from 1 to `1 / p_b` instead of geometric.
+//! with `count` the number of packets since the last chosen one. The distance between two chosen
+//! packets is then uniform from 1 to `1 / p_b` instead of geometric.
 //!
-//! Differences from the paper: a packet counts itself to `q`, as for the switch's other thresholds;
-//! the packet that ends an idle time is a sample too, as in ns-2 and ns-3, so that `w = 1` is the
-//! queue itself; `count` is what section 7 reckons with, while the listing of section 4 is ahead of
-//! it by one after each mark. `p_b` is not weighted by the packet's size. With `w = 1` packets are
-//! chosen independently of each other, by `p_b`, as switches do that mark for DCQCN.
+//! Differences from the paper:
+//!
+//! * A packet counts itself to `q`, as for the switch's other thresholds.
+//! * The packet that ends an idle time is a sample too, as in ns-2 and ns-3, so that `w = 1` is the
+//!   queue itself.
+//! * `count` is as in section 7; the listing of section 4 is ahead by one after each mark.
+//! * `p_b` is not weighted by the packet's size.
+//! * With `w = 1` packets are chosen independently of each other, by `p_b`, as in switches that
+//!   mark for DCQCN.
 
 use incast_cc::{Bytes, Rate, Span, Time};
 use incast_schema::quantity;
@@ -35,30 +39,32 @@ use super::{Law, Management, Response, Verdict, Wrong, happens};
 
 /// Random early detection: the probability grows with the average queue. A packet counts itself to
 /// the queue, as it does for `ecn_threshold`. DCQCN's marking is `gentle = false`, `weight = 1`,
-/// with Kmin, Kmax and Pmax as `min`, `max` and `max_probability`; with `min` equal to `max` that
-/// is `ecn_threshold`.
+/// with Kmin, Kmax and Pmax as `min`, `max` and `max_probability`. With `min` equal to `max` this
+/// is the same as `ecn_threshold`.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Red {
-    /// Up to this average no packet is touched.
+    /// Up to this average no packet is marked or dropped.
     #[serde(deserialize_with = "quantity::size")]
     #[schemars(with = "String")]
     pub min: Bytes,
-    /// Above this average every packet is, or with `gentle` ever more.
+    /// Above this average every packet is marked or dropped, or with `gentle` a growing share of
+    /// packets, up to all at twice this average.
     #[serde(deserialize_with = "quantity::size")]
     #[schemars(with = "String")]
     pub max: Bytes,
     /// The probability at `max`; 0.02 by default.
     #[serde(default = "default_max_probability", deserialize_with = "quantity::probability")]
     pub max_probability: f64,
-    /// Above `max` the probability grows on, to 1 at twice `max`; on by default.
+    /// Lets the probability grow on above `max`, to 1 at twice `max`; on by default.
     #[serde(default = "super::yes")]
     pub gentle: bool,
-    /// Weight of each sample in the average; 0.002 by default. 1 is the queue as it is: then each
-    /// packet is judged by itself, else touched packets are spaced evenly.
+    /// Weight of each sample in the average; 0.002 by default. With 1 the average is the current
+    /// queue, and each packet is judged by itself; otherwise marks or drops are spaced evenly.
     #[serde(default = "default_weight", deserialize_with = "quantity::probability")]
     pub weight: f64,
-    /// While the link idles the average decays as if so large packets went by; 500 B by default.
+    /// While the link is idle the average decays as if packets of this size went by; 500 B by
+    /// default.
     #[serde(default = "super::default_packet", deserialize_with = "quantity::packet")]
     #[schemars(with = "String")]
     pub small_packet: Bytes,
@@ -127,12 +133,12 @@ pub struct RedLaw {
     small_packet: Bytes,
     response: Response,
     rate: Rate,
-    /// Average of the queue in bytes.
+    /// The average of the queue in bytes.
     average: f64,
-    /// Since when the link has been idle, while the queue is empty; lies ahead while the last
-    /// packet is sent.
+    /// The time since which the link has been idle, while the queue is empty. It lies ahead while
+    /// the last packet is sent.
     idle_since: Time,
-    /// Packets since the last that was chosen.
+    /// Packets since the last chosen one.
     count: u64,
     random: Pcg64Mcg,
 }
@@ -141,7 +147,7 @@ impl Law for RedLaw {
     fn on_enqueue(&mut self, now: Time, queued: u64, wire: u64, ect: bool) -> Verdict {
         if queued == 0 {
             self.age(now.since(self.idle_since));
-            self.idle_since = self.idle_since.max(now); // if this packet is dropped, it stays empty
+            self.idle_since = self.idle_since.max(now); // if it is dropped, the queue stays empty
         }
         self.average += self.weight * ((queued + wire) as f64 - self.average);
         let probability = self.probability();
@@ -150,7 +156,7 @@ impl Law for RedLaw {
         } else {
             happens(probability, &mut self.random)
         };
-        // Below `min` no packets are counted: the next to be chosen is not overdue after a lull.
+        // Packets below `min` are not counted, so that a chosen packet is not overdue after a lull.
         self.count = if chosen || probability <= 0.0 { 0 } else { self.count + 1 };
         if chosen { self.response.to(ect) } else { Verdict::Pass }
     }
@@ -176,7 +182,7 @@ impl Law for RedLaw {
 
 impl RedLaw {
     fn age(&mut self, idle: Span) {
-        // Most often there is nothing to do, and powers are slow.
+        // Mostly there is nothing to do, and powers are slow.
         if !idle.is_zero() && self.average > 0.0 {
             let packet = self.rate.time_for(self.small_packet);
             let packets = idle.as_ps() as f64 / packet.as_ps() as f64;
@@ -184,7 +190,7 @@ impl RedLaw {
         }
     }
 
-    /// `p_b`.
+    /// The probability before spacing: `p_b`.
     fn probability(&self) -> f64 {
         let Self { average, min, max, max_probability, gentle, .. } = *self;
         if average <= min {
@@ -199,7 +205,7 @@ impl RedLaw {
     }
 }
 
-/// `p_a`.
+/// The probability after spacing: `p_a`.
 fn spaced(probability: f64, count: u64) -> f64 {
     let rest = 1.0 - count as f64 * probability;
     if rest > probability { probability / rest } else { 1.0 }
@@ -228,12 +234,12 @@ mod tests {
         settings.start(RATE, random(1))
     }
 
-    /// A packet of `wire` bytes leaves, and `queued` bytes are left.
+    /// Lets a packet of `wire` bytes leave, with `queued` bytes left.
     fn leave(red: &mut RedLaw, now: Time, queued: u64, wire: u64) {
         assert_eq!(red.on_dequeue(now, queued, now, wire, true), Pass);
     }
 
-    /// DCQCN's Kmin 10 KB, Kmax 30 KB, Pmax 0.1.
+    /// DCQCN's marking: Kmin 10 KB, Kmax 30 KB, Pmax 0.1.
     fn dcqcn() -> Red {
         Red { gentle: false, weight: 1.0, ..settings() }
     }
@@ -270,14 +276,15 @@ mod tests {
     #[test]
     fn average_decays_while_the_link_idles() {
         let mut red = RedLaw { average: 6_400.0, ..red(&settings()) };
-        // 1,250 B take 10 us, so the link idles from 110 us on. A packet of 500 B takes 4 us: until
-        // 122 us three, 6,400 * 0.75^3 = 2,700. The packet that comes then counts 1,500: + 0.25 *
-        // -1,200.
+        // 1,250 B take 10 us, so the link is idle from 110 us on. A packet of 500 B takes 4 us:
+        // three fit until 122 us, 6,400 * 0.75^3 = 2,700. The packet that comes then counts 1,500:
+        // + 0.25 * -1,200.
         leave(&mut red, us(100), 0, 1_250);
         let mut early = red.clone();
         red.on_enqueue(us(122), 0, 1_500, true);
         near(red.average, 2_400.0);
-        // What comes while the last packet is sent finds an empty queue, but the link was not idle.
+        // A packet that comes while the last one is sent finds an empty queue, but the link was not
+        // idle.
         early.on_enqueue(us(109), 0, 1_500, true);
         near(early.average, 6_400.0 + 0.25 * (1_500.0 - 6_400.0));
         // Half a packet's time is half a step.
@@ -308,7 +315,7 @@ mod tests {
         {
             assert_eq!(red.on_enqueue(us(0), queued, 1_000, true), expected, "{queued} B");
         }
-        // A weight of 1 has no memory, though the link did not idle.
+        // A weight of 1 has no memory, although the link was not idle.
         leave(&mut red, us(1), 0, 1_000);
         assert_eq!(red.on_enqueue(us(1), 0, 1_000, true), Pass);
     }
@@ -327,7 +334,7 @@ mod tests {
 
     #[test]
     fn spaces_between_marks_are_uniform() {
-        // An average of 30,000 is a probability of 1/10: spaces of 1..10 packets, each equally
+        // An average of 30,000 is a probability of 1/10: spaces of 1..10 packets, all equally
         // likely.
         let mut red = RedLaw { average: 30_000.0, ..red(&settings()) };
         let (mut spaces, mut since) = ([0_u32; 11], 0);
@@ -338,7 +345,7 @@ mod tests {
                 since = 0;
             }
         }
-        // The mean is 5.5: 20,000 spaces, 2,000 of each with a deviation of 42.
+        // The mean space is 5.5: 20,000 spaces, 2,000 of each with a deviation of 42.
         assert_eq!(spaces[0], 0);
         for (space, &count) in spaces.iter().enumerate().skip(1) {
             assert!(count.abs_diff(2_000) < 4 * 42 + 20, "{count} of {space} packets");

@@ -1,7 +1,7 @@
 //! The kinds of queue management by name.
 //!
-//! Adding one costs a line in `kinds.rs`. The settings and the laws, the checks, the JSON schema
-//! and the tests that run over every kind follow from it.
+//! A new kind costs a line in `kinds.rs`. The settings and the laws, the checks, the JSON schema
+//! and the tests of all kinds follow from it.
 
 use std::fmt::Display;
 
@@ -19,8 +19,8 @@ macro_rules! registry {
     ($($module:ident::$type:ident,)+) => {
         $(use super::$module::$type;)+
 
-        /// How an egress queue tells senders of congestion before it is full. Each class of each
-        /// port has one of its own. The field `kind` chooses.
+        /// Queue management of an egress queue: signals congestion to senders before the queue is
+        /// full. Each class of each port has its own. The field `kind` chooses the algorithm.
         #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
         #[serde(tag = "kind", rename_all = "lowercase")]
         #[expect(missing_docs, reason = "each variant is documented by its type")]
@@ -45,12 +45,12 @@ macro_rules! registry {
                 match self { $(Self::$type(_) => stringify!($module),)+ }
             }
 
-            /// Whether one law judges the packets of all classes of a port.
+            /// Whether a single law judges the packets of all classes of a port.
             pub const fn is_of_whole_port(&self) -> bool {
                 match self { $(Self::$type(_) => <$type as Management>::WHOLE_PORT,)+ }
             }
 
-            /// The answer to packets that the law chooses.
+            /// The treatment of packets that the law chooses.
             pub fn response(&self) -> Response {
                 match self { $(Self::$type(settings) => settings.response(),)+ }
             }
@@ -58,7 +58,7 @@ macro_rules! registry {
             /// Finds mistakes that no single field shows; see [`Management::check`].
             ///
             /// # Errors
-            /// As there.
+            /// See [`Management::check`].
             pub fn check(&self) -> Result<(), Wrong> {
                 let Response { ecn, drop } = self.response();
                 if !ecn && !drop {
@@ -68,7 +68,7 @@ macro_rules! registry {
                 match self { $(Self::$type(settings) => settings.check(),)+ }
             }
 
-            /// A law for a queue onto a link of `rate`.
+            /// Starts a law for a queue onto a link of `rate`.
             pub fn start(&self, rate: Rate, random: Pcg64Mcg) -> AnyLaw {
                 match self {
                     $(Self::$type(settings) => AnyLaw::$type(settings.start(rate, random)),)+
@@ -102,7 +102,7 @@ macro_rules! registry {
             }
         }
 
-        /// Reads the fields of a kind by its name; nothing if there is no such kind.
+        /// Reads the fields of a kind by its name; [`None`] if there is no such kind.
         fn read(kind: &str, fields: ValueDeserializer<'_>) -> Option<Result<(), toml::de::Error>> {
             $(if kind == stringify!($module) {
                 return Some(<$type>::deserialize(fields).map(drop));
@@ -119,7 +119,7 @@ macro_rules! registry {
 managements!(registry);
 
 impl Aqm {
-    /// Whether it marks.
+    /// Whether this queue management marks packets.
     pub fn marks(&self) -> bool {
         self.response().ecn
     }

@@ -1,4 +1,4 @@
-//! Tests over all kinds, and what their own tests share.
+//! Tests of all kinds of queue management, and helpers for the tests of each kind.
 
 use incast_cc::{Bytes, Rate, Span, Time};
 use incast_schema::Fault;
@@ -30,8 +30,9 @@ pub(super) fn near(value: f64, expected: f64) {
     assert!((value - expected).abs() <= 1e-12 + 1e-9 * expected.abs(), "{value}, not {expected}");
 }
 
-/// A queue that changes at irregular times, often empty and sometimes still for long:
-/// microseconds, the bytes that are left, and how long the packet that left had waited.
+/// A queue that changes at irregular times, is often empty and sometimes does not change for long.
+/// Each item has the time in microseconds, the bytes that are left, and how long the packet that
+/// left had waited.
 pub(super) fn trajectory(changes: u32) -> impl Iterator<Item = (u64, u64, u64)> {
     let mut random = random(11);
     let (mut at, mut queued) = (0, 0_u64);
@@ -47,12 +48,12 @@ pub(super) fn trajectory(changes: u32) -> impl Iterator<Item = (u64, u64, u64)> 
     })
 }
 
-/// The settings of the example of each kind.
+/// The example settings of each kind.
 fn all() -> impl Iterator<Item = Aqm> {
     EXAMPLES.iter().map(|text| toml::from_str(text).unwrap())
 }
 
-/// The verdicts on packets of 3,000 B, one of three of which may be marked.
+/// The verdicts on packets of 3,000 B, a third of which may be marked.
 fn verdicts(settings: &Aqm, seed: u64) -> Vec<Verdict> {
     let mut law = settings.start(RATE, random(seed));
     let mut verdicts = Vec::new();
