@@ -1,4 +1,4 @@
-//! Numbers of things that are too large, or zero.
+//! The message for a number that is too large, or zero.
 
 /// The sentence for a number `here` that makes `all` of `what` too many, or none.
 pub(crate) fn out_of_bounds(here: u64, all: u64, most: u64, what: &str) -> String {

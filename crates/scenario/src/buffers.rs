@@ -1,4 +1,4 @@
-//! The parts of a switch's buffer: headroom for PFC, and what is shared.
+//! The parts of a switch's buffer: headroom for PFC, and the shared buffer.
 
 use incast_cc::Bytes;
 use incast_plan::PFC_FRAME_BYTES;
@@ -6,10 +6,10 @@ use incast_plan::topology::{Cable, Topology};
 
 use crate::Scenario;
 
-/// The bytes of one class that can still arrive at a port after it has said stop: the pause waits
-/// for a packet that is being sent and for the pauses of other classes, and travels there. At the
-/// far end a packet may just have started, and what is on the link comes. The packet that crossed
-/// the threshold is one more.
+/// The bytes of one class that can still arrive at a port after it has sent a pause. The pause
+/// waits for the packet being sent and for the pauses of other classes, and then travels to the far
+/// end. There a packet may just have started, and the packets on the link still arrive. The packet
+/// that crossed the threshold is one more.
 pub fn headroom(scenario: &Scenario, cable: &Cable) -> Bytes {
     scenario.switch.pfc.headroom.unwrap_or_else(|| {
         let on_the_way = cable.peak.bytes_in(cable.delay * 2) + Bytes::new(1);
@@ -20,7 +20,7 @@ pub fn headroom(scenario: &Scenario, cable: &Cable) -> Bytes {
     })
 }
 
-/// The part of a switch's buffer that is left when all headroom is taken away.
+/// The part of a switch's buffer that is left after all headroom.
 pub fn shared_buffer(scenario: &Scenario, topology: &Topology, switch: u32) -> Bytes {
     let ports = topology.ports();
     let cables = ports.switches[switch as usize].iter();

@@ -1,4 +1,4 @@
-//! What types cannot say: names that must exist, sizes that must fit each other.
+//! Checks that types cannot make: names that must exist, sizes that must fit each other.
 
 mod class;
 mod routing;
@@ -89,7 +89,7 @@ fn check_run(scenario: &Scenario) -> Result<(), Fault> {
             return Err(Fault::at([&"run", &"schemes", &i], message));
         }
         if let Err(fault) = scenario.resolve(name) {
-            // A fault of the scheme's own section has its place there.
+            // A fault of the scheme's own section is reported there.
             return Err(if scenario.cc.contains_key(name) {
                 fault
             } else {

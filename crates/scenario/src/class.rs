@@ -9,76 +9,78 @@ use serde::Deserialize;
 use super::{Aqm, QueueDiscipline, Scenario, TransportKind};
 use incast_schema::quantity;
 
-/// Most classes: PFC counts them in eight bits.
+/// The largest number of classes: PFC has eight bits for them.
 pub const MOST_CLASSES: usize = incast_transport::CLASSES as usize;
-/// What the class of ACKs is called where `transport.ack_priority` adds one.
+/// The name of the class of ACKs where `transport.ack_priority` adds one.
 pub(crate) const ACK: &str = "ack";
-/// What the only class of data is called where the scenario names none.
+/// The name of the only class of data where the scenario names none.
 const DATA: &str = "data";
 
-/// One traffic class: a queue at each egress port. They are listed from the lowest to the highest
-/// priority; neighbours that have a weight share what the classes above them leave (deficit round robin).
+/// A traffic class: a queue at each egress port. Classes are listed from the lowest to the highest
+/// priority. Neighbouring classes with a weight share the bandwidth that the classes above them
+/// leave (deficit round robin).
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Class {
-    /// What traffic calls it.
+    /// The name by which traffic chooses the class.
     pub name: String,
-    /// Its part of what it shares with its neighbours that have a weight too. A class without one is
-    /// served before all earlier ones.
+    /// The weight among neighbouring classes with a weight. A class without a weight is served
+    /// before all earlier ones.
     pub weight: Option<u32>,
-    /// Most bytes of one egress queue of this class, instead of what `switch` says; only without PFC.
+    /// The most bytes in an egress queue of this class, instead of the limit in `switch`; only
+    /// without PFC.
     #[serde(default, deserialize_with = "quantity::optional_size")]
     #[schemars(with = "Option<String>")]
     pub queue_limit: Option<Bytes>,
-    /// The factor of the dynamic limit of its egress queues, instead of what `switch` says; only
-    /// without PFC.
+    /// The factor of the dynamic limit of this class's egress queues, instead of the one in
+    /// `switch`; only without PFC.
     #[serde(default, deserialize_with = "quantity::optional_alpha")]
     #[schemars(with = "Option<f64>")]
     pub alpha: Option<Fraction>,
-    /// From which length of its queue packets are marked, instead of `switch.ecn_threshold` or
+    /// The length of its queue above which packets are marked, instead of `switch.ecn_threshold` or
     /// `switch.aqm`.
     #[serde(default, deserialize_with = "quantity::optional_size")]
     #[schemars(with = "Option<String>")]
     pub ecn_threshold: Option<Bytes>,
-    /// Its queue management, instead of `switch.ecn_threshold` or `switch.aqm`.
+    /// Queue management of this class, instead of `switch.ecn_threshold` or `switch.aqm`.
     pub aqm: Option<Aqm>,
-    /// The order of its queues, instead of `switch.discipline`.
+    /// The queue discipline of this class, instead of `switch.discipline`.
     pub discipline: Option<QueueDiscipline>,
-    /// Whether PFC protects it, where `switch.pfc` is on; it does if absent.
+    /// Whether PFC protects this class where `switch.pfc` is on; on by default.
     pub pfc: Option<bool>,
 }
 
-/// A traffic class with all that holds for it.
+/// A traffic class with defaults filled in.
 #[derive(Clone, Debug)]
 pub struct ResolvedClass {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its part among neighbours that have one.
+    /// The weight among neighbouring classes with a weight.
     pub weight: Option<u32>,
-    /// Most bytes of one egress queue, if not a dynamic limit.
+    /// The most bytes in an egress queue, unless the limit is dynamic.
     pub queue_limit: Option<Bytes>,
     /// The factor of the dynamic limit.
     pub alpha: Fraction,
-    /// The length of a queue from which packets are marked.
+    /// The length of a queue above which packets are marked.
     pub ecn_threshold: Option<Bytes>,
-    /// Its queue management; a phantom queue is one for all classes of a port that have it.
+    /// The queue management. A phantom queue serves all classes of a port that have one.
     pub aqm: Option<Aqm>,
-    /// The order of its queues.
+    /// The queue discipline.
     pub discipline: QueueDiscipline,
-    /// Whether PFC protects it.
+    /// Whether PFC protects the class.
     pub protected: bool,
 }
 
 impl ResolvedClass {
-    /// Whether switches mark its packets.
+    /// Whether switches mark packets of this class.
     pub fn marks(&self) -> bool {
         self.ecn_threshold.is_some() || self.aqm.as_ref().is_some_and(Aqm::marks)
     }
 }
 
 impl Scenario {
-    /// All traffic classes of a network that carries `kind`, from the lowest to the highest: those of the
-    /// scenario, or one for data, and with `transport.ack_priority` one for ACKs.
+    /// All traffic classes of a network whose transport is `kind`, from the lowest to the highest:
+    /// those of the scenario or one for data, and with `transport.ack_priority` one for ACKs.
     pub fn classes(&self, kind: TransportKind) -> Vec<ResolvedClass> {
         let mut classes = self.data_classes();
         if self.transport.prioritises_acks(kind) {
@@ -97,9 +99,10 @@ impl Scenario {
         classes
     }
 
-    /// The classes that traffic may name: that of ACKs only where every scheme has it.
+    /// The classes that traffic may name. The class of ACKs is among them only where every scheme
+    /// has it.
     pub fn named_classes(&self) -> Vec<ResolvedClass> {
-        // Unless it is set, streams have none.
+        // Streams have no class of ACKs unless the scenario sets it.
         let stream = self.carries(TransportKind::Stream);
         self.classes(if stream { TransportKind::Stream } else { TransportKind::Message })
     }
@@ -110,20 +113,20 @@ impl Scenario {
         named.into_iter().find(|(_, class)| class.name == name).map(|(number, _)| number)
     }
 
-    /// The number of the class of ACKs of `kind`, where they have one.
+    /// The number of the class of ACKs under the transport `kind`, where there is one.
     pub fn ack_class(&self, kind: TransportKind) -> Option<u8> {
         let highest = u8::try_from(self.class.len().max(1)).unwrap_or(u8::MAX);
         self.transport.prioritises_acks(kind).then_some(highest)
     }
 
-    /// Whether ACKs of any scheme of the scenario may have a class of their own.
+    /// Whether ACKs of any scheme of the scenario may have their own class.
     pub(super) fn may_prioritise_acks(&self) -> bool {
         let message = self.carries(TransportKind::Message);
         let kind = if message { TransportKind::Message } else { TransportKind::Stream };
         self.transport.prioritises_acks(kind)
     }
 
-    /// Whether the scenario, or a scheme of it, says that `kind` carries payload.
+    /// Whether the scenario, or a scheme of it, chooses the transport `kind`.
     fn carries(&self, kind: TransportKind) -> bool {
         let names = &TransportKind::NAMES;
         let is = |text: &str| names.iter().any(|&(name, of)| name == text && of == kind);
@@ -147,7 +150,7 @@ impl Scenario {
         }
     }
 
-    /// A class with all that holds for it.
+    /// A class with defaults filled in.
     pub(super) fn resolve_class(&self, class: &Class) -> ResolvedClass {
         let protected = self.switch.pfc.enabled && class.pfc != Some(false);
         let plain = self.plain_class(&class.name, protected);
@@ -176,7 +179,8 @@ mod tests {
     use super::*;
     use crate::Document;
 
-    /// The names of the classes under messages and under streams, and those that traffic may name.
+    /// The names of the classes under messages and under streams, and of those that traffic may
+    /// name.
     fn classes(rest: &str) -> [Vec<String>; 3] {
         let text = r#"
             title = "a link"

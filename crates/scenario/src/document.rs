@@ -26,15 +26,15 @@ pub struct Document {
     scenario: Scenario,
 }
 
-/// The folder of a run's directory that has the files which its scenario names.
+/// The folder in a run's directory that holds the files named by its scenario.
 pub const INPUTS: &str = "inputs";
 
-/// The files that a scenario names, relative to its own folder; in the directory of a run they are all in one
-/// folder.
+/// The files that a scenario names, relative to the scenario's folder. A run's directory has all of
+/// them in one folder.
 #[derive(Clone, Debug, Default)]
 struct Files {
     folder: PathBuf,
-    /// By the path that the scenario writes.
+    /// The texts by the path that the scenario writes.
     texts: BTreeMap<String, String>,
 }
 
@@ -53,7 +53,7 @@ impl Files {
         if let Some(other) = self.texts.keys().find(|other| base_name(other) == name) {
             return Err(format!("{other} and {path} have one name; rename one of the files"));
         }
-        // A run's directory first of all: what a path leads to from there, or an absolute one, may have changed.
+        // A run's own copy comes first: the file at a relative or absolute path may have changed.
         let kept = self.folder.join(INPUTS).join(name);
         let found = if kept.is_file() { kept } else { self.folder.join(path) };
         let text = input::text(&found, input::MOST_OF_INPUT)
@@ -68,20 +68,20 @@ fn base_name(path: &str) -> &str {
 }
 
 impl Document {
-    /// Reads a file.
+    /// Reads a scenario from a file.
     ///
     /// # Errors
-    /// It cannot be read, or something in it is wrong.
+    /// The file cannot be read, or the scenario is wrong.
     pub fn load(path: &Path) -> Result<Self, ScenarioError> {
         let text = input::text(path, input::MOST_OF_SCENARIO)
             .map_err(|reason| ScenarioError::Unreadable { path: path.to_owned(), reason })?;
         Self::parse(text, &path.display().to_string())
     }
 
-    /// Reads a text; `file` names it in errors.
+    /// Reads a scenario from a text; `file` names it in errors.
     ///
     /// # Errors
-    /// Something in it is wrong.
+    /// The scenario is wrong.
     pub fn parse(text: String, file: &str) -> Result<Self, ScenarioError> {
         let mut files = Files::of(file);
         let scenario = read(&text, &mut files).map_err(|fault| {
@@ -92,8 +92,8 @@ impl Document {
         Ok(Self { name: name.into_owned(), file: file.to_owned(), text, files, scenario })
     }
 
-    /// The same with values changed: "transport.segment=16KB", "traffic.0.connections=8". They are
-    /// judged together, so their order does not matter.
+    /// This scenario with values changed: "transport.segment=16KB", "traffic.0.connections=8".
+    /// Assignments are checked together, so their order does not matter.
     ///
     /// # Errors
     /// An assignment has no "=", or the scenario with them is wrong.
@@ -122,17 +122,17 @@ impl Document {
         Ok(Self { name, file, text, files, scenario })
     }
 
-    /// The file's name without folder and ending.
+    /// The file's name without folder and extension.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The text, assignments included: enough to run it again.
+    /// The text with assignments: enough to run the scenario again.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The files that the scenario names, by their names without folder: what a directory of a run keeps
+    /// The files that the scenario names, by file name without folder. A run's directory keeps them
     /// in [`INPUTS`].
     pub fn files(&self) -> impl Iterator<Item = (&str, &str)> {
         self.files.texts.iter().map(|(path, text)| (base_name(path), text.as_str()))
@@ -159,7 +159,7 @@ fn read(text: &str, files: &mut Files) -> Result<Scenario, Fault> {
     Ok(scenario)
 }
 
-/// Puts what files say in the place of their names.
+/// Replaces the names of files with their content.
 fn read_files(scenario: &mut Scenario, files: &mut Files) -> Result<(), Fault> {
     if let Some(network) = scenario.network.read(&mut |path| files.read(path))? {
         scenario.network = network;
@@ -171,7 +171,7 @@ fn read_files(scenario: &mut Scenario, files: &mut Files) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A TOML value where it is one, else a text: quantities need no quotes on the command line.
+/// A TOML value if the text is one, else a string: quantities need no quotes on the command line.
 fn parse_value(text: &str) -> toml::Value {
     let whole = format!("value = {text}").parse::<toml::Table>();
     whole
@@ -213,7 +213,7 @@ fn assign(table: &mut toml::Table, keys: &[&str], value: toml::Value) -> Result<
     }
 }
 
-/// The JSON Schema of a scenario, from which editors complete.
+/// The JSON Schema of a scenario, for completion in editors.
 pub fn json_schema() -> String {
     let mut schema = schemars::schema_for!(Scenario).to_value();
     schema["properties"]["cc"]["properties"] = NAMES
@@ -226,7 +226,7 @@ pub fn json_schema() -> String {
     serde_json::to_string_pretty(&schema).unwrap_or_default()
 }
 
-/// The section of one algorithm: the registry knows its parameters.
+/// The schema of an algorithm's section, from the parameters in the registry.
 fn algorithm_schema(algorithm: AnyAlgorithm) -> Value {
     let presets: Vec<_> = algorithm.presets().iter().map(|preset| preset.name).collect();
     let mut properties = serde_json::Map::new();
@@ -245,7 +245,7 @@ fn algorithm_schema(algorithm: AnyAlgorithm) -> Value {
     properties.insert("tick".into(), tick);
     for param in algorithm.params() {
         let mut default = String::new();
-        // Writing to a string does not fail, and the name is the algorithm's own.
+        // Writing to a string cannot fail, and the parameter's name is one of the algorithm's own.
         let _ = algorithm.write(param.name, &mut default);
         let property = json!({
             "description": format!("{} ({})", param.doc.trim(), param.source),

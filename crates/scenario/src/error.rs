@@ -1,4 +1,4 @@
-//! A scenario that cannot be run, in one sentence: where, the value, and the remedy.
+//! Errors of a scenario: one sentence each, with the place, the value, and the remedy.
 
 use std::path::PathBuf;
 
@@ -12,15 +12,15 @@ pub enum ScenarioError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The reason that the system gave.
         reason: String,
     },
-    /// Something at one place of the file.
+    /// An error at one place of the file.
     #[error("{place}: {message}")]
     At {
-        /// Where.
+        /// The place.
         place: Place,
-        /// What is wrong and what would be right.
+        /// A sentence that says what is wrong and what would be right.
         message: String,
     },
     /// An assignment from outside the file.
@@ -28,10 +28,10 @@ pub enum ScenarioError {
     Assignment {
         /// The assignment.
         assignment: String,
-        /// What is wrong and what would be right.
+        /// A sentence that says what is wrong and what would be right.
         message: String,
     },
-    /// A scheme that is not known, or not well-formed.
+    /// A scheme that is unknown or malformed.
     #[error("{0}")]
     Scheme(String),
 }

@@ -1,12 +1,13 @@
-//! Files that people already have: topologies, flows and configurations of HPCC's ns-3 simulator and its
+//! Files of other simulators: topologies, flows and configurations of HPCC's ns-3 simulator and its
 //! descendants, and of htsim.
 //!
-//! [`graph`] and [`flows`] read one file each, for scenarios that name it; [`import`](crate::import()) turns a set of
-//! files into the text of a scenario that says all that they said, and lists what it could not take
-//! over. Nothing is guessed in silence: what does not add up is refused with its line, and quantities
-//! are read as decimals, never through floating point.
+//! [`graph`] and [`flows`] read one file each, for scenarios that name it.
+//! [`import`](crate::import()) turns a set of files into the text of a scenario with the same
+//! content, and lists everything that it could not convert. Nothing is guessed in silence:
+//! inconsistent input is refused with its line, and quantities are read as decimals, never through
+//! floating point.
 //!
-//! `docs/guide/importing.md` says how each thing maps.
+//! `docs/guide/importing.md` describes the conversion.
 
 mod error;
 pub(crate) mod hpcc_config;
@@ -36,7 +37,7 @@ pub use htsim_matrix::{Connection, Failure, Matrix as HtsimMatrix, Trigger, Trig
 pub use htsim_tier::Tier;
 pub use htsim_topology::Tree as HtsimTopology;
 
-/// Whose files.
+/// The simulator whose files are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Format {
@@ -60,23 +61,23 @@ pub struct Graph {
     pub switches: Vec<Switch>,
     /// The links; each host has one.
     pub links: Vec<Link>,
-    /// What the file says and a graph cannot.
+    /// Notes on content of the file that a graph cannot express.
     pub notes: Vec<String>,
 }
 
-/// A switch.
+/// A switch of a graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Switch {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its layer.
+    /// The layer.
     pub layer: &'static str,
 }
 
-/// A link.
+/// A link of a graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// The names of its ends.
+    /// The names of both nodes.
     pub ends: [String; 2],
     /// Rate of both directions.
     pub rate: Rate,
@@ -84,58 +85,60 @@ pub struct Link {
     pub delay: Span,
 }
 
-/// A flow.
+/// A flow of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flow {
     /// The sending host.
     pub from: String,
     /// The receiving host.
     pub to: String,
-    /// When it starts.
+    /// The start.
     pub start: Start,
-    /// Payload; absent is without end.
+    /// Payload; [`None`] is a flow without end.
     pub size: Option<Bytes>,
-    /// By which others wait for it.
+    /// The number by which other flows wait for this one.
     pub id: Option<u32>,
-    /// HPCC: the priority group, a queue in every port.
+    /// HPCC: the priority group, which is a queue in every port.
     pub group: Option<u32>,
-    /// htsim: the receiver serves low numbers first, in protocols that let it.
+    /// htsim: the priority at the receiver, which serves low numbers first in protocols that allow
+    /// it.
     pub priority: Option<u32>,
-    /// Its line in the file.
+    /// The line in the file.
     pub line: usize,
 }
 
-/// When a flow starts.
+/// The start of a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Start {
     /// At a time.
     At(Span),
-    /// After others.
+    /// After other flows.
     After(After),
 }
 
-/// What a flow waits for. The host that starts it sees all of it: what it sent or received itself.
+/// The condition for a flow's start. The host that starts the flow must see it: it sent or received
+/// the other flows itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct After {
-    /// The flows.
+    /// The numbers of the other flows.
     pub ids: Vec<u32>,
-    /// Whether for all of them, or for the first.
+    /// Whether the flow waits for all of them, or for the first.
     pub all: bool,
-    /// What must happen to them.
+    /// The event that it waits for.
     pub what: What,
 }
 
-/// What a flow waits for.
+/// An event of a flow that others can wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// The sender knows that all has arrived.
+    /// The sender knows that all payload has arrived.
     Sent,
-    /// The receiver has all.
+    /// The receiver has all payload.
     Received,
 }
 
 impl What {
-    /// The word for it.
+    /// The event's name in scenarios.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Sent => "sent",
@@ -147,7 +150,7 @@ impl What {
 /// The network in a topology file: HPCC's `topology.txt` or htsim's `.topo`.
 ///
 /// # Errors
-/// It is not such a file, does not add up, or is a network that cannot be simulated here.
+/// The file is not such a file, is inconsistent, or has a network that cannot be simulated here.
 pub fn graph(format: Format, file: &str, text: &str) -> Result<Graph, ForeignError> {
     match format {
         Format::Hpcc => HpccTopology::parse(file, text)?.graph(file),
@@ -158,7 +161,7 @@ pub fn graph(format: Format, file: &str, text: &str) -> Result<Graph, ForeignErr
 /// The flows in a file: HPCC's `flow.txt` or htsim's `.cm`.
 ///
 /// # Errors
-/// It is not such a file, does not add up, or has flows that a scenario cannot say.
+/// The file is not such a file, is inconsistent, or has flows that a scenario cannot express.
 pub fn flows(format: Format, file: &str, content: &str) -> Result<Vec<Flow>, ForeignError> {
     match format {
         Format::Hpcc => Ok(HpccFlows::parse(file, content)?.named()),

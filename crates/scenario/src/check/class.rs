@@ -1,4 +1,4 @@
-//! Traffic classes that can be told apart and obeyed.
+//! Checks of traffic classes: distinct names, and settings that can be obeyed.
 
 use std::fmt::Display;
 
@@ -56,7 +56,7 @@ fn check_order(scenario: &Scenario, number: usize, class: &Class) -> Result<(), 
         .map_err(|message| Fault::at([&"class", &number, &field], message))
 }
 
-/// A field, and what is wrong with it.
+/// The name of a field, and a sentence that says what is wrong with it.
 type Wrong = (&'static str, String);
 
 fn check_name(scenario: &Scenario, number: usize, class: &Class) -> Result<(), Wrong> {

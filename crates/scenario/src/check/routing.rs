@@ -1,4 +1,4 @@
-//! Paths along links that there are, and events of links that there are.
+//! Checks of routing: paths and events name links that exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use crate::hosts::unknown_host;
 use incast_plan::topology::{Node, Topology};
 use incast_schema::{Fault, suggestion};
 
-/// Pairs of hosts that paths are given for: a slip of the pen should not fill the memory.
+/// The most pairs of hosts with given paths, so that a typing error does not fill the memory.
 const MAX_PAIRS: usize = 1_000_000;
 
 pub(super) fn check_routing(scenario: &Scenario, net: &Topology) -> Result<(), Fault> {
@@ -62,7 +62,7 @@ fn check_path(
     Ok(())
 }
 
-/// The switches of a path.
+/// The numbers of the switches of a path.
 fn check_via(net: &Topology, i: usize, via: &[String]) -> Result<Vec<u32>, Fault> {
     let Some(last) = via.len().checked_sub(1) else {
         let message = "no switch; expected at least the one that the hosts hang on".into();
@@ -88,7 +88,7 @@ fn check_via(net: &Topology, i: usize, via: &[String]) -> Result<Vec<u32>, Fault
     Ok(switches)
 }
 
-/// Says that two nodes have no link, and what the first one has.
+/// The sentence for two nodes that have no link, with the links that the first one has.
 fn not_connected(net: &Topology, a: Node, b: Node) -> String {
     let neighbours = net.cables.iter().filter_map(|cable| match cable.ends {
         [from, to] | [to, from] if from == a => Some(net.name(to)),
@@ -125,7 +125,7 @@ fn check_events(scenario: &Scenario, net: &Topology) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The cable that an event is about.
+/// The cable of an event.
 fn check_event(
     scenario: &Scenario,
     net: &Topology,

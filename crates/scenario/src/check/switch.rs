@@ -1,4 +1,4 @@
-//! Buffers that hold what they must.
+//! Checks of switches: buffers that are large enough.
 
 use incast_cc::Bytes;
 
@@ -7,7 +7,7 @@ use crate::buffers::{headroom, protected_classes};
 use incast_plan::topology::Topology;
 use incast_schema::Fault;
 
-/// Whether a limit can be reached and lets packets through.
+/// Checks that a limit can be reached and lets packets through.
 pub(super) fn fits(scenario: &Scenario, limit: Bytes) -> Result<(), String> {
     let (buffer, mtu) = (scenario.switch.buffer, scenario.transport.mtu);
     if limit > buffer {
@@ -23,7 +23,7 @@ pub(super) fn two_markings(place: &str) -> String {
     format!("{place} has an ecn_threshold and an aqm; only one can judge, take one out")
 }
 
-/// Whether queue management and discipline go together.
+/// Checks that queue management and discipline can be combined.
 pub(super) fn in_order(aqm: Option<&Aqm>, discipline: &QueueDiscipline) -> Result<(), String> {
     match aqm {
         Some(aqm) if !aqm.is_of_whole_port() && !discipline.is_fifo() => Err(format!(

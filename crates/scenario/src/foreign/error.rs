@@ -1,29 +1,29 @@
-//! What can be wrong with a file of another simulator.
+//! Errors in files of other simulators.
 
 use std::fmt;
 
-/// A file that cannot be taken over.
+/// A file that cannot be converted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ForeignError {
-    /// Something else stands where the format wants a certain thing.
+    /// A word that the format does not allow there.
     #[error("{place}: found {found}; expected {expected}")]
     Unexpected {
-        /// Where.
+        /// The place.
         place: Place,
-        /// What stands there.
+        /// The word in the file.
         found: String,
-        /// What the format wants.
+        /// The kind of word that the format expects.
         expected: String,
     },
-    /// Well-formed, but it does not add up, or a scenario cannot say it.
+    /// Well-formed content that is inconsistent, or that a scenario cannot express.
     #[error("{place}: {reason}")]
     Refused {
-        /// Where.
+        /// The place.
         place: Place,
-        /// Why, and what would do.
+        /// The reason, and the remedy.
         reason: String,
     },
-    /// The files do not make a scenario together.
+    /// Files that together do not make a scenario.
     #[error("{0}")]
     Together(String),
 }
@@ -33,9 +33,9 @@ pub enum ForeignError {
 pub struct Place {
     /// The file's name.
     pub file: String,
-    /// Line, from 1.
+    /// The line, from 1.
     pub line: usize,
-    /// Column in characters, from 1, where one word of the line is meant.
+    /// The column in characters, from 1, if the error is about one word of the line.
     pub column: Option<usize>,
 }
 

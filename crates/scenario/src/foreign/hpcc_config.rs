@@ -1,4 +1,4 @@
-//! The configuration file of HPCC's simulator: `KEY value...` in each line.
+//! The configuration file of HPCC's simulator: a `KEY value...` in each line.
 
 use std::collections::BTreeMap;
 
@@ -7,54 +7,54 @@ use incast_cc::{Bytes, Rate, Span};
 use super::ForeignError;
 use super::text::{Line, Word, lines};
 
-/// A value and where it stands.
+/// A value and its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Set<T> {
     /// The value.
     pub value: T,
-    /// Its line.
+    /// The line in the file.
     pub line: usize,
 }
 
-/// What the file says. What is absent has the default of HPCC's simulator.
+/// The content of the file. Absent keys have the defaults of HPCC's simulator.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
-    /// `CC_MODE`.
+    /// The congestion control: `CC_MODE`.
     pub cc_mode: Option<Set<u32>>,
-    /// Switches: numbers that are 0 or not.
+    /// On-off settings: numbers that are 0 or not.
     pub flags: BTreeMap<&'static str, bool>,
     /// Rates.
     pub rates: BTreeMap<&'static str, Rate>,
-    /// Times, in their units; `SIMULATOR_STOP_TIME` among them.
+    /// Times, read in their units; `SIMULATOR_STOP_TIME` is one of them.
     pub times: BTreeMap<&'static str, Span>,
     /// Whole numbers.
     pub counts: BTreeMap<&'static str, u32>,
-    /// Numbers with a fraction, as they are written.
+    /// Numbers with a fraction, as written.
     pub fractions: BTreeMap<&'static str, String>,
-    /// `PACKET_PAYLOAD_SIZE`.
+    /// The payload of a packet: `PACKET_PAYLOAD_SIZE`.
     pub payload: Option<Bytes>,
-    /// `BUFFER_SIZE`, of each switch.
+    /// The buffer of each switch: `BUFFER_SIZE`.
     pub buffer: Option<Bytes>,
-    /// `KMIN_MAP`, `KMAX_MAP` and `PMAX_MAP`: by rate, bytes or, for the last, millionths.
+    /// Marking by rate: `KMIN_MAP` and `KMAX_MAP` in bytes, `PMAX_MAP` in millionths.
     pub maps: BTreeMap<&'static str, Set<BTreeMap<u64, u64>>>,
-    /// `LINK_DOWN`: when, and which.
+    /// A link failure: `LINK_DOWN`.
     pub link_down: Option<Set<LinkDown>>,
-    /// Names of files, by key.
+    /// The names of files, by key.
     pub files: BTreeMap<String, String>,
-    /// Keys that nothing here stands for, with their values.
+    /// Keys without a counterpart here, with their values.
     pub others: Vec<(String, String)>,
 }
 
 /// A link that fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkDown {
-    /// When.
+    /// The time of the failure.
     pub at: Span,
-    /// The ids of its ends.
+    /// The ids of both nodes.
     pub ends: [u32; 2],
 }
 
-/// Zero or not.
+/// On-off settings.
 const FLAGS: [&str; 6] = [
     "ENABLE_QCN",
     "USE_DYNAMIC_PFC_THRESHOLD",
@@ -64,7 +64,7 @@ const FLAGS: [&str; 6] = [
     "ENABLE_TRACE",
 ];
 const RATES: [&str; 3] = ["RATE_AI", "RATE_HAI", "MIN_RATE"];
-/// With the length of their unit in picoseconds.
+/// Times, with the length of their unit in picoseconds.
 const TIMES: [(&str, u64); 4] = [
     ("SIMULATOR_STOP_TIME", 1_000_000_000_000),
     ("ALPHA_RESUME_INTERVAL", 1_000_000),
@@ -73,15 +73,15 @@ const TIMES: [(&str, u64); 4] = [
 ];
 const COUNTS: [&str; 3] = ["FAST_RECOVERY_TIMES", "MI_THRESH", "L2_ACK_INTERVAL"];
 const FRACTIONS: [&str; 3] = ["EWMA_GAIN", "U_TARGET", "ERROR_RATE_PER_LINK"];
-/// With the scale of their values: kilobytes of 1,000 bytes, and millionths.
+/// Maps, with the scale of their values: kilobytes of 1,000 bytes, and millionths.
 const MAPS: [(&str, u64); 3] = [("KMIN_MAP", 1_000), ("KMAX_MAP", 1_000), ("PMAX_MAP", 1_000_000)];
 
 impl Config {
-    /// Reads `text`; `file` names it in errors. A key that comes twice has its last value, as in HPCC's
-    /// simulator.
+    /// Reads `text`; `file` names it in errors. As in HPCC's simulator, the last value of a
+    /// repeated key counts.
     ///
     /// # Errors
-    /// A key that is known has no value, or one that it cannot have.
+    /// A known key has no value, or an invalid one.
     pub fn parse(file: &str, text: &str) -> Result<Self, ForeignError> {
         let mut config = Self::default();
         for line in lines(file, text) {
@@ -144,7 +144,7 @@ impl Config {
         Ok(config)
     }
 
-    /// A flag, or what HPCC's simulator takes without it.
+    /// The value of a flag, or `default`, its value in HPCC's simulator when absent.
     pub fn flag(&self, key: &str, default: bool) -> bool {
         self.flags.get(key).copied().unwrap_or(default)
     }
@@ -160,7 +160,7 @@ fn named(known: &[&'static str], key: &str) -> Option<&'static str> {
     known.iter().find(|known| **known == key).copied()
 }
 
-/// `count`, then so many pairs of a rate in bits per second and a value.
+/// Reads `count`, then that many pairs of a rate in bits per second and a value.
 fn map(line: &Line<'_>, scale: u64) -> Result<BTreeMap<u64, u64>, ForeignError> {
     let mut words = line.words[1..].iter();
     let short = || {
@@ -179,7 +179,8 @@ fn map(line: &Line<'_>, scale: u64) -> Result<BTreeMap<u64, u64>, ForeignError> 
     }
 }
 
-/// Microseconds after 2 s, when HPCC's traffic usually starts, and two nodes; zero is never.
+/// Reads the time in microseconds after 2 s, when HPCC's traffic usually starts, and two nodes. A
+/// time of zero is no failure.
 fn link_down(line: &Line<'_>) -> Result<Option<Set<LinkDown>>, ForeignError> {
     let [_, time, a, b] = line.columns("LINK_DOWN microseconds node node")?;
     let after = Span::from_us(time.number("microseconds after 2 s")?);

@@ -6,12 +6,12 @@ use incast_cc::{Bytes, Span};
 use super::text::{ended, lines};
 use super::{Flow, ForeignError, Start};
 
-/// What the file says.
+/// The content of the file.
 #[derive(Clone, Debug)]
 pub struct Flows {
-    /// In the file's order, which is that of their starts.
+    /// The flows in the file's order, which is that of their starts.
     pub flows: Vec<Message>,
-    /// The line after which the rest of the file is not read, if something stands there.
+    /// The last line that was read, if more lines follow.
     pub rest: Option<usize>,
 }
 
@@ -28,9 +28,9 @@ pub struct Message {
     pub port: u32,
     /// Payload.
     pub size: Bytes,
-    /// When it starts, to the nearest picosecond.
+    /// The start, to the nearest picosecond.
     pub start: Span,
-    /// Its line.
+    /// The line in the file.
     pub line: usize,
 }
 
@@ -40,7 +40,7 @@ impl Flows {
     /// Reads `text`; `file` names it in errors.
     ///
     /// # Errors
-    /// It is not such a file, or does not add up.
+    /// The text is not such a file, or is inconsistent.
     pub fn parse(file: &str, text: &str) -> Result<Self, ForeignError> {
         let mut lines = lines(file, text);
         let header = "the number of flows";
@@ -72,7 +72,8 @@ impl Flows {
             if flow.from == flow.to {
                 return Err(to.refused(format!("host {} sends to itself", flow.to)));
             }
-            // HPCC's simulator reads a flow when the one before has started, and cannot go back.
+            // HPCC's simulator reads a flow when the previous one has started, and cannot go back
+            // in time.
             if let Some(last) = flows.last()
                 && flow.start < last.start
             {
@@ -89,7 +90,7 @@ impl Flows {
         Ok(Self { flows, rest: lines.next().map(|line| line.number) })
     }
 
-    /// As flows of a scenario, between hosts named by their ids.
+    /// The flows of a scenario between hosts that are named by their ids.
     pub fn named(&self) -> Vec<Flow> {
         let flow = |message: &Message| Flow {
             from: format!("host{}", message.from),

@@ -6,7 +6,7 @@ use super::text::refused;
 use super::{ForeignError, Graph, Link, Switch};
 
 impl Topology {
-    /// As a graph, in which a host with several links is a host for each of them.
+    /// The graph of this network. A host with several links becomes a host for each link.
     ///
     /// # Errors
     /// A host is linked to a host, or a node has no link.

@@ -1,8 +1,9 @@
 //! Hosts with several links in files of HPCC's simulator.
 //!
-//! A queue pair has one NIC there: a hash chooses it among the NICs on a shortest path, and the last switch
-//! on the way chooses the receiver's. NICs of a host share nothing else, so a host with several links is one
-//! host per NIC here, and an imported flow goes from one NIC to one NIC.
+//! In HPCC's simulator a queue pair uses one NIC: a hash chooses it among the NICs on a shortest
+//! path, and the last switch on the way chooses the receiver's NIC. The NICs of a host share
+//! nothing else. A host with several links therefore becomes one host per NIC here, and an imported
+//! flow goes from one NIC to one NIC.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -11,12 +12,12 @@ use incast_cc::parts::Random;
 use super::hpcc_flows::Flows;
 use super::{Flow, HpccTopology};
 
-/// Which switches each host is linked to.
+/// The switches that each host is linked to.
 #[derive(Clone, Debug)]
 pub(crate) struct Homes<'a> {
     topology: &'a HpccTopology,
-    /// By id: of a host the switches at the other ends of its links, in the file's order; of a switch the
-    /// switches that are linked to it.
+    /// Neighbouring switches by id. For a host: the switches at the other ends of its links, in the
+    /// file's order. For a switch: the switches that are linked to it.
     switches: Vec<Vec<u32>>,
 }
 
@@ -34,7 +35,7 @@ impl<'a> Homes<'a> {
         Self { topology, switches }
     }
 
-    /// How many hosts have several links.
+    /// The number of hosts with several links.
     pub(crate) fn several(&self) -> usize {
         self.topology.hosts().filter(|&host| self.links(host).len() > 1).count()
     }
@@ -43,7 +44,8 @@ impl<'a> Homes<'a> {
         &self.switches[node as usize]
     }
 
-    /// The name of the end at `node` of its link to `other`: of a host with several links that of a NIC.
+    /// The name of the end at `node` of its link to `other`. For a host with several links this is
+    /// the name of a NIC.
     pub(crate) fn end(&self, node: u32, other: u32) -> String {
         let links = if self.topology.is_host(node) { self.links(node) } else { &[] };
         match links.iter().position(|&switch| switch == other) {
@@ -52,7 +54,7 @@ impl<'a> Homes<'a> {
         }
     }
 
-    /// The names of a node: one, but of a host with several links that of each NIC.
+    /// The names of a node: one, or one for each NIC of a host with several links.
     pub(crate) fn names(&self, node: u32) -> Vec<String> {
         let nics = if self.topology.is_host(node) { self.links(node).len() } else { 1 };
         match nics {
@@ -67,7 +69,7 @@ impl<'a> Homes<'a> {
         if self.several() == 0 {
             return named;
         }
-        // Distances do not differ between hosts of the same switches.
+        // Hosts at the same switches have the same distances.
         let mut distances: BTreeMap<&[u32], Vec<Option<u32>>> = BTreeMap::new();
         let mut of_pair: BTreeMap<(u32, u32), u32> = BTreeMap::new();
         for (flow, message) in named.iter_mut().zip(&flows.flows) {
@@ -85,8 +87,8 @@ impl<'a> Homes<'a> {
         named
     }
 
-    /// The first and the last switch of a shortest way from a host, which `hash` chooses hop by hop; nothing
-    /// where there is no way.
+    /// The first and the last switch of a shortest path from a host, which `hash` chooses hop by
+    /// hop; [`None`] where there is no path.
     fn ends(&self, from: u32, distance: &[Option<u32>], hash: &mut Random) -> Option<[u32; 2]> {
         let at = |switch: u32| distance[switch as usize];
         let mut choose = |switches: &[u32], left: u32| {
@@ -104,7 +106,8 @@ impl<'a> Homes<'a> {
         Some([first, last])
     }
 
-    /// Links from each switch to the nearest of `targets`. Hosts are no way through.
+    /// The number of links from each switch to the nearest of `targets`. Paths do not lead through
+    /// hosts.
     fn distances(&self, targets: &[u32]) -> Vec<Option<u32>> {
         let mut distance = vec![None; self.switches.len()];
         let mut queue: VecDeque<_> = targets.iter().map(|&switch| (switch, 0)).collect();
@@ -119,7 +122,7 @@ impl<'a> Homes<'a> {
     }
 }
 
-/// The name of a NIC: those of a host are a group.
+/// The name of a NIC; the NICs of a host are a group.
 fn nic_name(host: u32, nic: usize) -> String {
     format!("host{host}nic{nic}")
 }

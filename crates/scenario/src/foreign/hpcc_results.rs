@@ -1,4 +1,4 @@
-//! Result files of HPCC's simulator, to be compared with those of a scenario.
+//! Result files of HPCC's simulator, for comparison with the results of a scenario.
 
 use incast_cc::{Bytes, Span, Time};
 
@@ -6,7 +6,7 @@ use super::ForeignError;
 use super::text::{Word, lines};
 use incast_table::Table;
 
-/// The files of results.
+/// The kinds of result files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Results {
     /// Completed flows.
@@ -16,26 +16,26 @@ pub enum Results {
 }
 
 impl Results {
-    /// The files by name.
+    /// The kinds of files by name.
     pub const NAMES: [(&'static str, Self); 2] = [("hpcc-fct", Self::Fct), ("hpcc-pfc", Self::Pfc)];
 
-    /// The file of this name.
+    /// The kind of file with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::NAMES.iter().find(|(known, _)| *known == name).map(|&(_, results)| results)
     }
 
-    /// What a file is, by its first line; [`None`] if it is no file of results, or empty.
+    /// The kind of a file, by its first line; [`None`] if the file is empty or not a result file.
     pub fn of(text: &str) -> Option<Self> {
         let first = text.lines().find(|line| !line.trim().is_empty())?;
         let fct = Fct::parse("", first).is_ok().then_some(Self::Fct);
         fct.or_else(|| Pfc::parse("", first).is_ok().then_some(Self::Pfc))
     }
 
-    /// What is in a file; `file` names it in errors. Nodes have the names that an imported topology gives them,
-    /// and columns those of a run's table of messages.
+    /// The table in a file; `file` names it in errors. Nodes are named as in an imported topology,
+    /// and columns as in a run's table of messages.
     ///
     /// # Errors
-    /// It is not such a file.
+    /// The text is not such a file.
     pub fn table(self, file: &str, text: &str) -> Result<Table, ForeignError> {
         Ok(match self {
             Self::Fct => fct_table(&Fct::parse(file, text)?),
@@ -97,27 +97,27 @@ pub struct Fct {
     pub destination_port: u32,
     /// Payload.
     pub size: Bytes,
-    /// When it started.
+    /// The start.
     pub start: Time,
     /// The flow completion time.
     pub fct: Span,
-    /// What it would be alone in the network: the base RTT, and the payload with all headers but INT at
-    /// the rate of the slowest link.
+    /// The completion time of the flow alone in the network: the base RTT, and the payload with all
+    /// headers except INT at the rate of the slowest link.
     pub ideal: Span,
 }
 
 /// A line of the file of PFC frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pfc {
-    /// When.
+    /// The time.
     pub at: Time,
-    /// The id of the node that was told.
+    /// The id of the node that received the frame.
     pub node: u32,
-    /// Whether that is a switch.
+    /// Whether the node is a switch.
     pub switch: bool,
-    /// Its interface; they count from 1.
+    /// The node's interface; interfaces count from 1.
     pub interface: u32,
-    /// Whether to pause, or to go on.
+    /// Whether the frame says to pause, or to go on.
     pub pause: bool,
 }
 
@@ -125,11 +125,11 @@ const FCT_COLUMNS: &str = "sip dip sport dport size_bytes start_ns fct_ns standa
 const PFC_COLUMNS: &str = "time_ns node node_type interface type";
 
 impl Fct {
-    /// Reads the completed flows in `text`; `file` names it in errors. Hosts are addresses, as in the
-    /// original, or ids, as in its descendants, which may have a ninth column.
+    /// Reads the completed flows in `text`; `file` names it in errors. Hosts are addresses, as in
+    /// the original, or ids, as in its descendants, which may have a ninth column.
     ///
     /// # Errors
-    /// It is not such a file.
+    /// The text is not such a file.
     pub fn parse(file: &str, text: &str) -> Result<Vec<Self>, ForeignError> {
         let row = |mut line: super::text::Line<'_>| {
             if line.words.len() == 9 {
@@ -154,7 +154,7 @@ impl Fct {
         lines(file, text).map(row).collect()
     }
 
-    /// By how much the flow took longer than alone in the network.
+    /// The slowdown: the completion time over the one alone in the network.
     pub fn slowdown(&self) -> f64 {
         self.fct.as_ps() as f64 / self.ideal.as_ps() as f64
     }
@@ -164,7 +164,7 @@ impl Pfc {
     /// Reads the PFC frames in `text`; `file` names it in errors.
     ///
     /// # Errors
-    /// It is not such a file.
+    /// The text is not such a file.
     pub fn parse(file: &str, text: &str) -> Result<Vec<Self>, ForeignError> {
         let row = |line: super::text::Line<'_>| {
             let [time, node, kind, interface, pause] = line.columns(PFC_COLUMNS)?;
@@ -192,7 +192,7 @@ fn nanoseconds(word: Word<'_>) -> Result<Span, ForeignError> {
     word.exact(1_000, "a time in nanoseconds").map(Span::from_ps)
 }
 
-/// A host by its id, or by its address 11.x.y.1, which counts ids in x and y.
+/// A host by its id, or by its address 11.x.y.1, where x and y count ids.
 fn host(word: Word<'_>) -> Result<u32, ForeignError> {
     let expected = "a host: its id, or its address such as 0b000101";
     if word.text.len() != 8 {

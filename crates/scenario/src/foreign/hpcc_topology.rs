@@ -1,5 +1,6 @@
-//! The topology file of HPCC's simulator: `nodes switches links`, the ids of the switches, and a line
-//! `a b rate delay error_rate` for each link. Ids count from 0 and an id that is no switch is a host.
+//! The topology file of HPCC's simulator: `nodes switches links`, the ids of the switches, and a
+//! line `a b rate delay error_rate` for each link. Ids count from 0. An id that is not a switch is
+//! a host.
 
 use std::collections::BTreeSet;
 
@@ -8,31 +9,31 @@ use incast_cc::{Rate, Span};
 use super::ForeignError;
 use super::text::{MOST, ended, lines};
 
-/// What the file says.
+/// The content of the file.
 #[derive(Clone, Debug)]
 pub struct Topology {
-    /// Hosts and switches together.
+    /// The number of hosts and switches together.
     pub nodes: u32,
     /// The ids of the switches, ascending.
     pub switches: BTreeSet<u32>,
     /// The links, in the file's order.
     pub links: Vec<Cable>,
-    /// The line after which the rest of the file is not read, if something stands there.
+    /// The last line that was read, if more lines follow.
     pub rest: Option<usize>,
 }
 
 /// A link of the file.
 #[derive(Clone, Copy, Debug)]
 pub struct Cable {
-    /// The ids of its ends.
+    /// The ids of both nodes.
     pub ends: [u32; 2],
     /// Rate of both directions.
     pub rate: Rate,
     /// Propagation delay, one way.
     pub delay: Span,
-    /// The part of the packets that it loses.
+    /// The fraction of packets that the link loses.
     pub error_rate: f64,
-    /// Its line.
+    /// The line in the file.
     pub line: usize,
 }
 
@@ -40,7 +41,7 @@ impl Topology {
     /// Reads `text`; `file` names it in errors.
     ///
     /// # Errors
-    /// It is not such a file, or does not add up.
+    /// The text is not such a file, or is inconsistent.
     pub fn parse(file: &str, text: &str) -> Result<Self, ForeignError> {
         let mut lines = lines(file, text);
         let header = "the numbers of nodes, switches and links";
@@ -104,13 +105,14 @@ impl Topology {
         (0..self.nodes).filter(|&node| self.is_host(node))
     }
 
-    /// The name of a node in a scenario: its id stays in it. A host with several links is a host for each of
-    /// its NICs there, whose names have a number more.
+    /// The name of a node in a scenario, which contains its id. A host with several links becomes a
+    /// host for each NIC, whose names have a second number.
     pub fn name(&self, node: u32) -> String {
         if self.is_host(node) { format!("host{node}") } else { format!("switch{node}") }
     }
 
-    /// The links that carry anything: the last one where several join two nodes. In the file's order.
+    /// The links that carry packets: the last one where several join two nodes. In the file's
+    /// order.
     pub(super) fn routed(&self) -> Vec<&Cable> {
         let mut pairs = BTreeSet::new();
         let last = |link: &&Cable| {
@@ -123,7 +125,7 @@ impl Topology {
     }
 }
 
-/// The note on what stands after the last entry.
+/// The note on lines after the last entry.
 pub(crate) fn after_the_end(file: &str, line: usize, what: &str) -> String {
     format!(
         "{file}:{line}: what follows the last announced {what} is ignored, as HPCC's simulator does"

@@ -1,12 +1,12 @@
-//! The file with the nodes that HPCC's simulator traces: how many, then their ids.
+//! The file with the nodes that HPCC's simulator traces: their number, then their ids.
 
 use super::ForeignError;
 use super::text::{ended, lines};
 
-/// What the file says.
+/// The content of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
-    /// The ids of hosts and switches. An id that the network does not have is not an error there.
+    /// The ids of hosts and switches. HPCC's simulator accepts ids that the network does not have.
     pub nodes: Vec<u32>,
 }
 
@@ -14,7 +14,7 @@ impl Trace {
     /// Reads `text`; `file` names it in errors.
     ///
     /// # Errors
-    /// It is not such a file, or has fewer ids than it announces.
+    /// The text is not such a file, or has fewer ids than it announces.
     pub fn parse(file: &str, text: &str) -> Result<Self, ForeignError> {
         let mut words = lines(file, text).flat_map(|line| line.words);
         let header = "the number of nodes to trace";

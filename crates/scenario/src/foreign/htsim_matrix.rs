@@ -1,5 +1,5 @@
-//! htsim's connection matrix (`.cm`): the numbers of nodes, connections, triggers and failures, then a
-//! line for each connection, trigger and failure, in any order.
+//! The connection matrix of htsim (`.cm`): the numbers of nodes, connections, triggers and
+//! failures, then a line for each connection, trigger and failure, in any order.
 
 use std::collections::BTreeMap;
 
@@ -8,45 +8,45 @@ use incast_cc::{Bytes, Span};
 use super::ForeignError;
 use super::text::{Line, MOST, Word, ended, lines};
 
-/// What the file says.
+/// The content of the file.
 #[derive(Clone, Debug)]
 pub struct Matrix {
-    /// Hosts.
+    /// The number of hosts.
     pub nodes: u32,
-    /// In the file's order.
+    /// The connections in the file's order.
     pub connections: Vec<Connection>,
-    /// By their ids.
+    /// The triggers by their ids.
     pub triggers: BTreeMap<u32, Trigger>,
-    /// Links that are missing.
+    /// The missing links.
     pub failures: Vec<Failure>,
-    /// Whether starts are in microseconds, as old files have them, and not in picoseconds.
+    /// Whether starts are in microseconds, as in old files, and not in picoseconds.
     pub microseconds: bool,
 }
 
-/// A connection.
+/// A connection of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connection {
     /// The sender.
     pub from: u32,
     /// The receiver.
     pub to: u32,
-    /// Its id, if it has one.
+    /// The connection's id, if it has one.
     pub id: Option<u32>,
-    /// When it starts.
+    /// The start.
     pub start: When,
     /// Payload; a connection without any never ends.
     pub size: Option<Bytes>,
-    /// The trigger that fires when the sender knows that all has arrived.
+    /// The trigger that fires when the sender knows that all payload has arrived.
     pub send_done: Option<u32>,
-    /// The trigger that fires when the receiver has all.
+    /// The trigger that fires when the receiver has all payload.
     pub recv_done: Option<u32>,
-    /// The receiver serves low numbers first, in protocols that let it.
+    /// The priority at the receiver, which serves low numbers first in protocols that allow it.
     pub priority: Option<u32>,
-    /// Its line.
+    /// The line in the file.
     pub line: usize,
 }
 
-/// When a connection starts.
+/// The start of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     /// At a time.
@@ -55,23 +55,23 @@ pub enum When {
     Trigger(u32),
 }
 
-/// A trigger.
+/// A trigger of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trigger {
-    /// What it does.
+    /// The effect of the trigger.
     pub kind: TriggerKind,
-    /// Its line.
+    /// The line in the file.
     pub line: usize,
 }
 
-/// What a trigger does.
+/// The effect of a trigger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TriggerKind {
-    /// Fires once and starts all that wait for it.
+    /// Fires once, and starts all connections that wait for it.
     Oneshot,
-    /// Starts one more of those that wait each time.
+    /// Fires repeatedly, and starts one more waiting connection each time.
     Multishot,
-    /// Fires when it has been reached so often, and starts all that wait for it.
+    /// Fires when it has been reached this many times, and starts all connections that wait for it.
     Barrier(u32),
 }
 
@@ -82,7 +82,7 @@ pub struct Failure {
     pub switch: u64,
     /// The number of its link up.
     pub link: u64,
-    /// Its line.
+    /// The line in the file.
     pub line: usize,
 }
 
@@ -90,7 +90,7 @@ impl Matrix {
     /// Reads `text`; `file` names it in errors.
     ///
     /// # Errors
-    /// It is not such a file, or does not add up.
+    /// The text is not such a file, or is inconsistent.
     pub fn parse(file: &str, text: &str) -> Result<Self, ForeignError> {
         let lines = || lines(file, text).filter(|line| !line.words[0].text.starts_with('#'));
         let mut header: BTreeMap<&str, Word<'_>> = BTreeMap::new();
@@ -113,7 +113,8 @@ impl Matrix {
             return Err(header["Nodes"].unexpected(format!("a number of nodes from 2 to {MOST}")));
         }
         let entries = || lines().skip_while(|line| !is_entry(line));
-        // A fraction of a picosecond says nothing: such files are from when starts were microseconds.
+        // A fraction of a picosecond makes no sense: such files are from when starts were in
+        // microseconds.
         let microseconds = entries().any(|line| {
             let pairs = line.words.iter().zip(line.words.iter().skip(1));
             pairs.clone().any(|(key, value)| key.text == "start" && value.text.contains('.'))
@@ -290,7 +291,7 @@ fn failure(line: &Line<'_>) -> Result<Failure, ForeignError> {
     }
 }
 
-/// The id of a connection or trigger, or a count: from 1.
+/// Reads the id of a connection or trigger, or a count: from 1.
 fn id(word: Word<'_>) -> Result<u32, ForeignError> {
     match word.number("a number from 1")? {
         0 => Err(word.unexpected("a number from 1")),
@@ -298,7 +299,7 @@ fn id(word: Word<'_>) -> Result<u32, ForeignError> {
     }
 }
 
-/// Keys with a value each, each at most once.
+/// Keys with a value each; a key may appear only once.
 struct Fields<'a> {
     words: std::vec::IntoIter<Word<'a>>,
     seen: Vec<&'a str>,

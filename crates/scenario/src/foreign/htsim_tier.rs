@@ -8,17 +8,17 @@ use super::text::{Word, refused};
 pub struct Tier {
     /// Rate of the links down, in Gb/s.
     pub gbps: u64,
-    /// Their latency in nanoseconds.
+    /// Latency of the links down in nanoseconds.
     pub link_ns: u64,
     /// Latency of each switch in nanoseconds.
     pub switch_ns: u64,
-    /// Links down of each switch.
+    /// The number of links down of each switch.
     pub down: u64,
-    /// Links up of each switch.
+    /// The number of links up of each switch.
     pub up: u64,
     /// Capacity down over capacity up.
     pub oversubscribed: u64,
-    /// Parallel links to each switch below.
+    /// The number of parallel links to each switch below.
     pub bundle: u64,
     /// Bytes of the queue of each link up.
     pub queue_up: Option<u64>,
@@ -28,7 +28,7 @@ pub struct Tier {
     pub line: usize,
 }
 
-/// What a tier has said so far: values by key.
+/// The settings of a tier so far: values by key.
 #[derive(Clone, Copy)]
 pub(super) struct Seen {
     pub(super) line: usize,
@@ -61,10 +61,11 @@ impl Seen {
     ) -> Result<(), ForeignError> {
         let place = KEYS.iter().position(|&known| known == name);
         let place = place.ok_or_else(|| key.unexpected(format!("one of {}", KEYS.join(", "))))?;
-        // Every product of two such numbers and a number of hosts fits into 64 bits.
+        // A product of two such numbers and a number of hosts fits into 64 bits.
         let most = match name {
             "queue_up" | "queue_down" => u64::MAX,
-            // A link has its own latency and those of two switches, and at most a second.
+            // A link's delay is its own latency and half of that of both switches, at most a
+            // second.
             "downlink_latency_ns" | "switch_latency_ns" => 300_000_000,
             _ => 1_000_000_000,
         };
@@ -110,7 +111,7 @@ impl Seen {
     }
 }
 
-/// Fills a slot, once.
+/// Fills a slot, which must be empty.
 pub(super) fn once(slot: &mut Option<u64>, key: Word<'_>, number: u64) -> Result<(), ForeignError> {
     if slot.replace(number).is_some() {
         return Err(key.refused(format!("{} is there twice", key.text)));

@@ -1,5 +1,6 @@
-//! htsim's topology file (`.topo`): a fat-tree or leaf-spine network by tiers. Tier 0 are the `ToR`
-//! switches, whose downlinks go to hosts; the downlinks of tiers 1 and 2 go to the tier below.
+//! The topology file of htsim (`.topo`): a fat-tree or leaf-spine network by tiers. Tier 0 are the
+//! `ToR` switches, whose downlinks go to hosts; the downlinks of tiers 1 and 2 go to the tier
+//! below.
 
 use incast_cc::{Rate, Span};
 
@@ -7,18 +8,18 @@ use super::htsim_tier::{Seen, Tier, once};
 use super::text::{MOST, Word, ended, lines, refused};
 use super::{ForeignError, Graph, Link, Switch};
 
-/// What the file says.
+/// The content of the file.
 #[derive(Clone, Debug)]
 pub struct Tree {
-    /// Hosts.
+    /// The number of hosts.
     pub nodes: u64,
-    /// Hosts of one pod; with two tiers all are one pod.
+    /// The number of hosts of a pod; with two tiers all hosts are one pod.
     pub pod: u64,
     /// The tiers, from the `ToR` switches up: two or three.
     pub tiers: Vec<Tier>,
 }
 
-/// How many there are of what.
+/// The numbers of switches of a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Counts {
     pods: u64,
@@ -33,7 +34,7 @@ impl Tree {
     /// Reads `text`; `file` names it in errors.
     ///
     /// # Errors
-    /// It is not such a file, or does not add up.
+    /// The text is not such a file, or is inconsistent.
     pub fn parse(file: &str, text: &str) -> Result<Self, ForeignError> {
         let (mut nodes, mut tier_count, mut pod) = (None, None, None);
         let mut tiers: [Option<Seen>; 3] = [None; 3];
@@ -90,8 +91,8 @@ impl Tree {
         Ok(tree)
     }
 
-    /// The fat-tree that htsim builds without a file for so many hosts, k^3/4, with its default links of
-    /// 100 Gb/s and 1 us. None for another number.
+    /// The fat-tree that htsim builds without a file for this number of hosts, k^3/4, with its
+    /// default links of 100 Gb/s and 1 us. [`None`] for other numbers.
     pub fn fat_tree(hosts: u64) -> Option<Self> {
         let k = (2..=256).step_by(2).find(|k| k * k * k / 4 == hosts)?;
         let (half, line) = (k / 2, 1);
@@ -109,12 +110,12 @@ impl Tree {
         Some(Self { nodes: hosts, pod: half * half, tiers: vec![tier, tier, core] })
     }
 
-    /// As a graph. A switch's latency is that of every packet through it; links have it instead, half
-    /// of it each that ends there, so that every path has the latency that it had. A bundle is one link
-    /// of their rates together.
+    /// The graph of this network. Every packet through a switch has the switch's latency. Each link
+    /// takes half of the latency of the switches at its ends, so that every path keeps its latency.
+    /// A bundle becomes one link with the sum of the rates.
     ///
     /// # Errors
-    /// It does not add up.
+    /// The file is inconsistent.
     pub fn graph(&self, file: &str) -> Result<Graph, ForeignError> {
         let Counts { pods, tors, aggregations, cores } = self.counts(file)?;
         let [low, middle] = [&self.tiers[0], &self.tiers[1]];
@@ -156,7 +157,7 @@ impl Tree {
         })
     }
 
-    /// The ends of the uplink that a failure names; none if there is no such switch or link.
+    /// The nodes of the uplink that a failure names; [`None`] if there is no such switch or link.
     pub(crate) fn uplink(&self, aggregation: u64, number: u64) -> Option<[String; 2]> {
         let counts = self.counts("").ok()?;
         let top = self.tiers.get(2)?;
@@ -167,7 +168,7 @@ impl Tree {
         })
     }
 
-    /// The queues' size, if all have one.
+    /// The size of the queues, if all have the same.
     pub(crate) fn queue(&self) -> Option<u64> {
         let top = self.tiers.len() - 1;
         let tiers = self.tiers.iter().enumerate();
@@ -178,19 +179,19 @@ impl Tree {
         sizes.all(|size| size == Some(first)).then_some(first)
     }
 
-    /// Rate down from a tier to a switch or host below.
+    /// The rate down from a tier to a switch or host below.
     fn rate(&self, tier: usize) -> Rate {
         Rate::from_gbps(self.tiers[tier].gbps) * self.tiers[tier].bundle
     }
 
-    /// What a bundle up from an aggregation switch has left when one of its links fails; none if that
-    /// was all of it.
+    /// The rate of a bundle up from an aggregation switch after one of its links has failed;
+    /// [`None`] if the bundle is a single link.
     pub(crate) fn with_one_less(&self) -> Option<Rate> {
         let top = self.tiers.get(2).filter(|top| top.bundle > 1)?;
         Some(Rate::from_gbps(top.gbps) * (top.bundle - 1))
     }
 
-    /// Delay of the links down from a tier.
+    /// The delay of the links down from a tier.
     fn delay(&self, tier: usize) -> Span {
         let below = tier.checked_sub(1).map_or(0, |below| self.tiers[below].switch_ns);
         let twice = Span::from_ns(self.tiers[tier].link_ns) * 2

@@ -1,8 +1,8 @@
-//! What htsim's triggers mean for the flows of a scenario.
+//! The triggers of htsim as conditions for the start of a scenario's flows.
 //!
-//! A scenario's flow waits for others to be sent or received, and the host that starts it must see that
-//! itself: hosts know what they sent and what they got, nothing else. htsim's triggers may fire anywhere,
-//! so a matrix that needs more than that is refused.
+//! A scenario's flow waits for others to be sent or received. The host that starts the flow must
+//! see that itself: hosts know only what they sent and received. htsim's triggers may fire
+//! anywhere, so a matrix that needs more is refused.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,10 +13,10 @@ use super::text::refused;
 use super::{After, Flow, ForeignError, Start, What};
 
 impl Matrix {
-    /// As flows of a scenario, between `host0`, `host1` and so on.
+    /// The flows of a scenario between `host0`, `host1` and so on.
     ///
     /// # Errors
-    /// A connection starts in a way that a scenario cannot say, or never.
+    /// A connection starts in a way that a scenario cannot express, or never.
     pub fn flows(&self, file: &str) -> Result<Vec<Flow>, ForeignError> {
         let ids = self.ids(file)?;
         let causes = self.causes(file, &ids)?;
@@ -60,8 +60,8 @@ impl Matrix {
         Ok(flows)
     }
 
-    /// The id of each connection: its own; a new one, above all others, where something waits for it and
-    /// it has none.
+    /// The id of each connection. A connection without one, which others wait for, gets a new id
+    /// above all others.
     fn ids(&self, file: &str) -> Result<Vec<Option<u32>>, ForeignError> {
         let mut lines = BTreeMap::new();
         for connection in &self.connections {
@@ -84,7 +84,7 @@ impl Matrix {
         Ok(self.connections.iter().map(id).collect())
     }
 
-    /// What fires each trigger.
+    /// The causes that fire each trigger.
     fn causes(
         &self,
         file: &str,
@@ -188,12 +188,12 @@ fn unknown(trigger: u32) -> String {
     format!("trigger {trigger} is not there; add a line such as \"trigger id {trigger} oneshot\"")
 }
 
-/// When the last of `flows` ends if each has the rate to itself, or starts if it has no end; a flow that never
-/// starts otherwise.
+/// The time when the last of `flows` ends if each has the rate to itself, or starts if it has no
+/// end. The error is a flow that never starts.
 pub(crate) fn last_end(flows: &[Flow], rate: Rate) -> Result<Span, &Flow> {
     let mut waiting: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     let mut ready = VecDeque::new();
-    // For how many ends each flow still waits, and the latest of those that there were.
+    // How many ends each flow still waits for, and the latest end so far.
     let mut state: Vec<(usize, Span)> = Vec::with_capacity(flows.len());
     for (number, flow) in flows.iter().enumerate() {
         state.push(match &flow.start {

@@ -1,4 +1,5 @@
-//! Lines and words that know their place, and numbers and quantities read without rounding.
+//! Lines and words that know their place, and numbers and quantities that are read without
+//! rounding.
 
 use std::str::FromStr;
 
@@ -6,8 +7,8 @@ use incast_cc::{Bytes, Rate, Span};
 
 use super::error::{ForeignError, Place};
 
-/// Most hosts, switches or links of a network: enough for every published one, and a mistyped number
-/// does not fill the memory.
+/// The most hosts, switches or links of a network: enough for every published one, while a mistyped
+/// number does not fill the memory.
 pub(super) const MOST: u64 = 4_000_000;
 
 /// A word of a file.
@@ -16,7 +17,8 @@ pub(super) struct Word<'a> {
     pub(super) text: &'a str,
     file: &'a str,
     pub(super) line: usize,
-    /// The text of the line. Columns are counted in it where one is asked for: lines may be long.
+    /// The text of the line. Columns are counted in it only when one is asked for, since lines may
+    /// be long.
     whole: &'a str,
 }
 
@@ -39,7 +41,7 @@ pub(super) fn lines<'a>(file: &'a str, text: &'a str) -> impl Iterator<Item = Li
     )
 }
 
-/// The end of a file that should go on.
+/// The error for a file that ends too early.
 pub(super) fn ended(file: &str, text: &str, expected: &str) -> ForeignError {
     let place = Place { file: file.to_owned(), line: text.lines().count().max(1), column: None };
     ForeignError::Unexpected {
@@ -49,14 +51,14 @@ pub(super) fn ended(file: &str, text: &str, expected: &str) -> ForeignError {
     }
 }
 
-/// The refusal of what stands in a line.
+/// The error for a line that is refused.
 pub(crate) fn refused(file: &str, line: usize, reason: impl Into<String>) -> ForeignError {
     let place = Place { file: file.to_owned(), line, column: None };
     ForeignError::Refused { place, reason: reason.into() }
 }
 
 impl<'a> Line<'a> {
-    /// The words, if there are so many.
+    /// The words of the line, if there are exactly `N`.
     pub(super) fn columns<const N: usize>(
         &self,
         expected: &str,
@@ -83,7 +85,7 @@ impl<'a> Line<'a> {
 }
 
 impl<'a> Word<'a> {
-    /// A part of it.
+    /// A part of the word.
     pub(super) const fn part(self, text: &'a str) -> Self {
         Self { text, ..self }
     }
@@ -115,8 +117,8 @@ impl<'a> Word<'a> {
         if node < nodes { Ok(node) } else { Err(self.unexpected(expected)) }
     }
 
-    /// A number that may have a fraction or an exponent, in units of `unit`; the nearest whole one
-    /// where it is finer.
+    /// Reads a number, which may have a fraction or an exponent, and multiplies it by `unit`; rounds
+    /// to the nearest whole number.
     pub(super) fn nearest(self, unit: u64, expected: &str) -> Result<u64, ForeignError> {
         match decimal(self.text) {
             Some((number, "")) => number.scaled(unit).map(|(value, _)| value),
@@ -125,7 +127,7 @@ impl<'a> Word<'a> {
         .ok_or_else(|| self.unexpected(expected))
     }
 
-    /// The same for a number that says no more than `unit` can.
+    /// Reads a number that times `unit` is a whole number, and multiplies it.
     pub(super) fn exact(self, unit: u64, expected: &str) -> Result<u64, ForeignError> {
         match decimal(self.text) {
             Some((number, "")) => number.scaled(unit).filter(|&(_, exact)| exact),
@@ -135,7 +137,7 @@ impl<'a> Word<'a> {
         .ok_or_else(|| self.unexpected(expected))
     }
 
-    /// A rate as ns-3 writes it, within what a link may have.
+    /// Reads a rate as ns-3 writes it, within the range of a link.
     pub(super) fn link_rate(self) -> Result<Rate, ForeignError> {
         let rate = self.rate()?;
         if (Rate::from_mbps(1)..=Rate::from_gbps(1_600)).contains(&rate) {
@@ -144,14 +146,15 @@ impl<'a> Word<'a> {
         Err(self.unexpected("a rate from 1Mbps to 1600Gbps"))
     }
 
-    /// A rate as ns-3 writes it: bits or bytes per second, decimal or binary; bits without a unit.
+    /// Reads a rate as ns-3 writes it: bits or bytes per second, decimal or binary; without a unit
+    /// bits per second.
     pub(super) fn rate(self) -> Result<Rate, ForeignError> {
         let expected = "a rate such as 100Gbps";
         let value = self.quantity(rate_unit).ok_or_else(|| self.unexpected(expected))?;
         Ok(Rate::from_bps(value))
     }
 
-    /// A delay as ns-3 writes it, within what a link may have: time passes between nodes.
+    /// Reads a delay as ns-3 writes it, within the range of a link. Zero is refused.
     pub(super) fn delay(self) -> Result<Span, ForeignError> {
         let expected = "a delay from 1ns to 1s, such as 0.001ms or 1000ns";
         let value = self.quantity(time_unit).ok_or_else(|| self.unexpected(expected))?;
@@ -162,7 +165,8 @@ impl<'a> Word<'a> {
         Err(self.unexpected(expected))
     }
 
-    /// A time in seconds, to the nearest picosecond: what programs write has more digits than that.
+    /// Reads a time in seconds and rounds it to the nearest picosecond: programs write more digits
+    /// than that.
     pub(super) fn seconds(self, expected: &str) -> Result<Span, ForeignError> {
         let time = Span::from_ps(self.nearest(1_000_000_000_000, expected)?);
         if time > Span::from_secs(1_000) {
@@ -181,7 +185,7 @@ impl<'a> Word<'a> {
         Err(self.unexpected(expected))
     }
 
-    /// The size of a flow in bytes; nothing where it is 0.
+    /// Reads the size of a flow in bytes; [`None`] if it is 0.
     pub(super) fn size_if_any(self) -> Result<Option<Bytes>, ForeignError> {
         let expected = "a size up to 10^15 bytes, or 0 for a connection without end";
         match self.exact(1, expected)? {
@@ -232,14 +236,14 @@ fn rate_unit(unit: &str) -> Option<u64> {
     Some(scale * bits)
 }
 
-/// `digits` times ten to the power of `exponent`.
+/// A decimal number: `digits` times ten to the power of `exponent`.
 #[derive(Clone, Copy, Debug)]
 struct Decimal {
     digits: u128,
     exponent: i32,
 }
 
-/// The number that `text` starts with, and the rest.
+/// The number at the start of `text`, and the rest of the text.
 fn decimal(text: &str) -> Option<(Decimal, &str)> {
     let (mut digits, mut exponent, mut point, mut any) = (0_u128, 0_i32, false, false);
     let mut end = text.len();
@@ -271,7 +275,7 @@ fn decimal(text: &str) -> Option<(Decimal, &str)> {
 }
 
 impl Decimal {
-    /// The whole number nearest to this many `unit`s, and whether it is exact.
+    /// This number times `unit`, rounded to the nearest whole number, and whether that is exact.
     fn scaled(self, unit: u64) -> Option<(u64, bool)> {
         let value = self.digits.checked_mul(u128::from(unit))?;
         let power = 10_u128.checked_pow(self.exponent.unsigned_abs());
@@ -298,7 +302,7 @@ mod tests {
 
     #[test]
     fn decimals_are_exact_where_floats_are_not() {
-        // 0.001 ms are 10^-3 * 10^9 ps; as floats, 0.1 + 0.2 s would be off by 40 ps.
+        // 0.001 ms are 10^-3 * 10^9 ps. With floats, 0.1 + 0.2 s would be off by 40 ps.
         assert_eq!(word("0.001ms").delay().unwrap(), Span::from_us(1));
         assert_eq!(word("1000ns").delay().unwrap(), Span::from_us(1));
         assert_eq!(word("2.000000000001").seconds("").unwrap(), Span::from_ps(2_000_000_000_001));
