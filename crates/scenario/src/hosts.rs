@@ -1,4 +1,4 @@
-//! The hosts of a network by their names.
+//! The hosts of a network, found by name.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -13,8 +13,8 @@ impl Network {
         groups.filter(|group| group.count.is_some()).map(|group| group.name).collect()
     }
 
-    /// The numbers of the hosts that `name` stands for: a group, one host, or some of a group such as
-    /// `host[0-15]`. Ascending: hosts are numbered group by group.
+    /// The numbers of the hosts that `name` stands for: a group, one host, or part of a group such
+    /// as `host[0-15]`. Ascending, since hosts are numbered group by group.
     pub fn hosts_called(&self, name: &str, net: &Topology) -> Vec<u32> {
         if let Some(all) = self.group_called(name) {
             return all.collect();
@@ -45,14 +45,14 @@ impl Network {
     }
 }
 
-/// Reads `host[0-15]`: a group, and the first and last of its numbers.
+/// Reads part of a group such as `host[0-15]`: the group, and its first and last number.
 fn part_of_group(name: &str) -> Option<(&str, RangeInclusive<u32>)> {
     let (group, part) = name.strip_suffix(']')?.split_once('[')?;
     let (first, last) = part.split_once('-')?;
     Some((group, first.parse().ok()?..=last.parse().ok()?))
 }
 
-/// Says that there is no host called `name`, nor one of the `others`.
+/// The sentence for `name`, which is neither a host nor one of the `others`.
 pub(crate) fn unknown_host(
     network: &Network,
     net: &Topology,

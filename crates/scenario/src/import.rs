@@ -16,7 +16,7 @@ use crate::{Document, ScenarioError};
 use detect::detect;
 use write::Draft;
 
-/// What a file is.
+/// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// HPCC's configuration.
@@ -49,12 +49,12 @@ impl Kind {
         Self::NAMES.iter().find(|(known, _)| *known == name).map(|&(_, kind)| kind)
     }
 
-    /// The word for it.
+    /// The kind's name.
     pub fn as_str(self) -> &'static str {
         Self::NAMES.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
     }
 
-    /// Whose it is.
+    /// The simulator that the file is for.
     pub const fn format(self) -> Format {
         match self {
             Self::HpccConfig | Self::HpccTopology | Self::HpccFlows | Self::HpccTrace => {
@@ -65,10 +65,10 @@ impl Kind {
     }
 }
 
-/// What the files do not say.
+/// Options of an import, for facts that are not in the files.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// What each file is, in their order; empty looks into them.
+    /// The kind of each file, in order; if empty, kinds are found from the content.
     pub kinds: Vec<Kind>,
     /// The scenario's title; made from the names of the files if absent.
     pub title: Option<String>,
@@ -77,15 +77,15 @@ pub struct Options {
 /// A scenario made from files.
 #[derive(Clone, Debug)]
 pub struct Imported {
-    /// The scenario. Comments in it say where each value came from.
+    /// The scenario. Comments in it tell where each value came from.
     pub scenario_toml: String,
     /// Files that the scenario reads, to be stored beside it: name and text.
     pub files: Vec<(String, String)>,
-    /// What was not taken over, and what was assumed; comments in the scenario too.
+    /// Everything that was not converted, and every assumption; also comments in the scenario.
     pub notes: Vec<String>,
 }
 
-/// A file: its name and its text.
+/// A file: the name and the text.
 #[derive(Clone, Copy, Debug)]
 struct Source<'a> {
     name: &'a str,
@@ -99,13 +99,14 @@ impl<'a> Source<'a> {
     }
 }
 
-/// More flows than this stay in their file, which the scenario then names.
+/// The largest number of flows that are written into the scenario. With more, the scenario names
+/// their file.
 const MOST_INLINE: usize = 10_000;
 
 /// Makes a scenario from files, each a name and a text.
 ///
 /// # Errors
-/// A file is none that is known or does not add up, or together they do not make a scenario.
+/// A file is unknown or inconsistent, or the files together do not make a scenario.
 pub fn import(files: &[(&str, &str)], options: &Options) -> Result<Imported, ForeignError> {
     let sources: Vec<_> = files.iter().map(|&(name, text)| Source { name, text }).collect();
     let kinds = if options.kinds.is_empty() { detect(&sources)? } else { options.kinds.clone() };
@@ -143,7 +144,7 @@ pub fn import(files: &[(&str, &str)], options: &Options) -> Result<Imported, For
         draft.title.clone_from(title);
     }
     let (scenario_toml, mut notes, files) = draft.write();
-    // What the files say may be more than can be run here: buffers below headroom, say.
+    // The files may ask for more than can be run here: buffers below headroom, say.
     if files.is_empty()
         && let Err(error) = Document::parse(scenario_toml.clone(), "scenario")
     {
@@ -157,11 +158,12 @@ pub fn import(files: &[(&str, &str)], options: &Options) -> Result<Imported, For
     Ok(Imported { scenario_toml, files, notes })
 }
 
-/// How many milliseconds longer a run is where a flow has no end.
+/// The additional milliseconds of a run where a flow has no end.
 const ENDLESS: u64 = 10;
 
-/// How long to simulate where no file says it: twice what the flows need at the rates of the hosts' links,
-/// counted from the first start, in whole milliseconds; and longer where flows have no end.
+/// The simulated time where no file gives one: twice the time that the flows need at the rates of
+/// the hosts' links, counted from the first start, in whole milliseconds. It is longer where flows
+/// have no end.
 fn estimated_duration(graph: &Graph, flows: &[Flow]) -> Result<Span, ForeignError> {
     let hosts: BTreeSet<&str> = graph.hosts.iter().map(String::as_str).collect();
     let mut rates: BTreeMap<&str, Rate> = BTreeMap::new();
@@ -187,7 +189,7 @@ fn estimated_duration(graph: &Graph, flows: &[Flow]) -> Result<Span, ForeignErro
     let (first, last) = starts(flows);
     let end = alone.max(last + busiest);
     let whole = (first + (end - first) * 2).as_ps().div_ceil(1_000_000_000);
-    // What has no end needs a time of its own to settle.
+    // A flow without end needs additional time to settle.
     let more = if flows.iter().any(|flow| flow.size.is_none()) { ENDLESS } else { 1 };
     let duration = Span::from_ms(whole + more);
     if duration > Span::from_secs(1_000) {
@@ -200,7 +202,7 @@ fn estimated_duration(graph: &Graph, flows: &[Flow]) -> Result<Span, ForeignErro
     Ok(duration)
 }
 
-/// The first and the last start that is a time.
+/// The first and the last start among flows that start at a time.
 fn starts(flows: &[Flow]) -> (Span, Span) {
     let times = flows.iter().filter_map(|flow| match flow.start {
         Start::At(start) => Some(start),
@@ -209,7 +211,7 @@ fn starts(flows: &[Flow]) -> (Span, Span) {
     (times.clone().min().unwrap_or_default(), times.max().unwrap_or_default())
 }
 
-/// Nothing happens before the first flow, and nothing is measured.
+/// Ends the warmup at the start of the first flow: nothing happens before it.
 fn warmup(draft: &mut Draft, end: &str) -> Result<(), ForeignError> {
     let (first, _) = starts(&draft.flows);
     if first >= draft.duration.0 {

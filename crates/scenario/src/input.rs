@@ -1,16 +1,17 @@
-//! Texts that are read from files: regular ones, of a size that fits.
+//! Texts of files: only regular files, up to a certain size.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-/// Most bytes of a scenario.
+/// The largest scenario in bytes.
 pub(super) const MOST_OF_SCENARIO: u64 = 64_000_000;
 
-/// Most bytes of a file that a scenario names.
+/// The largest file in bytes that a scenario may name.
 pub(super) const MOST_OF_INPUT: u64 = 1_000_000_000;
 
-/// The text of a file, or why there is none. A device or a pipe may have no end, or never begin: it is refused.
+/// The text of a file, or the reason why it cannot be read. Devices and pipes are refused, since
+/// they may have no end or no beginning.
 pub(super) fn text(path: &Path, most: u64) -> Result<String, String> {
     let said = |error: std::io::Error| match error.kind() {
         ErrorKind::InvalidData => "not a text in UTF-8".into(),
@@ -26,7 +27,7 @@ pub(super) fn text(path: &Path, most: u64) -> Result<String, String> {
         return Err(too_long());
     }
     let mut text = String::new();
-    // Files of the system say that they are empty, and some have no end.
+    // Some files of the system claim to be empty, and some have no end.
     let read = File::open(path).map_err(said)?.take(most + 1).read_to_string(&mut text);
     let read = read.map_err(said)?;
     if read as u64 > most { Err(too_long()) } else { Ok(text) }

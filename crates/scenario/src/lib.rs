@@ -1,12 +1,12 @@
-//! Scenarios: what is simulated, described once.
+//! Scenarios: a single description of a simulation.
 //!
-//! This crate knows no engine. It reads a scenario, checks it, and says what its network looks like
-//! ([`topology`]) and what its traffic does ([`plan`]).
+//! This crate knows no engine. It reads a scenario, checks it, and tells what its network looks
+//! like ([`topology`]) and what its traffic does ([`plan`]).
 //!
-//! A scenario is a TOML file. These types are its only definition: the Python package passes it
-//! through, and the JSON Schema that editors complete from is generated from them
-//! ([`json_schema`]). Quantities are written with their unit ("10Gbps", "5us", "64KB"); unknown
-//! fields are refused, with the nearest name that is known.
+//! A scenario is a TOML file. These types are its only definition: the Python package passes the
+//! file through, and the JSON Schema for completion in editors is generated from the types
+//! ([`json_schema`]). Quantities are written with their unit ("10Gbps", "5us", "64KB"). Unknown
+//! fields are refused, with the nearest known name.
 
 #![cfg_attr(
     test,
@@ -80,84 +80,85 @@ pub use transport::{
     Ecn, Nic, Recovery, Signal, SignalKind, Stack, Stream, StreamPreset, Transport, TransportKind,
 };
 
-/// What is simulated.
+/// A scenario: network, traffic, transport and measurement of a simulation.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// One line.
+    /// The title, in one line.
     pub title: String,
-    /// What it shows, where its numbers come from, and what had to be assumed.
+    /// The purpose of the scenario, the source of its numbers, and its assumptions.
     #[serde(default)]
     pub description: String,
-    /// How long, from which seed, and which schemes are compared.
+    /// The duration, the seed, and the schemes that are compared.
     pub run: Run,
-    /// Hosts, switches and links.
+    /// The hosts, switches and links.
     pub network: Network,
-    /// Which way packets take where there are several.
+    /// The choice among several paths.
     #[serde(default)]
     pub routing: Routing,
     /// Links that fail, come back, or change their rate.
     #[serde(default, rename = "event")]
     pub events: Vec<LinkEvent>,
-    /// Traffic classes, from the lowest to the highest priority; one for data if absent.
+    /// The traffic classes, from the lowest to the highest priority; one for data if absent.
     #[serde(default)]
     pub class: Vec<Class>,
-    /// All switches.
+    /// The settings of all switches.
     #[serde(default)]
     pub switch: Switch,
     /// The transport of all hosts.
     #[serde(default)]
     pub transport: Transport,
-    /// What algorithms get as their RTT.
+    /// The RTT that algorithms get.
     #[serde(default)]
     pub signal: Signal,
-    /// Who sends what to whom.
+    /// The traffic: who sends what to whom.
     #[serde(deserialize_with = "traffic::read::later")]
     #[schemars(with = "Vec<Traffic>")]
     pub traffic: Vec<Traffic>,
-    /// What is measured, beside what always is.
+    /// Optional measurements.
     #[serde(default)]
     pub measure: Measure,
-    /// Parameters of each scheme, by its name. A scheme is an algorithm, an algorithm with a preset
-    /// ("timely:zhu"), or any name with the field `algorithm`. The field `preset` chooses a
-    /// published set of values, `transport` and `signal` say what carries this scheme if not what
-    /// carries the others; all other fields are parameters of the algorithm.
+    /// The parameters of each scheme, by its name. A scheme is an algorithm, an algorithm with a
+    /// preset ("timely:zhu"), or any name with the field `algorithm`. The field `preset` chooses a
+    /// published set of values. The fields `transport` and `signal` replace the scenario's settings
+    /// for this scheme. All other fields are parameters of the algorithm.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, BTreeMap<String, serde_json::Value>>")]
     pub cc: BTreeMap<String, BTreeMap<String, toml::Value>>,
-    /// Published results, by scheme, to be shown beside the measured ones.
+    /// Published results by scheme, shown beside the simulated ones.
     #[serde(default)]
     pub published: BTreeMap<String, Published>,
 }
 
-/// How long, from which seed, and which schemes are compared.
+/// The duration, the seed, and the schemes that are compared.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
-    /// Simulated time.
+    /// The simulated time.
     #[serde(deserialize_with = "quantity::duration")]
     #[schemars(with = "String")]
     pub duration: Span,
-    /// The part of it at the beginning that is not measured.
+    /// The time at the beginning that is not measured.
     #[serde(default, deserialize_with = "quantity::time")]
     #[schemars(with = "String")]
     pub warmup: Span,
-    /// The part of it at the end that is not measured: what was posted before has time to be delivered.
+    /// The time at the end that is not measured, so that messages posted before it can still be
+    /// delivered.
     #[serde(default, deserialize_with = "quantity::time")]
     #[schemars(with = "String")]
     pub cooldown: Span,
-    /// Of all random numbers: start times.
+    /// The seed of all random numbers, such as start times.
     #[serde(default = "default_seed")]
     pub seed: u64,
-    /// Length of one interval of the time series; a 400th of the duration by default.
+    /// The length of one interval of the time series; a 400th of the duration by default.
     #[serde(default, deserialize_with = "quantity::optional_duration")]
     #[schemars(with = "Option<String>")]
     pub interval: Option<Span>,
-    /// How many threads one run has, a number or "auto": as many as there are cores, and as the network has work
-    /// for. Results do not depend on it.
+    /// The number of threads of one run, or "auto" for as many as there are cores and as the
+    /// network has work for. Results do not depend on it.
     #[serde(default)]
     pub threads: Threads,
-    /// Schemes that are compared when the command line names none.
+    /// The schemes that are compared when the command line names none.
     pub schemes: Vec<String>,
 }
 
@@ -165,19 +166,19 @@ pub struct Run {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
-    /// Throughput of the bottleneck.
+    /// The throughput of the bottleneck.
     #[serde(default, deserialize_with = "quantity::optional_rate")]
     #[schemars(with = "Option<String>")]
     pub throughput: Option<Rate>,
-    /// Mean RTT.
+    /// The mean RTT.
     #[serde(default, deserialize_with = "quantity::optional_duration")]
     #[schemars(with = "Option<String>")]
     pub rtt_mean: Option<Span>,
-    /// 99th percentile of the RTT.
+    /// The 99th percentile of the RTT.
     #[serde(default, deserialize_with = "quantity::optional_duration")]
     #[schemars(with = "Option<String>")]
     pub rtt_p99: Option<Span>,
-    /// Where it was published.
+    /// The publication.
     #[serde(default)]
     pub source: String,
 }

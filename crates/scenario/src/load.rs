@@ -1,16 +1,16 @@
-//! What is told before a run: loads that no network carries, which are allowed for those who want to see what
-//! happens, and tables that stay empty.
+//! Warnings before a run: loads that the network cannot carry, and tables that stay empty. Such
+//! loads are allowed, for those who want to see the effect.
 
 use super::Scenario;
 use crate::{Demand, demand, topology};
 use incast_plan::topology::Topology;
 
-/// What sums of loads may differ from 1 by rounding.
+/// The rounding error of sums of loads.
 const ROUNDING: f64 = 1e-9;
 
 impl Scenario {
-    /// Links that are asked to carry more than they can, one sentence each: the link of the worst host in each
-    /// direction, and the core. All traffic with a load counts; the rest asks for nothing in particular.
+    /// Overloaded links, one sentence each: the link of the worst host in each direction, and the
+    /// core. All traffic with a load counts; other traffic asks for no particular rate.
     pub fn load_warnings(&self) -> Vec<String> {
         let net = topology(self);
         let demands = demand(self, &net);
@@ -67,7 +67,7 @@ impl Scenario {
     }
 }
 
-/// What each traffic asks of each host's link, as a share of it.
+/// The load of each traffic on each host's link, as a share of the link's rate.
 struct Shares(Vec<(usize, Vec<f64>)>);
 
 impl Shares {
@@ -88,7 +88,7 @@ impl Shares {
         self.0.iter().map(|(_, shares)| shares[host]).sum()
     }
 
-    /// The hosts that are asked for more than their links carry, and the first of those with most.
+    /// The number of hosts with overloaded links, and the first host with the highest load.
     fn overloaded(&self) -> (usize, Option<(usize, f64)>) {
         let loads = (0..self.hosts()).map(|host| (host, self.load(host)));
         let over = loads.filter(|(_, load)| *load > 1.0 + ROUNDING);

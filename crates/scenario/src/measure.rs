@@ -1,4 +1,4 @@
-//! What of a run is measured, and how finely.
+//! The optional measurements of a run.
 
 use incast_cc::{Bytes, Span};
 use schemars::JsonSchema;
@@ -11,18 +11,19 @@ use crate::{Scenario, lasting_flows, topology};
 /// The most rows of a table of time series, unless `measure.series` asks for more.
 pub const MOST_SERIES_ROWS: u64 = 2_000_000;
 
-/// What is measured, beside what always is.
+/// Optional measurements of a run.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Measure {
-    /// Where sizes are parted in the table of completion times (`fct`), ascending.
+    /// The bounds between size ranges in the table of completion times (`fct`), ascending.
     #[serde(deserialize_with = "quantity::sizes")]
     #[schemars(with = "Vec<String>")]
     pub size_bins: Vec<Bytes>,
-    /// Whether there are time series of each queue and of each connection that stays; absent, unless they
-    /// would have more than two million rows.
+    /// Whether there are time series of each queue and of each lasting connection. If absent, there
+    /// are, unless they would have more than two million rows.
     pub series: Option<bool>,
-    /// Nodes whose packets, queues and flows traces record, where `--trace` asks for one; all if absent.
+    /// The nodes whose packets, queues and flows are recorded in the traces that `--trace` asks
+    /// for; all if absent.
     pub trace: Option<Vec<String>>,
 }
 
@@ -40,7 +41,7 @@ impl Scenario {
         run.interval.unwrap_or((run.duration / 400).max(Span::from_us(1)).min(run.duration))
     }
 
-    /// The rows of a table of time series of so many things.
+    /// The rows of a table of time series about `things` subjects.
     pub fn series_rows(&self, things: usize) -> u64 {
         things as u64 * (self.run.duration.as_ps() / self.interval().as_ps())
     }

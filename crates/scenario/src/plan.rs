@@ -1,7 +1,7 @@
-//! From the traffic of a scenario to what happens: connections, what is posted on them and when,
-//! and the applications that decide the rest while the network runs.
+//! The plan of a scenario's traffic: connections, messages that are posted on them, and the
+//! applications that decide the rest while the network runs.
 //!
-//! All of it is drawn here, from the seed alone, so that schemes are compared on the same traffic.
+//! Everything here is drawn from the seed alone, so that schemes are compared on the same traffic.
 
 mod demand;
 #[cfg(test)]
@@ -33,7 +33,7 @@ pub fn plan(scenario: &Scenario, topology: &Topology, seed: u64, watch: &Watch<'
     plan
 }
 
-/// How many flows of a scenario will be lasting ones.
+/// The number of lasting flows in the plan of a scenario.
 pub fn lasting_flows(scenario: &Scenario, topology: &Topology) -> usize {
     let places = Places::new(topology);
     let mut count = 0;
@@ -44,7 +44,7 @@ pub fn lasting_flows(scenario: &Scenario, topology: &Topology) -> usize {
     count
 }
 
-/// Flows without end, of which each sends all the time: sender, receiver and class.
+/// Flows without end that send all the time: sender, receiver and class.
 pub fn lasting(scenario: &Scenario, topology: &Topology) -> Vec<(u32, u32, u8)> {
     let mut alone = scenario.clone();
     alone.traffic.retain(Traffic::is_endless);

@@ -1,4 +1,4 @@
-//! The places of queue management and disciplines in a scenario.
+//! The settings of queue management and disciplines in a scenario.
 
 use std::fmt::Display;
 

@@ -1,5 +1,5 @@
 //! A scenario with its defaults filled in and its names resolved, for programs that run it
-//! elsewhere: on a test bed.
+//! elsewhere, such as on a test bed.
 
 use std::collections::BTreeMap;
 
@@ -28,14 +28,14 @@ pub struct Resolved {
 /// A host with its link and the switch port that leads to it.
 #[derive(Clone, Debug)]
 pub struct ResolvedHost {
-    /// The name.
+    /// The host's name.
     pub name: String,
     /// The rate of its link.
     pub rate: Rate,
     /// The propagation delay of its link, each way.
     pub delay: Span,
-    /// The queues of the switch port that leads to it, one for each class, the lowest first. Empty
-    /// where the host hangs on another host.
+    /// The queues of the switch port that leads to the host, one for each class, the lowest first.
+    /// Empty where the host is connected directly to another host.
     pub queues: Vec<ResolvedQueue>,
 }
 
@@ -53,7 +53,7 @@ pub struct ResolvedQueue {
 }
 
 impl Scenario {
-    /// The resolved plan: what a run builds, without building it.
+    /// The resolved plan of this scenario, without building its network.
     pub fn resolved(&self) -> Resolved {
         let net = topology(self);
         let set = |section: &BTreeMap<String, toml::Value>| {
@@ -89,10 +89,10 @@ impl Scenario {
         ends.into_iter().map(host).collect()
     }
 
-    /// The queue of a class at a switch with so much shared buffer. PFC keeps a protected queue
-    /// from dropping: it has all of the buffer.
+    /// The queue of a class at a switch with `shared` bytes of shared buffer. A protected queue may
+    /// have all of the buffer, since PFC keeps it from dropping.
     pub fn queue(&self, class: &ResolvedClass, shared: Bytes) -> ResolvedQueue {
-        // The dynamic threshold falls as the queue takes of what is free.
+        // The dynamic threshold falls as the queue uses up free buffer.
         let alpha = class.alpha.as_f64();
         #[expect(
             clippy::cast_possible_truncation,

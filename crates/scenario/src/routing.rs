@@ -1,4 +1,4 @@
-//! Which way packets take, and links that fail, come back or change.
+//! Routing, and links that fail, come back or change their rate.
 
 use incast_cc::{Rate, Span};
 use schemars::JsonSchema;
@@ -9,20 +9,20 @@ use incast_schema::quantity;
 
 use crate::Scenario;
 
-/// Which of several ways packets take.
+/// The choice among several paths.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Routing {
-    /// Which paths: of the shortest ones, or through a random group of switches.
+    /// The kind of routing: shortest paths, or paths through a random group of switches.
     pub kind: RoutingKind,
-    /// Of the switches' hashes, of the generators that spray, and of the intermediate groups of
-    /// Valiant routing; from `run.seed` if absent.
+    /// The seed of the switches' hashes, of the generators that spray, and of the intermediate
+    /// groups of Valiant routing; `run.seed` if absent.
     pub hash_seed: Option<u64>,
-    /// From a link's failure or repair to the new routes of all switches.
+    /// The time from a link's failure or repair to the new routes of all switches.
     #[serde(deserialize_with = "quantity::time")]
     #[schemars(with = "String")]
     pub convergence: Span,
-    /// Paths that are given, whatever the kind.
+    /// Given paths, whatever the kind of routing.
     #[serde(rename = "path")]
     pub paths: Vec<RoutingPath>,
 }
@@ -38,59 +38,60 @@ impl Default for Routing {
     }
 }
 
-/// Which of several paths packets take.
+/// The kind of routing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RoutingKind {
-    /// Each connection one of them, by a hash that is another at each switch.
+    /// Each connection takes one of the shortest paths, by a hash that differs at each switch.
     #[default]
     Ecmp,
-    /// All the same: the lowest port of each switch.
+    /// All packets take the same shortest path: the lowest port of each switch.
     Single,
-    /// Each packet one of them, at random at each switch.
+    /// Each packet takes one of the shortest paths, at random at each switch.
     Spray,
-    /// Each connection first to a random group of switches, then to its destination; one of the
-    /// shortest paths on both ways.
+    /// Each connection goes first to a random group of switches, then to its destination, both on a
+    /// shortest path.
     Valiant,
 }
 
-/// The path from some hosts to others, and not back.
+/// A path from some hosts to others; it does not apply to the way back.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RoutingPath {
-    /// The sending hosts: a group, or one host. They hang on the first switch of `via`.
+    /// The sending hosts: a group, or one host. They are connected to the first switch of `via`.
     pub from: String,
-    /// The receiving hosts, which hang on the last switch.
+    /// The receiving hosts, which are connected to the last switch.
     pub to: String,
     /// The switches, in order, each connected to the next.
     pub via: Vec<String>,
 }
 
-/// A link fails, comes back, or changes its rate.
+/// A change of a link: it fails, comes back, or changes its rate.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkEvent {
-    /// When.
+    /// The time of the change.
     #[serde(deserialize_with = "quantity::time")]
     #[schemars(with = "String")]
     pub at: Span,
-    /// The link, by the nodes at its ends.
+    /// The link, by the names of the nodes at its ends.
     pub link: [String; 2],
-    /// Down: what travels on it and what waits for it is lost, and nothing is sent until it is up.
+    /// The new state. While a link is down, nothing is sent on it; packets on it or waiting for it
+    /// are lost.
     pub state: Option<LinkState>,
-    /// Instead of `state`: the rate of both directions from then on.
+    /// The new rate of both directions, instead of `state`.
     #[serde(default, deserialize_with = "quantity::optional_rate")]
     #[schemars(with = "Option<String>")]
     pub rate: Option<Rate>,
 }
 
-/// Whether a link carries anything.
+/// The state of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LinkState {
-    /// It does not.
+    /// The link carries nothing.
     Down,
-    /// It does.
+    /// The link carries packets.
     Up,
 }
 

@@ -1,4 +1,4 @@
-//! From the name of a scheme to an algorithm with its parameters, and what carries it.
+//! From the name of a scheme to an algorithm with its parameters, transport and signal.
 
 use incast_cc::param::{Conflict, Need, SetError};
 use incast_cc::registry::NAMES;
@@ -9,23 +9,23 @@ use super::{Ecn, ResolvedClass, Scenario, ScenarioError, SignalKind, Stack, Tran
 use incast_schema::DATE_FIELD;
 use incast_schema::{Fault, suggestion};
 
-/// What every flow of a run has.
+/// The algorithm of a run's flows, with its transport and signal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scheme {
-    /// The algorithm, its parameters set.
+    /// The algorithm with its parameters.
     pub algorithm: AnyAlgorithm,
-    /// What carries it.
+    /// The transport that carries payload.
     pub transport: TransportKind,
-    /// What it gets as its RTT.
+    /// The RTT that the algorithm gets.
     pub signal: Signal,
 }
 
-/// Fields of a `[cc.NAME]` that are no parameters of the algorithm.
+/// The fields of a `[cc.NAME]` that are not parameters of the algorithm.
 pub(crate) const RESERVED: [&str; 7] =
     ["algorithm", "preset", "transport", "signal", "noise", "tick", "stack"];
 
 impl Scenario {
-    /// The scheme `name`, its parameters set as `[cc.NAME]` says.
+    /// The scheme `name`, with parameters as `[cc.NAME]` sets them.
     ///
     /// # Errors
     /// There is no such algorithm, preset or parameter, or a value is wrong.
@@ -33,8 +33,8 @@ impl Scenario {
         self.resolve(name).map_err(|fault| ScenarioError::Scheme(fault.into_message()))
     }
 
-    /// The needs of the algorithm of `scheme` that the network does not meet: one sentence each, with
-    /// the setting that would help.
+    /// The needs of the algorithm of `scheme` that the network does not meet: one sentence each,
+    /// with the setting that would help.
     pub fn unmet_needs(&self, name: &str, scheme: &Scheme) -> Vec<String> {
         let (switch, classes) = (&self.switch, self.classes(scheme.transport));
         let mut warnings = Vec::new();
@@ -129,7 +129,7 @@ impl Scenario {
         algorithm.check().map_err(|Conflict { name: one, rule, other }| {
             let value = |param| {
                 let mut text = String::new();
-                // Writing to a string does not fail, and the names are the algorithm's own.
+                // Writing to a string cannot fail, and the names are the algorithm's own.
                 let _ = algorithm.write(param, &mut text);
                 text
             };
@@ -197,7 +197,7 @@ impl Scenario {
 type Wrong = (&'static str, String);
 
 impl Scenario {
-    /// TCP timestamps as the section of a scheme, or `[signal]`, has them.
+    /// The TCP timestamps of a scheme's section, or of `[signal]`.
     fn timestamps_of(&self, field: &impl Fn(&str) -> Option<String>) -> Result<Timestamps, Wrong> {
         let tick = match field("tick") {
             Some(text) => {
@@ -231,12 +231,12 @@ fn one_of<T: Copy>(what: &str, text: &str, known: &[(&'static str, T)]) -> Resul
     })
 }
 
-/// Whether a parameter of the algorithm can make it answer losses.
+/// Whether the algorithm has a parameter that makes it react to losses.
 fn answers_loss(algorithm: &AnyAlgorithm) -> bool {
     algorithm.params().iter().any(|param| param.name == "loss_decrease")
 }
 
-/// A value as the command line has it.
+/// A value as the command line writes it.
 pub(crate) fn text_of(value: &toml::Value) -> String {
     match value {
         toml::Value::String(text) => text.clone(),

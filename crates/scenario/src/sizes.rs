@@ -1,4 +1,4 @@
-//! How a scenario says where sizes come from.
+//! The settings for sizes of flows.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,23 +16,23 @@ use crate::workload::{
 use incast_schema::quantity;
 use incast_schema::suggestion;
 
-/// What published scripts take for the payload of a packet.
+/// The payload of a packet in published scripts.
 const PAYLOAD: Bytes = Bytes::new(1_460);
 
-/// Sizes of flows: the name of a table that ships, or a table with one of `table`, `file`, `fixed`,
-/// `uniform`, `exponential` and `pareto`.
+/// The sizes of flows: the name of a built-in table, or a table with one of the fields `table`,
+/// `file`, `fixed`, `uniform`, `exponential` and `pareto`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FlowSizes {
-    /// A table in a file, yet to be read.
+    /// A table in a file, which has not been read yet.
     File {
-        /// As the scenario writes it.
+        /// The path as the scenario writes it.
         path: String,
-        /// What its sizes are counted in.
+        /// The unit of sizes in the file.
         unit: Unit,
-        /// What lies between its points.
+        /// The sizes between two points of the table.
         interpolation: Interpolation,
     },
-    /// All else, which is complete.
+    /// A complete distribution.
     Known(Sizes),
 }
 
@@ -54,7 +54,7 @@ impl FlowSizes {
         }
     }
 
-    /// Puts the distribution in the place of the name of its file.
+    /// Replaces the name of a file with its distribution.
     pub(crate) fn fill(
         &mut self,
         read: &mut dyn FnMut(&str) -> Result<String, String>,
@@ -63,7 +63,7 @@ impl FlowSizes {
         Ok(())
     }
 
-    /// The distribution, of a scenario whose files have been read.
+    /// The distribution of a scenario whose files have been read.
     pub fn known(&self) -> &Sizes {
         match self {
             Self::Known(sizes) => sizes,
@@ -97,7 +97,7 @@ impl<'de> Visitor<'de> for SizesVisitor {
     }
 }
 
-/// All fields of all kinds, so that an error is about one of them and not about the kinds.
+/// The fields of all kinds, so that an error is about one of them and not about the kinds.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Fields {
@@ -178,7 +178,7 @@ impl Fields {
     }
 }
 
-/// The name of a table that ships, found.
+/// A built-in table, found by name.
 #[derive(Deserialize)]
 #[serde(try_from = "String")]
 struct Name(Arc<SizeTable>);
@@ -210,7 +210,7 @@ impl TryFrom<String> for Name {
 #[derive(Deserialize)]
 struct Size(#[serde(deserialize_with = "quantity::size")] Bytes);
 
-/// What a file counts sizes in.
+/// The unit of sizes in a file.
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum UnitName {
@@ -220,17 +220,17 @@ enum UnitName {
     Packets,
 }
 
-/// Pareto's distribution.
+/// The parameters of Pareto's distribution.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ParetoFields {
-    /// Mean, before the tail is cut off.
+    /// The mean, before the tail is cut off.
     #[serde(deserialize_with = "quantity::size")]
     #[schemars(with = "String")]
     mean: Bytes,
-    /// The heavier the tail the closer to 1; above 1.
+    /// The shape, above 1. The closer to 1, the heavier the tail.
     shape: f64,
-    /// Where the tail is cut off; absent, it is not.
+    /// The size at which the tail is cut off; not cut off if absent.
     #[serde(default, deserialize_with = "quantity::optional_size")]
     #[schemars(with = "Option<String>")]
     max: Option<Bytes>,
@@ -246,33 +246,33 @@ impl JsonSchema for FlowSizes {
     }
 }
 
-/// What [`FlowSizes`] reads, kind by kind, for editors.
+/// The kinds of sizes that [`FlowSizes`] reads, for editors.
 #[derive(JsonSchema)]
 #[serde(untagged, deny_unknown_fields)]
 #[allow(dead_code, reason = "for its schema only")]
 enum Forms {
-    /// A table that ships.
+    /// A built-in table.
     Name(#[schemars(schema_with = "table_names")] String),
-    /// A table that ships, read in another way.
+    /// A built-in table with another interpolation.
     Table {
-        /// Its name.
+        /// The name of the table.
         #[schemars(schema_with = "table_names")]
         table: String,
-        /// What lies between its points; absent, what its source does.
+        /// The sizes between two points of the table; as in its source if absent.
         interpolation: Option<Interpolation>,
     },
     /// A table in a file: lines with a size and a cumulative probability.
     File {
-        /// Its path, relative to the scenario.
+        /// The path of the file, relative to the scenario.
         file: String,
-        /// What sizes are counted in; "bytes" by default.
+        /// The unit of sizes in the file; "bytes" by default.
         unit: Option<UnitName>,
-        /// Payload of a packet, if they are counted in packets; 1460B by default.
+        /// The payload of a packet, if sizes are counted in packets; 1460B by default.
         payload: Option<String>,
-        /// What lies between its points; "linear" by default.
+        /// The sizes between two points of the table; "linear" by default.
         interpolation: Option<Interpolation>,
     },
-    /// One size.
+    /// A fixed size.
     Fixed {
         /// The size.
         fixed: String,
@@ -284,12 +284,12 @@ enum Forms {
     },
     /// Exponentially distributed sizes.
     Exponential {
-        /// Their mean.
+        /// The mean.
         exponential: String,
     },
     /// Many small sizes and a few very large ones.
     Pareto {
-        /// Its parameters.
+        /// The parameters.
         pareto: ParetoFields,
     },
 }

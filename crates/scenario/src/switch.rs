@@ -1,4 +1,4 @@
-//! The switches of a scenario.
+//! The settings of switches.
 
 use incast_cc::{Bytes, Fraction, Span};
 use schemars::JsonSchema;
@@ -7,39 +7,43 @@ use serde::Deserialize;
 use super::{Aqm, QueueDiscipline};
 use incast_schema::quantity;
 
-/// All switches.
+/// The settings of all switches.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Switch {
-    /// The shared packet buffer, PFC headroom included.
+    /// The shared packet buffer, including PFC headroom.
     #[serde(deserialize_with = "quantity::size")]
     #[schemars(with = "String")]
     pub buffer: Bytes,
-    /// What an egress queue that PFC does not protect may hold, as a multiple of the free buffer: all
-    /// queues without PFC; with it those of ACKs in their own class, and of classes without `pfc`.
+    /// The largest length of an egress queue without PFC protection, as a multiple of the free
+    /// buffer. Without PFC this limits all queues; with PFC those of ACKs in their own class, and
+    /// of classes without `pfc`.
     #[serde(deserialize_with = "quantity::alpha")]
     #[schemars(with = "f64")]
     pub alpha: Fraction,
-    /// Most bytes of such a queue, instead of the dynamic threshold.
+    /// The most bytes in an egress queue without PFC protection, instead of the dynamic threshold.
     #[serde(deserialize_with = "quantity::optional_size")]
     #[schemars(with = "Option<String>")]
     pub queue_limit: Option<Bytes>,
-    /// Most bytes of all queues of one egress port, for packets of classes that PFC does not protect.
+    /// The most bytes in all queues of one egress port, for packets of classes that PFC does not
+    /// protect.
     #[serde(deserialize_with = "quantity::optional_size")]
     #[schemars(with = "Option<String>")]
     pub port_limit: Option<Bytes>,
-    /// Marks (ECN) data packets that find more than this in their queue, themselves counted, if they say
-    /// that they may be marked: messages do, streams where `transport.stream.ecn` has it so.
+    /// The ECN threshold: marks data packets that find more than this in their queue, themselves
+    /// counted. Only packets that say that they may be marked are: those of messages, and those of
+    /// streams if `transport.stream.ecn` says so.
     #[serde(deserialize_with = "quantity::optional_size")]
     #[schemars(with = "Option<String>")]
     pub ecn_threshold: Option<Bytes>,
     /// Queue management of each class of each egress port, instead of `ecn_threshold`.
     pub aqm: Option<Aqm>,
-    /// The order in which packets of a class leave an egress queue, and which goes when it is full:
-    /// `fifo`, the default, or another kind by its name, or in a table with its settings.
+    /// The queue discipline: the order in which packets of a class leave an egress queue, and which
+    /// one is dropped when the queue is full. By default `fifo`; another kind by its name, or as a
+    /// table with its settings.
     pub discipline: QueueDiscipline,
-    /// Stamps the state of a port into each packet that leaves it (INT), for HPCC. Takes no room in
-    /// the packet.
+    /// Stamps the state of a port into each packet that leaves it (INT), for HPCC. The stamps take
+    /// no space in the packet.
     pub telemetry: bool,
     /// Priority flow control.
     pub pfc: Pfc,
@@ -61,14 +65,15 @@ impl Default for Switch {
     }
 }
 
-/// Priority flow control, for the classes that do not refuse it; the class of ACKs that
-/// `transport.ack_priority` adds does.
+/// Priority flow control. It protects all classes except those with `pfc = false` and the class of
+/// ACKs that `transport.ack_priority` adds.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Pfc {
-    /// Whether it is on.
+    /// Whether PFC is on.
     pub enabled: bool,
-    /// What a class may hold at an ingress port before it pauses its sender, as a multiple of the free buffer.
+    /// The bytes that a class may hold at an ingress port before it pauses its sender, as a
+    /// multiple of the free buffer.
     #[serde(deserialize_with = "quantity::alpha")]
     #[schemars(with = "f64")]
     pub alpha: Fraction,
@@ -76,40 +81,41 @@ pub struct Pfc {
     #[serde(deserialize_with = "quantity::optional_size")]
     #[schemars(with = "Option<String>")]
     pub xoff: Option<Bytes>,
-    /// How far below the XOFF threshold it must fall before its sender goes on.
+    /// How far a class must fall below the XOFF threshold before its sender goes on.
     #[serde(deserialize_with = "quantity::size")]
     #[schemars(with = "String")]
     pub xon_offset: Bytes,
-    /// Room kept at each ingress port and for each class that is protected, for what arrives after XOFF; by default computed from its
-    /// link: what travels during a round trip, and three packets.
+    /// The buffer reserved at each ingress port, for each protected class, for packets that arrive
+    /// after XOFF. By default computed from the port's link: the bytes of a round trip, and three
+    /// packets.
     #[serde(deserialize_with = "quantity::optional_size")]
     #[schemars(with = "Option<String>")]
     pub headroom: Option<Bytes>,
-    /// What looks for classes that a pause holds too long.
+    /// The PFC watchdog, which looks for classes that are paused for too long.
     pub watchdog: Watchdog,
 }
 
-/// The PFC watchdog of each switch: reports a class of an egress port that has something to send and is
-/// paused for too long, once for each pause.
+/// The PFC watchdog of each switch. It reports a class of an egress port that has packets to send
+/// and is paused for too long, once for each pause.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Watchdog {
-    /// How long is too long; it is noticed at most a quarter of that later.
+    /// The longest pause that is not reported. A report comes at most a quarter of this time late.
     #[serde(deserialize_with = "quantity::duration")]
     #[schemars(with = "String")]
     pub after: Span,
-    /// What it does beyond its report.
+    /// The action of the watchdog, besides its report.
     pub action: WatchdogAction,
 }
 
-/// What the PFC watchdog does.
+/// The action of the PFC watchdog.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WatchdogAction {
-    /// No more than that.
+    /// The watchdog only reports.
     #[default]
     Report,
-    /// Drops what waits in the class, and what comes for it, until the pause ends.
+    /// The watchdog drops packets that wait in the class or arrive for it, until the pause ends.
     Drop,
 }
 

@@ -1,4 +1,4 @@
-//! How many threads a run has.
+//! The number of threads of a run.
 
 use std::fmt;
 use std::num::NonZero;
@@ -7,12 +7,12 @@ use std::str::FromStr;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
-/// How many threads a run has. Results do not depend on it, to the byte.
+/// The number of threads of a run. Results do not depend on it, to the byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threads {
-    /// As many as there are cores, and as the network has work for.
+    /// As many threads as there are cores, and as the network has work for.
     Auto,
-    /// So many, or as many as the network can be parted into.
+    /// This number of threads, or fewer if the network cannot be divided into as many parts.
     Count(u16),
 }
 
@@ -31,13 +31,13 @@ impl Threads {
     /// The most threads of one run.
     pub const MOST: u16 = MOST;
 
-    /// So many, if that many can be asked for.
+    /// This number of threads, if it is allowed.
     fn counted(count: i128) -> Option<Self> {
         let count = u16::try_from(count).ok().filter(|count| (1..=MOST).contains(count))?;
         Some(Self::Count(count))
     }
 
-    /// How many there may be on this machine.
+    /// The largest number of threads on this machine.
     pub fn most(self) -> usize {
         match self {
             Self::Auto => std::thread::available_parallelism().map_or(1, NonZero::get),

@@ -1,10 +1,10 @@
-//! What a file is, by what is in it.
+//! The kind of a file, found from its content.
 
 use super::{ForeignError, Kind, Source};
 use crate::foreign::HpccResults;
 use crate::foreign::hpcc_config::{Config, is_key};
 
-/// The kind of each file. A configuration says what the files are that it names.
+/// The kind of each file. A configuration tells the kinds of the files that it names.
 pub(super) fn detect(sources: &[Source<'_>]) -> Result<Vec<Kind>, ForeignError> {
     let mut kinds: Vec<_> = sources.iter().map(|source| guess(source.text)).collect();
     for (config, _) in
@@ -52,7 +52,7 @@ fn guess(text: &str) -> Option<Kind> {
         let counted: usize = first[0].parse().ok()?;
         return match (first.len(), lines().nth(1)) {
             (3, _) => Some(Kind::HpccTopology),
-            // Six columns are a flow, unless they are the six nodes that were announced.
+            // Six columns are a flow, unless they are the six nodes that the header announced.
             (1, Some(words)) if words.len() == 6 && counted != 6 => Some(Kind::HpccFlows),
             (1, Some(words)) if words.len() == 6 => {
                 let more = lines().nth(2).is_some();

@@ -13,7 +13,7 @@ use crate::foreign::hpcc_topology::after_the_end;
 use crate::foreign::text::refused;
 use crate::foreign::{Flow, Format, Graph, HpccFlows, HpccTopology, HpccTrace};
 
-/// The end of a run that HPCC's simulator takes when its configuration has none.
+/// The end of a run in HPCC's simulator if the configuration has none.
 const STOP: Span = Span::from_ms(3_010);
 
 pub(super) fn draft(known: &BTreeMap<Kind, Source<'_>>) -> Result<Draft, ForeignError> {
@@ -98,14 +98,15 @@ pub(super) fn draft(known: &BTreeMap<Kind, Source<'_>>) -> Result<Draft, Foreign
     Ok(draft)
 }
 
-/// "a.txt, b.txt and c.txt".
+/// A list of names in a sentence: "a.txt, b.txt and c.txt".
 pub(super) fn names(known: &BTreeMap<Kind, Source<'_>>) -> String {
     let mut names: Vec<_> = known.values().map(|source| source.name).collect();
     let last = names.pop().unwrap_or_default();
     if names.is_empty() { last.to_owned() } else { format!("{} and {last}", names.join(", ")) }
 }
 
-/// A class for each priority group, where there are several. Group 0 goes first, the others take turns.
+/// A class for each priority group, where there are several. Group 0 has priority; the others share
+/// the rest.
 fn classes(flows: &[Flow], notes: &mut Vec<String>) -> Vec<(String, bool, String)> {
     let groups: BTreeSet<u32> = flows.iter().filter_map(|flow| flow.group).collect();
     if groups.len() < 2 {
@@ -194,7 +195,7 @@ fn configure(
 
 fn buffer(config: &Config) -> Setting {
     match config.buffer {
-        // 16 MiB is exactly 16777216 B, which no decimal unit says shorter.
+        // 16 MiB is exactly 16777216 B, which no decimal unit writes shorter.
         Some(buffer) if buffer.get() % (1 << 20) == 0 => {
             Setting::quoted("buffer", format!("{}MiB", buffer.get() >> 20), "BUFFER_SIZE")
         }
@@ -203,7 +204,7 @@ fn buffer(config: &Config) -> Setting {
     }
 }
 
-/// RED as the switches mark by it, for the rate that most of their ports have.
+/// The marking of the switches as RED, for the rate that most of their ports have.
 fn marking(
     config: &Config,
     file: &str,
@@ -234,7 +235,8 @@ fn marking(
             }
         }
     }
-    // The least rate of those with the most ports: rates ascend, and `max_by_key` takes the last.
+    // The lowest rate among those with the most ports: rates ascend, and `max_by_key` takes the
+    // last.
     let Some((rate, _)) = ports.iter().rev().max_by_key(|(_, ports)| **ports) else {
         return Ok(());
     };
@@ -254,7 +256,7 @@ fn marking(
         return Err(refused(file, max.line, reason));
     }
     let source = |key: &str| format!("{key} at {rate}");
-    // A ramp starts at a byte at least; no queue of a packet is shorter.
+    // A ramp starts at one byte or more; no queue with a packet is shorter.
     let low = low.max(1);
     if low == high {
         // A queue above KMAX marks every packet.
@@ -289,11 +291,12 @@ fn millionths(value: u64) -> String {
     if text.ends_with('.') { format!("{text}0") } else { text.to_owned() }
 }
 
-/// Packets as there: payload, and headers with the INT or the time stamp that the scheme needs.
+/// Packet sizes as in HPCC's simulator: payload, and headers with the INT or the time stamp that
+/// the scheme needs.
 fn transport(config: &Config, scheme: &Scheme, used: &mut Used) -> Vec<Setting> {
     let payload = config.payload.unwrap_or(incast_cc::Bytes::new(1_000));
     let header = incast_cc::Bytes::new(48 + scheme.stamp);
-    // PPP, IP, 12 bytes and the stamps; at least 60 there, and 64 here.
+    // PPP, IP, 12 bytes and the stamps; at least 60 bytes in HPCC's simulator, and 64 here.
     let ack = incast_cc::Bytes::new((46 + scheme.stamp).max(64));
     used.all(&["ACK_HIGH_PRIO", "L2_ACK_INTERVAL"]);
     let mut settings = vec![

@@ -1,4 +1,4 @@
-//! `CC_MODE` and its parameters.
+//! The scheme for a `CC_MODE`, and its parameters.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use super::write::Setting;
 use crate::foreign::hpcc_config::Config;
 use crate::foreign::text::refused;
 
-/// A scheme of this project that stands for a `CC_MODE`.
+/// A scheme of this project that corresponds to a `CC_MODE`.
 #[derive(Debug)]
 pub(super) struct Scheme {
     pub(super) name: &'static str,
@@ -17,13 +17,13 @@ pub(super) struct Scheme {
     pub(super) parameters: Vec<Setting>,
     /// Whether switches stamp packets.
     pub(super) telemetry: bool,
-    /// Bytes that stamps take in each packet: INT of five hops, or a time stamp.
+    /// The bytes of the stamps in each packet: INT of five hops, or a time stamp.
     pub(super) stamp: u64,
     pub(super) cnp_interval: Option<Span>,
     pub(super) notes: Vec<String>,
 }
 
-/// Keys that are taken over.
+/// The keys that are converted.
 #[derive(Debug, Default)]
 pub(super) struct Used(BTreeSet<&'static str>);
 
@@ -37,7 +37,7 @@ impl Used {
         self.0.extend(keys);
     }
 
-    /// Notes on the keys of `config` that are not among them.
+    /// Notes on the keys of `config` that are not converted.
     pub(super) fn others(&self, config: &Config, file: &str, scheme: &str) -> Vec<String> {
         let numbers = [
             config.flags.keys().copied().collect::<Vec<_>>(),
@@ -69,7 +69,7 @@ impl Used {
     }
 }
 
-/// Why a key is not taken over.
+/// The reason why a key is not converted.
 fn why_not(key: &str, scheme: &str) -> String {
     match key {
         "L2_CHUNK_SIZE" | "L2_BACK_TO_ZERO" => {
@@ -104,11 +104,11 @@ fn why_not(key: &str, scheme: &str) -> String {
     .to_owned()
 }
 
-/// `MIN_RATE` of HPCC's simulator if its configuration has none.
+/// The `MIN_RATE` of HPCC's simulator if its configuration has none.
 const MIN_RATE: Rate = Rate::from_mbps(100);
 
 impl Scheme {
-    /// What `config` chooses.
+    /// The scheme that `config` chooses.
     pub(super) fn of(config: &Config, file: &str, used: &mut Used) -> Result<Self, ForeignError> {
         let (mode, line, source) = match &config.cc_mode {
             Some(mode) => (mode.value, mode.line, format!("CC_MODE {}", mode.value)),
@@ -144,7 +144,7 @@ impl Scheme {
     }
 }
 
-/// Takes parameters out of a configuration.
+/// Converts parameters of a configuration.
 struct Take<'a> {
     config: &'a Config,
     used: &'a mut Used,
@@ -183,7 +183,7 @@ impl Take<'_> {
         }
     }
 
-    /// Rates are for the links as they are, not for a reference that they scale with.
+    /// Disables the scaling of a rate with a reference: rates are for the links as they are.
     fn as_they_stand(&mut self, parameter: &'static str) {
         self.parameters.push(Setting::quoted(parameter, "0bps", "rates are taken as they stand"));
     }
@@ -243,8 +243,8 @@ impl Take<'_> {
     }
 }
 
-/// Whether the algorithm takes the parameters: else the scenario would be refused, with a place in the
-/// wrong file.
+/// Checks that the algorithm accepts the parameters. Otherwise the scenario would be refused, with
+/// a place in the wrong file.
 fn check(name: &str, parameters: &[Setting], file: &str) -> Result<(), ForeignError> {
     let (algorithm, preset) = name.split_once(':').unwrap_or((name, ""));
     let Some(mut algorithm) = AnyAlgorithm::named(algorithm) else { return Ok(()) };

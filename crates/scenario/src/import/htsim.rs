@@ -112,7 +112,7 @@ pub(super) fn draft(known: &BTreeMap<Kind, Source<'_>>) -> Result<Draft, Foreign
     Ok(draft)
 }
 
-/// What htsim builds without a topology file.
+/// The network that htsim builds without a topology file.
 fn default_tree(
     source: &Source<'_>,
     matrix: &HtsimMatrix,

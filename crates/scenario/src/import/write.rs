@@ -8,11 +8,11 @@ use incast_cc::{Rate, Span};
 use super::MOST_INLINE;
 use crate::foreign::{Flow, Format, Graph, Start};
 
-/// One `key = value` with where it is from.
+/// A `key = value` and its source.
 #[derive(Clone, Debug)]
 pub(super) struct Setting {
     pub(super) key: &'static str,
-    /// As TOML.
+    /// The value in TOML.
     pub(super) value: String,
     pub(super) source: String,
 }
@@ -33,12 +33,12 @@ impl Setting {
     }
 }
 
-/// A link that fails, or a part of it.
+/// A link that fails completely or partly.
 #[derive(Clone, Debug)]
 pub(super) struct Event {
     pub(super) at: Span,
     pub(super) link: [String; 2],
-    /// What is left of it; none is nothing.
+    /// The rate that is left; [`None`] if nothing is left.
     pub(super) rate: Option<Rate>,
     pub(super) source: String,
 }
@@ -48,33 +48,34 @@ pub(super) struct Event {
 pub(super) struct Draft {
     pub(super) title: String,
     pub(super) description: String,
-    /// And where it is from.
+    /// The duration and its source.
     pub(super) duration: (Span, String),
     pub(super) warmup: Span,
-    /// And where it is from.
+    /// The scheme and its source.
     pub(super) scheme: (String, String),
-    /// Nodes whose packets were traced, and where that is from.
+    /// The nodes whose packets were traced, and the source.
     pub(super) traced: Option<(Vec<String>, String)>,
     pub(super) graph: Graph,
-    /// And where it is from.
+    /// The source of the graph.
     pub(super) graph_source: String,
     pub(super) failures: Vec<Event>,
-    /// By table, such as `switch.pfc`; in this order.
+    /// The settings of each table, such as `switch.pfc`, in the order of writing.
     pub(super) tables: Vec<(&'static str, Vec<Setting>)>,
-    /// From the lowest to the highest: the name, whether its neighbours share with it, where it is from.
+    /// The classes from the lowest to the highest: the name, whether it shares bandwidth with its
+    /// neighbours, and the source.
     pub(super) classes: Vec<(String, bool, String)>,
     pub(super) flows: Vec<Flow>,
-    /// Name, text and format of the file that the flows are from.
+    /// The file of the flows: name, text and format.
     pub(super) flow_file: (String, String, Format),
-    /// Whether they are others than those that the scenario would read there.
+    /// Whether the flows differ from those that the scenario would read from this file.
     pub(super) flows_differ: bool,
-    /// Parameters of the scheme.
+    /// The parameters of the scheme.
     pub(super) parameters: Vec<Setting>,
     pub(super) notes: Vec<String>,
 }
 
 impl Draft {
-    /// The text, the notes, and the files that belong to it.
+    /// The text, the notes, and the files that belong to the scenario.
     pub(super) fn write(mut self) -> (String, Vec<String>, Vec<(String, String)>) {
         let few = self.flows.len() <= MOST_INLINE;
         let inline = few || self.flows_differ || !self.classes.is_empty();
@@ -212,7 +213,7 @@ struct Text(String);
 
 impl Text {
     fn line(&mut self, text: impl Display) {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(self.0, "{text}");
     }
 
@@ -231,7 +232,8 @@ impl Text {
         }
     }
 
-    /// Names that end in 0, 1 and so on are a group, the others stand for themselves.
+    /// Writes nodes. Names that end in 0, 1 and so on become a group, the others stand for
+    /// themselves.
     fn nodes(&mut self, key: &str, names: Vec<&str>) {
         let stem = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
         let mut stems: BTreeMap<String, Vec<&str>> = BTreeMap::new();
@@ -258,12 +260,12 @@ impl Text {
     }
 }
 
-/// A string as TOML.
+/// A string in TOML.
 fn quote(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 
-/// What a comment may hold.
+/// The text without characters that a comment cannot contain.
 fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

@@ -29,7 +29,7 @@ fn planned_with(traffic: &str, seed: u64) -> Plan {
     plan(document.scenario(), &topology(document.scenario()), seed, &Watch::nobody())
 }
 
-/// Who sends to whom by a permutation.
+/// The pairs of sender and receiver of a permutation.
 fn permutation(from: &str, to: &str, seed: u64) -> BTreeSet<(u32, u32)> {
     let traffic = format!(
         "from = \"{from}\"\nto = \"{to}\"\n\
@@ -44,7 +44,7 @@ fn permutation(from: &str, to: &str, seed: u64) -> BTreeSet<(u32, u32)> {
 fn a_part_of_a_group_is_its_hosts_of_these_numbers() {
     let plan = planned("kind = \"connections\"\nfrom = \"b[1-2]\"\nto = \"c[7-8]\"");
     let pairs: Vec<_> = plan.flows.iter().map(|flow| (flow.source, flow.destination)).collect();
-    // Six hosts before the four of `b`, ten before the nine of `c`.
+    // Six hosts come before the four of `b`, and ten before the nine of `c`.
     assert_eq!(pairs, [(7, 17), (7, 18), (8, 17), (8, 18)]);
 }
 
@@ -59,7 +59,7 @@ fn a_permutation_gives_each_source_one_and_different_ones_while_there_are_enough
         let drawn: BTreeSet<_> = pairs.iter().map(|pair| pair.1).collect();
         assert_eq!(drawn.len(), different, "{from} to {to}: {pairs:?}");
     }
-    // All to one, which has nobody but itself.
+    // All send to one host, which has no other destination than itself.
     assert_eq!(permutation("a", "a0", 1), (1..6).map(|source| (source, 0)).collect());
 }
 
@@ -86,7 +86,7 @@ fn requests_of_a_permutation_have_one_server_for_each_client() {
         let plan = planned_with(&traffic, seed);
         plan.flows.iter().map(|flow| (flow.source, flow.destination)).collect()
     };
-    // Six clients, nine servers; each has its two connections to one.
+    // Six clients and nine servers; each client has both of its connections to one server.
     let (flows, again) = (pairs("c", 1), pairs("c", 1));
     assert_eq!(flows, again);
     assert_eq!(flows.len(), 12, "{flows:?}");
@@ -94,7 +94,7 @@ fn requests_of_a_permutation_have_one_server_for_each_client() {
     let servers: BTreeSet<_> = flows.iter().map(|flow| flow.1).collect();
     assert_eq!(servers.len(), 6, "{flows:?}");
     assert_ne!(flows, pairs("c", 2), "another seed");
-    // Nobody asks itself; whoever is alone asks nobody.
+    // A host does not ask itself; a host that is alone asks nobody.
     assert!(pairs("a", 3).iter().all(|(client, server)| client != server));
     assert_eq!(pairs("a0", 1).len(), 10);
 }
@@ -145,7 +145,7 @@ fn connections_of_clients_are_apart_by_direction_and_urgency() {
         "from = \"a0\"\nto = \"b\"\nconnections = 2\nurgent = { below = \"30KB\", weight = 7 }\n\
          kind = \"requests\"\nreads = 0.5\nsizes = \"solar\"",
     );
-    // Two for each of four servers, reads and writes, common and urgent ones.
+    // For each of four servers two connections: reads and writes, common and urgent ones.
     assert_eq!(plan.flows.len(), 2 * 4 * 2 * 2);
     let urgent = plan.flows.iter().filter(|flow| plan.flows.treatment(flow).weight == 7).count();
     let reads = plan.flows.iter().filter(|flow| flow.operation == Operation::Read).count();
