@@ -19,7 +19,7 @@ use incast_schema::suggestion;
 /// The payload of a packet in published scripts.
 const PAYLOAD: Bytes = Bytes::new(1_460);
 
-/// The sizes of flows: the name of a built-in table, or a table with one of the fields `table`,
+/// The sizes of flows: the name of a shipped table, or a table with one of the fields `table`,
 /// `file`, `fixed`, `uniform`, `exponential` and `pareto`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FlowSizes {
@@ -178,7 +178,7 @@ impl Fields {
     }
 }
 
-/// A built-in table, found by name.
+/// A shipped table, found by name.
 #[derive(Deserialize)]
 #[serde(try_from = "String")]
 struct Name(Arc<SizeTable>);
@@ -251,9 +251,9 @@ impl JsonSchema for FlowSizes {
 #[serde(untagged, deny_unknown_fields)]
 #[allow(dead_code, reason = "for its schema only")]
 enum Forms {
-    /// A built-in table.
+    /// A shipped table.
     Name(#[schemars(schema_with = "table_names")] String),
-    /// A built-in table with another interpolation.
+    /// A shipped table with another interpolation.
     Table {
         /// The name of the table.
         #[schemars(schema_with = "table_names")]

@@ -1,7 +1,7 @@
 //! The network of a scenario: kinds of topologies, one file for each.
 //!
-//! A kind is its settings in TOML, the checks of them, the names of its hosts, and its wiring; a
-//! line in `kinds.rs` registers it. [`parts`] has what several kinds share.
+//! The file of a kind holds its settings in TOML, their checks, the names of its hosts, and its
+//! wiring; a line in `kinds.rs` registers it. [`parts`] holds pieces that several kinds share.
 
 #[macro_use]
 mod kinds;
@@ -38,12 +38,12 @@ pub use parts::{Cable, HostGroup, Uplink};
 pub(crate) use registry::one_kind;
 pub use registry::{NETWORKS, Network};
 
-/// Reads the text of a file that a scenario names, by the path that the scenario writes.
+/// A function that reads the text of a file, by the path that the scenario writes.
 type ReadFile<'a> = &'a mut dyn FnMut(&str) -> Result<String, String>;
 
 /// The settings of a kind of network.
 trait NetworkKind: DeserializeOwned + JsonSchema {
-    /// The name in scenarios: the table of the settings is `[network.NAME]`.
+    /// The name in scenarios: the settings are in the table `[network.NAME]`.
     const NAME: &'static str;
     /// The kind in one sentence, for the schema.
     const SUMMARY: &'static str;
@@ -54,12 +54,11 @@ trait NetworkKind: DeserializeOwned + JsonSchema {
     /// The hosts, in the order in which [`build`](Self::build) adds them.
     fn groups(&self) -> Vec<Named<'_>>;
 
-    /// Adds the nodes and the cables. The order of both is part of the results: simultaneous events
-    /// have the order of the nodes, and ports have the numbers of their cables' order.
+    /// Adds the nodes and the cables. The order of both affects the results: simultaneous events
+    /// happen in the order of the nodes, and ports are numbered in the order of their cables.
     fn build(&self, net: &mut Topology);
 
-    /// The network of a file, for a kind that names one. It takes the place of the kind before
-    /// anything is checked.
+    /// The network in a file, for a kind that names a file. It replaces the kind before the checks.
     fn read(&self, read: ReadFile<'_>) -> Result<Option<Network>, Fault> {
         let _ = read;
         Ok(None)
@@ -81,7 +80,7 @@ pub fn topology(scenario: &Scenario) -> Topology {
     net
 }
 
-/// Makes sure that no host has the name of a switch: links are named by their ends.
+/// Checks that no host has the name of a switch, since links are named by their ends.
 pub(crate) fn check_names(net: &Topology) -> Result<(), Fault> {
     let switches: BTreeSet<_> = net.switches.iter().collect();
     match net.hosts.iter().find(|host| switches.contains(host)) {

@@ -1,4 +1,4 @@
-//! Three tiers with numbers and rates of their own.
+//! A Clos network: three tiers, each with its own number of switches and rates.
 
 use incast_plan::topology::{Layer, Topology};
 use incast_schema::Fault;
@@ -9,21 +9,22 @@ use super::NetworkKind;
 use super::parts::{HostGroup, Named, Uplink, in_range, not_too_many};
 use super::tiers::Tiers;
 
-/// Pods of leaf and aggregation switches, each connected to each, and core switches in as many
-/// planes as a pod has aggregation switches: a plane's are connected to the aggregation switch of
-/// that place in every pod.
+/// Pods of leaf and aggregation switches, and core switches in planes. Each leaf of a pod is
+/// connected to each of its aggregation switches. There are as many planes as a pod has aggregation
+/// switches: the switches of a plane are connected to the aggregation switch with the plane's
+/// number in every pod.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Clos {
-    /// Pods.
+    /// The number of pods.
     pub pods: u32,
-    /// Leaf switches of each pod.
+    /// The number of leaf switches of each pod.
     pub leaves: u32,
-    /// Aggregation switches of each pod.
+    /// The number of aggregation switches of each pod.
     pub aggregations: u32,
-    /// Core switches in all: a multiple of `aggregations`.
+    /// The number of all core switches: a multiple of `aggregations`.
     pub cores: u32,
-    /// The hosts of each leaf; they are numbered through, leaf by leaf.
+    /// The hosts of each leaf; they are numbered consecutively, leaf by leaf.
     pub hosts: HostGroup,
     /// The links between leaf and aggregation switches.
     pub leaf_uplink: Uplink,
@@ -110,15 +111,15 @@ mod tests {
             let found = net.cables.iter().filter(|cable| ends(cable) == [Some(low), Some(high)]);
             found.map(|cable| (cable.ends, cable.rate)).collect::<Vec<_>>()
         };
-        // 16 x 25 = 400 Gb/s from below, half of it over two links; then 4 x 100 Gb/s from below, a
-        // quarter of it over three links: 33,333,333,333 b/s.
+        // 16 x 25 = 400 Gb/s from below, half of that over two links; then 4 x 100 Gb/s from below,
+        // a quarter of that over three links: 33,333,333,333 b/s.
         for (_, rate) in between(Layer::Leaf, Layer::Aggregation) {
             assert_eq!(rate, Rate::from_gbps(100));
         }
         for (ends, rate) in between(Layer::Aggregation, Layer::Core) {
             assert_eq!(rate, Rate::from_bps(33_333_333_333));
             let [Node::Switch(aggregation), Node::Switch(core)] = ends else { panic!("hosts") };
-            // 12 leaves, then 6 aggregation switches, then 6 cores, three to a plane.
+            // 12 leaves come first, then 6 aggregation switches, then 6 cores, three to a plane.
             assert_eq!((aggregation - 12) % 2, (core - 18) / 3);
         }
     }

@@ -1,13 +1,12 @@
-//! Groups of routers: all connected within a group, and by long links from each group to each.
+//! A dragonfly: groups of fully connected routers, with long links between all groups.
 //!
 //! Kim, Dally, Scott and Abts, "Technology-Driven, Highly-Scalable Dragonfly Topology", ISCA 2008.
-//! In their letters, a group has a routers; each router has p hosts, a - 1 local links and h global
-//! ones; and there are g groups, up to a h + 1. With a = 2 p = 2 h, no kind of link is scarcer than
-//! the others under even traffic (section 3.1).
+//! In the paper's letters, a group has a routers. Each router has p hosts, a - 1 local links and h
+//! global links. There are g groups, up to a h + 1. With a = 2 p = 2 h, no kind of link is a
+//! bottleneck under uniform traffic (section 3.1).
 //!
 //! Global links have the consecutive arrangement. The a h global ports of a group are numbered
-//! router by router. Port k of group i leads to the group 1 + (k mod (g - 1)) places after i,
-//! counted in a circle.
+//! router by router. Port k of group i leads to group i + 1 + (k mod (g - 1)), modulo g.
 
 use incast_plan::topology::{Layer, Topology};
 use incast_schema::Fault;
@@ -17,22 +16,22 @@ use serde::Deserialize;
 use super::NetworkKind;
 use super::parts::{Cable, HostGroup, Named, in_range, not_too_many};
 
-/// The length of global links for routes. Minimal routing crosses one of them at most (section
-/// 4.1), so that two must be longer than a global link between two local ones.
+/// The length of global links for routing. Minimal routing crosses at most one of them (section
+/// 4.1), so two must be longer than a global link between two local ones.
 const GLOBAL_LENGTH: u32 = 3;
 
-/// Groups of routers: all connected within a group, and by long links from each group to each.
+/// Groups of fully connected routers, with long links between all groups.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Dragonfly {
-    /// Groups (g). Each two have as many links as each other two: `routers` x `global_links` is a
-    /// multiple of the number of other groups.
+    /// The number of groups (g). All pairs of groups have the same number of links: `routers` x
+    /// `global_links` is a multiple of the number of other groups.
     pub groups: u32,
-    /// Routers of each group (a).
+    /// The number of routers of each group (a).
     pub routers: u32,
-    /// Links of each router to other groups (h), each to another group.
+    /// The number of links of each router to other groups (h), each to a different group.
     pub global_links: u32,
-    /// The hosts of each router (p); they are numbered through, router by router.
+    /// The hosts of each router (p); they are numbered consecutively, router by router.
     pub hosts: HostGroup,
     /// The links within groups.
     pub local: Cable,
@@ -41,12 +40,12 @@ pub struct Dragonfly {
 }
 
 impl Dragonfly {
-    /// Hosts of each router.
+    /// The number of hosts of each router.
     fn each(&self) -> u32 {
         self.hosts.count.unwrap_or(1)
     }
 
-    /// Whether so many groups share out the global links of a group evenly.
+    /// Whether `groups` groups divide the global links of a group evenly.
     fn fits(&self, groups: u32) -> bool {
         let (ports, others) = (self.routers * self.global_links, groups - 1);
         (self.global_links..=ports).contains(&others) && ports.is_multiple_of(others)
@@ -141,7 +140,7 @@ mod tests {
         if let Node::Switch(switch) = node { Some(switch) } else { None }
     }
 
-    /// The links between switches, as both ends.
+    /// The links between switches, as pairs of numbers.
     fn links(net: &Topology) -> Vec<[u32; 2]> {
         let ends = net.cables.iter().filter_map(|cable| {
             let [a, b] = cable.ends.map(switch);
@@ -150,7 +149,7 @@ mod tests {
         ends.collect()
     }
 
-    /// The most links between two switches on a shortest path.
+    /// The largest number of links between two switches on a shortest path.
     fn diameter(net: &Topology) -> u32 {
         let mut neighbours = vec![vec![]; net.switches.len()];
         for [a, b] in links(net) {
@@ -176,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_dragonfly_has_the_numbers_of_the_paper() {
-        // Balanced ones with a = 2 p = 2 h, and others; as many groups as there can be.
+        // Balanced dragonflies with a = 2 p = 2 h, and others, with the largest number of groups.
         for (a, p, h) in [(2, 1, 1), (4, 2, 2), (8, 4, 4), (1, 3, 5), (3, 1, 1), (5, 2, 3)] {
             let g = a * h + 1;
             let net = built::<Dragonfly>(&text(g, a, p, h));
@@ -186,10 +185,10 @@ mod tests {
             let count = g * a * (a - 1) / 2 + g * (g - 1) / 2;
             assert_eq!(links.len(), count as usize);
             assert_eq!(net.cables.len(), hosts + links.len());
-            // k = p + (a - 1) + h ports of each router.
+            // Each router has k = p + (a - 1) + h ports.
             let ports = (p + a - 1 + h) as usize;
             assert!(net.ports().switches.iter().all(|own| own.len() == ports));
-            // Exactly one global link between each two groups, and the rates of their kinds.
+            // Each pair of groups has exactly one global link, and each kind of link has its rate.
             let mut between = BTreeMap::new();
             for (cable, [one, other]) in net.cables[hosts..].iter().zip(&links) {
                 let (one, other) = (one / a, other / a);
@@ -200,14 +199,14 @@ mod tests {
             }
             let pairs = (0..g).flat_map(|one| (one + 1..g).map(move |other| (one, other)));
             assert!(pairs.clone().all(|pair| between[&pair] == 1));
-            // Local, global, local; with one router in a group a global link alone.
+            // Local, global, local; with one router in a group only a global link.
             assert_eq!(diameter(&net), if a == 1 { 1 } else { 3 });
         }
     }
 
     #[test]
     fn fewer_groups_have_several_links_between_each_two() {
-        // 8 global links of each group, to 4 others.
+        // Each group has 8 global links, to 4 others.
         let net = built::<Dragonfly>(&text(5, 4, 2, 2));
         let mut between = BTreeMap::new();
         let links = links(&net);
@@ -232,7 +231,7 @@ mod tests {
             let others = own.map(|[a, b]| if a == router { b } else { a });
             others.filter(|other| other / 4 != router / 4).collect::<Vec<_>>()
         };
-        // There they are ports 8 - 1 - 2 and 8 - 1 - 3: of routers 2 and 2.
+        // There they arrive at ports 8 - 1 - 2 and 8 - 1 - 3, both of router 2.
         assert_eq!(far(1), [3 * 4 + 2, 4 * 4 + 2]);
         assert_eq!(net.hosts.len(), 72);
         assert_eq!(net.switches[net.edge(17) as usize], "router8");

@@ -1,4 +1,4 @@
-//! Two switches with hosts on both sides.
+//! A dumbbell: two switches with hosts on both sides.
 
 use incast_plan::topology::{Layer, Topology};
 use incast_schema::Fault;
@@ -12,9 +12,9 @@ use super::parts::{Cable, HostGroup, Named, attach_groups, check_groups};
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Dumbbell {
-    /// Hosts on the first switch.
+    /// The hosts on the first switch.
     pub left: Vec<HostGroup>,
-    /// Hosts on the second switch.
+    /// The hosts on the second switch.
     pub right: Vec<HostGroup>,
     /// The link between the switches.
     pub bottleneck: Cable,

@@ -1,4 +1,4 @@
-//! Three tiers of equal switches with k ports each.
+//! A fat tree: three tiers of equal switches with k ports each.
 
 use incast_plan::topology::{Layer, Topology};
 use incast_schema::Fault;
@@ -9,18 +9,17 @@ use super::NetworkKind;
 use super::parts::{Cable, HostGroup, Named};
 use super::tiers::Tiers;
 
-/// Pods of k/2 edge and k/2 aggregation switches, each connected to each, and (k/2)^2 core
+/// Pods of k/2 edge and k/2 aggregation switches, all connected to each other, and (k/2)^2 core
 /// switches, each connected to one aggregation switch of every pod.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FatTree {
-    /// Ports of each switch, and pods: even, 2 to 64.
+    /// The number of ports of each switch, and of pods: even, 2 to 64.
     pub k: u32,
-    /// The hosts of each edge switch, k/2 unless `count` says otherwise; they are numbered through,
-    /// edge switch by edge switch.
+    /// The hosts of each edge switch, k/2 unless `count` says otherwise; they are numbered
+    /// consecutively, edge switch by edge switch.
     pub hosts: HostGroup,
-    /// The links between edge and aggregation switches, and those to the core unless `core` is
-    /// there.
+    /// The links between edge and aggregation switches, and those to the core unless `core` is set.
     pub link: Cable,
     /// The links between aggregation and core switches.
     pub core: Option<Cable>,
@@ -90,7 +89,7 @@ mod tests {
             assert_eq!(layers(&net, Layer::Edge), k * k / 2);
             assert_eq!(layers(&net, Layer::Aggregation), k * k / 2);
             assert_eq!(layers(&net, Layer::Core), k * k / 4);
-            // As many links in each of the three stages as there are hosts.
+            // Each of the three stages has as many links as there are hosts.
             assert_eq!(net.cables.len(), 3 * k * k * k / 4);
             assert!(net.ports().switches.iter().all(|ports| ports.len() == k));
             assert!(net.ports().hosts.iter().all(|ports| ports.len() == 1));

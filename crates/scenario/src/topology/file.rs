@@ -1,4 +1,4 @@
-//! A file of another simulator, which becomes a graph when the scenario is read.
+//! A network in a file of another simulator, which becomes a graph when the scenario is read.
 
 use incast_plan::topology::Topology;
 use incast_schema::Fault;
@@ -15,9 +15,9 @@ use crate::foreign;
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "NetworkFile")]
 pub struct File {
-    /// What the file is.
+    /// The format of the file.
     pub format: foreign::Format,
-    /// The file, relative to the scenario's own.
+    /// The path of the file, relative to the scenario.
     pub path: String,
 }
 
@@ -29,7 +29,7 @@ impl File {
         let single = |name: String| NodeGroup { name, count: None };
         let numbered = (0..).zip(&graph.hosts).all(|(i, name)| *name == format!("host{i}"));
         let hosts = match u32::try_from(graph.hosts.len()) {
-            // One group, so that traffic can name all of them.
+            // A single group, so that traffic can name all of its hosts.
             Ok(count) if numbered => vec![NodeGroup { name: "host".into(), count: Some(count) }],
             _ => graph.hosts.into_iter().map(single).collect(),
         };

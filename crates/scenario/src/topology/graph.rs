@@ -1,6 +1,6 @@
-//! Hosts, switches and links, each named.
+//! A graph: hosts, switches and links, each named.
 //!
-//! A graph has links between nodes that there are, one for each host, and a way between any two
+//! Links are between existing nodes. Each host has one link, and there is a path between any two
 //! hosts.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +23,7 @@ pub struct Graph {
     pub hosts: Vec<NodeGroup>,
     /// The switches.
     pub switches: Vec<NodeGroup>,
-    /// The links; two nodes have at most one. A switch's ports are numbered in their order.
+    /// The links, at most one between two nodes. A switch's ports are numbered in their order.
     pub links: Vec<GraphLink>,
 }
 
@@ -31,17 +31,17 @@ pub struct Graph {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NodeGroup {
-    /// The name; with a count, the nodes' names are this and a number from 0.
+    /// The name. With a count, the nodes are called by this name and a number from 0.
     pub name: String,
-    /// How many; absent is a single node called by the name.
+    /// The number of nodes; if absent, a single node called by the name.
     pub count: Option<u32>,
 }
 
-/// One cable of a graph.
+/// A cable of a graph.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GraphLink {
-    /// The nodes at its ends.
+    /// The names of the nodes at both ends.
     pub ends: [String; 2],
     /// Rate of both directions.
     #[serde(deserialize_with = "quantity::rate")]
@@ -96,7 +96,7 @@ impl NetworkKind for Graph {
             nodes.insert(name.clone(), net.switch(name, Layer::Switch));
         }
         for link in &self.links {
-            // The check has seen to it that the names are known.
+            // The check has made sure that the names are known.
             if let [Some(&a), Some(&b)] = link.ends.each_ref().map(|name| nodes.get(name)) {
                 net.connect(a, b, link.rate, link.delay);
             }
@@ -104,7 +104,7 @@ impl NetworkKind for Graph {
     }
 }
 
-/// The nodes by name: numbered through, hosts first.
+/// The nodes by name, numbered consecutively with hosts first.
 struct Nodes {
     names: Vec<String>,
     numbers: BTreeMap<String, usize>,
@@ -178,7 +178,7 @@ fn check_links(graph: &Graph, nodes: &Nodes) -> Result<(), Fault> {
     }
 }
 
-/// Whether a way leads from the first host to all others.
+/// Checks that there is a path from the first host to every other host.
 fn check_connected(graph: &Graph, nodes: &Nodes) -> Result<(), Fault> {
     let mut neighbours = vec![vec![]; nodes.names.len()];
     for link in &graph.links {

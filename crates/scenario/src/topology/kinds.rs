@@ -1,7 +1,7 @@
 //! The list of the kinds of networks.
 //!
 //! A line declares the module of a kind and registers its settings. `topology.rs` makes the modules
-//! from the list, and `registry.rs` all that goes by the name of a kind.
+//! from the list, and `registry.rs` everything that depends on the name of a kind.
 
 macro_rules! networks {
     ($make:ident) => {
@@ -10,12 +10,12 @@ macro_rules! networks {
             star::Star,
             dumbbell::Dumbbell,
 
-            // Fabrics of a datacenter, in layers.
+            // Networks of a datacenter, in layers.
             leaf_spine::LeafSpine,
             fat_tree::FatTree,
             clos::Clos,
 
-            // Without layers.
+            // Networks without layers.
             parking_lot::ParkingLot,
             dragonfly::Dragonfly,
 

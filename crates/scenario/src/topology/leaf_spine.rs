@@ -1,4 +1,4 @@
-//! Racks of hosts, each with a leaf switch that is connected to every spine switch.
+//! A leaf-spine network: racks of hosts, each with a leaf switch connected to every spine switch.
 
 use incast_cc::Rate;
 use incast_plan::topology::{Layer, Topology};
@@ -13,18 +13,18 @@ use super::parts::{HostGroup, Named, Uplink, in_range, not_too_many};
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LeafSpine {
-    /// Leaf switches.
+    /// The number of leaf switches.
     pub leaves: u32,
-    /// Spine switches.
+    /// The number of spine switches.
     pub spines: u32,
-    /// The hosts of each rack; they are numbered through, rack by rack.
+    /// The hosts of each rack; they are numbered consecutively, rack by rack.
     pub hosts: HostGroup,
     /// The links between leaves and spines.
     pub uplink: Uplink,
 }
 
 impl LeafSpine {
-    /// Hosts of each leaf, and the rate of its uplinks.
+    /// The number of hosts of each leaf, and the rate of its uplinks.
     fn rack(&self) -> (u32, Rate) {
         let hosts = self.hosts.count.unwrap_or(1);
         (hosts, self.uplink.rate_above(hosts, self.hosts.rate, self.spines))
@@ -77,7 +77,7 @@ mod tests {
         );
         assert_eq!((layers(&net, Layer::Leaf), layers(&net, Layer::Spine)), (3, 2));
         assert_eq!((net.hosts.len(), net.cables.len()), (12, 12 + 3 * 2));
-        // 4 x 10 Gb/s from below, half of it over two links.
+        // 4 x 10 Gb/s from below, half of that over two links.
         assert!(net.cables[12..].iter().all(|cable| cable.rate == Rate::from_gbps(10)));
         let ports = net.ports().switches.iter().map(Vec::len).collect::<Vec<_>>();
         assert_eq!(ports, [6, 6, 6, 3, 3]);

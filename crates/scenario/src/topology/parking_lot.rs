@@ -1,4 +1,4 @@
-//! A chain of switches with hosts on each.
+//! A parking lot: a chain of switches with hosts on each.
 
 use incast_plan::topology::{Layer, Topology};
 use incast_schema::Fault;
@@ -12,16 +12,16 @@ use super::parts::{Cable, HostGroup, Named, in_range};
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ParkingLot {
-    /// Switches, at least two.
+    /// The number of switches, at least two.
     pub switches: u32,
-    /// The hosts of each switch; they are numbered through, switch by switch.
+    /// The hosts of each switch; they are numbered consecutively, switch by switch.
     pub hosts: HostGroup,
-    /// The links between neighbours.
+    /// The links between neighbouring switches.
     pub link: Cable,
 }
 
 impl ParkingLot {
-    /// Hosts of each switch.
+    /// The number of hosts of each switch.
     fn each(&self) -> u32 {
         self.hosts.count.unwrap_or(1)
     }

@@ -1,4 +1,4 @@
-//! Parts that several kinds of networks share: groups of hosts, links, and their checks.
+//! Pieces that several kinds of networks share: groups of hosts, links, and their checks.
 
 use std::collections::BTreeSet;
 
@@ -10,25 +10,25 @@ use serde::Deserialize;
 
 use crate::bounds::out_of_bounds;
 
-/// Most hosts of a network: slips of the pen should not fill the memory.
+/// The most hosts of a network, so that a typing error does not fill the memory.
 pub(super) const MAX_HOSTS: u64 = 60_000;
-/// Most switches: those with hosts, and a switch's ports, are numbered in 16 bits.
+/// The most switches: switches with hosts, and a switch's ports, are numbered in 16 bits.
 pub(super) const MAX_SWITCHES: u64 = 16_384;
-/// Most links.
+/// The most links of a network.
 pub(super) const MAX_LINKS: u64 = 1_000_000;
 
-/// Most of anything that one field counts: products of four such numbers fit 64 bits.
+/// The largest count in a field: products of four such numbers fit 64 bits.
 const MAX_COUNT: u32 = 4_096;
 
 /// Hosts with equal links.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostGroup {
-    /// The group's name; with a count, the hosts' names are this and a number from 0.
+    /// The group's name. With a count, the hosts are called by this name and a number from 0.
     pub name: String,
-    /// How many; absent is a single host called by the group's name.
+    /// The number of hosts; if absent, a single host called by the group's name.
     pub count: Option<u32>,
-    /// Rate of each link.
+    /// The rate of each link.
     #[serde(deserialize_with = "quantity::rate")]
     #[schemars(with = "String")]
     pub rate: Rate,
@@ -38,11 +38,11 @@ pub struct HostGroup {
     pub delay: Span,
 }
 
-/// Hosts with a common name: a group's are this and a number from 0.
+/// Hosts with a common name: the hosts of a group are called by this name and a number from 0.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Named<'a> {
     pub(crate) name: &'a str,
-    /// Absent is a single host called by the name.
+    /// The number of hosts; if absent, a single host called by the name.
     pub(crate) count: Option<u32>,
 }
 
@@ -51,12 +51,12 @@ impl<'a> Named<'a> {
         Self { name: &group.name, count: group.count }
     }
 
-    /// The number of its hosts.
+    /// The number of hosts.
     pub(crate) fn hosts(self) -> u64 {
         u64::from(self.count.unwrap_or(1))
     }
 
-    /// The names of its nodes.
+    /// The names of the nodes.
     pub(crate) fn names(self) -> impl Iterator<Item = String> {
         let name = self.name.to_owned();
         (0..self.count.unwrap_or(1)).map(move |i| match self.count {
@@ -66,7 +66,7 @@ impl<'a> Named<'a> {
     }
 }
 
-/// One cable.
+/// A cable: a link in each direction.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cable {
@@ -80,17 +80,16 @@ pub struct Cable {
     pub delay: Span,
 }
 
-/// The links from one tier to the next: their rate, or the factor by which what comes from below
-/// exceeds it.
+/// The links from one tier to the next. Their rate is given, or follows from the oversubscription.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Uplink {
-    /// Rate of each link, both directions.
+    /// The rate of each link, in both directions.
     #[serde(default, deserialize_with = "quantity::optional_rate")]
     #[schemars(with = "Option<String>")]
     pub rate: Option<Rate>,
-    /// Instead of `rate`: the rates of a switch's links downwards, added up, over those of its
-    /// links upwards.
+    /// Oversubscription, instead of `rate`: the sum of the rates of a switch's links down over that
+    /// of its links up.
     #[serde(default, deserialize_with = "quantity::optional_oversubscription")]
     #[schemars(with = "Option<f64>")]
     pub oversubscription: Option<Fraction>,
@@ -101,13 +100,13 @@ pub struct Uplink {
 }
 
 impl HostGroup {
-    /// The names of `each` hosts on each of so many switches, numbered through.
+    /// The names of `each` hosts on each of `switches` switches, numbered consecutively.
     pub(super) fn per_switch(&self, each: u32, switches: u32) -> Named<'_> {
         Named { name: &self.name, count: Some(each.saturating_mul(switches)) }
     }
 
-    /// Checks the name, and the number of `each` hosts on each of so many switches. `field` has the
-    /// group.
+    /// Checks the name, and the number of `each` hosts on each of `switches` switches. `field`
+    /// holds the group.
     pub(super) fn check(&self, field: &str, each: u32, switches: u32) -> Result<(), Fault> {
         check_name(&self.name, "host").map_err(|message| Fault::at([&field, &"name"], message))?;
         let all = u64::from(each) * u64::from(switches);
@@ -118,7 +117,7 @@ impl HostGroup {
         Ok(())
     }
 
-    /// Adds `each` hosts on each switch, numbered through.
+    /// Adds `each` hosts on each switch, numbered consecutively.
     pub(super) fn attach(&self, net: &mut Topology, switches: &[Node], each: u32) {
         let places = switches.iter().flat_map(|&switch| (0..each).map(move |_| switch));
         for (number, switch) in places.enumerate() {
@@ -128,7 +127,7 @@ impl HostGroup {
     }
 }
 
-/// Adds the hosts of groups of their own, all on one switch.
+/// Adds the hosts of several groups, all on one switch.
 pub(super) fn attach_groups(net: &mut Topology, groups: &[HostGroup], switch: Node) {
     for group in groups {
         for name in Named::of(group).names() {
@@ -138,7 +137,7 @@ pub(super) fn attach_groups(net: &mut Topology, groups: &[HostGroup], switch: No
     }
 }
 
-/// Checks the names and the numbers of groups of their own, by the fields that have them.
+/// Checks the names and the numbers of several groups, by the fields that hold them.
 pub(super) fn check_groups(sides: &[(&str, &[HostGroup])]) -> Result<(), Fault> {
     let mut names = Names::default();
     for &(side, groups) in sides {
@@ -155,8 +154,8 @@ pub(super) fn check_groups(sides: &[(&str, &[HostGroup])]) -> Result<(), Fault> 
 }
 
 impl Uplink {
-    /// The rate of each of `links` uplinks of a switch to which `below` links of the rate `each`
-    /// lead; rounded down to a bit per second.
+    /// The rate of each of `links` uplinks of a switch with `below` links down of the rate `each`;
+    /// rounded down to a bit per second.
     pub(super) fn rate_above(&self, below: u32, each: Rate, links: u32) -> Rate {
         let factor = self.oversubscription.unwrap_or(Fraction::ONE);
         self.rate.unwrap_or_else(|| {
@@ -166,7 +165,7 @@ impl Uplink {
         })
     }
 
-    /// Checks the settings in `field`, which come to `rate`.
+    /// Checks the settings in `field`, which result in `rate`.
     pub(super) fn check(&self, field: &str, rate: Rate) -> Result<(), Fault> {
         match (self.rate, self.oversubscription) {
             (Some(_), Some(_)) => {
@@ -192,7 +191,7 @@ impl Uplink {
     }
 }
 
-/// Checks that a field counts `least` things, and not absurdly many.
+/// Checks that a field counts at least `least` things, and not absurdly many.
 pub(super) fn in_range(field: &str, count: u32, least: u32) -> Result<(), Fault> {
     if (least..=MAX_COUNT).contains(&count) {
         return Ok(());
@@ -201,7 +200,7 @@ pub(super) fn in_range(field: &str, count: u32, least: u32) -> Result<(), Fault>
     Err(Fault::at([&field], message))
 }
 
-/// Checks the numbers of switches and of links between them, which follow from `field`.
+/// Checks the numbers of switches and of the links between them, which follow from `field`.
 pub(super) fn not_too_many(field: &str, switches: u64, links: u64) -> Result<(), Fault> {
     for (count, most, what) in
         [(switches, MAX_SWITCHES, "switches"), (links, MAX_LINKS, "links between switches")]
@@ -221,7 +220,8 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Adds the nodes of a group: `what` they are, and how many there may be in all.
+    /// Adds the nodes of a group; `what` names them in errors, and `most` limits their total
+    /// number.
     pub(super) fn add(&mut self, group: Named<'_>, (what, most): (&str, u64)) -> Result<(), Fault> {
         let one = if what == "hosts" { "host" } else { "switch" };
         check_name(group.name, one).map_err(|message| Fault::at([&"name"], message))?;
