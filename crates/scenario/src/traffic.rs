@@ -2,8 +2,8 @@
 //!
 //! A kind of traffic is one file here and one line in `traffic/kinds.rs`. The file holds the
 //! settings, their checks, the flows and messages that they plan, the load that they put on links,
-//! and the application, where the kind has one; [`Kind`] is what every kind gives.
-//! `docs/adding-a-traffic.md` adds one step by step.
+//! and the application, where the kind has one. The trait [`Kind`] lists these parts.
+//! `docs/adding-a-traffic.md` adds a kind step by step.
 
 mod amount;
 pub(crate) mod checked;
@@ -50,54 +50,54 @@ pub(crate) use kind::{Kind, Settings};
 use super::Scenario;
 use incast_schema::quantity;
 
-/// One `[[traffic]]`: the settings that all kinds share, and those of its own kind.
+/// A `[[traffic]]`: the settings that all kinds share, and those of its own kind.
 #[derive(Clone, Debug)]
 pub struct Traffic {
     /// The settings that all kinds share.
     pub common: Common,
-    /// The settings of its kind.
+    /// The settings of the kind.
     pub kind: TrafficKind,
 }
 
-/// The settings that all kinds of traffic share. A kind may do without some of them.
+/// The settings that all kinds of traffic share. Some kinds do not use all of them.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Common {
-    /// The name in results; the kind if absent.
+    /// The name in results; the name of the kind if absent.
     pub name: Option<String>,
-    /// The hosts that start it: a group, one host of it, or several such as `host[0-15]`.
+    /// The hosts that start the traffic: a group, one host of it, or several such as `host[0-15]`.
     pub from: Option<String>,
     /// The hosts at the other end; those of `from` if absent.
     pub to: Option<String>,
-    /// The traffic class of its payload, by name; the lowest if absent.
+    /// The traffic class of the payload, by name; the lowest class if absent.
     pub class: Option<String>,
-    /// Its share relative to other flows, for algorithms that know weights (RTCP).
+    /// The weight relative to other flows, for algorithms that use weights (RTCP).
     #[serde(default = "default_weight")]
     pub weight: u32,
-    /// The time that a message has from posting to completion: results say which were in time, and
-    /// algorithms are told.
+    /// The time that a message has from posting to completion. Results say which messages were in
+    /// time, and algorithms know the deadline.
     #[serde(default, deserialize_with = "quantity::optional_duration")]
     #[schemars(with = "Option<String>")]
     pub deadline: Option<Span>,
     /// A class and a weight for small messages.
     pub urgent: Option<Urgent>,
-    /// The time at which it starts.
+    /// The time at which the traffic starts.
     #[serde(default, deserialize_with = "quantity::time")]
     #[schemars(with = "String")]
     pub start: Span,
-    /// The time from which on nothing more is started; the end of the run if absent.
+    /// The time after which nothing more is started; the end of the run if absent.
     #[serde(default, deserialize_with = "quantity::optional_time")]
     #[schemars(with = "Option<String>")]
     pub stop: Option<Span>,
 }
 
 impl Common {
-    /// The hosts that start it, by name.
+    /// The name of the hosts that start the traffic.
     pub fn sources(&self) -> &str {
         self.from.as_deref().unwrap_or_default()
     }
 
-    /// The hosts at the other end, by name.
+    /// The name of the hosts at the other end.
     pub fn destinations(&self) -> &str {
         self.to.as_deref().unwrap_or(self.sources())
     }
@@ -109,26 +109,26 @@ impl Traffic {
         self.kind.settings().load()
     }
 
-    /// The direction of its payload.
+    /// The direction of the payload.
     pub fn operation(&self) -> Operation {
         self.kind.settings().operation()
     }
 
-    /// Whether each of its flows sends all the time.
+    /// Whether each of the flows sends all the time.
     pub fn is_endless(&self) -> bool {
         self.kind.settings().is_endless()
     }
 
-    /// The pairs of sender and receiver that the settings name one by one, where they do so in
-    /// place of `from` and `to`.
+    /// The pairs of sender and receiver, for traffic that names them one by one instead of with
+    /// `from` and `to`.
     pub fn pairs(&self) -> Option<impl Iterator<Item = (&str, &str)>> {
         self.kind.settings().pairs()
     }
 }
 
 impl Scenario {
-    /// The name of a traffic in results: its own or its kind, with its number where several share
-    /// it.
+    /// The name of a traffic in results: its own name or its kind, with its number where several
+    /// traffics share the name.
     pub fn traffic_name(&self, number: usize) -> String {
         let own = |traffic: &Traffic| {
             traffic.common.name.clone().unwrap_or_else(|| traffic.kind.as_str().into())
@@ -141,7 +141,7 @@ impl Scenario {
     }
 }
 
-/// Small messages are urgent.
+/// The settings of small messages, which are urgent.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Urgent {
@@ -149,9 +149,9 @@ pub struct Urgent {
     #[serde(deserialize_with = "quantity::size")]
     #[schemars(with = "String")]
     pub below: Bytes,
-    /// Their traffic class; that of the others if absent.
+    /// The traffic class of urgent messages; as for the others if absent.
     pub class: Option<String>,
-    /// Their weight; that of the others if absent.
+    /// The weight of urgent messages; as for the others if absent.
     pub weight: Option<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! How much each traffic sends, for an estimate of the memory and the time that a run takes.
+//! The amount that each traffic sends, for an estimate of the memory and the time of a run.
 
 use incast_plan::flows::Operation;
 use incast_plan::topology::{Node, Topology};
@@ -7,40 +7,40 @@ use super::Traffic;
 use super::checked::{Counts, counts};
 use crate::Scenario;
 
-/// How much one traffic sends until the end, about.
+/// The approximate amount that a traffic sends until the end of the run.
 #[derive(Clone, Copy, Debug)]
 pub struct Amount {
     /// Payload, in bytes.
     pub bytes: f64,
-    /// Messages that are posted.
+    /// The number of messages that are posted.
     pub messages: f64,
-    /// Connections that are opened.
+    /// The number of connections that are opened.
     pub connections: u64,
-    /// How the connections are used.
+    /// The use of the connections.
     pub opens: Opens,
 }
 
-/// How the connections of a traffic are used.
+/// The use of a traffic's connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opens {
-    /// Each carries messages during the run.
+    /// Each connection carries messages during the run.
     All,
-    /// Each carries one message, and its place is used again once that is delivered.
+    /// Each connection carries one message. Its memory is used again after delivery.
     ForEachMessage,
-    /// All are there, and those that get a message carry it.
+    /// All connections exist, and only some of them carry messages.
     SomeUsed,
 }
 
-/// What one traffic sends.
+/// The amount that a traffic sends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
-    /// Payload that is asked for, in bytes: links may carry less.
+    /// The requested payload in bytes; links may carry less.
     pub(crate) bytes: f64,
-    /// Messages, where the number is another than that of [`Counts`].
+    /// The number of messages, where it differs from that of [`Counts`].
     pub(crate) messages: Option<f64>,
 }
 
-/// The links of the hosts of one traffic.
+/// The links of a traffic's hosts.
 pub(crate) struct Links<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) net: &'a Topology,
@@ -49,9 +49,9 @@ pub(crate) struct Links<'a> {
     pub(crate) traffic: &'a Traffic,
     /// The number of hosts of `from`, and of `to`.
     pub(crate) hosts: (usize, usize),
-    /// The rates of the links of `from`, all together, in bits per second.
+    /// The sum of the rates of the links of `from`, in bits per second.
     pub(crate) sends: f64,
-    /// The rates of the links of `to`, all together.
+    /// The sum of the rates of the links of `to`.
     pub(crate) receives: f64,
     /// The time that the traffic lasts.
     pub(crate) seconds: f64,
@@ -60,7 +60,7 @@ pub(crate) struct Links<'a> {
 }
 
 impl<'a> Links<'a> {
-    /// The links of a traffic, by the rate in bits per second of each host.
+    /// The links of a traffic; `bps` has the rate of each host in bits per second.
     fn of(scenario: &'a Scenario, net: &'a Topology, number: usize, bps: &[f64]) -> Self {
         let traffic = &scenario.traffic[number];
         let called = |name| scenario.network.hosts_called(name, net);
@@ -70,7 +70,7 @@ impl<'a> Links<'a> {
         let end = scenario.run.duration;
         let stop = traffic.common.stop.map_or(end, |stop| stop.min(end));
         let seconds = stop.saturating_sub(traffic.common.start).as_secs_f64();
-        // Traffic that names its hosts itself may have all of them.
+        // Traffic that names its hosts one by one may use all hosts.
         let most = if traffic.kind.has("from") {
             sends.min(receives) / 8.0 * seconds
         } else {
@@ -81,7 +81,7 @@ impl<'a> Links<'a> {
     }
 }
 
-/// How much each traffic of a scenario sends, which is never more than its hosts' links carry.
+/// The amount that each traffic of a scenario sends, at most the capacity of its hosts' links.
 pub fn amounts(scenario: &Scenario, net: &Topology) -> Vec<Amount> {
     let mut bps = vec![0.0; net.hosts.len()];
     for cable in &net.cables {
@@ -95,7 +95,7 @@ pub fn amounts(scenario: &Scenario, net: &Topology) -> Vec<Amount> {
         let links = Links::of(scenario, net, number, &bps);
         let settings = links.traffic.kind.settings();
         let sent = settings.sent(&links);
-        // A read asks first.
+        // A read has a message for the request.
         let read = f64::from(u8::from(settings.operation() == Operation::Read));
         Amount {
             bytes: sent.bytes.min(links.most) * (1.0 + 0.01 * read),

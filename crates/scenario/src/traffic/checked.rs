@@ -1,4 +1,4 @@
-//! Traffic between hosts that there are, within what fits the memory.
+//! Checks of traffic: hosts that exist, and amounts that fit the memory.
 
 use std::fmt::Display;
 
@@ -9,11 +9,11 @@ use crate::hosts::unknown_host;
 use incast_plan::topology::Topology;
 use incast_schema::{Fault, suggestion};
 
-/// Bounds that keep a slip of the pen from filling the memory.
+/// The most connections and messages, so that a typing error does not fill the memory.
 const MAX_CONNECTIONS: u64 = 4_000_000;
 const MAX_MESSAGES: u64 = 50_000_000;
 pub(crate) const MAX_WEIGHT: u32 = 1_000;
-/// Loads above 1 are allowed, for those who want to see what happens.
+/// The largest load. Loads above 1 are allowed, for those who want to see the effect.
 const MAX_LOAD: f64 = 100.0;
 
 pub(crate) fn check_traffic(scenario: &Scenario, net: &Topology) -> Result<(), Fault> {
@@ -39,16 +39,16 @@ pub(crate) fn check_traffic(scenario: &Scenario, net: &Topology) -> Result<(), F
     Ok(())
 }
 
-/// How much one traffic asks for, about.
+/// The approximate number of connections and messages of a traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts {
-    /// Connections that are opened.
+    /// The number of connections that are opened.
     pub connections: u64,
-    /// Messages that are posted, at least.
+    /// The smallest number of messages that are posted.
     pub messages: u64,
 }
 
-/// How much each traffic of a scenario that was checked asks for.
+/// The connections and messages of each traffic of a checked scenario.
 pub fn counts(scenario: &Scenario, net: &Topology) -> Vec<Counts> {
     let all = 0..scenario.traffic.len();
     let checked = all.map(|number| Checked::new(scenario, net, number).check());
@@ -56,7 +56,7 @@ pub fn counts(scenario: &Scenario, net: &Topology) -> Vec<Counts> {
     checked.map(|counts| counts.unwrap_or(none)).collect()
 }
 
-/// One traffic while it is looked at.
+/// A traffic while it is checked.
 pub(crate) struct Checked<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) net: &'a Topology,
@@ -132,24 +132,24 @@ impl Checked<'_> {
         Err(self.at("load", message))
     }
 
-    /// Pairs of different hosts.
+    /// The number of pairs of different hosts.
     pub(crate) fn pairs(&self) -> u64 {
         let itself = self.from.iter().filter(|host| self.to.binary_search(host).is_ok()).count();
         (self.from.len() * self.to.len() - itself) as u64
     }
 
-    /// The fewest others that a host of `from` has in `to`, of those hosts that have any.
+    /// The smallest number of other hosts in `to` for a host of `from`, among hosts that have any.
     pub(crate) fn others(&self) -> usize {
         (self.to.len() - usize::from(self.some_at_both_ends())).max(1)
     }
 
-    /// Whether there are hosts that would have themselves at the other end.
+    /// Whether a host is in both `from` and `to`.
     pub(crate) fn some_at_both_ends(&self) -> bool {
         self.to.iter().any(|host| self.from.binary_search(host).is_ok())
     }
 
-    /// Messages of `bytes` on average that come in the time there is, at least one, for a load of
-    /// the links of `hosts`.
+    /// The number of messages of mean size `bytes` that arrive during the run, at least one, for a
+    /// load on the links of `hosts`.
     pub(crate) fn arrivals(&self, load: f64, bytes: f64, hosts: &[u32]) -> u64 {
         let ports = self.net.ports();
         let rate =
@@ -157,7 +157,7 @@ impl Checked<'_> {
         self.messages(load * hosts.iter().map(rate).sum::<f64>(), bytes)
     }
 
-    /// Messages of `bytes` on average that offer so many bits per second in the time there is.
+    /// The number of messages of mean size `bytes` that offer `bps` bits per second during the run.
     pub(crate) fn messages(&self, bps: f64, bytes: f64) -> u64 {
         let seconds = self.scenario.run.duration.as_secs_f64();
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
@@ -195,7 +195,7 @@ impl Checked<'_> {
         checked.map_err(|fault| within("weight", fault.into_message()))
     }
 
-    /// What is wrong with the name of a class, if anything is.
+    /// The sentence that refuses the name of a class; [`None`] if the name is right.
     pub(crate) fn unknown_class(&self, name: &str) -> Option<String> {
         if self.scenario.class_number(name).is_some() {
             return None;

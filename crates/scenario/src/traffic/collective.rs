@@ -15,20 +15,20 @@ use super::context::{Context, NewFlow};
 use super::{Kind, Settings};
 use ring::Member;
 
-/// A collective operation of the hosts of `from`, in the order of their numbers.
+/// A collective operation among the hosts of `from`, in the order of their numbers.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Collective {
     /// The operation.
     pub collective: CollectiveOperation,
-    /// The size of what each host has to be reduced.
+    /// The size of each host's data.
     #[serde(deserialize_with = "quantity::size")]
     #[schemars(with = "String")]
     pub size: Bytes,
-    /// Rounds.
+    /// The number of rounds.
     #[serde(default = "default_rounds")]
     pub rounds: u32,
-    /// The time from the end of a round at a host to its next.
+    /// The computing time of a host between the end of a round and its next round.
     #[serde(default, deserialize_with = "quantity::time")]
     #[schemars(with = "String")]
     pub compute: Span,
@@ -38,7 +38,7 @@ pub struct Collective {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CollectiveOperation {
-    /// All hosts get the sum of what each has, in 2 (N - 1) steps around a ring.
+    /// Ring all-reduce: all hosts get the sum of all data, in 2 (N - 1) steps around a ring.
     RingAllReduce,
 }
 
@@ -59,7 +59,7 @@ impl Kind for Collective {
         Ok(Counts { connections: members, messages })
     }
 
-    /// A ring around the hosts, in the order of their numbers.
+    /// Plans a ring around the hosts, in the order of their numbers.
     fn plan(&self, context: &Context<'_>, plan: &mut Plan) -> Option<f64> {
         let hosts = &context.sources;
         let next = |place: usize| hosts[(place + 1) % hosts.len()];

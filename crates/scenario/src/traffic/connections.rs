@@ -1,4 +1,4 @@
-//! Connections that stay, from each host of `from` to each of `to`.
+//! Lasting connections from each host of `from` to each of `to`.
 
 use incast_cc::{Bytes, Span, Time};
 use incast_plan::flows::{Life, Operation};
@@ -15,28 +15,28 @@ use super::context::{Context, NewFlow};
 use super::resolved::ResolvedTraffic;
 use super::{Kind, Settings};
 
-/// Connections that stay, from each host of `from` to each of `to`, with messages at given times or
-/// one without end.
+/// Lasting connections from each host of `from` to each of `to`, with messages at given times or
+/// one message without end.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Connections {
     /// The number of hosts of `to` that each host of `from` picks at random; all if absent.
     pub fan_out: Option<u32>,
-    /// Connections for each pair of hosts.
+    /// The number of connections for each pair of hosts.
     #[serde(default = "one")]
     pub connections: u32,
-    /// Whether the payload goes to the other end or comes from there.
+    /// The direction of the payload: to the other end (write), or from there (read).
     #[serde(default)]
     pub operation: Operation,
-    /// The most that a connection starts later than `start`, drawn at random for each.
+    /// The longest random delay of a connection's start after `start`; drawn for each connection.
     #[serde(default, deserialize_with = "quantity::time")]
     #[schemars(with = "String")]
     pub start_spread: Span,
-    /// The size of a message; absent is one message without end.
+    /// The size of a message; one message without end if absent.
     #[serde(default, deserialize_with = "quantity::optional_size")]
     #[schemars(with = "Option<String>")]
     pub message: Option<Bytes>,
-    /// Messages of each connection.
+    /// The number of messages on each connection.
     #[serde(default = "one")]
     pub count: u32,
     /// The time from one message to the next; zero posts all at once.
@@ -80,12 +80,12 @@ impl Kind for Connections {
             return Err(checked.at("count", message));
         }
         let connections = pairs * u64::from(self.connections);
-        // Zero connections are refused by name, before zero messages.
+        // A number of connections of zero is refused first, by name, before zero messages.
         let messages = connections.max(1) * u64::from(self.count);
         Ok(Counts { connections, messages })
     }
 
-    /// In the order of sources and destinations.
+    /// Plans connections in the order of sources and destinations.
     fn plan(&self, context: &Context<'_>, plan: &mut Plan) -> Option<f64> {
         for &source in &context.sources {
             let others = || context.destinations.iter().copied().filter(|&host| host != source);
@@ -144,14 +144,14 @@ impl Kind for Connections {
 }
 
 impl Connections {
-    /// The time at which one connection starts.
+    /// The time at which a connection starts.
     fn start(&self, earliest: Time, random: &mut Pcg64Mcg) -> Time {
         let spread = self.start_spread.as_ps();
         earliest + Span::from_ps(if spread == 0 { 0 } else { below(random, spread + 1) })
     }
 }
 
-/// So many of `hosts`, drawn without putting back.
+/// Draws `count` different hosts of `hosts`.
 fn pick(hosts: &[u32], count: u32, random: &mut Pcg64Mcg) -> Vec<u32> {
     #[expect(clippy::cast_possible_truncation, reason = "bounded by the hosts")]
     let places = distinct(random, count, hosts.len() as u32);

@@ -1,4 +1,4 @@
-//! One traffic while it is planned: its hosts, new flows, and generators of random numbers.
+//! The context of planning a traffic: its hosts, new flows, and generators of random numbers.
 
 use incast_cc::{Bytes, Time};
 use incast_plan::flows::{Life, Operation, Treatment};
@@ -11,7 +11,7 @@ use super::places::Places;
 use super::{Common, Traffic};
 use crate::Scenario;
 
-/// A flow that is to be added to those of the plan.
+/// A flow that has not been added to the plan yet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NewFlow {
     pub(crate) traffic: u16,
@@ -19,12 +19,13 @@ pub(crate) struct NewFlow {
     pub(crate) source: u32,
     pub(crate) destination: u32,
     pub(crate) operation: Operation,
-    /// Others of its traffic, or of its traffic and its source, that come before it.
+    /// The flow's rank: the number of other flows of its traffic, or of its traffic and its source,
+    /// that come before it.
     pub(crate) before: u32,
     pub(crate) life: Life,
 }
 
-/// One traffic while it is planned, with its hosts.
+/// A traffic with its hosts, while it is planned.
 pub(crate) struct Context<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) topology: &'a Topology,
@@ -75,12 +76,12 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The same, with a caller that may stop the planning.
+    /// This context with a caller that may stop the planning.
     pub(crate) fn watched(self, watch: &'a Watch<'a>) -> Self {
         Self { watch: Some(watch), ..self }
     }
 
-    /// A flow of messages of up to `bytes`, the first of its kind.
+    /// A flow for messages of up to `bytes`, with rank 0.
     pub(crate) fn flow(&self, source: u32, destination: u32, bytes: Option<Bytes>) -> NewFlow {
         if let Some(watch) = self.watch {
             watch.step();
@@ -108,7 +109,7 @@ impl<'a> Context<'a> {
         Time::ZERO + self.common.start
     }
 
-    /// The time from which on nothing starts.
+    /// The time after which nothing starts.
     pub(crate) fn stop(&self) -> Time {
         let end = self.scenario.run.duration;
         Time::ZERO + self.common.stop.map_or(end, |stop| stop.min(end))
@@ -119,12 +120,12 @@ impl<'a> Context<'a> {
         self.places.line_rate(host).as_bps() as f64
     }
 
-    /// The generator of what all of this traffic draws for one purpose.
+    /// The generator for one purpose of the whole traffic.
     pub(crate) fn generator(&self, purpose: &str) -> Pcg64Mcg {
         generator(self.seed, purpose, &[u64::from(self.number)])
     }
 
-    /// The generator of what one of its hosts draws.
+    /// The generator for one purpose of a host in this traffic.
     pub(crate) fn generator_of(&self, host: u32, purpose: &str) -> Pcg64Mcg {
         generator(self.seed, purpose, &[u64::from(self.number), u64::from(host)])
     }
@@ -137,7 +138,7 @@ impl NewFlow {
         plan.flows.add((source, destination), (traffic, operation), before, treatment, life)
     }
 
-    /// Adds the flow with one message, and returns its number.
+    /// Adds the flow with a single message, and returns its number.
     pub(crate) fn add_single(self, plan: &mut Plan, at: Time, bytes: Bytes) -> u32 {
         let flow = self.add_to(plan);
         plan.posts.push(PlannedPost { flow, at, bytes: Some(bytes) });

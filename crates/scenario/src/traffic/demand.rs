@@ -1,14 +1,14 @@
-//! What a load asks of links.
+//! The load that traffic puts on links.
 
-/// The load that one traffic puts on links on average, in bits of payload per second.
+/// The average load that a traffic puts on links, in bits of payload per second.
 #[derive(Debug)]
 pub struct Demand {
-    /// Number of the traffic.
+    /// The number of the traffic.
     pub traffic: usize,
-    /// The rate that each host is to send.
+    /// The rate that each host sends.
     pub sends: Vec<f64>,
-    /// The rate that each host is to receive.
+    /// The rate that each host receives.
     pub receives: Vec<f64>,
-    /// The share of all links to the core, for a load that is given as one of the core.
+    /// The load as a share of all links to the core, where it is given as such.
     pub core: f64,
 }

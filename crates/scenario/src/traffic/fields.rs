@@ -7,12 +7,12 @@ use serde::{Deserialize, forward_to_deserialize_any};
 /// The names of the fields of a struct that serde reads.
 pub(super) fn fields_of<T: for<'de> Deserialize<'de>>() -> &'static [&'static str] {
     let mut fields: &'static [&'static str] = &[];
-    // It reads nothing: it asks which fields there are, and gives up.
+    // The probe reads nothing: it notes the names of the fields, and returns an error.
     let _ = T::deserialize(Probe(&mut fields));
     fields
 }
 
-/// Notes the fields of the struct that is asked for.
+/// A deserializer that notes the fields of the struct that asks it.
 struct Probe<'a>(&'a mut &'static [&'static str]);
 
 impl<'de> Deserializer<'de> for Probe<'_> {

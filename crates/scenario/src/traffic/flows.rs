@@ -1,4 +1,4 @@
-//! Flows one by one, listed in a scenario or in a file of another simulator.
+//! A list of flows, in a scenario or in a file of another simulator.
 
 mod chain;
 mod check;
@@ -23,65 +23,65 @@ use crate::foreign;
 pub struct FlowList {
     /// The flows.
     pub list: Vec<ListedFlow>,
-    /// A file with more of them.
+    /// A file with more flows.
     pub file: Option<String>,
-    /// What the file is.
+    /// The format of the file.
     pub format: Option<foreign::Format>,
 }
 
-/// One flow: one message on a connection of its own.
+/// A flow: one message on a connection of its own.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListedFlow {
-    /// The host that sends.
+    /// The sending host.
     pub from: String,
-    /// The host that receives.
+    /// The receiving host.
     pub to: String,
-    /// When it starts.
+    /// The start of the flow.
     #[serde(default, deserialize_with = "quantity::optional_time")]
     #[schemars(with = "Option<String>")]
     pub start: Option<Span>,
-    /// It starts when others have ended, instead.
+    /// Other flows whose end starts this flow, instead of `start`.
     pub after: Option<After>,
-    /// Its payload; absent is without end.
+    /// The payload; without end if absent.
     #[serde(default, deserialize_with = "quantity::optional_size")]
     #[schemars(with = "Option<String>")]
     pub size: Option<Bytes>,
-    /// What others call it in `after`.
+    /// The number that other flows use in `after`.
     pub id: Option<u64>,
-    /// Its traffic class; that of the traffic if absent.
+    /// The traffic class; that of the traffic if absent.
     pub class: Option<String>,
-    /// Its weight; that of the traffic if absent.
+    /// The weight; that of the traffic if absent.
     pub weight: Option<u32>,
-    /// It should be complete so long after it was posted; as the traffic has it if absent.
+    /// The time that the flow has from posting to completion; as for the traffic if absent.
     #[serde(default, deserialize_with = "quantity::optional_duration")]
     #[schemars(with = "Option<String>")]
     pub deadline: Option<Span>,
-    /// Of a flow that was read from a file: its line there.
+    /// The line in the file, for a flow that was read from a file.
     #[serde(skip)]
     pub line: Option<usize>,
 }
 
-/// Flows that must have ended before another starts: all of them, or any. The host that starts the
-/// other must see their end: it sent them, or it received them.
+/// Flows that must end before another flow starts: all of them, or any. The host that starts the
+/// flow must see their end: it sent or received them itself.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct After {
-    /// All of these.
+    /// All of these flows must end.
     pub all: Vec<u64>,
-    /// One of these.
+    /// One of these flows must end.
     pub any: Vec<u64>,
-    /// What is their end.
+    /// The event that counts as the end.
     pub event: AfterEvent,
 }
 
-/// When a flow has ended.
+/// The event that counts as the end of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AfterEvent {
-    /// All of it has been acknowledged: its sender sees that.
+    /// All payload has been acknowledged, which the sender sees.
     Sent,
-    /// All of it has arrived: its receiver sees that.
+    /// All payload has arrived, which the receiver sees.
     #[default]
     Received,
 }

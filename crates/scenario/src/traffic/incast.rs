@@ -1,4 +1,4 @@
-//! Many senders at once into one receiver, again and again.
+//! Incast: many senders to one receiver at once, again and again.
 
 use incast_cc::{Bytes, Time};
 use incast_plan::random::{distinct, exponential, mean_gap, purpose};
@@ -15,16 +15,15 @@ use super::peers::{one_of, skip};
 use super::resolved::ResolvedTraffic;
 use super::{Kind, Settings};
 
-/// Many senders, drawn from `from`, send to one receiver, drawn from `to`, all at once, at random
-/// times.
+/// Many senders, drawn from `from`, send at once to one receiver, drawn from `to`, at random times.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Incast {
-    /// Payload offered, as a share of the links of all hosts of `to` together.
+    /// The offered payload, as a share of the links of all hosts of `to` together.
     pub load: f64,
-    /// Hosts that send at a time.
+    /// The number of hosts that send at once.
     pub senders: u32,
-    /// The size of what each of them sends.
+    /// The size of each sender's message.
     #[serde(deserialize_with = "quantity::size")]
     #[schemars(with = "String")]
     pub size: Bytes,
@@ -37,7 +36,7 @@ impl Settings for Incast {
 impl Kind for Incast {
     fn check(&self, checked: &Checked<'_>) -> Result<Counts, Fault> {
         checked.check_load(self.load)?;
-        // A receiver that could be a sender too is none of its own.
+        // A receiver that could also be a sender does not send to itself.
         let itself = checked.some_at_both_ends();
         let most = checked.from.len() - usize::from(itself);
         if self.senders == 0 || self.senders as usize > most {
@@ -65,7 +64,7 @@ impl Kind for Incast {
                 return Some(offered);
             }
             let receiver = one_of(&context.destinations, &mut random);
-            // All sources but the receiver.
+            // The senders are drawn from all sources except the receiver.
             let own = context.sources.binary_search(&receiver).ok();
             #[expect(clippy::cast_possible_truncation, reason = "bounded by the hosts")]
             let others = (context.sources.len() - usize::from(own.is_some())) as u32;
@@ -98,7 +97,7 @@ impl Kind for Incast {
     fn demand(&self, context: &Context<'_>, demand: &mut Demand) {
         let all_bps: f64 = context.destinations.iter().map(|&host| context.line_bps(host)).sum();
         let each = self.load * all_bps / context.destinations.len() as f64;
-        // A receiver's senders are drawn from all others alike.
+        // The senders of a receiver are drawn from all other sources with equal probability.
         let mut everybody = 0.0;
         for &receiver in &context.destinations {
             demand.receives[receiver as usize] += each;

@@ -1,4 +1,4 @@
-//! What every kind of traffic gives.
+//! The traits of a kind of traffic.
 
 use std::fmt::Debug;
 
@@ -14,25 +14,25 @@ use super::context::Context;
 use super::demand::Demand;
 use super::resolved::ResolvedTraffic;
 
-/// The settings of a kind of traffic, as a scenario writes them beside the common ones.
+/// The settings of a kind of traffic, written in a scenario beside the common ones.
 pub(crate) trait Settings: Kind + Clone + DeserializeOwned + JsonSchema {
     /// The name of the kind, as in `kind = "poisson"`.
     const NAME: &'static str;
 
-    /// The common settings that the kind has no use for: a scenario that has them is refused.
-    /// Traffic without `from` names its hosts itself; see [`Kind::pairs`].
+    /// The common settings that the kind does not use: a scenario with them is refused. Traffic
+    /// without `from` names its hosts one by one; see [`Kind::pairs`].
     const WITHOUT: &'static [&'static str] = &[];
 }
 
-/// Reads the text of a file, by the path that the scenario writes.
+/// A function that reads the text of a file, by the path that the scenario writes.
 pub(crate) type ReadFile<'a> = dyn FnMut(&str) -> Result<String, String> + 'a;
 
 /// Pairs of sender and receiver, by the names of hosts.
 pub(crate) type Pairs<'a> = Box<dyn Iterator<Item = (&'a str, &'a str)> + 'a>;
 
-/// A kind of traffic: what its settings may be, and what they ask of a run.
+/// A kind of traffic: the checks of its settings, and their effect on a run.
 pub(crate) trait Kind: Debug {
-    /// Puts the content of files in the place of their names.
+    /// Replaces the names of files with their content.
     ///
     /// # Errors
     /// The name of a setting, and a sentence that says what is wrong with it.
@@ -40,15 +40,15 @@ pub(crate) trait Kind: Debug {
         Ok(())
     }
 
-    /// Checks what the type of a single setting cannot say, and counts what the traffic asks for.
-    /// The hosts of `from` and `to` are known by then.
+    /// Makes the checks that the type of a single setting cannot make, and counts connections and
+    /// messages. The hosts of `from` and `to` are known by then.
     ///
     /// # Errors
     /// A setting is wrong, or does not fit the network.
     fn check(&self, checked: &Checked<'_>) -> Result<Counts, Fault>;
 
-    /// Adds the flows, messages and applications to the plan of a run. Returns the payload that is
-    /// offered, in bits per second, where the traffic has a load.
+    /// Adds the flows, messages and applications to the plan of a run. Returns the offered payload
+    /// in bits per second, where the traffic has a load.
     fn plan(&self, context: &Context<'_>, plan: &mut Plan) -> Option<f64>;
 
     /// The number of flows in the plan that have [`Life::Lasting`](incast_plan::flows::Life).
@@ -59,7 +59,7 @@ pub(crate) trait Kind: Debug {
     /// The payload that the traffic sends until the end of the run, for an estimate of its cost.
     fn sent(&self, links: &Links<'_>) -> Sent;
 
-    /// How its connections are used, for an estimate of the cost of a run.
+    /// The use of the connections, for an estimate of the cost of a run.
     fn opens(&self) -> Opens {
         Opens::All
     }
@@ -69,8 +69,8 @@ pub(crate) trait Kind: Debug {
         None
     }
 
-    /// Adds what a load asks of the link of each host, and of the core. Kinds with a
-    /// [`load`](Self::load) have this.
+    /// Adds the load on the link of each host, and on the core. Kinds with a [`load`](Self::load)
+    /// implement this.
     fn demand(&self, _context: &Context<'_>, _demand: &mut Demand) {}
 
     /// The direction of the payload.
@@ -78,13 +78,13 @@ pub(crate) trait Kind: Debug {
         Operation::Write
     }
 
-    /// Whether each of its flows sends all the time.
+    /// Whether each of the flows sends all the time.
     fn is_endless(&self) -> bool {
         false
     }
 
     /// The pairs of sender and receiver that the settings name one by one. Kinds without `from`
-    /// have this.
+    /// implement this.
     fn pairs(&self) -> Option<Pairs<'_>> {
         None
     }

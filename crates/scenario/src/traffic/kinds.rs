@@ -1,7 +1,7 @@
 //! The list of kinds of traffic.
 //!
-//! A line declares the module of a kind and registers its settings; `traffic.rs` makes the modules
-//! of the list, and `registry.rs` all that goes by a kind's name.
+//! A line declares the module of a kind and registers its settings. `traffic.rs` makes the modules
+//! from the list, and `registry.rs` everything that depends on a kind's name.
 
 macro_rules! kinds {
     ($make:ident) => {

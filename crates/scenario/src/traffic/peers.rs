@@ -1,4 +1,4 @@
-//! Who may be at the other end, for kinds of traffic that draw it.
+//! The destinations of flows, for kinds of traffic that draw them.
 
 use std::collections::BTreeMap;
 
@@ -9,22 +9,21 @@ use serde::Deserialize;
 
 use super::context::Context;
 
-/// Who is at the other end of a flow.
+/// The choice of a flow's destination.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Destinations {
-    /// Any host of `to` but oneself, each as likely.
+    /// Any host of `to` except the source itself, with equal probability.
     #[default]
     Uniform,
-    /// For each host of `from` one host of `to`, drawn once; no two have the same while there are
+    /// One host of `to` for each host of `from`, drawn once. All are different while there are
     /// enough.
     Permutation,
-    /// Any host of `to` that is as many switches away as any is.
+    /// Any host of `to` at the largest distance, counted in switches.
     Farthest,
 }
 
-/// One host of the destinations for each source, drawn at random; different ones while there are
-/// enough.
+/// Draws a destination for each source at random. All are different while there are enough.
 pub(super) fn permutation(context: &Context<'_>) -> BTreeMap<u32, u32> {
     let mut random = context.generator(purpose::PERMUTATION);
     #[expect(clippy::cast_possible_truncation, reason = "bounded by the hosts")]
@@ -35,13 +34,13 @@ pub(super) fn permutation(context: &Context<'_>) -> BTreeMap<u32, u32> {
     let used = context.sources.len().min(drawn.len());
     for place in 0..used {
         if drawn[place] == context.sources[place] {
-            // With its neighbour's, around the end: neither of them has itself then.
+            // Swap with the neighbour, around the end: then neither of them has itself.
             let next = (place + 1) % drawn.len();
             drawn.swap(place, next);
         }
     }
-    // Around again, a source that meets itself has the one after. A single destination is the
-    // same again, and the source has none.
+    // Where destinations repeat, a source that meets itself takes the next one. With a single
+    // destination that is itself again, and the source has none.
     let pairs = context.sources.iter().enumerate().filter_map(|(place, &source)| {
         let next = [place, place + 1].map(|place| drawn[place % drawn.len()]);
         next.into_iter().find(|&host| host != source).map(|host| (source, host))
@@ -49,13 +48,13 @@ pub(super) fn permutation(context: &Context<'_>) -> BTreeMap<u32, u32> {
     pairs.collect()
 }
 
-/// One of some hosts, each as likely.
+/// Draws one of `hosts`, with equal probability.
 pub(super) fn one_of(hosts: &[u32], random: &mut impl Rng) -> u32 {
     hosts[number_below(random, hosts.len())]
 }
 
-/// The place of the `place`-th thing, from 0, of those that are left when the one at `without` is
-/// not there.
+/// The index of the `place`-th thing, from 0, among those that are left without the one at
+/// `without`.
 pub(super) fn skip(place: usize, without: Option<usize>) -> usize {
     place + usize::from(without.is_some_and(|without| without <= place))
 }

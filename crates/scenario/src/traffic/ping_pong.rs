@@ -1,7 +1,7 @@
-//! Ping-pong: pairs of hosts send a message to and fro, as benchmarks of latency do.
+//! Ping-pong: pairs of hosts send a message back and forth, as benchmarks of latency do.
 //!
 //! The host of `from` sends, its partner answers as soon as the message has arrived, and the next
-//! round begins when the answer is here.
+//! round begins when the answer has arrived.
 
 use incast_cc::{Bytes, Span, Time};
 use incast_plan::application::{Application, Finished, Outcome, Post, UnderWay};
@@ -15,8 +15,8 @@ use super::checked::{Checked, Counts};
 use super::context::Context;
 use super::{Kind, Settings};
 
-/// Messages to and fro between pairs: the first host of `from` and the first of `to`, the second
-/// and the second, and so on.
+/// Messages back and forth between pairs: the first host of `from` and the first of `to`, the
+/// second and the second, and so on.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PingPong {
@@ -28,7 +28,7 @@ pub struct PingPong {
     #[serde(default, deserialize_with = "quantity::optional_size")]
     #[schemars(with = "Option<String>")]
     pub answer: Option<Bytes>,
-    /// Rounds of each pair.
+    /// The number of rounds of each pair.
     pub rounds: u32,
     /// The time from an answer to the next message.
     #[serde(default, deserialize_with = "quantity::time")]
@@ -65,7 +65,7 @@ impl Kind for PingPong {
             let there = context.flow(host, partner, Some(message)).add_to(plan);
             let back = context.flow(partner, host, Some(answer)).add_to(plan);
             let (rounds, pause, start) = (self.rounds, self.pause, context.start());
-            // Each application hears of what arrives at its own host, on its slot 0.
+            // Each application is told of messages that arrive at its own host, on its slot 0.
             let player = plan.next_application(host, context.number);
             plan.flows.follow(back, false, (player, 0));
             plan.applications.push(PlannedApplication::new(host, move |flows| Player {
@@ -103,7 +103,7 @@ struct Player {
     pause: Span,
     /// The time of the next message.
     next: Time,
-    /// The time of the message whose answer is not here yet.
+    /// The time of the message whose answer has not arrived yet.
     posted: Option<Time>,
     finished: Vec<Finished>,
 }
@@ -122,7 +122,7 @@ impl Application for Player {
         }
     }
 
-    /// The answer is here.
+    /// Ends the round: the answer has arrived.
     fn on_outcome(&mut self, now: Time, _slot: u32, _outcome: Outcome, _posts: &mut Vec<Post>) {
         let Some(posted) = self.posted.take() else { return };
         let (kind, completed, bytes) = (PingPong::NAME, now, self.message);

@@ -1,4 +1,4 @@
-//! Where hosts are to each other.
+//! The positions of hosts relative to each other.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -8,13 +8,13 @@ use incast_cc::Rate;
 
 use incast_plan::topology::{Node, Ports, Topology};
 
-/// Racks, and the distances between them. A rack is the switch that its hosts hang on.
+/// Racks, and the distances between them. A rack is the switch that its hosts are connected to.
 pub(crate) struct Places<'a> {
     topology: &'a Topology,
     ports: Ports,
-    /// Links from each switch to the next one of the highest layer.
+    /// The number of links from each switch to the nearest switch of the highest layer.
     depths: Vec<u32>,
-    /// For each rack asked about so far, links to all switches.
+    /// The number of links from a rack to all switches, for the racks asked about so far.
     distances: RefCell<BTreeMap<u32, Rc<Vec<u32>>>>,
 }
 
@@ -39,7 +39,7 @@ impl<'a> Places<'a> {
         self.topology.edge(host)
     }
 
-    /// Links between the racks of two hosts.
+    /// The number of links between the racks of two hosts.
     fn distance(&self, a: u32, b: u32) -> u32 {
         self.distances_from(self.rack(a))[self.rack(b) as usize]
     }
@@ -50,14 +50,15 @@ impl<'a> Places<'a> {
         from.or_insert_with(|| Rc::new(distances(self.topology, &self.ports, &[rack]))).clone()
     }
 
-    /// Those of `hosts` that are farthest from `host`, itself left out.
+    /// The hosts of `hosts` that are farthest from `host`, without `host` itself.
     pub(crate) fn farthest(&self, host: u32, hosts: &[u32]) -> Vec<u32> {
         let mut farthest = self.farthest_or_self(host, hosts);
         farthest.retain(|&other| other != host);
         farthest
     }
 
-    /// The same for every host of a rack, each with itself where its own rack is the farthest.
+    /// The hosts of `hosts` that are farthest from `host`. The list is the same for all hosts of a
+    /// rack: where their own rack is the farthest, it includes `host` itself.
     pub(crate) fn farthest_or_self(&self, host: u32, hosts: &[u32]) -> Vec<u32> {
         let from = self.distances_from(self.rack(host));
         let distance = |other: u32| from[self.rack(other) as usize];
@@ -65,8 +66,8 @@ impl<'a> Places<'a> {
         hosts.iter().copied().filter(|&other| Some(distance(other)) == most).collect()
     }
 
-    /// The fewest hosts that are farthest from one of `sources`, and which that is; of those that
-    /// have any.
+    /// The smallest number of farthest hosts of one of `sources`, and this source. Sources without
+    /// any are left out.
     fn fewest_farthest(&self, sources: &[u32], hosts: &[u32]) -> Option<(usize, u32)> {
         let mut racks = BTreeMap::new();
         let count = |&source: &u32| {
@@ -85,7 +86,7 @@ impl<'a> Places<'a> {
         depth(a) != u32::MAX && self.distance(a, b) == depth(a).saturating_add(depth(b))
     }
 
-    /// The rate of all links up to the highest layer together, in bits per second.
+    /// The sum of the rates of all links up to the highest layer, in bits per second.
     pub(crate) fn core_bps(&self) -> f64 {
         let depth = |node| match node {
             Node::Switch(switch) => self.depths[switch as usize],
@@ -99,8 +100,8 @@ impl<'a> Places<'a> {
     }
 }
 
-/// The fewest of `hosts` that are farthest from one of `sources`, and which that is; of those that
-/// have any.
+/// The smallest number of `hosts` that are farthest from one of `sources`, and this source. Sources
+/// without any are left out.
 pub(crate) fn fewest_farthest(
     topology: &Topology,
     sources: &[u32],
@@ -109,7 +110,7 @@ pub(crate) fn fewest_farthest(
     Places::new(topology).fewest_farthest(sources, hosts)
 }
 
-/// Links from each switch to the nearest of some.
+/// The number of links from each switch to the nearest of `to`.
 fn distances(topology: &Topology, ports: &Ports, to: &[u32]) -> Vec<u32> {
     let mut distance = vec![u32::MAX; topology.switches.len()];
     let mut reached: VecDeque<_> = to.iter().copied().collect();

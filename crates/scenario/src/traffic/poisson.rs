@@ -1,4 +1,4 @@
-//! Flows that arrive at random, at each host by a Poisson process of its own.
+//! Poisson traffic: flows that arrive at random, by a separate Poisson process at each host.
 
 mod peers;
 mod spread;
@@ -24,38 +24,40 @@ use crate::{FlowSizes, Scenario};
 use peers::Peers;
 use spread::Spread;
 
-/// Flows that arrive at random, at each host of `from` by a Poisson process of its own. Each is one
-/// message on a new connection.
+/// Flows that arrive at random, by a separate Poisson process at each host of `from`. Each flow is
+/// one message on a new connection.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Poisson {
-    /// Payload offered, as a share of what `of` can carry. Above 1 it never drains.
+    /// The offered payload, as a share of the capacity of `of`. Queues of a load above 1 never
+    /// drain.
     pub load: f64,
-    /// What the load is a share of.
+    /// The links that the load is a share of.
     #[serde(default)]
     pub of: LoadOf,
-    /// Sizes of the flows.
+    /// The sizes of the flows.
     pub sizes: FlowSizes,
-    /// Who is at the other end.
+    /// The choice of destinations.
     #[serde(default)]
     pub destinations: Destinations,
-    /// The share of flows that stay in the rack of their source; as `destinations` has it if
+    /// The share of flows that stay in the rack of their source; as `destinations` chooses if
     /// absent.
     pub rack_local: Option<f64>,
-    /// Whether the payload goes to the other end or comes from there.
+    /// The direction of the payload: to the other end (write), or from there (read).
     #[serde(default)]
     pub operation: Operation,
 }
 
-/// What a load is a share of.
+/// The links that a load is a share of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LoadOf {
-    /// The links of the hosts of `from`: each offers the load times its own rate.
+    /// The links of the hosts of `from`: each host offers the load times its own rate.
     #[default]
     Hosts,
-    /// The links to the highest layer of switches, which carry what goes from part to part of the
-    /// network: all of them together carry the load. (Flows that do not cross it come on top.)
+    /// The links to the highest layer of switches, which carry traffic between parts of the
+    /// network: all of them together carry the load. (Flows that do not cross this layer come on
+    /// top.)
     Core,
 }
 
@@ -164,8 +166,8 @@ impl Kind for Poisson {
 }
 
 impl Poisson {
-    /// The payload that all flows of a load of the core offer, in bits per second; [`None`] where
-    /// no flow crosses it.
+    /// The payload that all flows offer for a load on the core, in bits per second; [`None`] where
+    /// no flow crosses the core.
     fn offered_bps(&self, scenario: &Scenario, topology: &Topology, number: usize) -> Option<f64> {
         #[expect(clippy::cast_possible_truncation, reason = "one section of a file each")]
         let number = number as u16;

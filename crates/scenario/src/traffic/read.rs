@@ -1,7 +1,7 @@
-//! Reads traffic out of the text of a scenario, and keeps the place of each setting.
+//! Reading of traffic from the text of a scenario, with the place of each setting.
 //!
-//! The settings of a kind stand beside the common ones. Their table is taken apart before serde
-//! sees it, since serde forgets the places of what it sorts by `kind`.
+//! The settings of a kind stand beside the common ones. Their table is divided before serde sees
+//! it, since serde loses the places of values in an enum with a `kind`.
 
 use incast_schema::{Fault, suggestion};
 use serde::Deserialize;
@@ -13,8 +13,7 @@ use super::fields::fields_of;
 use super::registry::{ENTRIES, Entry};
 use super::{Common, TRAFFIC_KINDS, Traffic};
 
-/// The field `traffic` of a scenario while serde reads it: a list that stays empty, since
-/// [`all`] fills it.
+/// Reads the field `traffic` of a scenario as a list that stays empty; [`all`] fills it later.
 pub(crate) fn later<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<Traffic>, D::Error> {
     Vec::<IgnoredAny>::deserialize(input).map(|_| Vec::new())
 }
@@ -93,7 +92,7 @@ pub(super) fn common_of(entry: &Entry) -> Vec<&'static str> {
     all.filter(|field| !entry.without.contains(field)).collect()
 }
 
-/// Says that a kind has no such field, and what may have been meant.
+/// The sentence for a field that the kind does not have, with a suggestion.
 fn unknown(entry: &Entry, field: &str) -> String {
     let elsewhere = |other: &&Entry| (other.fields)().contains(&field);
     let others: Vec<_> = ENTRIES.iter().filter(elsewhere).map(|other| other.name).collect();
@@ -108,12 +107,12 @@ fn unknown(entry: &Entry, field: &str) -> String {
     format!("unknown field {field:?}{}", suggestion(field, &known))
 }
 
-/// Whether a field is a kind with its settings in a table of its own, as it was written once.
+/// Whether a field is a kind with its settings in a table of its own, as in an old format.
 fn is_old_kind(field: &str, value: &Spanned<DeValue<'_>>) -> bool {
     TRAFFIC_KINDS.contains(&field) && matches!(value.get_ref(), DeValue::Table(_))
 }
 
-/// Says how a kind that is written as a table of its own is written.
+/// The sentence that says how such a kind is written now.
 fn as_table(kind: &str) -> String {
     let example = format!("{kind} = {{ ... }}");
     format!("{example} is written kind = \"{kind}\", with what is in its braces beside it")

@@ -1,7 +1,7 @@
 //! The kinds of traffic by name.
 //!
-//! Adding one costs a line in `kinds.rs`. The modules, the names, the settings in the JSON Schema
-//! and the tests that run over every kind follow from it.
+//! A new kind costs a line in `kinds.rs`. The modules, the names, the settings in the JSON Schema
+//! and the tests of all kinds follow from it.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
@@ -10,13 +10,13 @@ use toml::de::ValueDeserializer;
 use super::fields::fields_of;
 use super::{Kind, Settings};
 
-/// What a scenario may write for one kind.
+/// The settings that a scenario may write for a kind.
 pub(super) struct Entry {
     /// The name of the kind.
     pub(super) name: &'static str,
-    /// The common settings that it has no use for.
+    /// The common settings that the kind does not use.
     pub(super) without: &'static [&'static str],
-    /// The names of its own settings.
+    /// The names of the kind's own settings.
     pub(super) fields: fn() -> &'static [&'static str],
     /// The settings in the JSON Schema.
     pub(super) schema: fn(&mut SchemaGenerator) -> Schema,
@@ -28,7 +28,7 @@ macro_rules! registry {
     ($($module:ident::$type:ident,)+) => {
         $(use super::$module::$type;)+
 
-        /// The settings of traffic of any kind.
+        /// The settings of any kind of traffic.
         #[derive(Clone, Debug)]
         #[expect(missing_docs, reason = "each variant is documented by its type")]
         pub enum TrafficKind { $($type($type),)+ }
@@ -36,7 +36,7 @@ macro_rules! registry {
         /// The names of all kinds of traffic.
         pub const TRAFFIC_KINDS: &[&str] = &[$(<$type as Settings>::NAME),+];
 
-        /// What a scenario may write, by kind.
+        /// The settings that a scenario may write, by kind.
         pub(super) const ENTRIES: &[Entry] = &[$(Entry {
             name: <$type as Settings>::NAME,
             without: <$type as Settings>::WITHOUT,
@@ -51,7 +51,7 @@ macro_rules! registry {
                 match self { $(Self::$type(_) => <$type as Settings>::NAME,)+ }
             }
 
-            /// Whether the kind has a use for one of the common settings.
+            /// Whether the kind uses a certain common setting.
             pub(crate) fn has(&self, common: &str) -> bool {
                 let without = match self { $(Self::$type(_) => <$type as Settings>::WITHOUT,)+ };
                 !without.contains(&common)

@@ -1,4 +1,4 @@
-//! Requests of clients, answered or taken by servers.
+//! Requests of clients to servers.
 
 mod client;
 
@@ -27,50 +27,52 @@ use client::{Client, Pace, Server, Slots, Workload};
 
 const MAX_OUTSTANDING: u32 = 100_000;
 
-/// The least time of a request and its answer: clients that wait for answers send no more than one
-/// in this time.
+/// The shortest time of a request and its answer, in seconds: clients that wait for answers send at
+/// most one request in this time.
 const ROUND_TRIP_S: f64 = 5e-6;
 
-/// Requests of the hosts of `from` to hosts of `to`, on connections that stay: reads, which ask for
-/// payload, and writes, which bring it. A request is complete when all of its messages are.
+/// Requests of the hosts of `from` to hosts of `to` on lasting connections: reads, which fetch
+/// payload, and writes, which send it. A request is complete when all of its messages are.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Requests {
-    /// Open loop: payload of requests that come at random, as a share of each client's link.
+    /// Open loop: the payload of requests that arrive at random, as a share of each client's link.
     pub load: Option<f64>,
-    /// Closed loop: requests of each client that are under way at a time. 1 if there is no load.
+    /// Closed loop: the number of requests of each client under way at a time. 1 if there is no
+    /// load.
     pub outstanding: Option<u32>,
     /// Closed loop: the mean of the exponentially distributed time from the end of a request to the
-    /// next.
+    /// next one.
     #[serde(default, deserialize_with = "quantity::optional_time")]
     #[schemars(with = "Option<String>")]
     pub think_time: Option<Span>,
-    /// Sizes of what is read.
+    /// The sizes of reads.
     pub sizes: FlowSizes,
-    /// Sizes of what is written; those of reads if absent.
+    /// The sizes of writes; those of reads if absent.
     pub write_sizes: Option<FlowSizes>,
-    /// The share of requests that read.
+    /// The share of requests that are reads.
     #[serde(default = "default_reads")]
     pub reads: f64,
-    /// The number of servers that a read asks.
+    /// The number of servers of a read.
     #[serde(default)]
     pub fan_out: FanOut,
-    /// Whether these servers share the size of the request; each gives all of it if not.
+    /// Whether the servers of a read share its size; if not, each sends all of it.
     #[serde(default)]
     pub split: bool,
-    /// The number of servers that a write goes to; it is complete when all have acknowledged it.
+    /// The number of servers of a write, which is complete when all have acknowledged it.
     #[serde(default = "one")]
     pub replicas: u32,
-    /// The servers: of all alike, of those farthest away, or one of each client's own, drawn once.
+    /// The choice of servers: from all with equal probability, from those farthest away, or one
+    /// server for each client, drawn once.
     #[serde(default)]
     pub destinations: Destinations,
-    /// Connections for each pair of hosts.
+    /// The number of connections for each pair of hosts.
     #[serde(default = "one")]
     pub connections: u32,
 }
 
-/// How many servers a request asks: a number, or several with their weights, such as
-/// `[[1, 0.5], [2, 0.3], [8, 0.2]]`.
+/// The number of servers of a request: a number, or several with their weights, such as `[[1, 0.5],
+/// [2, 0.3], [8, 0.2]]`.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(
     untagged,
@@ -78,9 +80,9 @@ pub struct Requests {
                  [[1, 0.5], [8, 0.5]]"
 )]
 pub enum FanOut {
-    /// Always so many.
+    /// A fixed number of servers.
     Always(u32),
-    /// Drawn by weight.
+    /// A number of servers drawn by weight.
     Weighted(Vec<(u32, f64)>),
 }
 
@@ -99,7 +101,7 @@ impl FanOut {
         }
     }
 
-    /// The mean.
+    /// The mean number of servers.
     pub fn mean(&self) -> f64 {
         let options = self.options();
         let total: f64 = options.iter().map(|&(_, weight)| weight).sum();
@@ -225,7 +227,7 @@ impl Kind for Requests {
         offered
     }
 
-    /// Payload and messages of clients, each of which asks a number of servers at once.
+    /// The payload and messages of clients. Each request goes to several servers at once.
     fn sent(&self, links: &Links<'_>) -> Sent {
         let reads = self.reads * self.fan_out.mean();
         let written = (1.0 - self.reads) * f64::from(self.replicas);
@@ -237,7 +239,7 @@ impl Kind for Requests {
             / (ROUND_TRIP_S + self.think_time().as_secs_f64());
         let closed = || most.min(each * links.hosts.0 as f64);
         let asked = self.load.map_or_else(closed, |load| most * load);
-        // A read is a request, and what answers it.
+        // A read has a message for the request and one for the answer.
         Sent { bytes: asked * bytes, messages: Some(asked * (reads * 2.0 + written)) }
     }
 
@@ -288,8 +290,7 @@ impl Requests {
         self.think_time.unwrap_or(Span::ZERO)
     }
 
-    /// Payload of a request on average, over all of its messages: what is read of it, and what is
-    /// written.
+    /// The mean payload of a request over all of its messages: of reads, and of writes.
     fn bytes_per_request(&self) -> (f64, f64) {
         let times = |servers: f64| if self.split { 1.0 } else { servers };
         let (read, written) = (self.sizes.known().mean(), self.sizes_written().known().mean());
@@ -313,15 +314,15 @@ impl Requests {
     }
 }
 
-/// The number of servers that a client has at least, of those clients that have any.
+/// The smallest number of servers of a client, among clients that have any.
 struct Servers {
     fewest: u32,
     whose: Whose,
 }
 
-/// Which servers a client has.
+/// The servers of a client.
 enum Whose {
-    /// All, but for itself.
+    /// All servers except the client itself.
     All,
     /// The servers farthest away, for the client that has the fewest.
     Farthest(u32),
@@ -345,7 +346,7 @@ impl Servers {
         Self { fewest: fewest as u32, whose }
     }
 
-    /// Checks that a setting asks for no more servers than a client has.
+    /// Checks that a setting does not exceed the number of servers that each client has.
     fn check(&self, checked: &Checked<'_>, field: &str, value: u32) -> Result<(), Fault> {
         let most = self.fewest;
         if (1..=most).contains(&value) {
@@ -365,7 +366,7 @@ impl Servers {
 
 /// The slots of one server: reads, urgent reads, writes and urgent writes, each with its flows.
 fn connected(ranges: &[Range<u32>; 4], flows: &Flows) -> Server {
-    // Nothing else is between the flows of a range: neither a slot, nor a connection of the host.
+    // The flows of a range are consecutive in slots and in connections of the host.
     let slots = |range: &Range<u32>| {
         let (Some(first), true) = (flows.get(range.start as usize), !range.is_empty()) else {
             return Slots::default();

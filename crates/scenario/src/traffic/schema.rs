@@ -1,4 +1,4 @@
-//! The JSON Schema of traffic: one alternative for each kind, with the settings that it has.
+//! The JSON Schema of traffic: one alternative for each kind, with the settings that the kind has.
 
 use std::borrow::Cow;
 
@@ -23,7 +23,7 @@ impl JsonSchema for Traffic {
     }
 }
 
-/// A table of one kind: its own settings, and the common ones that it has a use for.
+/// The schema of one kind's table: its own settings, and the common ones that it uses.
 fn alternative(entry: &Entry, common: &Schema, generator: &mut SchemaGenerator) -> Value {
     let own = (entry.schema)(generator);
     let mut properties = Map::new();

@@ -1,7 +1,7 @@
-//! One member of a ring all-reduce: every host sends a chunk to its successor, 2 (N - 1) times;
-//! each chunk but the first leaves when the one of the step before has come from the predecessor.
-//! (N - 1 steps reduce, N - 1 spread the result: Patarasuk and Yuan, "Bandwidth optimal all-reduce
-//! algorithms for clusters of workstations", 2009.)
+//! A member of a ring all-reduce: every host sends a chunk to its successor, 2 (N - 1) times. Each
+//! chunk but the first leaves when the chunk of the previous step has arrived from the predecessor.
+//! (N - 1 steps reduce, N - 1 distribute the result: Patarasuk and Yuan, "Bandwidth optimal
+//! all-reduce algorithms for clusters of workstations", 2009.)
 
 use incast_cc::{Bytes, Span, Time};
 
@@ -12,20 +12,20 @@ const ALL_REDUCE: &str = "all-reduce";
 
 #[derive(Debug)]
 pub(super) struct Member {
-    /// Leads to the successor.
+    /// The connection to the successor.
     connection: u32,
-    /// What is reduced, and what a step sends of it.
+    /// The bytes that are reduced, and the bytes of a chunk.
     bytes: Bytes,
     chunk: Bytes,
-    /// Chunks that a round sends.
+    /// The number of chunks that a round sends.
     steps: u64,
-    /// Rounds in all, and from the end of one to the start of the next.
+    /// The number of rounds, and the time from the end of one to the start of the next.
     rounds: u64,
     compute: Span,
-    /// Chunks so far, over all rounds.
+    /// The number of chunks so far, over all rounds.
     sent: u64,
     received: u64,
-    /// When the current round starts, or has started.
+    /// The start of the current round.
     starts: Time,
     started: u64,
     finished: Vec<Finished>,
@@ -56,11 +56,11 @@ impl Member {
         }
     }
 
-    /// Sends the chunks that may leave now, and ends the round with its last one.
+    /// Sends the chunks that may leave now, and ends the round with its last chunk.
     fn send(&mut self, now: Time, posts: &mut Vec<Post>) {
         let (first, end) = (self.steps * (self.started.max(1) - 1), self.steps * self.started);
-        // The first chunk of a round leaves unasked, each other one when that of the step before is
-        // here.
+        // The first chunk of a round leaves at once, each other chunk when that of the previous
+        // step has arrived.
         while self.sent < end && (self.sent == first || self.sent <= self.received) {
             self.sent += 1;
             let (connection, bytes) = (self.connection, self.chunk.get());
@@ -98,7 +98,7 @@ impl Application for Member {
         }
     }
 
-    /// The predecessor's next chunk is here.
+    /// Takes the predecessor's next chunk, which has arrived.
     fn on_outcome(&mut self, now: Time, _: u32, outcome: Outcome, posts: &mut Vec<Post>) {
         if outcome == Outcome::Received {
             self.received += 1;
@@ -149,7 +149,8 @@ mod tests {
             member.on_outcome(at(10), 0, Outcome::Received, &mut posts);
             assert_eq!(posts.len(), received + 1);
         }
-        // Three hosts: four steps. The last chunk to come ends the round, and asks for none.
+        // Three hosts need four steps. The last chunk to arrive ends the round, and triggers no
+        // other.
         assert!(member.finished().is_empty());
         let [round] = member.under_way()[..] else { panic!("{member:?}") };
         assert_eq!((round.posted, round.fan_out, round.missing), (at(1), 4, 1));

@@ -1,25 +1,25 @@
-//! Flows that start when others have arrived, or have been acknowledged, at their own host.
+//! Flows that start when other flows have arrived or have been acknowledged at the same host.
 
 use incast_cc::Time;
 
 use incast_plan::application::{Application, Outcome, Post};
 
-/// The flows of one host that wait.
+/// The waiting flows of a host.
 #[derive(Debug, Default)]
 pub(super) struct Chain {
-    /// For each slot: what waits for it.
+    /// The waiting flows of each slot.
     pub(super) triggers: Vec<Vec<Trigger>>,
     pub(super) dependents: Vec<Dependent>,
 }
 
-/// One wait for one slot.
+/// A flow that waits for an outcome of a slot.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Trigger {
     pub(super) outcome: Outcome,
     pub(super) dependent: u32,
 }
 
-/// A flow that waits.
+/// A waiting flow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Dependent {
     pub(super) connection: u32,
@@ -27,12 +27,12 @@ pub(super) struct Dependent {
     pub(super) awaited: Awaited,
 }
 
-/// How many outcomes a flow still waits for.
+/// The number of outcomes that a flow still waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Awaited {
-    /// So many, then it starts.
+    /// The flow starts after this number of outcomes.
     More(u32),
-    /// It has started.
+    /// The flow has started.
     Nothing,
 }
 

@@ -1,4 +1,4 @@
-//! Checks of flows one by one.
+//! Checks of listed flows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -53,7 +53,7 @@ pub(super) fn check(checked: &Checked<'_>, list: &FlowList) -> Result<Counts, Fa
     Ok(Counts { connections: flows, messages: flows })
 }
 
-/// What a flow waits for is there, and can be seen by the host that starts it.
+/// Checks that the flows in `after` exist, and that the host that starts the flow sees their end.
 fn check_after(
     checked: &Checked<'_>,
     list: &FlowList,
@@ -87,7 +87,7 @@ fn check_after(
     Ok(())
 }
 
-/// What is wrong with the name of a host: it is a group's, or nobody's.
+/// The sentence for a name that is not one host's: a group's name, or an unknown name.
 fn no_single_host(checked: &Checked<'_>, name: &str) -> String {
     let of_group = checked.scenario.network.hosts_called(name, checked.net);
     match of_group.first() {

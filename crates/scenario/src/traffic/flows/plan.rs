@@ -1,4 +1,4 @@
-//! The plan of flows one by one.
+//! The plan of listed flows.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +12,15 @@ use super::super::context::{Context, NewFlow};
 use super::chain::{Awaited, Chain, Dependent, Trigger};
 use super::{After, AfterEvent, FlowList};
 
-/// The flows of one host that wait for others, before it knows their connections.
+/// The waiting flows of a host, without their connections.
 #[derive(Debug, Default)]
 struct PlannedChain {
     triggers: Vec<Vec<Trigger>>,
-    /// For each flow its number, its payload, and how many triggers it takes.
+    /// The number, the payload and the number of triggers of each flow.
     dependents: Vec<(u32, Bytes, u32)>,
 }
 
-/// In the order of the list.
+/// Plans the flows in the order of the list.
 pub(super) fn plan(context: &Context<'_>, plan: &mut Plan, list: &FlowList) {
     let hosts: BTreeMap<_, _> =
         context.topology.hosts.iter().zip(0..).map(|(name, host)| (name.as_str(), host)).collect();
@@ -71,8 +71,8 @@ pub(super) fn plan(context: &Context<'_>, plan: &mut Plan, list: &FlowList) {
     }));
 }
 
-/// The rank of each flow of the list: how many others come before it in the order of time, whatever
-/// that of the list. Those that wait for others are counted apart, from [`WAITING`] on.
+/// The rank of each flow of the list: how many others start before it, whatever their order in the
+/// list. Flows that wait for others are counted separately, from [`WAITING`] on.
 #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the connections")]
 fn ranks(list: &FlowList, start: Span) -> Vec<u32> {
     let waits = |place: usize| list.list[place].after.is_some();
@@ -89,10 +89,10 @@ fn ranks(list: &FlowList, start: Span) -> Vec<u32> {
     ranks
 }
 
-/// The first rank of a flow that waits: more than there are flows.
+/// The first rank of a waiting flow: more than the number of flows.
 const WAITING: u32 = 1 << 31;
 
-/// Adds a flow that waits to the chain of its host.
+/// Adds a waiting flow to the chain of its host.
 fn wait(
     plan: &mut Plan,
     number: u16,

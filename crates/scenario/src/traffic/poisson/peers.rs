@@ -1,7 +1,7 @@
-//! Who may be at the other end of a flow.
+//! The possible destinations of a flow.
 //!
-//! What hosts of one rack have in common is kept once for the rack: a list for each host would take
-//! the square of their number.
+//! Lists that hosts of a rack have in common are kept once for the rack: a list for each host would
+//! take memory with the square of the number of hosts.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -14,27 +14,28 @@ use super::{LoadOf, Poisson};
 use crate::Destinations;
 use incast_plan::random::unit;
 
-/// Who may be at the other end, for each source.
+/// The possible destinations of each source.
 pub(super) struct Peers<'a> {
     pub(super) context: &'a Context<'a>,
-    /// Where it is set, hosts of the source's own rack are told apart from all others.
+    /// The share of flows to hosts of the source's own rack. If set, these are separate from all
+    /// other destinations.
     pub(super) rack_local: Option<f64>,
-    /// Places among the destinations, ascending, of those in each rack.
+    /// The indices of each rack's hosts among the destinations, ascending.
     pub(super) racks: BTreeMap<u32, Vec<u32>>,
     pub(super) far: Far,
-    /// Those that [`Peers::crossing`] has counted.
+    /// The counts of [`Peers::crossing_of_rack`] so far, by rack.
     crossing: RefCell<BTreeMap<u32, usize>>,
 }
 
-/// Who may be there, rack-local flows apart.
+/// The possible destinations, without those of rack-local flows.
 pub(super) enum Far {
     /// Any other host.
     Others,
     /// Any host of another rack.
     OtherRacks,
-    /// For each rack, ascending; oneself left out.
+    /// The farthest hosts of each rack, ascending; a source never draws itself.
     Farthest(BTreeMap<u32, Vec<u32>>),
-    /// One for each source.
+    /// A single destination for each source.
     One(BTreeMap<u32, u32>),
 }
 
@@ -64,18 +65,18 @@ impl<'a> Peers<'a> {
         Self { context, rack_local, racks, far, crossing: RefCell::default() }
     }
 
-    /// The sources that have somebody to send to.
+    /// The sources that have a destination.
     pub(super) fn senders(&self) -> impl Iterator<Item = u32> {
         let has_any = |&source: &u32| self.near(source) > 0 || self.far(source) > 0;
         self.context.sources.iter().copied().filter(has_any)
     }
 
-    /// What their links carry, all together, in bits per second.
+    /// The sum of the rates of the senders' links, in bits per second.
     pub(super) fn line_bps(&self) -> f64 {
         self.senders().map(|source| self.context.line_bps(source)).sum()
     }
 
-    /// What all flows together offer, in bits per second.
+    /// The offered rate of all flows together, in bits per second.
     pub(super) fn offered_bps(&self, poisson: &Poisson) -> f64 {
         let all_bps = self.line_bps();
         match poisson.of {
@@ -89,23 +90,23 @@ impl<'a> Peers<'a> {
         }
     }
 
-    /// Destinations of the source's own rack, by their places, itself among them.
+    /// The destinations in the source's own rack, by their indices, including the source itself.
     fn rack(&self, source: u32) -> &[u32] {
         self.racks.get(&self.context.places.rack(source)).map_or(&[], |places| places)
     }
 
-    /// The source's own place among the destinations.
+    /// The source's own index among the destinations.
     pub(super) fn own(&self, source: u32) -> Option<usize> {
         self.context.destinations.binary_search(&source).ok()
     }
 
-    /// How many hosts of its own rack a source may send to, where these are told apart.
+    /// The number of destinations in the source's own rack, where these are separate.
     pub(super) fn near(&self, source: u32) -> usize {
         let own = usize::from(self.own(source).is_some());
         if self.rack_local.is_some() { self.rack(source).len() - own } else { 0 }
     }
 
-    /// How many others it may send to.
+    /// The number of the source's other destinations.
     pub(super) fn far(&self, source: u32) -> usize {
         let in_common = match &self.far {
             Far::Others | Far::OtherRacks => self.context.destinations.len(),
@@ -160,8 +161,8 @@ impl<'a> Peers<'a> {
         let crosses = |host| self.context.places.crosses_core(source, host);
         let crossing = match &self.far {
             Far::One(pairs) => usize::from(pairs.get(&source).is_some_and(|&host| crosses(host))),
-            // Counted once for the rack, with what each source leaves out; within one switch, too,
-            // a flow crosses the highest layer if it is there.
+            // The count of the rack, less the hosts that each source leaves out. Within one switch,
+            // too, a flow crosses the highest layer if the switch is in it.
             _ if crosses(source) => self.crossing_of_rack(source) - self.left_out(source),
             _ => self.crossing_of_rack(source),
         };
@@ -170,8 +171,7 @@ impl<'a> Peers<'a> {
         share * (1.0 - self.rack_local.filter(|_| near).unwrap_or(0.0))
     }
 
-    /// How many of the destinations that all sources of a rack have in common are across the
-    /// highest layer.
+    /// The number of common destinations of a rack's sources that are across the highest layer.
     fn crossing_of_rack(&self, source: u32) -> usize {
         let (places, destinations) = (&self.context.places, &self.context.destinations);
         let rack = places.rack(source);
@@ -187,7 +187,7 @@ impl<'a> Peers<'a> {
         *self.crossing.borrow_mut().entry(rack).or_insert_with(count)
     }
 
-    /// How many of these a source leaves out.
+    /// The number of these destinations that a source leaves out.
     fn left_out(&self, source: u32) -> usize {
         match &self.far {
             Far::Others => usize::from(self.own(source).is_some()),

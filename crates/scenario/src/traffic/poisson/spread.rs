@@ -1,28 +1,28 @@
-//! How much of random arrivals each host receives on average.
+//! The average rate that each host receives from random arrivals.
 //!
-//! What all hosts of a rack get alike is added up for the rack: going through the destinations of
-//! each source would take the square of the number of hosts.
+//! Rates that all hosts of a rack receive alike are added up for the rack: going through the
+//! destinations of each source would take time with the square of the number of hosts.
 
 use std::collections::BTreeMap;
 
 use super::peers::{Far, Peers};
 
-/// What hosts receive, while sources are added one by one.
+/// The rates that hosts receive, while sources are added one by one.
 pub(super) struct Spread<'a> {
     peers: &'a Peers<'a>,
-    /// What single hosts receive more, or less, than all of those below.
+    /// The rate of each host on top of the common rates below; it may be negative.
     own: Vec<f64>,
-    /// What each destination receives.
+    /// The rate that each destination receives.
     everybody: f64,
     racks: BTreeMap<u32, OfRack>,
 }
 
-/// What hosts receive of the sources of one rack.
+/// The rates that hosts receive from the sources of one rack.
 #[derive(Clone, Copy, Debug, Default)]
 struct OfRack {
-    /// Each of the same rack, more or less than everybody.
+    /// The rate of each destination in the same rack, on top of the common rate.
     near: f64,
-    /// Each of those farthest from it.
+    /// The rate of each of the hosts farthest from the rack.
     farthest: f64,
 }
 
@@ -32,8 +32,8 @@ impl<'a> Spread<'a> {
         Self { peers, own, everybody: 0.0, racks: BTreeMap::new() }
     }
 
-    /// One source sends so many bits per second. It is no peer of its own, so it gives back what
-    /// its rack gets.
+    /// Adds a source that sends `bps` bits per second. A source does not send to itself, so its
+    /// share of the common rates is subtracted.
     pub(super) fn add(&mut self, source: u32, bps: f64) {
         let (near, far) = (self.peers.near(source), self.peers.far(source));
         let local = match (near, far) {
@@ -71,7 +71,7 @@ impl<'a> Spread<'a> {
         }
     }
 
-    /// What each host receives, in bits per second.
+    /// The rate that each host receives, in bits per second.
     pub(super) fn received(self) -> Vec<f64> {
         let (destinations, mut received) = (&self.peers.context.destinations, self.own);
         for &host in destinations {

@@ -1,5 +1,5 @@
-//! A client that asks servers: one request takes one or several messages, to servers drawn at
-//! random, and is complete when all of them are.
+//! A client of servers. A request takes one or several messages, to servers drawn at random, and is
+//! complete when all of them are.
 
 use std::cmp::Reverse;
 use std::collections::btree_map::Entry;
@@ -13,48 +13,49 @@ use crate::workload::Sizes;
 use incast_plan::application::{Application, Finished, Outcome, Post, UnderWay};
 use incast_plan::random::{below, distinct, exponential, share, unit};
 
-/// What clients ask for; the same for all of one traffic.
+/// The requests of clients, common to all clients of a traffic.
 #[derive(Debug)]
 pub(super) struct Workload {
-    /// The share of requests that read.
+    /// The share of requests that are reads.
     pub(super) reads: f64,
-    /// Sizes of what is read, and of what is written.
+    /// The sizes of reads, and of writes.
     pub(super) read_sizes: Sizes,
     pub(super) write_sizes: Sizes,
-    /// How many servers a read asks, with weights.
+    /// The possible numbers of servers of a read, with weights.
     pub(super) fan_out: Vec<(u32, f64)>,
-    /// How many servers a write goes to.
+    /// The number of servers of a write.
     pub(super) replicas: u32,
-    /// Whether servers share the size between them, rather than each giving all of it.
+    /// Whether servers share the size of a request, rather than each sending all of it.
     pub(super) split: bool,
-    /// Messages below this size are urgent: they have connections of their own.
+    /// The size below which messages are urgent and use separate connections.
     pub(super) urgent_below: Bytes,
-    /// Mean of the exponential time from the end of a request to the next; nothing follows at once.
+    /// The mean of the exponential time from the end of a request to the next one; with zero it
+    /// follows at once.
     pub(super) think_time: Span,
-    /// Nothing is asked from then on.
+    /// The time after which the client asks nothing.
     pub(super) until: Time,
 }
 
-/// The connections to one server: slots of the client, for reads and writes, common and urgent.
+/// The connections to a server: slots of the client, for reads and writes, common and urgent.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Server {
     pub(super) reads: [Slots; 2],
     pub(super) writes: [Slots; 2],
 }
 
-/// Slots of the client, one after the other, and the connections that they post on.
+/// Consecutive slots of the client, and the connections that they post on.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Slots {
-    /// The number of the first, and its connection.
+    /// The number of the first slot, and its connection.
     pub(super) first: u32,
     pub(super) connection: u32,
     pub(super) count: u32,
-    /// From the connection of one to that of the next.
+    /// The distance from the connection of one slot to that of the next.
     pub(super) step: u32,
 }
 
 impl Slots {
-    /// Number and connection of each.
+    /// The number and the connection of each slot.
     fn iter(self) -> impl Iterator<Item = (u32, u32)> {
         let Self { first, connection, count, step } = self;
         let slots = 0..count;
@@ -67,25 +68,25 @@ pub(super) struct Client {
     workload: Arc<Workload>,
     servers: Vec<Server>,
     random: Pcg64Mcg,
-    /// For think times, apart from `random`: what is asked must not hang on when answers come, so
-    /// that schemes are compared on the same requests.
+    /// The generator of think times, separate from `random`. Requests must not depend on when
+    /// answers come, so that schemes are compared on the same requests.
     thoughts: Pcg64Mcg,
     /// Open loop: the mean gap between requests.
     gap: Option<Span>,
-    /// When the next requests are due.
+    /// The times at which the next requests are due.
     due: BinaryHeap<Reverse<Time>>,
-    /// Those that are under way, in places that are used again.
+    /// The requests under way. Places of complete requests are used again.
     requests: Vec<UnderWay>,
     vacant: Vec<u32>,
-    /// For each slot that waits for any, whose message is next: they come in order.
+    /// The requests that wait for a message on each slot, in order.
     waiting: BTreeMap<u32, VecDeque<u32>>,
     begun: u64,
     finished: Vec<Finished>,
 }
 
 impl Client {
-    /// A client of these servers; its requests come one by one at random with the mean `gap`, or so
-    /// many at a time as `outstanding`, each followed by the next.
+    /// A client of these servers. Requests come one by one at random with the mean `gap`, or
+    /// `outstanding` are under way at a time, each followed by the next.
     pub(super) fn new(
         workload: Arc<Workload>,
         servers: Vec<Server>,
@@ -99,7 +100,8 @@ impl Client {
             }
             Pace::Closed { outstanding } => (
                 None,
-                // Spread over a think time: they would go in step.
+                // The first requests are spread over a think time, since they would be synchronised
+                // otherwise.
                 (0..outstanding)
                     .map(|_| {
                         let spread = below(&mut random, workload.think_time.as_ps() + 1);
@@ -196,7 +198,8 @@ impl Application for Client {
         }
     }
 
-    /// What was read has arrived, or what was written has been acknowledged.
+    /// Takes a message of a request: a read one has arrived, or a written one has been
+    /// acknowledged.
     fn on_outcome(&mut self, now: Time, slot: u32, _: Outcome, _: &mut Vec<Post>) {
         let Entry::Occupied(mut waiting) = self.waiting.entry(slot) else { return };
         let Some(place) = waiting.get_mut().pop_front() else { return };
@@ -224,7 +227,7 @@ impl Application for Client {
     }
 
     fn under_way(&self) -> Vec<UnderWay> {
-        // The place of one that is complete, free or not, misses nothing.
+        // Complete requests miss no message, whether their place is free or not.
         let places = self.requests.iter().filter(|request| request.missing > 0);
         let mut under_way: Vec<_> = places.copied().collect();
         under_way.sort_by_key(|request| request.posted);
@@ -236,15 +239,15 @@ impl Application for Client {
     }
 }
 
-/// When requests come.
+/// The times at which requests come.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Pace {
-    /// At random, whatever becomes of them.
+    /// Open loop: at random, whether earlier requests are complete or not.
     Open {
-        /// On average.
+        /// The mean gap.
         gap: Span,
     },
-    /// So many are under way; when one has ended the next comes.
+    /// Closed loop: this number of requests is under way; when one ends the next one comes.
     Closed { outstanding: u32 },
 }
 
@@ -303,7 +306,7 @@ mod tests {
         let mut client = client(Pace::Closed { outstanding: 1 }, options, Span::ZERO);
         let mut counts = [0_u32; 9];
         (0..10_000).for_each(|_| counts[client.draw_fan_out() as usize] += 1);
-        // Four standard deviations of a binomial of 10,000: at most 200.
+        // Four standard deviations of a binomial distribution of 10,000: at most 200.
         for (fan_out, expected) in [(1, 5_000_i64), (2, 3_000), (8, 2_000)] {
             assert!((i64::from(counts[fan_out]) - expected).abs() < 200, "{counts:?}");
         }
@@ -316,7 +319,7 @@ mod tests {
         while client.next_timer() < Time::ZERO + Span::from_ms(100) {
             client.on_timer(client.next_timer(), &mut posts);
         }
-        // A Poisson process of 10,000 on average: four standard deviations are 400.
+        // A Poisson process with a mean of 10,000: four standard deviations are 400.
         assert!(posts.len().abs_diff(10_000) < 400, "{}", posts.len());
     }
 }
