@@ -37,8 +37,8 @@ pub struct Class {
     #[serde(default, deserialize_with = "quantity::optional_alpha")]
     #[schemars(with = "Option<f64>")]
     pub alpha: Option<Fraction>,
-    /// The length of its queue above which packets are marked, instead of `switch.ecn_threshold` or
-    /// `switch.aqm`.
+    /// The length of this class's queue above which packets are marked, instead of
+    /// `switch.ecn_threshold` or `switch.aqm`.
     #[serde(default, deserialize_with = "quantity::optional_size")]
     #[schemars(with = "Option<String>")]
     pub ecn_threshold: Option<Bytes>,

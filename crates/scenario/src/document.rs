@@ -1,4 +1,4 @@
-//! From text to a scenario, and to a scenario with assignments.
+//! Documents: scenarios that are read from a text, with or without assignments.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! From a set of files to the text of a scenario.
+//! The import: makes the text of a scenario from a set of files.
 
 mod detect;
 mod hpcc;

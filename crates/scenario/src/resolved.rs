@@ -42,7 +42,7 @@ pub struct ResolvedHost {
 /// The queue of one class at a switch port.
 #[derive(Clone, Copy, Debug)]
 pub struct ResolvedQueue {
-    /// The most that it holds while all other queues of the switch are empty.
+    /// The most bytes in the queue while all other queues of the switch are empty.
     pub limit: Bytes,
     /// The threshold above which packets are marked, if there is one.
     pub ecn_threshold: Option<Bytes>,

@@ -22,7 +22,7 @@ pub struct Routing {
     #[serde(deserialize_with = "quantity::time")]
     #[schemars(with = "String")]
     pub convergence: Span,
-    /// Given paths, whatever the kind of routing.
+    /// Explicit paths, which apply whatever the kind of routing.
     #[serde(rename = "path")]
     pub paths: Vec<RoutingPath>,
 }

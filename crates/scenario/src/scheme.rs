@@ -1,4 +1,4 @@
-//! From the name of a scheme to an algorithm with its parameters, transport and signal.
+//! Schemes: a name stands for an algorithm with its parameters, transport and signal.
 
 use incast_cc::param::{Conflict, Need, SetError};
 use incast_cc::registry::NAMES;

@@ -30,9 +30,9 @@ pub struct Switch {
     #[serde(deserialize_with = "quantity::optional_size")]
     #[schemars(with = "Option<String>")]
     pub port_limit: Option<Bytes>,
-    /// The ECN threshold: marks data packets that find more than this in their queue, themselves
-    /// counted. Only packets that say that they may be marked are: those of messages, and those of
-    /// streams if `transport.stream.ecn` says so.
+    /// The ECN threshold: data packets that find more than this in their queue, themselves counted,
+    /// are marked. This needs packets that may be marked: those of messages, and those of streams
+    /// if `transport.stream.ecn` says so.
     #[serde(deserialize_with = "quantity::optional_size")]
     #[schemars(with = "Option<String>")]
     pub ecn_threshold: Option<Bytes>,

@@ -85,7 +85,7 @@ pub struct Common {
     #[serde(default, deserialize_with = "quantity::time")]
     #[schemars(with = "String")]
     pub start: Span,
-    /// The time after which nothing more is started; the end of the run if absent.
+    /// The time from which on nothing more is started; the end of the run if absent.
     #[serde(default, deserialize_with = "quantity::optional_time")]
     #[schemars(with = "Option<String>")]
     pub stop: Option<Span>,

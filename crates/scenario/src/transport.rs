@@ -13,66 +13,67 @@ use incast_schema::quantity;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Transport {
-    /// What carries payload, unless a scheme says otherwise. Any algorithm runs on either.
+    /// The kind of transport that carries payload, unless a scheme chooses another. Any algorithm
+    /// runs on either.
     pub kind: TransportKind,
-    /// Messages: most payload of a segment, the unit of pacing and acknowledgement.
+    /// Messages: the largest payload of a segment, the unit of pacing and acknowledgement.
     #[serde(deserialize_with = "quantity::size")]
     #[schemars(with = "String")]
     pub segment: Bytes,
-    /// Messages: how losses are repaired.
+    /// Messages: the repair of losses.
     pub recovery: Recovery,
-    /// Whose packets a host's NIC sends next, of those that may leave and are of one class.
+    /// The scheduling of a host's NIC among packets of one class that may leave.
     pub nic: Nic,
-    /// The threshold of marks in the NIC `fifo`: packets that wait behind more, themselves counted, are marked; none if
-    /// absent.
+    /// The marking threshold of the NIC `fifo`. Packets that find more than this waiting,
+    /// themselves counted, are marked; none if absent.
     #[serde(deserialize_with = "quantity::optional_size")]
     #[schemars(with = "Option<String>")]
     pub nic_ecn_threshold: Option<Bytes>,
-    /// Largest packet on the wire, headers included.
+    /// The largest packet on the wire, headers included.
     #[serde(deserialize_with = "quantity::packet")]
     #[schemars(with = "String")]
     pub mtu: Bytes,
-    /// Headers of a data packet.
+    /// The headers of a data packet.
     #[serde(deserialize_with = "quantity::header")]
     #[schemars(with = "String")]
     pub header: Bytes,
-    /// Size of an ACK on the wire.
+    /// The size of an ACK on the wire.
     #[serde(deserialize_with = "quantity::packet")]
     #[schemars(with = "String")]
     pub ack: Bytes,
-    /// Whether ACKs travel in a class of their own, served before data. If absent, those of messages do and those of
-    /// streams do not.
+    /// Whether ACKs travel in their own class, which is served before data. If absent, the ACKs of
+    /// messages do and those of streams do not.
     pub ack_priority: Option<bool>,
-    /// From the arrival of what an ACK answers to the ACK, in the receiver.
+    /// The receiver's time from the arrival of data to its ACK.
     #[serde(deserialize_with = "quantity::time")]
     #[schemars(with = "String")]
     pub ack_turnaround: Span,
-    /// And up to this much more, at random, as software takes: without it, flows with equal delays fall
-    /// into step, and a drop-tail queue serves one and starves the others. Nothing for messages,
-    /// which NICs acknowledge, 1 us for streams, unless set.
+    /// The largest random delay of an ACK on top of `ack_turnaround`, as in software. Without it,
+    /// flows with equal delays synchronise, and a drop-tail queue serves one and starves the
+    /// others. By default nothing for messages, which NICs acknowledge, and 1 us for streams.
     #[serde(deserialize_with = "quantity::optional_time")]
     #[schemars(with = "Option<String>")]
     pub ack_jitter: Option<Span>,
-    /// Retransmission timeout before the first RTT sample, whatever the path. If absent, 16 ms, unless
-    /// the stream's preset says otherwise, or three base RTTs where these are longer.
+    /// The retransmission timeout before the first RTT sample, whatever the path. If absent, 16 ms
+    /// unless the stream's preset says otherwise, or three base RTTs where these are longer.
     #[serde(deserialize_with = "quantity::optional_duration")]
     #[schemars(with = "Option<String>")]
     pub rto_initial: Option<Span>,
-    /// Least retransmission timeout; 4 ms, unless the stream's preset says otherwise.
+    /// The minimum retransmission timeout; 4 ms, unless the stream's preset says otherwise.
     #[serde(deserialize_with = "quantity::optional_duration")]
     #[schemars(with = "Option<String>")]
     pub rto_min: Option<Span>,
-    /// Longest retransmission timeout that backing off leads to; 1 s, unless the stream's preset says
-    /// otherwise. It does not cut what a long RTT asks for, which may double once.
+    /// The maximum retransmission timeout after backing off; 1 s, unless the stream's preset says
+    /// otherwise. It does not cut the timeout that a long RTT needs, which may double once.
     #[serde(deserialize_with = "quantity::optional_duration")]
     #[schemars(with = "Option<String>")]
     pub rto_max: Option<Span>,
-    /// Receivers answer marked packets with at most one notification (CNP) per connection in this
-    /// time, to algorithms that need them (DCQCN).
+    /// The shortest time between two congestion notifications (CNP) on a connection. Receivers
+    /// answer marked packets with CNPs for algorithms that need them (DCQCN).
     #[serde(deserialize_with = "quantity::duration")]
     #[schemars(with = "String")]
     pub cnp_interval: Span,
-    /// Streams.
+    /// The settings of streams.
     pub stream: Stream,
 }
 
@@ -99,106 +100,112 @@ impl Default for Transport {
     }
 }
 
-/// What carries payload.
+/// The kind of transport.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TransportKind {
-    /// Messages in segments, acknowledged one by one, as RDMA NICs send them.
+    /// Messages in segments that are acknowledged one by one, as in RDMA NICs.
     #[default]
     Message,
-    /// A byte stream, as TCP.
+    /// A byte stream, as in TCP.
     Stream,
 }
 
-/// How messages are repaired after a loss.
+/// The repair of messages after a loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Recovery {
-    /// Selective repeat: receivers keep what arrives out of order, and senders repeat what is missing.
+    /// Selective repeat: receivers keep data that arrives out of order, and senders repeat the
+    /// missing packets.
     #[default]
     Selective,
-    /// Going back N, as the RDMA NICs of 2015: receivers drop what is out of order, and senders repeat
-    /// all from the loss on.
+    /// Go-back-N, as in the RDMA NICs of 2015: receivers drop packets out of order, and senders
+    /// repeat everything from the loss on.
     GoBackN,
 }
 
-/// Whose packets a host's NIC sends next, of those that may leave and are of one class.
+/// The scheduling of a host's NIC among packets of one class that may leave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Nic {
-    /// Round robin over connections, packet by packet: segments that wait together leave interleaved.
+    /// Round robin over connections, packet by packet: segments that wait together leave
+    /// interleaved.
     #[default]
     Packets,
-    /// Streams: one queue for all connections of a host and its ACKs, in the order in which they were given to it.
+    /// Streams: one queue for all connections of a host and its ACKs, in the order of arrival.
     /// Messages are served as by `packets`.
     Fifo,
-    /// Messages, segment by segment: a segment's packets leave back to back, and the segments of other
-    /// connections wait. An RTT is then from when the first packet leaves; what the segment waited for others in
-    /// the NIC is no part of it. Packets that their algorithm spaces leave room for those of others.
+    /// Messages, segment by segment: the packets of a segment leave back to back, and the segments
+    /// of other connections wait. An RTT then starts when the first packet leaves, and does not
+    /// contain the wait for other segments in the NIC. Packets that their algorithm spaces leave
+    /// gaps for others.
     Segments,
 }
 
-/// A model of TCP. What is absent follows from the preset.
+/// A model of TCP. Absent settings follow from the preset.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Stream {
-    /// Whose defaults.
+    /// The preset, which gives the defaults.
     pub preset: StreamPreset,
-    /// Largest payload of a segment; what the MTU leaves to headers.
+    /// The largest payload of a segment; if absent, the MTU less the headers.
     #[serde(deserialize_with = "quantity::optional_packet")]
     #[schemars(with = "Option<String>")]
     pub mss: Option<Bytes>,
-    /// Selective acknowledgements with RACK; without, recovery by duplicate ACKs (`NewReno`).
+    /// Selective acknowledgements with RACK; if off, recovery by duplicate ACKs (`NewReno`).
     pub sack: Option<bool>,
-    /// Tail-loss probes.
+    /// Whether there are tail-loss probes.
     pub tail_loss_probe: Option<bool>,
-    /// In fast recovery no more is sent than in proportion to what arrives (the restraint of RFC 9937,
-    /// proportional rate reduction, which Linux and ns-3 have); on if absent.
+    /// Proportional rate reduction (RFC 9937), as in Linux and ns-3: in fast recovery no more is
+    /// sent than in proportion to the data that arrives. On if absent.
     pub rate_reduction: Option<bool>,
-    /// Segments that one ACK waits for; 1 acknowledges each. 2, but 1 for algorithms that need an ACK for each
-    /// packet.
+    /// The number of segments that one ACK waits for; 1 acknowledges each. If absent 2, or 1 for
+    /// algorithms that need an ACK for each packet.
     pub delayed_ack: Option<u32>,
-    /// How long an ACK waits at most.
+    /// The longest time that an ACK waits.
     #[serde(deserialize_with = "quantity::optional_duration")]
     #[schemars(with = "Option<String>")]
     pub delayed_ack_timeout: Option<Span>,
-    /// ACKs tell how long they were held, and the RTTs that algorithms get are without that: a timer is no
-    /// congestion. QUIC, Swift and Regulated TCP have a field for it, TCP has none; so it is off in the
-    /// preset `linux` if absent, and on in the others.
+    /// Whether ACKs tell how long they were held. This time is then subtracted from the RTTs that
+    /// algorithms get, since a timer is no congestion. QUIC, Swift and Regulated TCP have a field
+    /// for it, TCP has none. If absent, off in the preset `linux` and on in the others.
     pub ack_delay: Option<bool>,
-    /// Whether a connection is opened by an exchange before its first segment; only in the preset `ns-3`
-    /// if absent.
+    /// Whether a handshake opens a connection before its first segment. If absent, only in the
+    /// preset `ns-3`.
     pub handshake: Option<bool>,
-    /// Segments that may be sent before the first ACK.
+    /// The number of segments that may be sent before the first ACK.
     pub initial_window: Option<u32>,
-    /// Segments by which one ACK lets a window grow in slow start at most (RFC 3465's L): 1 in the preset
-    /// `ns-3`, no limit in the others.
+    /// The most segments by which one ACK grows a window in slow start (RFC 3465's L). If absent, 1
+    /// in the preset `ns-3`, and no limit in the others.
     pub slow_start_limit: Option<u32>,
-    /// Most payload that is sent and not acknowledged; if absent in the preset `datacenter`, twice what the
-    /// connection's path holds at the rate of its NIC, at least 4 MB and at most 1 GiB.
+    /// The most payload that is sent and not acknowledged. If absent in the preset `datacenter`,
+    /// twice the capacity of the connection's path at the rate of its NIC, at least 4 MB and at
+    /// most 1 GiB.
     #[serde(deserialize_with = "quantity::optional_size")]
     #[schemars(with = "Option<String>")]
     pub send_buffer: Option<Bytes>,
-    /// The window that receivers advertise; if absent in the preset `datacenter`, it limits nothing.
+    /// The window that receivers advertise. If absent in the preset `datacenter`, there is no
+    /// limit.
     #[serde(deserialize_with = "quantity::optional_size")]
     #[schemars(with = "Option<String>")]
     pub receive_buffer: Option<Bytes>,
-    /// Most payload of a burst (TSO); one segment if absent.
+    /// The largest payload of a burst (TSO); one segment if absent.
     #[serde(deserialize_with = "quantity::optional_size")]
     #[schemars(with = "Option<String>")]
     pub tso: Option<Bytes>,
-    /// Most payload of a connection that waits in its own NIC (TCP small queues); absent is no limit.
+    /// The most payload of a connection that waits in its own NIC (TCP small queues); no limit if
+    /// absent.
     #[serde(deserialize_with = "quantity::optional_size")]
     #[schemars(with = "Option<String>")]
     pub small_queue: Option<Bytes>,
-    /// Paces windows that their algorithm leaves to the clock of ACKs, at so many percent of window
-    /// over RTT; Linux's fq paces at 120.
+    /// Pacing of windows that the algorithm leaves to ACK clocking, in percent of window over RTT.
+    /// Linux's fq paces at 120.
     pub pace_windows_percent: Option<u32>,
-    /// Whether segments may be marked, and how receivers echo marks.
+    /// The ECN mode: whether segments may be marked, and how receivers echo marks.
     pub ecn: Ecn,
 }
 
-/// Whose defaults a stream has.
+/// The preset of a stream, which gives its defaults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 pub enum StreamPreset {
     /// Hosts tuned for a datacenter: timeouts from 4 ms, an ACK for two segments or after 500 us,
@@ -206,8 +213,8 @@ pub enum StreamPreset {
     #[default]
     #[serde(rename = "datacenter")]
     Datacenter,
-    /// Linux as it is installed: timeouts from 200 ms, 40 ms for a delayed ACK, buffers of 4 MB and
-    /// 6 MB, bursts of up to 64 KB, at most 128 KB in the NIC.
+    /// Linux as installed: timeouts from 200 ms, 40 ms for a delayed ACK, buffers of 4 MB and 6 MB,
+    /// bursts of up to 64 KB, at most 128 KB in the NIC.
     #[serde(rename = "linux")]
     Linux,
     /// The defaults of ns-3: timeouts from 1 s, 200 ms for a delayed ACK, buffers of 128 KiB.
@@ -215,76 +222,77 @@ pub enum StreamPreset {
     Ns3,
 }
 
-/// Whether segments may be marked, and how receivers echo marks.
+/// The ECN mode: whether segments may be marked, and how receivers echo marks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Ecn {
     /// `exact` for algorithms that need marks, `off` for the others.
     #[default]
     Auto,
-    /// They may not.
+    /// Segments may not be marked.
     Off,
-    /// Marks are echoed until the sender answers (RFC 3168).
+    /// Receivers echo a mark until the sender answers (RFC 3168).
     Classic,
-    /// Marks are counted (RFC 8257).
+    /// Receivers count marks (RFC 8257).
     Exact,
 }
 
-/// What algorithms get as their RTT.
+/// The RTT that algorithms get.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Signal {
-    /// Which.
+    /// The kind of RTT.
     pub kind: SignalKind,
-    /// Of `rtt+noise`: the most that is added.
+    /// For `rtt+noise`: the largest noise.
     #[serde(deserialize_with = "quantity::optional_time")]
     #[schemars(with = "Option<String>")]
     pub noise: Option<Span>,
-    /// Of `tcp-timestamps`: the step in which they tick; 1 ms if absent.
+    /// For `tcp-timestamps`: the length of a clock tick; 1 ms if absent.
     #[serde(deserialize_with = "quantity::optional_time")]
     #[schemars(with = "Option<String>")]
     pub tick: Option<Span>,
-    /// Of `tcp-timestamps`: whose way with them; `linux` if absent.
+    /// For `tcp-timestamps`: the stack that is modelled; `linux` if absent.
     pub stack: Option<Stack>,
 }
 
-/// Whose way with TCP timestamps.
+/// The use of TCP timestamps in a network stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 pub enum Stack {
-    /// ns-3.27: an RTT of no tick is thrown away, and algorithms get the average of the others.
+    /// ns-3.27: an RTT of zero ticks is discarded, and algorithms get the average of the others.
     #[serde(rename = "ns-3.27")]
     Ns327,
-    /// Later ns-3: an RTT of no tick is 1 us.
+    /// Later ns-3: an RTT of zero ticks is 1 us.
     #[serde(rename = "ns-3")]
     Ns3,
-    /// Linux: send times of its own, in microseconds; stamps only for what was sent more than once.
+    /// Linux: the sender's own times in microseconds; timestamps only for segments sent more than
+    /// once.
     #[serde(rename = "linux")]
     Linux,
 }
 
-/// The signals.
+/// The kind of RTT that algorithms get.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 pub enum SignalKind {
-    /// As measured.
+    /// The RTT as measured.
     #[default]
     #[serde(rename = "rtt")]
     Rtt,
-    /// With uniform noise added, from zero to `signal.noise`.
+    /// The RTT with uniform noise added, from zero to `signal.noise`.
     #[serde(rename = "rtt+noise")]
     Noise,
-    /// With what the timestamps of an operating system add.
+    /// The RTT with the delays that software timestamps of an operating system add.
     #[serde(rename = "software-timestamps")]
     SoftwareTimestamps,
-    /// Streams: by TCP timestamps, which tick in steps of `signal.tick`, in the way of `signal.stack`.
+    /// Streams: the RTT by TCP timestamps, with ticks of `signal.tick`, as in `signal.stack`.
     #[serde(rename = "tcp-timestamps")]
     TcpTimestamps,
-    /// The base RTT and the true backlog of the bottleneck at that instant over its rate.
+    /// The base RTT plus the current true backlog of the bottleneck over its rate.
     #[serde(rename = "oracle")]
     Oracle,
 }
 
 impl SignalKind {
-    /// The signals by name.
+    /// The kinds of RTT by name.
     pub(super) const NAMES: [(&'static str, Self); 5] = [
         ("rtt", Self::Rtt),
         ("rtt+noise", Self::Noise),
@@ -307,7 +315,7 @@ impl TransportKind {
 }
 
 impl Transport {
-    /// Initial, least and most retransmission timeout of `kind`.
+    /// The initial, minimum and maximum retransmission timeout of `kind`.
     pub fn timeouts(&self, kind: TransportKind) -> (InitialTimeout, Span, Span) {
         let defaults = match (kind, self.stream.preset) {
             (TransportKind::Message, _) | (_, StreamPreset::Datacenter) => [16, 4, 1_000],
@@ -322,7 +330,7 @@ impl Transport {
         )
     }
 
-    /// How messages are repaired, in the transport's own words.
+    /// The repair of messages, as a type of the transport.
     pub const fn recovery(&self) -> incast_transport::Recovery {
         match self.recovery {
             Recovery::Selective => incast_transport::Recovery::Selective,
@@ -330,7 +338,7 @@ impl Transport {
         }
     }
 
-    /// Whose packets NICs send next, in the transport's own words.
+    /// The scheduling of NICs, as a type of the transport.
     pub const fn nic(&self) -> incast_transport::Nic {
         match self.nic {
             Nic::Packets => incast_transport::Nic::Packets,
@@ -339,12 +347,12 @@ impl Transport {
         }
     }
 
-    /// Whether ACKs of `kind` have a class of their own.
+    /// Whether ACKs of `kind` have their own class.
     pub fn prioritises_acks(&self, kind: TransportKind) -> bool {
         self.ack_priority.unwrap_or(kind == TransportKind::Message)
     }
 
-    /// The most that an ACK of `kind` takes beyond `ack_turnaround`.
+    /// The largest random delay of an ACK of `kind` on top of `ack_turnaround`.
     pub fn jitter(&self, kind: TransportKind) -> Span {
         self.ack_jitter.unwrap_or(match kind {
             TransportKind::Message => Span::ZERO,
@@ -357,7 +365,7 @@ impl Transport {
         self.stream.mss.unwrap_or_else(|| self.mtu.saturating_sub(self.header))
     }
 
-    /// What streams may have sent and not acknowledged, and may advertise; none grows.
+    /// The fixed send buffer and receive buffer of streams; [`None`] where there is no fixed size.
     pub fn buffers(&self) -> [Option<Bytes>; 2] {
         let kib = |n: u64| Some(Bytes::new(n * 1_024));
         let [send, receive] = match self.stream.preset {
@@ -368,7 +376,7 @@ impl Transport {
         [self.stream.send_buffer.or(send), self.stream.receive_buffer.or(receive)]
     }
 
-    /// Streams under `algorithm`.
+    /// The configuration of streams under `algorithm`.
     pub fn stream_config(&self, algorithm: &AnyAlgorithm) -> stream::Config {
         let (stream, mss) = (&self.stream, self.mss());
         let kib = |n: u64| Bytes::new(n * 1_024);

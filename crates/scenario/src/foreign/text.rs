@@ -117,8 +117,8 @@ impl<'a> Word<'a> {
         if node < nodes { Ok(node) } else { Err(self.unexpected(expected)) }
     }
 
-    /// Reads a number, which may have a fraction or an exponent, and multiplies it by `unit`; rounds
-    /// to the nearest whole number.
+    /// Reads a number, which may have a fraction or an exponent, multiplies it by `unit`, and
+    /// rounds to the nearest whole number.
     pub(super) fn nearest(self, unit: u64, expected: &str) -> Result<u64, ForeignError> {
         match decimal(self.text) {
             Some((number, "")) => number.scaled(unit).map(|(value, _)| value),

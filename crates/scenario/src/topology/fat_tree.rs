@@ -9,8 +9,9 @@ use super::NetworkKind;
 use super::parts::{Cable, HostGroup, Named};
 use super::tiers::Tiers;
 
-/// Pods of k/2 edge and k/2 aggregation switches, all connected to each other, and (k/2)^2 core
-/// switches, each connected to one aggregation switch of every pod.
+/// Pods of k/2 edge and k/2 aggregation switches, and (k/2)^2 core switches. Each edge switch is
+/// connected to each aggregation switch of its pod, and each core switch to one aggregation switch
+/// of every pod.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FatTree {

@@ -1,7 +1,7 @@
 //! The kinds of networks by name.
 //!
-//! Adding one costs a line in `kinds.rs`. The settings in TOML, their checks, the JSON schema, the
-//! wiring and the tests that run over every kind follow from it.
+//! A new kind costs a line in `kinds.rs`. The settings in TOML, their checks, the JSON schema, the
+//! wiring and the tests of all kinds follow from it.
 
 use incast_plan::topology::Topology;
 use incast_schema::{Fault, suggestion};
@@ -17,7 +17,7 @@ macro_rules! registry {
     ($($module:ident::$type:ident,)+) => {
         $(use super::$module::$type;)+
 
-        /// Hosts, switches and links.
+        /// The network: hosts, switches and links.
         #[derive(Clone, Debug, Deserialize, JsonSchema)]
         #[serde(rename_all = "kebab-case", deny_unknown_fields)]
         #[expect(missing_docs, reason = "each variant is documented by its type")]
@@ -31,7 +31,7 @@ macro_rules! registry {
         /// The names of all kinds.
         pub const NETWORKS: &[&str] = &[$(<$type as NetworkKind>::NAME),+];
 
-        /// The modules of all kinds, in the same order.
+        /// The modules of all kinds, in the same order as the names.
         #[cfg(test)]
         pub(super) const MODULES: &[&str] = &[$(stringify!($module)),+];
 
@@ -51,12 +51,12 @@ macro_rules! registry {
                 match self { $(Self::$type(network) => network.build(net),)+ }
             }
 
-            /// The mistakes that the kind finds, at places in its own table.
+            /// Runs the checks of the kind. Errors have places in its own table.
             fn check_kind(&self) -> Result<(), Fault> {
                 match self { $(Self::$type(network) => network.check(),)+ }
             }
 
-            /// The network of the file that the kind names, if it names one.
+            /// The network in the file that the kind names, if it names one.
             fn read_kind(&self, read: ReadFile<'_>) -> Result<Option<Self>, Fault> {
                 match self { $(Self::$type(network) => network.read(read),)+ }
             }
@@ -77,12 +77,12 @@ impl Network {
         Ok(())
     }
 
-    /// The network of the file that this one names, if it names one.
+    /// The network in the file that this network names, if it names one.
     pub(crate) fn read(&self, read: ReadFile<'_>) -> Result<Option<Self>, Fault> {
         self.read_kind(read).map_err(|fault| self.within(fault))
     }
 
-    /// A fault in the table of the kind as one of the scenario.
+    /// Turns a fault in the table of the kind into a fault of the scenario.
     fn within(&self, fault: Fault) -> Fault {
         fault.within(&[&"network", &self.kind()])
     }

@@ -1,4 +1,4 @@
-//! Hosts around one switch.
+//! A star: hosts around one switch.
 
 use incast_plan::topology::{Layer, Topology};
 use incast_schema::Fault;

@@ -1,5 +1,5 @@
-//! Each kind of network is complete: settings, section, example. And the guide to adding one shows
-//! code that compiles.
+//! Tests that each kind of network is complete: settings, section, example. The guide's worked
+//! example must compile too.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,8 @@ use incast_schema::Fault;
 use serde_json::Value;
 
 use super::registry::MODULES;
-// The worked example is written as a module of `topology`, where `super` is what it is here.
+// The worked example is written as a module of `topology`, where `super` is what these imports give
+// it here.
 use super::parts::Named;
 use super::{NETWORKS, NetworkKind, parts, tests};
 use crate::{Document, json_schema};
@@ -35,7 +36,7 @@ pub(super) fn built<K: NetworkKind>(settings: &str) -> Topology {
     net
 }
 
-/// The place in the table of a kind, and the sentence that refuses these settings.
+/// The error that refuses these settings: the place in the kind's table, and the sentence.
 pub(super) fn refused<K: NetworkKind>(settings: &str) -> String {
     let kind: K = toml::from_str(settings).unwrap_or_else(|error| panic!("{error}"));
     match kind.check() {
@@ -72,18 +73,18 @@ fn sections(page: &str) -> impl Iterator<Item = &str> {
     page.split("\n#")
 }
 
-/// The things that a kind may lack.
+/// The parts of a kind that the test looks for.
 struct Own<'a> {
     name: &'a str,
     summary: &'a str,
-    /// Its settings in the JSON schema.
+    /// The settings in the JSON schema.
     schema: &'a Value,
-    /// The text of its file.
+    /// The text of the kind's file.
     source: &'a str,
 }
 
-/// The things that a kind lacks, a sentence each. `page` is the guide to networks; `examples` are
-/// the scenarios that ship and those of the test corpus.
+/// The parts that a kind lacks, a sentence each. `page` is the guide to networks; `examples` are
+/// the shipped scenarios and those of the test corpus.
 fn missing(own: &Own<'_>, page: &str, examples: &[(PathBuf, String)]) -> Vec<String> {
     let &Own { name, summary, schema, source } = own;
     let mut missing = Vec::new();
@@ -120,7 +121,7 @@ fn missing(own: &Own<'_>, page: &str, examples: &[(PathBuf, String)]) -> Vec<Str
     let where_to = "neither scenarios nor fuzz/corpus/scenario has an example";
     expect(example.is_some(), where_to.into());
     if let Some((path, text)) = example {
-        // What follows are assignments.
+        // The lines after the separator are assignments.
         let scenario = text.split("%%\n").next().unwrap_or_default();
         let read = Document::parse(scenario.into(), &path.display().to_string());
         let error = read.err().map(|error| error.to_string()).unwrap_or_default();
@@ -192,8 +193,8 @@ fn all_that_is_missing_is_named_at_once() {
     );
 }
 
-/// The code block of the guide in `language` that contains `text`. A block with others in it has a
-/// longer fence.
+/// The code block of the guide in `language` that contains `text`. A block that contains others has
+/// a longer fence.
 fn block<'a>(language: &str, text: &str) -> &'a str {
     let fence = if language == "markdown" { "````" } else { "```" };
     GUIDE
@@ -226,7 +227,7 @@ fn worked_example_lacks_nothing_but_its_registration() {
     assert!(registered != expected.iter().any(|text| text.contains("unknown network \"torus\"")));
     assert_eq!(missing(&own, page, &example), expected.into_iter().collect::<Vec<_>>());
     assert_eq!(block("rust", "torus::Torus,"), "            torus::Torus,\n");
-    // The settings in the section, and those in the scenario, are some that the kind takes.
+    // The settings in the section and those in the scenario must be some that the kind accepts.
     for text in [page, scenario] {
         let table = text.split("[network.torus]\n").nth(1).unwrap();
         let settings = table.split("\n\n").next().unwrap().split("```").next().unwrap();

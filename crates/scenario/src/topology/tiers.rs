@@ -1,22 +1,22 @@
-//! Three tiers of switches, as fat trees and Clos networks have them.
+//! The wiring of three tiers of switches, which fat trees and Clos networks share.
 
 use incast_cc::{Rate, Span};
 use incast_plan::topology::{Layer, Topology};
 
 use super::parts::{HostGroup, Named};
 
-/// Three tiers, with all that was left open filled in.
+/// Three tiers, with defaults filled in.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tiers {
-    /// Pods.
+    /// The number of pods.
     pub(super) pods: u32,
-    /// Lowest switches of each pod.
+    /// The number of lowest switches of each pod.
     pub(super) leaves: u32,
-    /// Aggregation switches of each pod.
+    /// The number of aggregation switches of each pod.
     pub(super) aggregations: u32,
-    /// Core switches in all.
+    /// The number of all core switches.
     pub(super) cores: u32,
-    /// Hosts of each lowest switch.
+    /// The number of hosts of each lowest switch.
     pub(super) hosts: u32,
     /// Rate and delay of the links between the lowest and the aggregation switches.
     pub(super) lower: (Rate, Span),
@@ -25,12 +25,12 @@ pub(super) struct Tiers {
 }
 
 impl Tiers {
-    /// The names of the hosts, numbered through.
+    /// The names of the hosts, numbered consecutively.
     pub(super) fn names<'a>(&self, hosts: &'a HostGroup) -> Named<'a> {
         hosts.per_switch(self.hosts, self.pods.saturating_mul(self.leaves))
     }
 
-    /// Adds all nodes and cables; switches of the lowest tier are of the layer `lowest`.
+    /// Adds all nodes and cables. The switches of the lowest tier are in the layer `lowest`.
     pub(super) fn build(&self, net: &mut Topology, lowest: Layer, hosts: &HostGroup) {
         let leaves = net.layer(lowest, self.pods * self.leaves);
         let aggregations = net.layer(Layer::Aggregation, self.pods * self.aggregations);

@@ -109,7 +109,7 @@ impl<'a> Context<'a> {
         Time::ZERO + self.common.start
     }
 
-    /// The time after which nothing starts.
+    /// The time from which on nothing starts.
     pub(crate) fn stop(&self) -> Time {
         let end = self.scenario.run.duration;
         Time::ZERO + self.common.stop.map_or(end, |stop| stop.min(end))

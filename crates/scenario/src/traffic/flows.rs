@@ -69,7 +69,7 @@ pub struct ListedFlow {
 pub struct After {
     /// All of these flows must end.
     pub all: Vec<u64>,
-    /// One of these flows must end.
+    /// Any of these flows must end.
     pub any: Vec<u64>,
     /// The event that counts as the end.
     pub event: AfterEvent,

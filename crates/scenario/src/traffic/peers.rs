@@ -16,7 +16,7 @@ pub enum Destinations {
     /// Any host of `to` except the source itself, with equal probability.
     #[default]
     Uniform,
-    /// One host of `to` for each host of `from`, drawn once. All are different while there are
+    /// A host of `to` for each host of `from`, drawn once. All are different while there are
     /// enough.
     Permutation,
     /// Any host of `to` at the largest distance, counted in switches.

@@ -29,7 +29,7 @@ use spread::Spread;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Poisson {
-    /// The offered payload, as a share of the capacity of `of`. Queues of a load above 1 never
+    /// The offered payload, as a share of the capacity of `of`. With a load above 1 queues never
     /// drain.
     pub load: f64,
     /// The links that the load is a share of.

@@ -1,29 +1,29 @@
-//! The tables that ship. What is to be said about one is in the head of its file.
+//! The tables that ship with incast. The head of each file describes its table.
 
 use std::sync::{Arc, LazyLock};
 
 use super::{Interpolation, SizeTable, Unit};
 
-/// A table that ships.
+/// A table that ships with incast.
 #[derive(Clone, Debug)]
 pub struct Shipped {
-    /// What scenarios call it.
+    /// The name in scenarios.
     pub name: &'static str,
-    /// What was measured.
+    /// The traffic that was measured.
     pub what: String,
-    /// Repository, commit and path of the file, or files, with these points.
+    /// The repository, commit and path of the file, or files, with these points.
     pub source: String,
-    /// In which unit the source has them.
+    /// The unit of sizes in the source.
     pub unit: String,
-    /// What else is to be known.
+    /// Other remarks.
     pub note: String,
-    /// The table, read as its source reads it.
+    /// The table, with the interpolation of its source.
     pub table: Arc<SizeTable>,
-    /// Its mean in bytes if it is read by lines.
+    /// The mean in bytes with linear interpolation.
     pub mean_linear: f64,
-    /// Its mean in bytes if it is read by steps.
+    /// The mean in bytes with step interpolation.
     pub mean_step: f64,
-    /// The number of its points.
+    /// The number of points.
     pub points: usize,
 }
 
@@ -33,7 +33,7 @@ macro_rules! files {
     };
 }
 
-/// Names and texts in the order in which they are listed.
+/// The names and texts of all tables, in the order of listing.
 const FILES: &[(&str, &str)] = files! {
     "web-search" "web-search-pias" "web-search-powertcp"
     "data-mining-vl2" "data-mining-pias"
@@ -80,7 +80,7 @@ impl Shipped {
     }
 }
 
-/// What the head of a file says after `# key: `; a further line of it starts with three spaces.
+/// The text after `# key: ` in the head of a file. Continuation lines start with three spaces.
 fn field(text: &str, key: &str) -> String {
     let mut head = text.lines().map_while(|line| line.strip_prefix("# "));
     let Some(first) = head.by_ref().find_map(|line| line.strip_prefix(key)?.strip_prefix(": "))

@@ -1,4 +1,4 @@
-//! Where sizes come from while a simulation runs.
+//! The distributions that a simulation draws sizes from.
 
 use std::sync::Arc;
 
@@ -7,18 +7,18 @@ use rand_core::Rng;
 
 use super::{SizeTable, unit_interval, whole_bytes};
 
-/// A distribution of sizes. A sample takes one random number, that of [`Sizes::Fixed`] none.
+/// A distribution of sizes. A sample takes one random number, or none for [`Sizes::Fixed`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Sizes {
-    /// Points of a measured distribution.
+    /// The points of a measured distribution.
     Table(Arc<SizeTable>),
-    /// One size.
+    /// A fixed size.
     Fixed(Bytes),
     /// All sizes of a range, equally likely.
     Uniform(Uniform),
-    /// Exponentially distributed.
+    /// Exponentially distributed sizes.
     Exponential(Exponential),
-    /// Many small ones and a few very large ones.
+    /// Many small sizes and a few very large ones.
     Pareto(Pareto),
 }
 
@@ -48,21 +48,21 @@ impl Sizes {
     }
 }
 
-/// Parameters that make no distribution.
+/// Parameters that do not give a distribution.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SizesError {
-    /// A range from large to small.
+    /// A range whose first size is larger than the second.
     #[error("from {low} to {high} there is no size; expected the smaller one first")]
     Backwards {
-        /// The first.
+        /// The first size.
         low: Bytes,
-        /// The second.
+        /// The second size.
         high: Bytes,
     },
-    /// A shape without a mean, or one that is no number.
+    /// A shape without a mean, or NaN.
     #[error("the shape {0} is out of range; expected above 1, where the mean is finite, up to 100")]
     Shape(f64),
-    /// A largest size that is below the mean.
+    /// A largest size below the mean.
     #[error("the largest size {max} is not above the mean {mean}; expected a larger one")]
     Max {
         /// The largest size.
@@ -101,7 +101,7 @@ pub struct Exponential {
 }
 
 impl Exponential {
-    /// With this mean.
+    /// A distribution with this mean.
     pub const fn new(mean: Bytes) -> Self {
         Self { mean }
     }
@@ -114,20 +114,20 @@ impl Exponential {
 /// Pareto's distribution: above its smallest size `low`, a size x is exceeded with probability
 /// (low / x)^shape.
 ///
-/// Near shape 1 most of the mean is in flows so rare that no run draws one. A largest size cuts them
-/// off: sizes are drawn until one does not exceed it, in one step. The mean that is left is
-/// [`Sizes::mean`].
+/// Near shape 1 most of the mean is in flows so rare that no run draws one. A largest size cuts
+/// them off: the result is as if sizes were drawn until one does not exceed it. The remaining mean
+/// is [`Sizes::mean`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pareto {
     low: f64,
     shape: f64,
     max: Option<f64>,
-    /// Probability of the tail that `max` cuts off.
+    /// The probability of the tail that `max` cuts off.
     cut: f64,
 }
 
 impl Pareto {
-    /// With this mean, before it is cut off at `max`.
+    /// A distribution with this mean, before it is cut off at `max`.
     ///
     /// # Errors
     /// `shape` is not above 1, or `max` is not above the mean.

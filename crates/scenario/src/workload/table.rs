@@ -11,13 +11,14 @@ use super::LARGEST;
 /// A distribution of sizes, given by points of its cumulative distribution function.
 ///
 /// As text it has one point a line, a size and a probability with space between them; `#` starts a
-/// comment. Probabilities are fractions if the last one is 1 and percent if it is 100.
+/// comment. Probabilities are fractions if the last one is 1, and percent if it is 100.
 ///
-/// The first point may have a probability above zero: so many flows have just this size, whatever the
-/// interpolation. (Some generators spread them from zero to it. A point `0 0` says that.)
+/// The first point may have a probability above zero. That share of flows has exactly this size,
+/// whatever the interpolation. (Some generators spread these flows from zero to the size. A point
+/// `0 0` says that.)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SizeTable {
-    /// Neither coordinate falls from point to point; the last has probability 1.
+    /// The points. Neither coordinate falls from point to point; the last has probability 1.
     points: Vec<Point>,
     interpolation: Interpolation,
 }
@@ -28,19 +29,19 @@ struct Point {
     cumulative: f64,
 }
 
-/// What lies between two points of a table.
+/// The sizes between two points of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Interpolation {
-    /// All sizes between them, equally likely.
+    /// All sizes between two points are equally likely.
     #[default]
     Linear,
-    /// The size of the upper one, and no other: the distribution is discrete.
+    /// Only the size of the upper point occurs: the distribution is discrete.
     Step,
 }
 
 impl Interpolation {
-    /// The word for it.
+    /// The interpolation's name in scenarios.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Linear => "linear",
@@ -49,13 +50,13 @@ impl Interpolation {
     }
 }
 
-/// What sizes are counted in.
+/// The unit of sizes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unit {
     /// Bytes.
     #[default]
     Bytes,
-    /// Packets with so much payload.
+    /// Packets with this payload.
     Packets(Bytes),
 }
 
@@ -63,7 +64,7 @@ impl SizeTable {
     /// Reads a table; `file` names it in errors.
     ///
     /// # Errors
-    /// It is not the text of a table.
+    /// The text is not a table of sizes.
     pub fn parse(
         text: &str,
         file: &str,
@@ -109,24 +110,24 @@ impl SizeTable {
         Ok(Self { points, interpolation })
     }
 
-    /// The same points, read in this way.
+    /// This table with another interpolation.
     #[must_use]
     pub fn with_interpolation(self, interpolation: Interpolation) -> Self {
         Self { interpolation, ..self }
     }
 
-    /// How it is read between its points.
+    /// The interpolation between points.
     pub const fn interpolation(&self) -> Interpolation {
         self.interpolation
     }
 
-    /// Sizes in bytes and the probability that a flow is no larger.
+    /// The points: sizes in bytes, and the probability that a flow is not larger.
     pub fn points(&self) -> impl ExactSizeIterator<Item = (f64, f64)> {
         self.points.iter().map(|point| (point.size, point.cumulative))
     }
 
-    /// The size in bytes that the part `probability` of all flows does not exceed, before rounding to
-    /// whole bytes. Above 0; from 1 on it is the largest size.
+    /// The size in bytes that the fraction `probability` of all flows does not exceed, before
+    /// rounding to whole bytes. Above 0; from 1 on it is the largest size.
     pub fn quantile(&self, probability: f64) -> f64 {
         let above = self.points.partition_point(|point| point.cumulative < probability);
         let Some(&upper) = self.points.get(above) else { return self.largest() };
@@ -143,13 +144,13 @@ impl SizeTable {
         self.points.last().map_or(0.0, |point| point.size)
     }
 
-    /// The mean in bytes as the table is read.
+    /// The mean in bytes with the table's interpolation.
     pub fn mean(&self) -> f64 {
         self.mean_by(self.interpolation)
     }
 
-    /// The mean in bytes if it were read in this way. Whole bytes are rounded to the nearest, which
-    /// moves the mean of the samples by less than a byte.
+    /// The mean in bytes with another interpolation. Samples are rounded to the nearest byte, which
+    /// moves their mean by less than a byte.
     pub fn mean_by(&self, interpolation: Interpolation) -> f64 {
         let first = self.points.first().map_or(0.0, |point| point.size * point.cumulative);
         self.points.windows(2).fold(first, |mean, pair| {
@@ -180,7 +181,7 @@ fn point(content: &str) -> Result<Option<Point>, TableProblem> {
     }
 }
 
-/// What falls from a point to the next.
+/// The coordinate that falls from a point to the next, if one does.
 fn falls(before: &Point, after: &Point) -> Option<TableProblem> {
     if after.size < before.size {
         Some(TableProblem::SizeFalls { from: before.size, to: after.size })
@@ -192,48 +193,48 @@ fn falls(before: &Point, after: &Point) -> Option<TableProblem> {
     }
 }
 
-/// A text that is no table of sizes.
+/// An error in the text of a table of sizes.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{file}:{line}: {problem}")]
 pub struct TableError {
     /// The file's name.
     pub file: String,
-    /// Line, from 1.
+    /// The line, from 1.
     pub line: usize,
-    /// What is wrong.
+    /// The mistake.
     pub problem: TableProblem,
 }
 
-/// What is wrong with a line of a table.
+/// A mistake in a line of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TableProblem {
-    /// So many columns.
+    /// A wrong number of columns.
     Columns(usize),
-    /// Not a number, or not a finite one.
+    /// A column that is not a finite number.
     NotANumber(String),
     /// A number below zero.
     Negative(String),
-    /// A size in bytes above all that can be simulated.
+    /// A size in bytes above the largest that can be simulated.
     TooLarge(f64),
     /// A size below the one before it, both in the file's unit.
     SizeFalls {
-        /// The one before.
+        /// The size before it.
         from: f64,
-        /// This one.
+        /// The size itself.
         to: f64,
     },
     /// A probability below the one before it.
     ProbabilityFalls {
-        /// The one before.
+        /// The probability before it.
         from: f64,
-        /// This one.
+        /// The probability itself.
         to: f64,
     },
-    /// The last probability is neither 1 nor 100.
+    /// A last probability that is neither 1 nor 100.
     Incomplete(f64),
-    /// The largest size is less than a byte.
+    /// A largest size of less than a byte.
     Nothing(f64),
-    /// There is no point.
+    /// A table without points.
     Empty,
 }
 
@@ -243,7 +244,7 @@ impl fmt::Display for TableProblem {
             Self::Columns(1) => f.write_str("1 column; expected two, a size and a probability"),
             Self::Columns(n) => {
                 write!(f, "{n} columns; expected two, a size and a probability")?;
-                // The tables of ns-2 have a column between them that means nothing.
+                // The tables of ns-2 have a meaningless column between them.
                 if *n == 3 {
                     f.write_str(" (of a table of ns-2 drop the middle one)")
                 } else {
@@ -347,8 +348,8 @@ mod tests {
 
     #[test]
     fn quantiles_and_means_of_a_table_that_can_be_done_by_hand() {
-        // A quarter of the flows has 100 B, a half lies between 100 B and 300 B, none between 300 B and
-        // 500 B, a quarter between 500 B and 900 B.
+        // A quarter of the flows has 100 B, a half lies between 100 B and 300 B, none between 300 B
+        // and 500 B, a quarter between 500 B and 900 B.
         let linear = read("100 0.25\n300 0.75\n500 0.75\n900 1\n").unwrap();
         let step = linear.clone().with_interpolation(Interpolation::Step);
         for (probability, by_lines, by_steps) in [

@@ -1,4 +1,4 @@
-//! Tables against what is published of them, samples against tables and formulas.
+//! Tests of the tables against published numbers, and of samples against tables and formulas.
 
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -9,8 +9,8 @@ pub(super) mod page;
 
 const SAMPLES: u32 = 1_000_000;
 
-/// Means that the sources of the tables state or that follow from their points by hand, in bytes; how
-/// the table is read by default.
+/// The means that the sources of the tables state, or that follow from their points by hand, in
+/// bytes; and the default interpolation.
 const PUBLISHED: [(&str, usize, Interpolation, f64); 17] = {
     use Interpolation::{Linear, Step};
     [
@@ -47,14 +47,14 @@ fn every_table_has_the_published_mean() {
             (points, interpolation),
             "{name}"
         );
-        // Published to the byte, of which halves were rounded up.
+        // The published means are whole bytes, and halves were rounded up.
         assert!((shipped.table.mean() - mean).abs() <= 0.5, "{name}: {}", shipped.table.mean());
     }
 }
 
 #[test]
 fn the_mean_of_web_search_by_hand() {
-    // Widths of the steps of probability times the middle and times the upper end, in kB.
+    // Widths of the steps of probability, times the middle and times the upper end, in kB.
     let linear = 0.15 * 5.0
         + 0.05 * 15.0
         + 0.1 * 25.0
@@ -84,7 +84,7 @@ fn the_mean_of_web_search_by_hand() {
 
 #[test]
 fn scripts_of_the_sources_load_links_with_these_means() {
-    // In packets of 1,460 B; they rounded.
+    // The published means are in packets of 1,460 B, rounded.
     for (name, packets, within) in
         [("web-search-pias", 1_138.0, 4.0), ("data-mining-pias", 5_117.0, 1.0)]
     {
@@ -111,7 +111,7 @@ fn reading_by_steps_makes_no_table_smaller_and_web_search_far_larger() {
     }
     let web_search = named("web-search").unwrap();
     assert!((1.42..1.43).contains(&(web_search.mean_step / web_search.mean_linear)));
-    // Segments of Homa's W5 are close to each other: it hardly matters there.
+    // Segments of Homa's W5 are close to each other, so the interpolation hardly matters.
     let w5 = named("homa-w5").unwrap();
     assert!((1.01..1.02).contains(&(w5.mean_step / w5.mean_linear)));
 }
@@ -125,8 +125,9 @@ fn average(samples: &[f64]) -> f64 {
     samples.iter().sum::<f64>() / samples.len() as f64
 }
 
-/// Fails unless `measured`, a mean of `SAMPLES` values with this variance, is what is expected: four
-/// standard errors, one failure in 16,000 seeds, and the seeds are fixed.
+/// Fails unless `measured`, the mean of `SAMPLES` values with this variance, is close to
+/// `expected`: within four standard errors. That is one failure in 16,000 seeds, and the seeds are
+/// fixed.
 fn assert_mean(what: &str, measured: f64, expected: f64, variance: f64, rounding: f64) {
     let bound = 4.0 * (variance / f64::from(SAMPLES)).sqrt() + rounding;
     assert!(
@@ -135,14 +136,14 @@ fn assert_mean(what: &str, measured: f64, expected: f64, variance: f64, rounding
     );
 }
 
-/// Fails unless the part of the samples that is at most `size` is what is expected.
+/// Fails unless the fraction of samples up to `size` is close to `expected`.
 fn assert_part(what: &str, samples: &[f64], size: f64, expected: f64) {
     let part = samples.iter().filter(|sample| **sample <= size).count() as f64 / f64::from(SAMPLES);
     let what = format!("{what}: part up to {size}");
     assert_mean(&what, part, expected, expected * (1.0 - expected), 1e-9);
 }
 
-/// Mean of the squares of a table's sizes: a line from a to b has (a^2 + ab + b^2) / 3.
+/// The mean of the squares of a table's sizes: a line from a to b has (a^2 + ab + b^2) / 3.
 fn mean_square(table: &SizeTable) -> f64 {
     let points: Vec<_> = table.points().collect();
     let first = points[0].0 * points[0].0 * points[0].1;
@@ -156,7 +157,7 @@ fn mean_square(table: &SizeTable) -> f64 {
     })
 }
 
-/// The part of a table's sizes that is at most `size`, from the points directly: it must not use the
+/// The fraction of a table's sizes up to `size`, computed from the points. It must not use the
 /// quantiles that it is compared with.
 fn part_up_to(table: &SizeTable, size: f64) -> f64 {
     let points: Vec<_> = table.points().collect();
@@ -181,11 +182,12 @@ fn samples_of_every_table_have_its_mean_and_its_quantiles() {
             assert!(samples.iter().all(|&size| size >= 1.0 && size <= table.largest()), "{what}");
             let mean = sizes.mean();
             let variance = mean_square(&table) - mean * mean;
-            // Rounding up what is below half a byte moves the mean: at most half a byte.
+            // Rounding sizes below half a byte up to one byte moves the mean by at most half a
+            // byte.
             let below_half = part_up_to(&table, 0.5);
             assert_mean(&what, average(&samples), mean, variance, below_half * 0.5);
             for probability in [0.05, 0.25, 0.5, 0.75, 0.9, 0.99] {
-                // A whole number stands for all that is rounded to it.
+                // A whole number stands for all sizes that are rounded to it.
                 let size = table.quantile(probability).round();
                 assert_part(&what, &samples, size, part_up_to(&table, size + 0.4999));
             }
@@ -196,7 +198,8 @@ fn samples_of_every_table_have_its_mean_and_its_quantiles() {
 #[test]
 fn the_median_of_samples_is_the_one_of_the_table() {
     // Web search: 0.5 is 10/13 of the way from 0.4 at 50 kB to 0.53 at 80 kB, 73,077 B. The density
-    // there is 0.13 / 30,000 B, so that the median of n samples deviates by 1 / (2 density sqrt(n)) = 115 B.
+    // there is 0.13 / 30,000 B, so the median of n samples deviates by 1 / (2 density sqrt(n)) =
+    // 115 B.
     let mut samples = draw(&Sizes::Table(named("web-search").unwrap().table.clone()), 7);
     samples.sort_by(f64::total_cmp);
     let median = samples[samples.len() / 2];
@@ -216,8 +219,9 @@ fn a_discrete_table_gives_no_other_sizes_than_its_own() {
 
 #[test]
 fn the_first_ten_samples_of_a_seed_are_these() {
-    // Sixteen sizes of equal probability: a sample is the highest hexadecimal digit of the random number,
-    // plus one. The digits were computed from the definition of PCG-64-MCG and not with this crate.
+    // Sixteen sizes of equal probability: a sample is the highest hexadecimal digit of the random
+    // number, plus one. The digits were computed from the definition of PCG-64-MCG, without this
+    // crate.
     let points: Vec<_> = (1..=16).map(|i| format!("{i} {}", f64::from(i) / 16.0)).collect();
     let table =
         SizeTable::parse(&points.join("\n"), "sixteen", Unit::Bytes, Interpolation::Step).unwrap();
@@ -232,8 +236,8 @@ fn the_first_ten_samples_of_a_seed_are_these() {
 
 #[test]
 fn known_bits_become_known_sizes() {
-    // A line from 0 to 1,600 B: the highest hexadecimal digit is the hundreds. A table that begins at
-    // 1/4 and 100 B gives the lowest quarter of the bits that size.
+    // A line from 0 to 1,600 B: the highest hexadecimal digit is the hundreds. A table that begins
+    // at 1/4 and 100 B gives the lowest quarter of the bits that size.
     let linear = |text| SizeTable::parse(text, "f", Unit::Bytes, Interpolation::Linear).unwrap();
     for (text, digit, size) in [
         ("0 0\n1600 1\n", 0, 1),
@@ -290,7 +294,8 @@ fn exponential_sizes_have_the_mean_and_tail_of_the_formula() {
 
 #[test]
 fn pareto_sizes_have_the_mean_and_tail_of_the_formula() {
-    // Shape 2.5: the smallest size is 100 kB * 1.5 / 2.5, the variance low^2 a / ((a - 1)^2 (a - 2)).
+    // Shape 2.5: the smallest size is 100 kB * 1.5 / 2.5, and the variance is low^2 a / ((a - 1)^2
+    // (a - 2)).
     let sizes = Sizes::Pareto(Pareto::new(Bytes::from_kb(100), 2.5, None).unwrap());
     let low = 60_000.0_f64;
     assert!((sizes.mean() - 1e5).abs() < 1e-6);
@@ -304,9 +309,9 @@ fn pareto_sizes_have_the_mean_and_tail_of_the_formula() {
 
 #[test]
 fn a_pareto_distribution_cut_off_has_the_mean_that_is_left() {
-    // Shape 2, mean 20 kB, cut off at 40 kB: from 10 kB on, with density 2 low^2 / x^3 / (1 - 1/16) up to
-    // there. Its mean is 2 low (1 - 1/4) / (1 - 1/16) = 16 kB, that of its squares
-    // 2 low^2 ln(4) / (1 - 1/16).
+    // Shape 2, mean 20 kB, cut off at 40 kB: from 10 kB on, with density 2 low^2 / x^3 / (1 - 1/16)
+    // up to 40 kB. The mean is 2 low (1 - 1/4) / (1 - 1/16) = 16 kB, the mean of the squares 2
+    // low^2 ln(4) / (1 - 1/16).
     let (low, max) = (10_000.0_f64, 40_000.0);
     let pareto = Pareto::new(Bytes::from_kb(20), 2.0, Some(Bytes::from_kb(40))).unwrap();
     let sizes = Sizes::Pareto(pareto);
@@ -330,8 +335,8 @@ fn the_tail_of_pareto_ends_at_the_largest_size_that_is_simulated() {
 
 #[test]
 fn a_heavy_tail_that_is_not_cut_off_misses_its_mean_in_any_run() {
-    // Shape 1.05: of the mean, (low / x)^0.05 is in sizes above x. A run of n flows sees sizes up to
-    // low n^(1 / 1.05), so that of a million (10^-5.714)^0.05, about a half, is missing.
+    // Shape 1.05: the part (low / x)^0.05 of the mean is in sizes above x. A run of n flows sees
+    // sizes up to low n^(1 / 1.05), so a run of a million misses (10^-5.714)^0.05, about a half.
     let sizes = Sizes::Pareto(Pareto::new(Bytes::from_kb(100), 1.05, None).unwrap());
     let seen = average(&draw(&sizes, 5)) / sizes.mean();
     assert!((0.3..0.75).contains(&seen), "{seen}");
@@ -361,7 +366,7 @@ fn a_fixed_size_takes_no_random_number() {
     assert_eq!(random, Pcg64Mcg::seed_from_u64(1));
 }
 
-/// A generator of one number.
+/// A generator that always gives the same number.
 struct Constant(u64);
 
 impl rand_core::TryRng for Constant {

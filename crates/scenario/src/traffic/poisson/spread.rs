@@ -20,7 +20,8 @@ pub(super) struct Spread<'a> {
 /// The rates that hosts receive from the sources of one rack.
 #[derive(Clone, Copy, Debug, Default)]
 struct OfRack {
-    /// The rate of each destination in the same rack, on top of the common rate.
+    /// The rate of each destination in the same rack, on top of the common rate; it may be
+    /// negative.
     near: f64,
     /// The rate of each of the hosts farthest from the rack.
     farthest: f64,

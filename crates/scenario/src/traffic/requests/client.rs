@@ -32,7 +32,7 @@ pub(super) struct Workload {
     /// The mean of the exponential time from the end of a request to the next one; with zero it
     /// follows at once.
     pub(super) think_time: Span,
-    /// The time after which the client asks nothing.
+    /// The time from which on the client asks nothing.
     pub(super) until: Time,
 }
 

@@ -1,11 +1,11 @@
-//! The page that lists the tables, against the tables.
+//! Tests of the page that lists the tables.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::workload::{Interpolation, Shipped, named, tables};
 
-/// Digits in groups of three.
+/// A number with its digits in groups of three.
 pub(in crate::workload) fn grouped(digits: &str) -> String {
     let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect();
     groups.join(",")
