@@ -251,7 +251,7 @@ impl Port {
     pub(crate) fn enqueue(&mut self, now: Time, frame: &Frame, packets: &Packets) {
         let class = frame.class;
         let queue = &mut self.queues[class as usize];
-        if self.backlog & 1 << class == 0 {
+        if queue.packets.is_empty() {
             let others = self.ahead.count > 0 && self.ahead.class == class;
             queue.waiting_since = if others { self.ahead.since } else { now };
         }
