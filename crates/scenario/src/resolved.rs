@@ -46,9 +46,9 @@ pub struct ResolvedQueue {
     pub limit: Bytes,
     /// The threshold above which packets are marked, if there is one.
     pub ecn_threshold: Option<Bytes>,
-    /// The kind of its queue management, if it has any, such as `red`.
+    /// The kind of the queue management, if there is any, such as `red`.
     pub management: Option<&'static str>,
-    /// The kind of its discipline, such as `fifo`.
+    /// The kind of the discipline, such as `fifo`.
     pub discipline: &'static str,
 }
 

@@ -88,7 +88,7 @@ impl Network {
     }
 }
 
-/// Finds out whether a scenario names one kind of network, and one that there is. The parser only
+/// Checks that a scenario names exactly one kind of network, and a known one. The parser only
 /// counts kinds.
 pub(crate) fn one_kind(scenario: &DeTable<'_>) -> Result<(), Fault> {
     let Some(DeValue::Table(network)) = scenario.get("network").map(Spanned::get_ref) else {

@@ -71,8 +71,8 @@ pub struct Requests {
     pub connections: u32,
 }
 
-/// The number of servers of a request: a number, or several with their weights, such as `[[1, 0.5],
-/// [2, 0.3], [8, 0.2]]`.
+/// The number of servers of a request: a number, or several with their weights, such as
+/// `[[1, 0.5], [2, 0.3], [8, 0.2]]`.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(
     untagged,
