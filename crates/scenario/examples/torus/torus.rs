@@ -20,9 +20,9 @@ pub struct Torus {
     pub rows: u32,
     /// Columns, at least three.
     pub columns: u32,
-    /// The hosts of each switch; they are numbered through, switch by switch.
+    /// The hosts of each switch, numbered consecutively, switch by switch.
     pub hosts: HostGroup,
-    /// The links between neighbours.
+    /// Links between neighbouring switches.
     pub link: Cable,
 }
 
