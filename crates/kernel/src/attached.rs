@@ -18,7 +18,7 @@ pub(crate) const KNOBS: &str = ".data.knobs";
 
 /// The sockets that are to use an algorithm.
 #[derive(Clone, Debug, Default)]
-pub struct Place {
+pub struct Sockets {
     /// The name for sockets, of 1 to 15 characters; `bpf_` and the algorithm's own if absent.
     pub name: Option<String>,
     /// A cgroup, all of whose TCP connections use it.
@@ -55,7 +55,7 @@ pub struct Attached {
 /// # Errors
 /// The machine lacks something, the name is taken or invalid, the cgroup is none, or the kernel
 /// refuses.
-pub fn attach(settings: &Settings, place: &Place) -> Result<String> {
+pub fn attach(settings: &Settings, place: &Sockets) -> Result<String> {
     settings.check()?;
     system::check()?;
     let algorithm = settings.algorithm();
@@ -293,7 +293,7 @@ fn check_name(name: &str) -> Result<()> {
 }
 
 /// Makes the algorithm the default or that of a cgroup, once it is attached.
-fn take_place(name: &str, place: &Place, group: Option<&File>) -> Result<()> {
+fn take_place(name: &str, place: &Sockets, group: Option<&File>) -> Result<()> {
     let attached = find(Some(name))?;
     let mut record = attached.said()?;
     if let Some(group) = group {

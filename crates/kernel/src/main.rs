@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use incast_kernel::algorithm::{Algorithm, Parameter, Settings};
-use incast_kernel::attached::{self, Attached, Place};
+use incast_kernel::attached::{self, Attached, Sockets};
 use incast_kernel::lab::{load, mark, probe};
 use incast_kernel::observe::{Output, observe};
 use incast_kernel::{Error, object, system};
@@ -223,7 +223,7 @@ fn run(what: What) -> Result<()> {
             if default && !yes {
                 confirm()?;
             }
-            let name = attached::attach(&settings, &Place { name, cgroup, default })?;
+            let name = attached::attach(&settings, &Sockets { name, cgroup, default })?;
             warn(&settings);
             println!("{name}: attached");
         }

@@ -25,7 +25,7 @@ pub struct DeadLock {
 
 /// A class of an egress port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct QueuePlace {
     /// The number of the switch.
     pub switch: u32,
     /// The number of the port.
@@ -38,7 +38,7 @@ pub struct Place {
 #[derive(Clone, Debug)]
 pub struct HeldPort {
     /// The class and its port.
-    pub place: Place,
+    pub place: QueuePlace,
     /// The moment since which the class has been both paused and backlogged.
     pub since: Time,
     /// The bytes that wait.
@@ -87,7 +87,8 @@ fn all_held(switches: &[Switch], transit: &Transit, components: &[Component]) ->
                 for queued in egress.waiting(class) {
                     *from.entry(queued.ingress).or_default() += u64::from(queued.wire);
                 }
-                let (place, by) = (Place { switch, port, class }, (far_end.node, far_end.port));
+                let (place, by) =
+                    (QueuePlace { switch, port, class }, (far_end.node, far_end.port));
                 HeldPort { place, since, bytes: egress.queued_bytes(class), by, from }
             }));
         }

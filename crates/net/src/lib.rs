@@ -48,7 +48,7 @@ pub use buffer::{ClassLimits, PfcConfig};
 pub use changes::{LinkChange, LinkChangeKind, RouteChange};
 pub use config::{ClassConfig, HostConfig, NetworkConfig, SwitchConfig, WatchdogConfig};
 pub use count::{Count, DropCause, PortCounters};
-pub use dead_lock::{DeadLock, HeldPort, Place};
+pub use dead_lock::{DeadLock, HeldPort, QueuePlace};
 pub use failure::Losses;
 pub use host::{Begun, Delivery, Duties, Host, Posted, Tally, WireFormat};
 pub use network::Network;

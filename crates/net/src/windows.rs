@@ -142,7 +142,7 @@ impl Windows {
     }
 
     fn run_parts(&mut self, net: &mut Network, end: Time, events: u64) -> bool {
-        let run = Run {
+        let run = Shared {
             desks: &self.desks,
             lookahead: self.lookahead,
             end,
@@ -166,7 +166,7 @@ impl Windows {
 }
 
 /// The state that the threads of one call share.
-struct Run<'a> {
+struct Shared<'a> {
     desks: &'a [Desk],
     lookahead: Span,
     end: Time,
@@ -180,7 +180,7 @@ struct Run<'a> {
     barrier: Barrier,
 }
 
-impl Run<'_> {
+impl Shared<'_> {
     /// Runs the windows over all threads; returns whether there are more events before the end.
     fn go(&self) -> bool {
         self.open();

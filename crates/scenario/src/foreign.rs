@@ -27,7 +27,7 @@ use incast_cc::{Bytes, Rate, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub use error::{ForeignError, Place};
+pub use error::{FilePlace, ForeignError};
 pub use hpcc_config::{Config as HpccConfig, LinkDown, Set};
 pub use hpcc_flows::{Flows as HpccFlows, Message as HpccFlow};
 pub use hpcc_results::{Fct as HpccFct, Pfc as HpccPfc, Results as HpccResults};

@@ -50,12 +50,12 @@ impl fmt::Display for ParseError {
 impl core::error::Error for ParseError {}
 
 /// A kind of quantity: its units with their size in the smallest one.
-pub(super) struct Kind {
+pub(super) struct Quantity {
     units: &'static [(&'static str, u64)],
     expected: &'static str,
 }
 
-pub(super) const SPAN: Kind = Kind {
+pub(super) const SPAN: Quantity = Quantity {
     units: &[
         ("ps", 1),
         ("ns", 1_000),
@@ -68,7 +68,7 @@ pub(super) const SPAN: Kind = Kind {
     expected: "a time such as \"5us\" (ps, ns, us, ms, s)",
 };
 
-pub(super) const RATE: Kind = Kind {
+pub(super) const RATE: Quantity = Quantity {
     units: &[
         ("bps", 1),
         ("kbps", 1_000),
@@ -84,7 +84,7 @@ pub(super) const RATE: Kind = Kind {
     expected: "a rate such as \"10Gbps\" (bps, kbps, Mbps, Gbps, Tbps)",
 };
 
-pub(super) const BYTES: Kind = Kind {
+pub(super) const BYTES: Quantity = Quantity {
     units: &[
         ("B", 1),
         ("KB", 1_000),
@@ -102,7 +102,7 @@ const FRACTION_EXPECTED: &str = "a number such as \"0.8\", from 0 to below 4096"
 
 /// The value of `text` in the smallest unit of `kind`. Exact: a value between two counts is
 /// refused, never rounded.
-pub(super) fn quantity(text: &str, kind: &Kind) -> Result<u64, ParseError> {
+pub(super) fn quantity(text: &str, kind: &Quantity) -> Result<u64, ParseError> {
     let fail = |problem| ParseError { problem, expected: kind.expected };
     let (number, unit) = decimal(text).map_err(fail)?;
     if unit.is_empty() {

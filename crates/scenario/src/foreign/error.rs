@@ -9,7 +9,7 @@ pub enum ForeignError {
     #[error("{place}: found {found}; expected {expected}")]
     Unexpected {
         /// The place.
-        place: Place,
+        place: FilePlace,
         /// The word in the file.
         found: String,
         /// The kind of word that the format expects.
@@ -19,7 +19,7 @@ pub enum ForeignError {
     #[error("{place}: {reason}")]
     Refused {
         /// The place.
-        place: Place,
+        place: FilePlace,
         /// The reason, and the remedy.
         reason: String,
     },
@@ -30,7 +30,7 @@ pub enum ForeignError {
 
 /// A place in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct FilePlace {
     /// The file's name.
     pub file: String,
     /// The line, from 1.
@@ -39,7 +39,7 @@ pub struct Place {
     pub column: Option<usize>,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for FilePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.file, self.line)?;
         match self.column {

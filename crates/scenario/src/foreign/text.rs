@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use incast_cc::{Bytes, Rate, Span};
 
-use super::error::{ForeignError, Place};
+use super::error::{FilePlace, ForeignError};
 
 /// The most hosts, switches or links of a network: enough for every published one, while a mistyped
 /// number does not fill the memory.
@@ -43,7 +43,8 @@ pub(super) fn lines<'a>(file: &'a str, text: &'a str) -> impl Iterator<Item = Li
 
 /// The error for a file that ends too early.
 pub(super) fn ended(file: &str, text: &str, expected: &str) -> ForeignError {
-    let place = Place { file: file.to_owned(), line: text.lines().count().max(1), column: None };
+    let place =
+        FilePlace { file: file.to_owned(), line: text.lines().count().max(1), column: None };
     ForeignError::Unexpected {
         place,
         found: "the end of the file".into(),
@@ -53,7 +54,7 @@ pub(super) fn ended(file: &str, text: &str, expected: &str) -> ForeignError {
 
 /// The error for a line that is refused.
 pub(crate) fn refused(file: &str, line: usize, reason: impl Into<String>) -> ForeignError {
-    let place = Place { file: file.to_owned(), line, column: None };
+    let place = FilePlace { file: file.to_owned(), line, column: None };
     ForeignError::Refused { place, reason: reason.into() }
 }
 
@@ -75,7 +76,7 @@ impl<'a> Line<'a> {
         found: impl Into<String>,
         expected: impl Into<String>,
     ) -> ForeignError {
-        let place = Place { file: self.file.to_owned(), line: self.number, column: None };
+        let place = FilePlace { file: self.file.to_owned(), line: self.number, column: None };
         ForeignError::Unexpected { place, found: found.into(), expected: expected.into() }
     }
 
@@ -90,10 +91,10 @@ impl<'a> Word<'a> {
         Self { text, ..self }
     }
 
-    fn place(self) -> Place {
+    fn place(self) -> FilePlace {
         let offset = self.text.as_ptr() as usize - self.whole.as_ptr() as usize;
         let column = self.whole.get(..offset).map_or(0, |before| before.chars().count()) + 1;
-        Place { file: self.file.to_owned(), line: self.line, column: Some(column) }
+        FilePlace { file: self.file.to_owned(), line: self.line, column: Some(column) }
     }
 
     pub(super) fn unexpected(self, expected: impl Into<String>) -> ForeignError {

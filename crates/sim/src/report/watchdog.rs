@@ -4,14 +4,14 @@ use incast_cc::Time;
 
 use super::tables;
 use crate::build::Built;
-use incast_net::{DeadLock, Place};
+use incast_net::{DeadLock, QueuePlace};
 use incast_plan::topology::Topology;
 use incast_table::Table;
 
 /// A row of the table.
 pub(super) struct Finding {
     at: Time,
-    kind: Kind,
+    kind: FindingKind,
     /// The name of the port.
     port: String,
     class: String,
@@ -21,7 +21,7 @@ pub(super) struct Finding {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FindingKind {
     Held,
     Dropped,
     DeadLock,
@@ -29,7 +29,7 @@ pub(super) enum Kind {
 
 impl Finding {
     pub(super) fn is_dead_lock(&self) -> bool {
-        self.kind == Kind::DeadLock
+        self.kind == FindingKind::DeadLock
     }
 }
 
@@ -42,10 +42,10 @@ pub(super) fn findings(built: &Built, classes: &[String]) -> Vec<Finding> {
             switch.watchdog_reports().iter().map(move |held| (number, held))
         })
         .map(|(switch, held)| {
-            let place = Place { switch, port: held.port, class: held.class };
+            let place = QueuePlace { switch, port: held.port, class: held.class };
             Finding {
                 at: held.at,
-                kind: if held.dropped { Kind::Dropped } else { Kind::Held },
+                kind: if held.dropped { FindingKind::Dropped } else { FindingKind::Held },
                 port: names.port(place).to_owned(),
                 class: names.class(place),
                 since: held.since,
@@ -65,7 +65,7 @@ fn dead_lock(found: &DeadLock, names: &Names<'_>) -> Finding {
     let waits: Vec<_> = ports.iter().cycle().skip(1).take(ports.len()).copied().collect();
     Finding {
         at: found.at,
-        kind: Kind::DeadLock,
+        kind: FindingKind::DeadLock,
         port: ports[0].to_owned(),
         class: names.class(found.ports[0].place),
         since: found.ports.iter().map(|held| held.since).max().unwrap_or(found.at),
@@ -90,9 +90,9 @@ pub(super) fn table(findings: &[Finding]) -> Table {
             findings,
             |f| {
                 let kind = match f.kind {
-                    Kind::Held => "held",
-                    Kind::Dropped => "dropped",
-                    Kind::DeadLock => "dead-lock",
+                    FindingKind::Held => "held",
+                    FindingKind::Dropped => "dropped",
+                    FindingKind::DeadLock => "dead-lock",
                 };
                 kind.to_owned()
             },
@@ -128,11 +128,11 @@ impl<'a> Names<'a> {
         Self { ports: tables::port_names(topology), first, classes }
     }
 
-    fn port(&self, place: Place) -> &str {
+    fn port(&self, place: QueuePlace) -> &str {
         &self.ports[self.first[place.switch as usize] + place.port as usize]
     }
 
-    fn class(&self, place: Place) -> String {
+    fn class(&self, place: QueuePlace) -> String {
         self.classes[place.class as usize].clone()
     }
 }

@@ -32,7 +32,7 @@ impl Record {
 /// A run of segments that one ACK has taken out: the first ones of the stream, all in flight and
 /// sent once.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Run {
+pub(super) struct Acknowledged {
     /// Their transmissions, joined.
     pub(super) sent: Transmission,
     /// The number of messages that end in them.
@@ -151,7 +151,7 @@ impl Scoreboard {
     /// in the order of the stream. That is nearly always so, and then there is nothing to be found
     /// out about each.
     #[inline]
-    pub(super) fn pop_in_order(&mut self, sequence: u64) -> Option<Run> {
+    pub(super) fn pop_in_order(&mut self, sequence: u64) -> Option<Acknowledged> {
         let front = self.records.front().filter(|record| record.end() <= sequence)?;
         if !self.is_in_order() {
             return None;
@@ -180,7 +180,7 @@ impl Scoreboard {
         if self.records.is_empty() {
             self.arrived.clear();
         }
-        Some(Run { sent, messages, first, last: payload, end })
+        Some(Acknowledged { sent, messages, first, last: payload, end })
     }
 
     /// Takes out the first segment if it ends at `sequence` or before.

@@ -13,7 +13,7 @@ use crate::packet::stream::Ack;
 use crate::rate::{Completion, Report, Transmission};
 use crate::rtt::Answered;
 use crate::stream::recovery::{Payload, Repair};
-use crate::stream::scoreboard::{Fate, Record, Run};
+use crate::stream::scoreboard::{Acknowledged, Fate, Record};
 
 /// The news of one ACK: data that was not known to have arrived.
 #[derive(Default)]
@@ -172,8 +172,8 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Does what [`arrived`](Self::arrived) would for segments that are all in flight and were sent
     /// once, when nothing that was sent after them has arrived.
-    fn arrived_in_order(&mut self, now: Time, run: &Run, news: &mut News) {
-        let &Run { sent, messages, first, last, end } = run;
+    fn arrived_in_order(&mut self, now: Time, run: &Acknowledged, news: &mut News) {
+        let &Acknowledged { sent, messages, first, last, end } = run;
         let first = u64::from(first);
         (news.messages, news.delivered) = (messages, sent.bytes.get());
         (news.first, news.sent) = (Payload { bytes: first, flying: first }, Some(sent));
