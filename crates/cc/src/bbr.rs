@@ -207,7 +207,7 @@ impl MaxFilter {
     }
 }
 
-/// One flow under BBR.
+/// A flow under BBR.
 #[derive(Clone, Debug)]
 pub struct BbrControl {
     params: Bbr,

@@ -1,4 +1,4 @@
-//! What an algorithm is told and what it answers.
+//! The contract of an algorithm: the events that it is told of, and its answers.
 //!
 //! A carrier calls, in the order in which things happen at the sender:
 //!

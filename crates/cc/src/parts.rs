@@ -1,4 +1,4 @@
-//! What several algorithms and carriers need.
+//! Parts that several algorithms and carriers need.
 
 pub mod ewma;
 pub mod gradient;

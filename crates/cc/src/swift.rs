@@ -1,11 +1,11 @@
 //! Swift: additive increase below a target delay, multiplicative decrease above it.
 //!
-//! Kumar et al., "Swift: Delay is Simple and Effective for Congestion Control in the Datacenter", SIGCOMM
-//! 2020, Algorithm 1. The RTT is split into what the fabric and what the receiving host takes; each part
-//! has a window and a target of its own, and the smaller window counts. The fabric's target grows with
-//! the hops of the path and, since many flows make the queue vary more, with a small window. Windows may
-//! fall below one packet, which is then paced. `docs/algorithms/swift.md` has the equations, the sources
-//! of the constants, and the departures.
+//! Kumar et al., "Swift: Delay is Simple and Effective for Congestion Control in the Datacenter",
+//! SIGCOMM 2020, Algorithm 1. The RTT is split into the delay of the fabric and that of the
+//! receiving host. Each part has a window and a target of its own, and the smaller window counts.
+//! The fabric's target grows with the hops of the path and, since many flows make the queue vary
+//! more, with a small window. Windows may fall below one packet, which is then paced.
+//! `docs/algorithms/swift.md` has the equations, the sources of the constants, and the departures.
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{
@@ -39,9 +39,9 @@ parameters! {
         pub max_mdf: Fraction = Fraction::from_ratio(1, 2), in "0" to "1", source src!(guess);
         /// The fabric's target delay without hops and for large windows.
         pub base_target: Span = Span::from_us(20), in "1ns" to "1s", source src!(guess);
-        /// What each hop adds to the target: a 6.55th of the base target.
+        /// The part of the target for each hop: a 6.55th of the base target.
         pub hop_scale: Span = Span::from_ns(3_053), in "0ns" to "1s", source src!(guess);
-        /// What flow scaling adds at most, to a window of `fs_min_cwnd`: five base targets.
+        /// The most that flow scaling adds, to a window of `fs_min_cwnd`: five base targets.
         pub fs_range: Span = Span::from_us(100), in "0ns" to "1s", source src!(guess);
         /// Packets of a window up to which flow scaling adds all of its range.
         pub fs_min_cwnd: Fraction = Fraction::from_ratio(1, 10), in "0.001" to "1000",
@@ -105,7 +105,7 @@ impl Configurable for Swift {
         let packets = path.product.get() as f64 / path.mss.get().max(1) as f64;
         let target = k.target((packets / 2.0).max(k.min_cwnd), path.hop_count);
         let rtt = path.network_rtt;
-        // Delayed and jittered ACKs add to the RTT, and the flows of others a queue: an eighth is little.
+        // Delayed and jittered ACKs add to the RTT, and other flows a queue: an eighth is little.
         if rtt.as_secs_f64() * 1.125 >= target {
             let (param, value) = ("base_target", self.base_target);
             let effect = "the window shrinks with every ACK, hops and flow scaling counted";
@@ -156,7 +156,7 @@ struct Constants {
     max_cwnd: f64,
 }
 
-/// One flow under Swift.
+/// A flow under Swift.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SwiftControl {
     /// `fcwnd`: held at the fabric's target.
@@ -572,8 +572,8 @@ mod tests {
 
     #[test]
     fn delays_settle_at_the_target() {
-        // N flows on a fluid link of 10 Gb/s and 10 us without queue: the RTT is what all windows take to
-        // drain. Each RTT acknowledges each window, packet by packet.
+        // N flows on a fluid link of 10 Gb/s and 10 us without queue: the RTT is the time that all
+        // windows take to drain. Each RTT acknowledges each window, packet by packet.
         for flows in [4, 10] {
             let mut controls: Vec<_> = (0..flows).map(|_| start(&Swift::default(), 20)).collect();
             let drain = |controls: &[SwiftControl]| {

@@ -1,4 +1,4 @@
-//! One reaction per window of data.
+//! Recovery: at most one reaction per window of data.
 
 use crate::contract::Loss;
 use crate::units::Bytes;

@@ -162,7 +162,8 @@ impl Window {
         }
         if loss.cause != LossCause::Detected {
             if !reacts && self.cwnd > self.mss {
-                self.prior = Some((self.cwnd, self.ssthresh)); // the collapse alone may be for nothing
+                // The collapse alone may be for nothing.
+                self.prior = Some((self.cwnd, self.ssthresh));
             }
             self.cwnd = self.mss;
             // A timeout declares burst after burst lost, and its oldest one has decided.
