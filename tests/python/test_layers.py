@@ -70,7 +70,7 @@ def test_no_modules_of_a_crate_use_each_other_in_a_ring(name: str) -> None:
 
 
 def test_uses_of_modules_are_seen() -> None:
-    """Of each form a few that are there, or the test above could pass by reading nothing."""
+    """A few uses of each form are found, or the test above could pass by reading nothing."""
     of_cc = layers.Crate(FOLDER / "cc").uses()
     assert (("dctcp",), ("param",)) in of_cc
     assert (("registry",), ("algorithms",)) in of_cc, "by a macro"

@@ -195,8 +195,8 @@ impl Atoms {
     }
 
     /// The atoms that are farthest from hosts, such as spines and the core, unless all have hosts.
-    /// They have links everywhere, and would draw parts of other pods into the first domain that
-    /// takes them.
+    /// Such atoms have links everywhere, and would draw parts of other pods into the first domain
+    /// that takes them.
     fn tops(&self) -> Vec<usize> {
         let mut far = vec![usize::MAX; self.weights.len()];
         let mut level: Vec<_> = (0..far.len()).filter(|&atom| self.hosts[atom]).collect();

@@ -65,7 +65,7 @@ fn axes() -> [(Axis, &'static [&'static str]); 2] {
     ]
 }
 
-/// What a kind lacks. `source` is the text of its file, if there is one.
+/// The things that a kind lacks. `source` is the text of its file, if there is one.
 fn missing(
     axis: &Axis,
     kind: &str,

@@ -66,10 +66,7 @@ pub use sizes::FlowSizes;
 pub use switch::{Pfc, Switch, Watchdog, WatchdogAction};
 pub use threads::Threads;
 pub use topology::settings::*;
-pub use topology::{
-    Cable, GraphLink, HostGroup, NETWORKS, Network, NodeGroup, Uplink,
-    settings::File as NetworkFile, topology,
-};
+pub use topology::{Cable, GraphLink, HostGroup, NETWORKS, Network, NodeGroup, Uplink, topology};
 pub use traffic::{
     After, AfterEvent, Amount, Collective, CollectiveOperation, Common, Connections, Counts,
     Demand, Destinations, FanOut, FlowList, Incast, ListedFlow, LoadOf, Opens, PingPong, Poisson,
