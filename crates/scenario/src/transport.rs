@@ -416,6 +416,7 @@ impl Transport {
             pace_windows_percent: stream.pace_windows_percent,
             ect,
             echo,
+            record_all: false,
         }
     }
 }

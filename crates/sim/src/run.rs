@@ -259,7 +259,7 @@ mod tests {
         let traces = TraceConfig { queues: true, flows: true, packets: true };
         let mut run = Simulation::new(document.scenario(), scheme, 7, traces).unwrap();
         if all_are_events {
-            run.built.net.handle_every_arrival();
+            run.built.net.take_no_shortcut();
         }
         while run.advance(10_000) {}
         let mut report = run.finish();

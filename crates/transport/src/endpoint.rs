@@ -177,6 +177,12 @@ impl<C: CongestionControl> Endpoint<C> {
         }
     }
 
+    /// Makes streams that have not started keep a record of each segment, as they do after a loss
+    /// ([`stream::Config::record_all`]).
+    pub fn record_all(&mut self) {
+        self.config.stream.record_all = true;
+    }
+
     /// Starts an operation of the application.
     ///
     /// # Panics
@@ -361,6 +367,6 @@ mod tests {
         let silent = [size_of::<Connection<AnyControl>>(), size_of::<Receiver>()];
         assert!(silent[0] <= 176 && silent[1] <= 112, "{silent:?}");
         let sending = size_of::<Sender<AnyControl>>();
-        assert!(sending <= 1_552, "{sending}");
+        assert!(sending <= 1_664, "{sending}");
     }
 }

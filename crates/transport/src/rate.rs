@@ -50,15 +50,15 @@ struct Sampler {
     app_limited_until: Option<Bytes>,
 }
 
-/// The books at the time when a packet was sent.
+/// The books at the time when a packet was sent, from which a sample of the delivery rate starts.
+/// They are the same for all packets that are sent at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Snapshot {
-    delivered: Bytes,
-    delivered_at: Time,
-    first_sent_at: Time,
-    in_flight: Bytes,
-    lost: Bytes,
-    app_limited: bool,
+pub(crate) struct Books {
+    pub(crate) delivered: Bytes,
+    pub(crate) delivered_at: Time,
+    pub(crate) first_sent_at: Time,
+    pub(crate) lost: Bytes,
+    pub(crate) app_limited: bool,
 }
 
 /// A burst that is acknowledged or lost, or a part of one.
@@ -73,7 +73,9 @@ pub struct Transmission {
     pub first: Bytes,
     /// The end of the burst in transmission order.
     pub end: Bytes,
-    snapshot: Snapshot,
+    /// The payload in flight, this part included, when it was sent.
+    pub(crate) in_flight: Bytes,
+    pub(crate) books: Books,
 }
 
 impl Transmission {
@@ -239,19 +241,39 @@ impl<C: CongestionControl> RateComputation<C> {
         retransmission: bool,
         app_limited: bool,
     ) -> Transmission {
+        let books = self.begin_burst(now);
+        self.count_sent(now, bytes, retransmission, app_limited);
+        let (end, in_flight) = (self.transmitted, self.in_flight);
+        Transmission { sent_at: now, bytes, first: end.saturating_sub(bytes), end, in_flight, books }
+    }
+
+    /// Prepares for data that the NIC gets now; returns the books that all of it shares.
+    #[inline]
+    pub(crate) fn begin_burst(&mut self, now: Time) -> Books {
         if self.in_flight.is_zero() {
             self.before_send(now);
             self.restarted = false;
             (self.sampler.delivered_at, self.sampler.first_sent_at) = (now, now);
         }
-        let snapshot = Snapshot {
+        Books {
             delivered: self.delivered,
             delivered_at: self.sampler.delivered_at,
             first_sent_at: self.sampler.first_sent_at,
-            in_flight: self.in_flight + bytes,
             lost: self.sampler.lost,
             app_limited: self.sampler.app_limited_until.is_some(),
-        };
+        }
+    }
+
+    /// Counts `bytes` of the data that [`begin_burst`](Self::begin_burst) has prepared for, and
+    /// tells the algorithm.
+    #[inline]
+    pub(crate) fn count_sent(
+        &mut self,
+        now: Time,
+        bytes: Bytes,
+        retransmission: bool,
+        app_limited: bool,
+    ) {
         self.transmitted += bytes;
         self.in_flight += bytes;
         let mut sent = Sent::new(now, bytes, self.in_flight);
@@ -259,8 +281,6 @@ impl<C: CongestionControl> RateComputation<C> {
         sent.app_limited = app_limited;
         self.control.on_sent(&sent);
         self.limits = self.control.limits();
-        let end = self.transmitted;
-        Transmission { sent_at: now, bytes, first: end.saturating_sub(bytes), end, snapshot }
     }
 
     /// Takes data off the books that was acknowledged, and tells the algorithm: on messages,
@@ -380,7 +400,7 @@ impl Sampler {
         if !completion.identified {
             return None;
         }
-        let &Transmission { sent_at, snapshot: ref then, .. } = completion.sent;
+        let &Transmission { sent_at, in_flight, books: ref then, .. } = completion.sent;
         self.first_sent_at = sent_at;
         let send_interval = sent_at.since(then.first_sent_at);
         let interval = send_interval.max(now.since(then.delivered_at));
@@ -389,7 +409,7 @@ impl Sampler {
         }
         Some(Delivery {
             rate: Rate::of(delivered.saturating_sub(then.delivered), interval),
-            in_flight_at_send: then.in_flight,
+            in_flight_at_send: in_flight,
             lost: self.lost.saturating_sub(then.lost),
             app_limited: then.app_limited,
         })

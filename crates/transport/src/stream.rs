@@ -68,6 +68,7 @@
 //!   the first segment and gives the first RTT. They are never closed. Windows are not reset after
 //!   idling (RFC 5681, section 4.1), unless the algorithm does so.
 
+mod bursts;
 mod ranges;
 mod receiver;
 mod recovery;

@@ -26,6 +26,13 @@ fn whole(document: &Document, how: How<'_>) -> Report {
     finish(started(document, how).in_domains(1, 1), u64::MAX)
 }
 
+/// The report of a run in one piece that takes no shortcut.
+fn the_long_way(document: &Document, how: How<'_>) -> Report {
+    let mut run = started(document, how).in_domains(1, 1);
+    run.built.net.take_no_shortcut();
+    finish(run, u64::MAX)
+}
+
 /// A run with every switch in the domain that `owners` gives.
 fn parted(document: &Document, how: How<'_>, owners: &[usize], threads: usize) -> Simulation {
     let run = started(document, how);
@@ -143,6 +150,9 @@ fn random_networks_parted_at_random_give_the_same_bytes() {
         for how in hows {
             let alone = whole(&document, how);
             assert!(alone.summary.events > 1_000, "case {case}: {}", alone.summary.events);
+            let mut long = the_long_way(&document, how);
+            long.summary.events = alone.summary.events;
+            assert!(same(&alone, &long), "case {case}: a shortcut changes the results of {how:?}");
             pauses += alone.summary.pfc_pauses;
             drops += alone.summary.drops;
             reports += alone.summary.pfc_watchdog_reports;

@@ -51,6 +51,9 @@ pub struct Config {
     pub ect: bool,
     /// The receiver's echo of marks.
     pub echo: EcnEcho,
+    /// Whether senders keep a record of each segment from the start, as they do after a loss.
+    /// Nothing but their speed depends on it: tests compare the two.
+    pub record_all: bool,
 }
 
 impl Config {
@@ -107,6 +110,7 @@ impl Default for Config {
             pace_windows_percent: None,
             ect: false,
             echo: EcnEcho::Exact,
+            record_all: false,
         }
     }
 }

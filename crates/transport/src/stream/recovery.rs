@@ -282,6 +282,11 @@ pub(super) struct Credits {
 }
 
 impl Credits {
+    /// Whether there are none.
+    pub(super) const fn are_settled(&self) -> bool {
+        self.acks == 0 && self.flying == 0 && self.counted == 0
+    }
+
     /// Settles the credits with an ACK that covers `covered`, and returns the part of it that is
     /// news. Duplicate ACKs did not tell of the `first` segment covered, since it was missing.
     /// Credits for more than lies `beyond` the segment that is missing now are taken back.

@@ -115,8 +115,22 @@ impl Scoreboard {
 
     /// Whether all segments are in flight and were sent in the order of the stream.
     #[inline]
-    const fn is_in_order(&self) -> bool {
+    pub(super) const fn is_in_order(&self) -> bool {
         self.in_order_from <= self.base
+    }
+
+    /// All segments that are out, in the order of the stream.
+    pub(super) fn records(&self) -> impl Iterator<Item = &Record> {
+        self.records.iter()
+    }
+
+    /// Takes out all segments, which are [in order](Self::is_in_order).
+    pub(super) fn take_all(&mut self) -> impl Iterator<Item = Record> + use<> {
+        debug_assert!(self.is_in_order() && self.order.is_empty());
+        (self.base, self.flying_bytes) = (self.end(), 0);
+        self.lost_from = self.base;
+        self.arrived.clear();
+        std::mem::take(&mut self.records).into_iter()
     }
 
     /// Prepares for a change after which the present segments are no longer in order.

@@ -1,12 +1,14 @@
 //! The sending half of a stream: its state, and the way of data to the NIC.
 
 mod answer;
+mod fast;
 mod timers;
 
 use std::collections::VecDeque;
 
 use incast_cc::{Bytes, CongestionControl, LossCause, Pacing, Rate, Span, Time};
 
+use super::bursts::Bursts;
 use super::recovery::{Credits, Episode, Rack, Reduction, Repair, Silence};
 use super::scoreboard::{Fate, Record, Scoreboard};
 use crate::backlog::Piece;
@@ -26,9 +28,23 @@ const DUPLICATE_THRESHOLD: u32 = 3;
 const BURSTS_PER_WINDOW: u64 = 3;
 
 /// The sending half of one stream.
+///
+/// It has two speeds. On the fast path ([`fast`]) all that is out is in flight, was sent once and
+/// in order, and is kept in bursts. Anything unusual moves it to the scoreboard and the outbox,
+/// segment by segment; when the unusual is over, it moves back.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that are independent of each other")]
 pub struct Sender<C> {
     engines: Engines<C>,
+    /// Whether the stream is on the fast path: then the bursts have all that is out, and the
+    /// scoreboard and the outbox are empty.
+    is_fast: bool,
+    /// The number of ACKs since the last unusual one.
+    calm: u32,
+    bursts: Bursts,
+    /// The messages whose first segment is in the bursts and has not left the NIC: where they
+    /// begin, and when they were posted.
+    begins: VecDeque<(u64, Time)>,
     /// Whether the peer has agreed to the connection.
     opened: bool,
     /// The requests for it that the peer has not answered.
@@ -118,8 +134,13 @@ impl<C: CongestionControl> Sender<C> {
         buffer: Bytes,
         now: Time,
     ) -> Self {
+        let segment = config.stream.largest_segment();
         Self {
             engines: Engines::new(rate, rtt, now),
+            is_fast: may_be_fast(config),
+            calm: 0,
+            bursts: Bursts::new(segment),
+            begins: VecDeque::new(),
             opened: !config.stream.handshake,
             asked: None,
             next: 0,
@@ -144,7 +165,7 @@ impl<C: CongestionControl> Sender<C> {
             cwr: false,
             echo_from: 0,
             newest: None,
-            segment: config.stream.largest_segment(),
+            segment,
             full_segment: config.line_rate.time_for(config.stream.mss + config.header),
         }
     }
@@ -165,20 +186,21 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Whether everything posted has been acknowledged.
     pub fn is_idle(&self) -> bool {
-        self.engines.messages.is_empty() && self.board.is_empty()
+        self.engines.messages.is_empty() && self.bursts.is_empty() && self.board.is_empty()
     }
 
     pub(crate) fn post(&mut self, now: Time, bytes: u64, read: u64, config: &Config) {
         self.note_drained();
         self.engines.post(now, bytes, read);
         if !self.opened && self.asked.is_none() {
-            self.ask(now, Asked { first: now, last: now, before: 0 });
+            self.ask(now, Asked { first: now, last: now, before: 0 }, config);
         }
         self.fill(now, config);
     }
 
     /// Asks the peer to open the connection.
-    fn ask(&mut self, now: Time, asked: Asked) {
+    fn ask(&mut self, now: Time, asked: Asked, config: &Config) {
+        self.slow_down(config);
         self.asked = Some(Box::new(asked));
         self.next_at = self.next_at.max(now);
         let segment = Segment {
@@ -214,7 +236,7 @@ impl<C: CongestionControl> Sender<C> {
     /// The time at which the next segment may leave; [`None`] while there is none, or none is
     /// allowed.
     pub(crate) fn send_time(&self, config: &Config) -> Option<Time> {
-        if !self.outbox.is_empty() {
+        if self.has_queued() {
             return Some(self.next_at);
         }
         let pace = self.pace(config)?;
@@ -284,22 +306,31 @@ impl<C: CongestionControl> Sender<C> {
         end.saturating_sub(self.next)
     }
 
+    /// Whether segments wait in the NIC.
+    #[inline]
+    fn has_queued(&self) -> bool {
+        if self.is_fast { self.bursts.left() < self.next } else { !self.outbox.is_empty() }
+    }
+
     /// Gives the NIC all bursts that ACKs allow, unless the stream is paced.
+    #[inline]
     fn fill(&mut self, now: Time, config: &Config) {
-        while !self.is_paced(config) && self.give(now, config) {}
+        let mut open = false;
+        while !self.is_paced(config) && self.give(now, config, &mut open) {}
     }
 
     /// Gives the NIC the next burst, whose send time has come.
     pub(crate) fn start_burst(&mut self, now: Time, config: &Config) {
-        if self.outbox.is_empty() {
-            self.give(now, config);
+        if !self.has_queued() {
+            self.give(now, config, &mut false);
         }
     }
 
-    /// Gives the NIC the next burst, if it may be sent: the first lost segment, or new data.
+    /// Gives the NIC the next burst, if it may be sent: the first lost segment, or new data. `open`
+    /// tells whether it joins the burst before.
     #[expect(clippy::inline_always, reason = "called in a loop, once more than there are bursts")]
     #[inline(always)]
-    fn give(&mut self, now: Time, config: &Config) -> bool {
+    fn give(&mut self, now: Time, config: &Config, open: &mut bool) -> bool {
         let Some(mut bytes) = self.next_burst(config) else { return false };
         if self.engines.rate.before_send(now) {
             // The algorithm may have other limits after a pause; with nothing in flight some burst
@@ -307,7 +338,7 @@ impl<C: CongestionControl> Sender<C> {
             bytes = self.waiting(config);
         }
         self.engines.pacer.sent(now, bytes);
-        if self.outbox.is_empty() {
+        if !self.has_queued() {
             self.next_at = self.next_at.max(now);
         }
         if self.board.lost() > 0 {
@@ -316,7 +347,7 @@ impl<C: CongestionControl> Sender<C> {
         }
         let mut left = bytes.get();
         while left > 0 {
-            let sent = self.send_new(now, left.min(u64::from(self.segment)), config);
+            let sent = self.send_new(now, left.min(u64::from(self.segment)), config, open);
             left = left.saturating_sub(sent);
         }
         true
@@ -325,9 +356,16 @@ impl<C: CongestionControl> Sender<C> {
     #[expect(clippy::inline_always, reason = "a record is long, and is made where it stays")]
     #[inline(always)]
     #[expect(clippy::cast_possible_truncation, reason = "at most an MSS")]
-    fn send_new(&mut self, now: Time, most: u64, config: &Config) -> u64 {
+    fn send_new(&mut self, now: Time, most: u64, config: &Config, open: &mut bool) -> u64 {
         let Some(piece) = self.engines.messages.cut(most as u32) else { return most };
         let Piece { bytes: payload, ends_message, read, begins, .. } = piece;
+        if self.is_fast {
+            if read == 0 {
+                self.send_fast(now, &piece, open);
+                return u64::from(payload);
+            }
+            self.slow_down(config);
+        }
         let app_limited = self.engines.messages.is_empty();
         let sent =
             self.engines.rate.on_sent(now, Bytes::new(u64::from(payload)), false, app_limited);
@@ -385,6 +423,9 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The next segment for the wire; [`None`] ends the burst.
     pub(crate) fn next_packet(&mut self, now: Time, config: &Config) -> Option<Next> {
+        if self.is_fast {
+            return self.next_fast_packet(now, config);
+        }
         let Queued { mut segment, end, since, begins } = self.outbox.pop_front()?;
         self.left = self.left.max(end);
         // RFC 6298, 5.1: starts the timer if it is not running. The first segment starts it anew.
@@ -419,7 +460,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Tells the rate computation engine if the application has left room, before that changes.
     fn note_drained(&mut self) {
-        if self.engines.messages.is_empty() && self.board.lost() == 0 && self.outbox.is_empty() {
+        if self.engines.messages.is_empty() && self.board.lost() == 0 && !self.has_queued() {
             self.engines.rate.on_drained();
         }
     }
@@ -459,8 +500,14 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The time since which the first segment in the NIC waits.
     pub(crate) fn waits_since(&self) -> Option<Time> {
-        self.outbox.front().map(|next| next.since)
+        let queued = self.outbox.front().map(|next| next.since);
+        queued.or_else(|| self.bursts.waits_since())
     }
+}
+
+/// Whether a stream may be on the fast path at all.
+fn may_be_fast(config: &Config) -> bool {
+    !config.stream.record_all && u16::try_from(config.stream.largest_segment()).is_ok()
 }
 
 /// The payload of the whole segments in `bytes`.

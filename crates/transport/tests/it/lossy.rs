@@ -6,7 +6,7 @@ mod world;
 
 use cases::{case, plain};
 use incast_cc::{Bytes, Rate, Span, Time};
-use incast_transport::{Operation, Recovery, Transport};
+use incast_transport::{Operation, Recovery, Transport, stream};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 use world::{ANSWER, Case, Host, PAYLOAD, REQUEST, RTO_MAX, RTO_MIN, WRITE, Wire, World};
@@ -15,8 +15,8 @@ fn numbered(messages: &[u64]) -> Vec<u64> {
     (0..messages.len() as u64).collect()
 }
 
-/// Runs a case to rest, and checks all that must be true then.
-fn check(case: &Case) {
+/// Runs a case to rest, and checks all that must be true then. Returns the world at rest.
+fn check(case: &Case) -> World {
     let mut world = World::new(case);
     let posts = case.writes.len().max(case.reads.len());
     for post in 0..posts {
@@ -67,6 +67,18 @@ fn check(case: &Case) {
             assert_eq!(sender.retransmissions(), 0, "nothing was lost on {connection}");
         }
     }
+    world
+}
+
+/// Runs a case of streams with both speeds of senders: they send the same packets at the same
+/// times.
+fn check_both_speeds(case: &Case) {
+    let stream = stream::Config { record_all: true, ..case.stream };
+    let (fast, slow) = (check(case), check(&Case { stream, ..case.clone() }));
+    for (number, (fast, slow)) in fast.sent.iter().zip(&slow.sent).enumerate() {
+        assert_eq!(fast, slow, "packet {number}");
+    }
+    assert_eq!(fast.sent.len(), slow.sent.len());
 }
 
 /// Failing cases are kept, and tried first from then on.
@@ -111,14 +123,14 @@ proptest! {
     fn streams_arrive_exactly_once_and_in_order_over_a_lossy_wire(
         case in case(false, Transport::Stream),
     ) {
-        check(&case);
+        check_both_speeds(&case);
     }
 
     #[test]
     fn streams_arrive_exactly_once_and_in_order_when_packets_overtake(
         case in case(true, Transport::Stream),
     ) {
-        check(&case);
+        check_both_speeds(&case);
     }
 }
 

@@ -11,7 +11,6 @@ use crate::connection::Sample;
 use crate::packet::clock_ns;
 use crate::packet::stream::Ack;
 use crate::rate::{Completion, Report, Transmission};
-use crate::rtt::Answered;
 use crate::stream::recovery::{Payload, Repair};
 use crate::stream::scoreboard::{Acknowledged, Fate, Record};
 
@@ -57,10 +56,14 @@ impl<C: CongestionControl> Sender<C> {
         report: Report<'_>,
         nic_backlog: u64,
     ) -> (Option<Sample>, u32) {
+        if self.is_fast && self.is_plain(ack, config) {
+            return self.on_plain_ack(now, ack, made_ns, config, report, nic_backlog);
+        }
         if ack.opens {
             self.opened(now, ack.echo, config);
             return (None, 0);
         }
+        self.slow_down(config);
         self.note_drained();
         let mut news = News {
             progress: ack.sequence > self.acknowledged,
@@ -94,15 +97,7 @@ impl<C: CongestionControl> Sender<C> {
             self.probe_from = now;
         }
         let sample = news.sent_at.map(|at| {
-            let wire = Bytes::new(u64::from(news.payload)) + config.header;
-            let full = wire == config.stream.mss + config.header;
-            let alone = if full { self.full_segment } else { config.line_rate.time_for(wire) };
-            self.engines.backoff = 0;
-            let held =
-                if config.stream.ack_delay { made_ns.wrapping_sub(ack.arrived_ns) } else { 0 };
-            let held = Span::from_ns(u64::from(held));
-            let answered = Answered { sent_at: at, now, serialization: alone, held, late };
-            self.engines.rtt.answered(&answered)
+            self.take_sample(now, at, u64::from(news.payload), ack, made_ns, late, config)
         });
         let lost = self.board.lost();
         if config.stream.sack {
@@ -117,6 +112,7 @@ impl<C: CongestionControl> Sender<C> {
             self.reduction.on_ack(news.delivered, flying, window, more);
         }
         self.fill(now, config);
+        self.speed_up(config);
         let rate = self.engines.pacing_rate();
         let sample = sample.zip(news.sent_at);
         let sample = sample.map(|(rtt, at)| Sample { rtt, measured: now.since(at), rate });
@@ -147,7 +143,7 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// Whether the window alone holds data back: not the application, a buffer, or the pacer.
-    fn is_window_limited(&self, now: Time, config: &Config) -> bool {
+    pub(super) fn is_window_limited(&self, now: Time, config: &Config) -> bool {
         let waiting = self.waiting(config);
         !waiting.is_zero()
             && !self.engines.rate.admits(waiting)

@@ -40,8 +40,13 @@ impl<C: CongestionControl> Sender<C> {
             let wait = || self.engines.rtt.rto(u32::from(asked.before));
             return self.outbox.is_empty().then(|| asked.last + wait());
         }
-        let (_, sent) = self.board.oldest_flying()?;
-        (sent.end <= self.left).then(|| self.engines.timeout_at())
+        let has_left = if self.is_fast {
+            self.bursts.has_left()
+        } else {
+            let (_, sent) = self.board.oldest_flying()?;
+            sent.end <= self.left
+        };
+        has_left.then(|| self.engines.timeout_at())
     }
 
     /// The time of the next tail-loss probe (RFC 8985, section 7.2): two RTTs after the last
@@ -51,14 +56,18 @@ impl<C: CongestionControl> Sender<C> {
         let allowed = stream.tail_loss_probe && stream.sack && self.repair == Repair::None;
         if !allowed
             || self.probe.is_some_and(|probe| self.acknowledged < probe.end)
-            || !self.outbox.is_empty()
+            || self.has_queued()
             || self.board.sacked() > 0
-            || self.board.is_empty()
+            || self.board.is_empty() && self.bursts.is_empty()
         {
             return None;
         }
-        let delayed =
-            self.board.len() < stream.delayed_ack as usize && !self.engines.rtt.srtt().is_zero();
+        let few = if self.is_fast {
+            self.bursts.are_fewer_than(u64::from(stream.delayed_ack))
+        } else {
+            self.board.len() < stream.delayed_ack as usize
+        };
+        let delayed = few && !self.engines.rtt.srtt().is_zero();
         let more = if delayed { stream.delayed_ack_timeout } else { Span::ZERO };
         let wait = self.probe_wait() + more;
         Some((self.probe_from + wait).min(self.engines.timeout_at()))
@@ -76,12 +85,16 @@ impl<C: CongestionControl> Sender<C> {
     /// Does what is due, if anything is: an alarm may be stale.
     pub(crate) fn on_alarm(&mut self, now: Time, config: &Config) {
         self.engines.rate.on_timer(now);
-        if self.probe_at(config).is_some_and(|at| at <= now) {
+        let due = |at: Option<Time>| at.is_some_and(|at| at <= now);
+        if due(self.probe_at(config)) {
+            self.slow_down(config);
             self.send_probe(now, config);
-        } else if self.timeout_at().is_some_and(|at| at <= now) {
+        } else if due(self.timeout_at()) {
+            self.slow_down(config);
             match self.asked.as_deref() {
                 Some(&Asked { first, before, .. }) => {
-                    self.ask(now, Asked { first, last: now, before: before.saturating_add(1) });
+                    let before = before.saturating_add(1);
+                    self.ask(now, Asked { first, last: now, before }, config);
                 }
                 None => self.on_timeout(now),
             }
@@ -126,7 +139,7 @@ impl<C: CongestionControl> Sender<C> {
         let segment = next.min(u64::from(self.segment));
         let mut copied = None;
         if segment > 0 && segment <= self.room() {
-            self.send_new(now, segment, config);
+            self.send_new(now, segment, config, &mut false);
         } else if let Some(record) = self.board.copy_last() {
             copied = Some(record.sequence);
             self.enqueue_again(&record, config);

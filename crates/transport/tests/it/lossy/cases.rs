@@ -64,6 +64,7 @@ fn stream() -> impl Strategy<Value = stream::Config> {
                 pace_windows_percent: pace,
                 ect,
                 echo: if exact { EcnEcho::Exact } else { EcnEcho::Classic },
+                record_all: false,
             }
         },
     )

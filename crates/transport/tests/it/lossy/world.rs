@@ -138,6 +138,8 @@ pub(crate) struct World {
     /// Packets in flight: arrival, order of sending, host, mark. The packet itself is in `packets`.
     flying: BinaryHeap<Reverse<(Time, usize, usize, bool)>>,
     packets: Vec<Packet>,
+    /// What was sent: the time, the host, the packet.
+    pub(crate) sent: Vec<(Time, usize, Packet)>,
 }
 
 impl World {
@@ -161,6 +163,7 @@ impl World {
             now: Time::ZERO,
             flying: BinaryHeap::new(),
             packets: Vec::new(),
+            sent: Vec::new(),
         }
     }
 
@@ -171,6 +174,7 @@ impl World {
         while host.nic_free <= self.now
             && let Some(out) = host.endpoint.poll_transmit(self.now)
         {
+            self.sent.push((self.now, from, out.packet));
             let wire = match out.packet.body {
                 Body::Data(data) => {
                     assert!((1..=PAYLOAD).contains(&u64::from(data.payload)), "{data:?}");

@@ -1,0 +1,244 @@
+//! The fast path of a stream: all that is out is in flight, was sent once, and in order.
+//!
+//! An ACK that moves the cumulative acknowledgement, and tells nothing else, stays on the fast
+//! path (header prediction, as Van Jacobson called it in TCP). It finds its burst at the front,
+//! takes one RTT sample, and tells the algorithm. [`slow_down`](Sender::slow_down) writes the
+//! record of each segment from its burst, for all that is unusual;
+//! [`speed_up`](Sender::speed_up) goes back when nothing unusual is left.
+
+use incast_cc::{Bytes, CongestionControl, RttSample, Span, Time};
+
+use super::{Queued, Sender, may_be_fast};
+use crate::backlog::Piece;
+use crate::config::Config;
+use crate::config::stream::EcnEcho;
+use crate::connection::{ENDLESS, Sample};
+use crate::packet::stream::{Ack, Segment};
+use crate::packet::{Body, Next, clock_ns};
+use crate::rate::{Completion, Report, gap};
+use crate::rtt::Answered;
+use crate::stream::bursts::{Covered, Leaving};
+use crate::stream::recovery::Repair;
+use crate::stream::scoreboard::Record;
+
+impl<C: CongestionControl> Sender<C> {
+    /// Whether an ACK acknowledges the next data in order, and tells nothing else.
+    #[inline]
+    pub(super) fn is_plain(&self, ack: &Ack, config: &Config) -> bool {
+        let echo = ack.ece && config.stream.echo == EcnEcho::Classic;
+        let blocks = ack.blocks[0].length | ack.blocks[1].length;
+        let progress = self.acknowledged < ack.sequence && ack.sequence <= self.bursts.left();
+        progress && blocks == 0 && !(ack.opens || ack.duplicate || echo)
+    }
+
+    /// Takes in an ACK that [is plain](Self::is_plain), as [`on_ack`](Sender::on_ack) would.
+    #[inline]
+    pub(super) fn on_plain_ack(
+        &mut self,
+        now: Time,
+        ack: &Ack,
+        made_ns: u32,
+        config: &Config,
+        report: Report<'_>,
+        nic_backlog: u64,
+    ) -> (Option<Sample>, u32) {
+        self.note_drained();
+        let window_limited = self.is_window_limited(now, config);
+        self.window_end = self.window_end.max(ack.sequence + u64::from(ack.window));
+        let (shift, delivered) = (self.shift(), ack.sequence - self.acknowledged);
+        self.acknowledged = ack.sequence;
+        let Covered { newest, payload, messages } = self.bursts.acknowledge(ack.sequence);
+        let sent = newest.transmission(ack.sequence, delivered, shift);
+        self.rack.note_order(ack.sequence, 0, false);
+        self.rack.deliver(now, sent.sent_at, sent.end);
+        debug_assert!(self.repair == Repair::None && self.rack.alarm.is_none());
+        (self.timeouts, self.engines.timer_from, self.probe_from) = (0, now, now);
+        let sample = self.take_sample(now, sent.sent_at, payload, ack, made_ns, false, config);
+        self.newest = Some(sent);
+        let ce_bytes = if config.stream.echo == EcnEcho::Exact { ack.ce_bytes } else { 0 };
+        let one_way_ns = ack.arrived_ns.wrapping_sub(clock_ns(sent.sent_at));
+        let completion = Completion {
+            sent: &sent,
+            identified: true,
+            delivered: Bytes::new(delivered),
+            ce_bytes: Bytes::new(u64::from(ce_bytes)),
+            sample: Some(sample),
+            in_recovery: false,
+            posted: self.engines.messages.posted(),
+            window_limited,
+            one_way: Some(Span::from_ns(u64::from(one_way_ns))),
+            nic_backlog: Bytes::new(nic_backlog),
+            report,
+        };
+        self.engines.rate.on_completion(now, &completion, &self.engines.rtt);
+        self.fill(now, config);
+        let rate = self.engines.pacing_rate();
+        let sample = Sample { rtt: sample, measured: now.since(sent.sent_at), rate };
+        (Some(sample), messages)
+    }
+
+    /// Takes the RTT sample of a segment of `payload` that was sent at `at`.
+    #[expect(clippy::too_many_arguments, reason = "what one ACK brings together")]
+    #[inline]
+    pub(super) fn take_sample(
+        &mut self,
+        now: Time,
+        at: Time,
+        payload: u64,
+        ack: &Ack,
+        made_ns: u32,
+        late: bool,
+        config: &Config,
+    ) -> RttSample {
+        let wire = Bytes::new(payload) + config.header;
+        let full = wire == config.stream.mss + config.header;
+        let alone = if full { self.full_segment } else { config.line_rate.time_for(wire) };
+        self.engines.backoff = 0;
+        let held = if config.stream.ack_delay { made_ns.wrapping_sub(ack.arrived_ns) } else { 0 };
+        let held = Span::from_ns(u64::from(held));
+        let answered = Answered { sent_at: at, now, serialization: alone, held, late };
+        self.engines.rtt.answered(&answered)
+    }
+
+    /// The distance of positions in transmission order from those in the stream.
+    #[inline]
+    fn shift(&self) -> u64 {
+        self.engines.rate.transmitted().get() - self.next
+    }
+
+    /// Gives the NIC a segment of new data. It joins the last burst if that is `open`.
+    #[inline]
+    pub(super) fn send_fast(&mut self, now: Time, piece: &Piece, open: &mut bool) {
+        let rate = &mut self.engines.rate;
+        if !*open {
+            let books = rate.begin_burst(now);
+            self.bursts.open(now, self.next, rate.in_flight().get(), &books);
+        }
+        if let Some(posted_at) = piece.begins {
+            self.begins.push_back((self.next, posted_at));
+        }
+        let payload = u64::from(piece.bytes);
+        rate.count_sent(now, Bytes::new(payload), false, self.engines.messages.is_empty());
+        *open = self.bursts.extend(payload, piece.ends_message);
+        self.next += payload;
+        self.queued += payload;
+    }
+
+    /// The next segment for the wire, as [`next_packet`](Sender::next_packet) has it.
+    #[inline]
+    pub(super) fn next_fast_packet(&mut self, now: Time, config: &Config) -> Option<Next> {
+        let is_oldest = !self.bursts.has_left();
+        let Leaving { sequence, payload, ends_message, since } = self.bursts.leave()?;
+        if is_oldest {
+            self.engines.timer_from = now; // RFC 6298, 5.1
+        }
+        self.probe_from = now;
+        let was_full = self.queued >= config.stream.small_queue.get();
+        self.queued -= payload;
+        self.next_at = now + gap(self.engines.rate.limits(), Bytes::new(payload), config.line_rate);
+        let posted = self.engines.messages.posted().map_or(ENDLESS, Bytes::get);
+        #[expect(clippy::cast_possible_truncation, reason = "at most an MSS")]
+        let payload = payload as u32;
+        let segment = Segment {
+            sequence,
+            read: 0,
+            remaining: self.engines.rate.remaining(posted).max(payload),
+            payload,
+            ends_message,
+            ect: config.stream.ect,
+            cwr: false,
+            opens: false,
+            epoch: self.epoch(),
+        };
+        if was_full {
+            self.fill(now, config); // the NIC's queue held data back
+        }
+        let begins = self.begins.front().is_some_and(|&(first, _)| first == sequence);
+        Some(Next {
+            body: Body::Segment(segment),
+            queued_at: since,
+            begins: if begins { self.begins.pop_front().map(|(_, posted_at)| posted_at) } else { None },
+            then: self.has_queued().then_some(self.next_at),
+        })
+    }
+
+    /// Leaves the fast path: writes a record of each segment.
+    #[inline]
+    pub(super) fn slow_down(&mut self, config: &Config) {
+        if self.is_fast {
+            self.keep_records(config);
+        }
+    }
+
+    #[cold]
+    fn keep_records(&mut self, config: &Config) {
+        debug_assert!(self.board.is_empty() && self.outbox.is_empty());
+        (self.is_fast, self.calm) = (false, 0);
+        let (shift, left, epoch) = (self.shift(), self.bursts.left(), self.epoch());
+        self.left = self.left.max(Bytes::new(left + shift));
+        for record in self.bursts.take_records(shift) {
+            let Record { sequence, payload, ends_message, ref sent, .. } = record;
+            if sequence >= left {
+                let begins = self.begins.front().filter(|&&(first, _)| first == sequence);
+                let begins = begins.map(|&(_, posted_at)| posted_at);
+                if begins.is_some() {
+                    self.begins.pop_front();
+                }
+                let segment = Segment {
+                    sequence,
+                    read: 0,
+                    remaining: 0, // until it leaves
+                    payload,
+                    ends_message,
+                    ect: config.stream.ect,
+                    cwr: false,
+                    opens: false,
+                    epoch,
+                };
+                let (end, since) = (sent.end, sent.sent_at);
+                self.outbox.push_back(Queued { segment, end, since, begins });
+            }
+            self.board.push(record);
+        }
+    }
+
+    /// Returns to the fast path when nothing unusual is left, after as many ACKs without anything
+    /// unusual as there are records to give up.
+    #[inline]
+    pub(super) fn speed_up(&mut self, config: &Config) {
+        let usual = self.repair == Repair::None
+            && self.board.is_in_order()
+            && self.rack.alarm.is_none()
+            && self.probe.is_none()
+            && self.opened
+            && !self.cwr
+            && !self.urgent
+            && self.credits.are_settled()
+            && !self.silence.as_ref().is_some_and(|silence| silence.open);
+        self.calm = if usual { self.calm.saturating_add(1) } else { 0 };
+        if self.calm as usize > self.board.len() && may_be_fast(config) {
+            self.give_up_records();
+        }
+    }
+
+    #[cold]
+    fn give_up_records(&mut self) {
+        // The NIC has the last of the segments, and nothing else.
+        let left = self.outbox.front().map_or(self.next, |first| first.segment.sequence);
+        let (mut end, epoch) = (left, self.epoch());
+        for Queued { segment, .. } in &self.outbox {
+            if segment.sequence != end || segment.cwr || segment.epoch != epoch {
+                return;
+            }
+            end = segment.end();
+        }
+        if end != self.next || self.board.records().any(|record| record.read > 0) {
+            return;
+        }
+        for Queued { segment, begins, .. } in self.outbox.drain(..) {
+            self.begins.extend(begins.map(|posted_at| (segment.sequence, posted_at)));
+        }
+        self.bursts.put_records(self.board.take_all(), left);
+        self.is_fast = true;
+    }
+}
