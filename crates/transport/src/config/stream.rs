@@ -36,8 +36,9 @@ pub struct Config {
     pub slow_start_limit: u32,
     /// The most payload that is sent and not acknowledged; [`None`] grows as the path needs.
     pub send_buffer: Option<Bytes>,
-    /// The most payload that the receiver keeps beyond a gap, which is the window that it
-    /// advertises; [`None`] grows until it limits nothing.
+    /// The most payload that the receiver keeps beyond a gap, which is its window; [`None`] grows
+    /// until it limits nothing. Both ends have the same: the application takes data in order at
+    /// once, so no ACK needs to advertise it.
     pub receive_buffer: Option<Bytes>,
     /// The most payload of a burst, which neither the pacer nor the window interrupts (TSO).
     pub tso: Bytes,
@@ -73,7 +74,7 @@ impl Config {
         })
     }
 
-    /// The window that receivers advertise.
+    /// The window of receivers.
     pub(crate) fn window(&self) -> Bytes {
         self.receive_buffer.unwrap_or(LARGEST_WINDOW)
     }

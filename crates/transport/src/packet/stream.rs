@@ -55,8 +55,6 @@ pub struct Ack {
     pub sequence: u64,
     /// The ranges that have arrived beyond gaps; empty without SACK.
     pub blocks: [Block; SACK_BLOCKS],
-    /// The room that the receiver has from `sequence` on.
-    pub window: u32,
     /// The payload that arrived marked since the last ACK.
     pub ce_bytes: u32,
     /// The time at which the newest segment arrived, by the receiver's clock in nanoseconds modulo

@@ -189,8 +189,6 @@ impl Receiver {
         Ack {
             sequence: self.next,
             blocks,
-            // The application takes data in order at once; data beyond gaps is within the window.
-            window: u32::try_from(config.window().get()).unwrap_or(u32::MAX),
             ce_bytes: std::mem::take(&mut self.ce_bytes),
             arrived_ns: self.arrived_ns,
             ece: self.ece,

@@ -53,9 +53,8 @@ pub struct Sender<C> {
     next: u64,
     /// The first byte that has not been acknowledged.
     acknowledged: u64,
-    /// The end of the receiver's window.
-    window_end: u64,
-    /// The payload that may be sent and not acknowledged.
+    /// The payload that may be sent and not acknowledged: the send buffer, or the window of the
+    /// receiver if that is smaller.
     buffer: u32,
     board: Scoreboard,
     /// The segments in the NIC's queue.
@@ -145,8 +144,7 @@ impl<C: CongestionControl> Sender<C> {
             asked: None,
             next: 0,
             acknowledged: 0,
-            window_end: config.stream.window().get().min(u64::from(u32::MAX)),
-            buffer: u32::try_from(buffer.get()).unwrap_or(u32::MAX),
+            buffer: u32::try_from(buffer.min(config.stream.window()).get()).unwrap_or(u32::MAX),
             board: Scoreboard::default(),
             outbox: VecDeque::new(),
             queued: 0,
@@ -302,8 +300,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The room in the buffers at both ends.
     fn room(&self) -> u64 {
-        let end = self.window_end.min(self.acknowledged + u64::from(self.buffer));
-        end.saturating_sub(self.next)
+        (self.acknowledged + u64::from(self.buffer)).saturating_sub(self.next)
     }
 
     /// Whether segments wait in the NIC.

@@ -74,7 +74,6 @@ impl<C: CongestionControl> Sender<C> {
         };
         let undecided = self.silence.as_ref().is_some_and(|silence| silence.open);
         let late = undecided && news.progress && self.judge_timeout(now, news.old.is_some());
-        self.window_end = self.window_end.max(ack.sequence + u64::from(ack.window));
         if news.progress {
             self.acknowledge(now, ack.sequence, &mut news);
         }

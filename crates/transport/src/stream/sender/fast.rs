@@ -44,7 +44,6 @@ impl<C: CongestionControl> Sender<C> {
     ) -> (Option<Sample>, u32) {
         self.note_drained();
         let window_limited = self.is_window_limited(now, config);
-        self.window_end = self.window_end.max(ack.sequence + u64::from(ack.window));
         let (shift, delivered) = (self.shift(), ack.sequence - self.acknowledged);
         self.acknowledged = ack.sequence;
         let Covered { newest, payload, messages } = self.bursts.acknowledge(ack.sequence);
