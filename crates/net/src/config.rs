@@ -154,9 +154,16 @@ impl Network {
             traces: config.traces,
             start: config.measure_from,
         };
+        // Some queues serve by what remains of a flow, and traces tell whole sequence numbers.
+        let full_packets = config.traces.packets
+            || config.switch.classes.iter().any(|class| !class.discipline.is_fifo());
         let mut hosts = Vec::with_capacity(topology.hosts.len());
         for ((number, cables), host) in ports.hosts.iter().enumerate().zip(config.hosts) {
-            hosts.push(assembly.host(number, &cables[0], host));
+            let mut host = assembly.host(number, &cables[0], host);
+            if full_packets {
+                host.endpoint.send_full_packets();
+            }
+            hosts.push(host);
         }
         let mut switches = Vec::with_capacity(topology.switches.len());
         for ((number, cables), routes) in ports.switches.iter().enumerate().zip(config.routes) {

@@ -11,10 +11,9 @@ use std::ops::DerefMut;
 use std::vec::IntoIter;
 
 use incast_cc::{Span, Time};
-use incast_transport::Packet;
 
 use super::calendar::{Calendar, ComponentId};
-use super::frame::{Frame, Packets, Stamps};
+use super::frame::{Frame, Packets, Stored};
 use super::host::Host;
 use super::link::Link;
 use super::partition::Partition;
@@ -42,14 +41,13 @@ struct Outgoing {
 #[derive(Default)]
 pub(crate) struct Mail {
     letters: Vec<Letter>,
-    /// The stamps of the packets that have any.
-    stamps: Vec<Stamps>,
 }
 
 struct Letter {
     arrives: Time,
     frame: Frame,
-    packet: Packet,
+    /// The packet, if it does not fit its frame.
+    stored: Option<Box<Stored>>,
     /// The receiver's number of the link.
     link: u32,
 }
@@ -138,8 +136,9 @@ impl Network {
         let Transit { links, packets, .. } = &mut self.transit;
         let (from, to) = if here { (others, packets) } else { (packets, others) };
         let mut moved = |frame: &mut Frame| {
-            let (packet, stamps) = from.remove(frame);
-            to.take_in(frame, packet, stamps);
+            if let Some(stored) = from.remove(frame) {
+                to.take_in(frame, stored);
+            }
         };
         for link in links {
             link.move_packets(&mut moved);
@@ -296,11 +295,10 @@ impl Domain {
     /// Takes in the frames that were handed over.
     pub(crate) fn take_in(&mut self, mail: &mut Mail) {
         let Transit { links, packets, calendar } = &mut self.net.transit;
-        let mut stamps = mail.stamps.drain(..);
-        for Letter { arrives, mut frame, packet, link } in mail.letters.drain(..) {
-            let stamps =
-                if frame.is_stamped() { stamps.next().unwrap_or_default() } else { Stamps::NONE };
-            packets.take_in(&mut frame, packet, stamps);
+        for Letter { arrives, mut frame, stored, link } in mail.letters.drain(..) {
+            if let Some(stored) = stored {
+                packets.take_in(&mut frame, *stored);
+            }
             links[link as usize].take_in(arrives, frame, calendar);
         }
     }
@@ -325,13 +323,9 @@ impl Domain {
                         Err(later) => break later,
                     };
                     first = first.min(arrives);
-                    let (packet, own) = packets.remove(&frame);
-                    let Mail { letters, stamps } =
-                        &mut **mail.get_or_insert_with(|| mail_to(domain));
-                    letters.push(Letter { arrives, frame, packet, link: there });
-                    if frame.is_stamped() {
-                        stamps.push(own);
-                    }
+                    let stored = packets.remove(&frame).map(Box::new);
+                    let mail = mail.get_or_insert_with(|| mail_to(domain));
+                    mail.letters.push(Letter { arrives, frame, stored, link: there });
                 };
                 first = first.min(later);
             }

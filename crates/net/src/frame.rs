@@ -1,10 +1,8 @@
 //! Frames and packets, as links and queues hold them.
 
-use std::ops::Index;
-
 use incast_cc::Hop;
 use incast_queue::discipline::{self, Job};
-use incast_transport::{Address, Body, Packet};
+use incast_transport::{Address, Body, Form, Header, Kind};
 
 use super::path::Path;
 use incast_plan::PFC_FRAME_BYTES;
@@ -34,119 +32,200 @@ impl From<Box<[Hop]>> for Stamps {
     }
 }
 
-/// The part of a packet that switches look at. A frame travels by value, through links and queues.
-/// The rest of the packet, which only hosts look at, stays in [`Packets`].
+/// A packet as it travels: by value, through links and queues.
+///
+/// It has the part that switches look at, and the packet's header. A packet without a compact
+/// form, or with stamps, is kept in [`Packets`]; its frame has the place instead.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame {
     pub(crate) path: Path,
-    /// The destination host. Unused in a PFC frame, which the next node consumes.
-    pub(crate) destination: u32,
-    pub(crate) packet: PacketId,
+    connection: u32,
+    sequence: u32,
+    sent_ns: u32,
+    /// The rest of the header, or the packet's place.
+    rest: u32,
     /// Bytes on the wire.
     pub(crate) wire: u16,
     /// The port by which the frame came in to the switch that it is at, or was at last.
     pub(crate) ingress: u16,
-    /// The traffic class, from 0 for the lowest.
-    pub(crate) class: u8,
-    flags: u8,
+    /// The destination host. Unused in a PFC frame, which the next node consumes.
+    destination: u16,
+    /// The traffic class, the kind of content, the flags of the header, and those below.
+    bits: u16,
 }
 
-/// A flag: a switch has marked the packet (ECN CE).
-const MARKED: u8 = 1;
-/// A flag: the frame's arrival at a host changes nothing but counters.
-const QUIET: u8 = 2;
-/// A flag: PFC XOFF for the frame's class.
-const PAUSE: u8 = 4;
-/// A flag: PFC XON for the frame's class.
-const RESUME: u8 = 8;
-/// A flag: the packet has stamps, kept beside it.
-const STAMPED: u8 = 16;
-/// A flag: the frame's link fails before it arrives.
-const CUT: u8 = 32;
-
+/// The place of the kind of content, above the class.
+const KIND: u32 = 3;
+/// The place of the header's flags.
+const HEADER_FLAGS: u32 = 6;
 /// A flag: switches may mark the packet instead of dropping it (ECN-capable transport).
-const ECT: u8 = 64;
+const ECT: u16 = (Header::ECT as u16) << HEADER_FLAGS;
+/// A flag: a switch has marked the packet (ECN CE).
+const MARKED: u16 = 1 << 9;
+/// A flag: the frame's arrival at a host changes nothing but counters.
+const QUIET: u16 = 1 << 10;
+/// A flag: the packet has stamps, kept beside it.
+const STAMPED: u16 = 1 << 11;
+/// A flag: the frame's link fails before it arrives.
+const CUT: u16 = 1 << 12;
+/// A flag: the packet is kept in [`Packets`].
+const STORED: u16 = 1 << 13;
+/// A flag: a PFC frame, for its class.
+const PFC: u16 = 1 << 14;
+/// A flag of a PFC frame: XOFF, otherwise XON.
+const PAUSE: u16 = 1 << 15;
+
+/// The kinds of content, by their numbers.
+const KINDS: [Kind; 8] = [
+    Kind::Data,
+    Kind::Ack,
+    Kind::Segment,
+    Kind::SegmentAck,
+    Kind::Notification,
+    Kind::Notification,
+    Kind::Notification,
+    Kind::Notification,
+];
 
 impl Frame {
     /// The content of an empty place.
     pub(crate) const NOTHING: Self = Self {
         path: Path::UNKNOWN,
-        destination: 0,
-        packet: PacketId(u32::MAX),
+        connection: 0,
+        sequence: 0,
+        sent_ns: 0,
+        rest: 0,
         wire: 0,
         ingress: 0,
-        class: 0,
-        flags: 0,
+        destination: 0,
+        bits: 0,
     };
 
-    /// Stores a packet, and makes its frame.
+    /// The frame of a packet. The packet is stored if it has no compact form, or gets stamps.
     #[inline]
     pub(crate) fn new(
         address: Address,
         wire: u16,
         class: u8,
-        packet: Packet,
+        form: Form,
+        has_stamps: bool,
         packets: &mut Packets,
     ) -> Self {
-        let Address { host: destination, route } = address;
-        let quiet =
-            matches!(&packet.body, Body::Data(data) if data.attempt == 0 && !data.ack_request);
-        let flags = if quiet { QUIET } else { 0 } | if packet.is_ect() { ECT } else { 0 };
-        let (path, packet) = (Path::from_bits(route), packets.put(packet));
-        Self { path, destination, packet, wire, ingress: 0, class, flags }
+        let path = Path::from_bits(address.route);
+        #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the hosts")]
+        let destination = address.host as u16;
+        match form {
+            Form::Compact(header) if !has_stamps => {
+                let Header { connection, sequence, sent_ns, rest, kind, flags, .. } = header;
+                let quiet = kind == Kind::Data && is_quiet(flags, header.attempt());
+                let bits = u16::from(class)
+                    | (kind as u16) << KIND
+                    | u16::from(flags) << HEADER_FLAGS
+                    | if quiet { QUIET } else { 0 };
+                let ingress = 0;
+                Self { path, connection, sequence, sent_ns, rest, wire, ingress, destination, bits }
+            }
+            form => {
+                let mut frame = Self::stored(form, packets);
+                frame.bits |= u16::from(class) | if has_stamps { STAMPED } else { 0 };
+                Self { path, wire, destination, ..frame }
+            }
+        }
     }
 
-    pub(crate) fn pfc(class: u8, pause: bool, packets: &mut Packets) -> Self {
-        let packet = Packet { connection: 0, sent_ns: 0, body: Body::Notification };
-        let (flags, packet) = (if pause { PAUSE } else { RESUME }, packets.put(packet));
-        let (path, wire) = (Path::UNKNOWN, PFC_FRAME_BYTES);
-        Self { path, destination: 0, packet, wire, ingress: 0, class, flags }
+    /// The frame of a packet that is stored, without path, size and class.
+    #[cold]
+    fn stored(form: Form, packets: &mut Packets) -> Self {
+        let quiet = match &form {
+            Form::Compact(header) => {
+                header.kind == Kind::Data && is_quiet(header.flags, header.attempt())
+            }
+            Form::Full(packet) => match &packet.body {
+                Body::Data(data) => data.attempt == 0 && !data.ack_request,
+                _ => false,
+            },
+        };
+        let bits = STORED | if form.is_ect() { ECT } else { 0 } | if quiet { QUIET } else { 0 };
+        let (connection, rest) = (form.connection(), packets.put(form).0);
+        Self { connection, rest, bits, ..Self::NOTHING }
+    }
+
+    pub(crate) const fn pfc(class: u8, pause: bool) -> Self {
+        let bits = PFC | if pause { PAUSE } else { 0 } | class as u16;
+        Self { wire: PFC_FRAME_BYTES, bits, ..Self::NOTHING }
+    }
+
+    /// The traffic class, from 0 for the lowest.
+    #[inline]
+    pub(crate) const fn class(&self) -> u8 {
+        (self.bits % (1 << KIND)) as u8
+    }
+
+    /// The destination host.
+    #[inline]
+    pub(crate) const fn destination(&self) -> u32 {
+        self.destination as u32
+    }
+
+    /// The connection's index at the destination.
+    #[inline]
+    pub(crate) const fn connection(&self) -> u32 {
+        self.connection
+    }
+
+    /// The packet's header; [`None`] if the packet is stored. Data has headers of `header` bytes.
+    #[inline]
+    pub(crate) fn header(&self, header: u16) -> Option<Header> {
+        if self.bits & STORED != 0 {
+            return None;
+        }
+        let &Self { connection, sequence, sent_ns, rest, wire, bits, .. } = self;
+        let kind = KINDS[(bits >> KIND) as usize % KINDS.len()];
+        let payload = if matches!(kind, Kind::Data | Kind::Segment) { wire - header } else { 0 };
+        #[expect(clippy::cast_possible_truncation, reason = "the lowest three bits")]
+        let flags = (bits >> HEADER_FLAGS) as u8 % 8;
+        Some(Header { connection, sequence, sent_ns, rest, payload, kind, flags })
     }
 
     /// Whether switches may mark it instead of dropping it (ECN-capable transport).
     #[inline]
     pub(crate) const fn is_ect(&self) -> bool {
-        self.flags & ECT != 0
+        self.bits & ECT != 0
     }
 
     #[inline]
     pub(crate) const fn is_pfc(&self) -> bool {
-        self.flags & (PAUSE | RESUME) != 0
+        self.bits & PFC != 0
     }
 
     pub(crate) const fn is_pause(&self) -> bool {
-        self.flags & PAUSE != 0
+        self.bits & PAUSE != 0
     }
 
     #[inline]
     pub(crate) const fn is_marked(&self) -> bool {
-        self.flags & MARKED != 0
+        self.bits & MARKED != 0
     }
 
     /// Marks the packet: a queue has seen congestion. The receiver may have to answer at once, with
     /// a notification.
     pub(crate) const fn mark(&mut self) {
-        self.flags = (self.flags | MARKED) & !QUIET;
-    }
-
-    /// Notes that the packet has stamps from now on, kept beside it.
-    pub(crate) const fn stamp(&mut self) {
-        self.flags |= STAMPED;
+        self.bits = (self.bits | MARKED) & !QUIET;
     }
 
     #[inline]
     pub(crate) const fn is_stamped(&self) -> bool {
-        self.flags & STAMPED != 0
+        self.bits & STAMPED != 0
     }
 
     /// Notes that the frame's link will have failed when it arrives.
     pub(crate) const fn cut(&mut self) {
-        self.flags |= CUT;
+        self.bits |= CUT;
     }
 
     #[inline]
     pub(crate) const fn is_cut(&self) -> bool {
-        self.flags & CUT != 0
+        self.bits & CUT != 0
     }
 
     /// Whether the frame's arrival at a host changes nothing but counters: it is neither the last
@@ -154,15 +233,22 @@ impl Frame {
     /// need not hear of it before the next frame arrives that is not quiet.
     #[inline]
     pub(crate) const fn is_quiet(&self) -> bool {
-        self.flags & QUIET != 0
+        self.bits & QUIET != 0
     }
 
     /// Notes that a packet before this one may be missing, so that the receiver must look at it on
     /// arrival.
     #[inline]
     pub(crate) const fn disquiet(&mut self) {
-        self.flags &= !QUIET;
+        self.bits &= !QUIET;
     }
+}
+
+/// Whether the arrival of data of a message changes nothing but counters, if nothing before it is
+/// missing.
+#[inline]
+const fn is_quiet(flags: u8, attempt: u8) -> bool {
+    flags & Header::ACK_REQUEST == 0 && attempt == 0
 }
 
 impl discipline::Packet for Frame {
@@ -172,75 +258,101 @@ impl discipline::Packet for Frame {
 }
 
 /// The place of a packet in [`Packets`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct PacketId(u32);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct PacketId(u32);
 
-/// All packets between two hosts. A packet keeps its place from the sending host to the receiving
-/// one. Freed places are used again at once, so that few are in use, and those are in the
-/// processor's caches.
+/// The packets between two hosts that do not fit their frames. A packet keeps its place from the
+/// sending host to the receiving one. Freed places are used again at once, so that few are in use,
+/// and those are in the processor's caches.
 #[derive(Debug, Default)]
 pub(crate) struct Packets {
-    places: Vec<Packet>,
+    places: Vec<Form>,
     free: Vec<PacketId>,
     /// The stamps of the packets that have any.
     stamps: Vec<Stamps>,
 }
 
 impl Packets {
-    #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "as many packets do not fit the memory")]
-    fn put(&mut self, packet: Packet) -> PacketId {
+    fn put(&mut self, form: Form) -> PacketId {
         if let Some(id) = self.free.pop() {
-            self.places[id.0 as usize] = packet;
+            self.places[id.0 as usize] = form;
             id
         } else {
-            self.places.push(packet);
+            self.places.push(form);
             PacketId(self.places.len() as u32 - 1)
         }
     }
 
-    /// The flow that a packet belongs to, and how much of that flow remains. ACKs and control
-    /// packets are separate from the data of their connection, which they may overtake.
+    /// The packet of a frame that is stored.
+    pub(crate) fn stored(&self, frame: &Frame) -> &Form {
+        debug_assert!(frame.bits & STORED != 0, "{frame:?}");
+        &self.places[frame.rest as usize]
+    }
+
+    /// Whether a frame's packet, which is stored, has payload.
+    pub(crate) fn is_stored_data(&self, frame: &Frame) -> bool {
+        frame.bits & STORED != 0 && self.stored(frame).payload() > 0
+    }
+
+    /// The flow that a packet belongs to, and how much of that flow remains, for which its hosts
+    /// send packets in the full form. ACKs and control packets are separate from the data of their
+    /// connection, which they may overtake.
     pub(crate) fn job(&self, frame: &Frame) -> Job {
-        let packet = &self[frame];
-        let remaining = u64::from(packet.remaining());
-        let connection = u64::from(packet.connection) << 1 | u64::from(remaining > 0);
+        let remaining = match frame.bits & STORED {
+            0 => 0,
+            _ => match self.stored(frame) {
+                Form::Full(packet) => u64::from(packet.remaining()),
+                Form::Compact(_) => 0,
+            },
+        };
+        let connection = u64::from(frame.connection) << 1 | u64::from(remaining > 0);
         Job { flow: u64::from(frame.destination) << 33 | connection, remaining }
     }
 
-    /// Frees the place of a frame's packet.
+    /// Frees the place of a frame's packet, if it is stored.
     #[inline]
     pub(crate) fn drop(&mut self, frame: &Frame) {
-        self.free.push(frame.packet);
+        if frame.bits & STORED != 0 {
+            self.free(frame);
+        }
+    }
+
+    #[cold]
+    fn free(&mut self, frame: &Frame) {
+        self.free.push(PacketId(frame.rest));
         if frame.is_stamped() {
             self.take_stamps(frame);
         }
     }
 
-    /// Takes out the packet of a frame that goes to another part of the network, with its stamps.
-    pub(crate) fn remove(&mut self, frame: &Frame) -> (Packet, Stamps) {
-        let (packet, stamps) = (self[frame], self.take_stamps(frame));
-        self.drop(frame);
-        (packet, stamps)
+    /// Takes out the packet of a frame that goes to another part of the network, with its stamps;
+    /// [`None`] if nothing of it is stored.
+    #[inline]
+    pub(crate) fn remove(&mut self, frame: &Frame) -> Option<Stored> {
+        (frame.bits & STORED != 0).then(|| {
+            let stored = Stored { form: *self.stored(frame), stamps: self.take_stamps(frame) };
+            self.drop(frame);
+            stored
+        })
     }
 
     /// Keeps the packet of a frame that has come from another part: the inverse of
     /// [`remove`](Self::remove).
-    #[inline]
-    pub(crate) fn take_in(&mut self, frame: &mut Frame, packet: Packet, stamps: Stamps) {
-        frame.packet = self.put(packet);
-        if !stamps.hops().is_empty() {
-            *self.stamps_of(frame) = stamps;
+    pub(crate) fn take_in(&mut self, frame: &mut Frame, stored: Stored) {
+        frame.rest = self.put(stored.form).0;
+        if !stored.stamps.hops().is_empty() {
+            *self.stamps_of(frame) = stored.stamps;
         }
     }
 
     /// The stamps of a stamped frame's packet.
     pub(crate) fn stamps_of(&mut self, frame: &Frame) -> &mut Stamps {
-        let needed = frame.packet.0 as usize + 1;
+        let needed = frame.rest as usize + 1;
         if self.stamps.len() < needed {
             self.stamps.resize_with(needed.next_power_of_two(), Stamps::default);
         }
-        &mut self.stamps[frame.packet.0 as usize]
+        &mut self.stamps[frame.rest as usize]
     }
 
     /// Takes out the stamps of a frame's packet.
@@ -251,7 +363,7 @@ impl Packets {
 
     /// The last stamp of the packet of a frame, if switches stamped it.
     pub(crate) fn last_stamp(&self, frame: &Frame) -> Option<Hop> {
-        let stamps = self.stamps.get(frame.packet.0 as usize).filter(|_| frame.is_stamped())?;
+        let stamps = self.stamps.get(frame.rest as usize).filter(|_| frame.is_stamped())?;
         stamps.hops().last().copied()
     }
 
@@ -262,35 +374,72 @@ impl Packets {
     }
 }
 
-impl Index<&Frame> for Packets {
-    type Output = Packet;
-
-    #[inline]
-    fn index(&self, frame: &Frame) -> &Packet {
-        &self.places[frame.packet.0 as usize]
-    }
+/// A packet that is stored, with its stamps.
+pub(crate) struct Stored {
+    form: Form,
+    stamps: Stamps,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use incast_transport::Packet;
 
     #[test]
-    fn a_frame_is_small() {
-        assert_eq!(size_of::<Frame>(), 24);
+    fn a_frame_is_half_a_cache_line() {
+        assert_eq!(size_of::<Frame>(), 32);
+    }
+
+    fn header(kind: Kind, flags: u8) -> Header {
+        let payload = if matches!(kind, Kind::Data | Kind::Segment) { 1_460 } else { 0 };
+        Header { connection: 1, sequence: 2, sent_ns: 3, rest: 4, payload, kind, flags }
+    }
+
+    fn frame(form: Form, has_stamps: bool, packets: &mut Packets) -> Frame {
+        let address = Address { host: 59_999, route: Path::labelled(7).bits() };
+        Frame::new(address, 1_500, 5, form, has_stamps, packets)
+    }
+
+    #[test]
+    fn a_frame_has_all_of_its_header() {
+        let mut packets = Packets::default();
+        for kind in [Kind::Data, Kind::Ack, Kind::Segment, Kind::SegmentAck, Kind::Notification] {
+            for flags in 0..8 {
+                let header = header(kind, flags);
+                let mut frame = frame(Form::Compact(header), false, &mut packets);
+                frame.mark();
+                frame.cut();
+                assert_eq!(frame.header(40), Some(header));
+                assert_eq!((frame.class(), frame.destination(), frame.wire), (5, 59_999, 1_500));
+                assert!(frame.is_marked() && frame.is_cut() && !frame.is_pfc());
+                assert_eq!(frame.is_ect(), flags & Header::ECT != 0);
+            }
+        }
+        assert_eq!(packets.len(), 0);
+    }
+
+    #[test]
+    fn a_packet_without_a_compact_form_is_stored() {
+        let mut packets = Packets::default();
+        let packet = Packet { connection: 1, sent_ns: 3, body: Body::Notification };
+        let frame = frame(Form::Full(packet), false, &mut packets);
+        assert_eq!((frame.header(40), frame.connection()), (None, 1));
+        assert_eq!(packets.stored(&frame), &Form::Full(packet));
+        packets.drop(&frame);
+        assert_eq!(packets.len(), 1);
     }
 
     #[test]
     fn places_are_taken_again_the_last_one_first_and_have_no_old_stamps() {
         let mut packets = Packets::default();
-        let [mut a, b] = [0, 1].map(|class| Frame::pfc(class, true, &mut packets));
-        a.stamp();
+        let form = Form::Compact(header(Kind::Data, 0));
+        let [a, b] = [0, 1].map(|_| frame(form, true, &mut packets));
         packets.stamps_of(&a).push(Hop::default());
         assert_eq!(packets.take_stamps(&a).hops().len(), 1);
         packets.drop(&a);
         packets.drop(&b);
-        let again = [2, 3].map(|class| Frame::pfc(class, true, &mut packets));
-        assert_eq!(again.map(|frame| frame.packet), [b.packet, a.packet]);
+        let again = [2, 3].map(|_| frame(form, true, &mut packets));
+        assert_eq!(again.map(|frame| frame.rest), [b.rest, a.rest]);
         assert_eq!(packets.len(), 2);
         assert!(packets.stamps_of(&a).hops().is_empty());
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use incast_cc::{CongestionControl, Rate, Span, Time};
 use incast_transport::{
-    Endpoint, Event, News, Operation, Outgoing, Packet, Report, Sender, clock_ns,
+    Endpoint, Event, News, Operation, Outgoing, Report, Sender, clock_ns,
 };
 
 use super::Transit;
@@ -274,12 +274,9 @@ impl Host {
             self.nic.on_pfc(now, frame);
             News::Now
         } else {
-            let packet = &transit.packets[frame];
-            self.count(now, frame.wire, packet);
             let report = Report { marked: frame.is_marked(), hops: stamps.hops(), truth };
-            self.endpoint.handle(now, packet, report)
+            self.handle(now, frame, report, &mut transit.packets)
         };
-        transit.packets.drop(frame);
         match news {
             News::None => {}
             // Other work of this instant must not wait for its own event.
@@ -301,16 +298,39 @@ impl Host {
         self.endpoint.has_data(open) || self.endpoint.has_reply(now, open)
     }
 
+    /// Counts a packet that has arrived, and takes it in.
+    #[inline]
+    fn handle(
+        &mut self,
+        now: Time,
+        frame: &Frame,
+        report: Report<'_>,
+        packets: &mut Packets,
+    ) -> News {
+        if let Some(header) = frame.header(self.wire.header) {
+            let delay = (header.payload > 0).then_some(header.sent_ns);
+            self.count(now, frame, delay);
+            return self.endpoint.handle_header(now, &header, report);
+        }
+        let form = *packets.stored(frame);
+        packets.drop(frame);
+        self.count(now, frame, (form.payload() > 0).then(|| form.sent_ns()));
+        self.endpoint.handle(now, &form, report)
+    }
+
+    /// Counts a packet that has arrived; data was given to its NIC at `sent_ns`.
     #[expect(clippy::inline_always, reason = "in the way of every packet that arrives")]
     #[inline(always)]
-    fn count(&mut self, now: Time, wire: u16, packet: &Packet) {
-        self.received.add(wire);
-        if now >= self.start && packet.payload() > 0 {
-            let delay_ns = clock_ns(now).wrapping_sub(packet.sent_ns);
+    fn count(&mut self, now: Time, frame: &Frame, sent_ns: Option<u32>) {
+        self.received.add(frame.wire);
+        if let Some(sent_ns) = sent_ns
+            && now >= self.start
+        {
+            let delay_ns = clock_ns(now).wrapping_sub(sent_ns);
             let delays = match &mut self.delays[..] {
                 [of_all] => of_all, // one traffic, as a rule: the connection need not be looked up
                 by_traffic => {
-                    let flow = self.connections[packet.connection as usize];
+                    let flow = self.connections[frame.connection() as usize];
                     &mut by_traffic[self.flows[flow as usize].traffic as usize]
                 }
             };
@@ -324,16 +344,9 @@ impl Host {
         while let Some((at, frame)) = link.arrived_before(now) {
             debug_assert!(frame.is_quiet(), "{frame:?}");
             // Its stamps are of no use: only an ACK that is sent at once echoes stamps.
-            self.on_quiet_arrival(at, frame.wire, &transit.packets[&frame]);
-            transit.packets.drop(&frame);
+            let news = self.handle(at, &frame, Report::default(), &mut transit.packets);
+            debug_assert!(news == News::None, "{frame:?} is not quiet");
         }
-    }
-
-    #[inline]
-    fn on_quiet_arrival(&mut self, at: Time, wire: u16, packet: &Packet) {
-        self.count(at, wire, packet);
-        let news = self.endpoint.handle(at, packet, Report::default());
-        debug_assert!(news == News::None, "{packet:?} is not quiet");
     }
 
     /// Applies the changes on the agenda that are due.
@@ -430,22 +443,19 @@ impl Host {
         let Some(data) = self.endpoint.poll_data(now, open) else {
             return if self.endpoint.is_one_queue() { self.late_reply(now, packets) } else { None };
         };
-        let Outgoing { connection, address, class, packet, begins, .. } = data;
+        let Outgoing { connection, address, class, form, begins, .. } = data;
         if let Some(posted) = begins {
             self.begin(now, connection, posted);
         }
         #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the MTU")]
-        let bytes = wire.header + packet.payload() as u16;
-        let sent_ns = packet.sent_ns;
-        let mut frame = Frame::new(address, bytes, class, packet, packets);
+        let bytes = wire.header + form.payload() as u16;
+        let sent_ns = form.sent_ns();
+        let mut frame = Frame::new(address, bytes, class, form, wire.telemetry, packets);
         if let Some(most) = wire.marks_after_ns
             && clock_ns(now).wrapping_sub(sent_ns) > most
             && frame.is_ect()
         {
             frame.mark();
-        }
-        if wire.telemetry {
-            frame.stamp();
         }
         Some(frame)
     }
@@ -461,10 +471,9 @@ impl Host {
     #[expect(clippy::inline_always, reason = "a reply is long, and is made where it stays")]
     #[inline(always)]
     fn reply_frame(&self, reply: Outgoing, packets: &mut Packets) -> Frame {
-        let Outgoing { address, class, packet, hops, .. } = reply;
-        let mut frame = Frame::new(address, self.wire.ack, class, packet, packets);
+        let Outgoing { address, class, form, hops, .. } = reply;
+        let frame = Frame::new(address, self.wire.ack, class, form, !hops.is_empty(), packets);
         if !hops.is_empty() {
-            frame.stamp();
             *packets.stamps_of(&frame) = hops.into();
         }
         frame

@@ -172,7 +172,7 @@ impl Network {
                     return hosts[node].failures.on_cut(0, &frame, transit);
                 }
                 let truth = oracle.as_ref().and_then(|oracle| {
-                    oracle.rtt((node, transit.packets[&frame].connection), switches)
+                    oracle.rtt((node, frame.connection()), switches)
                 });
                 hosts[node].on_arrival(now, &frame, truth, transit);
             }

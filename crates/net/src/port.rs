@@ -141,8 +141,8 @@ impl Port {
         if !self.managed {
             return Verdict::Pass;
         }
-        let bytes = self.queued_bytes(frame.class);
-        let queue = &mut self.queues[frame.class as usize];
+        let bytes = self.queued_bytes(frame.class());
+        let queue = &mut self.queues[frame.class() as usize];
         let Some(managed) = &mut queue.managed else { return Verdict::Pass };
         let (wire, ect) = (u64::from(frame.wire), frame.is_ect());
         managed.law.on_enqueue(now, bytes, wire, ect)
@@ -159,8 +159,8 @@ impl Port {
         if !self.managed {
             return Verdict::Pass;
         }
-        let bytes = self.queued_bytes(frame.class);
-        let queue = &mut self.queues[frame.class as usize];
+        let bytes = self.queued_bytes(frame.class());
+        let queue = &mut self.queues[frame.class() as usize];
         let (wire, ect) = (u64::from(frame.wire), frame.is_ect());
         let own = queue.managed.as_mut().map_or(Verdict::Pass, |managed| {
             managed.law.on_dequeue(now, bytes, enqueued_at, wire, ect)
@@ -169,7 +169,7 @@ impl Port {
             return own;
         };
         let verdict = shared.0.on_dequeue(now, u64::from(self.bytes), enqueued_at, wire, ect);
-        if shared.1 & 1 << frame.class != 0 { verdict } else { own }
+        if shared.1 & 1 << frame.class() != 0 { verdict } else { own }
     }
 
     /// Bytes that wait in one class.
@@ -223,7 +223,7 @@ impl Port {
     #[inline(always)]
     fn enter(&mut self, now: Time, frame: &Frame) {
         let wire = u32::from(frame.wire);
-        self.class_bytes[frame.class as usize % MOST_CLASSES] += wire;
+        self.class_bytes[frame.class() as usize % MOST_CLASSES] += wire;
         self.bytes += wire;
         self.occupancy.set(now, u64::from(self.bytes));
     }
@@ -241,7 +241,7 @@ impl Port {
     #[inline(always)]
     fn uncount(&mut self, now: Time, frame: &Frame) {
         let wire = u32::from(frame.wire);
-        self.class_bytes[frame.class as usize % MOST_CLASSES] -= wire;
+        self.class_bytes[frame.class() as usize % MOST_CLASSES] -= wire;
         self.bytes -= wire;
         self.occupancy.set(now, u64::from(self.bytes));
     }
@@ -249,7 +249,7 @@ impl Port {
     /// Stores a packet that has room in its queue.
     #[inline]
     pub(crate) fn enqueue(&mut self, now: Time, frame: &Frame, packets: &Packets) {
-        let class = frame.class;
+        let class = frame.class();
         let queue = &mut self.queues[class as usize];
         if queue.packets.is_empty() {
             let others = self.ahead.count > 0 && self.ahead.class == class;
@@ -339,7 +339,7 @@ impl Port {
 
     /// Stamps the packet of `frame` with the state of the port at its departure (INT).
     pub(crate) fn stamp(&self, now: Time, frame: &Frame, transit: &mut Transit) {
-        if transit.packets[frame].payload() == 0 {
+        if !transit.packets.is_stored_data(frame) {
             return; // an ACK echoes the stamps of its data
         }
         let Transmitter { link, .. } = &self.transmitter;

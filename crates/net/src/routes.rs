@@ -147,12 +147,12 @@ impl Routes {
         if let Some(port) = frame.path.next() {
             return Some(port);
         }
-        let place = self.places[frame.destination as usize];
+        let place = self.places[frame.destination() as usize];
         if place.edge == self.edge {
             return Some(place.port);
         }
         let edge = self.aim(place.edge, &mut frame.path);
-        self.towards(edge, frame.destination, frame.path.label())
+        self.towards(edge, frame.destination(), frame.path.label())
     }
 
     /// The next edge for a packet to the edge `last`: the one in its intermediate group, unless it

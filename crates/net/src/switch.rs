@@ -101,7 +101,7 @@ impl Switch {
             // (Packets of a connection have one path; where they may have several, none is quiet.)
             frame.disquiet();
         }
-        let Frame { wire, class, ingress, .. } = frame;
+        let (Frame { wire, ingress, .. }, class) = (frame, frame.class());
         let port = &mut self.ports[egress];
         let bytes = u64::from(wire);
         if self.is_plain
@@ -125,7 +125,7 @@ impl Switch {
         transit: &mut Transit,
     ) {
         let now = at.now;
-        let Frame { wire, class, ingress, .. } = *frame;
+        let (Frame { wire, ingress, .. }, class) = (*frame, frame.class());
         let port = &mut self.ports[egress];
         if port.transmitter.is_down() {
             return self.drop(now, egress.number(), frame, DropCause::Link, transit);
@@ -177,12 +177,12 @@ impl Switch {
     /// it leaves, unless that is drawn at random.
     #[inline]
     pub(crate) fn touch(&self, ingress: u16, frame: &Frame) -> Option<u16> {
-        self.buffer.touch(ingress, frame.class);
+        self.buffer.touch(ingress, frame.class());
         if frame.is_pfc() {
             return None;
         }
         let known = frame.path.peek();
-        let found = || self.routes.port_of(frame.destination, &mut { frame.path });
+        let found = || self.routes.port_of(frame.destination(), &mut { frame.path });
         let egress = known.or_else(found)?;
         self.ports.behind()[egress as usize].touch();
         Some(egress)
@@ -238,7 +238,7 @@ impl Switch {
         transit: &mut Transit,
     ) -> bool {
         let Refused { frame, mut arrival, cause } = refused;
-        let (class, job) = (frame.class, transit.packets.job(frame));
+        let (class, job) = (frame.class(), transit.packets.job(frame));
         let queued = self.ports[egress].queued_bytes(class);
         if !self.buffer.would_fit(&arrival, queued, books) {
             return false; // even if all others went
@@ -262,7 +262,6 @@ impl Switch {
         let own = &mut self.ports[port];
         let needs = own.take_back(transit);
         own.on_pfc(at.now, frame);
-        transit.packets.drop(frame);
         needs.met_by(self.send(at, port, transit));
     }
 
@@ -276,7 +275,7 @@ impl Switch {
         transit: &mut Transit,
     ) {
         let port = self.catch_up(at, port, transit);
-        let frame = Frame::pfc(class, pause, &mut transit.packets);
+        let frame = Frame::pfc(class, pause);
         let own = &mut self.ports[port];
         let needs = own.take_back(transit);
         own.enqueue_pfc(frame);
@@ -487,7 +486,7 @@ impl Switch {
     #[expect(clippy::inline_always, reason = "in the way of every packet, twice")]
     #[inline(always)]
     fn release(&mut self, at: &Instant, frame: &Frame, transit: &mut Transit) {
-        let Frame { ingress, class, wire, .. } = *frame;
+        let (Frame { ingress, wire, .. }, class) = (*frame, frame.class());
         if self.buffer.release(ingress, class, u64::from(wire)) {
             self.enqueue_pfc(at, ingress, (class, false), transit);
         }

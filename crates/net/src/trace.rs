@@ -115,7 +115,7 @@ impl PacketEvent {
 impl PacketRow {
     /// The host that the packet goes to.
     pub const fn destination(&self) -> u32 {
-        self.frame.destination
+        self.frame.destination()
     }
 
     /// The size on the wire, in bytes.
@@ -125,7 +125,7 @@ impl PacketRow {
 
     /// The number of its traffic class, from 0 for the lowest.
     pub const fn class(&self) -> u8 {
-        self.frame.class
+        self.frame.class()
     }
 
     /// The kind of the packet: "data", "ack", "nack" or "cnp".
@@ -198,7 +198,8 @@ impl Trace {
         packets: &Packets,
     ) {
         if self.config.packets {
-            let (frame, packet) = (*frame, packets[frame]);
+            // Hosts of a traced network send packets in the full form.
+            let (frame, packet) = (*frame, packets.stored(frame).packet(0));
             self.packets.push(PacketRow { at, port, frame, packet, event });
         }
     }

@@ -134,13 +134,13 @@ impl Transmitter {
 
     /// Obeys a PFC frame: the far end pauses or resumes a class.
     pub(crate) fn on_pfc(&mut self, now: Time, frame: &Frame) {
-        let bit = 1 << frame.class;
+        let bit = 1 << frame.class();
         if frame.is_pause() {
             if self.paused == 0 {
                 self.rare.paused_since = now;
             }
             if self.paused & bit == 0 {
-                self.rare.class_paused_since[frame.class as usize] = now;
+                self.rare.class_paused_since[frame.class() as usize] = now;
             }
             self.paused |= bit;
         } else if self.paused & bit != 0 {

@@ -90,7 +90,7 @@ impl Network {
     pub fn last_stamps(&self) -> impl Iterator<Item = (u32, Hop)> {
         let Transit { links, packets, .. } = &self.transit;
         links.iter().flat_map(move |link| {
-            let data = link.flying().filter(|frame| packets[frame].payload() > 0);
+            let data = link.flying().filter(|frame| packets.is_stored_data(frame));
             data.filter_map(|frame| packets.last_stamp(frame)).map(|hop| (link.number(), hop))
         })
     }

@@ -243,6 +243,7 @@ fn endpoint(scenario: &Scenario, line_rate: Rate, scheme: Scheme, seed: u64) -> 
         signal: scheme.signal,
         seed,
         notification_interval: notifies.then_some(transport.cnp_interval),
+        full_packets: false,
     };
     let start = move |flow: &Flow, purpose| match purpose {
         Purpose::Data => algorithm.start(flow),

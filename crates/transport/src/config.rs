@@ -103,6 +103,10 @@ pub struct Config {
     /// The least time between two notifications (CNP) by which a receiver answers marked payload of
     /// a connection; [`None`] sends none.
     pub notification_interval: Option<Span>,
+    /// Whether all packets leave in the full form ([`Form`](crate::Form)), which tells how much of
+    /// their flow remains, and sequence numbers as they are. Queues that serve by what remains
+    /// need it, and traces of packets.
+    pub full_packets: bool,
 }
 
 impl Default for Config {
@@ -126,6 +130,7 @@ impl Default for Config {
             signal: Signal::Rtt,
             seed: 0,
             notification_interval: None,
+            full_packets: false,
         }
     }
 }

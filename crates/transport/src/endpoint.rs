@@ -20,7 +20,7 @@ use crate::connection::{
 use crate::directory::Directory;
 use crate::halves::{Receiver, Sender};
 use crate::pacing::PacingEngine;
-use crate::packet::{Body, Packet};
+use crate::packet::{Body, Form, Header};
 use crate::random;
 use crate::rate::{RateComputation, Report};
 use crate::rtt::RttMeasurement;
@@ -68,20 +68,28 @@ pub struct Outgoing {
     /// The time of posting, in the first packet of a message.
     pub begins: Option<Time>,
     /// The packet, with the connection's index at the peer.
-    pub packet: Packet,
+    pub form: Form,
     /// The telemetry of the data that an ACK answers, on its way back to the sender. Empty, which
     /// takes no memory, where there is none.
     pub hops: Box<[Hop]>,
 }
 
-/// An ACK or a report, with the time at which the hardware has it ready.
+/// An ACK or a report, with the time at which the hardware has it ready. It fills a cache line.
 #[derive(Clone, Debug)]
 struct Reply {
     ready_at: Time,
-    connection: u32,
     address: Address,
+    /// The packet in its compact form, unless there is more.
+    header: Header,
+    connection: u32,
     class: u8,
-    packet: Packet,
+    more: Option<Box<More>>,
+}
+
+/// The parts of a reply that few have.
+#[derive(Clone, Debug)]
+struct More {
+    form: Form,
     hops: Box<[Hop]>,
 }
 
@@ -181,6 +189,11 @@ impl<C: CongestionControl> Endpoint<C> {
     /// ([`stream::Config::record_all`]).
     pub fn record_all(&mut self) {
         self.config.stream.record_all = true;
+    }
+
+    /// Makes all packets leave in the full form ([`Config::full_packets`]).
+    pub fn send_full_packets(&mut self) {
+        self.config.full_packets = true;
     }
 
     /// Starts an operation of the application.
@@ -366,6 +379,7 @@ mod tests {
         // silent.
         let silent = [size_of::<Connection<AnyControl>>(), size_of::<Receiver>()];
         assert!(silent[0] <= 176 && silent[1] <= 112, "{silent:?}");
+        assert!(size_of::<Reply>() <= 64, "{}", size_of::<Reply>());
         let sending = size_of::<Sender<AnyControl>>();
         assert!(sending <= 1_664, "{sending}");
     }

@@ -73,6 +73,12 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
+    /// A sequence number near those that answers acknowledge.
+    #[inline]
+    pub(crate) const fn acknowledged(&self) -> u64 {
+        either!(self, sender => sender.acknowledged())
+    }
+
     /// Whether everything posted has been acknowledged.
     pub fn is_idle(&self) -> bool {
         either!(self, sender => sender.is_idle())
@@ -99,8 +105,8 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     #[inline]
-    pub(crate) fn next_packet(&mut self, now: Time, config: &Config) -> Option<Next> {
-        either!(self, sender => sender.next_packet(now, config))
+    pub(crate) fn next_packet(&mut self, now: Time, peer: u32, config: &Config) -> Option<Next> {
+        either!(self, sender => sender.next_packet(now, peer, config))
     }
 
     /// The time at which the endpoint should look at the sender. It may be [`None`] if that is not
@@ -149,6 +155,12 @@ impl Receiver {
     /// The remains of the receiver, unless it has something left to say of its own accord.
     pub(crate) fn remains(&self) -> Option<Remains> {
         either!(self, receiver => receiver.remains())
+    }
+
+    /// The sequence number that comes next, if nothing is lost.
+    #[inline]
+    pub(crate) const fn expects(&self) -> u64 {
+        either!(self, receiver => receiver.expects())
     }
 
     /// Payload that has arrived, each byte counted once.

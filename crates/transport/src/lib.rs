@@ -37,7 +37,7 @@ pub use connection::{
 };
 pub use endpoint::{Endpoint, News, Outgoing, REQUEST_BYTES};
 pub use halves::{Receiver, Sender};
-pub use packet::{Body, Packet, clock_ns};
+pub use packet::{Body, Form, Header, Kind, Packet, clock_ns};
 pub use rate::Report;
 pub use scheduler::{RoundRobin, Scheduler};
 pub use signal::{Signal, Stack, Timestamps};

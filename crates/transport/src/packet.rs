@@ -1,9 +1,15 @@
 //! The packets between endpoints, of either transport.
 
+mod header;
 pub(crate) mod message;
 pub(crate) mod stream;
 
+pub(crate) use header::MARKED_END;
+pub use header::{Header, Kind};
+
 use incast_cc::Time;
+
+use crate::config::Config;
 
 /// A packet of a connection. Headers are not built: the carrier knows their size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,12 +80,72 @@ impl Packet {
     }
 }
 
+/// A packet in one of its two forms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// The compact form.
+    Compact(Header),
+    /// The full form, of packets that have no compact one.
+    Full(Packet),
+}
+
+impl Form {
+    /// The compact form of a packet, if it has one and may leave in it.
+    #[inline]
+    pub(crate) fn of(packet: Packet, config: &Config) -> Self {
+        let header = if config.full_packets { None } else { Header::of(&packet) };
+        header.map_or(Self::Full(packet), Self::Compact)
+    }
+
+    /// The packet in its full form. Its sequence number is less than 2^31 from `near`.
+    pub fn packet(&self, near: u64) -> Packet {
+        match self {
+            Self::Compact(header) => header.packet(near),
+            Self::Full(packet) => *packet,
+        }
+    }
+
+    /// The same as [`Packet::payload`].
+    #[inline]
+    pub const fn payload(&self) -> u32 {
+        match self {
+            Self::Compact(header) => header.payload as u32,
+            Self::Full(packet) => packet.payload(),
+        }
+    }
+
+    /// The same as [`Packet::is_ect`].
+    #[inline]
+    pub const fn is_ect(&self) -> bool {
+        match self {
+            Self::Compact(header) => header.has(Header::ECT),
+            Self::Full(packet) => packet.is_ect(),
+        }
+    }
+
+    /// The same as [`Packet::connection`].
+    #[inline]
+    pub const fn connection(&self) -> u32 {
+        match self {
+            Self::Compact(header) => header.connection,
+            Self::Full(packet) => packet.connection,
+        }
+    }
+
+    /// The same as [`Packet::sent_ns`].
+    #[inline]
+    pub const fn sent_ns(&self) -> u32 {
+        match self {
+            Self::Compact(header) => header.sent_ns,
+            Self::Full(packet) => packet.sent_ns,
+        }
+    }
+}
+
 /// The next packet of a sender.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Next {
-    pub(crate) body: Body,
-    /// The time at which the NIC got the packet.
-    pub(crate) queued_at: Time,
+    pub(crate) form: Form,
     /// The time of posting, in the first packet of a message.
     pub(crate) begins: Option<Time>,
     /// The time at which the packet after it may leave; [`None`] ends the burst.

@@ -72,7 +72,7 @@ impl Port {
         let start = self.transmitter.busy_until;
         let link = &mut links[self.transmitter.link as usize];
         self.transmitter.busy_until = link.put(start, frame, calendar);
-        self.ahead.class = frame.class;
+        self.ahead.class = frame.class();
         self.ahead.count += 1;
         self.next_start = self.next_start.min(start);
     }

@@ -43,9 +43,7 @@ impl Switch {
     fn empty(&mut self, at: &Instant, egress: Current<'_>, transit: &mut Transit) -> NeedsEvent {
         self.buffer.forget_pauses(egress.number());
         self.ports[egress].forget_pauses();
-        while let Some(frame) = self.ports[egress].next_pfc() {
-            transit.packets.drop(&frame);
-        }
+        while self.ports[egress].next_pfc().is_some() {}
         let classes = 0..self.ports[egress].classes();
         self.purge(at, egress, classes, DropCause::Link, transit)
     }

@@ -2,18 +2,119 @@
 
 use incast_cc::{CongestionControl, Span, Time};
 
-use super::{Connection, Endpoint, News, Reply, counted};
+use super::{Connection, Endpoint, More, News, Reply, counted};
 use crate::connection::{Delivered, Event, Opening, Role, Transport};
 use crate::directory::Standing;
 use crate::halves::{Receiver, Sender};
-use crate::packet::{Body, Packet, clock_ns};
+use crate::packet::{Body, Form, Header, Kind, Packet, clock_ns};
 use crate::random;
 use crate::rate::Report;
 
 impl<C: CongestionControl> Endpoint<C> {
-    /// Takes in a packet that has arrived, with the network's report of it.
+    /// Takes in a packet that has arrived, in either form, with the network's report of it.
     #[inline]
-    pub fn handle(&mut self, now: Time, packet: &Packet, report: Report<'_>) -> News {
+    pub fn handle(&mut self, now: Time, form: &Form, report: Report<'_>) -> News {
+        match form {
+            Form::Compact(header) => self.handle_header(now, header, report),
+            Form::Full(packet) => self.handle_packet(now, packet, report),
+        }
+    }
+
+    /// Takes in a packet that has arrived in the compact form.
+    #[inline]
+    pub fn handle_header(&mut self, now: Time, header: &Header, report: Report<'_>) -> News {
+        let place = self.directory.place(header.connection);
+        if header.kind == Kind::Segment
+            && let Some(Receiver::Stream(receiver)) = self.receivers.get_mut(place as usize)
+            && receiver.is_plain(header, report.marked)
+            && report.hops.is_empty()
+            && !(report.marked && self.config.notification_interval.is_some())
+        {
+            return self.take_plain_segment(now, place, header, report.marked);
+        }
+        let Some(near) = self.sequence_at(place, header.kind) else {
+            return self.handle_closed_header(now, header, report);
+        };
+        self.handle_packet(now, &header.packet(near), report)
+    }
+
+    /// The sequence number that packets of a kind are near to; [`None`] if their connection has no
+    /// place.
+    #[inline]
+    fn sequence_at(&self, place: u32, kind: Kind) -> Option<u64> {
+        let near = match kind {
+            Kind::Data | Kind::Segment => self.receivers.get(place as usize)?.expects(),
+            Kind::Ack | Kind::SegmentAck | Kind::Notification => {
+                let sender = &self.connections.get(place as usize)?.sender;
+                sender.as_ref().map_or(0, |sender| sender.acknowledged())
+            }
+        };
+        Some(near)
+    }
+
+    /// Takes in a packet of a connection that has no place yet, or none any more.
+    #[cold]
+    fn handle_closed_header(&mut self, now: Time, header: &Header, report: Report<'_>) -> News {
+        if !matches!(header.kind, Kind::Data | Kind::Segment) {
+            return News::Now; // an answer that nobody waits for
+        }
+        let Some(place) = self.opened(header.connection) else { return News::None };
+        let news = self.handle_header(now, header, report);
+        if matches!(self.directory.standing(header.connection), Standing::Open(_)) {
+            self.leave(now, place);
+        }
+        news
+    }
+
+    /// Takes in a segment of a stream that is the next one, and needs no answer but an ACK.
+    #[inline]
+    fn take_plain_segment(
+        &mut self,
+        now: Time,
+        place: u32,
+        header: &Header,
+        marked: bool,
+    ) -> News {
+        let Receiver::Stream(receiver) = &mut self.receivers[place as usize] else {
+            unreachable!("a segment of a stream")
+        };
+        let Some(ack) = receiver.take_plain(now, header, marked, &self.config.stream) else {
+            let ack_at = receiver.alarm().unwrap_or(Time::MAX);
+            let connection = &mut self.connections[place as usize];
+            if ack_at >= connection.alarm {
+                return News::None;
+            }
+            connection.arm(now, ack_at, &mut self.alarms);
+            return News::Later;
+        };
+        let Connection { index, opening, .. } = &self.connections[place as usize];
+        let (index, &Opening { peer, address, ref terms, .. }) = (*index, opening);
+        let class = self.config.ack_class.unwrap_or(terms.class);
+        let ready_at = self.ready_at(now);
+        let header = Header { connection: peer, ..ack };
+        let more = self.config.full_packets.then(|| {
+            let near = self.receivers[place as usize].expects();
+            Box::new(More { form: Form::Full(header.packet(near)), hops: Box::default() })
+        });
+        self.replies.push_back(Reply { ready_at, address, header, connection: index, class, more });
+        if self.has_reply(now, u8::MAX) { News::Now } else { News::Later }
+    }
+
+    /// The time at which a reply to a packet that has just arrived is ready.
+    #[inline]
+    fn ready_at(&mut self, now: Time) -> Time {
+        let ready_at = now + self.config.ack_turnaround;
+        if self.config.ack_jitter.is_zero() {
+            return ready_at;
+        }
+        let late = random::below(&mut self.random, self.config.ack_jitter.as_ps() + 1);
+        let last = self.replies.back().map_or(Time::ZERO, |reply| reply.ready_at);
+        (ready_at + Span::from_ps(late)).max(last) // ACKs do not overtake each other
+    }
+
+    /// Takes in a packet that has arrived in the full form.
+    #[inline]
+    pub fn handle_packet(&mut self, now: Time, packet: &Packet, report: Report<'_>) -> News {
         let place = self.directory.place(packet.connection);
         let (answers, messages) = (&mut self.answers, &mut self.messages);
         match &packet.body {
@@ -71,7 +172,7 @@ impl<C: CongestionControl> Endpoint<C> {
     #[cold]
     fn handle_closed(&mut self, now: Time, packet: &Packet, report: Report<'_>) -> News {
         let Some(place) = self.opened(packet.connection) else { return News::None };
-        let news = self.handle(now, packet, report);
+        let news = self.handle_packet(now, packet, report);
         if matches!(self.directory.standing(packet.connection), Standing::Open(_)) {
             self.leave(now, place);
         }
@@ -108,26 +209,20 @@ impl<C: CongestionControl> Endpoint<C> {
         let Connection { index, opening, .. } = &self.connections[place as usize];
         let (index, &Opening { peer, address, role, terms, .. }) = (*index, opening);
         let class = self.config.ack_class.unwrap_or(terms.class);
-        let mut ready_at = now + self.config.ack_turnaround;
-        if !self.config.ack_jitter.is_zero() {
-            let late = random::below(&mut self.random, self.config.ack_jitter.as_ps() + 1);
-            let last = self.replies.back().map_or(Time::ZERO, |reply| reply.ready_at);
-            // ACKs do not overtake each other.
-            ready_at = (ready_at + Span::from_ps(late)).max(last);
-        }
+        let ready_at = self.ready_at(now);
         for &body in &self.answers {
             let echoes = matches!(body, Body::Ack(_) | Body::SegmentAck(_));
             let stamped = echoes && !report.hops.is_empty();
-            let hops = if stamped { report.hops.into() } else { Box::default() };
-            let packet = Packet { connection: peer, sent_ns: clock_ns(now), body };
-            self.replies.push_back(Reply {
-                ready_at,
-                connection: index,
-                address,
-                class,
-                packet,
-                hops,
-            });
+            let form = Form::of(Packet { connection: peer, sent_ns: clock_ns(now), body }, &self.config);
+            let (header, more) = match form {
+                Form::Compact(header) if !stamped => (header, None),
+                form => {
+                    let hops = if stamped { report.hops.into() } else { Box::default() };
+                    (Header::NONE, Some(Box::new(More { form, hops })))
+                }
+            };
+            let connection = index;
+            self.replies.push_back(Reply { ready_at, address, header, connection, class, more });
         }
         self.answers.clear();
         for number in 0..self.messages.len() {

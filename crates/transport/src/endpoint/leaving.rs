@@ -7,7 +7,7 @@ use crate::config::Nic;
 use crate::connection::{Opening, Transport};
 use crate::halves::Sender;
 use crate::pacing::Turn;
-use crate::packet::{Next, Packet, clock_ns};
+use crate::packet::{Form, Next};
 
 impl<C: CongestionControl> Endpoint<C> {
     /// The next ACK or report that the hardware has ready, of a class in the mask `open`. Replies
@@ -24,8 +24,12 @@ impl<C: CongestionControl> Endpoint<C> {
             0 => self.replies.pop_front(),
             place => self.replies.remove(place),
         };
-        let Reply { connection, address, class, packet, hops, .. } = reply?;
-        Some(Outgoing { connection, address, class, begins: None, packet, hops })
+        let Reply { connection, address, class, header, more, .. } = reply?;
+        let (form, hops) = match more {
+            None => (Form::Compact(header), Box::default()),
+            Some(more) => (more.form, more.hops),
+        };
+        Some(Outgoing { connection, address, class, begins: None, form, hops })
     }
 
     /// The next data packet that may leave now, of a class in the mask `open`, for a NIC that is
@@ -42,9 +46,10 @@ impl<C: CongestionControl> Endpoint<C> {
                 continue;
             };
             let config = &self.config;
-            let next =
-                counted(&mut self.nic_backlog, sender, |sender| sender.next_packet(now, config));
-            let Some(Next { body, queued_at, begins, then }) = next else {
+            let next = counted(&mut self.nic_backlog, sender, |sender| {
+                sender.next_packet(now, peer, config)
+            });
+            let Some(Next { form, begins, then }) = next else {
                 // The data was acknowledged while it waited to be sent again.
                 self.pacing.sent(class, 0, Turn::Ended);
                 self.reschedule(now, place);
@@ -58,8 +63,7 @@ impl<C: CongestionControl> Endpoint<C> {
             {
                 connection.arm(now, at, &mut self.alarms);
             }
-            let packet = Packet { connection: peer, sent_ns: clock_ns(queued_at), body };
-            let bytes = u64::from(packet.payload()) + self.config.header.get();
+            let bytes = u64::from(form.payload()) + self.config.header.get();
             let turn = if then.is_none_or(|at| at > now) {
                 Turn::Ended
             } else {
@@ -79,7 +83,7 @@ impl<C: CongestionControl> Endpoint<C> {
                 Some(_) => {}
             }
             let hops = Box::default();
-            return Some(Outgoing { connection: index, address, class, begins, packet, hops });
+            return Some(Outgoing { connection: index, address, class, begins, form, hops });
         }
         None
     }

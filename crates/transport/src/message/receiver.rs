@@ -71,6 +71,12 @@ impl Partial {
 }
 
 impl Receiver {
+    /// The sequence number that comes next, if nothing is lost. One whose only message has been
+    /// delivered expects none; all its packets are below 2^32.
+    pub(crate) const fn expects(&self) -> u64 {
+        if self.next == u64::MAX { 1 << 31 } else { self.next }
+    }
+
     /// Payload that has arrived, each byte counted once.
     pub const fn delivered_bytes(&self) -> u64 {
         self.delivered_bytes

@@ -14,7 +14,7 @@ use crate::backlog::Piece;
 use crate::config::{Config, Nic};
 use crate::engines::Engines;
 use crate::packet::message::{Data, PacketSet};
-use crate::packet::{Body, Next};
+use crate::packet::{Body, Form, Next, Packet, clock_ns};
 use crate::rate::{RateComputation, gap};
 use crate::rtt::RttMeasurement;
 
@@ -83,6 +83,12 @@ impl<C: CongestionControl> Sender<C> {
 
     pub(crate) const fn engines(&self) -> &Engines<C> {
         &self.engines
+    }
+
+    /// A sequence number that is less than [`MAX_PACKETS_AHEAD`] and a segment above any that is
+    /// not acknowledged.
+    pub(crate) const fn acknowledged(&self) -> u64 {
+        self.next_sequence
     }
 
     /// Whether everything posted has been acknowledged.
@@ -259,7 +265,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The next packet of the burst; [`None`] when the burst was acknowledged in the meantime.
     #[inline]
-    pub(crate) fn next_packet(&mut self, now: Time, config: &Config) -> Option<Next> {
+    pub(crate) fn next_packet(&mut self, now: Time, peer: u32, config: &Config) -> Option<Next> {
         if config.nic == Nic::Segments {
             self.leave_queue(now);
         }
@@ -286,9 +292,11 @@ impl<C: CongestionControl> Sender<C> {
             remaining: self.engines.rate.remaining(burst.message_end).max(payload),
         };
         burst.next_at = now + burst.gap;
+        // The NIC takes the packet now.
+        let packet =
+            Packet { connection: peer, sent_ns: clock_ns(now), body: Body::Data(data) };
         let mut next = Next {
-            body: Body::Data(data),
-            queued_at: now, // the NIC takes it now
+            form: Form::of(packet, config),
             begins: burst.begins.take(),
             then: Some(burst.next_at),
         };

@@ -8,7 +8,7 @@ use super::ranges::Ranges;
 use crate::config::stream::{Config, EcnEcho};
 use crate::connection::Delivered;
 use crate::directory::Remains;
-use crate::packet::clock_ns;
+use crate::packet::{Header, MARKED_END, clock_ns};
 use crate::packet::stream::{Ack, Block, SACK_BLOCKS, Segment};
 
 /// The receiving half of one stream.
@@ -82,6 +82,55 @@ impl Receiver {
     /// The time at which [`on_timer`](Self::on_timer) has an ACK to send.
     pub(crate) const fn alarm(&self) -> Option<Time> {
         self.ack_at
+    }
+
+    /// The first byte that has not arrived.
+    pub(crate) const fn expects(&self) -> u64 {
+        self.next
+    }
+
+    /// Whether a segment is the next one and ends no message, and the ACK that follows from it can
+    /// wait or say all there is to say.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "modulo 2^32")]
+    pub(crate) fn is_plain(&self, header: &Header, marked: bool) -> bool {
+        header.sequence == self.next as u32
+            && self.ahead.is_empty()
+            && !self.duplicate
+            && !header.has(Header::ENDS_MESSAGE)
+            && self.ce_bytes < MARKED_END / 2
+            && (marked == self.ce || self.unacknowledged == 0)
+    }
+
+    /// Takes in a segment that [is plain](Self::is_plain), as [`handle`](Self::handle) would.
+    /// Returns the ACK that leaves now, without the peer's index.
+    #[inline]
+    pub(crate) fn take_plain(
+        &mut self,
+        now: Time,
+        header: &Header,
+        marked: bool,
+        config: &Config,
+    ) -> Option<Header> {
+        let changed = config.echo == EcnEcho::Exact && marked != self.ce;
+        self.ce = marked;
+        if marked {
+            self.ece = true;
+            self.ce_bytes = self.ce_bytes.saturating_add(u32::from(header.payload));
+        }
+        self.arrived_ns = clock_ns(now);
+        if self.unacknowledged == 0 {
+            self.echo = header.highest();
+        }
+        self.next += u64::from(header.payload);
+        self.unacknowledged += 1;
+        if self.unacknowledged < config.delayed_ack && !changed {
+            self.ack_at = self.ack_at.or(Some(now + config.delayed_ack_timeout));
+            return None;
+        }
+        (self.unacknowledged, self.ack_at) = (0, None);
+        let ce_bytes = std::mem::take(&mut self.ce_bytes);
+        Some(Header::ack(self.next, self.arrived_ns, ce_bytes, self.ece, self.echo))
     }
 
     /// Takes in a segment. `reply` gets the ACKs that leave now, `deliver` the messages that are

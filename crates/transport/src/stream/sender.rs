@@ -17,7 +17,7 @@ use crate::config::stream::EcnEcho;
 use crate::connection::ENDLESS;
 use crate::engines::Engines;
 use crate::packet::stream::Segment;
-use crate::packet::{Body, Next};
+use crate::packet::{Body, Form, Next, Packet, clock_ns};
 use crate::rate::{RateComputation, Transmission, gap};
 use crate::rtt::RttMeasurement;
 
@@ -175,6 +175,11 @@ impl<C: CongestionControl> Sender<C> {
     /// The epoch of segments that are sent now: the number of silences before them.
     fn epoch(&self) -> u8 {
         self.silence.as_ref().map_or(0, |silence| silence.epoch)
+    }
+
+    /// The first byte that has not been acknowledged.
+    pub(crate) const fn acknowledged(&self) -> u64 {
+        self.acknowledged
     }
 
     /// Payload that waits in the NIC.
@@ -418,10 +423,11 @@ impl<C: CongestionControl> Sender<C> {
         self.outbox.push_back(Queued { segment, end, since: sent_at, begins });
     }
 
-    /// The next segment for the wire; [`None`] ends the burst.
-    pub(crate) fn next_packet(&mut self, now: Time, config: &Config) -> Option<Next> {
+    /// The next segment for the wire, of the connection that the peer has as `peer`; [`None`] ends
+    /// the burst.
+    pub(crate) fn next_packet(&mut self, now: Time, peer: u32, config: &Config) -> Option<Next> {
         if self.is_fast {
-            return self.next_fast_packet(now, config);
+            return self.next_fast_packet(now, peer, config);
         }
         let Queued { mut segment, end, since, begins } = self.outbox.pop_front()?;
         self.left = self.left.max(end);
@@ -442,9 +448,9 @@ impl<C: CongestionControl> Sender<C> {
         if was_full {
             self.fill(now, config); // the NIC's queue held data back
         }
+        let (sent_ns, body) = (clock_ns(since), Body::Segment(segment));
         Some(Next {
-            body: Body::Segment(segment),
-            queued_at: since,
+            form: Form::of(Packet { connection: peer, sent_ns, body }, config),
             begins,
             then: (!self.outbox.is_empty()).then_some(self.next_at),
         })

@@ -45,7 +45,7 @@ fn order(nic: Nic) -> Vec<(u32, bool)> {
         endpoint.on_timer(at);
     };
     post(&mut endpoint, ns(0), 0, 3);
-    endpoint.handle(ns(50), &arriving, Report::default());
+    endpoint.handle_packet(ns(50), &arriving, Report::default());
     post(&mut endpoint, ns(100), 1, 3);
     let mut order = Vec::new();
     for packet in 0..9 {
@@ -54,7 +54,7 @@ fn order(nic: Nic) -> Vec<(u32, bool)> {
             post(&mut endpoint, now, 0, 2);
         }
         let out = endpoint.poll_transmit(now).unwrap_or_else(|| panic!("nothing after {order:?}"));
-        order.push((out.connection, matches!(out.packet.body, Body::Segment(_))));
+        order.push((out.connection, matches!(out.form.packet(0).body, Body::Segment(_))));
     }
     assert!(endpoint.poll_transmit(ns(20_000)).is_none());
     order

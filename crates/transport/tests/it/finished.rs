@@ -8,7 +8,7 @@ use incast_cc::registry::AnyAlgorithm;
 use incast_cc::{AnyControl, Bytes, Span, Time};
 use incast_transport::stream::{self, EcnEcho};
 use incast_transport::{
-    Address, Config, Endpoint, Event, InitialTimeout, Opening, Operation, Outgoing, Packet, Report,
+    Address, Config, Endpoint, Event, Form, InitialTimeout, Opening, Operation, Outgoing, Report,
     Role, Terms, Transport,
 };
 
@@ -42,7 +42,7 @@ struct World {
     ends: [Endpoint<AnyControl>; 2],
     nic_free: [Time; 2],
     random: Random,
-    flying: BTreeMap<(Time, u64), (usize, Packet, bool)>,
+    flying: BTreeMap<(Time, u64), (usize, Form, bool)>,
     sent: Vec<(Time, usize, Outgoing)>,
     heard: Vec<(Time, usize, Event)>,
     /// The most connections that were open at once.
@@ -90,7 +90,7 @@ impl World {
         }
     }
 
-    fn fly(&mut self, now: Time, to: usize, packet: Packet) {
+    fn fly(&mut self, now: Time, to: usize, packet: Form) {
         let number = self.sent.len() as u64 * 2;
         let fly = |world: &mut Self, late: Span, copy: u64| {
             let marked = world.random.below(4) == 0;
@@ -117,8 +117,8 @@ impl World {
             if self.nic_free[end] <= now
                 && let Some(sent) = self.ends[end].poll_transmit(now)
             {
-                self.nic_free[end] = now + Span::from_ns(100 + u64::from(sent.packet.payload()));
-                self.fly(now, 1 - end, sent.packet);
+                self.nic_free[end] = now + Span::from_ns(100 + u64::from(sent.form.payload()));
+                self.fly(now, 1 - end, sent.form);
                 self.sent.push((now, end, sent));
             }
             self.ends[end].on_timer(now);

@@ -45,7 +45,7 @@ impl Host {
         let mut now = self.free_at;
         while now < until {
             if let Some(out) = self.endpoint.poll_transmit(now) {
-                let Body::Data(data) = out.packet.body else { panic!("{:?}", out.packet) };
+                let Body::Data(data) = out.form.packet(0).body else { panic!("{:?}", out.form) };
                 self.sent.push((out.connection, now, data));
                 now += Rate::from_gbps(10).time_for(Bytes::new(u64::from(data.payload) + 40));
                 self.free_at = now;
@@ -66,7 +66,7 @@ impl Host {
     fn rtt(&mut self, connection: u32, now: Time) -> Span {
         let ack = Ack { segment: 0, ce_bytes: 0, attempt: 0 };
         let packet = Packet { connection, sent_ns: 0, body: Body::Ack(ack) };
-        self.endpoint.handle(now, &packet, Report::default());
+        self.endpoint.handle_packet(now, &packet, Report::default());
         loop {
             match self.endpoint.poll_event() {
                 Some(Event::Sampled { connection: of, sample }) if of == connection => {
@@ -102,7 +102,8 @@ fn packets_of_segments_that_wait_together_alternate_or_leave_back_to_back() {
 
 #[test]
 fn packets_tell_what_of_their_message_is_not_acknowledged_when_they_leave() {
-    let mut host = Host::new(config(Nic::Packets), &line_rate(), &[(0, 5 * 1_460)]);
+    let config = Config { full_packets: true, ..config(Nic::Packets) };
+    let mut host = Host::new(config, &line_rate(), &[(0, 5 * 1_460)]);
     host.endpoint.post(Time::ZERO, 0, Operation::Write { bytes: 100 });
     host.run(ns(3_600));
     host.rtt(0, ns(3_600)); // the first segment, of three packets, is acknowledged
@@ -194,7 +195,7 @@ fn a_segment_that_is_sent_again_is_timed_from_when_it_leaves_again() {
     let ack = Ack { segment: 0, ce_bytes: 0, attempt: 1 };
     let packet = Packet { connection: 0, sent_ns: 0, body: Body::Ack(ack) };
     let answered = again.1 + PACKET + Span::from_us(20);
-    host.endpoint.handle(answered, &packet, Report::default());
+    host.endpoint.handle_packet(answered, &packet, Report::default());
     let rtt = std::iter::from_fn(|| host.endpoint.poll_event()).find_map(|event| match event {
         Event::Sampled { sample, .. } => Some(sample.measured),
         _ => None,

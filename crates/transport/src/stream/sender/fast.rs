@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::config::stream::EcnEcho;
 use crate::connection::{ENDLESS, Sample};
 use crate::packet::stream::{Ack, Segment};
-use crate::packet::{Body, Next, clock_ns};
+use crate::packet::{Body, Form, Header, Kind, Next, Packet, clock_ns};
 use crate::rate::{Completion, Report, gap};
 use crate::rtt::Answered;
 use crate::stream::bursts::{Covered, Leaving};
@@ -125,7 +125,12 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The next segment for the wire, as [`next_packet`](Sender::next_packet) has it.
     #[inline]
-    pub(super) fn next_fast_packet(&mut self, now: Time, config: &Config) -> Option<Next> {
+    pub(super) fn next_fast_packet(
+        &mut self,
+        now: Time,
+        peer: u32,
+        config: &Config,
+    ) -> Option<Next> {
         let is_oldest = !self.bursts.has_left();
         let Leaving { sequence, payload, ends_message, since } = self.bursts.leave()?;
         if is_oldest {
@@ -135,10 +140,45 @@ impl<C: CongestionControl> Sender<C> {
         let was_full = self.queued >= config.stream.small_queue.get();
         self.queued -= payload;
         self.next_at = now + gap(self.engines.rate.limits(), Bytes::new(payload), config.line_rate);
+        let sent_ns = clock_ns(since);
+        #[expect(clippy::cast_possible_truncation, reason = "modulo 2^32, and at most an MSS")]
+        let form = if config.full_packets {
+            let segment = self.segment_of(sequence, payload as u32, ends_message, config);
+            Form::Full(Packet { connection: peer, sent_ns, body: Body::Segment(segment) })
+        } else {
+            let ends = if ends_message { Header::ENDS_MESSAGE } else { 0 };
+            Form::Compact(Header {
+                connection: peer,
+                sequence: sequence as u32,
+                sent_ns,
+                rest: u32::from(self.epoch()) << 24,
+                payload: payload as u16,
+                kind: Kind::Segment,
+                flags: if config.stream.ect { ends | Header::ECT } else { ends },
+            })
+        };
+        if was_full {
+            self.fill(now, config); // the NIC's queue held data back
+        }
+        let begins = self.begins.front().is_some_and(|&(first, _)| first == sequence);
+        Some(Next {
+            form,
+            begins: if begins { self.begins.pop_front().map(|(_, posted_at)| posted_at) } else { None },
+            then: self.has_queued().then_some(self.next_at),
+        })
+    }
+
+    /// A segment in the full form, as it leaves now.
+    #[cold]
+    fn segment_of(
+        &self,
+        sequence: u64,
+        payload: u32,
+        ends_message: bool,
+        config: &Config,
+    ) -> Segment {
         let posted = self.engines.messages.posted().map_or(ENDLESS, Bytes::get);
-        #[expect(clippy::cast_possible_truncation, reason = "at most an MSS")]
-        let payload = payload as u32;
-        let segment = Segment {
+        Segment {
             sequence,
             read: 0,
             remaining: self.engines.rate.remaining(posted).max(payload),
@@ -148,17 +188,7 @@ impl<C: CongestionControl> Sender<C> {
             cwr: false,
             opens: false,
             epoch: self.epoch(),
-        };
-        if was_full {
-            self.fill(now, config); // the NIC's queue held data back
         }
-        let begins = self.begins.front().is_some_and(|&(first, _)| first == sequence);
-        Some(Next {
-            body: Body::Segment(segment),
-            queued_at: since,
-            begins: if begins { self.begins.pop_front().map(|(_, posted_at)| posted_at) } else { None },
-            then: self.has_queued().then_some(self.next_at),
-        })
     }
 
     /// Leaves the fast path: writes a record of each segment.

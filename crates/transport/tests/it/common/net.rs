@@ -6,7 +6,7 @@ use incast_cc::{Bytes, Flow, Limits, Rate, Span, Time};
 use incast_transport::message::Data;
 use incast_transport::stream::{Ack, Segment};
 use incast_transport::{
-    Body, Config, Endpoint, Event, Operation, Packet, Purpose, Report, Role, Terms, Transport,
+    Body, Config, Endpoint, Event, Form, Operation, Packet, Purpose, Report, Role, Terms, Transport,
 };
 
 use super::audit::{Audited, Carrier};
@@ -90,7 +90,7 @@ pub(crate) struct Net {
     pub(crate) turns: u64,
     free_at: [Time; 2],
     bottleneck_free: Time,
-    travelling: BTreeMap<(Time, usize), (usize, Packet, bool)>,
+    travelling: BTreeMap<(Time, usize), (usize, Form, bool)>,
 }
 
 impl Net {
@@ -167,8 +167,8 @@ impl Net {
             while let Some(first) = self.travelling.first_entry()
                 && first.key().0 <= next
             {
-                let (to, packet, marked) = first.remove();
-                self.ends[to].handle(next, &packet, Report { marked, ..Report::default() });
+                let (to, form, marked) = first.remove();
+                self.ends[to].handle(next, &form, Report { marked, ..Report::default() });
                 self.hear(to);
             }
         }
@@ -195,9 +195,9 @@ impl Net {
             return;
         }
         let Some(out) = self.ends[from].poll_transmit(self.now) else { return };
-        let bytes = Bytes::new(u64::from(out.packet.payload()) + HEADER);
+        let bytes = Bytes::new(u64::from(out.form.payload()) + HEADER);
         self.free_at[from] = self.now + self.wire.rate.time_for(bytes);
-        let packet = out.packet;
+        let (form, packet) = (out.form, out.form.packet(0));
         let mut sent = Traced { at: self.now, from, packet, fate: Fate::Arrives };
         sent.fate = fate(&sent);
         self.log.push(sent);
@@ -214,7 +214,7 @@ impl Net {
         let late = if let Fate::Late(late) = sent.fate { late } else { Span::ZERO };
         let marked = sent.fate == Fate::Marked && packet.is_ect();
         let arrives = leaves + self.wire.delay + late;
-        self.travelling.insert((arrives, self.log.len()), (1 - from, packet, marked));
+        self.travelling.insert((arrives, self.log.len()), (1 - from, form, marked));
     }
 
     fn hear(&mut self, end: usize) {

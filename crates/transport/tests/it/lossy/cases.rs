@@ -113,6 +113,7 @@ pub(crate) fn case(reorders: bool, transport: Transport) -> impl Strategy<Value 
                     transport,
                     recovery: Recovery::Selective,
                     stream,
+                    full_packets: false,
                 }
             },
         )
@@ -140,5 +141,6 @@ pub(crate) fn plain(bytes: u64) -> Case {
         transport: Transport::Message,
         recovery: Recovery::Selective,
         stream: stream::Config::default(),
+        full_packets: false,
     }
 }

@@ -7,7 +7,7 @@ use incast_cc::parts::Random;
 use incast_cc::registry::AnyAlgorithm;
 use incast_cc::{AnyControl, Bytes, Rate, Span, Time};
 use incast_transport::{
-    Body, Config, Endpoint, Event, InitialTimeout, Nic, Packet, Purpose, Recovery, Report, Role,
+    Body, Config, Endpoint, Event, Form, InitialTimeout, Nic, Packet, Purpose, Recovery, Report, Role,
     Sender, Starter, Terms, Transport, stream,
 };
 
@@ -51,6 +51,8 @@ pub(crate) struct Case {
     pub(crate) transport: Transport,
     pub(crate) recovery: Recovery,
     pub(crate) stream: stream::Config,
+    /// Whether all packets travel in the full form.
+    pub(crate) full_packets: bool,
 }
 
 pub(crate) const PAYLOAD: u64 = 1_000;
@@ -82,6 +84,7 @@ impl Host {
             rto_min: RTO_MIN,
             rto_max: RTO_MAX,
             stream: case.stream,
+            full_packets: case.full_packets,
             notification_interval: Some(Span::from_us(50)),
             ..Config::default()
         };
@@ -137,7 +140,7 @@ pub(crate) struct World {
     pub(crate) now: Time,
     /// Packets in flight: arrival, order of sending, host, mark. The packet itself is in `packets`.
     flying: BinaryHeap<Reverse<(Time, usize, usize, bool)>>,
-    packets: Vec<Packet>,
+    packets: Vec<Form>,
     /// What was sent: the time, the host, the packet.
     pub(crate) sent: Vec<(Time, usize, Packet)>,
 }
@@ -174,8 +177,9 @@ impl World {
         while host.nic_free <= self.now
             && let Some(out) = host.endpoint.poll_transmit(self.now)
         {
-            self.sent.push((self.now, from, out.packet));
-            let wire = match out.packet.body {
+            let packet = out.form.packet(0);
+            self.sent.push((self.now, from, packet));
+            let wire = match packet.body {
                 Body::Data(data) => {
                     assert!((1..=PAYLOAD).contains(&u64::from(data.payload)), "{data:?}");
                     u64::from(data.payload) + HEADER
@@ -199,9 +203,9 @@ impl World {
                     arrives = arrives.max(host.last_arrival);
                     host.last_arrival = arrives;
                 }
-                let mark = below(&mut self.random, 100) < marked && out.packet.is_ect();
+                let mark = below(&mut self.random, 100) < marked && out.form.is_ect();
                 self.flying.push(Reverse((arrives, self.packets.len(), 1 - from, mark)));
-                self.packets.push(out.packet);
+                self.packets.push(out.form);
             }
         }
     }

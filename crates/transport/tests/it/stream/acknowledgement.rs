@@ -306,7 +306,7 @@ fn a_delayed_ack_brings_back_what_switches_stamped() {
     let mut end = receiving_end();
     let mut hop = Hop::default();
     hop.port = 7;
-    end.handle(ns(0), &first(1_460), Report { hops: &[hop], ..Report::default() });
+    end.handle_packet(ns(0), &first(1_460), Report { hops: &[hop], ..Report::default() });
     assert_eq!(end.poll_transmit(ns(0) + SEGMENT), None, "the ACK waits");
     let reply = end.poll_transmit(ns(500_000)).expect("the ACK is due");
     assert_eq!(*reply.hops, [hop]);
@@ -315,13 +315,13 @@ fn a_delayed_ack_brings_back_what_switches_stamped() {
 #[test]
 fn a_second_question_takes_nothing_from_the_ack_that_waits() {
     let mut end = receiving_end();
-    end.handle(ns(0), &first(0), Report::default());
-    end.handle(ns(10), &first(1_460), Report::default());
-    end.handle(ns(20), &first(0), Report::default());
-    end.handle(ns(30), &first(0), Report::default());
+    end.handle_packet(ns(0), &first(0), Report::default());
+    end.handle_packet(ns(10), &first(1_460), Report::default());
+    end.handle_packet(ns(20), &first(0), Report::default());
+    end.handle_packet(ns(30), &first(0), Report::default());
     let mut replies = Vec::new();
     for at in [ns(40), ns(50), ns(60), ns(70), ns(500_010)] {
-        let body = end.poll_transmit(at).map(|reply| reply.packet.body);
+        let body = end.poll_transmit(at).map(|reply| reply.form.packet(0).body);
         replies.extend(body.map(|body| match body {
             Body::SegmentAck(ack) => (ack.opens, ack.sequence),
             body => panic!("{body:?}"),

@@ -45,7 +45,8 @@ fn one_loss_is_repaired_by_the_third_segment_beyond_it() {
 fn segments_tell_what_is_posted_and_not_acknowledged_when_they_leave() {
     // Ten of twelve leave at once, s5 is lost. s10 and s11 leave with the ACKs of s0 and s1; s5
     // again with the ACK of s8, when eight of twelve are acknowledged.
-    let mut net = net(config(), &window(10 * MSS));
+    let config = Config { full_packets: true, ..config() };
+    let mut net = net(config, &window(10 * MSS));
     net.write(12 * MSS);
     net.finish(lose_once(&[5]));
     let told: Vec<_> = net

@@ -232,7 +232,7 @@ fn a_notification_lets_out_what_its_answer_allows() {
     net.write(3 * MSS);
     net.run(ns(10_000), |_| Fate::Arrives);
     let packet = Packet { connection: 0, sent_ns: 0, body: Body::Notification };
-    net.ends[0].handle(net.now, &packet, Report::default());
+    net.ends[0].handle_packet(net.now, &packet, Report::default());
     net.run(ns(20_000), |_| Fate::Arrives);
     let times: Vec<_> = net.segments().map(|(at, _)| at).collect();
     assert_eq!(times, [ns(0), ns(10_000), ns(11_200)]);

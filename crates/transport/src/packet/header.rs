@@ -1,0 +1,316 @@
+//! The compact form of packets: a header of 20 bytes, in which nearly all packets travel.
+
+use super::{Body, Packet, message, stream};
+
+/// A packet whose content fits a few words, as carriers keep it while it travels.
+///
+/// Sequence numbers travel modulo 2^32, as in TCP; the end that gets the packet knows the rest
+/// ([`packet`](Self::packet)). Rare packets have no such form ([`of`](Self::of)): reports of
+/// missing packets, ACKs with SACK blocks, requests for reads, the exchange that opens a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The connection's index at the endpoint that will receive the packet.
+    pub connection: u32,
+    /// The sequence number of data, or the one that is acknowledged, modulo 2^32.
+    pub sequence: u32,
+    /// The same as [`Packet::sent_ns`].
+    pub sent_ns: u32,
+    /// The rest of the content: see [`Kind`].
+    pub rest: u32,
+    /// Payload in bytes.
+    pub payload: u16,
+    /// The kind of content.
+    pub kind: Kind,
+    /// The flags of the content, of [`ENDS_MESSAGE`](Self::ENDS_MESSAGE) and those after it.
+    pub flags: u8,
+}
+
+/// The kind of content of a [`Header`], and what its `rest` holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// Payload of a message. The rest: from the lowest byte the packet's index in its segment, the
+    /// number of packets in the segment, the attempt.
+    Data,
+    /// The acknowledgement of a segment of a message. The rest: the marked payload, and in the
+    /// highest byte the attempt.
+    Ack,
+    /// Payload of a stream. The rest: in the highest byte the epoch.
+    Segment,
+    /// An acknowledgement of a stream. The rest: the marked payload, and in the highest byte the
+    /// echo.
+    SegmentAck,
+    /// A notification of marks.
+    Notification,
+}
+
+/// The end of the amounts of marked payload that fit beside a byte.
+pub(crate) const MARKED_END: u32 = 1 << 24;
+
+impl Header {
+    /// The header of no packet.
+    pub(crate) const NONE: Self = Self {
+        connection: 0,
+        sequence: 0,
+        sent_ns: 0,
+        rest: 0,
+        payload: 0,
+        kind: Kind::Notification,
+        flags: 0,
+    };
+    /// The packet is the last of its message's last segment, or of a message in a stream.
+    pub const ENDS_MESSAGE: u8 = 1;
+    /// [`Kind::Data`]: the receiver answers the packet in any case.
+    pub const ACK_REQUEST: u8 = 2;
+    /// [`Kind::SegmentAck`]: the classic ECN echo.
+    pub const ECE: u8 = 2;
+    /// Switches may mark the packet instead of dropping it (ECN-capable transport).
+    pub const ECT: u8 = 4;
+
+    /// The ACK of a stream that is made when its newest segment arrives, without the connection. It
+    /// tells of less than 2^24 marked bytes.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "modulo 2^32")]
+    pub(crate) const fn ack(sequence: u64, now_ns: u32, ce_bytes: u32, ece: bool, echo: u8) -> Self {
+        debug_assert!(ce_bytes < MARKED_END);
+        let (rest, flags) = (ce_bytes | (echo as u32) << 24, flag(ece, Self::ECE));
+        let (kind, sequence) = (Kind::SegmentAck, sequence as u32);
+        Self { connection: 0, sequence, sent_ns: now_ns, rest, payload: 0, kind, flags }
+    }
+
+    /// The compact form of a packet; [`None`] if it has none. It leaves out the payload that
+    /// remains ([`Packet::remaining`]).
+    #[inline]
+    pub fn of(packet: &Packet) -> Option<Self> {
+        let (sequence, rest, payload, kind, flags) = match &packet.body {
+            Body::Data(data) => {
+                if data.read != 0 {
+                    return None;
+                }
+                let rest = u32::from_le_bytes([data.index, data.count, data.attempt, 0]);
+                let flags = flag(data.ends_message, Self::ENDS_MESSAGE)
+                    | flag(data.ack_request, Self::ACK_REQUEST)
+                    | Self::ECT;
+                (data.sequence, rest, data.payload, Kind::Data, flags)
+            }
+            Body::Segment(segment) => {
+                if segment.read != 0 || segment.cwr || segment.opens {
+                    return None;
+                }
+                let flags = flag(segment.ends_message, Self::ENDS_MESSAGE)
+                    | flag(segment.ect, Self::ECT);
+                let rest = u32::from(segment.epoch) << 24;
+                (segment.sequence, rest, segment.payload, Kind::Segment, flags)
+            }
+            Body::Ack(ack) => {
+                (ack.segment, beside(ack.ce_bytes, ack.attempt)?, 0, Kind::Ack, 0)
+            }
+            Body::SegmentAck(ack) => {
+                let blocks = ack.blocks[0].length | ack.blocks[1].length;
+                let held = ack.arrived_ns != packet.sent_ns;
+                if blocks != 0 || held || ack.duplicate || ack.opens {
+                    return None;
+                }
+                let rest = beside(ack.ce_bytes, ack.echo)?;
+                (ack.sequence, rest, 0, Kind::SegmentAck, flag(ack.ece, Self::ECE))
+            }
+            Body::Notification => (0, 0, 0, Kind::Notification, 0),
+            Body::Nack(_) => return None,
+        };
+        #[expect(clippy::cast_possible_truncation, reason = "modulo 2^32")]
+        let sequence = sequence as u32;
+        let &Packet { connection, sent_ns, .. } = packet;
+        let payload = u16::try_from(payload).ok()?;
+        Some(Self { connection, sequence, sent_ns, rest, payload, kind, flags })
+    }
+
+    /// The packet, whose sequence number is less than 2^31 from `near`.
+    pub fn packet(&self, near: u64) -> Packet {
+        let Self { connection, sent_ns, rest, .. } = *self;
+        let (sequence, payload) = (self.sequence_near(near), u32::from(self.payload));
+        let [index, count, attempt, highest] = rest.to_le_bytes();
+        let (ends_message, ce_bytes) = (self.has(Self::ENDS_MESSAGE), rest % MARKED_END);
+        let body = match self.kind {
+            Kind::Data => Body::Data(message::Data {
+                sequence,
+                payload,
+                index,
+                count,
+                attempt,
+                ack_request: self.has(Self::ACK_REQUEST),
+                ends_message,
+                read: 0,
+                remaining: 0,
+            }),
+            Kind::Segment => Body::Segment(stream::Segment {
+                sequence,
+                read: 0,
+                remaining: 0,
+                payload,
+                ends_message,
+                ect: self.has(Self::ECT),
+                cwr: false,
+                opens: false,
+                epoch: highest,
+            }),
+            Kind::Ack => Body::Ack(message::Ack { segment: sequence, ce_bytes, attempt: highest }),
+            Kind::SegmentAck => Body::SegmentAck(stream::Ack {
+                sequence,
+                blocks: [stream::Block::default(); stream::SACK_BLOCKS],
+                ce_bytes,
+                arrived_ns: sent_ns,
+                ece: self.has(Self::ECE),
+                duplicate: false,
+                opens: false,
+                echo: highest,
+            }),
+            Kind::Notification => Body::Notification,
+        };
+        Packet { connection, sent_ns, body }
+    }
+
+    /// The sequence number that is less than 2^31 from `near`.
+    #[inline]
+    pub const fn sequence_near(&self, near: u64) -> u64 {
+        #[expect(clippy::cast_possible_truncation, reason = "modulo 2^32")]
+        let distance = self.sequence.wrapping_sub(near as u32).cast_signed();
+        near.wrapping_add_signed(distance as i64)
+    }
+
+    /// The attempt of [`Kind::Data`].
+    #[inline]
+    pub const fn attempt(&self) -> u8 {
+        self.rest.to_le_bytes()[2]
+    }
+
+    /// The highest byte of the rest: the epoch, the echo or the attempt.
+    #[inline]
+    pub const fn highest(&self) -> u8 {
+        self.rest.to_le_bytes()[3]
+    }
+
+    /// The marked payload that an acknowledgement tells.
+    #[inline]
+    pub const fn ce_bytes(&self) -> u32 {
+        self.rest % MARKED_END
+    }
+
+    /// Whether a flag is set.
+    #[inline]
+    pub const fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+}
+
+#[inline]
+const fn flag(set: bool, flag: u8) -> u8 {
+    if set { flag } else { 0 }
+}
+
+/// An amount of marked payload, and a byte above it; [`None`] if they do not fit.
+#[inline]
+fn beside(ce_bytes: u32, byte: u8) -> Option<u32> {
+    (ce_bytes < MARKED_END).then_some(ce_bytes | u32::from(byte) << 24)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use proptest::test_runner::FileFailurePersistence;
+
+    /// Failing cases are kept, and tried first from then on.
+    fn config() -> ProptestConfig {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/header.txt");
+        ProptestConfig {
+            failure_persistence: Some(Box::new(FileFailurePersistence::Direct(file))),
+            ..ProptestConfig::with_cases(2_000)
+        }
+    }
+
+    fn body() -> impl Strategy<Value = Body> {
+        let number = prop_oneof![any::<u64>(), 0..10_u64];
+        let amount = prop_oneof![any::<u32>(), 0..3_u32];
+        (number, amount, any::<[u8; 3]>(), any::<[bool; 4]>(), any::<u16>(), 0..5_u8).prop_map(
+            |(sequence, ce_bytes, [index, count, attempt], [a, b, c, d], payload, kind)| {
+                let (payload, read) = (u32::from(payload), u64::from(c && d));
+                match kind {
+                    0 => Body::Data(message::Data {
+                        sequence,
+                        payload,
+                        index,
+                        count,
+                        attempt,
+                        ack_request: a,
+                        ends_message: b,
+                        read,
+                        remaining: 0,
+                    }),
+                    1 => Body::Segment(stream::Segment {
+                        sequence,
+                        read,
+                        remaining: 0,
+                        payload,
+                        ends_message: a,
+                        ect: b,
+                        cwr: c && !d,
+                        opens: d && !c,
+                        epoch: attempt,
+                    }),
+                    2 => Body::Ack(message::Ack { segment: sequence, ce_bytes, attempt }),
+                    3 => Body::SegmentAck(stream::Ack {
+                        sequence,
+                        blocks: [stream::Block { start: read as u32, length: read as u32 }; 2],
+                        ce_bytes,
+                        arrived_ns: u32::from(a && b),
+                        ece: a,
+                        duplicate: c && !d,
+                        opens: d && !c,
+                        echo: attempt,
+                    }),
+                    _ => Body::Notification,
+                }
+            },
+        )
+    }
+
+    proptest! {
+        #![proptest_config(config())]
+
+        #[test]
+        fn a_packet_has_a_header_that_says_the_same_or_none(
+            body in body(),
+            distance in -(1_i64 << 31)..1_i64 << 31,
+        ) {
+            let packet = Packet { connection: 7, sent_ns: 0, body };
+            let sequence = match body {
+                Body::Data(data) => data.sequence,
+                Body::Segment(segment) => segment.sequence,
+                Body::Ack(ack) => ack.segment,
+                Body::SegmentAck(ack) => ack.sequence,
+                Body::Nack(_) | Body::Notification => 0,
+            };
+            let near = sequence.wrapping_sub(distance.cast_unsigned());
+            if let Some(header) = Header::of(&packet) {
+                prop_assert_eq!(header.packet(near), packet);
+            } else {
+                let rare = match body {
+                    Body::Data(data) => data.read > 0,
+                    Body::Segment(segment) => segment.read > 0 || segment.cwr || segment.opens,
+                    Body::Ack(ack) => ack.ce_bytes >= MARKED_END,
+                    Body::SegmentAck(ack) => {
+                        let more = ack.duplicate || ack.opens || ack.blocks[0].length > 0;
+                        more || ack.arrived_ns != 0 || ack.ce_bytes >= MARKED_END
+                    }
+                    Body::Nack(_) | Body::Notification => false,
+                };
+                prop_assert!(rare);
+            }
+        }
+    }
+
+    #[test]
+    fn a_header_is_small() {
+        assert_eq!(size_of::<Header>(), 20);
+    }
+}
