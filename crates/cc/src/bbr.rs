@@ -17,7 +17,7 @@
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{
     Ack, Algorithm, Burst, CongestionControl, Delivery, Flow, Limits, Loss, LossCause, Pacing,
-    Sent, Spurious,
+    Reads, Sent, Spurious,
 };
 use crate::param::{Configurable, Info, Kind, Preset, Transport};
 use crate::parts::{MinFilter, Random, Switch};
@@ -519,6 +519,10 @@ const fn whole(number: f64) -> u64 {
 }
 
 impl CongestionControl for BbrControl {
+    fn reads(&self) -> Reads {
+        Reads { delivery: true, ..Reads::default() }
+    }
+
     fn on_ack(&mut self, ack: &Ack<'_>) {
         self.round = self.round.max(ack.round);
         if let Some(sample) = &ack.delivery {

@@ -95,6 +95,12 @@ pub trait CongestionControl {
         None
     }
 
+    /// The parts of an [`Ack`] that the algorithm reads, of those that take a carrier extra work.
+    /// The answer is the same for the whole flow.
+    fn reads(&self) -> Reads {
+        Reads::default()
+    }
+
     /// The largest payload of a packet has changed.
     fn on_mss_change(&mut self, _mss: Bytes) {}
 
@@ -228,15 +234,26 @@ pub struct Ack<'a> {
     /// both count, and the deadline of the last [`Demand`] is only the newer one's. `None` once the
     /// application has posted a message without an end.
     pub remaining: Option<Bytes>,
-    /// The delivery-rate sample; absent when its interval is shorter than `min_rtt`.
+    /// The delivery-rate sample; absent when its interval is shorter than `min_rtt`, and where the
+    /// algorithm does not [read](CongestionControl::reads) it.
     pub delivery: Option<Delivery>,
     /// Bytes that wait in the sender's own NIC, of all flows of the host and without what the pacer
-    /// holds back (the backlog of the sender in RTCP).
+    /// holds back (the backlog of the sender in RTCP). Zero where the algorithm does not
+    /// [read](CongestionControl::reads) it.
     pub nic_backlog: Bytes,
     /// Links that the acknowledged data crossed, zero where unknown (Swift's hop scaling).
     pub hop_count: u8,
     /// The stamps of the switches in the data, first hop first; empty without telemetry.
     pub hops: &'a [Hop],
+}
+
+/// The parts of an [`Ack`] that an algorithm reads, of those that take a carrier extra work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reads {
+    /// [`Ack::delivery`].
+    pub delivery: bool,
+    /// [`Ack::nic_backlog`].
+    pub nic_backlog: bool,
 }
 
 impl Ack<'_> {
@@ -512,6 +529,7 @@ macro_rules! forward {
             }
             fn on_timer(&mut self, now: Time) { (**self).on_timer(now); }
             fn next_timer(&self) -> Option<Time> { (**self).next_timer() }
+            fn reads(&self) -> Reads { (**self).reads() }
             fn on_mss_change(&mut self, mss: Bytes) { (**self).on_mss_change(mss); }
             fn gauges(&self, emit: &mut dyn FnMut(&'static str, f64)) { (**self).gauges(emit); }
         }

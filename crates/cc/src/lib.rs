@@ -59,7 +59,7 @@ algorithms!(modules);
 pub use caution::{Caution, PathFacts};
 pub use contract::{
     Ack, Algorithm, Burst, CongestionControl, Delivery, Demand, Flow, Hop, Limits, Loss, LossCause,
-    Notification, Pacing, RttSample, Sent, Spurious,
+    Notification, Pacing, Reads, RttSample, Sent, Spurious,
 };
 pub use registry::{AnyAlgorithm, AnyControl};
 pub use units::{Bytes, Fraction, Rate, Span, Time};

@@ -7,7 +7,8 @@ use core::fmt;
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{
-    Ack, Algorithm, CongestionControl, Demand, Flow, Limits, Loss, Notification, Sent, Spurious,
+    Ack, Algorithm, CongestionControl, Demand, Flow, Limits, Loss, Notification, Reads, Sent,
+    Spurious,
 };
 use crate::param::{Configurable, Conflict, Info, Need, Param, Preset, SetError};
 use crate::units::{Bytes, Span, Time};
@@ -131,6 +132,9 @@ macro_rules! registry {
             }
             fn next_timer(&self) -> Option<Time> {
                 match self { $(Self::$type(control) => control.next_timer(),)+ }
+            }
+            fn reads(&self) -> Reads {
+                match self { $(Self::$type(control) => control.reads(),)+ }
             }
             fn on_mss_change(&mut self, mss: Bytes) {
                 match self { $(Self::$type(control) => control.on_mss_change(mss),)+ }

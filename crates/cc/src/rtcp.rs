@@ -13,7 +13,7 @@
 //! are the paper's.
 
 use crate::caution::{Caution, PathFacts};
-use crate::contract::{Ack, Algorithm, Demand, Flow, RttSample};
+use crate::contract::{Ack, Algorithm, Demand, Flow, Reads, RttSample};
 use crate::param::{Configurable, Info, Kind, Preset, Transport};
 use crate::parts::integer::ONE_Q20;
 use crate::parts::{Window, WindowControl, WindowLaw};
@@ -483,6 +483,11 @@ impl RtcpLaw {
 }
 
 impl WindowLaw for RtcpLaw {
+    fn reads(&self) -> Reads {
+        let counted = self.constants.sender_backlog == SenderBacklog::Counted;
+        Reads { nic_backlog: counted, ..Reads::default() }
+    }
+
     fn measure(&mut self, _window: &mut Window, ack: &Ack<'_>) {
         let queued = match self.constants.sender_backlog {
             SenderBacklog::Counted => ack.nic_backlog.get(),

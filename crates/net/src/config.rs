@@ -163,6 +163,9 @@ impl Network {
             if full_packets {
                 host.endpoint.send_full_packets();
             }
+            if config.switch.pfc.is_none() && host.failures.next() == Time::MAX {
+                host.allow_ahead();
+            }
             hosts.push(host);
         }
         let mut switches = Vec::with_capacity(topology.switches.len());

@@ -15,6 +15,12 @@ impl Count {
         self.packets += 1;
         self.bytes += u64::from(wire);
     }
+
+    /// Takes a packet out that was added.
+    pub(crate) fn remove(&mut self, wire: u16) {
+        self.packets -= 1;
+        self.bytes -= u64::from(wire);
+    }
 }
 
 /// The reason why a switch dropped a packet.

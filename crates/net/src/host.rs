@@ -1,12 +1,12 @@
 //! A host: an endpoint of the transport, a NIC, and the applications that post.
 
+mod nic;
+
 use std::hint::black_box;
 use std::sync::Arc;
 
 use incast_cc::{CongestionControl, Rate, Span, Time};
-use incast_transport::{
-    Endpoint, Event, News, Operation, Outgoing, Report, Sender, clock_ns,
-};
+use incast_transport::{Endpoint, Event, News, Operation, Outgoing, Report, Sender, clock_ns};
 
 use super::Transit;
 use super::calendar::{Calendar, ComponentId};
@@ -19,6 +19,7 @@ use crate::metrics::Histogram;
 use incast_plan::application::{Application, ENDLESS, Outcome, Post};
 use incast_plan::flows::Flows;
 use incast_plan::flows::Operation as Direction;
+use nic::NicAhead;
 
 /// The RTT samples of a connection that sends payload, since measurement started.
 #[derive(Clone, Debug, Default)]
@@ -128,6 +129,8 @@ pub struct Host {
     timer: ComponentId,
     /// The time for which the timer was last set.
     timer_at: Time,
+    /// Packets on the link whose transmission has not started.
+    ahead: NicAhead,
     /// The link that leads to the host.
     incoming: u32,
     wire: WireFormat,
@@ -178,6 +181,7 @@ impl Host {
             failures: Failures::default(),
             timer,
             timer_at: Time::MAX,
+            ahead: NicAhead::default(),
             incoming,
             wire,
             flows: Arc::default(),
@@ -269,19 +273,26 @@ impl Host {
         truth: Option<Span>,
         transit: &mut Transit,
     ) {
+        let ahead = self.ahead.until > now;
         let stamps = transit.packets.take_stamps(frame);
         let news = if frame.is_pfc() {
             self.nic.on_pfc(now, frame);
             News::Now
         } else {
             let report = Report { marked: frame.is_marked(), hops: stamps.hops(), truth };
-            self.handle(now, frame, report, &mut transit.packets)
+            self.handle(now, frame, report, transit)
         };
+        let taken_back = ahead && self.ahead.until <= now;
         match news {
-            News::None => {}
+            News::None if !taken_back => {}
             // Other work of this instant must not wait for its own event.
-            News::Later if !self.has_work(now) => self.set_timer(now, &mut transit.calendar),
-            News::Later | News::Now => self.work(now, transit),
+            News::None | News::Later if !self.has_work(now) => {
+                if self.ahead.is_allowed {
+                    self.send_ahead(now, transit);
+                }
+                self.set_timer(now, &mut transit.calendar);
+            }
+            News::None | News::Later | News::Now => self.work(now, transit),
         }
     }
 
@@ -298,20 +309,40 @@ impl Host {
         self.endpoint.has_data(open) || self.endpoint.has_reply(now, open)
     }
 
-    /// Counts a packet that has arrived, and takes it in.
+    /// Takes in a packet that has arrived, before which nothing that has not started may lie on
+    /// the link if the packet makes somebody look at that.
     #[inline]
     fn handle(
         &mut self,
         now: Time,
         frame: &Frame,
         report: Report<'_>,
-        packets: &mut Packets,
+        transit: &mut Transit,
+    ) -> News {
+        if self.ahead.until > now {
+            let header = frame.header(self.wire.header);
+            if header.is_none_or(|header| self.endpoint.may_look(&header)) {
+                self.take_back(now, transit);
+            }
+        }
+        self.take_in(now, frame, report, transit)
+    }
+
+    /// Counts a packet that has arrived, and takes it in.
+    #[inline]
+    fn take_in(
+        &mut self,
+        now: Time,
+        frame: &Frame,
+        report: Report<'_>,
+        transit: &mut Transit,
     ) -> News {
         if let Some(header) = frame.header(self.wire.header) {
             let delay = (header.payload > 0).then_some(header.sent_ns);
             self.count(now, frame, delay);
             return self.endpoint.handle_header(now, &header, report);
         }
+        let packets = &mut transit.packets;
         let form = *packets.stored(frame);
         packets.drop(frame);
         self.count(now, frame, (form.payload() > 0).then(|| form.sent_ns()));
@@ -340,11 +371,10 @@ impl Host {
 
     /// Takes in the quiet frames that have arrived before `now`.
     pub(crate) fn catch_up(&mut self, now: Time, transit: &mut Transit) {
-        let link = &mut transit.links[self.incoming as usize];
-        while let Some((at, frame)) = link.arrived_before(now) {
+        while let Some((at, frame)) = transit.links[self.incoming as usize].arrived_before(now) {
             debug_assert!(frame.is_quiet(), "{frame:?}");
             // Its stamps are of no use: only an ACK that is sent at once echoes stamps.
-            let news = self.handle(at, &frame, Report::default(), &mut transit.packets);
+            let news = self.take_in(at, &frame, Report::default(), transit);
             debug_assert!(news == News::None, "{frame:?} is not quiet");
         }
     }
@@ -367,9 +397,29 @@ impl Host {
         if !self.applications.is_empty() {
             self.wake_applications(now);
         }
+        if self.ahead.until > now && self.endpoint.has_alarm(now) {
+            self.take_back(now, transit);
+        }
         self.endpoint.on_timer(now);
         self.read_events(now);
         self.post_due(now);
+        self.serve_nic(now, transit);
+        self.set_timer(now, &mut transit.calendar);
+    }
+
+    /// Gives the NIC what it may send.
+    #[inline]
+    fn serve_nic(&mut self, now: Time, transit: &mut Transit) {
+        if self.ahead.is_allowed {
+            self.send_ahead(now, transit);
+        } else {
+            self.send(now, transit);
+        }
+    }
+
+    /// Sends the next packet if the NIC is free, and asks for the event when it will be.
+    #[inline]
+    fn send(&mut self, now: Time, transit: &mut Transit) {
         if self.nic.is_free(now)
             && let Some(frame) = self.next_frame(now, &mut transit.packets)
         {
@@ -380,7 +430,6 @@ impl Host {
         if !self.nic.is_free(now) && self.has_packet(now) {
             self.nic.wait(&mut transit.calendar);
         }
-        self.set_timer(now, &mut transit.calendar);
     }
 
     /// Posts the planned messages that are due.
@@ -436,13 +485,21 @@ impl Host {
     /// The next frame to send.
     #[inline]
     fn next_frame(&mut self, now: Time, packets: &mut Packets) -> Option<Frame> {
-        let (wire, open) = (self.wire, self.nic.open_classes());
+        let open = self.nic.open_classes();
         if let Some(reply) = self.endpoint.poll_reply(now, open) {
             return Some(self.reply_frame(reply, packets));
         }
         let Some(data) = self.endpoint.poll_data(now, open) else {
             return if self.endpoint.is_one_queue() { self.late_reply(now, packets) } else { None };
         };
+        Some(self.data_frame(now, data, packets))
+    }
+
+    /// The frame of data that leaves at `now`.
+    #[expect(clippy::inline_always, reason = "a packet is long, and is made where it stays")]
+    #[inline(always)]
+    fn data_frame(&mut self, now: Time, data: Outgoing, packets: &mut Packets) -> Frame {
+        let wire = self.wire;
         let Outgoing { connection, address, class, form, begins, .. } = data;
         if let Some(posted) = begins {
             self.begin(now, connection, posted);
@@ -457,7 +514,7 @@ impl Host {
         {
             frame.mark();
         }
-        Some(frame)
+        frame
     }
 
     /// An ACK or report that waited behind data which is not sent after all.

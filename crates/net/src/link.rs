@@ -178,6 +178,29 @@ impl Link {
         Some((last.frame, self.start_of(&last)))
     }
 
+    /// The last frame on the link to a switch, and its start.
+    pub(crate) fn last(&self) -> Option<(Frame, Time)> {
+        let last = self.ring.last()?;
+        Some((last.frame, self.start_of(last)))
+    }
+
+    /// The time at which the last bit of the last frame leaves the sender; [`None`] if no frame is
+    /// on the link.
+    pub(crate) fn sent_until(&self) -> Option<Time> {
+        let last = self.ring.last()?;
+        Some(Time::from_ps(last.arrives.as_ps() - self.delay.as_ps()))
+    }
+
+    /// Takes the last frame off the link to a switch, whose transmission has not started.
+    pub(crate) fn take_last(&mut self, calendar: &mut Calendar) {
+        debug_assert!(!self.to_host && self.leads_here());
+        self.ring.end = self.ring.end.wrapping_sub(1);
+        self.ring.waiting = self.ring.end;
+        if self.ring.is_empty() {
+            calendar.schedule(self.arrival, Time::MAX);
+        }
+    }
+
     /// Takes the frame whose arrival at a switch was announced.
     #[expect(clippy::inline_always, reason = "in the way of every packet")]
     #[inline(always)]
@@ -354,6 +377,11 @@ impl Ring {
     #[inline]
     fn front(&self) -> Option<&OnLink> {
         if self.is_empty() { None } else { Some(&self.places[self.place(self.front)]) }
+    }
+
+    fn last(&self) -> Option<&OnLink> {
+        let last = self.end.wrapping_sub(1);
+        if self.is_empty() { None } else { Some(&self.places[self.place(last)]) }
     }
 
     #[inline]

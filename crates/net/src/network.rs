@@ -79,7 +79,10 @@ impl Network {
     /// longer.
     pub fn take_no_shortcut(&mut self) {
         self.switches.iter_mut().for_each(|switch| switch.has_dropped = true);
-        self.hosts.iter_mut().for_each(|host| host.endpoint.record_all());
+        for host in &mut self.hosts {
+            host.endpoint.record_all();
+            host.forbid_ahead();
+        }
     }
 
     /// Schedules the first interval of every node, and the start of measurement. `flow_series` and
@@ -171,9 +174,9 @@ impl Network {
                 if frame.is_cut() {
                     return hosts[node].failures.on_cut(0, &frame, transit);
                 }
-                let truth = oracle.as_ref().and_then(|oracle| {
-                    oracle.rtt((node, frame.connection()), switches)
-                });
+                let truth = oracle
+                    .as_ref()
+                    .and_then(|oracle| oracle.rtt((node, frame.connection()), switches));
                 hosts[node].on_arrival(now, &frame, truth, transit);
             }
             ComponentKind::HostPort | ComponentKind::HostTimer => hosts[node].work(now, transit),
@@ -236,6 +239,7 @@ impl Network {
         let now = self.now;
         for host in &mut self.hosts {
             host.catch_up(now, &mut self.transit);
+            host.take_back_from(now, &mut self.transit);
         }
         self.note_dead_locks(0);
         if complete && now.as_ps().is_multiple_of(self.interval.as_ps()) {
@@ -259,6 +263,7 @@ impl Network {
         let now = self.now;
         for host in &mut self.hosts {
             host.catch_up(now, &mut self.transit);
+            host.take_back_from(now, &mut self.transit);
             host.nic.finish(now);
         }
         self.switches.iter_mut().for_each(|switch| switch.finish(now, &mut self.transit));

@@ -163,6 +163,20 @@ impl Transmitter {
         self.busy_until = links[self.link as usize].send(now, frame, calendar);
     }
 
+    /// Puts a frame on the link whose transmission starts at `start`, when the link is free.
+    #[inline]
+    pub(crate) fn transmit_at(&mut self, start: Time, frame: &Frame, transit: &mut Transit) {
+        debug_assert!(self.is_free(start));
+        let Transit { links, calendar, .. } = transit;
+        self.count(start, u64::from(frame.wire));
+        self.busy_until = links[self.link as usize].send(start, frame, calendar);
+    }
+
+    /// Notes that a frame is off the link again whose transmission has not started.
+    pub(crate) fn uncount(&mut self, frame: &Frame) {
+        self.count.remove(frame.wire);
+    }
+
     /// Counts a packet whose transmission started at `start`.
     #[inline]
     pub(super) fn count(&mut self, start: Time, wire: u64) {

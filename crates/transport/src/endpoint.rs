@@ -1,9 +1,12 @@
 //! All connections of one host behind one NIC.
 
+mod ahead;
 mod arriving;
 mod caches;
 mod leaving;
 mod places;
+
+pub use ahead::Ahead;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

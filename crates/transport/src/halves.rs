@@ -79,6 +79,23 @@ impl<C: CongestionControl> Sender<C> {
         either!(self, sender => sender.acknowledged())
     }
 
+    /// Whether the next packet may be given to the NIC with a start that is still to come.
+    #[inline]
+    pub(crate) fn may_leave_ahead(&self, config: &Config) -> bool {
+        match self {
+            Self::Message(_) => false,
+            Self::Stream(sender) => sender.may_leave_ahead(config),
+        }
+    }
+
+    /// Takes the last `bytes` back that have left ahead of time.
+    pub(crate) fn put_back(&mut self, now: Time, bytes: u64) {
+        match self {
+            Self::Message(_) => unreachable!("messages do not leave ahead"),
+            Self::Stream(sender) => sender.put_back(now, bytes),
+        }
+    }
+
     /// Whether everything posted has been acknowledged.
     pub fn is_idle(&self) -> bool {
         either!(self, sender => sender.is_idle())

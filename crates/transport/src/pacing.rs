@@ -165,6 +165,27 @@ impl PacingEngine {
         self.places[connection as usize].state = State::Idle;
     }
 
+    /// Makes a connection ready, before all others of its class.
+    pub(crate) fn put_first(&mut self, connection: u32) {
+        let Entry { state, class, .. } = &mut self.places[connection as usize];
+        match std::mem::replace(state, State::Ready) {
+            State::Ready => return,
+            State::Waiting => self.waiting.clear(connection),
+            State::Idle => {}
+        }
+        self.occupied |= 1 << *class;
+        self.ready[*class as usize % CLASSES as usize].push_front(connection);
+    }
+
+    /// The only connection that waits to be served; [`None`] if there are several, or none.
+    #[inline]
+    pub(crate) fn only_ready(&self) -> Option<u32> {
+        let class = self.occupied.checked_ilog2()?;
+        let ready = &self.ready[class as usize];
+        let only = self.occupied == 1 << class && ready.len() == 1;
+        if only { ready.front().copied() } else { None }
+    }
+
     /// Makes a connection ready, behind all others.
     #[inline]
     fn put_back(&mut self, connection: u32) {

@@ -6,7 +6,7 @@
 use incast_cc::parts::RoundCounter;
 use incast_cc::{
     Ack, Bytes, CongestionControl, Delivery, Demand, Hop, Limits, Loss, LossCause, Notification,
-    Pacing, Rate, RttSample, Sent, Span, Spurious, Time,
+    Pacing, Rate, Reads, RttSample, Sent, Span, Spurious, Time,
 };
 
 use crate::connection::Terms;
@@ -18,6 +18,7 @@ use crate::signal::{Heard, Replaced};
 pub struct RateComputation<C> {
     control: C,
     limits: Limits,
+    reads: Reads,
     round: RoundCounter,
     in_flight: Bytes,
     delivered: Bytes,
@@ -145,10 +146,11 @@ pub struct Report<'a> {
 impl<C: CongestionControl> RateComputation<C> {
     /// An algorithm that has just started, at `now`.
     pub(crate) fn new(control: C, now: Time, signal: Option<Replaced>, terms: &Terms) -> Self {
-        let limits = control.limits();
+        let (limits, reads) = (control.limits(), control.reads());
         Self {
             control,
             limits,
+            reads,
             round: RoundCounter::default(),
             in_flight: Bytes::ZERO,
             delivered: Bytes::ZERO,
@@ -167,6 +169,11 @@ impl<C: CongestionControl> RateComputation<C> {
             weight: terms.weight,
             deadline: terms.deadline,
         }
+    }
+
+    /// The parts of an ACK that the algorithm reads.
+    pub const fn reads(&self) -> Reads {
+        self.reads
     }
 
     /// The algorithm's limits.
@@ -244,7 +251,14 @@ impl<C: CongestionControl> RateComputation<C> {
         let books = self.begin_burst(now);
         self.count_sent(now, bytes, retransmission, app_limited);
         let (end, in_flight) = (self.transmitted, self.in_flight);
-        Transmission { sent_at: now, bytes, first: end.saturating_sub(bytes), end, in_flight, books }
+        Transmission {
+            sent_at: now,
+            bytes,
+            first: end.saturating_sub(bytes),
+            end,
+            in_flight,
+            books,
+        }
     }
 
     /// Prepares for data that the NIC gets now; returns the books that all of it shares.
@@ -311,8 +325,11 @@ impl<C: CongestionControl> RateComputation<C> {
             (ack.rtt, ack.one_way) = signal.replace(&heard);
             (ack.srtt, ack.min_rtt) = signal.smoothed();
         }
-        ack.delivery = self.sampler.on_completion(now, completion, self.delivered, rtt);
-        ack.nic_backlog = completion.nic_backlog;
+        let wanted = self.reads.delivery.then_some(rtt);
+        ack.delivery = self.sampler.on_completion(now, completion, self.delivered, wanted);
+        if self.reads.nic_backlog {
+            ack.nic_backlog = completion.nic_backlog;
+        }
         ack.hop_count = self.hop_count;
         ack.hops = completion.report.hops;
         ack.in_flight = self.in_flight;
@@ -382,13 +399,14 @@ impl<C: CongestionControl> RateComputation<C> {
 }
 
 impl Sampler {
-    /// Takes the sample of the newest payload acknowledged; `delivered` is the total with it.
+    /// Takes the sample of the newest payload acknowledged; `delivered` is the total with it. The
+    /// sample is wanted where there is an `rtt`.
     fn on_completion(
         &mut self,
         now: Time,
         completion: &Completion<'_>,
         delivered: Bytes,
-        rtt: &RttMeasurement,
+        rtt: Option<&RttMeasurement>,
     ) -> Option<Delivery> {
         if self.app_limited_until.is_some_and(|until| delivered > until) {
             self.app_limited_until = None;
@@ -402,6 +420,7 @@ impl Sampler {
         }
         let &Transmission { sent_at, in_flight, books: ref then, .. } = completion.sent;
         self.first_sent_at = sent_at;
+        let rtt = rtt?;
         let send_interval = sent_at.since(then.first_sent_at);
         let interval = send_interval.max(now.since(then.delivered_at));
         if interval < rtt.min_rtt() || interval.is_zero() {

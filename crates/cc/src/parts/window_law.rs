@@ -1,7 +1,7 @@
 //! The shell of the TCP family: a [`Window`] and the law that moves it.
 
 use super::Window;
-use crate::contract::{Ack, CongestionControl, Demand, Limits, Loss, Spurious};
+use crate::contract::{Ack, CongestionControl, Demand, Limits, Loss, Reads, Spurious};
 use crate::units::{Bytes, Span, Time};
 
 /// The sign of congestion that a reduction answers.
@@ -20,6 +20,11 @@ pub enum Sign {
 /// algorithms give [`grow`](Self::grow) and [`left`](Self::left); one that moves its window by
 /// delay gives [`steer`](Self::steer) in place of `grow`.
 pub trait WindowLaw {
+    /// The parts of an ACK that the law reads ([`CongestionControl::reads`]).
+    fn reads(&self) -> Reads {
+        Reads::default()
+    }
+
     /// Takes in the measurements of an ACK, before its marks reduce the window.
     fn measure(&mut self, _window: &mut Window, _ack: &Ack<'_>) {}
 
@@ -108,6 +113,10 @@ impl<L: WindowLaw> CongestionControl for WindowControl<L> {
         let before = self.window.mss() as f64;
         self.window.set_mss(mss);
         self.law.on_mss_change(&self.window, before / self.window.mss() as f64);
+    }
+
+    fn reads(&self) -> Reads {
+        self.law.reads()
     }
 
     fn gauges(&self, emit: &mut dyn FnMut(&'static str, f64)) {

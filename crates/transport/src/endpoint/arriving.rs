@@ -38,6 +38,22 @@ impl<C: CongestionControl> Endpoint<C> {
         self.handle_packet(now, &header.packet(near), report)
     }
 
+    /// Whether a packet is a segment of a stream, or acknowledges the next data of a stream in
+    /// order and tells nothing else.
+    #[inline]
+    pub(super) fn is_plain(&self, header: &Header) -> bool {
+        match header.kind {
+            Kind::Segment | Kind::Data => true,
+            Kind::SegmentAck => {
+                let place = self.directory.place(header.connection);
+                let connection = self.connections.get(place as usize);
+                let sender = connection.and_then(|connection| connection.sender.as_deref());
+                matches!(sender, Some(Sender::Stream(sender)) if sender.acknowledges(header, &self.config))
+            }
+            Kind::Ack | Kind::Notification => false,
+        }
+    }
+
     /// The sequence number that packets of a kind are near to; [`None`] if their connection has no
     /// place.
     #[inline]
@@ -68,13 +84,7 @@ impl<C: CongestionControl> Endpoint<C> {
 
     /// Takes in a segment of a stream that is the next one, and needs no answer but an ACK.
     #[inline]
-    fn take_plain_segment(
-        &mut self,
-        now: Time,
-        place: u32,
-        header: &Header,
-        marked: bool,
-    ) -> News {
+    fn take_plain_segment(&mut self, now: Time, place: u32, header: &Header, marked: bool) -> News {
         let Receiver::Stream(receiver) = &mut self.receivers[place as usize] else {
             unreachable!("a segment of a stream")
         };
@@ -213,7 +223,8 @@ impl<C: CongestionControl> Endpoint<C> {
         for &body in &self.answers {
             let echoes = matches!(body, Body::Ack(_) | Body::SegmentAck(_));
             let stamped = echoes && !report.hops.is_empty();
-            let form = Form::of(Packet { connection: peer, sent_ns: clock_ns(now), body }, &self.config);
+            let form =
+                Form::of(Packet { connection: peer, sent_ns: clock_ns(now), body }, &self.config);
             let (header, more) = match form {
                 Form::Compact(header) if !stamped => (header, None),
                 form => {

@@ -293,8 +293,7 @@ impl<C: CongestionControl> Sender<C> {
         };
         burst.next_at = now + burst.gap;
         // The NIC takes the packet now.
-        let packet =
-            Packet { connection: peer, sent_ns: clock_ns(now), body: Body::Data(data) };
+        let packet = Packet { connection: peer, sent_ns: clock_ns(now), body: Body::Data(data) };
         let mut next = Next {
             form: Form::of(packet, config),
             begins: burst.begins.take(),

@@ -71,7 +71,13 @@ impl Header {
     /// tells of less than 2^24 marked bytes.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "modulo 2^32")]
-    pub(crate) const fn ack(sequence: u64, now_ns: u32, ce_bytes: u32, ece: bool, echo: u8) -> Self {
+    pub(crate) const fn ack(
+        sequence: u64,
+        now_ns: u32,
+        ce_bytes: u32,
+        ece: bool,
+        echo: u8,
+    ) -> Self {
         debug_assert!(ce_bytes < MARKED_END);
         let (rest, flags) = (ce_bytes | (echo as u32) << 24, flag(ece, Self::ECE));
         let (kind, sequence) = (Kind::SegmentAck, sequence as u32);
@@ -97,14 +103,12 @@ impl Header {
                 if segment.read != 0 || segment.cwr || segment.opens {
                     return None;
                 }
-                let flags = flag(segment.ends_message, Self::ENDS_MESSAGE)
-                    | flag(segment.ect, Self::ECT);
+                let flags =
+                    flag(segment.ends_message, Self::ENDS_MESSAGE) | flag(segment.ect, Self::ECT);
                 let rest = u32::from(segment.epoch) << 24;
                 (segment.sequence, rest, segment.payload, Kind::Segment, flags)
             }
-            Body::Ack(ack) => {
-                (ack.segment, beside(ack.ce_bytes, ack.attempt)?, 0, Kind::Ack, 0)
-            }
+            Body::Ack(ack) => (ack.segment, beside(ack.ce_bytes, ack.attempt)?, 0, Kind::Ack, 0),
             Body::SegmentAck(ack) => {
                 let blocks = ack.blocks[0].length | ack.blocks[1].length;
                 let held = ack.arrived_ns != packet.sent_ns;
@@ -233,7 +237,8 @@ mod tests {
         let amount = prop_oneof![any::<u32>(), 0..3_u32];
         (number, amount, any::<[u8; 3]>(), any::<[bool; 4]>(), any::<u16>(), 0..5_u8).prop_map(
             |(sequence, ce_bytes, [index, count, attempt], [a, b, c, d], payload, kind)| {
-                let (payload, read) = (u32::from(payload), u64::from(c && d));
+                let (payload, length) = (u32::from(payload), u32::from(c && d));
+                let read = u64::from(length);
                 match kind {
                     0 => Body::Data(message::Data {
                         sequence,
@@ -260,7 +265,7 @@ mod tests {
                     2 => Body::Ack(message::Ack { segment: sequence, ce_bytes, attempt }),
                     3 => Body::SegmentAck(stream::Ack {
                         sequence,
-                        blocks: [stream::Block { start: read as u32, length: read as u32 }; 2],
+                        blocks: [stream::Block { start: length, length }; 2],
                         ce_bytes,
                         arrived_ns: u32::from(a && b),
                         ece: a,

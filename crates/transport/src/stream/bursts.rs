@@ -174,6 +174,13 @@ impl Bursts {
         Some(Leaving { sequence, payload, ends_message, since: burst.sent_at })
     }
 
+    /// Puts the last `bytes` that have left back into the NIC.
+    pub(super) fn put_back(&mut self, bytes: u64) {
+        self.left -= bytes;
+        let left = self.left;
+        self.leaving = self.queue.iter().rev().take_while(|burst| burst.end > left).count();
+    }
+
     /// The time since which the first segment in the NIC waits.
     pub(super) fn waits_since(&self) -> Option<Time> {
         self.queue.get(self.queue.len() - self.leaving).map(|burst| burst.sent_at)
@@ -247,7 +254,7 @@ impl Bursts {
             }
             self.extend(payload, ends_message);
         }
-        self.leaving = self.queue.iter().rev().take_while(|burst| burst.end > left).count();
+        self.put_back(0);
     }
 }
 

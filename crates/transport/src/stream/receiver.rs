@@ -8,8 +8,8 @@ use super::ranges::Ranges;
 use crate::config::stream::{Config, EcnEcho};
 use crate::connection::Delivered;
 use crate::directory::Remains;
-use crate::packet::{Header, MARKED_END, clock_ns};
 use crate::packet::stream::{Ack, Block, SACK_BLOCKS, Segment};
+use crate::packet::{Header, MARKED_END, clock_ns};
 
 /// The receiving half of one stream.
 #[derive(Clone, Debug, Default)]

@@ -62,6 +62,9 @@ pub struct Sender<C> {
     queued: u64,
     /// The time at which the next of them may leave.
     next_at: Time,
+    /// The start of the last segment that has left, or is in a NIC that [knows its
+    /// start](Self::may_leave_ahead).
+    left_at: Time,
     /// The end of data that has left the NIC, in transmission order.
     left: Bytes,
     rack: Rack,
@@ -149,6 +152,7 @@ impl<C: CongestionControl> Sender<C> {
             outbox: VecDeque::new(),
             queued: 0,
             next_at: now,
+            left_at: Time::ZERO,
             left: Bytes::ZERO,
             rack: Rack::default(),
             repair: Repair::None,
@@ -193,7 +197,7 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     pub(crate) fn post(&mut self, now: Time, bytes: u64, read: u64, config: &Config) {
-        self.note_drained();
+        self.note_drained(now);
         self.engines.post(now, bytes, read);
         if !self.opened && self.asked.is_none() {
             self.ask(now, Asked { first: now, last: now, before: 0 }, config);
@@ -436,7 +440,7 @@ impl<C: CongestionControl> Sender<C> {
         if oldest || segment.sequence == self.acknowledged {
             self.engines.timer_from = now;
         }
-        self.probe_from = now;
+        (self.probe_from, self.left_at) = (now, now);
         let was_full = self.queued >= config.stream.small_queue.get();
         self.queued -= u64::from(segment.payload);
         let payload = Bytes::new(u64::from(segment.payload));
@@ -462,8 +466,9 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// Tells the rate computation engine if the application has left room, before that changes.
-    fn note_drained(&mut self) {
-        if self.engines.messages.is_empty() && self.board.lost() == 0 && !self.has_queued() {
+    fn note_drained(&mut self, now: Time) {
+        let queued = self.has_queued() || self.left_at > now;
+        if self.engines.messages.is_empty() && self.board.lost() == 0 && !queued {
             self.engines.rate.on_drained();
         }
     }

@@ -64,7 +64,7 @@ impl<C: CongestionControl> Sender<C> {
             return (None, 0);
         }
         self.slow_down(config);
-        self.note_drained();
+        self.note_drained(now);
         let mut news = News {
             progress: ack.sequence > self.acknowledged,
             highest: self.rack.highest(),

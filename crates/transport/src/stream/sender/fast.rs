@@ -22,6 +22,15 @@ use crate::stream::recovery::Repair;
 use crate::stream::scoreboard::Record;
 
 impl<C: CongestionControl> Sender<C> {
+    /// Whether an ACK [is plain](Self::is_plain), and finds the sender on the fast path.
+    #[inline]
+    pub(crate) fn acknowledges(&self, header: &Header, config: &Config) -> bool {
+        let sequence = header.sequence_near(self.acknowledged);
+        let echo = header.has(Header::ECE) && config.stream.echo == EcnEcho::Classic;
+        let progress = self.acknowledged < sequence && sequence <= self.bursts.left();
+        self.is_fast && progress && !echo
+    }
+
     /// Whether an ACK acknowledges the next data in order, and tells nothing else.
     #[inline]
     pub(super) fn is_plain(&self, ack: &Ack, config: &Config) -> bool {
@@ -42,7 +51,7 @@ impl<C: CongestionControl> Sender<C> {
         report: Report<'_>,
         nic_backlog: u64,
     ) -> (Option<Sample>, u32) {
-        self.note_drained();
+        self.note_drained(now);
         let window_limited = self.is_window_limited(now, config);
         let (shift, delivered) = (self.shift(), ack.sequence - self.acknowledged);
         self.acknowledged = ack.sequence;
@@ -51,7 +60,8 @@ impl<C: CongestionControl> Sender<C> {
         self.rack.note_order(ack.sequence, 0, false);
         self.rack.deliver(now, sent.sent_at, sent.end);
         debug_assert!(self.repair == Repair::None && self.rack.alarm.is_none());
-        (self.timeouts, self.engines.timer_from, self.probe_from) = (0, now, now);
+        (self.timeouts, self.engines.timer_from) = (0, now);
+        self.probe_from = now.max(self.left_at);
         let sample = self.take_sample(now, sent.sent_at, payload, ack, made_ns, false, config);
         self.newest = Some(sent);
         let ce_bytes = if config.stream.echo == EcnEcho::Exact { ack.ce_bytes } else { 0 };
@@ -136,7 +146,7 @@ impl<C: CongestionControl> Sender<C> {
         if is_oldest {
             self.engines.timer_from = now; // RFC 6298, 5.1
         }
-        self.probe_from = now;
+        (self.probe_from, self.left_at) = (now, now);
         let was_full = self.queued >= config.stream.small_queue.get();
         self.queued -= payload;
         self.next_at = now + gap(self.engines.rate.limits(), Bytes::new(payload), config.line_rate);
@@ -163,7 +173,11 @@ impl<C: CongestionControl> Sender<C> {
         let begins = self.begins.front().is_some_and(|&(first, _)| first == sequence);
         Some(Next {
             form,
-            begins: if begins { self.begins.pop_front().map(|(_, posted_at)| posted_at) } else { None },
+            begins: if begins {
+                self.begins.pop_front().map(|(_, posted_at)| posted_at)
+            } else {
+                None
+            },
             then: self.has_queued().then_some(self.next_at),
         })
     }
@@ -189,6 +203,27 @@ impl<C: CongestionControl> Sender<C> {
             opens: false,
             epoch: self.epoch(),
         }
+    }
+
+    /// Whether the next segment may be given to the NIC with a start that is still to come. Nothing
+    /// may happen until then that changes what leaves, and nobody may look at what waits in the
+    /// NIC. Where something does happen, [`put_back`](Self::put_back) takes segments back.
+    #[inline]
+    pub(crate) fn may_leave_ahead(&self, config: &Config) -> bool {
+        let begins = self.begins.front().is_some_and(|&(first, _)| first == self.bursts.left());
+        self.is_fast
+            && !begins
+            && !self.engines.rate.reads().nic_backlog
+            && !self.is_paced(config)
+            && self.engines.rate.limits().burst.rate >= config.line_rate
+    }
+
+    /// Takes the last `bytes` back that have left ahead of time: their start is still to come.
+    pub(crate) fn put_back(&mut self, now: Time, bytes: u64) {
+        debug_assert!(self.is_fast, "what is unusual takes all back first");
+        self.bursts.put_back(bytes);
+        self.queued += bytes;
+        (self.next_at, self.left_at) = (now, now);
     }
 
     /// Leaves the fast path: writes a record of each segment.

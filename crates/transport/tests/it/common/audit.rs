@@ -1,8 +1,8 @@
 //! The promises of `incast_cc::contract`, held against the acts of a carrier.
 
 use incast_cc::{
-    Ack, Bytes, CongestionControl, Demand, Limits, Loss, LossCause, Notification, Sent, Span,
-    Spurious, Time,
+    Ack, Bytes, CongestionControl, Demand, Limits, Loss, LossCause, Notification, Reads, Sent,
+    Span, Spurious, Time,
 };
 
 /// The carrier of an audited flow.
@@ -92,6 +92,10 @@ impl<C: CongestionControl> Audited<C> {
 }
 
 impl<C: CongestionControl + std::fmt::Debug> CongestionControl for Audited<C> {
+    fn reads(&self) -> Reads {
+        self.inner.reads()
+    }
+
     fn on_ack(&mut self, ack: &Ack<'_>) {
         self.at(ack.now);
         self.leave(ack.bytes, ack.in_flight);

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use incast_cc::{
-    Ack, Bytes, CongestionControl, Flow, Limits, Loss, LossCause, Notification, Pacing, Rate, Sent,
-    Span, Spurious, Time,
+    Ack, Bytes, CongestionControl, Flow, Limits, Loss, LossCause, Notification, Pacing, Rate,
+    Reads, Sent, Span, Spurious, Time,
 };
 
 /// The events that an algorithm has got.
@@ -103,6 +103,10 @@ impl Plain {
 }
 
 impl CongestionControl for Plain {
+    fn reads(&self) -> Reads {
+        Reads { delivery: true, nic_backlog: true }
+    }
+
     fn on_ack(&mut self, ack: &Ack<'_>) {
         (self.on_ack)(&mut self.limits, ack);
         let mut owned = Ack::new(ack.now, ack.sent_at, ack.bytes);

@@ -7,8 +7,8 @@ use incast_cc::parts::Random;
 use incast_cc::registry::AnyAlgorithm;
 use incast_cc::{AnyControl, Bytes, Rate, Span, Time};
 use incast_transport::{
-    Body, Config, Endpoint, Event, Form, InitialTimeout, Nic, Packet, Purpose, Recovery, Report, Role,
-    Sender, Starter, Terms, Transport, stream,
+    Body, Config, Endpoint, Event, Form, InitialTimeout, Nic, Packet, Purpose, Recovery, Report,
+    Role, Sender, Starter, Terms, Transport, stream,
 };
 
 use crate::common::audit::{Audited, Carrier};

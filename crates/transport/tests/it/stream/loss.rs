@@ -1,6 +1,7 @@
 //! Losses: how they are found and repaired, and cases that are none.
 
 use incast_cc::{LossCause, Rate, Span, Time};
+use incast_transport::Config;
 
 use super::{
     MSS, RTT, SEGMENT, THERE, ack_of, config, config_with, is_one_of, lose_once, net, ns, number,

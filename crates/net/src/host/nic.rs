@@ -1,0 +1,133 @@
+//! A NIC whose next packets are on its link before their transmission starts.
+//!
+//! While nothing can change the order of a NIC's packets but an event of its own host, the host
+//! puts them on the link as soon as they are known, each with its start. So it needs no event for
+//! each. An event that changes the order, or looks at what has left, first takes back what has not
+//! started; then the host is as if each packet had its own event.
+
+use incast_cc::Time;
+use incast_transport::{Address, Ahead, Kind};
+
+use super::Host;
+use crate::Transit;
+use crate::frame::Frame;
+
+/// The most packets that are given to the link at one event.
+const MOST: u32 = 16;
+
+/// The packets of a NIC that are on its link ahead of time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct NicAhead {
+    /// Whether there may be any.
+    pub(super) is_allowed: bool,
+    /// The start of the last packet on the link.
+    pub(super) until: Time,
+    /// The connection whose data is ahead of time, if there is data. It is one at a time.
+    connection: Option<u32>,
+    /// Whether the NIC rests between packets that are ahead of time.
+    rests: bool,
+}
+
+impl Host {
+    /// Allows packets on the link before their transmission starts. Only where classes are never
+    /// paused, the link never changes, and nobody traces packets or stamps them.
+    pub(crate) fn allow_ahead(&mut self) {
+        let plain = !self.wire.telemetry && self.wire.marks_after_ns.is_none();
+        self.ahead.is_allowed = plain && self.endpoint.may_leave_ahead();
+    }
+
+    /// Keeps packets off the link until their transmission starts.
+    pub(crate) fn forbid_ahead(&mut self) {
+        self.ahead.is_allowed = false;
+    }
+
+    /// Puts the next packets on the link, as far as they are known.
+    pub(super) fn send_ahead(&mut self, now: Time, transit: &mut Transit) {
+        if self.ahead.until > now {
+            if self.has_other_order() {
+                self.take_back(now, transit);
+            }
+        } else {
+            (self.ahead.connection, self.ahead.rests) = (None, false);
+        }
+        // What is ahead of time counts already; so it starts with the measurement, or before it.
+        let limit = if now < self.start { self.start } else { Time::MAX };
+        for _ in 0..MOST {
+            let free = self.nic.busy_until;
+            match self.endpoint.poll_ahead(now, free, limit) {
+                Ahead::Reply(reply, start) => {
+                    self.ahead.rests |= start > free.max(now);
+                    let frame = self.reply_frame(reply, &mut transit.packets);
+                    self.put(start, &frame, transit);
+                }
+                Ahead::Data(data, start) => {
+                    self.ahead.connection = Some(data.connection);
+                    let frame = self.data_frame(start, data, &mut transit.packets);
+                    self.put(start, &frame, transit);
+                }
+                Ahead::Ask if self.nic.is_free(now) => return self.send(now, transit),
+                Ahead::Ask => break,
+                Ahead::None => return,
+            }
+        }
+        if self.has_packet(now) {
+            self.nic.wait(&mut transit.calendar);
+        }
+    }
+
+    /// Whether packets that are ahead of time would leave in another order now.
+    #[inline]
+    fn has_other_order(&self) -> bool {
+        let endpoint = &self.endpoint;
+        let data = self.ahead.connection;
+        self.ahead.rests && endpoint.has_data(u8::MAX)
+            || data.is_some_and(|connection| {
+                endpoint.next_reply_at() <= self.ahead.until || !endpoint.stays_ahead(connection)
+            })
+    }
+
+    /// Puts a packet on the link whose transmission starts at `start`.
+    #[inline]
+    fn put(&mut self, start: Time, frame: &Frame, transit: &mut Transit) {
+        self.sent.add(frame.wire);
+        self.ahead.until = start;
+        self.nic.transmit_at(start, frame, transit);
+    }
+
+    /// Takes the packets back whose start is to come.
+    #[cold]
+    pub(super) fn take_back(&mut self, now: Time, transit: &mut Transit) {
+        let mut bytes = 0;
+        let link = self.nic.link as usize;
+        while let Some((frame, start)) = transit.links[link].last().filter(|last| last.1 > now) {
+            transit.links[link].take_last(&mut transit.calendar);
+            self.sent.remove(frame.wire);
+            self.nic.uncount(&frame);
+            let Some(header) = frame.header(self.wire.header) else { continue };
+            if matches!(header.kind, Kind::Segment | Kind::Data) {
+                bytes += u64::from(header.payload);
+            } else {
+                let address = Address { host: frame.destination(), route: frame.path.bits() };
+                self.endpoint.put_back_reply(start, address, frame.class(), header);
+            }
+        }
+        if let Some(connection) = self.ahead.connection.filter(|_| bytes > 0) {
+            self.endpoint.put_back_data(now, connection, bytes);
+        }
+        let busy_until = transit.links[link].sent_until();
+        self.nic.busy_until = busy_until.unwrap_or(now);
+        self.ahead = NicAhead { is_allowed: true, ..NicAhead::default() };
+    }
+
+    /// Takes all packets back that start now or later, at the end of the run or the measurement:
+    /// they have not left.
+    pub(crate) fn take_back_from(&mut self, now: Time, transit: &mut Transit) {
+        if self.ahead.until < now || self.ahead.until == Time::ZERO {
+            return;
+        }
+        let before = Time::from_ps(now.as_ps().saturating_sub(1));
+        self.take_back(before, transit);
+        let free = self.nic.busy_until.max(now);
+        transit.calendar.schedule(self.nic.component, free);
+    }
+}
