@@ -86,9 +86,9 @@ impl Port {
             return None;
         }
         let link = &mut transit.links[self.transmitter.link as usize];
-        let started = link.start_next()?;
+        let (started, next) = link.start_next(start);
         self.ahead.count -= 1;
-        self.next_start = link.next_start();
+        self.next_start = next;
         self.leave(start, &started);
         self.transmitter.count(start, u64::from(started.wire));
         Some(started)
