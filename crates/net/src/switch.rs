@@ -99,7 +99,7 @@ impl Switch {
         let Some(egress) = self.routes.port(frame) else {
             return self.on_stranded(now, frame, transit);
         };
-        let egress = self.catch_up(at, egress, transit);
+        let egress = self.catch_up_here(at, egress, transit);
         if self.has_dropped {
             // A drop leaves a gap before all later packets of the connection that come this way.
             // (Packets of a connection have one path; where they may have several, none is quiet.)
@@ -322,12 +322,33 @@ impl Switch {
     ) -> Current<'i> {
         let port = at.vouch(egress);
         if self.ports[port].next_start() <= at.now {
-            self.note_starts(at, port, transit);
+            self.note_starts_apart(at, port, transit);
         }
         port
     }
 
+    /// Brings the books of a port up to date in place, where packets most often have started.
+    #[expect(clippy::inline_always, reason = "in the way of every packet that waits")]
+    #[inline(always)]
+    fn catch_up_here<'i>(
+        &mut self,
+        at: &'i Instant,
+        egress: u16,
+        transit: &mut Transit,
+    ) -> Current<'i> {
+        let port = at.vouch(egress);
+        self.note_starts(at, port, transit);
+        port
+    }
+
+    #[inline(never)]
+    fn note_starts_apart(&mut self, at: &Instant, port: Current<'_>, transit: &mut Transit) {
+        self.note_starts(at, port, transit);
+    }
+
     /// Notes the packets of a port that have started.
+    #[expect(clippy::inline_always, reason = "in the way of every packet that waits")]
+    #[inline(always)]
     fn note_starts(&mut self, at: &Instant, port: Current<'_>, transit: &mut Transit) {
         let until = at.until(port.number());
         let own = &mut self.ports[port];
