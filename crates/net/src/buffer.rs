@@ -467,6 +467,23 @@ mod tests {
     }
 
     #[test]
+    fn fixed_bounds_are_half_of_the_buffer_and_beyond_them_the_limits_decide() {
+        let dynamic = PfcConfig { alpha: Fraction::ONE, xoff: None, xon_offset: 0 };
+        for pfc in [None, Some(dynamic)] {
+            let mut buffer = SharedBuffer::new(config(pfc), &[1_000; 2]);
+            let mut queued = 0;
+            while buffer.store_at_ease((0, 0), 1_000, queued) {
+                queued += 1_000;
+            }
+            assert_eq!(queued, 5_000, "{pfc:?}");
+            assert!(buffer.has_room(&arrival(1, 1, 0)));
+            while buffer.store_at_ease((1, 1), 1_000, 0) {}
+            assert!(!buffer.lets_pass((1, 1), 1_000));
+            assert!(buffer.has_room(&arrival(1, 1, 0)), "{pfc:?}");
+        }
+    }
+
+    #[test]
     fn full_buffer_has_no_room_whatever_the_limit() {
         let mut limits = config(None);
         limits.classes[0].queue_limit = Some(20_000);

@@ -46,8 +46,8 @@ struct OnLink {
     frame: Frame,
 }
 
-/// Picoseconds per byte where that is a whole number, as at all common rates: this spares a division
-/// per packet. Otherwise zero.
+/// Picoseconds per byte where that is a whole number, as at all common rates: this spares a
+/// division per packet. Otherwise zero.
 fn ps_per_byte(rate: Rate) -> u32 {
     let byte = rate.time_for(Bytes::new(1)).as_ps();
     let exact = rate.time_for(Bytes::new(1 << 20)).as_ps() == byte << 20;

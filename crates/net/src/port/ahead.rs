@@ -30,9 +30,9 @@ impl Port {
         self.ahead.most = if fifo && !self.managed { packets } else { 0 };
     }
 
-    /// Whether packets leave in the order of their arrival, unless another class overtakes them: none
-    /// is in a queue or paused, and no PFC frame waits. So a packet that comes now leaves at once if
-    /// the link is free. Otherwise it follows those that are [ahead](Self::is_last_ahead).
+    /// Whether no packet is in a queue, no class is paused, and no PFC frame waits. So a packet
+    /// that comes now leaves at once if the link is free. Otherwise it follows the packets that are
+    /// ahead, if it [may](Self::is_last_ahead).
     #[inline]
     pub(crate) fn keeps_order(&self) -> bool {
         self.backlog | u8::from(self.has_pfc) | !self.transmitter.open_classes() == 0
