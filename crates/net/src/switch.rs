@@ -155,7 +155,9 @@ impl Switch {
         }
         let wire_bytes = u64::from(wire);
         let arrival = Arrival { ingress, class, wire: wire_bytes, queue, port: all };
-        if !self.buffer.admit_surely(&arrival) && !self.admit(at, egress, frame, arrival, transit) {
+        let stored = self.buffer.store_at_ease((ingress, class), u32::from(wire), port.bytes())
+            || self.buffer.admit_surely(&arrival);
+        if !stored && !self.admit(at, egress, frame, arrival, transit) {
             return;
         }
         let port = &mut self.ports[egress];
