@@ -28,6 +28,8 @@ pub(crate) struct BufferConfig {
     pub(crate) classes: Box<[ClassLimits]>,
     /// The most bytes of all queues of an egress port, for classes that PFC does not protect.
     pub(crate) port_limit: Option<u64>,
+    /// The size of the largest packet, in bytes.
+    pub(crate) largest_packet: u64,
     /// PFC, for the classes that it protects.
     pub(crate) pfc: Option<PfcConfig>,
 }
@@ -90,14 +92,55 @@ struct Ingress {
 
 #[derive(Debug)]
 pub(crate) struct SharedBuffer {
-    config: BufferConfig,
-    /// The size of the shared part in bytes: the buffer without the headroom.
-    capacity: u64,
     used: u64,
+    ease: Ease,
     /// The number of paused classes of ingress ports.
     paused: u32,
+    /// Whether PFC protects a class.
+    protects: bool,
     /// The classes of each ingress port, port by port.
     ingress: Box<[Ingress]>,
+    /// The size of the shared part in bytes: the buffer without the headroom.
+    capacity: u64,
+    config: BufferConfig,
+}
+
+/// Bounds in bytes, each with the packet that arrives: below them it has room, whatever the limits
+/// of its class are at this moment. So nearly all packets are admitted by fixed numbers. Beyond a
+/// bound the limits themselves decide.
+#[derive(Clone, Copy, Debug)]
+struct Ease {
+    /// The bytes in the shared part.
+    used: u64,
+    /// The bytes that wait at an egress port, without a packet that is just leaving.
+    port: u32,
+    /// The bytes of a protected class at an ingress port.
+    ingress: u32,
+}
+
+impl Ease {
+    /// The bounds of a buffer with a shared part of `capacity` bytes. Where thresholds are dynamic,
+    /// these are taken as they are when half of it is in use.
+    fn new(config: &BufferConfig, capacity: u64) -> Self {
+        let lossy = || config.classes.iter().filter(|class| !class.protected);
+        let fixed = lossy().all(|class| class.queue_limit.is_some())
+            && config.pfc.is_none_or(|pfc| pfc.xoff.is_some());
+        let used = if fixed { capacity } else { capacity / 2 };
+        let dynamic = |alpha| dynamic_threshold(alpha, capacity - used);
+        let queue = lossy().map(|class| class.queue_limit.unwrap_or_else(|| dynamic(class.alpha)));
+        let port = queue.chain(config.port_limit).min().unwrap_or(u64::MAX);
+        let ingress = config.pfc.map_or(0, |pfc| pfc.xoff.unwrap_or_else(|| dynamic(pfc.alpha)));
+        let bound = |bytes| u32::try_from(bytes).unwrap_or(u32::MAX);
+        let port = bound(port.saturating_sub(config.largest_packet));
+        Self { used, port, ingress: bound(ingress) }
+    }
+}
+
+/// The dynamic threshold where `free` bytes of the shared part are free.
+#[inline]
+fn dynamic_threshold(alpha: Fraction, free: u64) -> u64 {
+    let threshold = (u128::from(free) * u128::from(alpha.bits())) >> Fraction::BITS;
+    u64::try_from(threshold).unwrap_or(u64::MAX)
 }
 
 impl SharedBuffer {
@@ -112,7 +155,9 @@ impl SharedBuffer {
         let ingress: Box<[_]> = headroom.iter().flat_map(by_class).collect();
         let reserved: u64 = ingress.iter().map(|ingress| u64::from(ingress.reserved)).sum();
         let capacity = config.total.saturating_sub(reserved);
-        Self { config, capacity, used: 0, paused: 0, ingress }
+        let ease = Ease::new(&config, capacity);
+        let protects = config.classes.iter().any(|class| class.protected);
+        Self { used: 0, ease, paused: 0, protects, ingress, capacity, config }
     }
 
     /// The dynamic threshold at this moment: of a class at an ingress port with PFC, or at an
@@ -125,9 +170,7 @@ impl SharedBuffer {
     /// The dynamic threshold if `used` bytes were in the shared part.
     #[inline]
     fn threshold_with(&self, alpha: Fraction, used: u64) -> u64 {
-        let free = u128::from(self.capacity - used);
-        let threshold = (free * u128::from(alpha.bits())) >> Fraction::BITS;
-        u64::try_from(threshold).unwrap_or(u64::MAX)
+        dynamic_threshold(alpha, self.capacity - used)
     }
 
     #[inline]
@@ -159,11 +202,58 @@ impl SharedBuffer {
         }
     }
 
-    /// Whether a packet that leaves at once has room and changes nothing. Its departure may let its
-    /// sender resume, so no sender may be paused.
-    #[inline]
-    pub(crate) fn lets_pass(&self, arrival: Arrival) -> bool {
-        self.paused == 0 && self.has_room(&arrival)
+    /// Whether a packet has room by the fixed bounds, at an egress port where `backlog` bytes wait.
+    /// The books may be behind, as for [`has_room`](Self::has_room).
+    #[expect(clippy::inline_always, reason = "in the way of every packet")]
+    #[inline(always)]
+    fn is_at_ease(&self, (ingress, class): (u16, u8), wire: u32, backlog: u32) -> bool {
+        if self.used + u64::from(wire) > self.ease.used {
+            return false;
+        }
+        let index = self.ingress_index(ingress, class);
+        let fits = if self.protects && self.ingress[index].protected {
+            let ingress = &self.ingress[index];
+            ingress.headroom == 0 && ingress.shared + wire <= self.ease.ingress
+        } else {
+            backlog + wire <= self.ease.port
+        };
+        debug_assert!(
+            !fits || {
+                let queue = u64::from(backlog) + self.config.largest_packet;
+                self.has_room(&Arrival { ingress, class, wire: wire.into(), queue, port: queue })
+            }
+        );
+        fits
+    }
+
+    /// Whether a packet that leaves at once has room by the fixed bounds, and changes nothing. Its
+    /// departure may let its sender resume, so no sender may be paused.
+    #[expect(clippy::inline_always, reason = "in the way of every packet")]
+    #[inline(always)]
+    pub(crate) fn lets_pass(&self, ingress: (u16, u8), wire: u32) -> bool {
+        self.paused == 0 && self.is_at_ease(ingress, wire, 0)
+    }
+
+    /// Stores a packet that has room by the fixed bounds, at an egress port where `backlog` bytes
+    /// wait; returns whether it is stored.
+    #[expect(clippy::inline_always, reason = "in the way of every packet that waits")]
+    #[inline(always)]
+    pub(crate) fn store_at_ease(
+        &mut self,
+        (ingress, class): (u16, u8),
+        wire: u32,
+        backlog: u32,
+    ) -> bool {
+        let fits = self.is_at_ease((ingress, class), wire, backlog);
+        if fits {
+            if self.protects {
+                let index = self.ingress_index(ingress, class);
+                let ingress = &mut self.ingress[index];
+                ingress.shared += if ingress.protected { wire } else { 0 };
+            }
+            self.used += u64::from(wire);
+        }
+        fits
     }
 
     /// Whether a packet of a class that PFC does not protect would have room if its queue held
@@ -247,12 +337,22 @@ impl SharedBuffer {
     /// may resume.
     #[inline]
     pub(crate) fn release(&mut self, port: u16, class: u8, wire: u64) -> bool {
-        let index = self.ingress_index(port, class);
-        let ingress = &mut self.ingress[index];
-        if !ingress.protected {
-            self.used -= wire;
-            return false;
+        if self.protects {
+            let index = self.ingress_index(port, class);
+            let ingress = &mut self.ingress[index];
+            if ingress.paused || ingress.headroom > 0 {
+                return self.release_from_headroom(index, wire);
+            }
+            ingress.shared -= if ingress.protected { bytes(wire) } else { 0 };
         }
+        self.used -= wire;
+        false
+    }
+
+    /// Frees the space of a packet where the headroom may hold some.
+    #[inline(never)]
+    fn release_from_headroom(&mut self, index: usize, wire: u64) -> bool {
+        let ingress = &mut self.ingress[index];
         let from_headroom = ingress.headroom.min(bytes(wire));
         ingress.headroom -= from_headroom;
         ingress.shared -= bytes(wire) - from_headroom;
@@ -333,7 +433,13 @@ mod tests {
         let limits =
             ClassLimits { protected: pfc.is_some(), alpha: Fraction::ONE, queue_limit: None };
         let classes = [limits, ClassLimits { protected: false, ..limits }];
-        BufferConfig { total: 12_000, classes: classes.into(), port_limit: None, pfc }
+        BufferConfig {
+            total: 12_000,
+            classes: classes.into(),
+            port_limit: None,
+            largest_packet: 1_000,
+            pfc,
+        }
     }
 
     fn pfc(xoff: u64, xon_offset: u64) -> PfcConfig {
@@ -358,6 +464,23 @@ mod tests {
         assert_eq!(buffer.admit(arrival(0, 0, queued), ALL), Admission::Dropped(DropCause::Limit));
         assert!(!buffer.release(0, 0, 1_000));
         assert_eq!(buffer.admit(arrival(0, 0, 0), ALL), STORED, "another queue has room");
+    }
+
+    #[test]
+    fn fixed_bounds_are_half_of_the_buffer_and_beyond_them_the_limits_decide() {
+        let dynamic = PfcConfig { alpha: Fraction::ONE, xoff: None, xon_offset: 0 };
+        for pfc in [None, Some(dynamic)] {
+            let mut buffer = SharedBuffer::new(config(pfc), &[1_000; 2]);
+            let mut queued = 0;
+            while buffer.store_at_ease((0, 0), 1_000, queued) {
+                queued += 1_000;
+            }
+            assert_eq!(queued, 5_000, "{pfc:?}");
+            assert!(buffer.has_room(&arrival(1, 1, 0)));
+            while buffer.store_at_ease((1, 1), 1_000, 0) {}
+            assert!(!buffer.lets_pass((1, 1), 1_000));
+            assert!(buffer.has_room(&arrival(1, 1, 0)), "{pfc:?}");
+        }
     }
 
     #[test]

@@ -289,7 +289,8 @@ impl Assembly<'_> {
         // Where a connection's packets may take several paths, any of them may be missing or
         // overtaken.
         switch.has_dropped = config.several_paths;
-        if ahead > 0 && !config.several_paths {
+        let marked_alone = thresholds.iter().any(|&threshold| threshold < config.largest_packet);
+        if ahead > 0 && !config.several_paths && !marked_alone {
             switch.set_plain();
         }
         switch.failures = failures.unwrap_or_default();
@@ -300,7 +301,8 @@ impl Assembly<'_> {
 impl SwitchConfig {
     fn buffer(&self) -> BufferConfig {
         let classes = self.classes.iter().map(|class| class.limits).collect();
-        BufferConfig { total: self.buffer, classes, port_limit: self.port_limit, pfc: self.pfc }
+        let (total, largest_packet) = (self.buffer, self.largest_packet);
+        BufferConfig { total, classes, port_limit: self.port_limit, largest_packet, pfc: self.pfc }
     }
 
     /// The ECN thresholds by class. The queue of a class without a threshold never reaches its

@@ -492,15 +492,15 @@ impl Host {
         let Some(data) = self.endpoint.poll_data(now, open) else {
             return if self.endpoint.is_one_queue() { self.late_reply(now, packets) } else { None };
         };
-        Some(self.data_frame(now, data, packets))
+        Some(self.data_frame(now, &data, packets))
     }
 
     /// The frame of data that leaves at `now`.
     #[expect(clippy::inline_always, reason = "a packet is long, and is made where it stays")]
     #[inline(always)]
-    fn data_frame(&mut self, now: Time, data: Outgoing, packets: &mut Packets) -> Frame {
+    fn data_frame(&mut self, now: Time, data: &Outgoing, packets: &mut Packets) -> Frame {
         let wire = self.wire;
-        let Outgoing { connection, address, class, form, begins, .. } = data;
+        let &Outgoing { connection, address, class, form, begins, .. } = data;
         if let Some(posted) = begins {
             self.begin(now, connection, posted);
         }

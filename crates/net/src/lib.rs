@@ -35,6 +35,7 @@ mod oracle;
 mod partition;
 mod path;
 mod port;
+mod ring;
 mod routes;
 mod switch;
 mod trace;

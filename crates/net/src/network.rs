@@ -164,7 +164,7 @@ impl Network {
                     return switches[node].failures.on_cut(component.port, &frame, transit);
                 }
                 frame.ingress = component.port;
-                switches[node].on_arrival(now, frame, transit);
+                switches[node].on_arrival(now, &mut frame, transit);
             }
             ComponentKind::SwitchPort => switches[node].on_port(now, component.port, transit),
             ComponentKind::HostArrival => {

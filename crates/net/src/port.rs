@@ -96,7 +96,7 @@ impl Port {
             has_pfc: false,
             discarded: 0,
             classes: number,
-            ahead: Ahead { since: Time::ZERO, most: 0, count: 0, class: 0 },
+            ahead: Ahead { since: Time::ZERO, most: 0, class: 0 },
             last_left: (Time::ZERO, 0),
             managed: false,
             overdue: 0,
@@ -148,6 +148,22 @@ impl Port {
         managed.law.on_enqueue(now, bytes, wire, ect)
     }
 
+    /// Marks a packet that is about to wait if its queue is then above its threshold. Counts it
+    /// where `measures` says so.
+    #[inline(never)]
+    pub(crate) fn mark_beyond(
+        &mut self,
+        thresholds: &[u64; MOST_CLASSES],
+        measures: bool,
+        frame: &mut Frame,
+    ) {
+        let queue = self.queued_bytes(frame.class()) + u64::from(frame.wire);
+        if queue > thresholds[frame.class() as usize % MOST_CLASSES] && frame.is_ect() {
+            self.counters.marks += u64::from(measures);
+            frame.mark();
+        }
+    }
+
     /// The verdict of queue management on a packet that leaves, and arrived at `enqueued_at`.
     #[inline]
     pub(crate) fn judge_departure(
@@ -194,6 +210,12 @@ impl Port {
         u64::from(self.bytes)
     }
 
+    /// [`backlog_bytes`](Self::backlog_bytes) as they are kept.
+    #[inline]
+    pub(crate) fn bytes(&self) -> u32 {
+        self.bytes
+    }
+
     /// Brings the port into the caches.
     #[inline]
     pub(crate) fn touch(&self) {
@@ -203,7 +225,7 @@ impl Port {
     /// Brings the queue that a waiting packet needs into the caches.
     #[inline]
     pub(crate) fn touch_queue(&self) {
-        black_box(self.ahead.count);
+        black_box(self.ahead.since);
         self.occupancy.touch();
     }
 
@@ -250,9 +272,9 @@ impl Port {
     #[inline]
     pub(crate) fn enqueue(&mut self, now: Time, frame: &Frame, packets: &Packets) {
         let class = frame.class();
+        let others = self.is_ahead() && self.ahead.class == class;
         let queue = &mut self.queues[class as usize];
         if queue.packets.is_empty() {
-            let others = self.ahead.count > 0 && self.ahead.class == class;
             queue.waiting_since = if others { self.ahead.since } else { now };
         }
         if let Some(managed) = &mut queue.managed {

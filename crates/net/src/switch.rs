@@ -30,6 +30,8 @@ pub struct Switch {
     /// The ECN thresholds by class, in bytes: a packet is marked if its queue, with the packet, is
     /// longer.
     ecn_thresholds: [u64; MOST_CLASSES],
+    /// The least of them: while all queues of a port together are shorter, nothing is marked.
+    least_threshold: u32,
     pub(crate) watchdog: Option<Watchdog>,
     /// Whether packets may be missing or overtaken before those that come this way.
     pub(crate) has_dropped: bool,
@@ -54,12 +56,14 @@ impl Switch {
         start: Time,
         trace: Trace,
     ) -> Self {
+        let least = ecn_thresholds.into_iter().min().unwrap_or(u64::MAX);
         Self {
             ports: Ports::new(ports),
             routes,
             failures: Failures::default(),
             buffer,
             ecn_thresholds,
+            least_threshold: u32::try_from(least).unwrap_or(u32::MAX),
             watchdog,
             has_dropped: false,
             has_gaps: false,
@@ -71,7 +75,7 @@ impl Switch {
     }
 
     /// States that nothing happens to a packet that finds its port idle, unless a packet has been
-    /// dropped.
+    /// dropped. No packet alone is above an ECN threshold.
     pub(crate) const fn set_plain(&mut self) {
         self.is_plain = true;
     }
@@ -86,37 +90,51 @@ impl Switch {
 
     /// Handles an arriving frame.
     #[inline]
-    pub(crate) fn on_arrival(&mut self, now: Time, mut frame: Frame, transit: &mut Transit) {
+    pub(crate) fn on_arrival(&mut self, now: Time, frame: &mut Frame, transit: &mut Transit) {
         let instant = Instant::new(now, Turn::Arrivals);
         let at = &instant;
         if frame.is_pfc() {
-            return self.on_pfc(at, &frame, transit);
+            return self.on_pfc(at, frame, transit);
         }
-        let Some(egress) = self.routes.port(&mut frame) else {
-            return self.on_stranded(now, &frame, transit);
+        let Some(egress) = self.routes.port(frame) else {
+            return self.on_stranded(now, frame, transit);
         };
-        let egress = self.catch_up(at, egress, transit);
+        let egress = self.catch_up_here(at, egress, transit);
         if self.has_dropped {
             // A drop leaves a gap before all later packets of the connection that come this way.
             // (Packets of a connection have one path; where they may have several, none is quiet.)
             frame.disquiet();
         }
-        let (Frame { wire, ingress, .. }, class) = (frame, frame.class());
-        let port = &mut self.ports[egress];
-        let bytes = u64::from(wire);
-        if self.is_plain
-            && bytes <= self.ecn_thresholds[class as usize % MOST_CLASSES]
-            && port.is_idle(now, class)
-            && port.discarded == 0
-            && self.buffer.lets_pass(Arrival { ingress, class, wire: bytes, queue: 0, port: 0 })
-        {
-            return port.transmitter.transmit(now, &frame, transit);
+        let (from, wire) = ((frame.ingress, frame.class()), u32::from(frame.wire));
+        let Self { ports, buffer, .. } = self;
+        let port = &mut ports[egress];
+        if port.keeps_order() {
+            if port.transmitter.is_free(now) {
+                if self.is_plain && buffer.lets_pass(from, wire) {
+                    return port.transmitter.transmit_packet(now, frame, transit);
+                }
+            } else {
+                let link = &mut transit.links[port.transmitter.link as usize];
+                let backlog = port.bytes();
+                if port.is_last_ahead(frame.class(), link)
+                    && buffer.store_at_ease(from, wire, backlog)
+                {
+                    if backlog + wire > self.least_threshold {
+                        port.mark_beyond(&self.ecn_thresholds, now >= self.start, frame);
+                    }
+                    port.enqueue_ahead(now, frame, link, &mut transit.calendar);
+                    if buffer.has_paused() {
+                        self.wait(egress, transit);
+                    }
+                    return;
+                }
+            }
         }
-        self.on_arrival_at(at, egress, &mut frame, transit);
+        self.on_arrival_at(at, egress, frame, transit);
     }
 
-    /// Handles an arriving frame that cannot just pass.
-    #[inline]
+    /// Handles an arriving frame that neither just passes nor goes ahead by the fixed bounds.
+    #[inline(never)]
     fn on_arrival_at(
         &mut self,
         at: &Instant,
@@ -137,7 +155,9 @@ impl Switch {
         }
         let wire_bytes = u64::from(wire);
         let arrival = Arrival { ingress, class, wire: wire_bytes, queue, port: all };
-        if !self.buffer.admit_surely(&arrival) && !self.admit(at, egress, frame, arrival, transit) {
+        let stored = self.buffer.store_at_ease((ingress, class), u32::from(wire), port.bytes())
+            || self.buffer.admit_surely(&arrival);
+        if !stored && !self.admit(at, egress, frame, arrival, transit) {
             return;
         }
         let port = &mut self.ports[egress];
@@ -161,8 +181,9 @@ impl Switch {
             needs.met_by(self.wait(egress, transit));
         }
         let port = &mut self.ports[egress];
-        if port.goes_ahead(now, class) {
-            port.enqueue_ahead(now, frame, transit);
+        let link = &mut transit.links[port.transmitter.link as usize];
+        if port.goes_ahead(now, class, link) {
+            port.enqueue_ahead(now, frame, link, &mut transit.calendar);
             if self.buffer.has_paused() {
                 self.wait(egress, transit);
             }
@@ -302,17 +323,58 @@ impl Switch {
     ) -> Current<'i> {
         let port = at.vouch(egress);
         if self.ports[port].next_start() <= at.now {
-            self.note_starts(at, port, transit);
+            self.note_starts_apart(at, port, transit);
         }
         port
     }
 
+    /// Brings the books of a port up to date in place, where packets most often have started.
+    #[expect(clippy::inline_always, reason = "in the way of every packet that waits")]
+    #[inline(always)]
+    fn catch_up_here<'i>(
+        &mut self,
+        at: &'i Instant,
+        egress: u16,
+        transit: &mut Transit,
+    ) -> Current<'i> {
+        let port = at.vouch(egress);
+        self.note_starts(at, port, transit);
+        port
+    }
+
+    #[inline(never)]
+    fn note_starts_apart(&mut self, at: &Instant, port: Current<'_>, transit: &mut Transit) {
+        self.note_starts(at, port, transit);
+    }
+
     /// Notes the packets of a port that have started.
+    #[expect(clippy::inline_always, reason = "in the way of every packet that waits")]
+    #[inline(always)]
     fn note_starts(&mut self, at: &Instant, port: Current<'_>, transit: &mut Transit) {
         let until = at.until(port.number());
-        while let Some(started) = self.ports[port].start_next(until, transit) {
-            self.release(at, &started, transit);
+        let own = &mut self.ports[port];
+        let link = &mut transit.links[own.transmitter.link as usize];
+        while own.next_start() < until {
+            let started = own.start_next(link);
+            let (Frame { ingress, wire, .. }, class) = (started, started.class());
+            if self.buffer.release(ingress, class, u64::from(wire)) {
+                return self.resume(at, port, (ingress, class), transit);
+            }
         }
+    }
+
+    /// Lets the far end of an ingress port send a class again, then notes the other starts of
+    /// `port`.
+    #[cold]
+    fn resume(
+        &mut self,
+        at: &Instant,
+        port: Current<'_>,
+        (ingress, class): (u16, u8),
+        transit: &mut Transit,
+    ) {
+        self.enqueue_pfc(at, ingress, (class, false), transit);
+        self.catch_up(at, port.number(), transit);
     }
 
     /// Brings the books of all ports up to date, and so those of the buffer.
@@ -380,10 +442,8 @@ impl Switch {
         match verdict {
             Verdict::Pass => {}
             Verdict::Mark => {
+                self.ports.counters(egress).marks += u64::from(now >= self.start);
                 frame.mark();
-                if now >= self.start {
-                    self.ports.counters(egress).marks += 1;
-                }
             }
             Verdict::Drop => {
                 self.count_drop(now, egress, frame, DropCause::Aqm, &transit.packets);

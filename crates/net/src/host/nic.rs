@@ -62,7 +62,7 @@ impl Host {
                 }
                 Ahead::Data(data, start) => {
                     self.ahead.connection = Some(data.connection);
-                    let frame = self.data_frame(start, data, &mut transit.packets);
+                    let frame = self.data_frame(start, &data, &mut transit.packets);
                     self.put(start, &frame, transit);
                 }
                 Ahead::Ask if self.nic.is_free(now) => return self.send(now, transit),
@@ -91,7 +91,7 @@ impl Host {
     fn put(&mut self, start: Time, frame: &Frame, transit: &mut Transit) {
         self.sent.add(frame.wire);
         self.ahead.until = start;
-        self.nic.transmit_at(start, frame, transit);
+        self.nic.transmit_packet(start, frame, transit);
     }
 
     /// Takes the packets back whose start is to come.

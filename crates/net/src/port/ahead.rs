@@ -5,8 +5,10 @@ use incast_queue::discipline::Discipline;
 
 use super::Port;
 use crate::Transit;
+use crate::calendar::Calendar;
 use crate::frame::Frame;
 use crate::instant::NeedsEvent;
+use crate::link::Link;
 
 /// Waiting packets that are on the link already, since their start is known: packets of one class,
 /// one after the other. A queue with them needs no event for each packet that leaves it. They are
@@ -17,7 +19,6 @@ pub(super) struct Ahead {
     pub(super) since: Time,
     /// The most packets that may be ahead at a time.
     pub(super) most: u32,
-    pub(super) count: u32,
     pub(super) class: u8,
 }
 
@@ -26,26 +27,44 @@ impl Port {
     /// know the queue at their start, and all queues keep the order of arrival.
     pub(crate) fn look_ahead(&mut self, packets: u32) {
         let fifo = self.queues.iter_mut().all(|queue| queue.packets.as_fifo().is_some());
-        self.ahead.most = if fifo { packets } else { 0 };
+        self.ahead.most = if fifo && !self.managed { packets } else { 0 };
+    }
+
+    /// Whether no packet is in a queue, no class is paused, and no PFC frame waits. So a packet
+    /// that comes now leaves at once if the link is free. Otherwise it follows the packets that are
+    /// ahead, if it [may](Self::is_last_ahead).
+    #[inline]
+    pub(crate) fn keeps_order(&self) -> bool {
+        self.backlog | u8::from(self.has_pfc) | !self.transmitter.open_classes() == 0
+    }
+
+    /// Whether a packet of `class` may follow those that are on the link ahead of time.
+    #[inline]
+    pub(crate) fn is_last_ahead(&self, class: u8, link: &Link) -> bool {
+        link.waits() < self.ahead.most && (!self.is_ahead() || self.ahead.class == class)
     }
 
     /// Whether the start of a packet of `class` that comes now, while the link is busy, is known:
     /// it comes after all that waits, and nothing that waits longer comes first.
     #[inline]
-    pub(crate) fn goes_ahead(&self, now: Time, class: u8) -> bool {
-        let Ahead { most, count, class: other, .. } = self.ahead;
-        count < most
-            && (count == 0 || other == class)
+    pub(crate) fn goes_ahead(&self, now: Time, class: u8, link: &Link) -> bool {
+        self.is_last_ahead(class, link)
             && self.backlog >> class == 0
             && !self.has_pfc
             && !self.transmitter.is_free(now)
             && !self.transmitter.is_paused(class)
     }
 
+    /// Whether packets are on the link ahead of time.
+    #[inline]
+    pub(super) fn is_ahead(&self) -> bool {
+        self.next_start != Time::MAX
+    }
+
     /// Whether packets of a lower class are on the link ahead of time.
     #[inline]
     pub(crate) fn overtakes(&self, class: u8) -> bool {
-        self.ahead.count > 0 && self.ahead.class < class
+        self.is_ahead() && self.ahead.class < class
     }
 
     /// The start of the next packet that is on the link ahead of time; [`Time::MAX`] where there is
@@ -56,42 +75,42 @@ impl Port {
     }
 
     /// Puts a packet that [`goes_ahead`](Self::goes_ahead) on the link.
-    #[inline]
-    pub(crate) fn enqueue_ahead(&mut self, now: Time, frame: &Frame, transit: &mut Transit) {
-        if self.ahead.count == 0 {
-            self.ahead.since = now;
-        }
-        self.enter(now, frame);
-        self.put_ahead(frame, transit);
-    }
-
     #[expect(clippy::inline_always, reason = "in the way of every packet that waits")]
     #[inline(always)]
-    fn put_ahead(&mut self, frame: &Frame, transit: &mut Transit) {
-        let Transit { links, calendar, .. } = transit;
-        let start = self.transmitter.busy_until;
-        let link = &mut links[self.transmitter.link as usize];
-        self.transmitter.busy_until = link.put(start, frame, calendar);
-        self.ahead.class = frame.class();
-        self.ahead.count += 1;
-        self.next_start = self.next_start.min(start);
+    pub(crate) fn enqueue_ahead(
+        &mut self,
+        now: Time,
+        frame: &Frame,
+        link: &mut Link,
+        calendar: &mut Calendar,
+    ) {
+        self.enter(now, frame);
+        self.put_ahead(now, frame, link, calendar);
     }
 
-    /// The next packet that has started before `until` by the link. Brings the books up to date:
-    /// call it until [`None`].
-    #[inline]
-    pub(crate) fn start_next(&mut self, until: Time, transit: &mut Transit) -> Option<Frame> {
-        let start = self.next_start;
-        if start >= until {
-            return None;
+    /// Puts a packet on the link; those of its class wait since `since`.
+    #[expect(clippy::inline_always, reason = "in the way of every packet that waits")]
+    #[inline(always)]
+    fn put_ahead(&mut self, since: Time, frame: &Frame, link: &mut Link, calendar: &mut Calendar) {
+        debug_assert!(self.is_last_ahead(frame.class(), link));
+        let start = self.transmitter.busy_until;
+        self.transmitter.busy_until = link.put(start, frame, calendar);
+        if !self.is_ahead() {
+            (self.ahead.since, self.ahead.class) = (since, frame.class());
+            self.next_start = start;
         }
-        let link = &mut transit.links[self.transmitter.link as usize];
-        let started = link.start_next()?;
-        self.ahead.count -= 1;
-        self.next_start = link.next_start();
+    }
+
+    /// Notes that the next packet has started by the link, and returns it.
+    #[expect(clippy::inline_always, reason = "in the way of every packet that waits")]
+    #[inline(always)]
+    pub(crate) fn start_next(&mut self, link: &mut Link) -> Frame {
+        let start = self.next_start;
+        let (started, next) = link.start_next(start);
+        self.next_start = next;
         self.leave(start, &started);
         self.transmitter.count(start, u64::from(started.wire));
-        Some(started)
+        started
     }
 
     /// Takes the packets that have not started back from the link. The books are up to date.
@@ -99,8 +118,8 @@ impl Port {
     pub(crate) fn take_back(&mut self, transit: &mut Transit) -> NeedsEvent {
         let Transit { links, calendar, .. } = transit;
         let link = &mut links[self.transmitter.link as usize];
-        let Ahead { class, since, count, .. } = self.ahead;
-        if count == 0 {
+        let Ahead { class, since, .. } = self.ahead;
+        if !self.is_ahead() {
             return NeedsEvent::new();
         }
         let queue = &mut self.queues[class as usize];
@@ -112,7 +131,7 @@ impl Port {
             self.backlog |= 1 << class;
             self.transmitter.busy_until = start;
         }
-        (self.ahead.count, self.next_start) = (0, Time::MAX);
+        self.next_start = Time::MAX;
         NeedsEvent::new()
     }
 
@@ -120,22 +139,24 @@ impl Port {
     /// packet of a higher one comes.
     #[inline]
     pub(crate) fn send_ahead(&mut self, gaps: bool, transit: &mut Transit) {
-        while self.ahead.count < self.ahead.most && !self.has_pfc {
+        let Transit { links, calendar, .. } = transit;
+        let link = &mut links[self.transmitter.link as usize];
+        while !self.has_pfc {
             let sendable = self.backlog & self.transmitter.open_classes();
             if sendable == 0 {
                 return;
             }
             #[expect(clippy::cast_possible_truncation, reason = "below 8")]
             let class = sendable.ilog2() as u8;
-            if self.ahead.count > 0 && self.ahead.class != class {
+            if !self.is_last_ahead(class, link) {
                 return;
             }
-            self.ahead.since = self.queues[class as usize].waiting_since;
+            let since = self.queues[class as usize].waiting_since;
             let Some(mut frame) = self.take_first(class) else { return };
             if gaps {
                 frame.disquiet();
             }
-            self.put_ahead(&frame, transit);
+            self.put_ahead(since, &frame, link, calendar);
         }
     }
 }
