@@ -115,22 +115,28 @@ impl Frame {
         #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the hosts")]
         let destination = address.host as u16;
         match form {
-            Form::Compact(header) if !has_stamps => {
-                let Header { connection, sequence, sent_ns, rest, kind, flags, .. } = header;
-                let quiet = kind == Kind::Data && is_quiet(flags, header.attempt());
-                let bits = u16::from(class)
-                    | (kind as u16) << KIND
-                    | u16::from(flags) << HEADER_FLAGS
-                    | if quiet { QUIET } else { 0 };
-                let ingress = 0;
-                Self { path, connection, sequence, sent_ns, rest, wire, ingress, destination, bits }
-            }
+            Form::Compact(header) if !has_stamps => Self::compact(address, wire, class, &header),
             form => {
                 let mut frame = Self::stored(form, packets);
                 frame.bits |= u16::from(class) | if has_stamps { STAMPED } else { 0 };
                 Self { path, wire, destination, ..frame }
             }
         }
+    }
+
+    /// The frame of a packet in the compact form.
+    #[inline]
+    pub(crate) fn compact(address: Address, wire: u16, class: u8, header: &Header) -> Self {
+        let &Header { connection, sequence, sent_ns, rest, kind, flags, .. } = header;
+        let quiet = kind == Kind::Data && is_quiet(flags, header.attempt());
+        let bits = u16::from(class)
+            | (kind as u16) << KIND
+            | u16::from(flags) << HEADER_FLAGS
+            | if quiet { QUIET } else { 0 };
+        #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the hosts")]
+        let destination = address.host as u16;
+        let (path, ingress) = (Path::from_bits(address.route), 0);
+        Self { path, connection, sequence, sent_ns, rest, wire, ingress, destination, bits }
     }
 
     /// The frame of a packet that is stored, without path, size and class.

@@ -6,7 +6,7 @@ mod caches;
 mod leaving;
 mod places;
 
-pub use ahead::Ahead;
+pub use ahead::{Early, Stop};
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

@@ -35,7 +35,7 @@
 //! server.open(Role::Receiver, connection);
 //! client.post(Time::ZERO, connection, Operation::Write { bytes: 100_000 });
 //! while let Some(out) = client.poll_transmit(Time::ZERO) {
-//!     server.handle(Time::ZERO, &out.packet, Report::default()); // a wire without delay
+//!     server.handle(Time::ZERO, &out.form, Report::default()); // a wire without delay
 //! }
 //! // TIMELY paces whole segments: the first has arrived, the second is not due yet.
 //! assert_eq!(server.delivered_bytes(0), 64_000);

@@ -6,7 +6,7 @@
 //! started; then the host is as if each packet had its own event.
 
 use incast_cc::Time;
-use incast_transport::{Address, Ahead, Kind};
+use incast_transport::{Address, Early, Kind, Stop};
 
 use super::Host;
 use crate::Transit;
@@ -52,23 +52,34 @@ impl Host {
         }
         // What is ahead of time counts already; so it starts with the measurement, or before it.
         let limit = if now < self.start { self.start } else { Time::MAX };
-        for _ in 0..MOST {
-            let free = self.nic.busy_until;
-            match self.endpoint.poll_ahead(now, free, limit) {
-                Ahead::Reply(reply, start) => {
-                    self.ahead.rests |= start > free.max(now);
-                    let frame = self.reply_frame(reply, &mut transit.packets);
-                    self.put(start, &frame, transit);
-                }
-                Ahead::Data(data, start) => {
-                    self.ahead.connection = Some(data.connection);
-                    let frame = self.data_frame(start, &data, &mut transit.packets);
-                    self.put(start, &frame, transit);
-                }
-                Ahead::Ask if self.nic.is_free(now) => return self.send(now, transit),
-                Ahead::Ask => break,
-                Ahead::None => return,
+        let Self { endpoint, nic, ahead, sent, wire, .. } = self;
+        let mut begun = None;
+        let stop = endpoint.leave_ahead(now, nic.busy_until, limit, MOST, |start, early| {
+            let Early { header, address, class, connection, begins } = early;
+            let is_reply = matches!(header.kind, Kind::Ack | Kind::SegmentAck | Kind::Notification);
+            let bytes = if is_reply { wire.ack } else { wire.header + header.payload };
+            if !is_reply {
+                ahead.connection = Some(*connection);
             }
+            if let Some(posted) = *begins {
+                begun = Some((start, *connection, posted));
+            }
+            ahead.rests |= start > nic.busy_until.max(now);
+            ahead.until = start;
+            let frame = Frame::compact(*address, bytes, *class, header);
+            sent.add(bytes);
+            nic.transmit_packet(start, &frame, transit);
+            nic.busy_until
+        });
+        if let Some((start, connection, posted)) = begun {
+            self.begin(start, connection, posted);
+        }
+        if stop == Stop::Empty {
+            return;
+        }
+        if self.nic.is_free(now) {
+            // What comes next does not leave ahead of time.
+            return self.send(now, transit);
         }
         if self.has_packet(now) {
             self.nic.wait(&mut transit.calendar);
@@ -84,14 +95,6 @@ impl Host {
             || data.is_some_and(|connection| {
                 endpoint.next_reply_at() <= self.ahead.until || !endpoint.stays_ahead(connection)
             })
-    }
-
-    /// Puts a packet on the link whose transmission starts at `start`.
-    #[inline]
-    fn put(&mut self, start: Time, frame: &Frame, transit: &mut Transit) {
-        self.sent.add(frame.wire);
-        self.ahead.until = start;
-        self.nic.transmit_packet(start, frame, transit);
     }
 
     /// Takes the packets back whose start is to come.

@@ -10,22 +10,35 @@ use std::cmp::Reverse;
 
 use incast_cc::{CongestionControl, Time};
 
-use super::{Endpoint, Outgoing, Reply};
+use super::{Endpoint, Reply};
 use crate::config::{Config, Nic};
-use crate::connection::Address;
+use crate::connection::{Address, Opening};
+use crate::halves::Sender;
+use crate::pacing::Turn;
 use crate::packet::Header;
 
-/// The next packet of a NIC that is told ahead of time.
-#[derive(Clone, Debug)]
-pub enum Ahead {
-    /// A reply, and its start.
-    Reply(Outgoing, Time),
-    /// Data, and its start.
-    Data(Outgoing, Time),
+/// A packet that leaves ahead of time, or at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Early {
+    /// The packet, in the compact form.
+    pub header: Header,
+    /// The address of the peer.
+    pub address: Address,
+    /// The traffic class.
+    pub class: u8,
+    /// The connection's index here; of no meaning for a reply.
+    pub connection: u32,
+    /// The time of posting, in the first packet of a message.
+    pub begins: Option<Time>,
+}
+
+/// The reason why no more packets leave ahead of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// There are none.
+    Empty,
     /// What comes next is not known, or not wanted, before the NIC is free.
     Ask,
-    /// There is none.
-    None,
 }
 
 impl Config {
@@ -49,40 +62,106 @@ impl<C: CongestionControl> Endpoint<C> {
         self.config.may_leave_ahead()
     }
 
-    /// The next packet for a NIC that will be free at `free`, which no class of packets is kept
-    /// from. A packet ahead of time starts before `limit`.
+    /// Gives `put` the next packets, up to `most`, for a NIC that will be free at `free` and that no
+    /// class of packets is kept from. `put` gets the start of each, and returns when the NIC is
+    /// free again. Packets that are ahead of time start before `limit`.
     #[inline]
-    pub fn poll_ahead(&mut self, now: Time, free: Time, limit: Time) -> Ahead {
-        let start = free.max(now);
-        if start >= limit && start > now {
-            return Ahead::Ask;
-        }
-        if let Some(&Reply { ready_at, ref more, .. }) = self.replies.front() {
-            if ready_at <= start {
-                if start > now && more.is_some() {
-                    return Ahead::Ask;
+    pub fn leave_ahead(
+        &mut self,
+        now: Time,
+        mut free: Time,
+        limit: Time,
+        mut most: u32,
+        mut put: impl FnMut(Time, &Early) -> Time,
+    ) -> Stop {
+        loop {
+            let (start, replies) = (free.max(now), self.next_reply_at());
+            if most == 0 || start >= limit && start > now {
+                return Stop::Ask;
+            }
+            most -= 1;
+            if replies < Time::MAX {
+                // A host that sends nothing else knows that nothing comes between.
+                let at = start.max(replies);
+                if at == start || self.active == 0 && self.sends_nothing() && at < limit {
+                    match self.leave_reply() {
+                        Some(early) => free = put(at, &early),
+                        None => return Stop::Ask,
+                    }
+                    continue;
                 }
-                let reply = self.poll_reply(start, u8::MAX);
-                return reply.map_or(Ahead::None, |reply| Ahead::Reply(reply, start));
             }
-            // A host that sends nothing else knows that nothing comes between.
-            let alone = self.active == 0 && self.sends_nothing();
-            if alone && more.is_none() && ready_at < limit {
-                let reply = self.poll_reply(ready_at, u8::MAX);
-                return reply.map_or(Ahead::None, |reply| Ahead::Reply(reply, ready_at));
+            if !self.pacing.has_ready(u8::MAX) {
+                return Stop::Empty;
             }
-        }
-        if !self.pacing.has_ready(u8::MAX) {
-            return Ahead::None;
-        }
-        if start > now {
-            let only = self.pacing.only_ready();
-            let sender = only.and_then(|place| self.connections[place as usize].sender.as_ref());
-            if !sender.is_some_and(|sender| sender.may_leave_ahead(&self.config)) {
-                return Ahead::Ask;
+            let Some(place) = self.pacing.only_ready() else { return Stop::Ask };
+            let sender = self.connections[place as usize].sender.as_deref_mut();
+            let Some(Sender::Stream(_)) = sender else { return Stop::Ask };
+            let until = limit.min(replies);
+            match self.leave_data(now, free, until, &mut most, place, &mut put) {
+                Some(next) => free = next,
+                None => return Stop::Ask,
             }
         }
-        self.poll_data(start, u8::MAX).map_or(Ahead::None, |data| Ahead::Data(data, start))
+    }
+
+    /// Takes the next reply out, if it has the compact form.
+    #[inline]
+    fn leave_reply(&mut self) -> Option<Early> {
+        let &Reply { address, header, class, connection, ref more, .. } = self.replies.front()?;
+        if more.is_some() {
+            return None;
+        }
+        self.replies.pop_front();
+        Some(Early { header, address, class, connection, begins: None })
+    }
+
+    /// Gives `put` the data of the only connection that has any, as far as its starts are known and
+    /// before `until`. Returns the time at which the NIC is free then; [`None`] if nothing may
+    /// leave.
+    #[inline]
+    fn leave_data(
+        &mut self,
+        now: Time,
+        mut free: Time,
+        until: Time,
+        most: &mut u32,
+        place: u32,
+        put: &mut impl FnMut(Time, &Early) -> Time,
+    ) -> Option<Time> {
+        let Self { connections, config, pacing, .. } = self;
+        let connection = &mut connections[place as usize];
+        let Opening { peer, address, ref terms, .. } = connection.opening;
+        let (index, class) = (connection.index, terms.class);
+        let Some(Sender::Stream(sender)) = connection.sender.as_deref_mut() else { return None };
+        let (queued, mut left) = (sender.queued(), None);
+        loop {
+            let start = free.max(now);
+            let known = sender.may_leave_ahead(config);
+            if start > now && (!known || start >= until) || !sender.is_fast() {
+                break;
+            }
+            let Some((header, begins)) = sender.leave_fast(start, peer, config) else { break };
+            left = Some(start);
+            free = put(start, &Early { header, address, class, connection: index, begins });
+            if *most == 0 || !known {
+                break; // the next asks for its own event
+            }
+            *most -= 1;
+        }
+        self.nic_backlog = self.nic_backlog + sender.queued() - queued;
+        let (last, is_empty) = (left?, !sender.has_queued());
+        // The first segment that leaves starts the clock of a stream.
+        if connection.alarm == Time::MAX
+            && let Some(at) = sender.alarm_before(Time::MAX, config)
+        {
+            connection.arm(last, at, &mut self.alarms);
+        }
+        if is_empty {
+            pacing.sent(class, 0, Turn::Ended);
+            self.reschedule(last, place);
+        }
+        Some(free)
     }
 
     /// Whether no connection has data that waits for the NIC or for its send time.

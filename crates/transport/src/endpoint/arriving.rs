@@ -3,7 +3,7 @@
 use incast_cc::{CongestionControl, Span, Time};
 
 use super::{Connection, Endpoint, More, News, Reply, counted};
-use crate::connection::{Delivered, Event, Opening, Role, Transport};
+use crate::connection::{Delivered, Event, Opening, Role, Sample, Transport};
 use crate::directory::Standing;
 use crate::halves::{Receiver, Sender};
 use crate::packet::{Body, Form, Header, Kind, Packet, clock_ns};
@@ -31,6 +31,17 @@ impl<C: CongestionControl> Endpoint<C> {
             && !(report.marked && self.config.notification_interval.is_some())
         {
             return self.take_plain_segment(now, place, header, report.marked);
+        }
+        if header.kind == Kind::SegmentAck
+            && let Some(connection) = self.connections.get_mut(place as usize)
+            && let Some(Sender::Stream(sender)) = connection.sender.as_deref_mut()
+            && sender.acknowledges(header, &self.config)
+        {
+            let (config, backlog, queued) = (&self.config, self.nic_backlog, sender.queued());
+            let answered = sender.on_plain_ack(now, header, 0, config, report, backlog);
+            self.nic_backlog = backlog + sender.queued() - queued;
+            self.tell_answered(now, place, false, answered);
+            return News::Now;
         }
         let Some(near) = self.sequence_at(place, header.kind) else {
             return self.handle_closed_header(now, header, report);
@@ -260,7 +271,6 @@ impl<C: CongestionControl> Endpoint<C> {
     fn on_answer(&mut self, now: Time, place: u32, packet: &Packet, report: Report<'_>) {
         let Some(connection) = self.connections.get_mut(place as usize) else { return };
         let Some(sender) = &mut connection.sender else { return };
-        let index = connection.index;
         let was_idle = sender.is_idle();
         let (config, backlog) = (&self.config, self.nic_backlog);
         let answer = |sender: &mut Sender<C>| match (sender, &packet.body) {
@@ -281,12 +291,27 @@ impl<C: CongestionControl> Endpoint<C> {
             }
             _ => (None, 0), // a packet of the other transport
         };
-        let (sample, messages) = counted(&mut self.nic_backlog, sender, answer);
-        let rests = !was_idle && sender.is_idle() && connection.opening.role == Role::Sender;
-        self.active -= u32::from(rests);
+        let answered = counted(&mut self.nic_backlog, sender, answer);
+        self.tell_answered(now, place, was_idle, answered);
+    }
+
+    /// Tells the application of an answer, and lets the sender that got it go on.
+    #[inline]
+    fn tell_answered(
+        &mut self,
+        now: Time,
+        place: u32,
+        was_idle: bool,
+        (sample, messages): (Option<Sample>, u32),
+    ) {
+        let connection = &mut self.connections[place as usize];
+        let index = connection.index;
         if let Some(sample) = sample {
             self.events.push_back(Event::Sampled { connection: index, sample });
         }
+        let Some(sender) = &connection.sender else { return };
+        let rests = !was_idle && sender.is_idle() && connection.opening.role == Role::Sender;
+        self.active -= u32::from(rests);
         for _ in 0..messages {
             let message = connection.completed;
             connection.completed += 1;

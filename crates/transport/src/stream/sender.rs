@@ -314,7 +314,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Whether segments wait in the NIC.
     #[inline]
-    fn has_queued(&self) -> bool {
+    pub(crate) fn has_queued(&self) -> bool {
         if self.is_fast { self.bursts.left() < self.next } else { !self.outbox.is_empty() }
     }
 
@@ -515,7 +515,8 @@ impl<C: CongestionControl> Sender<C> {
 
 /// Whether a stream may be on the fast path at all.
 fn may_be_fast(config: &Config) -> bool {
-    !config.stream.record_all && u16::try_from(config.stream.largest_segment()).is_ok()
+    let compact = !config.full_packets;
+    compact && !config.stream.record_all && u16::try_from(config.stream.largest_segment()).is_ok()
 }
 
 /// The payload of the whole segments in `bytes`.

@@ -56,8 +56,11 @@ impl<C: CongestionControl> Sender<C> {
         report: Report<'_>,
         nic_backlog: u64,
     ) -> (Option<Sample>, u32) {
-        if self.is_fast && self.is_plain(ack, config) {
-            return self.on_plain_ack(now, ack, made_ns, config, report, nic_backlog);
+        let held = if config.stream.ack_delay { made_ns.wrapping_sub(ack.arrived_ns) } else { 0 };
+        if let Some(header) = Self::plain_header(ack)
+            && self.acknowledges(&header, config)
+        {
+            return self.on_plain_ack(now, &header, held, config, report, nic_backlog);
         }
         if ack.opens {
             self.opened(now, ack.echo, config);
@@ -95,9 +98,9 @@ impl<C: CongestionControl> Sender<C> {
         if news.progress {
             self.probe_from = now;
         }
-        let sample = news.sent_at.map(|at| {
-            self.take_sample(now, at, u64::from(news.payload), ack, made_ns, late, config)
-        });
+        let sample = news
+            .sent_at
+            .map(|at| self.take_sample(now, at, u64::from(news.payload), held, late, config));
         let lost = self.board.lost();
         if config.stream.sack {
             self.detect(now);

@@ -12,9 +12,9 @@ use super::{Queued, Sender, may_be_fast};
 use crate::backlog::Piece;
 use crate::config::Config;
 use crate::config::stream::EcnEcho;
-use crate::connection::{ENDLESS, Sample};
+use crate::connection::Sample;
 use crate::packet::stream::{Ack, Segment};
-use crate::packet::{Body, Form, Header, Kind, Next, Packet, clock_ns};
+use crate::packet::{Form, Header, Kind, MARKED_END, Next, clock_ns};
 use crate::rate::{Completion, Report, gap};
 use crate::rtt::Answered;
 use crate::stream::bursts::{Covered, Leaving};
@@ -22,7 +22,8 @@ use crate::stream::recovery::Repair;
 use crate::stream::scoreboard::Record;
 
 impl<C: CongestionControl> Sender<C> {
-    /// Whether an ACK [is plain](Self::is_plain), and finds the sender on the fast path.
+    /// Whether the sender is on the fast path, and an ACK acknowledges the next data in order and
+    /// tells nothing else.
     #[inline]
     pub(crate) fn acknowledges(&self, header: &Header, config: &Config) -> bool {
         let sequence = header.sequence_near(self.acknowledged);
@@ -31,41 +32,42 @@ impl<C: CongestionControl> Sender<C> {
         self.is_fast && progress && !echo
     }
 
-    /// Whether an ACK acknowledges the next data in order, and tells nothing else.
-    #[inline]
-    pub(super) fn is_plain(&self, ack: &Ack, config: &Config) -> bool {
-        let echo = ack.ece && config.stream.echo == EcnEcho::Classic;
+    /// The header that an ACK in the full form would have if the peer had not held it back; [`None`]
+    /// where there is more to it.
+    pub(super) fn plain_header(ack: &Ack) -> Option<Header> {
         let blocks = ack.blocks[0].length | ack.blocks[1].length;
-        let progress = self.acknowledged < ack.sequence && ack.sequence <= self.bursts.left();
-        progress && blocks == 0 && !(ack.opens || ack.duplicate || echo)
+        let plain = blocks == 0 && !ack.duplicate && !ack.opens && ack.ce_bytes < MARKED_END;
+        plain.then(|| Header::ack(ack.sequence, ack.arrived_ns, ack.ce_bytes, ack.ece, ack.echo))
     }
 
-    /// Takes in an ACK that [is plain](Self::is_plain), as [`on_ack`](Sender::on_ack) would.
+    /// Takes in an ACK that [acknowledges](Self::acknowledges) the next data, as
+    /// [`on_ack`](Sender::on_ack) would. The peer has held it back for `held_ns`.
     #[inline]
-    pub(super) fn on_plain_ack(
+    pub(crate) fn on_plain_ack(
         &mut self,
         now: Time,
-        ack: &Ack,
-        made_ns: u32,
+        ack: &Header,
+        held_ns: u32,
         config: &Config,
         report: Report<'_>,
         nic_backlog: u64,
     ) -> (Option<Sample>, u32) {
         self.note_drained(now);
         let window_limited = self.is_window_limited(now, config);
-        let (shift, delivered) = (self.shift(), ack.sequence - self.acknowledged);
-        self.acknowledged = ack.sequence;
-        let Covered { newest, payload, messages } = self.bursts.acknowledge(ack.sequence);
-        let sent = newest.transmission(ack.sequence, delivered, shift);
-        self.rack.note_order(ack.sequence, 0, false);
+        let sequence = ack.sequence_near(self.acknowledged);
+        let (shift, delivered) = (self.shift(), sequence - self.acknowledged);
+        self.acknowledged = sequence;
+        let Covered { newest, payload, messages } = self.bursts.acknowledge(sequence);
+        let sent = newest.transmission(sequence, delivered, shift);
+        self.rack.note_order(sequence, 0, false);
         self.rack.deliver(now, sent.sent_at, sent.end);
         debug_assert!(self.repair == Repair::None && self.rack.alarm.is_none());
         (self.timeouts, self.engines.timer_from) = (0, now);
         self.probe_from = now.max(self.left_at);
-        let sample = self.take_sample(now, sent.sent_at, payload, ack, made_ns, false, config);
+        let sample = self.take_sample(now, sent.sent_at, payload, held_ns, false, config);
         self.newest = Some(sent);
-        let ce_bytes = if config.stream.echo == EcnEcho::Exact { ack.ce_bytes } else { 0 };
-        let one_way_ns = ack.arrived_ns.wrapping_sub(clock_ns(sent.sent_at));
+        let ce_bytes = if config.stream.echo == EcnEcho::Exact { ack.ce_bytes() } else { 0 };
+        let one_way_ns = ack.sent_ns.wrapping_sub(clock_ns(sent.sent_at));
         let completion = Completion {
             sent: &sent,
             identified: true,
@@ -86,16 +88,15 @@ impl<C: CongestionControl> Sender<C> {
         (Some(sample), messages)
     }
 
-    /// Takes the RTT sample of a segment of `payload` that was sent at `at`.
-    #[expect(clippy::too_many_arguments, reason = "what one ACK brings together")]
+    /// Takes the RTT sample of a segment of `payload` that was sent at `at`. The peer has held its
+    /// answer back for `held_ns`.
     #[inline]
     pub(super) fn take_sample(
         &mut self,
         now: Time,
         at: Time,
         payload: u64,
-        ack: &Ack,
-        made_ns: u32,
+        held_ns: u32,
         late: bool,
         config: &Config,
     ) -> RttSample {
@@ -103,8 +104,7 @@ impl<C: CongestionControl> Sender<C> {
         let full = wire == config.stream.mss + config.header;
         let alone = if full { self.full_segment } else { config.line_rate.time_for(wire) };
         self.engines.backoff = 0;
-        let held = if config.stream.ack_delay { made_ns.wrapping_sub(ack.arrived_ns) } else { 0 };
-        let held = Span::from_ns(u64::from(held));
+        let held = Span::from_ns(u64::from(held_ns));
         let answered = Answered { sent_at: at, now, serialization: alone, held, late };
         self.engines.rtt.answered(&answered)
     }
@@ -141,6 +141,26 @@ impl<C: CongestionControl> Sender<C> {
         peer: u32,
         config: &Config,
     ) -> Option<Next> {
+        let (header, begins) = self.leave_fast(now, peer, config)?;
+        let then = self.has_queued().then_some(self.next_at);
+        Some(Next { form: Form::Compact(header), begins, then })
+    }
+
+    /// Whether the stream is on the fast path.
+    #[inline]
+    pub(crate) const fn is_fast(&self) -> bool {
+        self.is_fast
+    }
+
+    /// Takes the next segment out of the NIC, which starts at `now`. Returns it with the time of
+    /// posting, if it begins a message.
+    #[inline]
+    pub(crate) fn leave_fast(
+        &mut self,
+        now: Time,
+        peer: u32,
+        config: &Config,
+    ) -> Option<(Header, Option<Time>)> {
         let is_oldest = !self.bursts.has_left();
         let Leaving { sequence, payload, ends_message, since } = self.bursts.leave()?;
         if is_oldest {
@@ -150,59 +170,27 @@ impl<C: CongestionControl> Sender<C> {
         let was_full = self.queued >= config.stream.small_queue.get();
         self.queued -= payload;
         self.next_at = now + gap(self.engines.rate.limits(), Bytes::new(payload), config.line_rate);
-        let sent_ns = clock_ns(since);
+        let flags = if ends_message { Header::ENDS_MESSAGE } else { 0 };
         #[expect(clippy::cast_possible_truncation, reason = "modulo 2^32, and at most an MSS")]
-        let form = if config.full_packets {
-            let segment = self.segment_of(sequence, payload as u32, ends_message, config);
-            Form::Full(Packet { connection: peer, sent_ns, body: Body::Segment(segment) })
-        } else {
-            let ends = if ends_message { Header::ENDS_MESSAGE } else { 0 };
-            Form::Compact(Header {
-                connection: peer,
-                sequence: sequence as u32,
-                sent_ns,
-                rest: u32::from(self.epoch()) << 24,
-                payload: payload as u16,
-                kind: Kind::Segment,
-                flags: if config.stream.ect { ends | Header::ECT } else { ends },
-            })
+        let header = Header {
+            connection: peer,
+            sequence: sequence as u32,
+            sent_ns: clock_ns(since),
+            rest: u32::from(self.epoch()) << 24,
+            payload: payload as u16,
+            kind: Kind::Segment,
+            flags: flags | if config.stream.ect { Header::ECT } else { 0 },
         };
         if was_full {
             self.fill(now, config); // the NIC's queue held data back
         }
         let begins = self.begins.front().is_some_and(|&(first, _)| first == sequence);
-        Some(Next {
-            form,
-            begins: if begins {
-                self.begins.pop_front().map(|(_, posted_at)| posted_at)
-            } else {
-                None
-            },
-            then: self.has_queued().then_some(self.next_at),
-        })
+        Some((header, if begins { self.take_begin() } else { None }))
     }
 
-    /// A segment in the full form, as it leaves now.
     #[cold]
-    fn segment_of(
-        &self,
-        sequence: u64,
-        payload: u32,
-        ends_message: bool,
-        config: &Config,
-    ) -> Segment {
-        let posted = self.engines.messages.posted().map_or(ENDLESS, Bytes::get);
-        Segment {
-            sequence,
-            read: 0,
-            remaining: self.engines.rate.remaining(posted).max(payload),
-            payload,
-            ends_message,
-            ect: config.stream.ect,
-            cwr: false,
-            opens: false,
-            epoch: self.epoch(),
-        }
+    fn take_begin(&mut self) -> Option<Time> {
+        self.begins.pop_front().map(|(_, posted_at)| posted_at)
     }
 
     /// Whether the next segment may be given to the NIC with a start that is still to come. Nothing
@@ -296,8 +284,10 @@ impl<C: CongestionControl> Sender<C> {
             }
             end = segment.end();
         }
-        if end != self.next || self.board.records().any(|record| record.read > 0) {
-            return;
+        let first = self.board.front().map_or(self.next, |record| record.sequence);
+        let read = self.board.records().any(|record| record.read > 0);
+        if left < first || end != self.next || read {
+            return; // a copy of what has arrived still waits in the NIC, or there is a request
         }
         for Queued { segment, begins, .. } in self.outbox.drain(..) {
             self.begins.extend(begins.map(|posted_at| (segment.sequence, posted_at)));
