@@ -150,16 +150,18 @@ impl<C: CongestionControl> Endpoint<C> {
             *most -= 1;
         }
         self.nic_backlog = self.nic_backlog + sender.queued() - queued;
-        let (last, is_empty) = (left?, !sender.has_queued());
-        // The first segment that leaves starts the clock of a stream.
-        if connection.alarm == Time::MAX
-            && let Some(at) = sender.alarm_before(Time::MAX, config)
+        let (last, is_empty, is_paced) = (left?, !sender.has_queued(), sender.is_paced(config));
+        // The first segment that leaves starts the clock of a stream, and the last the probe's.
+        if (is_empty || connection.alarm == Time::MAX)
+            && let Some(at) = sender.alarm_before(connection.alarm, config)
         {
             connection.arm(last, at, &mut self.alarms);
         }
         if is_empty {
             pacing.sent(class, 0, Turn::Ended);
-            self.reschedule(last, place);
+            if is_paced {
+                self.reschedule(last, place);
+            }
         }
         Some(free)
     }

@@ -257,7 +257,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Whether there is a [`pace`](Self::pace).
     #[inline]
-    fn is_paced(&self, config: &Config) -> bool {
+    pub(crate) fn is_paced(&self, config: &Config) -> bool {
         config.stream.pace_windows_percent.is_some()
             || self.engines.rate.limits().pacing != Pacing::Unpaced
     }
