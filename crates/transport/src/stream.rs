@@ -23,6 +23,9 @@
 //! A window that ACKs clock gives the NIC at once all that it allows, as TCP does. So the RTT
 //! contains the wait there, which `small_queue` bounds. A paced burst is given at its send time.
 //!
+//! A sender has two speeds: bursts of a cache line for what is out in order, a record for each
+//! segment once something unusual has happened.
+//!
 //! # Departures from TCP
 //!
 //! * A segment ends where a message ends, so that the receiver can tell the application of each
@@ -48,7 +51,7 @@
 //!   that the measured RTT asks for. RFC 6298 allows a bound of 60 s or more, which no RTT reaches.
 //! * A buffer that grows has its final size from the start: twice the bandwidth-delay product at
 //!   the NIC's rate, at least 4 MB, at most the 1 GiB that TCP can advertise. Linux grows it to
-//!   twice the window.
+//!   twice the window. ACKs do not repeat the receiver's window: it never changes.
 //! * The window of the algorithm holds in recovery, without inflation. Proportional rate reduction,
 //!   where it is on, holds windows that ACKs clock back further, and leaves paced ones alone.
 //!   Without SACK each duplicate ACK counts a segment as arrived (the inflation of RFC 6582, the
