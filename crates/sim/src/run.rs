@@ -210,6 +210,8 @@ impl Simulation {
 
 #[cfg(test)]
 mod windows_tests;
+#[cfg(test)]
+mod shortcuts_tests;
 
 #[cfg(test)]
 mod tests {

@@ -11,10 +11,10 @@ use incast_scenario::Document;
 /// All traces: ports whose queues or packets are traced have an event for each packet; the others
 /// look ahead.
 const ALL_TRACES: TraceConfig = TraceConfig { queues: true, flows: true, packets: true };
-const FLOWS: TraceConfig = TraceConfig { queues: false, flows: true, packets: false };
+pub(super) const FLOWS: TraceConfig = TraceConfig { queues: false, flows: true, packets: false };
 
 /// A scheme, and the traces to keep.
-type How<'a> = (&'a str, TraceConfig);
+pub(super) type How<'a> = (&'a str, TraceConfig);
 
 fn started(document: &Document, (scheme, traces): How<'_>) -> Simulation {
     let run = Simulation::new(document.scenario(), scheme, 3, traces);
@@ -22,12 +22,12 @@ fn started(document: &Document, (scheme, traces): How<'_>) -> Simulation {
 }
 
 /// The report of a run in one piece.
-fn whole(document: &Document, how: How<'_>) -> Report {
+pub(super) fn whole(document: &Document, how: How<'_>) -> Report {
     finish(started(document, how).in_domains(1, 1), u64::MAX)
 }
 
 /// The report of a run in one piece that takes no shortcut.
-fn the_long_way(document: &Document, how: How<'_>) -> Report {
+pub(super) fn the_long_way(document: &Document, how: How<'_>) -> Report {
     let mut run = started(document, how).in_domains(1, 1);
     run.built.net.take_no_shortcut();
     finish(run, u64::MAX)
@@ -49,13 +49,13 @@ fn finish(mut run: Simulation, events: u64) -> Report {
 
 /// Whether two reports are the same in everything. Compares their Debug output, because NaN equals
 /// nothing.
-fn same(a: &Report, b: &Report) -> bool {
+pub(super) fn same(a: &Report, b: &Report) -> bool {
     format!("{a:?}") == format!("{b:?}")
 }
 
 /// A connected graph of switches with at least one host each, with links of random rates and
 /// delays, and the ends of a link between switches that is in a circle.
-fn random_graph(random: &mut Random) -> (String, usize, [usize; 2]) {
+pub(super) fn random_graph(random: &mut Random) -> (String, usize, [usize; 2]) {
     let switches = 3 + random.below(6) as usize;
     let mut links = String::new();
     let mut link = |random: &mut Random, ends: [String; 2]| {
@@ -213,7 +213,7 @@ fn random_switch(random: &mut Random) -> (String, usize) {
 /// Networks in which all rates, delays, packets and starting times differ, or are all equal. In the
 /// latter many events are simultaneous, among them the ends of the warm-up, the measurement and the
 /// run.
-fn random_case(random: &mut Random) -> String {
+pub(super) fn random_case(random: &mut Random) -> String {
     let (mut graph, ..) = random_graph(random);
     let lockstep = random.below(2) == 0;
     if lockstep {

@@ -1,0 +1,93 @@
+//! Shortcuts change nothing: streams with two speeds, packets that are on the NIC's link before
+//! they start, arrivals that are no events. Random networks and transports run with and without.
+
+use std::fmt::Write as _;
+
+use incast_cc::parts::random::Random;
+use incast_scenario::Document;
+
+use super::windows_tests::{FLOWS, random_case, random_graph, same, the_long_way, whole};
+
+/// Traffic of all kinds of hosts: those that only send, only receive, do both, ask and answer;
+/// with one connection and with several; messages one after the other and without end.
+fn traffic(random: &mut Random) -> String {
+    const KINDS: [&str; 6] = [
+        "from = \"h0\"\nto = \"h[1-2]\"\nkind = \"connections\"\n",
+        "from = \"h\"\nto = \"h1\"\nkind = \"connections\"\nstart_spread = \"20us\"\n",
+        "from = \"h[1-2]\"\nto = \"h0\"\nkind = \"connections\"\noperation = \"read\"\n",
+        "from = \"h[1-2]\"\nto = \"h0\"\nkind = \"connections\"\noperation = \"read\"\n\
+         message = \"30KB\"\ncount = 20\nevery = \"20us\"\n",
+        "from = \"h\"\nto = \"h\"\nkind = \"poisson\"\nload = 0.5\nsizes = { fixed = \"20KB\" }\n",
+        "from = \"h\"\nto = \"h2\"\nkind = \"connections\"\nmessage = \"3KB\"\ncount = 40\n\
+         every = \"8us\"\n",
+    ];
+    let mut text = String::new();
+    for _ in 0..=random.below(3) {
+        let kind = KINDS[random.below(6) as usize];
+        let _ = write!(text, "[[traffic]]\n{kind}");
+    }
+    text
+}
+
+fn transport(random: &mut Random) -> String {
+    let mut pick = |choices: &[&str]| {
+        choices[random.below(u32::try_from(choices.len()).unwrap()) as usize].to_owned()
+    };
+    let general = [
+        pick(&["", "ack_turnaround = \"0us\"\n", "ack_turnaround = \"3us\"\n"]),
+        pick(&["", "ack_jitter = \"0us\"\n", "ack_jitter = \"2us\"\n"]),
+        pick(&["", "ack_priority = true\n"]),
+        pick(&["", "", "nic = \"fifo\"\n"]),
+        pick(&["", "rto_min = \"100us\"\n"]),
+    ];
+    let stream = [
+        pick(&["", "preset = \"ns-3\"\n", "preset = \"linux\"\n"]),
+        pick(&["", "delayed_ack = 1\n", "delayed_ack = 4\n"]),
+        pick(&["", "delayed_ack_timeout = \"10us\"\n"]),
+        pick(&["", "", "sack = false\n"]),
+        pick(&["", "ecn = \"classic\"\n"]),
+        pick(&["", "", "small_queue = \"8KB\"\n"]),
+        pick(&["", "", "send_buffer = \"30KB\"\n"]),
+        pick(&["", "", "pace_windows_percent = 120\n"]),
+    ];
+    format!("[transport]\n{}[transport.stream]\n{}", general.concat(), stream.concat())
+}
+
+#[test]
+fn shortcuts_of_streams_change_nothing() {
+    const SCHEMES: [&str; 6] = ["dctcp", "newreno", "bbr", "swift", "cubic", "rtcp"];
+    const SWITCHES: [&str; 4] = [
+        "queue_limit = \"30KB\"\necn_threshold = \"9KB\"",
+        "queue_limit = \"90KB\"",
+        "queue_limit = \"90KB\"\necn_threshold = \"20KB\"",
+        "buffer = \"4MB\"\npfc = { enabled = true, xoff = \"15KB\" }",
+    ];
+    let mut random = Random::new(7);
+    let (mut fewer, mut drops, mut retransmissions) = (0, 0, 0);
+    for case in 0..48 {
+        let text = if case % 4 == 0 {
+            random_case(&mut random)
+        } else {
+            let (graph, ..) = random_graph(&mut random);
+            let switch = SWITCHES[case % SWITCHES.len()];
+            let (transport, traffic) = (transport(&mut random), traffic(&mut random));
+            format!(
+                "title = \"at random\"\n[run]\nduration = \"300us\"\nwarmup = \"50us\"\n\
+                 cooldown = \"30us\"\nschemes = [\"timely\"]\n{graph}\n[switch]\n{switch}\n\
+                 {transport}{traffic}"
+            )
+        };
+        let document = Document::parse(text.clone(), "random.toml");
+        let document = document.unwrap_or_else(|error| panic!("case {case}: {error}\n{text}"));
+        let how = (SCHEMES[case % SCHEMES.len()], FLOWS);
+        let short = whole(&document, how);
+        let mut long = the_long_way(&document, how);
+        fewer += long.summary.events.saturating_sub(short.summary.events);
+        drops += short.summary.drops;
+        retransmissions += short.summary.retransmissions;
+        long.summary.events = short.summary.events;
+        assert!(same(&short, &long), "case {case}, {}:\n{text}", how.0);
+    }
+    let seen = [fewer, drops, retransmissions];
+    assert!(seen.iter().all(|&count| count > 1_000), "or it shows nothing: {seen:?}");
+}
