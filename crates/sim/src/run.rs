@@ -209,9 +209,9 @@ impl Simulation {
 }
 
 #[cfg(test)]
-mod windows_tests;
-#[cfg(test)]
 mod shortcuts_tests;
+#[cfg(test)]
+mod windows_tests;
 
 #[cfg(test)]
 mod tests {

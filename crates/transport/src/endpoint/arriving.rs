@@ -24,6 +24,13 @@ impl<C: CongestionControl> Endpoint<C> {
     #[inline]
     pub fn handle_header(&mut self, now: Time, header: &Header, report: Report<'_>) -> News {
         let place = self.directory.place(header.connection);
+        if header.kind == Kind::Data
+            && let Some(Receiver::Message(receiver)) = self.receivers.get_mut(place as usize)
+            && !(report.marked && self.config.notification_interval.is_some())
+            && receiver.take_plain(header, report.marked)
+        {
+            return News::None;
+        }
         if header.kind == Kind::Segment
             && let Some(Receiver::Stream(receiver)) = self.receivers.get_mut(place as usize)
             && receiver.is_plain(header, report.marked)

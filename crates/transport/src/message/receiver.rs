@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use crate::config::Recovery;
 use crate::connection::Delivered;
 use crate::directory::Remains;
-use crate::packet::Body;
 use crate::packet::message::{Ack, Data, MAX_SEGMENT_PACKETS, Nack, PacketSet};
+use crate::packet::{Body, Header};
 
 /// The packets of one connection that have arrived.
 ///
@@ -108,6 +108,27 @@ impl Receiver {
             duplicates,
             ..Remains::default()
         })
+    }
+
+    /// Takes in a packet that is the next one and not the last of its segment, as
+    /// [`handle`](Self::handle) would. Returns whether it is.
+    #[inline]
+    pub(crate) fn take_plain(&mut self, header: &Header, marked: bool) -> bool {
+        let (index, count) = header.place();
+        #[expect(clippy::cast_possible_truncation, reason = "modulo 2^32")]
+        let is_next = header.sequence == self.next as u32 && self.next != u64::MAX;
+        if !is_next || index + 1 >= count || !self.ahead.is_empty() {
+            return false;
+        }
+        if marked {
+            self.ce_bytes = self.ce_bytes.saturating_add(u32::from(header.payload));
+        }
+        let first = self.next - u64::from(index);
+        let ends_message = header.has(Header::ENDS_MESSAGE);
+        self.current = Extent { first, count, ends_message, read: 0 };
+        self.next += 1;
+        self.delivered_bytes += u64::from(header.payload);
+        true
     }
 
     /// Takes in a packet. `reply` gets the answers, `deliver` the messages that are now complete.

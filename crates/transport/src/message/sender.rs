@@ -14,7 +14,7 @@ use crate::backlog::Piece;
 use crate::config::{Config, Nic};
 use crate::engines::Engines;
 use crate::packet::message::{Data, PacketSet};
-use crate::packet::{Body, Form, Next, Packet, clock_ns};
+use crate::packet::{Body, Form, Header, Kind, Next, Packet, clock_ns};
 use crate::rate::{RateComputation, gap};
 use crate::rtt::RttMeasurement;
 
@@ -280,25 +280,39 @@ impl<C: CongestionControl> Sender<C> {
         let last = index + 1 == burst.count;
         let payload = if last { burst.bytes - full * u32::from(burst.count - 1) } else { full };
         let ack_request = burst.packets.is_empty();
-        let data = Data {
-            sequence: burst.segment + u64::from(index),
-            payload,
-            index,
-            count: burst.count,
-            attempt: burst.attempt,
-            ack_request,
-            ends_message: burst.ends_message,
-            read: burst.read,
-            remaining: self.engines.rate.remaining(burst.message_end).max(payload),
+        let (sequence, next_at) = (burst.segment + u64::from(index), now + burst.gap);
+        let Burst { count, attempt, ends_message, read, message_end, .. } = *burst;
+        burst.next_at = next_at;
+        let begins = burst.begins.take();
+        let may_be = read == 0 && !config.full_packets;
+        let form = if let Some(payload) = u16::try_from(payload).ok().filter(|_| may_be) {
+            #[expect(clippy::cast_possible_truncation, reason = "modulo 2^32")]
+            Form::Compact(Header {
+                connection: peer,
+                sequence: sequence as u32,
+                sent_ns: clock_ns(now), // the NIC takes the packet now
+                rest: u32::from_le_bytes([index, count, attempt, 0]),
+                payload,
+                kind: Kind::Data,
+                flags: Header::data_flags(ends_message, ack_request),
+            })
+        } else {
+            let remaining = self.engines.rate.remaining(message_end).max(payload);
+            let data = Data {
+                sequence,
+                payload,
+                index,
+                count,
+                attempt,
+                ack_request,
+                ends_message,
+                read,
+                remaining,
+            };
+            let body = Body::Data(data);
+            Form::Full(Packet { connection: peer, sent_ns: clock_ns(now), body })
         };
-        burst.next_at = now + burst.gap;
-        // The NIC takes the packet now.
-        let packet = Packet { connection: peer, sent_ns: clock_ns(now), body: Body::Data(data) };
-        let mut next = Next {
-            form: Form::of(packet, config),
-            begins: burst.begins.take(),
-            then: Some(burst.next_at),
-        };
+        let mut next = Next { form, begins, then: Some(next_at) };
         if !ack_request {
             return Some(next);
         }

@@ -67,6 +67,19 @@ impl Header {
     /// Switches may mark the packet instead of dropping it (ECN-capable transport).
     pub const ECT: u8 = 4;
 
+    /// The flags of data of a message.
+    #[inline]
+    pub(crate) const fn data_flags(ends_message: bool, ack_request: bool) -> u8 {
+        flag(ends_message, Self::ENDS_MESSAGE) | flag(ack_request, Self::ACK_REQUEST) | Self::ECT
+    }
+
+    /// The index of [`Kind::Data`] in its segment, and the number of packets of the segment.
+    #[inline]
+    pub(crate) const fn place(&self) -> (u8, u8) {
+        let [index, count, ..] = self.rest.to_le_bytes();
+        (index, count)
+    }
+
     /// The ACK of a stream that is made when its newest segment arrives, without the connection. It
     /// tells of less than 2^24 marked bytes.
     #[inline]
@@ -94,9 +107,7 @@ impl Header {
                     return None;
                 }
                 let rest = u32::from_le_bytes([data.index, data.count, data.attempt, 0]);
-                let flags = flag(data.ends_message, Self::ENDS_MESSAGE)
-                    | flag(data.ack_request, Self::ACK_REQUEST)
-                    | Self::ECT;
+                let flags = Self::data_flags(data.ends_message, data.ack_request);
                 (data.sequence, rest, data.payload, Kind::Data, flags)
             }
             Body::Segment(segment) => {
