@@ -14,6 +14,10 @@ use crate::frame::Frame;
 
 /// The most packets that are given to the link at one event.
 const MOST: u32 = 16;
+/// The packets that must be ahead of time for each that is taken back.
+const PRICE: i32 = 16;
+/// The bounds of the balance of both.
+const BALANCE: std::ops::RangeInclusive<i32> = -512..=64;
 
 /// The packets of a NIC that are on its link ahead of time.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,6 +30,9 @@ pub(super) struct NicAhead {
     connection: Option<u32>,
     /// Whether the NIC rests between packets that are ahead of time.
     rests: bool,
+    /// The packets that were ahead of time, less some for each that was taken back. Below zero it
+    /// does not pay: packets leave one by one, and count, until it is zero again.
+    balance: i32,
 }
 
 impl Host {
@@ -42,7 +49,12 @@ impl Host {
     }
 
     /// Puts the next packets on the link, as far as they are known.
+    #[inline(never)]
     pub(super) fn send_ahead(&mut self, now: Time, transit: &mut Transit) {
+        if self.ahead.balance < 0 {
+            self.ahead.balance += i32::from(self.nic.is_free(now));
+            return self.send_by_event(now, transit);
+        }
         if self.ahead.until > now {
             if self.has_other_order() {
                 self.take_back(now, transit);
@@ -65,7 +77,7 @@ impl Host {
                 begun = Some((start, *connection, posted));
             }
             ahead.rests |= start > nic.busy_until.max(now);
-            ahead.until = start;
+            (ahead.until, ahead.balance) = (start, (ahead.balance + 1).min(*BALANCE.end()));
             let frame = Frame::compact(*address, bytes, *class, header);
             sent.add(bytes);
             nic.transmit_packet(start, &frame, transit);
@@ -79,11 +91,16 @@ impl Host {
         }
         if self.nic.is_free(now) {
             // What comes next does not leave ahead of time.
-            return self.send(now, transit);
+            return self.send_by_event(now, transit);
         }
         if self.has_packet(now) {
             self.nic.wait(&mut transit.calendar);
         }
+    }
+
+    #[inline(never)]
+    fn send_by_event(&mut self, now: Time, transit: &mut Transit) {
+        self.send(now, transit);
     }
 
     /// Whether packets that are ahead of time would leave in another order now.
@@ -102,7 +119,9 @@ impl Host {
     pub(super) fn take_back(&mut self, now: Time, transit: &mut Transit) {
         let mut bytes = 0;
         let link = self.nic.link as usize;
+        let mut balance = self.ahead.balance;
         while let Some((frame, start)) = transit.links[link].last().filter(|last| last.1 > now) {
+            balance -= PRICE;
             transit.links[link].take_last(&mut transit.calendar);
             self.sent.remove(frame.wire);
             self.nic.uncount(&frame);
@@ -119,7 +138,8 @@ impl Host {
         }
         let busy_until = transit.links[link].sent_until();
         self.nic.busy_until = busy_until.unwrap_or(now);
-        self.ahead = NicAhead { is_allowed: true, ..NicAhead::default() };
+        let balance = balance.max(*BALANCE.start());
+        self.ahead = NicAhead { is_allowed: true, balance, ..NicAhead::default() };
     }
 
     /// Takes all packets back that start now or later, at the end of the run or the measurement:
