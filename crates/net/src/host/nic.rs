@@ -51,16 +51,16 @@ impl Host {
     /// Puts the next packets on the link, as far as they are known.
     #[inline(never)]
     pub(super) fn send_ahead(&mut self, now: Time, transit: &mut Transit) {
-        if self.ahead.balance < 0 {
-            self.ahead.balance += i32::from(self.nic.is_free(now));
-            return self.send_by_event(now, transit);
-        }
         if self.ahead.until > now {
             if self.has_other_order() {
                 self.take_back(now, transit);
             }
         } else {
             (self.ahead.connection, self.ahead.rests) = (None, false);
+        }
+        if self.ahead.balance < 0 && self.ahead.until <= now {
+            self.ahead.balance += i32::from(self.nic.is_free(now));
+            return self.send_by_event(now, transit);
         }
         // What is ahead of time counts already; so it starts with the measurement, or before it.
         let limit = if now < self.start { self.start } else { Time::MAX };

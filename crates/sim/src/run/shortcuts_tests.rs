@@ -91,3 +91,22 @@ fn shortcuts_of_streams_change_nothing() {
     let seen = [fewer, drops, retransmissions];
     assert!(seen.iter().all(|&count| count > 1_000), "or it shows nothing: {seen:?}");
 }
+
+/// Hosts that send at full speed, or receive, or both: what is ahead of time is taken back often.
+#[test]
+fn shortcuts_of_the_benchmarks_change_nothing() {
+    for (file, duration) in
+        [("star.toml", "8ms"), ("leaf-spine-tcp.toml", "400us"), ("fat-tree-128.toml", "90us")]
+    {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bench/").to_owned() + file;
+        let changes = ["run.warmup=0us", "run.interval=5us", &format!("run.duration={duration}")]
+            .map(ToOwned::to_owned);
+        let document = Document::load(path.as_ref()).and_then(|bench| bench.with_set(&changes));
+        let document = document.unwrap_or_else(|error| panic!("{error}"));
+        let short = whole(&document, ("dctcp", FLOWS));
+        let mut long = the_long_way(&document, ("dctcp", FLOWS));
+        assert!(short.summary.events < long.summary.events, "{file}");
+        long.summary.events = short.summary.events;
+        assert!(same(&short, &long), "{file}");
+    }
+}
