@@ -104,6 +104,28 @@ def test_assignments_are_in_the_written_scenario(command: Command) -> None:
     assert incast.load("results/incast/scenario.toml").duration_s == pytest.approx(5e-3)
 
 
+def test_the_command_says_how_fast_it_was_and_what_it_took(command: Command) -> None:
+    """Of the machine: it is printed and not kept, since results do not depend on the clock."""
+    out = command(*RUN, "--seed", "1", "--seed", "2").out
+    said = re.search(
+        r"^([\d.]+) M packet-hops in ([\d.]+) s, ([\d.]+) M/s, with ([\d.]+) of (\d+) cores? and "
+        r"(\d+) MB of memory\.$", out, flags=re.MULTILINE,
+    )  # fmt: skip
+    assert said, out
+    hops, seconds, rate, busy, cores, megabytes = map(float, said.groups())
+    runs = [
+        run for seed in (1, 2)
+        for run in json.loads(Path(f"results/incast/seed-{seed}/run.json").read_text())["runs"]
+    ]  # fmt: skip
+    assert hops == pytest.approx(
+        sum(run["measured"]["packet_hops"] for run in runs) / 1e6, rel=0.02
+    )
+    assert rate == pytest.approx(hops / seconds, rel=0.1)
+    assert 0 < busy <= cores + 0.5
+    assert 20 < megabytes < 10_000
+    assert command(*RUN, "--json").out.count("M/s") == 0
+
+
 def test_quiet_prints_nothing(command: Command) -> None:
     done = command(*RUN, "--quiet")
     assert (done.code, done.out, done.err) == (0, "", "")

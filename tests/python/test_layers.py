@@ -37,6 +37,7 @@ CRATES: dict[str, set[str]] = {
         "incast-table",
         "incast-transport",
     },
+    "incast-wasm": {"incast-sim"},
     "incast-python": {"incast-cc", "incast-sim"},
 }
 

@@ -247,7 +247,7 @@ impl Port {
         let wire = u32::from(frame.wire);
         self.class_bytes[frame.class() as usize % MOST_CLASSES] += wire;
         self.bytes += wire;
-        self.occupancy.set(now, u64::from(self.bytes));
+        self.occupancy.set(now, self.bytes);
     }
 
     /// Counts the start of a packet that waited.
@@ -265,7 +265,7 @@ impl Port {
         let wire = u32::from(frame.wire);
         self.class_bytes[frame.class() as usize % MOST_CLASSES] -= wire;
         self.bytes -= wire;
-        self.occupancy.set(now, u64::from(self.bytes));
+        self.occupancy.set(now, self.bytes);
     }
 
     /// Stores a packet that has room in its queue.

@@ -32,7 +32,7 @@ pub use incast_net::{TraceConfig, WindowCounts, metrics};
 pub use incast_plan::topology;
 pub use incast_scenario::{self as scenario, workload};
 pub use incast_scenario::{Resolved, ResolvedHost, ResolvedQueue, ResolvedTraffic};
-pub use incast_table::{Column, Name, Table, Values};
+pub use incast_table::{Column, Name, Table, Values, digest};
 pub use report::{Books, FIGURES, Figure, Report, Summary};
 pub use run::Simulation;
 pub use warnings::{dead_lock_warnings, warnings};

@@ -57,6 +57,32 @@ impl Values {
     }
 }
 
+/// A digest of tables: their names, and every bit of every value (64-bit FNV-1a). The sign of "not a
+/// number", which may differ between builds, does not count.
+pub fn digest(tables: &[Table]) -> u64 {
+    let mut digest = 0xcbf2_9ce4_8422_2325_u64;
+    let mut add = |bytes: &[u8]| {
+        for byte in bytes {
+            digest = (digest ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    };
+    for table in tables {
+        add(table.name.as_bytes());
+        for column in &table.columns {
+            add(column.name.as_bytes());
+            match &column.values {
+                Values::F64(values) => values.iter().for_each(|value| {
+                    let value = if value.is_nan() { f64::NAN } else { *value };
+                    add(&value.to_bits().to_le_bytes());
+                }),
+                Values::U64(values) => values.iter().for_each(|v| add(&v.to_le_bytes())),
+                Values::Text(values) => values.iter().for_each(|v| add(v.as_bytes())),
+            }
+        }
+    }
+    digest
+}
+
 impl FromIterator<f64> for Values {
     fn from_iter<I: IntoIterator<Item = f64>>(values: I) -> Self {
         Self::F64(values.into_iter().collect())

@@ -178,13 +178,13 @@ impl<C: CongestionControl> Endpoint<C> {
             vacant: Vec::new(),
             leaving: VecDeque::new(),
             pacing: PacingEngine::sharing(&weights, config.largest_packet().get()),
-            replies: VecDeque::with_capacity(64),
+            replies: VecDeque::new(),
             alarms: BinaryHeap::new(),
             active: 0,
             nic_backlog: 0,
-            events: VecDeque::with_capacity(64),
-            answers: Vec::with_capacity(8),
-            messages: Vec::with_capacity(8),
+            events: VecDeque::new(),
+            answers: Vec::new(),
+            messages: Vec::new(),
         }
     }
 

@@ -1,13 +1,61 @@
-"""The memory that this process can still have."""
+"""The memory that this process can still have, and what work takes of the machine."""
 
 import contextlib
 import os
 import resource
+import sys
+import time
 from pathlib import Path
+from types import TracebackType
+
+from typing_extensions import Self
 
 _MEMINFO = Path("/proc/meminfo")
 _CGROUPS = Path("/sys/fs/cgroup")
 _OWN_CGROUP = Path("/proc/self/cgroup")
+
+
+class Meter:
+    """Adds up the time that pieces of work take, each a `with` block."""
+
+    seconds = 0.0
+    """The time by the clock."""
+    core_seconds = 0.0
+    """The time of cores, all threads together."""
+
+    def __enter__(self) -> Self:
+        """Begins a piece."""
+        self._began = time.monotonic(), time.process_time()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Ends a piece."""
+        clock, cores = self._began
+        self.seconds += time.monotonic() - clock
+        self.core_seconds += time.process_time() - cores
+
+    @property
+    def cores(self) -> float:
+        """The cores that were busy, on average."""
+        return self.core_seconds / max(self.seconds, 1e-9)
+
+
+def usable_cores() -> int:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def peak_bytes() -> int:
+    """The most memory that this process has had so far."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
 
 
 def available_bytes() -> int | None:

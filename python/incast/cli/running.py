@@ -12,6 +12,7 @@ from incast._core import ParameterError
 from incast.api import costs, running, saturation
 from incast.api.interruption import Interrupted
 from incast.api.result import Result, Results, add_figures
+from incast.base.machine import Meter
 from incast.cli import options
 from incast.cli.exits import INTERRUPTED
 from incast.results import store
@@ -64,6 +65,7 @@ def run(
     running.check_threads(threads)
     out = Path("results") / chosen.name if out is None else out
     done: list[tuple[Result, Written]] = []
+    used = Meter()
     stopped = False
     places = _places(out, seed or [])
     for directory in places.values():
@@ -72,15 +74,16 @@ def run(
         costs.check(chosen, schemes, traces=traces, repeats=len(places), ask=options.ask)
     for number, directory in places.items():
         try:
-            result = running.run(
-                chosen,
-                schemes,
-                seed=number,
-                traces=traces,
-                threads=threads,
-                progress=not quiet,
-                whatever_it_costs=True,
-            )
+            with used:
+                result = running.run(
+                    chosen,
+                    schemes,
+                    seed=number,
+                    traces=traces,
+                    threads=threads,
+                    progress=not quiet,
+                    whatever_it_costs=True,
+                )
         except Interrupted as interrupted:
             result, stopped = cast("Result", interrupted.result), True
             if not result.runs:
@@ -97,7 +100,7 @@ def run(
     elif as_json:
         _print_json(done, baseline, one=len(places) == 1)
     elif not quiet:
-        _print_table(done, baseline, one=len(places) == 1)
+        _print_table(done, baseline, used, one=len(places) == 1)
     if stopped:
         raise typer.Exit(INTERRUPTED)
 
@@ -199,9 +202,13 @@ def _print_json(done: list[tuple[Result, Written]], baseline: str | None, *, one
     print(json.dumps(report.to_dict(_results(done), items, baseline, one=one), allow_nan=False))
 
 
-def _print_table(done: list[tuple[Result, Written]], baseline: str | None, *, one: bool) -> None:
+def _print_table(
+    done: list[tuple[Result, Written]], baseline: str | None, used: Meter, *, one: bool
+) -> None:
     console = writing.console()
     report.print_results(console, _results(done), baseline, one=one)
+    runs = [run for result, _ in done for run in result.runs.values()]
+    report.print_used(console, sum(run.summary["packet_hops"] or 0 for run in runs), used)
     for _, written in done:
         report.print_written(console, written, short=not one)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
+from incast.base.machine import Meter, peak_bytes, usable_cores
 from incast.results.comparison import Ratio, number
 from incast.results.differences import Difference, comparable, differences, without_baseline
 from incast.results.measures import bound_of
@@ -15,7 +16,7 @@ from incast.results.record import Record
 from incast.results.records import Records
 from incast.results.saturation import Point, Saturation
 from incast.results.store import Written
-from incast.terminal import cells
+from incast.terminal import cells, numbers
 from incast.terminal.writing import grid_of, print_columns, say, wrapped
 
 # Columns of the comparison: heading, key of the summary.
@@ -264,6 +265,19 @@ def _saturated(found: Saturation, scheme: str) -> str:
     if above is None:
         return f"{scheme}: not saturated up to {carried:g}"
     return f"{scheme}: saturated load {carried:g}; at {above:g} it is below {found.threshold:g}"
+
+
+def print_used(out: Console, packet_hops: float, used: Meter) -> None:
+    """Prints how fast runs were, and what they took of the machine."""
+    millions = packet_hops / 1e6
+    rate = millions / max(used.seconds, 1e-9)
+    cores = usable_cores()
+    wrapped(
+        out, "",
+        f"{numbers.number(millions)} M packet-hops in {numbers.number(used.seconds)} s, "
+        f"{numbers.number(rate)} M/s, with {used.cores:.1f} of {cores} "
+        f"core{'s' if cores > 1 else ''} and {peak_bytes() / 1e6:.0f} MB of memory.",
+    )  # fmt: skip
 
 
 def print_drawn(out: Console, paths: list[Path]) -> None:

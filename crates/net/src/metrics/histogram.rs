@@ -1,5 +1,8 @@
 //! Histograms of fixed relative precision.
 
+use std::collections::BTreeMap;
+use std::hint::black_box;
+
 /// The buckets per doubling, as a power of two: a bucket is at most 1/128 (0.8 %) of its value
 /// wide.
 const SUB_BITS: u32 = 7;
@@ -9,28 +12,38 @@ const SUB: u64 = 1 << SUB_BITS;
 /// exact. It grows with the range of the values, not with their number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histogram {
-    /// The bucket number of `weights[0]`.
-    base: usize,
-    weights: Vec<u64>,
-    total: u64,
     sum: u128,
+    weights: Weights,
     max: u64,
 }
+
+/// The weights of a histogram's buckets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub(super) struct Weights {
+    /// The weights modulo 2^32: in a large network each of them is a cache line to wait for.
+    low: Box<[u32]>,
+    /// The bucket number of `low[0]`.
+    base: u32,
+    /// What `low` has no room for; most histograms have nothing of the kind.
+    high: Option<Box<High>>,
+}
+
+/// How many times 2^32 the weights of some buckets are more than `low` says, by bucket number.
+type High = BTreeMap<u32, u32>;
 
 /// The number of the bucket that `value` falls into.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "at most 58 doublings of 128 buckets")]
-fn bucket(value: u64) -> usize {
-    if value < SUB {
-        return value as usize;
-    }
-    let shift = value.ilog2() - SUB_BITS;
-    ((u64::from(shift) << SUB_BITS) + (value >> shift)) as usize
+fn bucket(value: u64) -> u32 {
+    // A bucket holds one value below 2 * SUB.
+    let shift = (value | SUB).ilog2() - SUB_BITS;
+    (shift << SUB_BITS) + (value >> shift) as u32
 }
 
 /// The least value of a bucket.
-fn lower_bound(bucket: usize) -> u64 {
-    let bucket = bucket as u64;
+fn lower_bound(bucket: u32) -> u64 {
+    let bucket = u64::from(bucket);
     if bucket < 2 * SUB {
         return bucket;
     }
@@ -39,72 +52,101 @@ fn lower_bound(bucket: usize) -> u64 {
     u64::try_from(u128::from(bucket - shift * SUB) << shift).unwrap_or(u64::MAX)
 }
 
+impl Weights {
+    /// Adds `weight` to that of the bucket of `value`.
+    #[inline]
+    pub(super) fn add(&mut self, value: u64, weight: u64) {
+        let bucket = bucket(value);
+        if let Some(low) = self.low.get_mut(bucket.wrapping_sub(self.base) as usize)
+            && let Ok(sum) = u32::try_from(u64::from(*low).wrapping_add(weight))
+        {
+            *low = sum;
+        } else {
+            self.add_beyond(bucket, weight);
+        }
+    }
+
+    /// Adds to the weight of a bucket that has no place yet, or beyond 32 bits.
+    #[cold]
+    #[expect(clippy::cast_possible_truncation, reason = "the rest is carried")]
+    fn add_beyond(&mut self, bucket: u32, weight: u64) {
+        if bucket.wrapping_sub(self.base) as usize >= self.low.len() {
+            self.make_room(bucket);
+        }
+        let low = &mut self.low[(bucket - self.base) as usize];
+        let (sum, carry) = low.overflowing_add(weight as u32);
+        *low = sum;
+        let times = (weight >> 32) as u32 + u32::from(carry);
+        if times > 0 {
+            *self.high.get_or_insert_default().entry(bucket).or_default() += times;
+        }
+    }
+
+    fn make_room(&mut self, bucket: u32) {
+        let mut low = std::mem::take(&mut self.low).into_vec();
+        if low.is_empty() {
+            self.base = bucket;
+        } else if bucket < self.base {
+            let more = (self.base - bucket) as usize;
+            low.splice(0..0, std::iter::repeat_n(0, more));
+            self.base = bucket;
+        }
+        // To the end of the doubling and no further: every port has one of these.
+        let end = ((bucket >> SUB_BITS) + 1) << SUB_BITS;
+        let wanted = ((end - self.base) as usize).max(low.len());
+        low.reserve_exact(wanted - low.len());
+        low.resize(wanted, 0);
+        self.low = low.into();
+    }
+
+    /// The buckets that are not empty: number, weight.
+    fn all(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
+        (self.base..).zip(&self.low).filter_map(|(bucket, &low)| {
+            let high = self.high.as_ref().and_then(|high| high.get(&bucket).copied());
+            let weight = u64::from(high.unwrap_or(0)) << 32 | u64::from(low);
+            (weight > 0).then_some((bucket, weight))
+        })
+    }
+
+    fn total(&self) -> u64 {
+        let low: u64 = self.low.iter().map(|&low| u64::from(low)).sum();
+        let high = self.high.iter().flat_map(|high| high.values());
+        low + high.map(|&times| u64::from(times) << 32).sum::<u64>()
+    }
+
+    /// Brings the weight of `value` into the processor's caches.
+    #[inline]
+    pub(super) fn touch(&self, value: u64) {
+        black_box(self.low.get(bucket(value).wrapping_sub(self.base) as usize).copied());
+    }
+}
+
 impl Histogram {
+    /// The histogram of values that were weighed elsewhere: their weighted sum, their weights, and
+    /// their maximum.
+    pub(super) const fn of(sum: u128, weights: Weights, max: u64) -> Self {
+        Self { sum, weights, max }
+    }
+
     /// Counts `value`, `weight` times.
     #[inline]
     pub fn add(&mut self, value: u64, weight: u64) {
-        self.count(bucket(value), weight);
+        self.weights.add(value, weight);
         self.sum += u128::from(value) * u128::from(weight);
         self.max = self.max.max(value);
-    }
-
-    /// Like [`add`](Self::add), for callers that give the weighted sum of the values
-    /// [themselves](Self::set_sum).
-    #[inline]
-    pub(super) fn weigh(&mut self, value: u64, weight: u64) {
-        self.count(bucket(value), weight);
-        self.max = self.max.max(value);
-    }
-
-    /// Sets the weighted sum of all values that were weighed.
-    pub(super) const fn set_sum(&mut self, sum: u128) {
-        self.sum = sum;
-    }
-
-    /// Brings the count of `value` into the processor's caches.
-    #[inline]
-    pub(super) fn touch(&self, value: u64) {
-        std::hint::black_box(self.weights.get(bucket(value).wrapping_sub(self.base)).copied());
     }
 
     /// Counts `value` once.
     #[inline]
     pub fn add_one(&mut self, value: u64) {
-        self.count(bucket(value), 1);
+        self.weights.add(value, 1);
         self.sum += u128::from(value);
         self.max = self.max.max(value);
     }
 
-    #[inline]
-    fn count(&mut self, bucket: usize, weight: u64) {
-        if bucket.wrapping_sub(self.base) >= self.weights.len() {
-            self.make_room(bucket);
-        }
-        self.weights[bucket - self.base] += weight;
-        self.total += weight;
-    }
-
-    #[cold]
-    fn make_room(&mut self, bucket: usize) {
-        if self.weights.is_empty() {
-            self.base = bucket;
-        }
-        if bucket < self.base {
-            let more = self.base - bucket;
-            self.weights.splice(0..0, std::iter::repeat_n(0, more));
-            self.base = bucket;
-        }
-        if bucket - self.base >= self.weights.len() {
-            // To the end of the doubling and no further: every port has one of these.
-            let wanted = (((bucket >> SUB_BITS) + 1) << SUB_BITS) - self.base;
-            self.weights.reserve_exact(wanted - self.weights.len());
-            self.weights.resize(wanted, 0);
-        }
-    }
-
     /// The total weight of all values.
-    pub const fn total(&self) -> u64 {
-        self.total
+    pub fn total(&self) -> u64 {
+        self.weights.total()
     }
 
     /// The largest value; zero when there is none.
@@ -114,16 +156,18 @@ impl Histogram {
 
     /// The mean, exact; [`None`] when nothing has been counted.
     pub fn mean(&self) -> Option<f64> {
-        (self.total > 0).then(|| self.sum as f64 / self.total as f64)
+        let total = self.total();
+        (total > 0).then(|| self.sum as f64 / total as f64)
     }
 
     /// The value that a share `q` of the weight does not exceed: the middle of its bucket, so
     /// within 0.4 %. [`None`] when nothing has been counted.
     pub fn quantile(&self, q: f64) -> Option<f64> {
-        if self.total == 0 {
+        let total = self.total();
+        if total == 0 {
             return None;
         }
-        let wanted = q * self.total as f64;
+        let wanted = q * total as f64;
         let mut below = 0;
         for (low, high, weight) in self.buckets() {
             below += weight;
@@ -137,16 +181,15 @@ impl Histogram {
 
     /// The buckets that are not empty: least value, first value beyond, weight.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
-        self.weights.iter().enumerate().filter(|(_, weight)| **weight > 0).map(|(i, weight)| {
-            let bucket = self.base + i;
-            (lower_bound(bucket), lower_bound(bucket + 1), *weight)
-        })
+        self.weights
+            .all()
+            .map(|(bucket, weight)| (lower_bound(bucket), lower_bound(bucket + 1), weight))
     }
 
     /// Adds the counts of another histogram.
     pub fn merge(&mut self, other: &Self) {
         for (low, _, weight) in other.buckets() {
-            self.count(bucket(low), weight);
+            self.weights.add(low, weight);
         }
         self.sum += other.sum;
         self.max = self.max.max(other.max);
@@ -186,6 +229,36 @@ mod tests {
             let (exact, got) = (q * 3_700_000.0, histogram.quantile(q).unwrap());
             assert!((got / exact - 1.0).abs() < 0.005, "{q}: {got}, not {exact}");
         }
+    }
+
+    /// Compares weights of any size with plain sums of 64 bits.
+    #[test]
+    fn weights_carry_beyond_32_bits() {
+        let (mut histogram, mut plain) = (Histogram::default(), BTreeMap::new());
+        let mut random = 1_u64;
+        for step in 0..20_000 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let value = (random >> 40) % 5_000;
+            let weight = if step % 3 == 0 { 1 } else { random >> (20 + random % 40) };
+            if weight == 1 {
+                histogram.add_one(value);
+            } else {
+                histogram.add(value, weight);
+            }
+            *plain.entry(lower_bound(bucket(value))).or_insert(0) += weight;
+        }
+        plain.retain(|_, weight| *weight > 0);
+        assert!(plain.values().any(|&weight| weight > 1 << 34));
+        assert_eq!(histogram.total(), plain.values().sum::<u64>());
+        assert!(histogram.buckets().map(|(low, _, weight)| (low, weight)).eq(plain));
+        let mut twice = histogram.clone();
+        twice.merge(&histogram);
+        assert_eq!(twice.total(), 2 * histogram.total());
+        // Exactly 2^32 leaves nothing below.
+        let mut one = Histogram::default();
+        one.add(7, u64::from(u32::MAX));
+        one.add_one(7);
+        assert_eq!(one.buckets().collect::<Vec<_>>(), [(7, 8, 1 << 32)]);
     }
 
     #[test]

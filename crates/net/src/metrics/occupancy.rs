@@ -5,56 +5,65 @@ use std::hint::black_box;
 use incast_cc::Time;
 
 use super::Histogram;
+use super::histogram::Weights;
 
 /// The statistics of one queue: its lengths from the start of measurement on, its time series from
 /// the start of the run.
+///
+/// Each change of the length needs the first cache line alone, and the weight of a length.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct Occupancy {
-    bytes: u64,
-    since: Time,
-    start: Time,
-    /// The integral of the length over time since the run began, and its values when measurement
-    /// and the interval started.
+    /// The integral of the length over time since the run began.
     area: u128,
+    since: Time,
+    bytes: u32,
+    /// The greatest length in the present interval.
+    interval_max: u32,
+    /// The greatest length that lasted, from `start` on.
+    max: u32,
+    /// Whether measurement had started at `since`.
+    measures: bool,
+    /// The picoseconds spent at each length, from `start` on.
+    lengths: Weights,
+    start: Time,
+    /// The integral when measurement and the interval started.
     area_at_start: u128,
     area_at_interval: u128,
-    /// The greatest length in the present interval.
-    interval_max: u64,
-    /// The picoseconds spent at each length, from `start` on.
-    lengths: Histogram,
 }
 
 impl Occupancy {
     /// The statistics of a queue that is empty at time zero, measured from `start` on.
     pub fn new(start: Time) -> Self {
         Self {
-            bytes: 0,
-            since: Time::ZERO,
-            start,
             area: 0,
+            since: Time::ZERO,
+            bytes: 0,
+            interval_max: 0,
+            max: 0,
+            measures: start == Time::ZERO,
+            lengths: Weights::default(),
+            start,
             area_at_start: 0,
             area_at_interval: 0,
-            interval_max: 0,
-            lengths: Histogram::default(),
         }
     }
 
     /// Brings the statistics into the processor's caches.
     #[inline]
     pub fn touch(&self) {
-        black_box(self.interval_max);
         black_box(self.since);
     }
 
-    /// Brings the bucket of the present length into the processor's caches.
+    /// Brings the weight of the present length into the processor's caches.
     #[inline]
     pub fn touch_bucket(&self) {
-        self.lengths.touch(self.bytes);
+        self.lengths.touch(u64::from(self.bytes));
     }
 
     /// Sets the length to `bytes` from now on.
     #[inline]
-    pub fn set(&mut self, now: Time, bytes: u64) {
+    pub fn set(&mut self, now: Time, bytes: u32) {
         self.pass(now);
         self.bytes = bytes;
         self.interval_max = self.interval_max.max(bytes);
@@ -63,25 +72,33 @@ impl Occupancy {
     #[inline]
     fn pass(&mut self, now: Time) {
         let lasted = now.since(self.since).as_ps();
+        if lasted == 0 {
+            return;
+        }
         self.area += u128::from(self.bytes) * u128::from(lasted);
-        if self.since >= self.start {
-            if lasted > 0 {
-                self.lengths.weigh(self.bytes, lasted);
-            }
-        } else if now > self.start {
+        if self.measures {
+            self.weigh(lasted);
+        } else if now >= self.start {
             self.pass_start(now);
-        } else {
-            self.area_at_start = self.area;
         }
         self.since = now;
+    }
+
+    #[inline]
+    fn weigh(&mut self, lasted: u64) {
+        self.lengths.add(u64::from(self.bytes), lasted);
+        self.max = self.max.max(self.bytes);
     }
 
     /// Starts the measurement, at the first change after its time has come.
     #[cold]
     fn pass_start(&mut self, now: Time) {
+        self.measures = true;
         let measured = now.since(self.start).as_ps();
         self.area_at_start = self.area - u128::from(self.bytes) * u128::from(measured);
-        self.lengths.weigh(self.bytes, measured);
+        if measured > 0 {
+            self.weigh(measured);
+        }
     }
 
     /// Ends an interval that began at `from`: returns its mean and its greatest length, in bytes.
@@ -90,14 +107,14 @@ impl Occupancy {
         let area = self.area - self.area_at_interval;
         self.area_at_interval = self.area;
         let mean = area as f64 / now.since(from).as_ps().max(1) as f64;
-        (mean, std::mem::replace(&mut self.interval_max, self.bytes))
+        (mean, u64::from(std::mem::replace(&mut self.interval_max, self.bytes)))
     }
 
     /// Ends the measurement: returns the lengths, weighted by picoseconds.
-    pub fn finish(&mut self, now: Time) -> &Histogram {
+    pub fn finish(&mut self, now: Time) -> Histogram {
         self.pass(now);
-        self.lengths.set_sum(self.area - self.area_at_start);
-        &self.lengths
+        let sum = if self.measures { self.area - self.area_at_start } else { 0 };
+        Histogram::of(sum, self.lengths.clone(), u64::from(self.max))
     }
 }
 
@@ -105,6 +122,11 @@ impl Occupancy {
 mod tests {
     use super::*;
     use incast_cc::Span;
+
+    #[test]
+    fn a_change_needs_one_cache_line() {
+        assert!(std::mem::offset_of!(Occupancy, lengths) + 20 <= 64);
+    }
 
     fn at(us: u64) -> Time {
         Time::ZERO + Span::from_us(us)

@@ -22,15 +22,15 @@ fn ten_streams_share_a_port_that_marks() {
     assert_eq!(counts(&report, "flows", "delivered_bytes").len(), 10);
 }
 
-/// All hosts send, each to one host of another leaf, and each receives.
-fn all_send_to_another_leaf(report: &Report) {
+/// All of `hosts` send, each to one host of another group of `size` hosts, and each receives.
+fn all_send_to_another_group(report: &Report, (hosts, size): (usize, usize)) {
     let number = |name: &str| name.strip_prefix("host").unwrap().parse::<usize>().unwrap();
     let ends = |column| texts(report, "flows", column).iter().map(|name| number(name));
-    assert!(ends("source").zip(ends("destination")).all(|(from, to)| from / 16 != to / 16));
+    assert!(ends("source").zip(ends("destination")).all(|(from, to)| from / size != to / size));
     for column in ["source", "destination"] {
-        let mut hosts: Vec<_> = ends(column).collect();
-        hosts.sort_unstable();
-        assert!(hosts.into_iter().eq(0..96), "{column}");
+        let mut found: Vec<_> = ends(column).collect();
+        found.sort_unstable();
+        assert!(found.into_iter().eq(0..hosts), "{column}");
     }
     let delivered = counts(report, "flows", "delivered_bytes");
     assert!(delivered.iter().all(|bytes| *bytes > 0), "{delivered:?}");
@@ -39,7 +39,7 @@ fn all_send_to_another_leaf(report: &Report) {
 #[test]
 fn streams_fill_a_fabric_that_marks() {
     let report = run("leaf-spine-tcp", &["run.duration=2ms", "run.warmup=1ms"]);
-    all_send_to_another_leaf(&report);
+    all_send_to_another_group(&report, (96, 16));
     let summary = &report.summary;
     assert!(summary.throughput_gbps > 650.0, "{}", summary.throughput_gbps);
     assert!(summary.drops == 0 && summary.ecn_marks > 0, "{summary:?}");
@@ -48,7 +48,16 @@ fn streams_fill_a_fabric_that_marks() {
 #[test]
 fn messages_fill_the_same_fabric_over_pfc() {
     let report = run("leaf-spine-messages", &["run.duration=2ms", "run.warmup=1ms"]);
-    all_send_to_another_leaf(&report);
+    all_send_to_another_group(&report, (96, 16));
     assert!(report.summary.throughput_gbps > 450.0, "{}", report.summary.throughput_gbps);
     assert_eq!(report.summary.drops, 0);
+}
+
+#[test]
+fn streams_cross_fat_trees_from_pod_to_pod_without_a_drop() {
+    for (name, hosts, pod) in [("fat-tree-128", 128, 16), ("fat-tree-1024", 1_024, 64)] {
+        let report = run(name, &["run.duration=50us", "run.warmup=0us"]);
+        all_send_to_another_group(&report, (hosts, pod));
+        assert_eq!(report.summary.drops, 0, "{name}");
+    }
 }
