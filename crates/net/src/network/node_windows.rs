@@ -9,11 +9,16 @@ use crate::link::Link;
 /// The number of links from which a network's data is not in the caches anyway.
 const LARGE: usize = 1_000;
 
-/// The fewest packets for each node, of 1,500 B, that all links together can carry in a window.
-/// With fewer, turns cost more than they bring (docs/internals/performance.md). In a large network
-/// they compete with looking ahead.
-const PACKETS_PER_NODE: f64 = 2.5;
-const PACKETS_PER_NODE_OF_LARGE: f64 = 6.0;
+/// The fewest packets for each node, of 1,500 B, that all links together can carry in a window, for
+/// node windows in a network of `links`. With fewer, turns cost more than they bring
+/// (docs/internals/performance.md).
+const fn fewest_packets(links: usize) -> f64 {
+    match links {
+        0..64 => 10.0, // everything is near the processor in any order
+        64..LARGE => 2.5,
+        _ => 6.0, // slots look ahead
+    }
+}
 
 /// The most packets that all links together can carry in a window. A run that is to stop goes on to
 /// the end of the window.
@@ -28,8 +33,7 @@ impl Network {
         let nodes = self.hosts.len() + self.switches.len();
         let window = self.window_lengths().most;
         let packets = self.transit.calendar.per_us() * window.as_us_f64();
-        let fewest = if self.is_large() { PACKETS_PER_NODE_OF_LARGE } else { PACKETS_PER_NODE };
-        packets >= fewest * nodes as f64
+        packets >= fewest_packets(self.transit.links.len()) * nodes as f64
     }
 
     /// Whether the network's data is too much for the processor's caches.

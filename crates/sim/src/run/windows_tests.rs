@@ -390,6 +390,19 @@ fn run_in_node_windows_stops_where_all_nodes_are_at_one_instant() {
 }
 
 #[test]
+fn dense_networks_choose_node_windows() {
+    let chooses = |document: &Document, rate: &str| {
+        let rates = ["hosts", "uplink"].map(|of| format!("network.leaf-spine.{of}.rate={rate}"));
+        let document = document.with_set(&rates).unwrap_or_else(|error| panic!("{error}"));
+        started(&document, ("timely", FLOWS)).has_node_windows()
+    };
+    let (plain, oracle) = (leaf_spine(""), leaf_spine("[signal]\nkind = \"oracle\""));
+    // 48 links of 1 us and 24 nodes: 1.7 packets for each, and 17.
+    assert_eq!(["10Gbps", "100Gbps"].map(|rate| chooses(&plain, rate)), [false, true]);
+    assert!(!chooses(&oracle, "100Gbps"), "an oracle sees all queues at once");
+}
+
+#[test]
 fn oracle_sees_all_queues_and_keeps_the_network_whole() {
     let document = leaf_spine("[signal]\nkind = \"oracle\"");
     let run = started(&document, ("timely", FLOWS)).in_domains(2, 2);
