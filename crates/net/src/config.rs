@@ -188,7 +188,7 @@ impl Network {
             .collect();
         agendas.first_failures().for_each(|(link, at)| links[link].fail_at(at));
         let calendar = Calendar::new(numbers.components.len(), packets_per_us(topology));
-        Self {
+        let mut network = Self {
             hosts,
             switches,
             components: numbers.components,
@@ -201,7 +201,9 @@ impl Network {
             events: 0,
             now: Time::ZERO,
             coming: Vec::new(),
-        }
+        };
+        network.set_node_windows(network.is_dense());
+        network
     }
 }
 

@@ -18,7 +18,7 @@ use super::host::Host;
 use super::link::Link;
 use super::partition::Partition;
 use super::switch::Switch;
-use super::{Component, ComponentKind, Network, Transit};
+use super::{Component, Network, Transit};
 
 /// A part of a network that can run apart from the others.
 pub(crate) struct Domain {
@@ -164,7 +164,7 @@ impl Network {
         }
         let whole = &self.transit.calendar;
         for Domain { net, .. } in &mut domains {
-            net.transit.calendar = whole.of_part(net.components.len(), self.now);
+            net.transit.calendar = whole.of_part(&net.components, self.now);
         }
         domains
     }
@@ -211,7 +211,7 @@ impl Network {
 
     /// Joins the domains to one network again, and takes in all frames that were handed over.
     pub(crate) fn join(&mut self, domains: Vec<Domain>, partition: &Partition, ends: &[Ends]) {
-        self.transit.calendar = self.transit.calendar.of_part(self.components.len(), self.now);
+        self.transit.calendar = self.transit.calendar.of_part(&self.components, self.now);
         let mut parts: Vec<_> = domains.into_iter().map(|domain| self.take_back(domain)).collect();
         let owners = partition.hosts.iter();
         self.hosts = owners.map(|&domain| next(&mut parts[domain].hosts)).collect();
@@ -331,14 +331,5 @@ impl Domain {
             }
         }
         first
-    }
-}
-
-impl ComponentKind {
-    const fn is_of_host(self) -> bool {
-        use ComponentKind::{
-            HostArrival, HostChange, HostInterval, HostPort, HostStart, HostTimer,
-        };
-        matches!(self, HostChange | HostStart | HostInterval | HostPort | HostArrival | HostTimer)
     }
 }

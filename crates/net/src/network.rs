@@ -1,6 +1,7 @@
 //! The network: nodes, links, and the loop of their events.
 
 mod look_ahead;
+mod node_windows;
 
 use std::collections::BTreeSet;
 
@@ -53,6 +54,7 @@ impl Network {
     /// Gives the run an oracle, which sees all queues at once.
     pub fn set_oracle(&mut self, oracle: Oracle) {
         self.oracle = Some(oracle);
+        self.set_node_windows(false);
     }
 
     /// Fixes the port by which a switch sends the connections with `label` to the host `to`.
@@ -131,23 +133,29 @@ impl Network {
         hosts.chain(self.switches.iter().map(|switch| &switch.failures))
     }
 
-    /// Handles up to `events` events before `end`; returns whether there are more.
+    /// Handles up to `events` events before `end`, and in node windows those that are left of the
+    /// window: only then are all nodes at one instant. Returns whether there are more.
     pub fn run(&mut self, end: Time, events: u64) -> bool {
+        let (mut end_or_window, mut left) = (end, events);
         let mut looked_at = 0_usize;
-        for _ in 0..events {
-            if looked_at == 0 && self.transit.calendar.has_before(end) {
+        loop {
+            if left == 0 {
+                let Some(window_end) = self.transit.calendar.window_end() else { return true };
+                (end_or_window, left) = (window_end.min(end), u64::MAX);
+            }
+            left -= 1;
+            if looked_at == 0 && self.transit.calendar.has_before(end_or_window) {
                 looked_at = self.look_ahead();
             }
             looked_at = looked_at.saturating_sub(1);
-            let Some((now, id)) = self.transit.calendar.pop_before(end) else {
-                self.now = end;
-                return false;
+            let Some((now, id)) = self.transit.calendar.pop_before(end_or_window) else {
+                self.now = end_or_window;
+                return end_or_window < end;
             };
             self.now = now;
             self.events += 1;
             self.handle(now, id);
         }
-        true
     }
 
     #[expect(clippy::inline_always, reason = "once, in the loop of all events")]

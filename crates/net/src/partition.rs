@@ -16,19 +16,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use incast_cc::Span;
 
 use incast_plan::topology::{Cable, Node, Topology};
-/// The number of link ends in one domain, about. The data that a domain touches in a window then
-/// stays in the caches of a core. That is worth more than handing packets over costs, even in one
-/// thread (docs/internals/performance.md).
-const PORTS: usize = 384;
 
-/// The fewest packets for each domain, of 1,500 B, that all links together can carry in a window.
-/// With fewer, windows cost more than they bring.
-const PACKETS_PER_DOMAIN: u64 = 100;
-
-/// The fewest packets for each thread, counted in the same way. Threads wait for each other.
+/// The fewest packets for each thread, of 1,500 B, that all links together can carry in a window.
+/// Threads wait for each other.
 const PACKETS_PER_THREAD: u64 = 400;
 
-/// The fewest domains of each thread: the more, the more even.
+/// The domains of each thread: the more, the more even.
 const DOMAINS_PER_THREAD: usize = 4;
 
 /// The domain of every node.
@@ -61,28 +54,22 @@ const HOST_WORK: u64 = 2;
 
 impl Partition {
     /// The domains for a run in up to `most` threads, and its number of threads: all of them, or
-    /// with `as_useful` as many as the network has work for.
+    /// with `as_useful` as many as the network has work for. One thread runs the network in one
+    /// piece.
     pub fn for_threads(topology: &Topology, most: usize, as_useful: bool) -> (Self, usize) {
-        let ports = topology.cables.len() * 2;
-        let local = (ports + PORTS / 2) / PORTS;
-        let domains = |threads: usize| local.max(threads * DOMAINS_PER_THREAD);
-        if most > 1 {
-            let partition = Self::new(topology, domains(most));
-            let useful = partition.packets_per_window(topology) / PACKETS_PER_THREAD;
-            let useful = usize::try_from(useful).unwrap_or(usize::MAX);
-            if !as_useful || useful >= most {
-                return (partition, most);
-            }
-            if useful >= 2 {
-                return (Self::new(topology, domains(useful)), useful);
-            }
+        if most == 1 {
+            return (Self::new(topology, 1), 1);
         }
-        let partition = Self::new(topology, local);
-        let packets = partition.packets_per_window(topology);
-        if packets >= PACKETS_PER_DOMAIN * partition.domains as u64 {
-            return (partition, 1);
+        let partition = Self::new(topology, most * DOMAINS_PER_THREAD);
+        let useful = partition.packets_per_window(topology) / PACKETS_PER_THREAD;
+        let useful = usize::try_from(useful).unwrap_or(usize::MAX);
+        if !as_useful || useful >= most {
+            return (partition, most);
         }
-        (Self::new(topology, 1), 1)
+        match useful {
+            0 | 1 => (Self::new(topology, 1), 1),
+            threads => (Self::new(topology, threads * DOMAINS_PER_THREAD), threads),
+        }
     }
 
     /// The packets of 1,500 B that all links together can carry in the least delay between two
@@ -479,11 +466,13 @@ mod tests {
     }
 
     #[test]
-    fn large_networks_have_domains_in_one_thread_and_small_ones_do_not() {
-        let domains = |k, threads| Partition::for_threads(&fat_tree(k), threads, false);
-        assert_eq!(domains(4, 1).0.domains, 1);
-        assert_eq!((domains(16, 1).0.domains, domains(16, 1).1), (16, 1));
-        let (partition, threads) = domains(4, 2);
-        assert_eq!((partition.domains, threads), (8, 2));
+    fn one_thread_has_one_domain_and_each_of_several_has_four() {
+        for k in [4, 16] {
+            let of = |threads| {
+                let (partition, threads) = Partition::for_threads(&fat_tree(k), threads, false);
+                (partition.domains, threads)
+            };
+            assert_eq!([of(1), of(2), of(3)], [(1, 1), (8, 2), (12, 3)], "k = {k}");
+        }
     }
 }

@@ -30,6 +30,16 @@ pub(crate) enum ComponentKind {
     SwitchArrival,
 }
 
+impl ComponentKind {
+    /// Whether the component is a part of a host.
+    pub(crate) const fn is_of_host(self) -> bool {
+        use ComponentKind::{
+            HostArrival, HostChange, HostInterval, HostPort, HostStart, HostTimer,
+        };
+        matches!(self, HostChange | HostStart | HostInterval | HostPort | HostArrival | HostTimer)
+    }
+}
+
 /// The links between nodes, the packets, and the calendar of all events.
 pub(crate) struct Transit {
     pub(crate) links: Vec<Link>,

@@ -2,11 +2,12 @@
 //!
 //! ```text
 //! cargo run --release -p incast-sim --example threads \
-//!     [SCENARIO] [SCHEME] [key=value ...] [THREADS:DOMAINS ...]
+//!     [SCENARIO] [SCHEME] [key=value ...] [THREADS:DOMAINS[:slots|:nodes] ...]
 //! ```
 //!
 //! Runs the scenario once for each number of threads and domains in turn, and compares the
-//! summaries. Prints the events of each window's fullest domain over the mean: with a core for each
+//! summaries. `slots` and `nodes` say whether all events come in the order of time, or each node
+//! handles its events of a window alone; without them the network chooses. Prints the events of each window's fullest domain over the mean: with a core for each
 //! domain, the others wait for the fullest.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints")]
@@ -18,6 +19,7 @@ use std::time::Instant;
 
 use incast_sim::scenario::Document;
 use incast_sim::{Simulation, TraceConfig};
+use nix::sys::resource::{UsageWho, getrusage};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (assignments, rest): (Vec<_>, Vec<_>) =
@@ -38,12 +40,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let document = document.with_set(&assignments)?;
     let first = document.scenario().run.schemes.first().cloned().unwrap_or_default();
     let scheme = names.get(1).cloned().unwrap_or(first);
-    let splits = if splits.is_empty() { vec!["1:1".into(), "2:16".into()] } else { splits };
-    println!("threads domains    run s  Mevents/s  windows  events/window  fullest/mean  core s");
+    let splits = if splits.is_empty() { vec!["1:1".into(), "2:8".into()] } else { splits };
+    println!(
+        "threads domains  order    run s  core s  Mhops/s  windows  events/window  fullest/mean"
+    );
     let mut summary = None;
     for split in &splits {
-        let (threads, domains) = split.split_once(':').unwrap_or((split, split));
-        let found = measure(&document, &scheme, threads.parse()?, domains.parse()?)?;
+        let found = measure(&document, &scheme, split)?;
         let same = *summary.get_or_insert_with(|| found.clone()) == found;
         assert!(same, "{split}: another result\n{found}");
     }
@@ -51,35 +54,38 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Runs once and prints a line; returns the summary.
-fn measure(
-    document: &Document,
-    scheme: &str,
-    threads: usize,
-    domains: usize,
-) -> Result<String, Box<dyn Error>> {
+fn measure(document: &Document, scheme: &str, split: &str) -> Result<String, Box<dyn Error>> {
+    let mut words = split.split(':');
+    let threads = words.next().unwrap_or_default();
+    let domains = words.next().unwrap_or(threads);
     let scenario = document.scenario();
     let run = Simulation::new(scenario, scheme, scenario.run.seed, TraceConfig::default())?;
-    let mut run = run.in_domains(threads, domains);
-    let (start, cores) = (Instant::now(), core_seconds());
+    let mut run = run.in_domains(threads.parse()?, domains.parse()?);
+    match words.next() {
+        None => {}
+        Some("nodes") => run = run.in_node_windows(true),
+        Some("slots") => run = run.in_node_windows(false),
+        Some(other) => return Err(format!("\"{other}\" in {split}: say slots or nodes").into()),
+    }
+    let order = if run.has_node_windows() { "nodes" } else { "slots" };
+    let (start, cores) = (Instant::now(), core_seconds()?);
     while run.advance(1 << 20) {}
-    let (ran_in, cores) = (start.elapsed().as_secs_f64(), core_seconds() - cores);
-    let (events, windows) = (run.events(), run.windows().unwrap_or_default());
+    let (ran_in, cores) = (start.elapsed().as_secs_f64(), core_seconds()? - cores);
+    let windows = run.windows().unwrap_or_default();
+    let report = run.finish();
     let mean = windows.events as f64 / windows.windows as f64;
     println!(
-        "{threads:7} {:7} {ran_in:8.2} {:10.3} {:8} {mean:14.0} {:13.2} {cores:7.2}",
+        "{threads:>7} {:7}  {order} {ran_in:8.3} {cores:7.3} {:8.2} {:8} {mean:14.0} {:13.2}",
         windows.domains.max(1),
-        events as f64 / ran_in / 1e6,
+        report.summary.packet_hops as f64 / cores / 1e6,
         windows.windows,
         windows.of_fullest as f64 * windows.domains as f64 / windows.events as f64,
     );
-    Ok(format!("{:?}", run.finish().summary))
+    Ok(format!("{:?}", report.summary))
 }
 
-/// The CPU time of this process as Linux reports it, in ticks of a hundredth of a second; NaN
-/// elsewhere.
-fn core_seconds() -> f64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields = stat.rsplit(')').next().unwrap_or_default();
-    let ticks: Vec<f64> = fields.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-    ticks.get(10..12).map_or(f64::NAN, |ticks| ticks.iter().sum::<f64>() / 100.0)
+/// The user CPU time of this process so far, all threads together.
+fn core_seconds() -> Result<f64, Box<dyn Error>> {
+    let time = getrusage(UsageWho::RUSAGE_SELF)?.user_time();
+    Ok(time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6)
 }

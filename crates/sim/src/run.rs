@@ -123,6 +123,20 @@ impl Simulation {
         self.parted(partition, threads)
     }
 
+    /// Makes each node handle its events of a window alone, or makes all events come in the order of
+    /// time. Results are the same. This is for measuring: a network chooses well by itself.
+    #[must_use]
+    pub fn in_node_windows(mut self, on: bool) -> Self {
+        self.join();
+        self.built.net.set_node_windows(on);
+        self
+    }
+
+    /// Whether each node handles its events of a window alone.
+    pub const fn has_node_windows(&self) -> bool {
+        self.built.net.has_node_windows()
+    }
+
     /// Splits the network by `partition`. A single domain runs in one thread, and so does a network
     /// with an oracle, which sees all queues at once.
     pub(crate) fn parted(mut self, partition: Partition, threads: usize) -> Self {
@@ -133,8 +147,8 @@ impl Simulation {
         self
     }
 
-    /// Handles `events` more events, a few more in several threads, or those that are left. Returns
-    /// whether there are more.
+    /// Handles `events` more events, and those that are left of a window, in several threads or
+    /// where nodes handle their events of a window alone. Returns whether there are more.
     pub fn advance(&mut self, events: u64) -> bool {
         if self.measured.is_none() && self.measured_until < self.end {
             if !self.run(self.measured_until, events) {

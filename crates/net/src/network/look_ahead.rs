@@ -5,6 +5,9 @@
 //! it has come from memory. But it is known which events come next, and their data can come at the
 //! same time. So each step is taken for several events before the next step. Nothing is decided
 //! here, and nothing changes.
+//!
+//! Small networks have everything in the caches anyway. So has a node that handles its events of a
+//! window alone, from the second event on.
 
 use super::Network;
 use crate::frame::Frame;
@@ -13,9 +16,6 @@ use crate::{Component, ComponentKind, Transit};
 /// The number of events looked at together: some more than the fetches that a processor has under
 /// way at a time.
 const BATCH: usize = 24;
-/// The number of links from which looking ahead pays; with fewer, everything is in the caches
-/// anyway.
-const LARGE: usize = 600;
 
 /// An event whose data is being fetched.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +30,7 @@ impl Network {
     /// Looks at the data of the next events; returns their number.
     #[inline]
     pub(super) fn look_ahead(&mut self) -> usize {
-        if self.transit.links.len() < LARGE {
+        if !self.is_large() || self.has_node_windows() {
             return usize::MAX;
         }
         self.touch_next()

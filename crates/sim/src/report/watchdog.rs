@@ -201,10 +201,15 @@ mod tests {
         via = ["leaf2", "spine2", "leaf0", "spine0", "leaf1"]
     "#;
 
+    /// The report of a run, in which the order of nodes within a window changes nothing.
     fn run(document: &Document) -> Report {
-        finish(
-            Simulation::new(document.scenario(), "line-rate", 1, TraceConfig::default()).unwrap(),
-        )
+        let [slots, nodes] = [false, true].map(|nodes| {
+            let traces = TraceConfig::default();
+            let run = Simulation::new(document.scenario(), "line-rate", 1, traces).unwrap();
+            finish(run.in_node_windows(nodes))
+        });
+        assert!(format!("{slots:?}") == format!("{nodes:?}"), "in windows of nodes");
+        slots
     }
 
     fn finish(mut run: Simulation) -> Report {

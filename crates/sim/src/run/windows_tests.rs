@@ -1,4 +1,4 @@
-//! Random networks, split at random, give the same bytes.
+//! Random networks, split at random, in slots of time or windows of nodes, give the same bytes.
 
 use std::fmt::Write as _;
 
@@ -21,9 +21,16 @@ fn started(document: &Document, (scheme, traces): How<'_>) -> Simulation {
     run.unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The report of a run in one piece.
+/// The report of a run in one piece: the same whether all events come in the order of time, or each
+/// node handles its events of a window alone.
 pub(super) fn whole(document: &Document, how: How<'_>) -> Report {
-    finish(started(document, how).in_domains(1, 1), u64::MAX)
+    let [slots, nodes] = [(false, u64::MAX), (true, 300)].map(|(nodes, events)| {
+        let run = started(document, how).in_domains(1, 1).in_node_windows(nodes);
+        assert_eq!(run.has_node_windows(), nodes && !run.built.net.has_oracle());
+        finish(run, events)
+    });
+    assert!(same(&slots, &nodes), "{how:?} in windows of nodes");
+    slots
 }
 
 /// The report of a run in one piece that takes no shortcut.
@@ -33,9 +40,11 @@ pub(super) fn the_long_way(document: &Document, how: How<'_>) -> Report {
     finish(run, u64::MAX)
 }
 
-/// A run with every switch in the domain that `owners` gives.
+/// A run with every switch in the domain that `owners` gives. Inside the domains, nodes have
+/// windows if the number of the first domain's switches is odd.
 fn parted(document: &Document, how: How<'_>, owners: &[usize], threads: usize) -> Simulation {
-    let run = started(document, how);
+    let own = owners.iter().filter(|&&owner| owner == 0).count();
+    let run = started(document, how).in_node_windows(own % 2 == 1);
     let partition = Partition::of_switches(&run.built.topology, owners.to_vec());
     run.parted(partition, threads)
 }
@@ -347,11 +356,50 @@ fn run_goes_on_in_another_number_of_threads() {
     let document = leaf_spine("");
     let alone = whole(&document, ("timely", FLOWS));
     let mut run = parted(&document, ("timely", FLOWS), &[0, 1, 0, 1], 2);
-    for domains in [3, 1, 4, 2] {
+    for (domains, nodes) in [(3, true), (1, false), (1, true), (4, true), (1, false), (2, true)] {
         assert!(run.advance(300));
-        run = run.in_domains(2, domains);
+        run = run.in_domains(2, domains).in_node_windows(nodes);
     }
     assert!(same(&alone, &finish(run, 1_000)));
+}
+
+/// A run in windows of nodes stops at the end of a window. All nodes are there then: it has handled
+/// the same events as a run in the order of time.
+#[test]
+fn run_in_node_windows_stops_where_all_nodes_are_at_one_instant() {
+    let document = leaf_spine("");
+    for events in [1, 700, 2_001, 5_000] {
+        let [mut nodes, mut slots] = [true, false].map(|nodes| {
+            let mut run = started(&document, ("timely", FLOWS)).in_node_windows(nodes);
+            run.built.net.take_no_shortcut();
+            run
+        });
+        assert!(nodes.advance(events));
+        let handled = nodes.events();
+        assert!((events..events + 500).contains(&handled), "{handled}");
+        assert!(slots.advance(handled));
+        assert!(slots.simulated() < nodes.simulated());
+        for flow in 0..nodes.flows() {
+            assert_eq!(nodes.delivered(flow), slots.delivered(flow), "flow {flow}");
+        }
+        let (nodes, slots) = (nodes.finish(), slots.finish());
+        assert!(!nodes.complete && nodes.books.balance(), "{:?}", nodes.books);
+        assert_eq!(nodes.summary.events, handled);
+        assert_eq!(format!("{:?}", nodes.books), format!("{:?}", slots.books));
+    }
+}
+
+#[test]
+fn dense_networks_choose_node_windows() {
+    let chooses = |document: &Document, rate: &str| {
+        let rates = ["hosts", "uplink"].map(|of| format!("network.leaf-spine.{of}.rate={rate}"));
+        let document = document.with_set(&rates).unwrap_or_else(|error| panic!("{error}"));
+        started(&document, ("timely", FLOWS)).has_node_windows()
+    };
+    let (plain, oracle) = (leaf_spine(""), leaf_spine("[signal]\nkind = \"oracle\""));
+    // 48 links of 1 us and 24 nodes: 1.7 packets for each, and 17.
+    assert_eq!(["10Gbps", "100Gbps"].map(|rate| chooses(&plain, rate)), [false, true]);
+    assert!(!chooses(&oracle, "100Gbps"), "an oracle sees all queues at once");
 }
 
 #[test]

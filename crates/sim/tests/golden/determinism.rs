@@ -90,12 +90,17 @@ fn everything(report: &Report) -> String {
     format!("{report:?}")
 }
 
-/// Runs `events` at a time.
-fn run_in_chunks(document: &Document, scheme: &str, events: u64) -> Report {
-    let mut run = Simulation::new(document.scenario(), scheme, 1, ALL_TRACES).unwrap();
+/// Runs `events` at a time, in the order of time or in windows of nodes.
+fn run_in_chunks(document: &Document, scheme: &str, events: u64, nodes: bool) -> Report {
+    let run = Simulation::new(document.scenario(), scheme, 1, ALL_TRACES).unwrap();
+    let mut run = run.in_node_windows(nodes);
     while run.advance(events) {}
     run.finish()
 }
+
+/// Whether nodes handle their events of a window alone, and the events of a piece.
+const PIECES: [(bool, u64); 7] =
+    [(false, 1), (false, 7), (false, 1_000), (true, u64::MAX), (true, 1), (true, 7), (true, 1_000)];
 
 #[test]
 fn one_seed_gives_one_result() {
@@ -137,10 +142,10 @@ fn schemes_start_their_flows_at_the_same_times() {
 fn pieces_make_the_same_whole() {
     let document = document(LOSSY);
     for scheme in ["timely", "line-rate"] {
-        let whole = everything(&run_in_chunks(&document, scheme, u64::MAX));
-        for events in [1, 7, 1_000] {
-            let pieces = everything(&run_in_chunks(&document, scheme, events));
-            assert!(whole == pieces, "{scheme}: {events} events at a time give another result");
+        let whole = everything(&run_in_chunks(&document, scheme, u64::MAX, false));
+        for (nodes, events) in PIECES {
+            let pieces = everything(&run_in_chunks(&document, scheme, events, nodes));
+            assert!(whole == pieces, "{scheme}: {events} at a time ({nodes}): another result");
         }
     }
 }
@@ -169,9 +174,9 @@ fn streams_of_every_algorithm_give_one_result_twice_and_in_pieces() {
         let events = [report.summary.drops, report.summary.retransmissions];
         assert!(!events.contains(&0), "{scheme} is too easy: {events:?}");
         let whole = everything(&report);
-        for events in [u64::MAX, 7] {
-            let again = everything(&run_in_chunks(&document, scheme, events));
-            assert!(whole == again, "{scheme}: {events} events at a time give another result");
+        for (events, nodes) in [(u64::MAX, false), (7, false), (u64::MAX, true), (7, true)] {
+            let again = everything(&run_in_chunks(&document, scheme, events, nodes));
+            assert!(whole == again, "{scheme}: {events} at a time ({nodes}): another result");
         }
     }
 }

@@ -14,11 +14,12 @@ fn run(document: &Document, scheme: &str, threads: u16) -> (String, usize) {
     (whole(&run.finish()), domains)
 }
 
-/// Runs in one domain, as a small network does in one thread.
-fn run_whole(document: &Document, scheme: &str) -> Report {
+/// Runs in one domain, in the order of time or in windows of nodes.
+fn run_whole(document: &Document, scheme: &str, nodes: bool) -> Report {
     let run = Simulation::new(document.scenario(), scheme, 1, TraceConfig::default());
     let mut run = run.unwrap_or_else(|error| panic!("{error}")).in_domains(1, 1);
     assert_eq!(run.windows(), None);
+    run = run.in_node_windows(nodes);
     while run.advance(u64::MAX) {}
     run.finish()
 }
@@ -63,9 +64,11 @@ fn every_scenario_gives_the_same_bytes_in_any_number_of_threads() {
     for name in names() {
         let document = shortened(&name);
         for scheme in &document.scenario().run.schemes {
-            let alone = run_whole(&document, scheme);
+            let alone = run_whole(&document, scheme, false);
             assert!(alone.summary.events > 1_000, "{name}: {} events", alone.summary.events);
             let alone = whole(&alone);
+            let nodes = whole(&run_whole(&document, scheme, true));
+            assert!(alone == nodes, "{name}, {scheme}, in windows of nodes");
             for threads in [1, 2, 3] {
                 let (report, domains) = run(&document, scheme, threads);
                 assert!(alone == report, "{name}, {scheme}, {threads} threads, {domains} domains");
