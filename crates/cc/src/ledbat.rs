@@ -116,6 +116,9 @@ impl Configurable for Ledbat {
         }
         path.window_of_segments(emit);
         path.above_segment_time(("target", self.target), 100, emit);
+        if self.slow_start == SlowStart::No {
+            path.slow_growth(("target", self.target), (20.0, 0.6), emit);
+        }
         path.latecomers("target", self.target, emit);
     }
 }

@@ -1,5 +1,7 @@
 use incast_scenario::Document;
 
+mod delays;
+
 /// Flows without end from ten hosts into one port of 10 Gb/s, 8 us of propagation in a round trip.
 const STAR: &str = r#"
     title = "ten into one"
@@ -129,7 +131,7 @@ fn a_scheme_is_named_as_it_must_be_written() {
         &LONG,
         &["timely:zhu: no RTT is short enough for the rate to rise whatever its trend, since \
            cc.timely:zhu.t_low = 50us"],
-        &["cc.timely:zhu.t_low=810us", "cc.timely:zhu.t_high=2ms"],
+        &["cc.timely:zhu.t_low=1ms", "cc.timely:zhu.t_high=2ms", "cc.timely:zhu.max_decrease=0.5"],
     );
 }
 
@@ -210,19 +212,6 @@ fn windows_that_do_not_fit_path_and_queue_are_told_with_the_queue_that_holds_the
         &["set switch.port_limit to a queue of"],
         &["switch.port_limit=90KB"],
     );
-}
-
-/// Messages of 64 KB from a NIC four times as fast leave 48 KB in the queue, which Vegas takes for
-/// its own backlog.
-#[test]
-fn a_backlog_that_single_segments_exceed_is_told_with_one_that_they_do_not() {
-    let alone = [
-        "network.star.hosts.0.count=1",
-        "network.star.hosts.0.rate=40Gbps",
-        "transport.segment=64KB",
-    ];
-    let long = [&alone[..], &LONG].concat();
-    assert_warned("vegas", &long, &["cc.vegas.beta = 4 packets"], &["cc.vegas.beta=40"]);
 }
 
 #[test]
