@@ -258,6 +258,21 @@ impl PathFacts {
     /// all others waiting for a timeout at once.
     const FEW: u64 = 64;
 
+    /// The packets of a window of which a loss leaves `left`, and that loses no larger part of its
+    /// packets than one of [`LEAST_PACKETS`](Self::LEAST_PACKETS) that is halved. A window of W
+    /// packets grows by one in a round trip, so it needs 1 / ((1 - left) W) losses in each.
+    fn least_packets(left: Fraction) -> u64 {
+        let lost = (1.0 - left.min(Fraction::ONE).as_f64()).max(1e-3);
+        let packets = Self::LEAST_PACKETS as f64 * libm::sqrt(0.5 / lost);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "from zero to 135"
+        )]
+        let packets = libm::ceil(packets) as u64;
+        packets.max(Self::LEAST_PACKETS)
+    }
+
     /// Warns where path and queue cannot hold a window of `packets`, which a flow needs to find its
     /// losses without a timeout.
     pub fn least_window(&self, packets: u64, emit: &mut dyn FnMut(Caution)) {
@@ -269,9 +284,9 @@ impl PathFacts {
 
     /// Warns where a flow that only losses slow down cannot find them as
     /// [`least_window`](Self::least_window) demands, or where one of a few flows can lock the
-    /// others out.
-    pub fn governed_by_losses(&self, emit: &mut dyn FnMut(Caution)) {
-        self.least_window(Self::LEAST_PACKETS, emit);
+    /// others out. A loss leaves `left` of a small window.
+    pub fn governed_by_losses(&self, left: Fraction, emit: &mut dyn FnMut(Caution)) {
+        self.least_window(Self::least_packets(left), emit);
         let same = self.line_rate.as_bps().abs_diff(self.bottleneck().as_bps()) < self.flows;
         let few = (2..=Self::FEW).contains(&self.flows);
         if few && self.lasting && same && self.queue.is_some() {

@@ -110,7 +110,7 @@ impl Configurable for Ledbat {
     fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
         // A queue that is full before the target is reached drops packets, and these govern.
         if path.full_queue().is_some_and(|full| full <= self.target) {
-            path.governed_by_losses(emit);
+            path.governed_by_losses(Fraction::from_ratio(1, 2), emit);
         } else {
             path.least_window(PathFacts::LEAST_PACKETS, emit);
         }

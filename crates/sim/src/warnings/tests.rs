@@ -465,3 +465,22 @@ fn pfc_on_paths_that_can_dead_lock_is_told() {
     let start = "switch.pfc.enabled = true on network.dragonfly: paths through other groups lead";
     assert!(said[0].starts_with(start), "{said:?}");
 }
+
+/// Of three hundred flows each has 6.2 packets in path and queue. Six are enough where a loss
+/// takes half, and ten are needed where it takes a fifth.
+#[test]
+fn windows_that_losses_leave_large_need_more_room() {
+    let many = [
+        STREAM,
+        "network.star.hosts.0.count=300",
+        "network.star.hosts.0.rate=6.3Gbps",
+        "network.star.hosts.1.rate=6.3Gbps",
+        "network.star.hosts.0.delay=775us",
+        "network.star.hosts.1.delay=775us",
+        "switch.queue_limit=300KB",
+    ];
+    let part = "each of 300 flows needs a window of 15KB";
+    assert_warned("veno", &many, &[part], &["switch.queue_limit=2MB"]);
+    let gentle = [&many[..], &["cc.newreno.beta_loss=0.8"]].concat();
+    assert_warned("newreno", &gentle, &[part], &["cc.newreno.beta_loss=0.5"]);
+}
