@@ -317,11 +317,19 @@ impl PathFacts {
 
     /// Warns where a window doubles with each ACK, from a floor of `packets`, up to more than the
     /// bottleneck carries in an RTT, and falls back when it meets a queue. That does not matter
-    /// where the floors alone are most of each share.
-    pub fn overshoot(&self, packets: u64, emit: &mut dyn FnMut(Caution)) {
+    /// where the floors alone are most of each share, unless windows double above the floors, too,
+    /// and one of them makes the queue drop packets of others. They double until the queue takes
+    /// `borne`.
+    pub fn overshoot(&self, packets: u64, borne: Span, emit: &mut dyn FnMut(Caution)) {
         // Shares are rounded down.
         let bottleneck = self.bottleneck().as_bps() + self.flows;
-        if self.line_rate.as_bps() > bottleneck && !self.holds_most(packets) {
+        let floors = (self.mss * packets).saturating_sub(self.product) * self.flows;
+        let doubles = self.bottleneck().time_for(floors) < borne;
+        let faster = self.line_rate.as_bps().saturating_sub(bottleneck);
+        let faster = Rate::from_bps(faster);
+        let excess = faster.bytes_in(self.network_rtt + borne);
+        let drops = self.flows > 1 && self.queue.is_some_and(|queue| excess > queue) && doubles;
+        if self.line_rate.as_bps() > bottleneck && (drops || !self.holds_most(packets)) {
             emit(Caution::Overshoot);
         }
     }

@@ -400,6 +400,22 @@ fn windows_that_double_to_the_rate_of_a_faster_nic_are_told_of_it() {
     let said = "up to what the NIC of sender0 sends in an RTT, queues included, at 20Gbps, but switch to receiver \
                 carries 10Gbps, so it overshoots and then rests at its floor; have NICs of 10Gbps or less";
     assert_warned(name, &fast, &[said], &["network.star.hosts.0.rate=10Gbps"]);
+    // Floors of thirty flows leave a queue of 4.8 ms, and windows double up to 6.4 ms.
+    let thirty = [
+        STREAM,
+        "transport.mtu=9000B",
+        "network.star.hosts.0.count=30",
+        "network.star.hosts.0.rate=1.12Gbps",
+        "network.star.hosts.1.rate=280Mbps",
+        "network.star.hosts.0.delay=2.5ms",
+        "network.star.hosts.1.delay=2.5ms",
+        "switch.queue_limit=736KB",
+    ];
+    let name_of = "rtcp:testbed-datamining-1to4";
+    let slow = "network.star.hosts.0.rate=280Mbps";
+    assert_warned(name_of, &thirty, &["at 1.12Gbps, but switch to receiver carries"], &[slow]);
+    let lossless = [&thirty[..7], &["switch.pfc.enabled=true", "switch.buffer=1GB"]].concat();
+    assert_eq!(warnings(&star(&lossless), name_of), [""; 0]);
     // Many flows whose floors are half of their shares need no doubling windows.
     let many = [&fast[..3], &["network.star.hosts.0.count=20", "traffic.0.from=sender"]].concat();
     assert_eq!(warnings(&star(&many), name), [""; 0]);
