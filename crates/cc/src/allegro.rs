@@ -127,7 +127,10 @@ impl Configurable for Allegro {
         path.least_rate("min_rate", self.min_rate, emit);
         let effect = "rates change more slowly than the queue that they answer";
         let least = path.segment * u64::from(self.min_packets);
-        path.coarse(("an interval has", least), effect, emit);
+        // Where no packet is dropped, trials without a price of the RTT answer no queue.
+        if path.queue.is_some() || self.rtt_slope > Fraction::ZERO {
+            path.coarse(("an interval has", least), effect, emit);
+        }
     }
 }
 

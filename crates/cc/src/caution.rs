@@ -5,6 +5,8 @@
 //! ([`Configurable::cautions`](crate::param::Configurable::cautions)). A caller that knows the
 //! network, such as the simulator, passes the [`PathFacts`] and turns the answers into sentences.
 
+mod delays;
+
 use crate::units::{Bytes, Fraction, Rate, Span};
 
 /// A path without queues, and a flow's share of it.
@@ -16,14 +18,21 @@ pub struct PathFacts {
     pub peer: Span,
     /// The largest random delay of an ACK.
     pub jitter: Span,
+    /// The largest random part of an RTT sample, late ACKs included; [`None`] where timestamps are
+    /// coarse in a way that has no such bound.
+    pub noise: Option<Span>,
     /// The number of links from the sender to the receiver.
     pub hop_count: u8,
     /// Whether the flow always has something to send.
     pub lasting: bool,
     /// The largest payload of one packet.
     pub mss: Bytes,
-    /// The unit of sending and of acknowledgement.
+    /// The unit of sending.
     pub segment: Bytes,
+    /// A segment with the headers of its packets.
+    pub wire: Bytes,
+    /// The payload that one ACK covers, where none waits for a timer.
+    pub acked: Bytes,
     /// The rate of the sender's NIC.
     pub line_rate: Rate,
     /// The number of flows that always share the bottleneck, this one included.
@@ -62,6 +71,65 @@ pub enum Caution {
         value: Span,
         /// The time that a segment takes.
         time: Span,
+    },
+    /// A segment that waits for one of another flow sees an RTT above a threshold, and at half of
+    /// its share a flow loses more rate by such segments than it gains with all others.
+    SegmentAhead {
+        /// The parameter that is the threshold.
+        param: &'static str,
+        /// The parameter's value.
+        value: Span,
+        /// The RTT behind a whole segment of another flow.
+        rtt: Span,
+        /// The rate that a flow gains with a segment that waits for none.
+        gain: Rate,
+        /// The rate that it loses on average with one that waits.
+        cut: Rate,
+        /// The parameter that scales the loss, and a value of it that works.
+        scale: (&'static str, Fraction),
+    },
+    /// A single packet that is sent again has a shorter RTT than a whole segment. Measured by it,
+    /// the rest of each segment is a backlog that keeps the window below half of the flow's share.
+    WholeSegments {
+        /// The parameter that bounds the backlog, in packets.
+        param: &'static str,
+        /// The parameter's value.
+        value: Fraction,
+        /// The backlog that the rest of a segment amounts to, in packets.
+        least: u64,
+    },
+    /// A single RTT sample that rises enough takes the whole rate, down to the minimum, and
+    /// segments of all other flows in a row raise the RTT by more. Samples are rare at the minimum
+    /// rate, so the way back is long.
+    WholeRate {
+        /// The parameter that bounds a cut.
+        param: &'static str,
+        /// The rise that takes the whole rate.
+        rise: Span,
+        /// The time that a segment of each other flow takes.
+        others: Span,
+    },
+    /// Packets that one ACK covers wait for each other, and the window grows by what that delay
+    /// leaves of a target. So it takes longer than the algorithm's page states.
+    SlowGrowth {
+        /// The parameter that is the target.
+        param: &'static str,
+        /// The parameter's value.
+        value: Span,
+        /// The delay of the last packet that an ACK covers behind the first.
+        delay: Span,
+        /// A value that works.
+        least: Span,
+    },
+    /// ACKs that are late at random pass for a backlog of the flow, since few of a round are on
+    /// time where none may overtake another.
+    LateAcks {
+        /// The parameters that bound the backlog, in packets.
+        params: [&'static str; 2],
+        /// The values of both.
+        values: [Fraction; 2],
+        /// A value of both that works.
+        least: u64,
     },
     /// The flow reacts to a change of the RTT that its own burst causes, in its own NIC.
     OwnBurst {
@@ -190,6 +258,21 @@ impl PathFacts {
     /// all others waiting for a timeout at once.
     const FEW: u64 = 64;
 
+    /// The packets of a window of which a loss leaves `left`, and that loses no larger part of its
+    /// packets than one of [`LEAST_PACKETS`](Self::LEAST_PACKETS) that is halved. A window of W
+    /// packets grows by one in a round trip, so it needs 1 / ((1 - left) W) losses in each.
+    fn least_packets(left: Fraction) -> u64 {
+        let lost = (1.0 - left.min(Fraction::ONE).as_f64()).max(1e-3);
+        let packets = Self::LEAST_PACKETS as f64 * libm::sqrt(0.5 / lost);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "from zero to 135"
+        )]
+        let packets = libm::ceil(packets) as u64;
+        packets.max(Self::LEAST_PACKETS)
+    }
+
     /// Warns where path and queue cannot hold a window of `packets`, which a flow needs to find its
     /// losses without a timeout.
     pub fn least_window(&self, packets: u64, emit: &mut dyn FnMut(Caution)) {
@@ -201,9 +284,9 @@ impl PathFacts {
 
     /// Warns where a flow that only losses slow down cannot find them as
     /// [`least_window`](Self::least_window) demands, or where one of a few flows can lock the
-    /// others out.
-    pub fn governed_by_losses(&self, emit: &mut dyn FnMut(Caution)) {
-        self.least_window(Self::LEAST_PACKETS, emit);
+    /// others out. A loss leaves `left` of a small window.
+    pub fn governed_by_losses(&self, left: Fraction, emit: &mut dyn FnMut(Caution)) {
+        self.least_window(Self::least_packets(left), emit);
         let same = self.line_rate.as_bps().abs_diff(self.bottleneck().as_bps()) < self.flows;
         let few = (2..=Self::FEW).contains(&self.flows);
         if few && self.lasting && same && self.queue.is_some() {
@@ -234,18 +317,27 @@ impl PathFacts {
 
     /// Warns where a window doubles with each ACK, from a floor of `packets`, up to more than the
     /// bottleneck carries in an RTT, and falls back when it meets a queue. That does not matter
-    /// where the floors alone are most of each share.
-    pub fn overshoot(&self, packets: u64, emit: &mut dyn FnMut(Caution)) {
+    /// where the floors alone are most of each share, unless windows double above the floors, too,
+    /// and one of them makes the queue drop packets of others. They double until the queue takes
+    /// `borne`.
+    pub fn overshoot(&self, packets: u64, borne: Span, emit: &mut dyn FnMut(Caution)) {
         // Shares are rounded down.
         let bottleneck = self.bottleneck().as_bps() + self.flows;
-        if self.line_rate.as_bps() > bottleneck && !self.holds_most(packets) {
+        let floors = (self.mss * packets).saturating_sub(self.product) * self.flows;
+        let doubles = self.bottleneck().time_for(floors) < borne;
+        let faster = self.line_rate.as_bps().saturating_sub(bottleneck);
+        let faster = Rate::from_bps(faster);
+        let excess = faster.bytes_in(self.network_rtt + borne);
+        let drops = self.flows > 1 && self.queue.is_some_and(|queue| excess > queue) && doubles;
+        if self.line_rate.as_bps() > bottleneck && (drops || !self.holds_most(packets)) {
             emit(Caution::Overshoot);
         }
     }
 
-    /// Whether windows of `packets` are at least three quarters of each flow's share.
+    /// Whether windows of `packets`, or of the segment that a window has at least, are three
+    /// quarters of each flow's share or more.
     pub fn holds_most(&self, packets: u64) -> bool {
-        self.mss * packets >= self.product * 3 / 4
+        (self.mss * packets).max(self.segment) >= self.product * 3 / 4
     }
 
     /// Warns where `packets`, the limit of the window that `param` sets, is below half of the
@@ -254,26 +346,6 @@ impl PathFacts {
         let least = self.product.get().div_ceil(self.mss.get().max(1));
         if packets < least / 2 {
             emit(Caution::WindowBound { param, value: packets, least });
-        }
-    }
-
-    /// Warns where a window may keep `packets` in the queue, as `param` sets, and the flow's own
-    /// segments need more than twice as many because they arrive faster than the bottleneck serves
-    /// them.
-    pub fn own_segments(
-        &self,
-        param: &'static str,
-        packets: Fraction,
-        emit: &mut dyn FnMut(Caution),
-    ) {
-        if self.segment <= self.mss {
-            return;
-        }
-        let waits = self.segment_time().saturating_sub(self.line_rate.time_for(self.segment));
-        let least = self.share.bytes_in(waits).get().div_ceil(self.mss.get().max(1));
-        let value = packets.bits() >> Fraction::BITS;
-        if u64::from(value) < least / 2 {
-            emit(Caution::WindowBound { param, value: value.into(), least });
         }
     }
 
@@ -339,43 +411,6 @@ impl PathFacts {
         }
     }
 
-    /// Warns where the RTT without queues does not fit an algorithm whose rate rises below the RTT
-    /// `t_low` and falls above `t_high`. The parameters of these names are at most a second.
-    /// `effect` occurs where no RTT is below `t_low`.
-    pub fn thresholds(
-        &self,
-        t_low: Span,
-        t_high: Span,
-        effect: &'static str,
-        emit: &mut dyn FnMut(Caution),
-    ) {
-        let most = Span::from_secs(1);
-        self.rtt_below(("t_low", t_low), (2, most), effect, emit);
-        let falls = "the rate falls with every completion";
-        self.rtt_below(("t_high", t_high), (4, most), falls, emit);
-        if self.flows > 1 && self.network_rtt < t_low {
-            // TIMELY's authors ran 64 KB segments, which take 52 us at 10 Gb/s, under a T_low of 50
-            // us.
-            self.above_segment_time(("t_low", t_low), 125, emit);
-        }
-    }
-
-    /// Warns where a segment takes `percent` of `value` or longer at the bottleneck, while delays
-    /// of `value`, which `param` sets, count as congestion. Where a segment is a packet, the
-    /// segments of a window also wait for each other in the sender's NIC.
-    pub fn above_segment_time(
-        &self,
-        (param, value): (&'static str, Span),
-        percent: u64,
-        emit: &mut dyn FnMut(Caution),
-    ) {
-        let time = self.segment_time();
-        let waits = self.queues() || self.segment <= self.mss;
-        if time.as_ps() >= value.as_ps() / 100 * percent && waits {
-            emit(Caution::SegmentTime { param, value, time });
-        }
-    }
-
     /// The delay of a full queue; [`None`] where no packet is dropped.
     pub fn full_queue(&self) -> Option<Span> {
         self.queue.map(|queue| self.bottleneck().time_for(queue))
@@ -387,13 +422,13 @@ impl PathFacts {
     }
 
     /// Whether anything can wait at the bottleneck.
-    fn queues(&self) -> bool {
+    pub fn queues(&self) -> bool {
         self.flows > 1 || self.line_rate > self.bottleneck()
     }
 
     /// The time that a segment takes at the bottleneck.
     pub fn segment_time(&self) -> Span {
-        self.bottleneck().time_for(self.segment)
+        self.bottleneck().time_for(self.wire)
     }
 
     /// The rate that the flows share.
@@ -405,23 +440,6 @@ impl PathFacts {
     pub fn least_rate(&self, param: &'static str, floor: Rate, emit: &mut dyn FnMut(Caution)) {
         if floor > self.share {
             emit(Caution::RateFloor { param, value: floor });
-        }
-    }
-
-    /// Warns of `effect` where the RTT without queues is `value` or more. The warning suggests
-    /// `times` this RTT, which leaves room for a queue, but at most `most`.
-    pub fn rtt_below(
-        &self,
-        (param, value): (&'static str, Span),
-        (times, most): (u64, Span),
-        effect: &'static str,
-        emit: &mut dyn FnMut(Caution),
-    ) {
-        let rtt = self.network_rtt;
-        if rtt >= value {
-            let least = (rtt * times).min(most);
-            let least = (least > rtt).then_some(least);
-            emit(Caution::BelowRtt { param, value, rtt, least, effect });
         }
     }
 }

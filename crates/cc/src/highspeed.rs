@@ -121,7 +121,7 @@ impl Configurable for HighSpeed {
     }
 
     fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
-        path.governed_by_losses(emit);
+        path.governed_by_losses(Fraction::from_ratio(1, 2), emit);
         path.window_of_segments(emit);
         path.queue_for_losses(Fraction::from_ratio(1, 2), emit);
     }

@@ -110,12 +110,15 @@ impl Configurable for Ledbat {
     fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
         // A queue that is full before the target is reached drops packets, and these govern.
         if path.full_queue().is_some_and(|full| full <= self.target) {
-            path.governed_by_losses(emit);
+            path.governed_by_losses(Fraction::from_ratio(1, 2), emit);
         } else {
             path.least_window(PathFacts::LEAST_PACKETS, emit);
         }
         path.window_of_segments(emit);
         path.above_segment_time(("target", self.target), 100, emit);
+        if self.slow_start == SlowStart::No {
+            path.slow_growth(("target", self.target), (20.0, 0.6), emit);
+        }
         path.latecomers("target", self.target, emit);
     }
 }

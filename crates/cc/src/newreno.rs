@@ -82,7 +82,7 @@ impl Configurable for NewReno {
     configurable_by_name!();
 
     fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
-        path.governed_by_losses(emit);
+        path.governed_by_losses(self.beta_loss, emit);
         path.window_of_segments(emit);
         path.queue_for_losses(self.beta_loss, emit);
     }

@@ -84,8 +84,17 @@ impl Configurable for PatchedTimely {
 
     fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
         let effect = "the rate falls with every completion until delta makes up for it";
-        path.thresholds(self.t_low, self.t_high, effect, emit);
         let line_bps = integer::line_bps(path.line_rate);
+        // A level RTT adds and takes by the same weight: R = delta / (beta error).
+        let delta_bps = integer::scaled(self.delta, self.delta_reference, line_bps);
+        // At half of their shares, others load the port by `others`, and a segment waits for them
+        // as by Pollaczek and Khinchine.
+        let others = (path.flows.max(1) - 1) as f64 / path.flows.max(1) as f64 / 2.0;
+        let wait = path.segment_time().as_secs_f64() * others / (1.0 - others) / 2.0;
+        let over = path.network_rtt.saturating_sub(self.t_low).as_secs_f64() + wait;
+        let error = over / self.t_low.as_secs_f64();
+        let settles = Rate::from_bps_f64(delta_bps as f64 / (self.beta.as_f64() * error));
+        path.thresholds(self.t_low, self.t_high, (settles, effect), emit);
         let floor = integer::scaled(self.min_rate, self.delta_reference, line_bps);
         path.least_rate("min_rate", Rate::from_bps(floor), emit);
     }

@@ -227,9 +227,6 @@ impl Configurable for Rtcp {
         let floor = u64::from(self.floor.max(2));
         path.least_window(floor, emit);
         path.window_of_segments(emit);
-        if path.lasting {
-            path.overshoot(floor, emit);
-        }
         // The counter is at most the weight, so this delay is too dear for any window to double. A
         // window that ACKs clock leaves in bursts, which wait in the sender's NIC.
         let price = f64::from(self.alpha) * f64::from(self.delta);
@@ -243,6 +240,9 @@ impl Configurable for Rtcp {
         )]
         let span = |ps: f64| Span::from_ps(ps as u64);
         let borne = span(borne_ps);
+        if path.lasting {
+            path.overshoot(floor, borne, emit);
+        }
         if let Some(full) = path.full_queue()
             && path.lasting
             && path.flows > 1

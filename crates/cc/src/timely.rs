@@ -11,6 +11,8 @@
 //! division is unsigned and guarded, so a twin in BPF C computes the same bits. Only the filter is
 //! signed: its product is shifted right arithmetically, which rounds towards minus infinity.
 
+mod cautions;
+
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{
     Ack, Algorithm, Burst, CongestionControl, Flow, Limits, Loss, Pacing, Spurious,
@@ -231,22 +233,7 @@ impl Configurable for Timely {
     }
 
     fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
-        let effect = "no RTT is short enough for the rate to rise whatever its trend";
-        path.thresholds(self.t_low, self.t_high, effect, emit);
-        // A segment of another flow is a gradient of twenty, whatever the queue does.
-        if path.network_rtt < self.t_low && path.segment_time() >= self.min_rtt * 20 {
-            path.above_segment_time(("t_low", self.t_low), 100, emit);
-        }
-        if !self.window_rtt.is_zero() {
-            return path.least_window(1, emit);
-        }
-        // Without PFC, each flow has a packet on its way and one that waits.
-        if self.loss_decrease > Fraction::ZERO {
-            path.least_window(2, emit);
-        }
-        let line_bps = integer::line_bps(path.line_rate);
-        let floor = integer::scaled(self.min_rate, self.delta_reference, line_bps);
-        path.least_rate("min_rate", Rate::from_bps(floor), emit);
+        self.warn(path, emit);
     }
 }
 

@@ -160,6 +160,17 @@ impl Rate {
         self.0 as f64 / 1e9
     }
 
+    /// The rate of `bps`, rounded down to whole bits per second. What no rate can be becomes the
+    /// nearest that can.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the cast saturates"
+    )]
+    pub fn from_bps_f64(bps: f64) -> Self {
+        Self(bps as u64)
+    }
+
     /// Whether the rate is zero.
     pub const fn is_zero(self) -> bool {
         self.0 == 0

@@ -118,7 +118,10 @@ impl Configurable for Vegas {
     fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
         path.least_window(PathFacts::LEAST_PACKETS, emit);
         path.window_of_segments(emit);
-        path.own_segments("beta", self.beta, emit);
+        path.whole_segments("beta", self.beta, emit);
+        let whole = if self.rounding == Rounding::Up { 1.0 } else { 0.0 };
+        let band = (self.alpha.as_f64() - whole, self.beta.as_f64());
+        path.late_acks(["alpha", "beta"], [self.alpha, self.beta], band, emit);
     }
 }
 

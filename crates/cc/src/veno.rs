@@ -64,7 +64,11 @@ impl Configurable for Veno {
     configurable_by_name!();
 
     fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
-        path.governed_by_losses(emit);
+        // A full queue holds fewer than `beta` packets of a flow: no loss counts as congestion.
+        let queued = path.queue.unwrap_or_default().get() / path.flows.max(1);
+        let noise = (queued as f64) < self.beta.as_f64() * path.mss.get() as f64;
+        let left = if noise { self.noise_factor } else { self.congestion_factor };
+        path.governed_by_losses(left, emit);
         path.window_of_segments(emit);
         path.queue_for_losses(self.congestion_factor, emit);
     }

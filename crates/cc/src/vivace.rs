@@ -114,7 +114,10 @@ impl Configurable for Vivace {
         path.least_rate("min_rate", self.min_rate, emit);
         let effect = "rates change more slowly than the queue that they answer";
         let least = path.segment * u64::from(self.min_packets);
-        path.coarse(("an interval has", least), effect, emit);
+        // Where no packet is dropped, a utility without latency answers no queue.
+        if path.queue.is_some() || self.latency_cost > Fraction::ZERO {
+            path.coarse(("an interval has", least), effect, emit);
+        }
         let packets = path.share.time_for(path.mss * u64::from(self.min_packets));
         let interval = path.network_rtt.max(packets).as_secs_f64();
         let noise = path.jitter.as_secs_f64() / interval.max(1e-9);

@@ -81,7 +81,15 @@ impl Configurable for Westwood {
     configurable_by_name!();
 
     fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
-        path.governed_by_losses(emit);
+        // A loss leaves what the flow has on the way without its part of the queue.
+        let all = path.held().get().max(1) as f64;
+        let left = (path.product * path.flows).get() as f64 / all;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "from zero to a thousand"
+        )]
+        path.governed_by_losses(Fraction::from_ratio((left * 1e3) as u32, 1_000), emit);
         path.window_of_segments(emit);
     }
 }

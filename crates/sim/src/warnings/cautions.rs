@@ -1,5 +1,7 @@
 //! Warnings of things that an algorithm cannot do on a path.
 
+mod delays;
+
 use std::collections::BTreeMap;
 
 use incast_cc::{Bytes, Caution, Rate};
@@ -47,6 +49,11 @@ fn rank(caution: &Caution, path: &Surveyed) -> ((u8, &'static str), u64) {
         Caution::Gain { param, value, .. } => ((13, param), u64::from(value.bits())),
         Caution::LockOut => ((10, ""), path.facts.flows),
         Caution::LossesFirst { param, .. } => ((15, param), path.facts.flows),
+        Caution::SegmentAhead { param, rtt, .. } => ((16, param), rtt.as_ps()),
+        Caution::WholeSegments { param, least, .. } => ((18, param), least),
+        Caution::SlowGrowth { param, delay, .. } => ((19, param), delay.as_ps()),
+        Caution::WholeRate { param, others, .. } => ((20, param), others.as_ps()),
+        Caution::LateAcks { params, least, .. } => ((17, params[0]), least),
     }
 }
 
@@ -243,7 +250,7 @@ fn of_losses(scenario: &Scenario, name: &str, caution: &Caution, path: &Surveyed
             facts.flows,
             Rate::from_bps(rate.as_bps() / 50 * 51),
         ),
-        _ => unreachable!("the others are about signals, bounds and queues"),
+        _ => delays::sentence(name, caution, path),
     }
 }
 

@@ -12,6 +12,7 @@ use incast_plan::flows::Leg;
 use incast_plan::topology::{Node, Topology};
 use incast_scenario::{Operation, Scenario, Scheme, TransportKind};
 use incast_scenario::{hosts_of, lasting, shared_buffer, topology};
+use incast_transport::Signal;
 
 /// The most kinds of hosts at one end of a traffic that are looked at.
 const MOST_KINDS: usize = 64;
@@ -161,17 +162,32 @@ fn look(
         Node::Switch(switch) if fills => queue(scenario, net, switch, pair.class),
         _ => None,
     };
+    let jitter = transport.jitter(scheme.transport);
     let facts = PathFacts {
         network_rtt: rtt.saturating_sub(match scheme.transport {
             TransportKind::Message => own,
             TransportKind::Stream => Span::ZERO,
         }),
         peer: Span::ZERO,
-        jitter: transport.jitter(scheme.transport),
+        jitter,
+        noise: match scheme.signal {
+            Signal::Rtt => Some(jitter),
+            Signal::Noise(noise) => Some(jitter + noise),
+            Signal::Oracle => Some(Span::ZERO),
+            Signal::SoftwareTimestamps | Signal::Timestamps(_) => None,
+        },
         lasting: pair.unit.is_none(),
         hop_count: u8::try_from(there.len()).unwrap_or(u8::MAX),
         mss: cut.payload,
         segment,
+        wire: segment + cut.header * segment.get().div_ceil(cut.payload.get().max(1)),
+        acked: match scheme.transport {
+            TransportKind::Message => segment,
+            TransportKind::Stream => {
+                let config = transport.stream_config(&scheme.algorithm);
+                segment * u64::from(config.delayed_ack)
+            }
+        },
         line_rate,
         flows: flows(bottleneck),
         share: fair,

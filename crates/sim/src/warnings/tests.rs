@@ -1,5 +1,7 @@
 use incast_scenario::Document;
 
+mod delays;
+
 /// Flows without end from ten hosts into one port of 10 Gb/s, 8 us of propagation in a round trip.
 const STAR: &str = r#"
     title = "ten into one"
@@ -129,7 +131,7 @@ fn a_scheme_is_named_as_it_must_be_written() {
         &LONG,
         &["timely:zhu: no RTT is short enough for the rate to rise whatever its trend, since \
            cc.timely:zhu.t_low = 50us"],
-        &["cc.timely:zhu.t_low=810us", "cc.timely:zhu.t_high=2ms"],
+        &["cc.timely:zhu.t_low=1ms", "cc.timely:zhu.t_high=2ms", "cc.timely:zhu.max_decrease=0.5"],
     );
 }
 
@@ -210,19 +212,6 @@ fn windows_that_do_not_fit_path_and_queue_are_told_with_the_queue_that_holds_the
         &["set switch.port_limit to a queue of"],
         &["switch.port_limit=90KB"],
     );
-}
-
-/// Messages of 64 KB from a NIC four times as fast leave 48 KB in the queue, which Vegas takes for
-/// its own backlog.
-#[test]
-fn a_backlog_that_single_segments_exceed_is_told_with_one_that_they_do_not() {
-    let alone = [
-        "network.star.hosts.0.count=1",
-        "network.star.hosts.0.rate=40Gbps",
-        "transport.segment=64KB",
-    ];
-    let long = [&alone[..], &LONG].concat();
-    assert_warned("vegas", &long, &["cc.vegas.beta = 4 packets"], &["cc.vegas.beta=40"]);
 }
 
 #[test]
@@ -411,6 +400,22 @@ fn windows_that_double_to_the_rate_of_a_faster_nic_are_told_of_it() {
     let said = "up to what the NIC of sender0 sends in an RTT, queues included, at 20Gbps, but switch to receiver \
                 carries 10Gbps, so it overshoots and then rests at its floor; have NICs of 10Gbps or less";
     assert_warned(name, &fast, &[said], &["network.star.hosts.0.rate=10Gbps"]);
+    // Floors of thirty flows leave a queue of 4.8 ms, and windows double up to 6.4 ms.
+    let thirty = [
+        STREAM,
+        "transport.mtu=9000B",
+        "network.star.hosts.0.count=30",
+        "network.star.hosts.0.rate=1.12Gbps",
+        "network.star.hosts.1.rate=280Mbps",
+        "network.star.hosts.0.delay=2.5ms",
+        "network.star.hosts.1.delay=2.5ms",
+        "switch.queue_limit=736KB",
+    ];
+    let name_of = "rtcp:testbed-datamining-1to4";
+    let slow = "network.star.hosts.0.rate=280Mbps";
+    assert_warned(name_of, &thirty, &["at 1.12Gbps, but switch to receiver carries"], &[slow]);
+    let lossless = [&thirty[..7], &["switch.pfc.enabled=true", "switch.buffer=1GB"]].concat();
+    assert_eq!(warnings(&star(&lossless), name_of), [""; 0]);
     // Many flows whose floors are half of their shares need no doubling windows.
     let many = [&fast[..3], &["network.star.hosts.0.count=20", "traffic.0.from=sender"]].concat();
     assert_eq!(warnings(&star(&many), name), [""; 0]);
@@ -475,4 +480,23 @@ fn pfc_on_paths_that_can_dead_lock_is_told() {
     let said = of(&dragonfly(3, 2), "valiant", on);
     let start = "switch.pfc.enabled = true on network.dragonfly: paths through other groups lead";
     assert!(said[0].starts_with(start), "{said:?}");
+}
+
+/// Of three hundred flows each has 6.2 packets in path and queue. Six are enough where a loss
+/// takes half, and ten are needed where it takes a fifth.
+#[test]
+fn windows_that_losses_leave_large_need_more_room() {
+    let many = [
+        STREAM,
+        "network.star.hosts.0.count=300",
+        "network.star.hosts.0.rate=6.3Gbps",
+        "network.star.hosts.1.rate=6.3Gbps",
+        "network.star.hosts.0.delay=775us",
+        "network.star.hosts.1.delay=775us",
+        "switch.queue_limit=300KB",
+    ];
+    let part = "each of 300 flows needs a window of 15KB";
+    assert_warned("veno", &many, &[part], &["switch.queue_limit=2MB"]);
+    let gentle = [&many[..], &["cc.newreno.beta_loss=0.8"]].concat();
+    assert_warned("newreno", &gentle, &[part], &["cc.newreno.beta_loss=0.5"]);
 }
