@@ -20,6 +20,7 @@
 mod buffer;
 mod calendar;
 mod changes;
+mod component;
 mod config;
 mod count;
 mod dead_lock;
@@ -65,7 +66,8 @@ pub use view::QueueLengths;
 pub use watchdog::Held;
 pub use windows::{WindowCounts, Windows};
 
-use transit::{Component, ComponentKind, Transit};
+use component::{Component, ComponentKind};
+use transit::Transit;
 
 /// The most traffic classes, as an array's length: PFC counts them in eight bits.
 const MOST_CLASSES: usize = incast_transport::CLASSES as usize;

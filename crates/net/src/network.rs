@@ -10,6 +10,7 @@ use incast_plan::topology::Node;
 use incast_transport::Opener;
 
 use super::calendar::ComponentId;
+use super::component::{Component, ComponentKind};
 use super::dead_lock::{DeadLock, dead_locks};
 use super::failure::Failures;
 use super::frame::Frame;
@@ -18,7 +19,7 @@ use super::link::Link;
 use super::oracle::Oracle;
 use super::switch::Switch;
 use super::trace::Trace;
-use super::transit::{Component, ComponentKind, Transit};
+use super::transit::Transit;
 use super::watchdog::Watchdog;
 use look_ahead::Coming;
 

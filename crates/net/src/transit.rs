@@ -4,42 +4,6 @@ use super::calendar::Calendar;
 use super::frame::Packets;
 use super::link::Link;
 
-/// A part of a node that has events.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Component {
-    pub(crate) kind: ComponentKind,
-    /// The number of the host or switch.
-    pub(crate) node: u32,
-    /// The link, if the component is its far end.
-    pub(crate) link: u32,
-    pub(crate) port: u16,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ComponentKind {
-    HostChange,
-    HostStart,
-    HostInterval,
-    HostPort,
-    HostArrival,
-    HostTimer,
-    SwitchChange,
-    SwitchInterval,
-    SwitchWatchdog,
-    SwitchPort,
-    SwitchArrival,
-}
-
-impl ComponentKind {
-    /// Whether the component is a part of a host.
-    pub(crate) const fn is_of_host(self) -> bool {
-        use ComponentKind::{
-            HostArrival, HostChange, HostInterval, HostPort, HostStart, HostTimer,
-        };
-        matches!(self, HostChange | HostStart | HostInterval | HostPort | HostArrival | HostTimer)
-    }
-}
-
 /// The links between nodes, the packets, and the calendar of all events.
 pub(crate) struct Transit {
     pub(crate) links: Vec<Link>,

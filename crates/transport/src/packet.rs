@@ -9,8 +9,6 @@ pub use header::{Header, Kind};
 
 use incast_cc::Time;
 
-use crate::config::Config;
-
 /// A packet of a connection. Headers are not built: the carrier knows their size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
@@ -90,10 +88,10 @@ pub enum Form {
 }
 
 impl Form {
-    /// The compact form of a packet, if it has one and may leave in it.
+    /// The compact form of a packet, if it has one; with `full` the full form.
     #[inline]
-    pub(crate) fn of(packet: Packet, config: &Config) -> Self {
-        let header = if config.full_packets { None } else { Header::of(&packet) };
+    pub(crate) fn of(packet: Packet, full: bool) -> Self {
+        let header = if full { None } else { Header::of(&packet) };
         header.map_or(Self::Full(packet), Self::Compact)
     }
 

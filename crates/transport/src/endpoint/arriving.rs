@@ -241,8 +241,10 @@ impl<C: CongestionControl> Endpoint<C> {
         for &body in &self.answers {
             let echoes = matches!(body, Body::Ack(_) | Body::SegmentAck(_));
             let stamped = echoes && !report.hops.is_empty();
-            let form =
-                Form::of(Packet { connection: peer, sent_ns: clock_ns(now), body }, &self.config);
+            let form = Form::of(
+                Packet { connection: peer, sent_ns: clock_ns(now), body },
+                self.config.full_packets,
+            );
             let (header, more) = match form {
                 Form::Compact(header) if !stamped => (header, None),
                 form => {

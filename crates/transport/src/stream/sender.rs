@@ -454,7 +454,7 @@ impl<C: CongestionControl> Sender<C> {
         }
         let (sent_ns, body) = (clock_ns(since), Body::Segment(segment));
         Some(Next {
-            form: Form::of(Packet { connection: peer, sent_ns, body }, config),
+            form: Form::of(Packet { connection: peer, sent_ns, body }, config.full_packets),
             begins,
             then: (!self.outbox.is_empty()).then_some(self.next_at),
         })
