@@ -103,7 +103,7 @@ impl Form {
         }
     }
 
-    /// The same as [`Packet::payload`].
+    /// Payload in bytes ([`Packet::payload`]).
     #[inline]
     pub const fn payload(&self) -> u32 {
         match self {
@@ -112,7 +112,7 @@ impl Form {
         }
     }
 
-    /// The same as [`Packet::is_ect`].
+    /// Whether switches may mark the packet ([`Packet::is_ect`]).
     #[inline]
     pub const fn is_ect(&self) -> bool {
         match self {
@@ -121,7 +121,7 @@ impl Form {
         }
     }
 
-    /// The same as [`Packet::connection`].
+    /// The connection's index at the receiver ([`Packet::connection`]).
     #[inline]
     pub const fn connection(&self) -> u32 {
         match self {
@@ -130,7 +130,7 @@ impl Form {
         }
     }
 
-    /// The same as [`Packet::sent_ns`].
+    /// The time at which the NIC got the packet ([`Packet::sent_ns`]).
     #[inline]
     pub const fn sent_ns(&self) -> u32 {
         match self {

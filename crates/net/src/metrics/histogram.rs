@@ -25,7 +25,7 @@ pub(super) struct Weights {
     low: Box<[u32]>,
     /// The bucket number of `low[0]`.
     base: u32,
-    /// What `low` has no room for; most histograms have nothing of the kind.
+    /// Weight that `low` has no room for; most histograms have none.
     high: Option<Box<High>>,
 }
 

@@ -37,7 +37,7 @@ pub struct Early {
 pub enum Stop {
     /// There are none.
     Empty,
-    /// What comes next is not known, or not wanted, before the NIC is free.
+    /// The next packet is not known, or not wanted, before the NIC is free.
     Ask,
 }
 
@@ -57,14 +57,14 @@ impl Config {
 }
 
 impl<C: CongestionControl> Endpoint<C> {
-    /// Whether [`poll_ahead`](Self::poll_ahead) may ever tell a packet ahead of time.
+    /// Whether [`leave_ahead`](Self::leave_ahead) may ever give a packet ahead of time.
     pub const fn may_leave_ahead(&self) -> bool {
         self.config.may_leave_ahead()
     }
 
-    /// Gives `put` the next packets, up to `most`, for a NIC that will be free at `free` and that no
-    /// class of packets is kept from. `put` gets the start of each, and returns when the NIC is
-    /// free again. Packets that are ahead of time start before `limit`.
+    /// Gives `put` the next packets, up to `most`, for a NIC that will be free at `free` and sends
+    /// all classes. `put` gets the start of each, and returns when the NIC is free again. Packets
+    /// that are ahead of time start before `limit`.
     #[inline]
     pub fn leave_ahead(
         &mut self,

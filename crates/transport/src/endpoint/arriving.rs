@@ -65,8 +65,10 @@ impl<C: CongestionControl> Endpoint<C> {
             Kind::SegmentAck => {
                 let place = self.directory.place(header.connection);
                 let connection = self.connections.get(place as usize);
-                let sender = connection.and_then(|connection| connection.sender.as_deref());
-                matches!(sender, Some(Sender::Stream(sender)) if sender.acknowledges(header, &self.config))
+                match connection.and_then(|connection| connection.sender.as_deref()) {
+                    Some(Sender::Stream(sender)) => sender.acknowledges(header, &self.config),
+                    Some(Sender::Message(_)) | None => false,
+                }
             }
             Kind::Ack | Kind::Notification => false,
         }

@@ -13,7 +13,7 @@ pub struct Header {
     pub connection: u32,
     /// The sequence number of data, or the one that is acknowledged, modulo 2^32.
     pub sequence: u32,
-    /// The same as [`Packet::sent_ns`].
+    /// The time at which the NIC got the packet ([`Packet::sent_ns`]).
     pub sent_ns: u32,
     /// The rest of the content: see [`Kind`].
     pub rest: u32,

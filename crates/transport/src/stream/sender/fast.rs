@@ -32,8 +32,8 @@ impl<C: CongestionControl> Sender<C> {
         self.is_fast && progress && !echo
     }
 
-    /// The header that an ACK in the full form would have if the peer had not held it back; [`None`]
-    /// where there is more to it.
+    /// The header that an ACK in the full form would have if the peer had not held it back;
+    /// [`None`] where there is more to it.
     pub(super) fn plain_header(ack: &Ack) -> Option<Header> {
         let blocks = ack.blocks[0].length | ack.blocks[1].length;
         let plain = blocks == 0 && !ack.duplicate && !ack.opens && ack.ce_bytes < MARKED_END;
