@@ -29,7 +29,7 @@ const BURSTS_PER_WINDOW: u64 = 3;
 
 /// The sending half of one stream.
 ///
-/// It has two speeds. On the fast path ([`fast`]) all that is out is in flight, was sent once and
+/// It has two speeds. On the fast path (`fast.rs`) all that is out is in flight, was sent once and
 /// in order, and is kept in bursts. Anything unusual moves it to the scoreboard and the outbox,
 /// segment by segment; when the unusual is over, it moves back.
 #[derive(Clone, Debug)]
