@@ -1,4 +1,4 @@
-//! Warnings of delays that are not the queue's: of segments, of ACKs, of packets that an ACK covers.
+//! Warnings of delays that are no congestion: of segments, of ACKs, of packets under one ACK.
 
 use incast_cc::{Caution, Fraction, Rate};
 
