@@ -266,4 +266,73 @@ mod tests {
     fn a_burst_fills_a_cache_line() {
         assert_eq!(size_of::<Burst>(), 64);
     }
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + incast_cc::Span::from_us(us)
+    }
+
+    /// Segments of 1,000 B: three at 1 us, of which the third ends a message with 200 B; two at 2
+    /// us.
+    fn two_bursts() -> Bursts {
+        let mut bursts = Bursts::new(1_000);
+        bursts.open(at(1), 0, 0, &Books::default());
+        assert!(bursts.extend(1_000, false) && bursts.extend(1_000, false));
+        assert!(!bursts.extend(200, true), "a message ends");
+        let books = Books { delivered: Bytes::new(7), delivered_at: at(2), ..Books::default() };
+        bursts.open(at(2), 2_200, 2_200, &books);
+        assert!(bursts.extend(1_000, false) && bursts.extend(1_000, false));
+        bursts
+    }
+
+    #[test]
+    fn segments_leave_in_order_and_can_be_put_back() {
+        let mut bursts = two_bursts();
+        let leaving = |bursts: &mut Bursts| -> Vec<_> {
+            std::iter::from_fn(|| bursts.leave())
+                .map(|s| (s.sequence, s.payload, s.ends_message, s.since))
+                .collect()
+        };
+        let all = leaving(&mut bursts);
+        let message = (2_000, 200, true, at(1));
+        assert_eq!((all.len(), all[2]), (5, message));
+        assert_eq!((all[4], bursts.left()), ((3_200, 1_000, false, at(2)), 4_200));
+        bursts.put_back(2_200);
+        assert_eq!((bursts.left(), bursts.waits_since()), (2_000, Some(at(1))));
+        assert_eq!(leaving(&mut bursts), all[2..]);
+        assert_eq!((bursts.leave(), bursts.waits_since()), (None, None));
+    }
+
+    #[test]
+    fn an_ack_covers_whole_bursts_and_parts() {
+        let mut bursts = two_bursts();
+        while bursts.leave().is_some() {}
+        assert!(!bursts.are_fewer_than(5) && bursts.are_fewer_than(6));
+        let covered = bursts.acknowledge(1_000);
+        assert_eq!((covered.payload, covered.messages, covered.newest.sent_at), (1_000, 0, at(1)));
+        let covered = bursts.acknowledge(2_200);
+        assert_eq!((covered.payload, covered.messages), (200, 1));
+        let sent = covered.newest.transmission(2_200, 1_200, 50);
+        assert_eq!((sent.first, sent.end), (Bytes::new(1_050), Bytes::new(2_250)));
+        assert_eq!(sent.in_flight, Bytes::new(2_200));
+        let covered = bursts.acknowledge(4_200);
+        assert_eq!((covered.payload, covered.messages, covered.newest.sent_at), (1_000, 0, at(2)));
+        assert!(bursts.is_empty());
+    }
+
+    #[test]
+    fn records_make_the_same_bursts() {
+        let mut bursts = two_bursts();
+        bursts.leave();
+        let before = format!("{bursts:?}");
+        let records: Vec<_> = bursts.take_records(9).collect();
+        assert_eq!(records.len(), 5);
+        let last = &records[4];
+        assert_eq!((last.sequence, last.sent.end), (3_200, Bytes::new(4_209)));
+        assert_eq!(
+            (last.sent.in_flight, last.sent.books.delivered),
+            (Bytes::new(4_200), Bytes::new(7))
+        );
+        bursts.put_records(records.into_iter(), 1_000);
+        assert_eq!(format!("{bursts:?}"), before);
+    }
 }
