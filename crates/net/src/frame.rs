@@ -34,7 +34,7 @@ impl From<Box<[Hop]>> for Stamps {
 
 /// A packet as it travels: by value, through links and queues.
 ///
-/// It has the part that switches look at, and the packet's header. A packet without a compact
+/// A frame has the part that switches look at, and the packet's header. A packet without a compact
 /// form, or with stamps, is kept in [`Packets`]; its frame has the place instead.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame {

@@ -29,8 +29,8 @@ const BURSTS_PER_WINDOW: u64 = 3;
 
 /// The sending half of one stream.
 ///
-/// It has two speeds. On the fast path (`fast.rs`) all that is out is in flight, was sent once and
-/// in order, and is kept in bursts. Anything unusual moves it to the scoreboard and the outbox,
+/// A sender has two speeds. On the fast path (`fast.rs`) all that is out is in flight, was sent
+/// once and in order, and is kept in bursts. Anything unusual moves it to the scoreboard and the outbox,
 /// segment by segment; when the unusual is over, it moves back.
 #[derive(Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that are independent of each other")]
@@ -412,6 +412,11 @@ impl<C: CongestionControl> Sender<C> {
     fn enqueue(&mut self, record: &Record, ect: bool, cwr: bool, begins: Option<Time>) {
         self.queued += u64::from(record.payload);
         self.reduction.on_sent(u64::from(record.payload));
+        self.put_in_outbox(record, ect, cwr, begins);
+    }
+
+    #[inline]
+    fn put_in_outbox(&mut self, record: &Record, ect: bool, cwr: bool, begins: Option<Time>) {
         let segment = Segment {
             sequence: record.sequence,
             read: record.read,

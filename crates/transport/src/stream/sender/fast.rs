@@ -13,13 +13,12 @@ use crate::backlog::Piece;
 use crate::config::Config;
 use crate::config::stream::EcnEcho;
 use crate::connection::Sample;
-use crate::packet::stream::{Ack, Segment};
+use crate::packet::stream::Ack;
 use crate::packet::{Form, Header, Kind, MARKED_END, Next, clock_ns};
 use crate::rate::{Completion, Report, gap};
 use crate::rtt::Answered;
 use crate::stream::bursts::{Covered, Leaving};
 use crate::stream::recovery::Repair;
-use crate::stream::scoreboard::Record;
 
 impl<C: CongestionControl> Sender<C> {
     /// Whether the sender is on the fast path, and an ACK acknowledges the next data in order and
@@ -184,12 +183,13 @@ impl<C: CongestionControl> Sender<C> {
         if was_full {
             self.fill(now, config); // the NIC's queue held data back
         }
-        let begins = self.begins.front().is_some_and(|&(first, _)| first == sequence);
-        Some((header, if begins { self.take_begin() } else { None }))
+        Some((header, self.take_begin(sequence)))
     }
 
-    #[cold]
-    fn take_begin(&mut self) -> Option<Time> {
+    /// The time of posting of the message that begins at `sequence`, if one does.
+    #[inline]
+    fn take_begin(&mut self, sequence: u64) -> Option<Time> {
+        self.begins.front().filter(|&&(first, _)| first == sequence)?;
         self.begins.pop_front().map(|(_, posted_at)| posted_at)
     }
 
@@ -226,29 +226,12 @@ impl<C: CongestionControl> Sender<C> {
     fn keep_records(&mut self, config: &Config) {
         debug_assert!(self.board.is_empty() && self.outbox.is_empty());
         (self.is_fast, self.calm) = (false, 0);
-        let (shift, left, epoch) = (self.shift(), self.bursts.left(), self.epoch());
+        let (shift, left) = (self.shift(), self.bursts.left());
         self.left = self.left.max(Bytes::new(left + shift));
         for record in self.bursts.take_records(shift) {
-            let Record { sequence, payload, ends_message, ref sent, .. } = record;
-            if sequence >= left {
-                let begins = self.begins.front().filter(|&&(first, _)| first == sequence);
-                let begins = begins.map(|&(_, posted_at)| posted_at);
-                if begins.is_some() {
-                    self.begins.pop_front();
-                }
-                let segment = Segment {
-                    sequence,
-                    read: 0,
-                    remaining: 0, // until it leaves
-                    payload,
-                    ends_message,
-                    ect: config.stream.ect,
-                    cwr: false,
-                    opens: false,
-                    epoch,
-                };
-                let (end, since) = (sent.end, sent.sent_at);
-                self.outbox.push_back(Queued { segment, end, since, begins });
+            if record.sequence >= left {
+                let begins = self.take_begin(record.sequence);
+                self.put_in_outbox(&record, config.stream.ect, false, begins);
             }
             self.board.push(record);
         }
