@@ -273,16 +273,22 @@ impl Host {
         truth: Option<Span>,
         transit: &mut Transit,
     ) {
-        let ahead = self.ahead.until > now;
+        let mut taken_back = false;
         let stamps = transit.packets.take_stamps(frame);
         let news = if frame.is_pfc() {
             self.nic.on_pfc(now, frame);
             News::Now
         } else {
+            if self.ahead.until > now {
+                let header = frame.header(self.wire.header);
+                taken_back = header.is_none_or(|header| self.endpoint.may_look(&header));
+                if taken_back {
+                    self.take_back(now, transit);
+                }
+            }
             let report = Report { marked: frame.is_marked(), hops: stamps.hops(), truth };
-            self.handle(now, frame, report, transit)
+            self.take_in(now, frame, report, transit)
         };
-        let taken_back = ahead && self.ahead.until <= now;
         match news {
             News::None if !taken_back => {}
             // Other work of this instant must not wait for its own event.
@@ -307,25 +313,6 @@ impl Host {
     fn has_packet(&self, now: Time) -> bool {
         let open = self.nic.open_classes();
         self.endpoint.has_data(open) || self.endpoint.has_reply(now, open)
-    }
-
-    /// Takes in a packet that has arrived, before which nothing that has not started may lie on
-    /// the link if the packet makes somebody look at that.
-    #[inline]
-    fn handle(
-        &mut self,
-        now: Time,
-        frame: &Frame,
-        report: Report<'_>,
-        transit: &mut Transit,
-    ) -> News {
-        if self.ahead.until > now {
-            let header = frame.header(self.wire.header);
-            if header.is_none_or(|header| self.endpoint.may_look(&header)) {
-                self.take_back(now, transit);
-            }
-        }
-        self.take_in(now, frame, report, transit)
     }
 
     /// Counts a packet that has arrived, and takes it in.
