@@ -39,7 +39,12 @@ pub(crate) struct Calendar {
     now: u64,
     /// The most components that are due in a microsecond.
     per_us: f64,
+    /// The component that was announced, or [`NOBODY`].
+    announced: ComponentId,
 }
+
+/// No component.
+const NOBODY: ComponentId = ComponentId::MAX;
 
 /// The way to find the next events.
 #[derive(Debug)]
@@ -139,7 +144,7 @@ impl Calendar {
         let now = now.as_ps();
         let slots = Slots::new(components, per_us, now);
         let due = Due::new(components, slots.start());
-        Self { due, way: Way::Slots(slots), now, per_us }
+        Self { due, way: Way::Slots(slots), now, per_us, announced: NOBODY }
     }
 
     /// An empty calendar of the same components from `now` on, in windows of nodes, or in slots.
@@ -156,7 +161,7 @@ impl Calendar {
         };
         let now = now.as_ps();
         let way = Way::Nodes(NodeWindows::new(components, lengths, now));
-        Self { due: Due::new(components.len(), now), way, now, per_us }
+        Self { due: Due::new(components.len(), now), way, now, per_us, announced: NOBODY }
     }
 
     /// An empty calendar of the same kind from `now` on, for `components` of the same network or of
@@ -199,6 +204,24 @@ impl Calendar {
             entry.listed = at;
             self.list(id, at);
         }
+    }
+
+    /// Schedules `id` for `at`, unless whoever handles the present event takes it with
+    /// [`take_announced`](Self::take_announced).
+    #[inline]
+    pub(crate) fn announce(&mut self, id: ComponentId, at: Time) {
+        if self.announced == NOBODY {
+            self.announced = id;
+        } else {
+            self.schedule(id, at);
+        }
+    }
+
+    /// Takes the component that the present event has announced. It is not scheduled.
+    #[inline]
+    pub(crate) fn take_announced(&mut self) -> Option<ComponentId> {
+        let announced = std::mem::replace(&mut self.announced, NOBODY);
+        (announced != NOBODY).then_some(announced)
     }
 
     /// Lists a component under the time `at`.

@@ -14,6 +14,7 @@ use super::changes::{Agendas, LinkChange, RouteChange};
 use super::frame::Packets;
 use super::host::{Host, WireFormat};
 use super::link::Link;
+use super::network::RunAhead;
 use super::port::Port;
 use super::routes::Routes;
 use super::switch::Switch;
@@ -201,7 +202,9 @@ impl Network {
             events: 0,
             now: Time::ZERO,
             coming: Vec::new(),
+            run_ahead: RunAhead::new(config.switch.look_ahead == u32::MAX),
         };
+        network.let_hosts_run_ahead();
         network.set_node_windows(network.is_dense());
         network
     }

@@ -375,6 +375,26 @@ impl Host {
         self.work(now, transit);
     }
 
+    /// Handles the host's own events that come before an arrival at `at`; returns their number.
+    #[inline]
+    pub(crate) fn handle_before(&mut self, at: Time, transit: &mut Transit) -> u64 {
+        let mut events = 0;
+        loop {
+            let calendar = &mut transit.calendar;
+            let (free, timer) = (calendar.due(self.nic.component), calendar.due(self.timer));
+            let (event, id) = if free <= timer && free <= at {
+                (free, self.nic.component) // before arrivals of the same instant
+            } else if timer < at {
+                (timer, self.timer)
+            } else {
+                return events;
+            };
+            calendar.schedule(id, Time::MAX);
+            self.work(event, transit);
+            events += 1;
+        }
+    }
+
     /// Does the work of an event: the timer, a free NIC, or news. Posts what is due, sends what may
     /// be sent, and sets the timer for the rest.
     #[inline]

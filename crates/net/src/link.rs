@@ -34,6 +34,8 @@ pub(crate) struct Link {
     loud: u32,
     /// Whether the far end is a host, to which quiet frames need not be announced.
     to_host: bool,
+    /// Whether that host may handle arrivals before their time.
+    runs_ahead: bool,
     rate: Rate,
     /// The link's number in the whole network, as stamps of switches give it.
     number: u32,
@@ -75,6 +77,7 @@ impl Link {
             fails: Time::MAX,
             loud: 0,
             to_host,
+            runs_ahead: false,
             rate,
             number,
         }
@@ -100,7 +103,11 @@ impl Link {
         if self.to_host {
             if !frame.is_quiet() {
                 if self.loud == 0 {
-                    calendar.schedule(self.arrival, arrives);
+                    if self.runs_ahead {
+                        calendar.announce(self.arrival, arrives);
+                    } else {
+                        calendar.schedule(self.arrival, arrives);
+                    }
                 }
                 self.loud += 1;
             }
@@ -212,18 +219,29 @@ impl Link {
     }
 
     /// Takes the frame whose arrival at a host was announced. Quiet frames are not announced; those
-    /// before it have been taken in.
+    /// before it have been taken in. The next one must be announced.
     #[inline]
-    pub(crate) fn arrive_at_host(&mut self, calendar: &mut Calendar) -> Frame {
+    pub(crate) fn arrive_at_host(&mut self) -> Frame {
         let frame = self.ring.take_first().frame;
         debug_assert!(!frame.is_quiet(), "it was not announced");
         self.loud -= 1;
-        if self.loud > 0 {
-            let mut loud = self.ring.iter().filter(|next| !next.frame.is_quiet());
-            let next = loud.next().unwrap_or_else(|| unreachable!("they are counted"));
-            calendar.schedule(self.arrival, next.arrives);
-        }
         frame
+    }
+
+    /// The next arrival at a host that must be announced: its time, and its start.
+    #[inline]
+    pub(crate) fn next_loud(&self) -> Option<(Time, Time)> {
+        if self.loud == 0 {
+            return None;
+        }
+        let mut loud = self.ring.iter().filter(|next| !next.frame.is_quiet());
+        let next = loud.next().unwrap_or_else(|| unreachable!("they are counted"));
+        Some((next.arrives, self.start_of(next)))
+    }
+
+    /// Sets whether the host at the far end may handle arrivals before their time.
+    pub(crate) const fn run_ahead(&mut self, on: bool) {
+        self.runs_ahead = on && self.to_host;
     }
 
     /// Takes the next frame that has arrived before `now`, and its time of arrival.

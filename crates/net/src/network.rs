@@ -2,6 +2,7 @@
 
 mod look_ahead;
 mod node_windows;
+mod run_ahead;
 
 use std::collections::BTreeSet;
 
@@ -22,6 +23,7 @@ use super::trace::Trace;
 use super::transit::Transit;
 use super::watchdog::Watchdog;
 use look_ahead::Coming;
+pub(crate) use run_ahead::RunAhead;
 
 /// A network that runs.
 pub struct Network {
@@ -42,6 +44,7 @@ pub struct Network {
     pub(crate) now: Time,
     /// The next events, as far as their data has been looked at.
     pub(crate) coming: Vec<Coming>,
+    pub(crate) run_ahead: RunAhead,
 }
 
 impl Network {
@@ -56,6 +59,7 @@ impl Network {
     pub fn set_oracle(&mut self, oracle: Oracle) {
         self.oracle = Some(oracle);
         self.set_node_windows(false);
+        self.forbid_run_ahead();
     }
 
     /// Fixes the port by which a switch sends the connections with `label` to the host `to`.
@@ -86,12 +90,14 @@ impl Network {
             host.endpoint.record_all();
             host.forbid_ahead();
         }
+        self.forbid_run_ahead();
     }
 
     /// Schedules the first interval of every node, and the start of measurement. `flow_series` and
     /// `queue_series` say which time series are kept.
     pub fn start(&mut self, measure_from: Time, flow_series: bool, queue_series: bool) {
         (self.flow_series, self.queue_series) = (flow_series, queue_series);
+        self.run_ahead.measure_from = measure_from;
         for (id, component) in (0..).zip(&self.components) {
             match component.kind {
                 ComponentKind::HostInterval if self.flow_series => {
@@ -134,35 +140,46 @@ impl Network {
         hosts.chain(self.switches.iter().map(|switch| &switch.failures))
     }
 
-    /// Handles up to `events` events before `end`, and in node windows those that are left of the
-    /// window: only then are all nodes at one instant. Returns whether there are more.
+    /// Handles up to `events` events before `end`, and those that are left until all nodes are at
+    /// one instant. Returns whether there are more.
     pub fn run(&mut self, end: Time, events: u64) -> bool {
-        let (mut end_or_window, mut left) = (end, events);
+        let (mut until, mut left) = (end, events);
         let mut looked_at = 0_usize;
+        self.run_ahead.end = until;
         loop {
             if left == 0 {
-                let Some(window_end) = self.transit.calendar.window_end() else { return true };
-                (end_or_window, left) = (window_end.min(end), u64::MAX);
+                let Some(at_one) = self.next_at_one_instant() else { return true };
+                (until, left) = (at_one.min(end), u64::MAX);
+                self.run_ahead.end = until;
             }
             left -= 1;
-            if looked_at == 0 && self.transit.calendar.has_before(end_or_window) {
+            if looked_at == 0 && self.transit.calendar.has_before(until) {
                 looked_at = self.look_ahead();
             }
             looked_at = looked_at.saturating_sub(1);
-            let Some((now, id)) = self.transit.calendar.pop_before(end_or_window) else {
-                self.now = end_or_window;
-                return end_or_window < end;
+            let Some((now, id)) = self.transit.calendar.pop_before(until) else {
+                self.now = until;
+                return until < end;
             };
             self.now = now;
             self.events += 1;
             self.handle(now, id);
+            if let Some(arrival) = self.transit.calendar.take_announced() {
+                self.hear(arrival);
+            }
         }
+    }
+
+    /// The next instant at which all nodes are, if some are before others: the end of a window, or
+    /// the time to which hosts have run ahead.
+    fn next_at_one_instant(&self) -> Option<Time> {
+        self.transit.calendar.window_end().or_else(|| self.heard_until())
     }
 
     #[expect(clippy::inline_always, reason = "once, in the loop of all events")]
     #[inline(always)]
     fn handle(&mut self, now: Time, id: ComponentId) {
-        let Self { hosts, switches, transit, oracle, .. } = self;
+        let Self { hosts, switches, transit, .. } = self;
         let component = self.components[id as usize];
         let node = component.node as usize;
         match component.kind {
@@ -177,16 +194,8 @@ impl Network {
             }
             ComponentKind::SwitchPort => switches[node].on_port(now, component.port, transit),
             ComponentKind::HostArrival => {
-                hosts[node].catch_up(now, transit);
-                let link = &mut transit.links[component.link as usize];
-                let frame = link.arrive_at_host(&mut transit.calendar);
-                if frame.is_cut() {
-                    return hosts[node].failures.on_cut(0, &frame, transit);
-                }
-                let truth = oracle
-                    .as_ref()
-                    .and_then(|oracle| oracle.rtt((node, frame.connection()), switches));
-                hosts[node].on_arrival(now, &frame, truth, transit);
+                self.arrive_at_host(now, component);
+                self.hear(id);
             }
             ComponentKind::HostPort | ComponentKind::HostTimer => hosts[node].work(now, transit),
             ComponentKind::HostChange => {
@@ -221,6 +230,21 @@ impl Network {
                 }
             }
         }
+    }
+
+    /// Lets a host handle the arrival that was announced, which comes at `now`.
+    #[inline]
+    fn arrive_at_host(&mut self, now: Time, arrival: Component) {
+        let Self { hosts, switches, transit, oracle, .. } = self;
+        let host = &mut hosts[arrival.node as usize];
+        host.catch_up(now, transit);
+        let frame = transit.links[arrival.link as usize].arrive_at_host();
+        if frame.is_cut() {
+            return host.failures.on_cut(0, &frame, transit);
+        }
+        let connection = (arrival.node as usize, frame.connection());
+        let truth = oracle.as_ref().and_then(|oracle| oracle.rtt(connection, switches));
+        host.on_arrival(now, &frame, truth, transit);
     }
 
     /// Notes the present dead-locks, each once. A dead-lock that shares a port with a known one,

@@ -54,6 +54,7 @@ impl Network {
         for id in (0..).take(self.components.len()) {
             self.transit.calendar.schedule(id, before.due(id));
         }
+        self.let_hosts_run_ahead();
     }
 
     /// Whether each node handles its events of a window alone.

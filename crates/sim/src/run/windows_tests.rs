@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use incast_cc::Time;
 use incast_cc::parts::random::Random;
 
 use crate::{Report, Simulation, TraceConfig};
@@ -386,6 +387,23 @@ fn run_in_node_windows_stops_where_all_nodes_are_at_one_instant() {
         assert!(!nodes.complete && nodes.books.balance(), "{:?}", nodes.books);
         assert_eq!(nodes.summary.events, handled);
         assert_eq!(format!("{:?}", nodes.books), format!("{:?}", slots.books));
+    }
+}
+
+/// A run whose hosts run ahead stops when all nodes have come to the instant of the foremost host.
+#[test]
+fn run_in_which_hosts_run_ahead_stops_where_all_nodes_are_at_one_instant() {
+    let document = leaf_spine("");
+    for events in [1, 700, 2_001, 5_000] {
+        let [mut ahead, mut plain] =
+            [(); 2].map(|()| started(&document, ("dctcp", FLOWS)).in_node_windows(false));
+        plain.built.net.take_no_shortcut();
+        assert!(ahead.advance(events));
+        assert!((events..events + 500).contains(&ahead.events()), "{}", ahead.events());
+        assert!(!plain.built.net.run(Time::ZERO + ahead.simulated(), u64::MAX));
+        let (ahead, plain) = (ahead.finish(), plain.finish());
+        assert!(!ahead.complete && ahead.books.balance(), "{:?}", ahead.books);
+        assert_eq!(format!("{:?}", ahead.books), format!("{:?}", plain.books));
     }
 }
 
