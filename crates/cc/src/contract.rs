@@ -95,8 +95,8 @@ pub trait CongestionControl {
         None
     }
 
-    /// The parts of an [`Ack`] that the algorithm reads, of those that take a carrier extra work.
-    /// The answer is the same for the whole flow.
+    /// The reports that the algorithm reads, of those that take a carrier extra work. The answer is
+    /// the same for the whole flow.
     fn reads(&self) -> Reads {
         Reads::default()
     }
@@ -247,13 +247,27 @@ pub struct Ack<'a> {
     pub hops: &'a [Hop],
 }
 
-/// The parts of an [`Ack`] that an algorithm reads, of those that take a carrier extra work.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// The reports that an algorithm reads, of those that take a carrier extra work. By default these
+/// are the calls of [`CongestionControl::on_sent`] alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reads {
     /// [`Ack::delivery`].
     pub delivery: bool,
     /// [`Ack::nic_backlog`].
     pub nic_backlog: bool,
+    /// The calls of [`CongestionControl::on_sent`]. Without them a carrier need not make any.
+    pub sent: bool,
+}
+
+impl Reads {
+    /// None of these reports.
+    pub const NONE: Self = Self { delivery: false, nic_backlog: false, sent: false };
+}
+
+impl Default for Reads {
+    fn default() -> Self {
+        Self { sent: true, ..Self::NONE }
+    }
 }
 
 impl Ack<'_> {

@@ -9,7 +9,7 @@
 //! constants, and the departures.
 
 use crate::caution::{Caution, PathFacts};
-use crate::contract::{Ack, Algorithm, Burst, CongestionControl, Flow, Hop, Limits, Loss, Pacing};
+use crate::contract::{Ack, Algorithm, Burst, CongestionControl, Flow, Hop, Limits, Loss, Pacing, Reads};
 use crate::param::{Configurable, Info, Kind, Need, Preset, Transport};
 use crate::parts::{RecoveryGate, integer};
 use crate::units::{Bytes, Fraction, Rate, Span, Time};
@@ -257,6 +257,10 @@ impl HpccControl {
 }
 
 impl CongestionControl for HpccControl {
+    fn reads(&self) -> Reads {
+        Reads::NONE
+    }
+
     fn on_ack(&mut self, ack: &Ack<'_>) {
         if self.measures_base_rtt && ack.min_rtt != Span::MAX {
             self.set_base_rtt(ack.min_rtt);

@@ -10,7 +10,7 @@
 //! Integers throughout, as in [`crate::timely`].
 
 use crate::caution::{Caution, PathFacts};
-use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Spurious};
+use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Reads, Spurious};
 use crate::param::{Configurable, Conflict, Info, Kind, Need, Param, Preset, SetError, Transport};
 use crate::parameters;
 use crate::parts::DelayGradient;
@@ -164,6 +164,10 @@ impl IntegralTimelyControl {
 }
 
 impl CongestionControl for IntegralTimelyControl {
+    fn reads(&self) -> Reads {
+        Reads::NONE
+    }
+
     fn on_ack(&mut self, ack: &Ack<'_>) {
         self.timely.on_ack(ack);
         if let Some(rtt) = ack.rtt {

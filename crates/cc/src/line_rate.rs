@@ -3,7 +3,7 @@
 //! It is what runs when only PFC protects the network, and what the closed-form tests run on.
 
 use crate::caution::{Caution, PathFacts};
-use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss};
+use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Reads};
 use crate::param::{Configurable, Info, Kind, Need, Preset, Transport};
 use crate::units::{Fraction, Rate};
 use crate::{configurable_by_name, parameters};
@@ -53,6 +53,10 @@ pub struct FixedRate {
 }
 
 impl CongestionControl for FixedRate {
+    fn reads(&self) -> Reads {
+        Reads::NONE
+    }
+
     fn on_ack(&mut self, _ack: &Ack<'_>) {}
 
     fn on_loss(&mut self, _loss: &Loss) {}

@@ -10,7 +10,7 @@
 //! Integers throughout, as in [`crate::timely`].
 
 use crate::caution::{Caution, PathFacts};
-use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Pacing};
+use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Pacing, Reads};
 use crate::param::{BurstRate, Configurable, Conflict, Info, Kind, Need, Preset, Transport};
 use crate::parts::DelayGradient;
 use crate::parts::integer::{self, ONE_Q20};
@@ -171,6 +171,10 @@ impl PatchedTimelyControl {
 }
 
 impl CongestionControl for PatchedTimelyControl {
+    fn reads(&self) -> Reads {
+        Reads::NONE
+    }
+
     fn on_ack(&mut self, ack: &Ack<'_>) {
         if let Some(rtt) = ack.rtt {
             self.on_completion(rtt.network().as_ns());

@@ -485,7 +485,7 @@ impl RtcpLaw {
 impl WindowLaw for RtcpLaw {
     fn reads(&self) -> Reads {
         let counted = self.constants.sender_backlog == SenderBacklog::Counted;
-        Reads { nic_backlog: counted, ..Reads::default() }
+        Reads { nic_backlog: counted, ..Reads::NONE }
     }
 
     fn measure(&mut self, _window: &mut Window, ack: &Ack<'_>) {

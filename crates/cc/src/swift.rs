@@ -8,9 +8,7 @@
 //! `docs/algorithms/swift.md` has the equations, the sources of the constants, and the departures.
 
 use crate::caution::{Caution, PathFacts};
-use crate::contract::{
-    Ack, Algorithm, Burst, CongestionControl, Flow, Limits, Loss, LossCause, Pacing, Spurious,
-};
+use crate::contract::{Ack, Algorithm, Burst, CongestionControl, Flow, Limits, Loss, LossCause, Pacing, Reads, Spurious};
 use crate::param::{Configurable, Conflict, Info, Kind, Need, Preset, Transport};
 use crate::units::{Bytes, Fraction, Rate, Span, Time};
 use crate::{configurable_by_name, parameters};
@@ -281,6 +279,10 @@ impl SwiftControl {
 }
 
 impl CongestionControl for SwiftControl {
+    fn reads(&self) -> Reads {
+        Reads::NONE
+    }
+
     fn on_ack(&mut self, ack: &Ack<'_>) {
         if !ack.bytes.is_zero() {
             self.timeouts = 0;

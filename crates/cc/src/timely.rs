@@ -14,9 +14,7 @@
 mod cautions;
 
 use crate::caution::{Caution, PathFacts};
-use crate::contract::{
-    Ack, Algorithm, Burst, CongestionControl, Flow, Limits, Loss, Pacing, Spurious,
-};
+use crate::contract::{Ack, Algorithm, Burst, CongestionControl, Flow, Limits, Loss, Pacing, Reads, Spurious};
 use crate::param::{BurstRate, Configurable, Conflict, Info, Kind, Need, Preset, Transport};
 use crate::parts::integer::{self, ONE_Q20};
 use crate::parts::{DelayGradient, RecoveryGate};
@@ -430,6 +428,10 @@ impl TimelyControl {
 }
 
 impl CongestionControl for TimelyControl {
+    fn reads(&self) -> Reads {
+        Reads::NONE
+    }
+
     fn on_ack(&mut self, ack: &Ack<'_>) {
         if let Some(rtt) = ack.rtt {
             let now_ns = ack.now.since(crate::Time::ZERO).as_ns();

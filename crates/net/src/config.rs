@@ -164,7 +164,7 @@ impl Network {
             if full_packets {
                 host.endpoint.send_full_packets();
             }
-            if config.switch.pfc.is_none() && host.failures.next() == Time::MAX {
+            if host.failures.next() == Time::MAX {
                 host.allow_ahead();
             }
             hosts.push(host);

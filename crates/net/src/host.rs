@@ -273,9 +273,15 @@ impl Host {
         truth: Option<Span>,
         transit: &mut Transit,
     ) {
+        if self.take_back_before_due(now, transit) {
+            self.work(now, transit);
+        }
         let mut taken_back = false;
         let stamps = transit.packets.take_stamps(frame);
         let news = if frame.is_pfc() {
+            if self.ahead.until > now {
+                self.take_back(now, transit);
+            }
             self.nic.on_pfc(now, frame);
             News::Now
         } else {
@@ -293,13 +299,21 @@ impl Host {
             News::None if !taken_back => {}
             // Other work of this instant must not wait for its own event.
             News::None | News::Later if !self.has_work(now) => {
-                if self.ahead.is_allowed {
+                if self.may_send_ahead(now) {
                     self.send_ahead(now, transit);
                 }
                 self.set_timer(now, &mut transit.calendar);
             }
             News::None | News::Later | News::Now => self.work(now, transit),
         }
+    }
+
+    /// Whether a timer or an application may have something to do.
+    #[inline]
+    fn has_due(&self, now: Time) -> bool {
+        self.next_post_at <= now
+            || !self.applications.is_empty()
+            || self.endpoint.next_timer(now).is_some_and(|at| at <= now)
     }
 
     /// Whether [`work`](Self::work) would do more than set the timer.
@@ -399,6 +413,19 @@ impl Host {
     /// be sent, and sets the timer for the rest.
     #[inline]
     pub(crate) fn work(&mut self, now: Time, transit: &mut Transit) {
+        self.take_back_before_due(now, transit);
+        if self.has_due(now) {
+            self.do_due(now, transit);
+        }
+        self.read_events(now);
+        self.post_due(now);
+        self.serve_nic(now, transit);
+        self.set_timer(now, &mut transit.calendar);
+    }
+
+    /// Does what is due of timers and applications.
+    #[inline]
+    fn do_due(&mut self, now: Time, transit: &mut Transit) {
         if self.next_post_at <= now {
             self.post_planned(now);
         }
@@ -409,16 +436,12 @@ impl Host {
             self.take_back(now, transit);
         }
         self.endpoint.on_timer(now);
-        self.read_events(now);
-        self.post_due(now);
-        self.serve_nic(now, transit);
-        self.set_timer(now, &mut transit.calendar);
     }
 
     /// Gives the NIC what it may send.
     #[inline]
     fn serve_nic(&mut self, now: Time, transit: &mut Transit) {
-        if self.ahead.is_allowed {
+        if self.may_send_ahead(now) {
             self.send_ahead(now, transit);
         } else {
             self.send(now, transit);
@@ -607,7 +630,12 @@ impl Host {
     fn set_timer(&mut self, now: Time, calendar: &mut Calendar) {
         let endpoint = self.endpoint.next_timer(now).unwrap_or(Time::MAX);
         let applications = self.applications.iter().map(|application| application.next_timer());
-        let first = applications.fold(self.next_post_at.min(endpoint), Time::min);
+        let mut first = applications.fold(self.next_post_at.min(endpoint), Time::min);
+        let open = self.nic.open_classes();
+        if open != u8::MAX {
+            let reply = self.endpoint.next_open_reply_at(now, open);
+            first = first.min(reply.unwrap_or(Time::MAX));
+        }
         // Wishes of an application for this very instant have been met, or will be. Mostly the
         // calendar is right already: a timer that was set and has not come is still in it.
         if first != self.timer_at || first <= now {

@@ -191,6 +191,11 @@ impl Link {
         Some((last.frame, self.start_of(last)))
     }
 
+    /// Whether a frame on the link to a switch starts at `at`.
+    pub(crate) fn starts_at(&self, at: Time) -> bool {
+        self.ring.iter().any(|on_link| self.start_of(on_link) == at)
+    }
+
     /// The time at which the last bit of the last frame leaves the sender; [`None`] if no frame is
     /// on the link.
     pub(crate) fn sent_until(&self) -> Option<Time> {
@@ -234,8 +239,11 @@ impl Link {
         if self.loud == 0 {
             return None;
         }
-        let mut loud = self.ring.iter().filter(|next| !next.frame.is_quiet());
-        let next = loud.next().unwrap_or_else(|| unreachable!("they are counted"));
+        let mut next = self.ring.first();
+        if next.frame.is_quiet() {
+            let mut loud = self.ring.iter().filter(|next| !next.frame.is_quiet());
+            next = loud.next().unwrap_or_else(|| unreachable!("they are counted"));
+        }
         Some((next.arrives, self.start_of(next)))
     }
 

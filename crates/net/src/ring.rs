@@ -205,15 +205,13 @@ mod tests {
                     }
                 }
                 assert_eq!(ring.all_wait(), travelling.len() <= waiting.len());
+            } else if random >> 61 == 7 && waiting.len() <= travelling.len() {
+                assert_eq!(ring.take_back(), waiting.pop_back());
+                travelling.truncate(ring.len() as usize);
             } else {
-                if random >> 61 == 7 && waiting.len() <= travelling.len() {
-                    assert_eq!(ring.take_back(), waiting.pop_back());
-                    travelling.truncate(ring.len() as usize);
-                } else {
-                    ring.push(value);
-                    travelling.push_back(value);
-                    waiting.push_back(value);
-                }
+                ring.push(value);
+                travelling.push_back(value);
+                waiting.push_back(value);
             }
             assert_eq!(ring.waits() as usize, waiting.len());
             assert!(ring.iter().eq(&travelling));

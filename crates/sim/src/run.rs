@@ -147,8 +147,8 @@ impl Simulation {
         self
     }
 
-    /// Handles `events` more events, and those that are left of a window, in several threads or
-    /// where nodes handle their events of a window alone. Returns whether there are more.
+    /// Handles `events` more events, and those that are left until all nodes are at one instant.
+    /// Returns whether there are more.
     pub fn advance(&mut self, events: u64) -> bool {
         if self.measured.is_none() && self.measured_until < self.end {
             if !self.run(self.measured_until, events) {

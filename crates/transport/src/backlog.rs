@@ -65,6 +65,26 @@ impl Backlog {
         self.queue.front().map_or(0, |message| message.remaining)
     }
 
+    /// The payload that can be cut off the first message so that it neither begins nor ends there,
+    /// and asks the peer for nothing.
+    #[inline]
+    pub(crate) fn inner(&self) -> u64 {
+        match self.queue.front() {
+            Some(&Message { remaining, read: 0, untouched_since: None, .. }) => remaining - 1,
+            _ => 0,
+        }
+    }
+
+    /// Cuts `bytes` off the first message, at most its [inner](Self::inner) part.
+    #[inline]
+    pub(crate) fn cut_inner(&mut self, bytes: u64) {
+        if let Some(message) = self.queue.front_mut()
+            && message.remaining != ENDLESS
+        {
+            message.remaining -= bytes;
+        }
+    }
+
     /// Cuts up to `most` bytes off the first message.
     pub(crate) fn cut(&mut self, most: u32) -> Option<Piece> {
         let message = self.queue.front_mut()?;

@@ -6,7 +6,7 @@ mod caches;
 mod leaving;
 mod places;
 
-pub use ahead::{Early, Stop};
+pub use ahead::{Early, EarlyNic, Stop};
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -148,6 +148,8 @@ pub struct Endpoint<C = AnyControl> {
     active: u32,
     /// The payload of streams that waits in the NIC.
     nic_backlog: u64,
+    /// The event before all others, mostly the only one: it needs no queue.
+    event: Option<Event>,
     events: VecDeque<Event>,
     /// The generator of the jitter of ACKs.
     random: Pcg64Mcg,
@@ -182,6 +184,7 @@ impl<C: CongestionControl> Endpoint<C> {
             alarms: BinaryHeap::new(),
             active: 0,
             nic_backlog: 0,
+            event: None,
             events: VecDeque::new(),
             answers: Vec::new(),
             messages: Vec::new(),
@@ -270,7 +273,17 @@ impl<C: CongestionControl> Endpoint<C> {
     /// The next event for the application.
     #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        self.event.take().or_else(|| self.events.pop_front())
+    }
+
+    /// Queues an event for the application.
+    #[inline]
+    fn push_event(&mut self, event: Event) {
+        if self.event.is_none() && self.events.is_empty() {
+            self.event = Some(event);
+        } else {
+            self.events.push_back(event);
+        }
     }
 
     /// The time at which [`on_timer`](Self::on_timer) has something to do or a reply becomes ready.
@@ -342,11 +355,19 @@ impl<C: CongestionControl> Endpoint<C> {
     /// Asks a sender for its next send time and its next timer.
     #[inline]
     fn reschedule(&mut self, now: Time, place: u32) {
+        self.reschedule_unless(now, place, false);
+    }
+
+    /// Asks a sender for its next timer and, unless it `is_ready`, for its next send time.
+    #[inline]
+    fn reschedule_unless(&mut self, now: Time, place: u32, is_ready: bool) {
         let connection = &mut self.connections[place as usize];
         if let Some(sender) = &connection.sender {
-            // A send time that passed while the NIC was busy becomes now: time does not go back.
-            let send_time = sender.send_time(&self.config).map(|at| at.max(now));
-            self.pacing.schedule(place, send_time);
+            if !is_ready {
+                // A send time that passed while the NIC was busy becomes now: time does not go back.
+                let send_time = sender.send_time(&self.config).map(|at| at.max(now));
+                self.pacing.schedule(place, send_time);
+            }
             if let Some(at) = sender.alarm_before(connection.alarm, &self.config) {
                 connection.arm(now, at, &mut self.alarms);
             }

@@ -6,7 +6,7 @@ use crate::config::Config;
 use crate::connection::Transport;
 use crate::directory::Remains;
 use crate::engines::Engines;
-use crate::packet::Next;
+use crate::packet::{Header, Next};
 use crate::rate::RateComputation;
 use crate::rtt::RttMeasurement;
 use crate::{message, stream};
@@ -82,17 +82,22 @@ impl<C: CongestionControl> Sender<C> {
     /// Whether the next packet may be given to the NIC with a start that is still to come.
     #[inline]
     pub(crate) fn may_leave_ahead(&self, config: &Config) -> bool {
+        either!(self, sender => sender.may_leave_ahead(config))
+    }
+
+    /// Whether the next packets are spaced by more than the line rate.
+    pub(crate) fn is_spaced(&self, config: &Config) -> bool {
         match self {
-            Self::Message(_) => false,
-            Self::Stream(sender) => sender.may_leave_ahead(config),
+            Self::Message(sender) => sender.is_spaced(),
+            Self::Stream(sender) => sender.is_paced(config),
         }
     }
 
-    /// Takes the last `bytes` back that have left ahead of time.
-    pub(crate) fn put_back(&mut self, now: Time, bytes: u64) {
+    /// Takes back a packet that has left ahead of time; the last one first.
+    pub(crate) fn put_back(&mut self, now: Time, header: &Header) {
         match self {
-            Self::Message(_) => unreachable!("messages do not leave ahead"),
-            Self::Stream(sender) => sender.put_back(now, bytes),
+            Self::Message(sender) => sender.put_back(header),
+            Self::Stream(sender) => sender.put_back(now, u64::from(header.payload)),
         }
     }
 

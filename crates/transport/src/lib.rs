@@ -35,7 +35,7 @@ pub use connection::{
     Address, CLASSES, Event, Opener, Opening, Operation, Path, Purpose, Role, Sample, Starter,
     Terms, Transport,
 };
-pub use endpoint::{Early, Endpoint, News, Outgoing, REQUEST_BYTES, Stop};
+pub use endpoint::{Early, EarlyNic, Endpoint, News, Outgoing, REQUEST_BYTES, Stop};
 pub use halves::{Receiver, Sender};
 pub use packet::{Body, Form, Header, Kind, Packet, clock_ns};
 pub use rate::Report;

@@ -114,6 +114,22 @@ impl PacingEngine {
         }
     }
 
+    /// Lets `connection` send now, as [`schedule`](Self::schedule) and [`release`](Self::release)
+    /// would. Returns whether that can be: it is idle or ready, and nobody else's send time has come.
+    #[inline]
+    pub(crate) fn release_at_once(&mut self, now: Time, connection: u32) -> bool {
+        let Entry { state, since, .. } = &mut self.places[connection as usize];
+        match state {
+            State::Ready => true,
+            State::Idle if self.waiting.earliest() > now => {
+                *since = now;
+                self.put_back(connection);
+                true
+            }
+            State::Idle | State::Waiting => false,
+        }
+    }
+
     /// Makes the earliest connection ready whose send time has come, and returns it; call until
     /// [`None`].
     #[inline]
@@ -175,6 +191,13 @@ impl PacingEngine {
         }
         self.occupied |= 1 << *class;
         self.ready[*class as usize % CLASSES as usize].push_front(connection);
+    }
+
+    /// The connection that is served next in a NIC without weights; [`None`] if none is ready.
+    #[inline]
+    pub(crate) fn head(&self) -> Option<u32> {
+        let class = self.occupied.checked_ilog2()?;
+        self.ready[class as usize].front().copied()
     }
 
     /// The only connection that waits to be served; [`None`] if there are several, or none.

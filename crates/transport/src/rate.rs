@@ -288,13 +288,23 @@ impl<C: CongestionControl> RateComputation<C> {
         retransmission: bool,
         app_limited: bool,
     ) {
-        self.transmitted += bytes;
-        self.in_flight += bytes;
+        self.count_unheard(bytes);
+        if !self.reads.sent {
+            return;
+        }
         let mut sent = Sent::new(now, bytes, self.in_flight);
         (sent.end, sent.retransmission) = (self.transmitted, retransmission);
         sent.app_limited = app_limited;
         self.control.on_sent(&sent);
         self.limits = self.control.limits();
+    }
+
+    /// Counts `bytes` of the data that [`begin_burst`](Self::begin_burst) has prepared for, of which
+    /// the algorithm does not hear.
+    #[inline]
+    pub(crate) fn count_unheard(&mut self, bytes: Bytes) {
+        self.transmitted += bytes;
+        self.in_flight += bytes;
     }
 
     /// Takes data off the books that was acknowledged, and tells the algorithm: on messages,

@@ -20,9 +20,10 @@ pub enum Sign {
 /// algorithms give [`grow`](Self::grow) and [`left`](Self::left); one that moves its window by
 /// delay gives [`steer`](Self::steer) in place of `grow`.
 pub trait WindowLaw {
-    /// The parts of an ACK that the law reads ([`CongestionControl::reads`]).
+    /// The reports that the law reads ([`CongestionControl::reads`]). It has no ear for
+    /// [`CongestionControl::on_sent`].
     fn reads(&self) -> Reads {
-        Reads::default()
+        Reads::NONE
     }
 
     /// Takes in the measurements of an ACK, before its marks reduce the window.

@@ -5,39 +5,121 @@
 //! each. An event that changes the order, or looks at what has left, first takes back what has not
 //! started; then the host is as if each packet had its own event.
 
-use incast_cc::Time;
-use incast_transport::{Address, Early, Kind, Stop};
+use std::collections::VecDeque;
 
-use super::Host;
+use incast_cc::Time;
+use incast_transport::{Address, Early, EarlyNic, Kind, Stop};
+
+use super::{Host, WireFormat};
 use crate::Transit;
+use crate::count::Count;
 use crate::frame::Frame;
+use crate::transmitter::Transmitter;
 
 /// The most packets that are given to the link at one event.
 const MOST: u32 = 16;
 /// The packets that must be ahead of time for each that is taken back.
 const PRICE: i32 = 16;
-/// The bounds of the balance of both.
+/// The packets that must be ahead of time for each time that packets are spaced, as the next ones
+/// then are, too.
+const SPACED: i32 = 64;
+/// The bounds of the balance of all three.
 const BALANCE: std::ops::RangeInclusive<i32> = -512..=64;
 
 /// The packets of a NIC that are on its link ahead of time.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct NicAhead {
     /// Whether there may be any.
     pub(super) is_allowed: bool,
     /// The start of the last packet on the link.
     pub(super) until: Time,
+    /// The time of the last event at which packets were put on the link.
+    served: Time,
     /// The connection whose data is ahead of time, if there is data. It is one at a time.
     connection: Option<u32>,
     /// Whether the NIC rests between packets that are ahead of time.
     rests: bool,
-    /// The packets that were ahead of time, less some for each that was taken back. Below zero it
-    /// does not pay: packets leave one by one, and count, until it is zero again.
+    /// The packets that were ahead of time, less some for each that was taken back and each time
+    /// that packets were spaced. Below zero it does not pay: packets leave one by one, and count,
+    /// until it is zero again.
     balance: i32,
+    /// The replies that are ready before they start: their starts, and when they are ready.
+    waits: VecDeque<(Time, Time)>,
+}
+
+impl NicAhead {
+    /// Notes that a reply that is ready at `ready_at` waits for other packets until it starts.
+    #[cold]
+    fn note_wait(&mut self, now: Time, start: Time, ready_at: Time) {
+        while self.waits.front().is_some_and(|&(start, _)| start <= now) {
+            self.waits.pop_front();
+        }
+        self.waits.push_back((start, ready_at));
+    }
+
+    /// The time at which the last reply ahead of time is ready, which starts at `start`.
+    fn ready_at(&mut self, start: Time) -> Time {
+        match self.waits.back() {
+            Some(&(at, ready_at)) if at == start => {
+                self.waits.pop_back();
+                ready_at
+            }
+            _ => start,
+        }
+    }
+}
+
+/// A host's NIC that takes packets before they start.
+struct HostNic<'a> {
+    now: Time,
+    nic: &'a mut Transmitter,
+    ahead: &'a mut NicAhead,
+    sent: &'a mut Count,
+    wire: WireFormat,
+    /// The message whose first packet has left: the start, the connection, and the time of posting.
+    begun: Option<(Time, u32, Time)>,
+    transit: &'a mut Transit,
+}
+
+impl HostNic<'_> {
+    #[expect(clippy::inline_always, reason = "a packet is long, and is made where it stays")]
+    #[inline(always)]
+    fn put(&mut self, start: Time, early: &Early, bytes: u16) -> Time {
+        let Early { header, address, class, .. } = early;
+        let Self { nic, ahead, .. } = self;
+        (ahead.until, ahead.balance) = (start, (ahead.balance + 1).min(*BALANCE.end()));
+        let frame = Frame::compact(*address, bytes, *class, header);
+        self.sent.add(bytes);
+        nic.transmit_packet(start, &frame, self.transit);
+        nic.busy_until
+    }
+}
+
+impl EarlyNic for HostNic<'_> {
+    #[expect(clippy::inline_always, reason = "in the way of every packet that leaves")]
+    #[inline(always)]
+    fn take_reply(&mut self, start: Time, ready_at: Time, reply: &Early) -> Time {
+        if start > ready_at.max(self.now) {
+            self.ahead.note_wait(self.now, start, ready_at);
+        }
+        self.ahead.rests |= start > self.nic.busy_until.max(self.now);
+        self.put(start, reply, self.wire.ack)
+    }
+
+    #[expect(clippy::inline_always, reason = "in the way of every packet that leaves")]
+    #[inline(always)]
+    fn take_data(&mut self, start: Time, data: &Early) -> Time {
+        self.ahead.connection = Some(data.connection);
+        if let Some(posted) = data.begins {
+            self.begun = Some((start, data.connection, posted));
+        }
+        self.put(start, data, self.wire.header + data.header.payload)
+    }
 }
 
 impl Host {
-    /// Allows packets on the link before their transmission starts. Only where classes are never
-    /// paused, the link never changes, and nobody traces packets or stamps them.
+    /// Allows packets on the link before their transmission starts. Only where the link never
+    /// changes, and nobody traces packets or stamps them.
     pub(crate) fn allow_ahead(&mut self) {
         let plain = !self.wire.telemetry && self.wire.marks_after_ns.is_none();
         self.ahead.is_allowed = plain && self.endpoint.may_leave_ahead();
@@ -48,41 +130,43 @@ impl Host {
         self.ahead.is_allowed = false;
     }
 
-    /// Puts the next packets on the link, as far as they are known.
+    /// Whether packets may leave ahead of time now, and that pays.
+    #[inline]
+    pub(super) fn may_send_ahead(&mut self, now: Time) -> bool {
+        let ahead = &mut self.ahead;
+        if !ahead.is_allowed || self.nic.open_classes() != u8::MAX {
+            return false;
+        }
+        if ahead.until > now {
+            return true;
+        }
+        let pays = ahead.balance >= 0;
+        ahead.balance += i32::from(!pays && self.nic.is_free(now));
+        pays
+    }
+
+    /// Puts the next packets on the link, as far as they are known. Packets [may
+    /// leave](Self::may_send_ahead) ahead of time.
     #[inline(never)]
     pub(super) fn send_ahead(&mut self, now: Time, transit: &mut Transit) {
         if self.ahead.until > now {
             if self.has_other_order() {
                 self.take_back(now, transit);
+                if self.ahead.balance < 0 {
+                    return self.send_by_event(now, transit);
+                }
             }
         } else {
             (self.ahead.connection, self.ahead.rests) = (None, false);
         }
-        if self.ahead.balance < 0 && self.ahead.until <= now {
-            self.ahead.balance += i32::from(self.nic.is_free(now));
-            return self.send_by_event(now, transit);
-        }
+        self.ahead.served = now;
         // What is ahead of time counts already; so it starts with the measurement, or before it.
         let limit = if now < self.start { self.start } else { Time::MAX };
         let Self { endpoint, nic, ahead, sent, wire, .. } = self;
-        let mut begun = None;
-        let stop = endpoint.leave_ahead(now, nic.busy_until, limit, MOST, |start, early| {
-            let Early { header, address, class, connection, begins } = early;
-            let is_reply = matches!(header.kind, Kind::Ack | Kind::SegmentAck | Kind::Notification);
-            let bytes = if is_reply { wire.ack } else { wire.header + header.payload };
-            if !is_reply {
-                ahead.connection = Some(*connection);
-            }
-            if let Some(posted) = *begins {
-                begun = Some((start, *connection, posted));
-            }
-            ahead.rests |= start > nic.busy_until.max(now);
-            (ahead.until, ahead.balance) = (start, (ahead.balance + 1).min(*BALANCE.end()));
-            let frame = Frame::compact(*address, bytes, *class, header);
-            sent.add(bytes);
-            nic.transmit_packet(start, &frame, transit);
-            nic.busy_until
-        });
+        let free = nic.busy_until;
+        let mut early = HostNic { now, nic, ahead, sent, wire: *wire, begun: None, transit };
+        let stop = endpoint.leave_ahead(now, free, limit, MOST, &mut early);
+        let begun = early.begun;
         if let Some((start, connection, posted)) = begun {
             self.begin(start, connection, posted);
         }
@@ -90,7 +174,9 @@ impl Host {
             return;
         }
         if self.nic.is_free(now) {
-            // What comes next does not leave ahead of time.
+            if stop == Stop::Spaced {
+                self.ahead.balance -= SPACED;
+            }
             return self.send_by_event(now, transit);
         }
         if self.has_packet(now) {
@@ -101,6 +187,21 @@ impl Host {
     #[inline(never)]
     fn send_by_event(&mut self, now: Time, transit: &mut Transit) {
         self.send(now, transit);
+    }
+
+    /// Takes packets back if the first of them starts now, before whatever else is due now: an event
+    /// of the NIC would do all that is due, and then send. Returns whether it did.
+    #[inline]
+    pub(super) fn take_back_before_due(&mut self, now: Time, transit: &mut Transit) -> bool {
+        let NicAhead { until, served, .. } = self.ahead;
+        if self.timer_at > now || until < now || served >= now {
+            return false;
+        }
+        let starts = transit.links[self.nic.link as usize].starts_at(now);
+        if starts {
+            self.take_back(Time::from_ps(now.as_ps() - 1), transit);
+        }
+        starts
     }
 
     /// Whether packets that are ahead of time would leave in another order now.
@@ -117,7 +218,6 @@ impl Host {
     /// Takes the packets back whose start is to come.
     #[cold]
     pub(super) fn take_back(&mut self, now: Time, transit: &mut Transit) {
-        let mut bytes = 0;
         let link = self.nic.link as usize;
         let mut balance = self.ahead.balance;
         while let Some((frame, start)) = transit.links[link].last().filter(|last| last.1 > now) {
@@ -126,20 +226,21 @@ impl Host {
             self.sent.remove(frame.wire);
             self.nic.uncount(&frame);
             let Some(header) = frame.header(self.wire.header) else { continue };
-            if matches!(header.kind, Kind::Segment | Kind::Data) {
-                bytes += u64::from(header.payload);
+            if let (Kind::Segment | Kind::Data, Some(connection)) =
+                (header.kind, self.ahead.connection)
+            {
+                self.endpoint.put_back_data(now, connection, &header);
             } else {
+                let ready_at = self.ahead.ready_at(start);
                 let address = Address { host: frame.destination(), route: frame.path.bits() };
-                self.endpoint.put_back_reply(start, address, frame.class(), header);
+                self.endpoint.put_back_reply(ready_at, address, frame.class(), header);
             }
-        }
-        if let Some(connection) = self.ahead.connection.filter(|_| bytes > 0) {
-            self.endpoint.put_back_data(now, connection, bytes);
         }
         let busy_until = transit.links[link].sent_until();
         self.nic.busy_until = busy_until.unwrap_or(now);
         let balance = balance.max(*BALANCE.start());
-        self.ahead = NicAhead { is_allowed: true, balance, ..NicAhead::default() };
+        (self.ahead.until, self.ahead.connection) = (Time::ZERO, None);
+        (self.ahead.rests, self.ahead.balance) = (false, balance);
     }
 
     /// Takes all packets back that start now or later, at the end of the run or the measurement:

@@ -10,7 +10,7 @@ use super::windows_tests::{FLOWS, random_case, random_graph, same, the_long_way,
 
 /// Traffic of all kinds of hosts: those that only send, only receive, do both, ask and answer;
 /// with one connection and with several; messages one after the other and without end.
-fn traffic(random: &mut Random) -> String {
+fn traffic(random: &mut Random, classes: &[&str]) -> String {
     const KINDS: [&str; 6] = [
         "from = \"h0\"\nto = \"h[1-2]\"\nkind = \"connections\"\n",
         "from = \"h\"\nto = \"h1\"\nkind = \"connections\"\nstart_spread = \"20us\"\n",
@@ -25,6 +25,10 @@ fn traffic(random: &mut Random) -> String {
     for _ in 0..=random.below(3) {
         let kind = KINDS[random.below(6) as usize];
         let _ = write!(text, "[[traffic]]\n{kind}");
+        if !classes.is_empty() {
+            let number = random.below(u32::try_from(classes.len()).unwrap());
+            let _ = writeln!(text, "class = \"{}\"", classes[number as usize]);
+        }
     }
     text
 }
@@ -70,11 +74,14 @@ fn shortcuts_of_streams_change_nothing() {
         } else {
             let (graph, ..) = random_graph(&mut random);
             let switch = SWITCHES[case % SWITCHES.len()];
-            let (transport, traffic) = (transport(&mut random), traffic(&mut random));
+            let names: &[_] = if case % 3 == 0 { &["a", "b"] } else { &[] };
+            let classes: String =
+                names.iter().map(|name| format!("[[class]]\nname = \"{name}\"\n")).collect();
+            let (transport, traffic) = (transport(&mut random), traffic(&mut random, names));
             format!(
                 "title = \"at random\"\n[run]\nduration = \"300us\"\nwarmup = \"50us\"\n\
                  cooldown = \"30us\"\nschemes = [\"timely\"]\n{graph}\n[switch]\n{switch}\n\
-                 {transport}{traffic}"
+                 {classes}{transport}{traffic}"
             )
         };
         let document = Document::parse(text.clone(), "random.toml");
@@ -89,6 +96,63 @@ fn shortcuts_of_streams_change_nothing() {
         assert!(same(&short, &long), "case {case}, {}:\n{text}", how.0);
     }
     let seen = [fewer, drops, retransmissions];
+    assert!(seen.iter().all(|&count| count > 1_000), "or it shows nothing: {seen:?}");
+}
+
+/// Messages of several classes, with pauses and losses, by NICs that serve packets or segments in
+/// turn.
+#[test]
+fn shortcuts_of_messages_change_nothing() {
+    const SCHEMES: [&str; 4] = ["line-rate", "timely", "swift", "dcqcn"];
+    const SWITCHES: [&str; 3] = [
+        "buffer = \"4MB\"\npfc = { enabled = true, xoff = \"15KB\" }",
+        "buffer = \"4MB\"\npfc = { enabled = true, xoff = \"60KB\" }\necn_threshold = \"20KB\"",
+        "queue_limit = \"40KB\"\necn_threshold = \"10KB\"",
+    ];
+    let mut random = Random::new(11);
+    let (mut fewer, mut pauses, mut drops) = (0, 0, 0);
+    for case in 0..36 {
+        let (graph, ..) = random_graph(&mut random);
+        let mut pick = |choices: &[&'static str]| {
+            choices[random.below(u32::try_from(choices.len()).unwrap()) as usize]
+        };
+        let transport = [
+            pick(&["", "nic = \"segments\"\n"]),
+            pick(&["", "segment = \"16KB\"\n", "segment = \"64KB\"\n"]),
+            pick(&["", "recovery = \"go-back-n\"\n"]),
+            pick(&["", "ack_priority = false\n"]),
+        ];
+        let traffic = [
+            "from = \"h\"\nto = \"h0\"\nclass = \"low\"\nkind = \"connections\"\n",
+            pick(&[
+                "from = \"h0\"\nto = \"h1\"\nclass = \"low\"\nkind = \"connections\"\n",
+                "from = \"h\"\nto = \"h\"\nclass = \"low\"\nkind = \"poisson\"\nload = 0.5\n\
+                 sizes = { fixed = \"50KB\" }\n",
+            ]),
+            "from = \"h\"\nto = \"h1\"\nclass = \"high\"\nkind = \"connections\"\n\
+             message = \"5KB\"\ncount = 30\nevery = \"7us\"\n",
+        ];
+        let text = format!(
+            "title = \"at random\"\n[run]\nduration = \"300us\"\nwarmup = \"50us\"\n\
+             cooldown = \"30us\"\nschemes = [\"timely\"]\n{graph}\n[switch]\n{}\n\
+             [[class]]\nname = \"low\"\n[[class]]\nname = \"high\"\n\
+             [transport]\n{}[[traffic]]\n{}",
+            SWITCHES[case % SWITCHES.len()],
+            transport.concat(),
+            traffic.join("[[traffic]]\n")
+        );
+        let document = Document::parse(text.clone(), "random.toml");
+        let document = document.unwrap_or_else(|error| panic!("case {case}: {error}\n{text}"));
+        let how = (SCHEMES[case % SCHEMES.len()], FLOWS);
+        let short = whole(&document, how);
+        let mut long = the_long_way(&document, how);
+        fewer += long.summary.events.saturating_sub(short.summary.events);
+        pauses += short.summary.pfc_pauses;
+        drops += short.summary.drops;
+        long.summary.events = short.summary.events;
+        assert!(same(&short, &long), "case {case}, {}:\n{text}", how.0);
+    }
+    let seen = [fewer, pauses, drops];
     assert!(seen.iter().all(|&count| count > 1_000), "or it shows nothing: {seen:?}");
 }
 

@@ -203,7 +203,8 @@ fn a_run_that_is_stopped_is_incomplete_and_balances() {
     assert!(run.simulated() < run.duration());
     let report = run.finish();
     assert!(!report.complete && report.books.balance(), "{:?}", report.books);
-    assert_eq!(report.summary.events, 10_000);
+    let handled = report.summary.events;
+    assert!((10_000..15_000).contains(&handled), "and those up to one instant: {handled}");
 }
 
 /// The text of the golden file: figures of each scheme, then a digest of all its tables.

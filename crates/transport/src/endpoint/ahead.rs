@@ -12,7 +12,7 @@ use incast_cc::{CongestionControl, Time};
 
 use super::{Endpoint, Reply};
 use crate::config::{Config, Nic};
-use crate::connection::{Address, Opening};
+use crate::connection::{Address, Opening, Transport};
 use crate::halves::Sender;
 use crate::pacing::Turn;
 use crate::packet::Header;
@@ -32,6 +32,15 @@ pub struct Early {
     pub begins: Option<Time>,
 }
 
+/// A NIC that takes packets before they start. The methods that take a packet get its start, and
+/// return the time at which the NIC is free again.
+pub trait EarlyNic {
+    /// Takes an ACK or a report, which is ready at `ready_at`.
+    fn take_reply(&mut self, start: Time, ready_at: Time, reply: &Early) -> Time;
+    /// Takes data.
+    fn take_data(&mut self, start: Time, data: &Early) -> Time;
+}
+
 /// The reason why no more packets leave ahead of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
@@ -39,6 +48,8 @@ pub enum Stop {
     Empty,
     /// The next packet is not known, or not wanted, before the NIC is free.
     Ask,
+    /// The next packets are spaced by more than the line rate: the NIC rests between them.
+    Spaced,
 }
 
 impl Config {
@@ -62,17 +73,17 @@ impl<C: CongestionControl> Endpoint<C> {
         self.config.may_leave_ahead()
     }
 
-    /// Gives `put` the next packets, up to `most`, for a NIC that will be free at `free` and sends
-    /// all classes. `put` gets the start of each, and returns when the NIC is free again. Packets
-    /// that are ahead of time start before `limit`.
-    #[inline]
+    /// Gives `nic`, which will be free at `free` and sends all classes, the next packets, up to
+    /// `most`. Packets that are ahead of time start before `limit`.
+    #[expect(clippy::inline_always, reason = "in the way of every packet that leaves")]
+    #[inline(always)]
     pub fn leave_ahead(
         &mut self,
         now: Time,
         mut free: Time,
         limit: Time,
         mut most: u32,
-        mut put: impl FnMut(Time, &Early) -> Time,
+        nic: &mut impl EarlyNic,
     ) -> Stop {
         loop {
             let (start, replies) = (free.max(now), self.next_reply_at());
@@ -85,24 +96,29 @@ impl<C: CongestionControl> Endpoint<C> {
                 let at = start.max(replies);
                 if at == start || self.active == 0 && self.sends_nothing() && at < limit {
                     match self.leave_reply() {
-                        Some(early) => free = put(at, &early),
+                        Some(early) => free = nic.take_reply(at, replies, &early),
                         None => return Stop::Ask,
                     }
                     continue;
                 }
             }
             if !self.pacing.has_ready(u8::MAX) {
-                return Stop::Empty;
+                return if replies <= start { Stop::Ask } else { Stop::Empty };
             }
-            let Some(place) = self.pacing.only_ready() else { return Stop::Ask };
-            let sender = self.connections[place as usize].sender.as_deref_mut();
-            let Some(Sender::Stream(_)) = sender else { return Stop::Ask };
+            let Some(place) = self.pacing.head() else { return Stop::Ask };
             let until = limit.min(replies);
-            match self.leave_data(now, free, until, &mut most, place, &mut put) {
+            match self.leave_data((now, free, until), &mut most, place, nic) {
                 Some(next) => free = next,
+                None if self.is_spaced(place) => return Stop::Spaced,
                 None => return Stop::Ask,
             }
         }
+    }
+
+    /// Whether the next packets of a connection are spaced by more than the line rate.
+    fn is_spaced(&self, place: u32) -> bool {
+        let sender = self.connections[place as usize].sender.as_deref();
+        sender.is_some_and(|sender| sender.is_spaced(&self.config))
     }
 
     /// Takes the next reply out, if it has the compact form.
@@ -116,41 +132,42 @@ impl<C: CongestionControl> Endpoint<C> {
         Some(Early { header, address, class, connection, begins: None })
     }
 
-    /// Gives `put` the data of the only connection that has any, as far as its starts are known and
-    /// before `until`. Returns the time at which the NIC is free then; [`None`] if nothing may
+    /// Gives `nic` the data of the connection whose turn it is, as far as its starts are known.
+    /// `times` are now, the time at which the NIC is free, and the end of starts. Returns the time at which the NIC is free then; [`None`] if nothing may
     /// leave.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "in the way of every packet that leaves")]
+    #[inline(always)]
     fn leave_data(
         &mut self,
-        now: Time,
-        mut free: Time,
-        until: Time,
+        times: (Time, Time, Time),
         most: &mut u32,
         place: u32,
-        put: &mut impl FnMut(Time, &Early) -> Time,
+        nic: &mut impl EarlyNic,
     ) -> Option<Time> {
         let Self { connections, config, pacing, .. } = self;
         let connection = &mut connections[place as usize];
         let Opening { peer, address, ref terms, .. } = connection.opening;
         let (index, class) = (connection.index, terms.class);
-        let Some(Sender::Stream(sender)) = connection.sender.as_deref_mut() else { return None };
-        let (queued, mut left) = (sender.queued(), None);
-        loop {
-            let start = free.max(now);
-            let known = sender.may_leave_ahead(config);
-            if start > now && (!known || start >= until) || !sender.is_fast() {
-                break;
+        let is_known = match terms.transport {
+            Transport::Message => config.nic == Nic::Segments || pacing.only_ready().is_some(),
+            Transport::Stream => pacing.only_ready().is_some(),
+        };
+        let header = Header { connection: peer, ..Header::NONE };
+        let early = Early { header, address, class, connection: index, begins: None };
+        let sender = match connection.sender.as_deref_mut()? {
+            _ if !is_known => return None,
+            Sender::Stream(sender) => sender,
+            Sender::Message(sender) => {
+                let (free, count) = sender.leave_ahead(times, *most + 1, early, config, nic)?;
+                *most -= count - 1;
+                return Some(free);
             }
-            let Some((header, begins)) = sender.leave_fast(start, peer, config) else { break };
-            left = Some(start);
-            free = put(start, &Early { header, address, class, connection: index, begins });
-            if *most == 0 || !known {
-                break; // the next asks for its own event
-            }
-            *most -= 1;
-        }
+        };
+        let queued = sender.queued();
+        let (last, free, count) = sender.leave_ahead(times, *most + 1, early, config, nic)?;
         self.nic_backlog = self.nic_backlog + sender.queued() - queued;
-        let (last, is_empty, is_paced) = (left?, !sender.has_queued(), sender.is_paced(config));
+        *most -= count - 1;
+        let (is_empty, is_paced) = (!sender.has_queued(), sender.is_paced(config));
         // The first segment that leaves starts the clock of a stream, and the last the probe's.
         if (is_empty || connection.alarm == Time::MAX)
             && let Some(at) = sender.alarm_before(connection.alarm, config)
@@ -178,15 +195,21 @@ impl<C: CongestionControl> Endpoint<C> {
         self.replies.front().map_or(Time::MAX, |reply| reply.ready_at)
     }
 
-    /// Whether the next packet of `connection`, whose data is ahead of time, would be so too: no
-    /// other connection has data for the NIC, and the algorithm has not begun to pace.
+    /// Whether the next packet of `connection`, whose data is ahead of time, would be so too: it is
+    /// its turn, no other connection shares a stream's turn, and the algorithm has not begun to
+    /// pace.
     #[inline]
     pub fn stays_ahead(&self, connection: u32) -> bool {
         let place = self.directory.place(connection);
-        let alone = !self.pacing.has_ready(u8::MAX) || self.pacing.only_ready() == Some(place);
         let connection = self.connections.get(place as usize);
-        let sender = connection.and_then(|connection| connection.sender.as_ref());
-        alone && sender.is_some_and(|sender| sender.may_leave_ahead(&self.config))
+        let sender = connection.and_then(|connection| connection.sender.as_deref());
+        let is_next = match sender {
+            Some(Sender::Message(_)) if self.config.nic == Nic::Segments => {
+                self.pacing.head() == Some(place)
+            }
+            _ => !self.pacing.has_ready(u8::MAX) || self.pacing.only_ready() == Some(place),
+        };
+        is_next && sender.is_some_and(|sender| sender.may_leave_ahead(&self.config))
     }
 
     /// Whether a timer is due that looks at what has left.
@@ -202,20 +225,21 @@ impl<C: CongestionControl> Endpoint<C> {
         !self.is_plain(header)
     }
 
-    /// Takes the last `bytes` of a connection back that have left ahead of time.
-    pub fn put_back_data(&mut self, now: Time, connection: u32, bytes: u64) {
+    /// Takes a packet of a connection's data back that has left ahead of time; the last one first.
+    pub fn put_back_data(&mut self, now: Time, connection: u32, header: &Header) {
         let place = self.directory.place(connection);
         if let Some(sender) = &mut self.connections[place as usize].sender {
-            sender.put_back(now, bytes);
-            self.nic_backlog += bytes;
+            let queued = sender.queued();
+            sender.put_back(now, header);
+            self.nic_backlog = self.nic_backlog + sender.queued() - queued;
             self.pacing.put_first(place);
         }
     }
 
-    /// Takes a reply back that has left ahead of time, for the time of its start; the last one
+    /// Takes a reply back that has left ahead of time, and is ready at `ready_at`; the last one
     /// first.
-    pub fn put_back_reply(&mut self, start: Time, address: Address, class: u8, header: Header) {
-        let (ready_at, connection) = (start, u32::MAX);
+    pub fn put_back_reply(&mut self, ready_at: Time, address: Address, class: u8, header: Header) {
+        let connection = u32::MAX;
         self.replies.push_front(Reply { ready_at, address, header, connection, class, more: None });
     }
 }

@@ -47,7 +47,15 @@ impl<C: CongestionControl> Endpoint<C> {
             let (config, backlog, queued) = (&self.config, self.nic_backlog, sender.queued());
             let answered = sender.on_plain_ack(now, header, 0, config, report, backlog);
             self.nic_backlog = backlog + sender.queued() - queued;
-            self.tell_answered(now, place, false, answered);
+            let sends_on = sender.sends_on(now);
+            match answered {
+                (Some(sample), 0) if sends_on && self.pacing.release_at_once(now, place) => {
+                    let connection = connection.index;
+                    self.push_event(Event::Sampled { connection, sample });
+                    self.reschedule_unless(now, place, true);
+                }
+                answered => self.tell_answered(now, place, false, answered),
+            }
             return News::Now;
         }
         let Some(near) = self.sequence_at(place, header.kind) else {
@@ -56,12 +64,13 @@ impl<C: CongestionControl> Endpoint<C> {
         self.handle_packet(now, &header.packet(near), report)
     }
 
-    /// Whether a packet is a segment of a stream, or acknowledges the next data of a stream in
-    /// order and tells nothing else.
+    /// Whether a packet changes nothing about data that is on its way to the wire: payload, the ACK
+    /// of a segment that has left, or an ACK of the next data of a stream in order that tells
+    /// nothing else.
     #[inline]
     pub(super) fn is_plain(&self, header: &Header) -> bool {
         match header.kind {
-            Kind::Segment | Kind::Data => true,
+            Kind::Segment | Kind::Data | Kind::Ack => true,
             Kind::SegmentAck => {
                 let place = self.directory.place(header.connection);
                 let connection = self.connections.get(place as usize);
@@ -70,7 +79,7 @@ impl<C: CongestionControl> Endpoint<C> {
                     Some(Sender::Message(_)) | None => false,
                 }
             }
-            Kind::Ack | Kind::Notification => false,
+            Kind::Notification => false,
         }
     }
 
@@ -268,7 +277,7 @@ impl<C: CongestionControl> Endpoint<C> {
                     self.post_message(now, answers, read, 0);
                 }
             } else {
-                self.events.push_back(Event::Delivered { connection: index, message });
+                self.push_event(Event::Delivered { connection: index, message });
             }
         }
         self.messages.clear();
@@ -315,19 +324,21 @@ impl<C: CongestionControl> Endpoint<C> {
         was_idle: bool,
         (sample, messages): (Option<Sample>, u32),
     ) {
-        let connection = &mut self.connections[place as usize];
-        let index = connection.index;
+        let index = self.connections[place as usize].index;
         if let Some(sample) = sample {
-            self.events.push_back(Event::Sampled { connection: index, sample });
+            self.push_event(Event::Sampled { connection: index, sample });
         }
+        let connection = &mut self.connections[place as usize];
         let Some(sender) = &connection.sender else { return };
         let rests = !was_idle && sender.is_idle() && connection.opening.role == Role::Sender;
         self.active -= u32::from(rests);
-        for _ in 0..messages {
-            let message = connection.completed;
-            connection.completed += 1;
-            self.events.push_back(Event::Completed { connection: index, message });
+        let before = connection.completed;
+        connection.completed += u64::from(messages);
+        for message in before..before + u64::from(messages) {
+            self.push_event(Event::Completed { connection: index, message });
         }
+        let connection = &mut self.connections[place as usize];
+        let Some(sender) = &connection.sender else { return };
         if connection.opening.terms.once && connection.completed > 0 && sender.is_done() {
             connection.retransmissions = sender.retransmissions();
             connection.sender = None;

@@ -122,6 +122,15 @@ impl<C: CongestionControl> Endpoint<C> {
         self.next_reply(now, open).is_some()
     }
 
+    /// The time at which the next reply becomes ready of a class in the mask `open`, for a carrier
+    /// that holds others back: [`next_timer`](Self::next_timer) looks at the first reply alone.
+    #[cold]
+    pub fn next_open_reply_at(&self, now: Time, open: u8) -> Option<Time> {
+        let later = self.replies.iter().skip_while(|reply| reply.ready_at <= now);
+        let mut open = later.filter(|reply| open & 1 << reply.class != 0);
+        open.next().map(|reply| reply.ready_at)
+    }
+
     /// The index of the first reply that is ready and whose class may send: the first of all,
     /// unless PFC holds its class back.
     #[inline]

@@ -1,5 +1,6 @@
 //! The sending half of a connection: cutting messages, bursts, retransmission.
 
+mod ahead;
 mod answer;
 mod episode;
 

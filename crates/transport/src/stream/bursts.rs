@@ -162,6 +162,16 @@ impl Bursts {
         payload == self.full && !ends_message
     }
 
+    /// Adds `bytes` of full segments to the open burst, which end no message.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "bounded when the stream starts")]
+    pub(super) fn extend_by(&mut self, bytes: u64) {
+        if let Some(burst) = self.queue.back_mut() {
+            burst.end += bytes;
+            (burst.last, burst.ends_message) = (self.full as u16, false);
+        }
+    }
+
     /// Takes the next segment out of the NIC.
     #[inline]
     pub(super) fn leave(&mut self) -> Option<Leaving> {

@@ -322,6 +322,9 @@ impl<C: CongestionControl> Sender<C> {
     #[inline]
     fn fill(&mut self, now: Time, config: &Config) {
         let mut open = false;
+        if self.is_paced(config) || self.send_inner(now, config, &mut open) {
+            return;
+        }
         while !self.is_paced(config) && self.give(now, config, &mut open) {}
     }
 

@@ -13,6 +13,7 @@ use crate::backlog::Piece;
 use crate::config::Config;
 use crate::config::stream::EcnEcho;
 use crate::connection::Sample;
+use crate::endpoint::{Early, EarlyNic};
 use crate::packet::stream::Ack;
 use crate::packet::{Form, Header, Kind, MARKED_END, Next, clock_ns};
 use crate::rate::{Completion, Report, gap};
@@ -132,6 +133,51 @@ impl<C: CongestionControl> Sender<C> {
         self.queued += payload;
     }
 
+    /// Gives the NIC all full segments from within a message that the window and the buffer allow,
+    /// at once: the same as one by one, where the algorithm does not listen. Returns whether no
+    /// more may be sent. The last burst is `open` then, if it was, or any was given.
+    #[inline]
+    pub(super) fn send_inner(&mut self, now: Time, config: &Config, open: &mut bool) -> bool {
+        let (segment, rate) = (u64::from(self.segment), &self.engines.rate);
+        let one_by_one = rate.reads().sent
+            || rate.in_flight().is_zero()
+            || config.stream.tso.get() > segment
+            || config.stream.small_queue.get() < u64::MAX;
+        if one_by_one || !self.is_fast || !self.opened {
+            return false;
+        }
+        let window = rate.limits().cwnd.saturating_sub(rate.in_flight()).get().min(self.room());
+        let inner = self.engines.messages.inner();
+        let (most, mut bytes) = (window.min(inner), 0);
+        while most - bytes >= segment {
+            bytes += segment;
+        }
+        if bytes > 0 {
+            self.give_inner(now, bytes, open);
+        }
+        window - bytes < segment && inner - bytes >= segment
+    }
+
+    /// Gives the NIC full segments of `bytes` from within a message.
+    #[inline]
+    fn give_inner(&mut self, now: Time, bytes: u64, open: &mut bool) {
+        self.engines.pacer.sent(now, Bytes::new(u64::from(self.segment)));
+        if !self.has_queued() {
+            self.next_at = self.next_at.max(now);
+        }
+        self.engines.messages.cut_inner(bytes);
+        let rate = &mut self.engines.rate;
+        if !*open {
+            let books = rate.begin_burst(now);
+            self.bursts.open(now, self.next, rate.in_flight().get(), &books);
+        }
+        rate.count_unheard(Bytes::new(bytes));
+        self.bursts.extend_by(bytes);
+        self.next += bytes;
+        self.queued += bytes;
+        *open = true;
+    }
+
     /// The next segment for the wire, as [`next_packet`](Sender::next_packet) has it.
     #[inline]
     pub(super) fn next_fast_packet(
@@ -140,21 +186,26 @@ impl<C: CongestionControl> Sender<C> {
         peer: u32,
         config: &Config,
     ) -> Option<Next> {
+        let was_full = self.queued >= config.stream.small_queue.get();
         let (header, begins) = self.leave_fast(now, peer, config)?;
+        if was_full {
+            self.fill(now, config); // the NIC's queue held data back
+        }
         let then = self.has_queued().then_some(self.next_at);
         Some(Next { form: Form::Compact(header), begins, then })
     }
 
-    /// Whether the stream is on the fast path.
+    /// Whether the next segment may leave the NIC at `now`.
     #[inline]
-    pub(crate) const fn is_fast(&self) -> bool {
-        self.is_fast
+    pub(crate) fn sends_on(&self, now: Time) -> bool {
+        self.is_fast && self.has_queued() && self.next_at <= now
     }
 
     /// Takes the next segment out of the NIC, which starts at `now`. Returns it with the time of
     /// posting, if it begins a message.
-    #[inline]
-    pub(crate) fn leave_fast(
+    #[expect(clippy::inline_always, reason = "in the way of every segment that leaves")]
+    #[inline(always)]
+    fn leave_fast(
         &mut self,
         now: Time,
         peer: u32,
@@ -166,7 +217,6 @@ impl<C: CongestionControl> Sender<C> {
             self.engines.timer_from = now; // RFC 6298, 5.1
         }
         (self.probe_from, self.left_at) = (now, now);
-        let was_full = self.queued >= config.stream.small_queue.get();
         self.queued -= payload;
         self.next_at = now + gap(self.engines.rate.limits(), Bytes::new(payload), config.line_rate);
         let flags = if ends_message { Header::ENDS_MESSAGE } else { 0 };
@@ -180,9 +230,6 @@ impl<C: CongestionControl> Sender<C> {
             kind: Kind::Segment,
             flags: flags | if config.stream.ect { Header::ECT } else { 0 },
         };
-        if was_full {
-            self.fill(now, config); // the NIC's queue held data back
-        }
         Some((header, self.take_begin(sequence)))
     }
 
@@ -198,12 +245,56 @@ impl<C: CongestionControl> Sender<C> {
     /// NIC. Where something does happen, [`put_back`](Self::put_back) takes segments back.
     #[inline]
     pub(crate) fn may_leave_ahead(&self, config: &Config) -> bool {
-        let begins = self.begins.front().is_some_and(|&(first, _)| first == self.bursts.left());
+        !self.begins_next() && self.knows_its_starts(config)
+    }
+
+    /// Whether each segment but the first of a message may leave ahead of time.
+    #[inline]
+    fn knows_its_starts(&self, config: &Config) -> bool {
         self.is_fast
-            && !begins
             && !self.engines.rate.reads().nic_backlog
             && !self.is_paced(config)
             && self.engines.rate.limits().burst.rate >= config.line_rate
+    }
+
+    /// Whether the next segment is the first of a message.
+    #[inline]
+    fn begins_next(&self) -> bool {
+        self.begins.front().is_some_and(|&(first, _)| first == self.bursts.left())
+    }
+
+    /// Gives `nic`, which is free at `free`, the next segments, up to `most`: the first if that is
+    /// now, and more as far as their starts are known and before `until`. `early` has what they
+    /// share. Returns the last start, the time at which the NIC is free then, and the number of
+    /// segments; [`None`] if none may leave.
+    #[inline]
+    pub(crate) fn leave_ahead(
+        &mut self,
+        (now, mut free, until): (Time, Time, Time),
+        most: u32,
+        mut early: Early,
+        config: &Config,
+        nic: &mut impl EarlyNic,
+    ) -> Option<(Time, Time, u32)> {
+        let known = self.knows_its_starts(config);
+        let (mut last, mut count) = (now, 0);
+        while count < most && self.has_queued() {
+            let start = free.max(now);
+            if start > now && (!known || start >= until || self.begins_next()) {
+                break;
+            }
+            let Some((header, begins)) = self.leave_fast(start, early.header.connection, config)
+            else {
+                break;
+            };
+            (early.header, early.begins) = (header, begins);
+            free = nic.take_data(start, &early);
+            (last, count) = (start, count + 1);
+            if !known || begins.is_some() {
+                break; // the next asks for its own event
+            }
+        }
+        (count > 0).then_some((last, free, count))
     }
 
     /// Takes the last `bytes` back that have left ahead of time: their start is still to come.

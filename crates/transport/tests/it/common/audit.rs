@@ -93,7 +93,7 @@ impl<C: CongestionControl> Audited<C> {
 
 impl<C: CongestionControl + std::fmt::Debug> CongestionControl for Audited<C> {
     fn reads(&self) -> Reads {
-        self.inner.reads()
+        Reads { sent: true, ..self.inner.reads() }
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {

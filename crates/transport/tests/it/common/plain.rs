@@ -104,7 +104,7 @@ impl Plain {
 
 impl CongestionControl for Plain {
     fn reads(&self) -> Reads {
-        Reads { delivery: true, nic_backlog: true }
+        Reads { delivery: true, nic_backlog: true, sent: true }
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {
