@@ -372,7 +372,15 @@ impl Host {
     }
 
     /// Takes in the quiet frames that have arrived before `now`.
+    #[inline]
     pub(crate) fn catch_up(&mut self, now: Time, transit: &mut Transit) {
+        if transit.links[self.incoming as usize].front().is_some_and(Frame::is_quiet) {
+            self.take_in_quiet(now, transit);
+        }
+    }
+
+    #[inline(never)]
+    fn take_in_quiet(&mut self, now: Time, transit: &mut Transit) {
         while let Some((at, frame)) = transit.links[self.incoming as usize].arrived_before(now) {
             debug_assert!(frame.is_quiet(), "{frame:?}");
             // Its stamps are of no use: only an ACK that is sent at once echoes stamps.

@@ -191,10 +191,16 @@ impl Host {
 
     /// Takes packets back if the first of them starts now, before whatever else is due now: an event
     /// of the NIC would do all that is due, and then send. Returns whether it did.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "in the way of every arrival")]
+    #[inline(always)]
     pub(super) fn take_back_before_due(&mut self, now: Time, transit: &mut Transit) -> bool {
+        self.timer_at <= now && self.take_back_if_starting(now, transit)
+    }
+
+    #[cold]
+    fn take_back_if_starting(&mut self, now: Time, transit: &mut Transit) -> bool {
         let NicAhead { until, served, .. } = self.ahead;
-        if self.timer_at > now || until < now || served >= now {
+        if until < now || served >= now {
             return false;
         }
         let starts = transit.links[self.nic.link as usize].starts_at(now);

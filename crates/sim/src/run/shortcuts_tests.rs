@@ -74,10 +74,13 @@ fn shortcuts_of_streams_change_nothing() {
         } else {
             let (graph, ..) = random_graph(&mut random);
             let switch = SWITCHES[case % SWITCHES.len()];
-            let names: &[_] = if case % 3 == 0 { &["a", "b"] } else { &[] };
-            let classes: String =
-                names.iter().map(|name| format!("[[class]]\nname = \"{name}\"\n")).collect();
-            let (transport, traffic) = (transport(&mut random), traffic(&mut random, names));
+            let names = (case % 3 == 0).then_some(["a", "b"]);
+            let classes =
+                names.map_or("", |_| "[[class]]\nname = \"a\"\n[[class]]\nname = \"b\"\n");
+            let (transport, traffic) = (
+                transport(&mut random),
+                traffic(&mut random, names.as_ref().map_or(&[], |names| names)),
+            );
             format!(
                 "title = \"at random\"\n[run]\nduration = \"300us\"\nwarmup = \"50us\"\n\
                  cooldown = \"30us\"\nschemes = [\"timely\"]\n{graph}\n[switch]\n{switch}\n\
