@@ -6,7 +6,7 @@ mod caches;
 mod leaving;
 mod places;
 
-pub use ahead::{Early, EarlyNic, Stop};
+pub use ahead::Stop;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

@@ -15,6 +15,7 @@ mod backlog;
 mod config;
 mod connection;
 mod directory;
+mod early;
 mod endpoint;
 mod engines;
 mod halves;
@@ -35,7 +36,8 @@ pub use connection::{
     Address, CLASSES, Event, Opener, Opening, Operation, Path, Purpose, Role, Sample, Starter,
     Terms, Transport,
 };
-pub use endpoint::{Early, EarlyNic, Endpoint, News, Outgoing, REQUEST_BYTES, Stop};
+pub use early::{Early, EarlyNic};
+pub use endpoint::{Endpoint, News, Outgoing, REQUEST_BYTES, Stop};
 pub use halves::{Receiver, Sender};
 pub use packet::{Body, Form, Header, Kind, Packet, clock_ns};
 pub use rate::Report;

@@ -13,33 +13,10 @@ use incast_cc::{CongestionControl, Time};
 use super::{Endpoint, Reply};
 use crate::config::{Config, Nic};
 use crate::connection::{Address, Opening, Transport};
+use crate::early::{Early, EarlyNic};
 use crate::halves::Sender;
 use crate::pacing::Turn;
 use crate::packet::Header;
-
-/// A packet that leaves ahead of time, or at once.
-#[derive(Clone, Copy, Debug)]
-pub struct Early {
-    /// The packet, in the compact form.
-    pub header: Header,
-    /// The address of the peer.
-    pub address: Address,
-    /// The traffic class.
-    pub class: u8,
-    /// The connection's index here; of no meaning for a reply.
-    pub connection: u32,
-    /// The time of posting, in the first packet of a message.
-    pub begins: Option<Time>,
-}
-
-/// A NIC that takes packets before they start. The methods that take a packet get its start, and
-/// return the time at which the NIC is free again.
-pub trait EarlyNic {
-    /// Takes an ACK or a report, which is ready at `ready_at`.
-    fn take_reply(&mut self, start: Time, ready_at: Time, reply: &Early) -> Time;
-    /// Takes data.
-    fn take_data(&mut self, start: Time, data: &Early) -> Time;
-}
 
 /// The reason why no more packets leave ahead of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

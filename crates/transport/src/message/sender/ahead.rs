@@ -8,7 +8,7 @@ use incast_cc::{CongestionControl, Span, Time};
 
 use super::{Burst, Sender};
 use crate::config::{Config, Nic};
-use crate::endpoint::{Early, EarlyNic};
+use crate::early::{Early, EarlyNic};
 use crate::packet::{Header, Kind, clock_ns};
 
 impl<C: CongestionControl> Sender<C> {

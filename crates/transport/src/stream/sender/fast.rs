@@ -13,7 +13,7 @@ use crate::backlog::Piece;
 use crate::config::Config;
 use crate::config::stream::EcnEcho;
 use crate::connection::Sample;
-use crate::endpoint::{Early, EarlyNic};
+use crate::early::{Early, EarlyNic};
 use crate::packet::stream::Ack;
 use crate::packet::{Form, Header, Kind, MARKED_END, Next, clock_ns};
 use crate::rate::{Completion, Report, gap};

@@ -1,0 +1,30 @@
+//! Packets that leave ahead of time, and the NIC that takes them.
+
+use incast_cc::Time;
+
+use crate::connection::Address;
+use crate::packet::Header;
+
+/// A packet that leaves ahead of time, or at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Early {
+    /// The packet, in the compact form.
+    pub header: Header,
+    /// The address of the peer.
+    pub address: Address,
+    /// The traffic class.
+    pub class: u8,
+    /// The connection's index here; of no meaning for a reply.
+    pub connection: u32,
+    /// The time of posting, in the first packet of a message.
+    pub begins: Option<Time>,
+}
+
+/// A NIC that takes packets before they start. The methods that take a packet get its start, and
+/// return the time at which the NIC is free again.
+pub trait EarlyNic {
+    /// Takes an ACK or a report, which is ready at `ready_at`.
+    fn take_reply(&mut self, start: Time, ready_at: Time, reply: &Early) -> Time;
+    /// Takes data.
+    fn take_data(&mut self, start: Time, data: &Early) -> Time;
+}
