@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     from incast.api.imports import read_foreign
     from incast.api.interruption import Interrupted
     from incast.api.result import Result, Results, open_result
-    from incast.api.running import load, run, shipped
+    from incast.api.running import run
     from incast.api.saturation import saturate
+    from incast.api.scenarios import load, shipped
     from incast.figures.errors import FigureError
     from incast.results.comparison import Ratio
     from incast.results.records import Case
@@ -66,13 +67,13 @@ _HOMES = {
     "Workload": "_core",
     "__version__": "_core",
     "algorithms": "_core",
-    "load": "api.running",
+    "load": "api.scenarios",
     "open_result": "api.result",
     "read_foreign": "api.imports",
     "run": "api.running",
     "saturate": "api.saturation",
     "schema": "_core",
-    "shipped": "api.running",
+    "shipped": "api.scenarios",
     "workloads": "_core",
 }
 

@@ -13,10 +13,10 @@ import polars as pl
 import pytest
 
 from conftest import Finished
-from incast.reproduce import SpecError, driver, known, load
+from incast.reproduce import driver
 from incast.reproduce.claims import View, judge
 from incast.reproduce.outcome import Outcome
-from incast.reproduce.spec import Claim
+from incast.reproduce.spec import Claim, SpecError, known, load
 
 EXPERIMENT = """
 title = "Two schemes in five milliseconds"

@@ -14,7 +14,7 @@ import pytest
 import incast
 from conftest import Finished
 from incast import _core
-from incast.api import running, saturation
+from incast.api import saturation, scenarios
 from incast.figures import saturation as drawn
 from incast.results.saturation import OpenLoop, Point, Saturation
 from synthetic import FakeRun, FakeTable
@@ -363,7 +363,7 @@ def test_the_command_prints_a_table_and_the_load(
     command: Callable[..., Finished],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(running, "load", lambda _: scenario)
+    monkeypatch.setattr(scenarios, "load", lambda _: scenario)
     done = command("saturate", "x", "--from", "0.7", "--to", "0.9", "--cc", "good", "--cc", "poor")
     assert done.code == 0, done.err
     assert "good: saturated load 0.8625; at 0.875 it is below 0.95" in done.out

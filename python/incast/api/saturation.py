@@ -11,7 +11,7 @@ import polars as pl
 
 from incast import _core
 from incast._core import ParameterError, Scenario
-from incast.api import costs, running
+from incast.api import costs, scenarios
 from incast.api.interruption import Interrupted
 from incast.api.result import Result
 from incast.base import staging
@@ -123,14 +123,14 @@ def saturate(
         ParameterError: A scheme, a load, the traffic or the threads do not fit.
         OutputError: The directory cannot be written or holds something else.
     """
-    chosen = scenario if not isinstance(scenario, (str, os.PathLike)) else running.load(scenario)
+    chosen = scenario if not isinstance(scenario, (str, os.PathLike)) else scenarios.load(scenario)
     if not 0 < threshold <= 1:
         raise ParameterError(f"threshold {threshold:g}: expected more than 0 and at most 1")
     asked = sorted(set(grid(0.1, 1.0, 0.1) if loads is None else loads))
     if not asked or len(asked) > MOST_LOADS:
         raise ParameterError(f"{len(asked)} loads: expected 1 to {MOST_LOADS}")
     raised = open_loop(chosen, traffic)
-    schemes = running.check_schemes(chosen, cc)
+    schemes = scenarios.check_schemes(chosen, cc)
     for load in asked:  # all loads are checked before any is run
         hottest = chosen.with_set(raised.at(load))
     if not whatever_it_costs:
@@ -141,7 +141,7 @@ def saturate(
         chosen.seed if seed is None else seed,
         Path(directory),
         progress,
-        running.check_threads(threads),
+        scenarios.check_threads(threads),
     )
     search.claim()
     points: list[Point] = []

@@ -10,7 +10,7 @@ import typer.core
 
 from incast import _core
 from incast._core import IncastError
-from incast.cli import algorithms, importing, kernel, reading, reproducing, running
+from incast.cli import algorithms, importing, kernel, plotting, reading, reproducing, running
 from incast.cli.exits import INTERRUPTED, USAGE
 
 
@@ -37,7 +37,7 @@ for command in (
     running.saturate,
     reproducing.reproduce,
     reading.show,
-    reading.plot,
+    plotting.plot,
     reading.tables,
     algorithms.algorithms,
     algorithms.workloads,

@@ -8,11 +8,10 @@ import typer
 
 from incast import _core
 from incast._core import Scenario
-from incast.api import running
+from incast.api import scenarios
 from incast.base import inputs
 from incast.base.words import nearest
-from incast.cli import options
-from incast.terminal import catalogue, writing
+from incast.cli import late, options
 
 scenario_app = typer.Typer(help="The scenarios that ship, and checks of your own.")
 
@@ -27,12 +26,12 @@ def algorithms(
         raise _core.ParameterError(f"{name}: no such algorithm; {nearest(name, known)}")
     chosen = list(known.values()) if name is None else [known[name]]
     if as_json:
-        items = [catalogue.algorithm_to_dict(algorithm) for algorithm in chosen]
+        items = [late.catalogue.algorithm_to_dict(algorithm) for algorithm in chosen]
         print(json.dumps(items if name is None else items[0]))
     elif name is None:
-        catalogue.print_algorithms(writing.console(), chosen)
+        late.catalogue.print_algorithms(late.writing.console(), chosen)
     else:
-        catalogue.print_algorithm(writing.console(), chosen[0])
+        late.catalogue.print_algorithm(late.writing.console(), chosen[0])
 
 
 def workloads(
@@ -54,15 +53,15 @@ def workloads(
             raise typer.BadParameter("--packets and --step are for a FILE; name it")
         tables = _core.workloads()
         if as_json:
-            print(json.dumps([catalogue.workload_to_dict(table) for table in tables]))
+            print(json.dumps([late.catalogue.workload_to_dict(table) for table in tables]))
         else:
-            catalogue.print_workloads(writing.console(), tables)
+            late.catalogue.print_workloads(late.writing.console(), tables)
         return
     found = _workload(name, packets=packets, step=step)
     if as_json:
-        print(json.dumps(catalogue.workload_to_dict(found)))
+        print(json.dumps(late.catalogue.workload_to_dict(found)))
     else:
-        catalogue.print_workload(writing.console(), found)
+        late.catalogue.print_workload(late.writing.console(), found)
 
 
 def _workload(name: str, *, packets: bool, step: bool) -> _core.Workload:
@@ -83,15 +82,15 @@ def _workload(name: str, *, packets: bool, step: bool) -> _core.Workload:
 @scenario_app.command("list")
 def list_scenarios() -> None:
     """List the scenarios that ship with the package."""
-    shipped = [Scenario.load(path) for path in running.shipped().values()]
-    catalogue.print_scenarios(writing.console(), shipped)
+    shipped = [Scenario.load(path) for path in scenarios.shipped().values()]
+    late.catalogue.print_scenarios(late.writing.console(), shipped)
 
 
 @scenario_app.command("check")
 def check_scenario(file: options.ScenarioName) -> None:
     """Check a scenario, with every scheme that it names, without running it."""
-    scenario = running.load(file)
-    schemes = running.check_schemes(scenario)
+    scenario = scenarios.load(file)
+    schemes = scenarios.check_schemes(scenario)
     options.warn(scenario, schemes)
     print(f"{file}: good, {scenario.duration_s * 1e3:g} ms of {', '.join(schemes)}")
 

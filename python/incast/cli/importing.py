@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from incast.api import imports
+from incast.cli import late
 
 
 def import_(
@@ -39,7 +39,7 @@ def import_(
 
     What was not taken over is said.
     """
-    written, notes = imports.import_files(files, formats or (), out, force=force)
+    written, notes = late.imports.import_files(files, formats or (), out, force=force)
     for note in notes:
         print(f"note: {note}")
     for path in written:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from incast._core import Run
-from incast.api import running
+from incast.api import scenarios
 from incast.api.result import Result, add_figures
 from incast.cli import options
 from incast.cli.exits import INTERRUPTED
@@ -51,7 +51,7 @@ def lab(
 
     # TCP is a stream, whatever transport the scenario has.
     chosen = options.load(scenario, ["transport.kind=stream", *(assignments or [])])
-    schemes = running.check_schemes(chosen, cc or None)
+    schemes = scenarios.check_schemes(chosen, cc or None)
     wanted = plan.read(chosen)
     turns = range(repeat)
     places = (

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from incast._core import Scenario
-from incast.api import running
+from incast.api import scenarios
 
 ScenarioName = Annotated[str, typer.Argument(help="A TOML file, or the name of one that ships.")]
 Schemes = Annotated[
@@ -56,7 +56,7 @@ Yes = Annotated[
 
 def load(scenario: str, assignments: list[str] | None) -> Scenario:
     """The scenario that was named, with what `--set` changes."""
-    chosen = running.load(scenario)
+    chosen = scenarios.load(scenario)
     return chosen.with_set(*assignments) if assignments else chosen
 
 

@@ -125,10 +125,4 @@ def _note(what: str, counts: list[int]) -> str:
     )
 
 
-DRAWINGS = (
-    Drawing(
-        "bars", "throughput, queue, RTT, slowdown: mean over the seeds, 95 % confidence interval; "
-        "with --baseline the differences to it",
-        None, bars,
-    ),
-)  # fmt: skip
+DRAWINGS = (Drawing("bars", None, bars),)

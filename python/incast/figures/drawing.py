@@ -79,8 +79,7 @@ class Drawing:
     """A figure that results can be drawn as."""
 
     name: str
-    about: str
-    """A line that says what the figure shows."""
+    """A name of the catalogue."""
     rows: Rows | None
     """The rows without which there is nothing to draw; None if the summary is enough."""
     draw: Callable[[Records], Figure]

@@ -9,17 +9,17 @@ from matplotlib.figure import Figure
 from incast.base.words import nearest
 from incast.figures import bars, distributions, latency, layers, series, sizes
 from incast.figures.canvas import on_canvas
+from incast.figures.catalogue import ABOUT
 from incast.figures.drawing import Drawing
 from incast.figures.errors import FigureError
 from incast.figures.style import RC
 from incast.results.records import Records
 
-DRAWINGS: dict[str, Drawing] = {
-    drawing.name: drawing
-    for family in (distributions, sizes, latency, series, layers, bars)
-    for drawing in family.DRAWINGS
-}
-"""All figures, in the order of a list of them."""
+_FAMILIES = (distributions, sizes, latency, series, layers, bars)
+_BY_NAME = {drawing.name: drawing for family in _FAMILIES for drawing in family.DRAWINGS}
+
+DRAWINGS: dict[str, Drawing] = {name: _BY_NAME[name] for name in ABOUT}
+"""All figures, in the order of the catalogue."""
 
 DIFFERENCES = "bars"
 """The figure that shows differences to a baseline, where one is named."""

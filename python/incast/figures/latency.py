@@ -94,9 +94,4 @@ def rpc_latency(results: Records) -> Figure:
     return figure
 
 
-DRAWINGS = (
-    Drawing(
-        "rpc-latency", "host and network part of completion times, median and 99th percentile",
-        _ROWS, rpc_latency,
-    ),
-)  # fmt: skip
+DRAWINGS = (Drawing("rpc-latency", _ROWS, rpc_latency),)

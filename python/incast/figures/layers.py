@@ -55,6 +55,6 @@ def _by_layer(results: Records, rows: Rows, share: str, y: str) -> Figure:
 
 
 DRAWINGS = (
-    Drawing("utilisation", "utilisation of the links of each layer", _BUSY, utilisation),
-    Drawing("pauses", "share of the time that PFC held back, for each layer", _PAUSED, pauses),
+    Drawing("utilisation", _BUSY, utilisation),
+    Drawing("pauses", _PAUSED, pauses),
 )

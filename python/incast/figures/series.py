@@ -188,7 +188,7 @@ def jain(results: Records) -> Figure:
 
 
 DRAWINGS = (
-    Drawing("queue", "the busiest queue over time, mean and maximum", _QUEUES, queue),
-    Drawing("rates", "goodput of every flow over time, a panel for each scheme", _FLOWS, rates),
-    Drawing("jain", "Jain's fairness index over time", _JAIN, jain),
+    Drawing("queue", _QUEUES, queue),
+    Drawing("rates", _FLOWS, rates),
+    Drawing("jain", _JAIN, jain),
 )

@@ -1,6 +1,5 @@
 """Completion time and slowdown against message size: a line for the median, one for the tail."""
 
-from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -128,22 +127,14 @@ def in_bytes(size: float) -> str:
     return next((f"{size / unit:g} {name}" for unit, name in _UNITS if size >= unit), f"{size:g} B")
 
 
-def _drawings() -> Iterator[Drawing]:
-    for name, value, unit, y, about in (
-        ("slowdown-by-size", "slowdown", "", "slowdown", "slowdown against message size"),
-        (
-            "fct-by-size",
-            "completion",
-            "_us",
-            "completion time (us)",
-            "completion time against message size",
-        ),
-    ):
-        columns = (*_BINS, f"{value}_p50{unit}", f"{value}_p99{unit}")
-        rows = Rows("fct", columns, pl.col("posted") > 0)
-        draw = partial(by_size, rows=rows, value=value, unit=unit, y=y)
-        several = partial(several_sizes, rows=rows)
-        yield Drawing(name, f"{about}: median and 99th percentile", rows, draw, several)
+def _drawing(name: str, value: str, unit: str, y: str) -> Drawing:
+    columns = (*_BINS, f"{value}_p50{unit}", f"{value}_p99{unit}")
+    rows = Rows("fct", columns, pl.col("posted") > 0)
+    draw = partial(by_size, rows=rows, value=value, unit=unit, y=y)
+    return Drawing(name, rows, draw, partial(several_sizes, rows=rows))
 
 
-DRAWINGS = tuple(_drawings())
+DRAWINGS = (
+    _drawing("slowdown-by-size", "slowdown", "", "slowdown"),
+    _drawing("fct-by-size", "completion", "_us", "completion time (us)"),
+)

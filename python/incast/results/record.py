@@ -11,9 +11,10 @@ import polars as pl
 from incast import _core
 from incast._core import Scenario
 from incast.results import comparison, unfinished
+from incast.results.columns import TableInfo
 from incast.results.measures import by_traffic
 from incast.results.stored import StoredScenario
-from incast.results.tables import SchemeRun, TableInfo, concatenate, describe
+from incast.results.tables import SchemeRun, concatenate, describe
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,9 @@ import polars as pl
 
 from incast._core import IncastError, ScenarioError
 from incast.base import inputs, staging
+from incast.results.columns import ColumnInfo, TableInfo
 from incast.results.described import column_kinds
-from incast.results.tables import ColumnInfo, RecordedRun, TableInfo
+from incast.results.tables import RecordedRun
 
 
 class ResultError(IncastError):
