@@ -11,13 +11,18 @@ from incast._core import Scenario
 from incast.api import scenarios
 from incast.base import inputs
 from incast.base.words import nearest
-from incast.cli import late, options
+from incast.cli import completing, late, options
 
 scenario_app = typer.Typer(help="The scenarios that ship, and checks of your own.")
 
 
 def algorithms(
-    name: Annotated[str | None, typer.Argument(help="Show everything about this one.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            help="Show everything about this one.", autocompletion=completing.algorithms
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List the algorithms, or the parameters and presets of one."""
@@ -37,7 +42,11 @@ def algorithms(
 def workloads(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME|FILE]", help="Show this one, or a file of your own."),
+        typer.Argument(
+            metavar="[NAME|FILE]",
+            help="Show this one, or a file of your own.",
+            autocompletion=completing.workloads,
+        ),
     ] = None,
     packets: Annotated[
         bool, typer.Option("--packets", help="FILE has packets of 1,460 B, not bytes.")

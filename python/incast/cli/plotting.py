@@ -5,14 +5,12 @@ from typing import Annotated
 
 import typer
 
-from incast.cli import late, options
-from incast.figures.catalogue import ABOUT
+from incast.cli import completing, late, options
+from incast.figures.catalogue import ABOUT, FORMATS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # it imports Polars
     from incast.api.result import Results
-
-_FORMATS = ("png", "svg", "pdf")
 
 
 def plot(
@@ -23,7 +21,9 @@ def plot(
     figure: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME", help="A figure to draw; may be repeated. All there are if not given."
+            metavar="NAME",
+            autocompletion=completing.figures,
+            help="A figure to draw; may be repeated. All there are if not given.",
         ),
     ] = None,
     list_them: Annotated[
@@ -32,7 +32,13 @@ def plot(
     baseline: options.Baseline = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where to write.")] = Path("figures"),
     form: Annotated[
-        str, typer.Option("--format", metavar="|".join(_FORMATS), help="The kind of file.")
+        str,
+        typer.Option(
+            "--format",
+            metavar="|".join(FORMATS),
+            autocompletion=completing.formats,
+            help="The kind of file.",
+        ),
     ] = "png",
 ) -> None:
     """Draw figures of results, alone or together."""
@@ -42,8 +48,8 @@ def plot(
         return
     if results is None:
         raise typer.BadParameter("expected the directory of a result, or --list")
-    if form not in _FORMATS:
-        raise typer.BadParameter(f"--format {form}: expected {', '.join(_FORMATS)}")
+    if form not in FORMATS:
+        raise typer.BadParameter(f"--format {form}: expected {', '.join(FORMATS)}")
     if (out / "run.json").exists():
         # The next run would refuse to replace a directory with files that it did not write.
         raise late.store.OutputError(

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from incast.cli import late
+from incast.cli import completing, late
 from incast.cli.exits import INTERRUPTED
 from incast.reproduce import spec
 
@@ -19,6 +19,7 @@ def reproduce(
         list[str] | None,
         typer.Argument(
             metavar="[NAME...]",
+            autocompletion=completing.experiments,
             help="Experiments such as timely/table-1, a source such as timely, or files of yours.",
         ),
     ] = None,

@@ -12,7 +12,7 @@ from incast._core import ParameterError
 from incast.api import costs, scenarios
 from incast.api.interruption import Interrupted
 from incast.base.machine import Meter
-from incast.cli import late, options
+from incast.cli import completing, late, options
 from incast.cli.exits import INTERRUPTED
 
 TYPE_CHECKING = False
@@ -46,6 +46,7 @@ def run(
         list[str] | None,
         typer.Option(
             metavar="|".join(scenarios.TRACES),
+            autocompletion=completing.traces,
             help="Record every event of these; may be repeated.",
         ),
     ] = None,

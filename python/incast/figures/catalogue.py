@@ -21,3 +21,6 @@ ABOUT = {
     "with --baseline the differences to it",
 }
 """A line for each figure, in the order of a list of them."""
+
+FORMATS = ("png", "svg", "pdf")
+"""The kinds of file that figures are written to."""
