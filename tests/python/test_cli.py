@@ -184,6 +184,26 @@ def test_scenario_list_has_every_shipped_scenario(command: Command) -> None:
         assert name in out
 
 
+def test_scenario_list_as_json_names_the_files(command: Command) -> None:
+    items = json.loads(command("scenario", "list", "--json").out)
+    assert {one["name"]: Path(one["file"]) for one in items} == incast.shipped()
+    for one in items:
+        scenario = incast.load(one["name"])
+        assert one["schemes"] == scenario.schemes
+        assert one["title"] == scenario.title
+        assert one["duration_s"] == scenario.duration_s
+
+
+def test_every_list_has_json(command: Command) -> None:
+    """Each that prints a table of names; those of results are in test_reading.py."""
+    for line in ("scenario list", "algorithms", "workloads", "plot --list", "reproduce --list"):
+        items = json.loads(command(*line.split(), "--json").out)
+        shown = command(*line.split()).out
+        assert len(items) > 10
+        assert all(one["name"] in shown for one in items), line
+    assert "flows" in json.loads(command("tables", "--json").out)
+
+
 def test_scenario_check_accepts_what_ships(command: Command) -> None:
     for path in incast.shipped().values():
         done = command("scenario", "check", str(path))

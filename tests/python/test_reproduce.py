@@ -326,8 +326,14 @@ def test_names_on_the_command_line(command: Callable[..., Finished]) -> None:
     listed = command("reproduce", "--list")
     assert listed.code == 0
     assert "timely/table-1" in listed.out
-    names = [one["name"] for one in json.loads(command("reproduce", "--list", "--json").out)]
-    assert names == list(known())
+    items = json.loads(command("reproduce", "--list", "--json").out)
+    assert [one["name"] for one in items] == list(known())
+    table = next(one for one in items if one["name"] == "timely/table-1")
+    assert table == {
+        "name": "timely/table-1", "title": load("timely/table-1").title,
+        "place": load("timely/table-1").place,
+        "claims": len(load("timely/table-1").claim),
+    }  # fmt: skip
 
 
 def test_the_command_prints_the_verdicts(file: Path, command: Callable[..., Finished]) -> None:

@@ -89,10 +89,25 @@ def _workload(name: str, *, packets: bool, step: bool) -> _core.Workload:
 
 
 @scenario_app.command("list")
-def list_scenarios() -> None:
+def list_scenarios(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
     """List the scenarios that ship with the package."""
-    shipped = [Scenario.load(path) for path in scenarios.shipped().values()]
-    late.catalogue.print_scenarios(late.writing.console(), shipped)
+    shipped = {path: Scenario.load(path) for path in scenarios.shipped().values()}
+    if as_json:
+        items = [
+            {
+                "name": one.name,
+                "title": one.title,
+                "schemes": list(one.schemes),
+                "duration_s": one.duration_s,
+                "file": str(path),
+            }
+            for path, one in shipped.items()
+        ]
+        print(json.dumps(items))
+    else:
+        late.catalogue.print_scenarios(late.writing.console(), shipped.values())
 
 
 @scenario_app.command("check")

@@ -1,5 +1,6 @@
 """The command that draws figures of results."""
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -40,11 +41,12 @@ def plot(
             help="The kind of file.",
         ),
     ] = "png",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, not text.")] = False,
 ) -> None:
     """Draw figures of results, alone or together."""
     results = late.result.open_result(*directories) if directories else None
     if list_them:
-        late.catalogue.print_figures(late.writing.console(), ABOUT, _why_not(results))
+        _print_list(_why_not(results), as_json=as_json)
         return
     if results is None:
         raise typer.BadParameter("expected the directory of a result, or --list")
@@ -75,7 +77,21 @@ def plot(
         raise late.store.OutputError(
             f"{out}: cannot be written: {error.strerror or error}"
         ) from None
-    late.report.print_drawn(late.writing.console(), list(drawn))
+    if as_json:
+        print(json.dumps({"written": [str(path) for path in drawn]}))
+    else:
+        late.report.print_drawn(late.writing.console(), list(drawn))
+
+
+def _print_list(why_not: dict[str, str | None] | None, *, as_json: bool) -> None:
+    if not as_json:
+        late.catalogue.print_figures(late.writing.console(), ABOUT, why_not)
+        return
+    items = []
+    for name, about in ABOUT.items():
+        why = {} if why_not is None else {"drawn": why_not[name] is None, "why_not": why_not[name]}
+        items.append({"name": name, "shows": about, **why})
+    print(json.dumps(items))
 
 
 def _why_not(results: "Results | None") -> dict[str, str | None] | None:

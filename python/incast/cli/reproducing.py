@@ -51,7 +51,16 @@ def reproduce(
     console = late.writing.console()
     if list_them:
         if as_json:
-            print(json.dumps([{"name": one.name, "title": one.title} for one in chosen]))
+            items = [
+                {
+                    "name": one.name,
+                    "title": one.title,
+                    "place": one.place,
+                    "claims": len(one.claim),
+                }
+                for one in chosen
+            ]
+            print(json.dumps(items))
         else:
             rows = [(one.name, one.title, len(one.claim)) for one in chosen]
             late.catalogue.print_experiments(console, rows)
