@@ -125,7 +125,7 @@ def test_plot_lists_the_figures_as_json(command: Command, written: str) -> None:
 
 def test_plot_says_as_json_what_it_wrote(command: Command, written: str) -> None:
     done = command("plot", written, "--figure", "queue", "--json")
-    assert json.loads(done.out) == {"written": ["figures/queue.png"]}
+    assert json.loads(done.out) == {"written": ["figures/queue.png"], "left_out": {}}
     assert Path("figures/queue.png").is_file()
 
 

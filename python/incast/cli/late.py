@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from incast.api import imports, result, running, saturation
     from incast.cli import lab, observing
-    from incast.figures import canvas, gallery
+    from incast.figures import canvas, gallery, look
     from incast.reproduce import driver, say
     from incast.results import described, differences, store
     from incast.terminal import catalogue, progress, report, writing
@@ -27,6 +27,7 @@ _HOMES = {
     "gallery": "figures.gallery",
     "imports": "api.imports",
     "lab": "cli.lab",
+    "look": "figures.look",
     "observing": "cli.observing",
     "progress": "terminal.progress",
     "report": "terminal.report",
@@ -47,6 +48,7 @@ __all__ = [
     "gallery",
     "imports",
     "lab",
+    "look",
     "observing",
     "progress",
     "report",

@@ -1,6 +1,7 @@
 """The command that draws figures of results."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,9 @@ from incast.cli import completing, late, options
 from incast.figures.catalogue import ABOUT, FORMATS
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # it imports Polars
+if TYPE_CHECKING:  # they import Polars and matplotlib
+    from matplotlib.figure import Figure
+
     from incast.api.result import Results
 
 
@@ -30,7 +33,31 @@ def plot(
     list_them: Annotated[
         bool, typer.Option("--list", help="Say which figures there are, and draw none.")
     ] = False,
+    cc: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--cc",
+            metavar="NAME[=LABEL]",
+            autocompletion=completing.schemes,
+            help="A scheme to draw, under a label of yours; repeat it: others are left out, and "
+            "the order is this one. All of the results if not given.",
+        ),
+    ] = None,
     baseline: options.Baseline = None,
+    width: Annotated[
+        str | None,
+        typer.Option(metavar="LENGTH", help="Such as 3.3in, 8.4cm or 84mm; 7in if not given."),
+    ] = None,
+    title: Annotated[
+        bool,
+        typer.Option(
+            "--title/--no-title", help="With a title, or none: its remarks are printed then."
+        ),
+    ] = True,
+    style: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="A matplotlib style sheet that comes on top of ours."),
+    ] = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where to write.")] = Path("figures"),
     form: Annotated[
         str,
@@ -45,6 +72,8 @@ def plot(
 ) -> None:
     """Draw figures of results, alone or together."""
     results = late.result.open_result(*directories) if directories else None
+    if results is not None and cc:
+        results = results.of_schemes(cc)
     if list_them:
         _print_list(_why_not(results), as_json=as_json)
         return
@@ -57,8 +86,10 @@ def plot(
         raise late.store.OutputError(
             f"{out}: holds a result; choose another directory for its figures"
         )
+    look = late.look.Look.of(width, title=title, style=style)
     # All figures are checked before any is written: a wrong name leaves nothing behind.
-    names = list(dict.fromkeys(figure or late.gallery.available(results)))
+    left_out = {} if figure else late.gallery.left_out(results)
+    names = list(dict.fromkeys(figure or (name for name in ABOUT if name not in left_out)))
     if baseline is not None and late.gallery.DIFFERENCES not in names:
         raise typer.BadParameter(
             f"--baseline {baseline}: only the figure {late.gallery.DIFFERENCES} shows differences; "
@@ -69,7 +100,33 @@ def plot(
     if baseline is not None:
         late.differences.differences(results, baseline)
     late.store.check_folder(out)
-    drawn = {out / f"{name}.{form}": late.gallery.draw(name, results, baseline) for name in names}
+    drawn = {
+        out / f"{name}.{form}": late.gallery.draw(name, results, baseline, look) for name in names
+    }
+    _save(drawn, out)
+    # What a caption has to say, where no title says it.
+    remarks = {} if title else {path.stem: str(one.get_label()) for path, one in drawn.items()}
+    if as_json:
+        written = {"written": [str(path) for path in drawn], "left_out": left_out}
+        print(json.dumps(written if title else {**written, "remarks": remarks}))
+        return
+    late.report.print_drawn(late.writing.console(), list(drawn))
+    for why, of in _by_text(left_out).items():
+        print(f"note: not drawn: {', '.join(of)}: {why}", file=sys.stderr)
+    for remark, of in _by_text(remarks).items():
+        print(f"note: for the caption of {', '.join(of)}: {remark}", file=sys.stderr)
+
+
+def _by_text(said: dict[str, str]) -> dict[str, list[str]]:
+    """The figures of which a text is said."""
+    found: dict[str, list[str]] = {}
+    for name, text in said.items():
+        if text:
+            found.setdefault(text, []).append(name)
+    return found
+
+
+def _save(drawn: "dict[Path, Figure]", out: Path) -> None:
     try:
         for path, picture in drawn.items():
             late.canvas.save(picture, path)
@@ -77,10 +134,6 @@ def plot(
         raise late.store.OutputError(
             f"{out}: cannot be written: {error.strerror or error}"
         ) from None
-    if as_json:
-        print(json.dumps({"written": [str(path) for path in drawn]}))
-    else:
-        late.report.print_drawn(late.writing.console(), list(drawn))
 
 
 def _print_list(why_not: dict[str, str | None] | None, *, as_json: bool) -> None:

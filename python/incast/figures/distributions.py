@@ -225,7 +225,7 @@ def _mark_published(
     mean, p99 = number(known.get("rtt_mean_us")), number(known.get("rtt_p99_us"))
     marks: dict[str, Any] = {
         "linestyle": "none", "color": style.line(index)["color"], "fillstyle": fill,
-        "markerfacecoloralt": "white", "markeredgecolor": "black", "markersize": 8,
+        "markerfacecoloralt": "white", "markeredgecolor": "black", "markersize": 8 * style.scale(),
         "clip_on": False, "zorder": 5,
     }  # fmt: skip
     if mean is not None:
