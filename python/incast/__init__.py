@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from incast.results.comparison import Ratio
     from incast.results.records import Case
     from incast.results.saturation import Saturation
-    from incast.results.store import OutputError
+    from incast.results.store import OutputError, OutputWarning
     from incast.results.stored import ResultError
 
 # The module of each name. All together take half a second to import, so each is imported when it
@@ -56,6 +56,7 @@ _HOMES = {
     "IncastError": "_core",
     "Interrupted": "api.interruption",
     "OutputError": "results.store",
+    "OutputWarning": "results.store",
     "ParameterError": "_core",
     "Ratio": "results.comparison",
     "Result": "api.result",
@@ -86,6 +87,7 @@ __all__ = [
     "IncastError",
     "Interrupted",
     "OutputError",
+    "OutputWarning",
     "ParameterError",
     "Ratio",
     "Result",

@@ -1,6 +1,7 @@
 """The public results: records of runs that can be drawn, written and read back."""
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,13 +40,20 @@ class Result(Record):
     def write(self, directory: str | os.PathLike[str], *, figures: bool = True) -> store.Written:
         """Writes the scenario, the summary and the tables, all or nothing, then the usual figures.
 
-        An earlier result is replaced, any other content refused. A result that is not complete
-        never replaces one that is: it is written beside it, to `<directory>-incomplete`.
+        An earlier result is replaced, any other content refused; `OutputWarning` says so if it was
+        of other schemes, another seed, scenario or version. A result that is not complete never
+        replaces one that is: it is written beside it, to `<directory>-incomplete`.
 
         Raises:
             OutputError: The directory cannot be written or holds something else.
         """
         written = store.write(self, directory)
+        if written.replaced:
+            warnings.warn(
+                f"{written.directory}: {written.replaced} was replaced",
+                store.OutputWarning,
+                stacklevel=2,
+            )
         return add_figures(self, written) if figures else written
 
     def figure(

@@ -3,12 +3,13 @@
 import contextlib
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Annotated, cast
 
 import typer
 
-from incast._core import ParameterError
+from incast._core import ParameterError, Scenario
 from incast.api import costs, scenarios
 from incast.api.interruption import Interrupted
 from incast.base.machine import Meter
@@ -73,6 +74,7 @@ def run(
     simulate = late.running.run
     for directory in places.values():
         late.store.check(directory)
+    _say_replaced(chosen, schemes, places)
     if not yes:
         costs.check(chosen, schemes, traces=traces, repeats=len(places), ask=options.ask)
     for number, directory in places.items():
@@ -185,10 +187,34 @@ def _places(out: Path, seeds: list[int]) -> dict[int | None, Path]:
     return places
 
 
+def _say_replaced(
+    scenario: Scenario, schemes: tuple[str, ...], places: dict[int | None, Path]
+) -> None:
+    """Says on stderr, before anything is run, which earlier results will be replaced."""
+    text = scenario.toml()
+    found = {
+        directory: of
+        for seed, directory in places.items()
+        if (
+            of := late.store.replaces(
+                directory, text, schemes, scenario.seed if seed is None else seed
+            )
+        )
+    }
+    if found:
+        directory, of = next(iter(found.items()))
+        more = f" and {len(found) - 1} beside it" if len(found) > 1 else ""
+        print(
+            f"note: {of} in {directory}{os.sep}{more} will be replaced at the end of this run; "
+            "--out DIR keeps it",
+            file=sys.stderr,
+        )
+
+
 def _write(result: "Result", directory: Path, *, figures: bool) -> "tuple[Written, bool]":
     """Writes a result; without figures where Ctrl-C has come, or comes meanwhile, and False."""
     # All tables are written before matplotlib is imported.
-    written = result.write(directory, figures=False)
+    written = late.store.write(result, directory)
     if figures:
         with contextlib.suppress(KeyboardInterrupt):
             return late.result.add_figures(result, written), True
