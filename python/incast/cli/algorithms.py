@@ -56,7 +56,7 @@ def workloads(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List the distributions of flow sizes that ship, or show all points of one."""
+    """List the distributions of flow sizes, or all points of one."""
     if name is None:
         if packets or step:
             raise typer.BadParameter("--packets and --step are for a FILE; name it")
@@ -112,7 +112,7 @@ def list_scenarios(
 
 @scenario_app.command("check")
 def check_scenario(file: options.ScenarioName) -> None:
-    """Check a scenario, with every scheme that it names, without running it."""
+    """Check a scenario and its schemes, without running it."""
     scenario = scenarios.load(file)
     schemes = scenarios.check_schemes(scenario)
     options.warn(scenario, schemes)

@@ -119,9 +119,10 @@ def _of(names: Iterable[str], incomplete: str) -> list[str]:
 def completion(
     shell: Annotated[str, typer.Argument(metavar="|".join(_SHELLS), autocompletion=shells)],
 ) -> None:
-    """Print a script by which a shell completes commands, options, scenarios and schemes.
+    """Print a script by which a shell completes with Tab.
 
-    For Bash: eval "$(incast completion bash)", in ~/.bashrc to keep it.
+    It completes commands, options, scenarios, schemes and figures. For Bash, write
+    eval "$(incast completion bash)" into ~/.bashrc.
     """
     if shell not in _SHELLS:
         raise typer.BadParameter(f"{shell}: expected {', '.join(_SHELLS)}")

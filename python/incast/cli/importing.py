@@ -35,9 +35,9 @@ def import_(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite what is there.")] = False,
 ) -> None:
-    """Make a scenario from files of another simulator, or a table from its results.
+    """Make a scenario, or a table, of another simulator's files.
 
-    What was not taken over is said.
+    Files of results become a table. What was not taken over is said.
     """
     written, notes = late.imports.import_files(files, formats or (), out, force=force)
     for note in notes:

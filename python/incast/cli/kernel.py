@@ -18,7 +18,10 @@ _OWN = ("lab", "observe")
 
 
 def kernel(context: typer.Context) -> None:
-    """Attach TIMELY, RTCP or DCTCP to Linux TCP, change and watch them (needs `make kernel`)."""
+    """Attach TIMELY, RTCP or DCTCP to Linux TCP, and watch them.
+
+    `make kernel` builds the program that does so.
+    """
     found = _program()
     if found is None:
         raise IncastError(

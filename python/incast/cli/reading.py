@@ -14,7 +14,10 @@ def show(
     baseline: options.Baseline = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Print the table of results again; of several, the mean over the seeds and its certainty."""
+    """Print the table of results again.
+
+    Of several seeds it has the means, and how certain they are.
+    """
     results = late.result.open_result(*directories)
     if baseline is not None:
         late.differences.differences(results, baseline)  # raises where the baseline is wrong
@@ -38,7 +41,10 @@ def tables(
     as_json: options.AsJson = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
 ) -> None:
-    """Say what the tables of a result hold: every column, with its unit and meaning."""
+    """Say what the tables of a result hold.
+
+    Every column has its unit and meaning.
+    """
     if directory is None:
         known = late.described.all_tables()
     else:

@@ -46,7 +46,10 @@ def reproduce(
         bool, typer.Option("--quiet", "-q", help="Show no progress, and no table.")
     ] = False,
 ) -> None:
-    """Run the papers' tables and figures again, and judge them beside what was published."""
+    """Run the papers' experiments again, and judge their claims.
+
+    Measured values stand beside the published ones, in tables, figures and a report.
+    """
     chosen = [spec.load(name) for name in _chosen(names or [], everything or quick or list_them)]
     console = late.writing.console()
     if list_them:

@@ -57,7 +57,10 @@ def run(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Simulate a scenario once per scheme, compare them, and write tables and figures."""
+    """Simulate a scenario once per scheme, and compare the schemes.
+
+    Tables and figures are written to a directory.
+    """
     chosen = options.load(scenario, assignments)
     schemes = scenarios.check_schemes(chosen, cc or None)
     if baseline is not None:
@@ -139,7 +142,10 @@ def saturate(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Raise the offered load until a scheme no longer carries it; runs that are there are kept."""
+    """Raise the offered load until a scheme no longer carries it.
+
+    Runs that are there already are kept.
+    """
     chosen = options.load(scenario, assignments)
     options.warn(chosen, scenarios.check_schemes(chosen, cc or None))
     out = Path("results") / f"{chosen.name}-saturation" if out is None else out
