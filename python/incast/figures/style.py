@@ -257,7 +257,7 @@ def logarithmic(axes: Axes, which: str, lowest: float, highest: float) -> None:
 
 def few_ticks(axes: Axes) -> None:
     """So few numbers below a narrow panel that long ones do not run into each other."""
-    axes.xaxis.set_major_locator(ticker.MaxNLocator(max(2, letters(40) // 10)))
+    axes.xaxis.set_major_locator(ticker.MaxNLocator(max(3, letters(40) // 10)))
 
 
 def nothing(figure: Figure, axes: Axes, why: str) -> Figure:
