@@ -159,6 +159,7 @@ def test_without_a_title_its_remarks_are_for_the_caption(
         ("A parking lot: a flow over three links", ("hpcc",), None),
         ("DCTCP in our cluster", ("hpcc",), "incast: hpcc"),
         ("TIMELY, ten into one: its rates", ("hpcc",), "incast: hpcc"),
+        ("Ten into one: TIMELY against PFC alone", (), None),  # nothing was run
     ],
 )
 def test_a_title_names_no_scheme_that_was_not_run(
@@ -204,6 +205,10 @@ def test_labels_of_several_scenarios(short: incast.Scenario) -> None:
     assert [case.label for case in both.cases] == ["DCTCP, incast", "DCTCP, tcp-incast"]
     named = results.of_schemes({"dctcp, tcp-incast": "drop-tail", "timely, incast": "PFC"})
     assert [case.label for case in named.cases] == ["drop-tail", "PFC"]
+    assert named.title == "incast and tcp-incast"
+    one = results.of_schemes({"dctcp, tcp-incast": "drop-tail"})
+    assert one.title == "Ten TCP senders into one receiver: dctcp"
+    assert one.summary.height == results.summary.height
 
 
 @pytest.mark.parametrize(

@@ -147,7 +147,11 @@ def _lines(of: Outcome, wanted: SpecFigure, column: str, axes: Axes, drawn: Draw
         if not points:
             continue
         if level:
-            axes.axhline(points[0][1].mean, label=label, alpha=_faded(case), **style.line(index))
+            only = points[0][1]
+            axes.axhline(only.mean, label=label, alpha=_faded(case), **style.line(index))
+            if only.interval is not None:
+                colour = style.line(index)["color"]
+                axes.axhspan(*only.interval, color=colour, alpha=0.15, linewidth=0)
         else:
             x = [place[at] for at, _ in points]  # type: ignore[index]
             axes.errorbar(

@@ -130,12 +130,14 @@ class Records:
         return [f"{name}: {text}" if many else text for name, texts in found for text in texts]
 
     def of_schemes(self, wanted: Sequence[str] | Mapping[str, str]) -> Self:
-        """The same results with these schemes alone, in this order.
+        """The same results, of which figures show these schemes alone, in this order.
+
+        `table` and `summary` have all schemes as before.
 
         Args:
-            wanted: Schemes, each by itself or with a label for tables and figures: `timely` or
-                `timely=TIMELY`, or a label for each scheme. Where several scenarios are shown,
-                `timely, incast` is the scheme in one of them.
+            wanted: Schemes, each by itself or with a label: `timely` or `timely=TIMELY`, or a label
+                for each scheme. Where several scenarios are shown, `timely, incast` is the scheme
+                in one of them.
 
         Raises:
             ParameterError: There is no such scheme, or two of them have the same label.
@@ -169,16 +171,19 @@ class Records:
     @property
     def title(self) -> str:
         """The title of figures."""
-        one = len(self._groups) == 1
+        experiments = list(zip(self._groups, self.experiments, strict=True))
+        # Of scenarios without a scheme that is shown nothing is seen.
+        seen = [one for one in experiments if one[1][1]] or experiments
         found = dict.fromkeys(
             titles.title(
                 group[0].scenario,
                 [case.scheme for case in cases],
-                [case.label for case in cases] if one else (),
+                [case.label for case in cases] if len(self._groups) == 1 else (),
             )
-            for group, (_, cases) in zip(self._groups, self.experiments, strict=True)
+            for group, (_, cases) in seen
         )
-        text = next(iter(found)) if len(found) == 1 else " and ".join(self._names)
+        names = [name for _, (name, _) in seen]
+        text = next(iter(found)) if len(found) == 1 else " and ".join(names)
         if len(self.seeds) > 1 and len(self._groups) == 1:
             text += f" ({len(self.seeds)} seeds)"
         return text if self.complete else f"{text} (incomplete)"

@@ -18,7 +18,7 @@ def title(
     scenario's own schemes. Of others it keeps what stands before the colon.
     """
     text = scenario.title or scenario.name
-    if set(schemes) == set(scenario.schemes) or not _schemes().search(text):
+    if not schemes or set(schemes) == set(scenario.schemes) or not _schemes().search(text):
         return text
     before, colon, _ = text.rpartition(": ")
     where = before if colon and not _schemes().search(before) else scenario.name
