@@ -3,6 +3,7 @@
 A scheme of it carries all of the offered load up to its capacity, and the capacity beyond.
 """
 
+import contextlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -191,7 +192,10 @@ def test_a_run_of_something_else_is_run_again(
             run = json.loads(place.read_text())
             run["complete"] = run["runs"][0]["complete"] = False
             place.write_text(json.dumps(run))
-    search(scenario, **options)
+    said = r"out: the result of good \(seed 1, .*\) will be replaced"
+    lost = change in ("seed", "scenario", "version")
+    with pytest.warns(incast.OutputWarning, match=said) if lost else contextlib.nullcontext():
+        search(scenario, **options)
     assert ran == [("good", 0.2)]
 
 
@@ -374,3 +378,6 @@ def test_the_command_prints_a_table_and_the_load(
     as_json = json.loads(command("saturate", "x", "--from", "0.7", "--to", "0.9", "--json").out)
     assert as_json["schemes"][0]["saturated_load"] == 0.8625
     assert len(ran) == 6 + 3
+    again = command("saturate", "x", "--from", "0.7", "--to", "0.9", "--seed", "8", "--cc", "good")
+    assert again.err.startswith("note: results/made-up-saturation: the result of good (seed 1, ")
+    assert again.err.count("\n") == 1

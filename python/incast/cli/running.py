@@ -4,6 +4,8 @@ import contextlib
 import json
 import os
 import sys
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, cast
 
@@ -154,18 +156,19 @@ def saturate(
         schemes = scenarios.check_schemes(chosen, cc or None)
         costs.check(late.saturation.hardest(chosen, loads, traffic), schemes, ask=options.ask)
     try:
-        found = late.saturation.saturate(
-            chosen,
-            cc or None,
-            directory=out,
-            loads=loads,
-            threshold=threshold,
-            traffic=traffic,
-            seed=seed,
-            threads=threads,
-            progress=not quiet,
-            whatever_it_costs=True,
-        )
+        with _warnings_as_notes():
+            found = late.saturation.saturate(
+                chosen,
+                cc or None,
+                directory=out,
+                loads=loads,
+                threshold=threshold,
+                traffic=traffic,
+                seed=seed,
+                threads=threads,
+                progress=not quiet,
+                whatever_it_costs=True,
+            )
     except Interrupted as interrupted:
         found = cast("Saturation", interrupted.result)
         typer.echo(
@@ -179,6 +182,15 @@ def saturate(
         late.report.print_saturation(late.writing.console(), found, out)
     if not found.complete:
         raise typer.Exit(INTERRUPTED)
+
+
+@contextlib.contextmanager
+def _warnings_as_notes() -> Iterator[None]:
+    """Says on stderr, in a line each, what Python would be warned of."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", late.store.OutputWarning)
+        warnings.showwarning = lambda text, *_, **__: print(f"note: {text}", file=sys.stderr)
+        yield
 
 
 def _places(out: Path, seeds: list[int]) -> dict[int | None, Path]:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from incast._core import IncastError, __version__
+from incast import _core
+from incast._core import IncastError
 from incast.base import inputs, staging
 from incast.results.record import Record
 
@@ -92,7 +93,7 @@ def replaces(
     same = (
         earlier.get("schemes") == list(schemes)
         and earlier.get("seed") == seed
-        and earlier.get("incast") == __version__
+        and earlier.get("incast") == _core.__version__
     )
     try:
         then = time.localtime((target / RUN).stat().st_mtime)
