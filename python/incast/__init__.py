@@ -35,13 +35,14 @@ if TYPE_CHECKING:
     from incast.api.imports import read_foreign
     from incast.api.interruption import Interrupted
     from incast.api.result import Result, Results, open_result
-    from incast.api.running import load, run, shipped
+    from incast.api.running import run
     from incast.api.saturation import saturate
+    from incast.api.scenarios import load, shipped
     from incast.figures.errors import FigureError
     from incast.results.comparison import Ratio
     from incast.results.records import Case
     from incast.results.saturation import Saturation
-    from incast.results.store import OutputError
+    from incast.results.store import OutputError, OutputWarning
     from incast.results.stored import ResultError
 
 # The module of each name. All together take half a second to import, so each is imported when it
@@ -55,6 +56,7 @@ _HOMES = {
     "IncastError": "_core",
     "Interrupted": "api.interruption",
     "OutputError": "results.store",
+    "OutputWarning": "results.store",
     "ParameterError": "_core",
     "Ratio": "results.comparison",
     "Result": "api.result",
@@ -66,13 +68,13 @@ _HOMES = {
     "Workload": "_core",
     "__version__": "_core",
     "algorithms": "_core",
-    "load": "api.running",
+    "load": "api.scenarios",
     "open_result": "api.result",
     "read_foreign": "api.imports",
     "run": "api.running",
     "saturate": "api.saturation",
     "schema": "_core",
-    "shipped": "api.running",
+    "shipped": "api.scenarios",
     "workloads": "_core",
 }
 
@@ -85,6 +87,7 @@ __all__ = [
     "IncastError",
     "Interrupted",
     "OutputError",
+    "OutputWarning",
     "ParameterError",
     "Ratio",
     "Result",

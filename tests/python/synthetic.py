@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 import incast
-from incast.results.tables import ColumnInfo, TableInfo
+from incast.results.columns import ColumnInfo, TableInfo
 
 LAYERS = ("host->leaf", "leaf->spine", "spine->leaf", "leaf->host")
 

@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 from conftest import Finished
-from incast.reproduce import driver, known, load, page
+from incast.reproduce import driver, page
 from incast.reproduce.claims import View, judge
-from incast.reproduce.spec import Claim
+from incast.reproduce.spec import Claim, known, load
 from incast.reproduce.words import totals
 
 VERDICTS = Path(__file__).parent.parent / "golden" / "verdicts.txt"

@@ -138,6 +138,34 @@ def test_a_result_is_replaced_by_the_next(command: Command) -> None:
     assert [path.name for path in Path("results").iterdir()] == ["incast"]
 
 
+def test_what_a_run_replaces_is_said_before_it_begins(command: Command) -> None:
+    assert command(*RUN, "--cc", "timely", "--cc", "line-rate").err == ""
+    assert command(*RUN, "--cc", "timely", "--cc", "line-rate").err == ""  # nothing is lost
+    said = re.escape("note: the result of timely, line-rate (seed 1, written 20")
+    end = re.escape(
+        " in results/incast/ will be replaced at the end of this run; --out DIR keeps it"
+    )
+    form = rf"{said}\d\d-\d\d-\d\d \d\d:\d\d\){end}\n"
+    for other in (("--cc", "timely"), ("--cc", "line-rate", "--seed", "7")):
+        done = command(*RUN, *other, "--quiet")
+        assert done.code == 0
+        assert re.fullmatch(form, done.err), done.err
+        said = re.escape("note: the result of timely (seed 1, written 20")
+        form = rf"{said}\d\d-\d\d-\d\d \d\d:\d\d\){end}\n"
+    done = command(*RUN, "--cc", "line-rate", "--seed", "7", "--set", "run.duration=4ms")
+    assert "note: the result of line-rate (seed 7, " in done.err
+    assert command(*RUN, "--cc", "line-rate", "--out", "elsewhere").err == ""
+    assert incast.Result.read("results/incast").schemes == ("line-rate",)
+
+
+def test_what_several_seeds_replace_is_one_sentence(command: Command) -> None:
+    seeds = ("--seed", "1", "--seed", "2", "--seed", "3")
+    assert command(*RUN, "--cc", "timely", *seeds).err == ""
+    said = command(*RUN, "--cc", "line-rate", *seeds).err
+    assert said.count("\n") == 1
+    assert "in results/incast/seed-1/ and 2 beside it will be replaced" in said
+
+
 def test_version(command: Command) -> None:
     assert command("--version").out == f"incast {_core.__version__} (release build)\n"
 
@@ -182,6 +210,26 @@ def test_scenario_list_has_every_shipped_scenario(command: Command) -> None:
     out = command("scenario", "list").out
     for name in incast.shipped():
         assert name in out
+
+
+def test_scenario_list_as_json_names_the_files(command: Command) -> None:
+    items = json.loads(command("scenario", "list", "--json").out)
+    assert {one["name"]: Path(one["file"]) for one in items} == incast.shipped()
+    for one in items:
+        scenario = incast.load(one["name"])
+        assert one["schemes"] == scenario.schemes
+        assert one["title"] == scenario.title
+        assert one["duration_s"] == scenario.duration_s
+
+
+def test_every_list_has_json(command: Command) -> None:
+    """Each that prints a table of names; those of results are in test_reading.py."""
+    for line in ("scenario list", "algorithms", "workloads", "plot --list", "reproduce --list"):
+        items = json.loads(command(*line.split(), "--json").out)
+        shown = command(*line.split()).out
+        assert len(items) > 10
+        assert all(one["name"] in shown for one in items), line
+    assert "flows" in json.loads(command("tables", "--json").out)
 
 
 def test_scenario_check_accepts_what_ships(command: Command) -> None:

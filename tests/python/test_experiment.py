@@ -7,7 +7,7 @@ import pytest
 
 import incast
 from incast import _core
-from incast.api import running
+from incast.api import scenarios
 
 
 def test_the_core_is_a_release_build() -> None:
@@ -27,7 +27,7 @@ def test_shipped_scenarios_load_by_name_and_by_path() -> None:
     for name, path in shipped.items():
         assert incast.load(name).name == name
         assert incast.load(path).toml() == incast.load(name).toml()
-        running.check_schemes(incast.load(name))
+        scenarios.check_schemes(incast.load(name))
 
 
 def test_a_file_wins_over_a_shipped_name(
@@ -122,7 +122,7 @@ def test_an_unknown_trace_gets_the_nearest(short: incast.Scenario) -> None:
         incast.run(short, traces=["queue"])
 
 
-@pytest.mark.parametrize("trace", running.TRACES)
+@pytest.mark.parametrize("trace", scenarios.TRACES)
 def test_a_trace_is_one_more_table(short: incast.Scenario, trace: str) -> None:
     traced = incast.run(short.with_set("run.duration=2ms"), "timely", traces=[trace])
     assert traced.table(f"trace_{trace}").height > 0

@@ -111,6 +111,24 @@ def test_plot_lists_the_figures(command: Command, written: str) -> None:
     assert not Path("figures").exists()
 
 
+def test_plot_lists_the_figures_as_json(command: Command, written: str) -> None:
+    items = json.loads(command("plot", "--list", "--json").out)
+    assert [one["name"] for one in items] == list(gallery.DRAWINGS)
+    assert all(set(one) == {"name", "shows"} for one in items)
+    items = json.loads(command("plot", "--list", written, "--json").out)
+    of = {one["name"]: one for one in items}
+    assert of["rtt-cdf"]["drawn"] is True
+    assert of["rtt-cdf"]["why_not"] is None
+    assert of["request-cdf"]["drawn"] is False
+    assert "the table" in of["request-cdf"]["why_not"]
+
+
+def test_plot_says_as_json_what_it_wrote(command: Command, written: str) -> None:
+    done = command("plot", written, "--figure", "queue", "--json")
+    assert json.loads(done.out) == {"written": ["figures/queue.png"], "left_out": {}}
+    assert Path("figures/queue.png").is_file()
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -13,10 +13,10 @@ import polars as pl
 import pytest
 
 from conftest import Finished
-from incast.reproduce import SpecError, driver, known, load
+from incast.reproduce import driver, figures
 from incast.reproduce.claims import View, judge
 from incast.reproduce.outcome import Outcome
-from incast.reproduce.spec import Claim
+from incast.reproduce.spec import Claim, SpecError, known, load
 
 EXPERIMENT = """
 title = "Two schemes in five milliseconds"
@@ -139,6 +139,17 @@ def test_an_experiment_gives_rows_verdicts_and_figures(file: Path, tmp_path: Pat
         assert text in page, text
     assert "http" not in page.replace("http://www.w3.org", "")  # needs nothing from elsewhere
     assert "It is warm" in (out / "summary.md").read_text()
+
+
+def test_a_level_line_has_the_band_of_its_interval(file: Path, tmp_path: Path) -> None:
+    found = _outcome(file, tmp_path / "out")
+    (drawn,) = [one for one in figures.draw(found) if one.name == "lines"]
+    (band,) = drawn.figure.axes[0].patches
+    spread = found.spread("pfc", None, "rtt_mean_us")
+    assert spread is not None
+    assert spread.interval is not None
+    box = band.get_path().get_extents(band.get_patch_transform())
+    assert (box.y0, box.y1) == pytest.approx(spread.interval)
 
 
 def test_curves_of_distributions_are_pooled_and_others_are_of_one_seed(
@@ -326,8 +337,14 @@ def test_names_on_the_command_line(command: Callable[..., Finished]) -> None:
     listed = command("reproduce", "--list")
     assert listed.code == 0
     assert "timely/table-1" in listed.out
-    names = [one["name"] for one in json.loads(command("reproduce", "--list", "--json").out)]
-    assert names == list(known())
+    items = json.loads(command("reproduce", "--list", "--json").out)
+    assert [one["name"] for one in items] == list(known())
+    table = next(one for one in items if one["name"] == "timely/table-1")
+    assert table == {
+        "name": "timely/table-1", "title": load("timely/table-1").title,
+        "place": load("timely/table-1").place,
+        "claims": len(load("timely/table-1").claim),
+    }  # fmt: skip
 
 
 def test_the_command_prints_the_verdicts(file: Path, command: Callable[..., Finished]) -> None:

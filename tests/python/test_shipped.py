@@ -7,7 +7,7 @@ import shlex
 import pytest
 
 import incast
-from incast.api import running
+from incast.api import scenarios
 
 SHIPPED = sorted(incast.shipped())
 # Of the duration of each; the longest has 12 s at 1 Gb/s, the shortest 12 ms at 100 Gb/s.
@@ -54,7 +54,7 @@ def test_it_says_in_a_line_what_it_is_and_needs_nothing_that_it_lacks(name: str)
     scenario = incast.load(name)
     assert len(scenario.title) <= 100, scenario.title
     assert "\n" not in scenario.title
-    for scheme in running.check_schemes(scenario):
+    for scheme in scenarios.check_schemes(scenario):
         meant = MEANT.get(name, ())
         said = scenario.warnings(scheme)
         assert [text for text in said if not any(part in text for part in meant)] == []
@@ -64,7 +64,7 @@ def test_it_says_in_a_line_what_it_is_and_needs_nothing_that_it_lacks(name: str)
 def test_its_beginning_runs_under_every_scheme_that_it_names(name: str) -> None:
     result = incast.run(shortened(name))
     assert result.complete
-    schemes = running.check_schemes(incast.load(name))
+    schemes = scenarios.check_schemes(incast.load(name))
     assert tuple(result.summary["scheme"]) == tuple(schemes)
     # Something was sent by every traffic of it, and something arrived.
     assert (result.summary["throughput_gbps"] > 0).all()

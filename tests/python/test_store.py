@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 import incast
 from incast.results import store
+from synthetic import made_up
 
 
 def names(directory: Path) -> set[str]:
@@ -163,10 +164,36 @@ def test_a_complete_result_replaces_a_stopped_one(
     result: incast.Result, stopped: incast.Result, tmp_path: Path
 ) -> None:
     stopped.write(tmp_path / "out")
-    result.write(tmp_path / "out")
+    with pytest.warns(incast.OutputWarning, match="was replaced"):
+        result.write(tmp_path / "out")
     assert json.loads((tmp_path / "out" / "run.json").read_text())["complete"] is True
 
 
 def test_the_check_makes_parents_only(tmp_path: Path) -> None:
     store.check(tmp_path / "a" / "b")
     assert names(tmp_path / "a") == set()
+
+
+def test_python_warns_of_another_result_that_is_replaced(
+    short: incast.Scenario, tmp_path: Path
+) -> None:
+    timely, dctcp = made_up(short, "timely"), made_up(short, "dctcp", seed=4)
+    assert timely.write(tmp_path / "out", figures=False).replaced is None
+    assert timely.write(tmp_path / "out", figures=False).replaced is None
+    said = r"out: the result of timely \(seed 1, written .*\) was replaced"
+    with pytest.warns(incast.OutputWarning, match=said):
+        written = dctcp.write(tmp_path / "out", figures=False)
+    assert str(written.replaced).startswith("the result of timely (seed 1, written ")
+    other = made_up(short.with_set("run.duration=6ms"), "dctcp", seed=4)
+    with pytest.warns(incast.OutputWarning, match=r"the result of dctcp \(seed 4"):
+        other.write(tmp_path / "out", figures=False)
+
+
+def test_a_stopped_result_replaces_no_whole_one(
+    short: incast.Scenario, stopped: incast.Result, tmp_path: Path
+) -> None:
+    made_up(short, "hpcc").write(tmp_path / "out", figures=False)
+    written = stopped.write(tmp_path / "out", figures=False)
+    assert written.directory == tmp_path / "out-incomplete"
+    assert written.replaced is None
+    assert incast.Result.read(tmp_path / "out").schemes == ("hpcc",)

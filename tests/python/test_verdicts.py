@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from incast.reproduce import Outcome, driver, known, load
+from incast.reproduce import driver
+from incast.reproduce.outcome import Outcome
+from incast.reproduce.spec import known, load
 
 WORDS = ("holds", "one seed only", "falls short", "not comparable", "open question")
 GOLDEN = Path(__file__).parent.parent / "golden" / "verdicts.txt"

@@ -1,12 +1,14 @@
 """Ctrl-C, which ends a run and keeps what there is."""
 
-from incast.api.result import Result
-from incast.results.saturation import Saturation
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # they import Polars, and commands name the exception before anything is run
+    from incast.api.result import Result
+    from incast.results.saturation import Saturation
 
 
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C during a simulation. `result` has what there is, and says that it is not complete."""
 
-    def __init__(self, result: Result | Saturation) -> None:
+    def __init__(self, result: "Result | Saturation") -> None:
         super().__init__()
         self.result = result

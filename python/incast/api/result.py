@@ -1,6 +1,8 @@
 """The public results: records of runs that can be drawn, written and read back."""
 
 import os
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,24 +40,46 @@ class Result(Record):
     def write(self, directory: str | os.PathLike[str], *, figures: bool = True) -> store.Written:
         """Writes the scenario, the summary and the tables, all or nothing, then the usual figures.
 
-        An earlier result is replaced, any other content refused. A result that is not complete
-        never replaces one that is: it is written beside it, to `<directory>-incomplete`.
+        An earlier result is replaced, any other content refused; `OutputWarning` says so if it was
+        of other schemes, another seed, scenario or version. A result that is not complete never
+        replaces one that is: it is written beside it, to `<directory>-incomplete`.
 
         Raises:
             OutputError: The directory cannot be written or holds something else.
         """
         written = store.write(self, directory)
+        if written.replaced:
+            warnings.warn(
+                f"{written.directory}: {written.replaced} was replaced",
+                store.OutputWarning,
+                stacklevel=2,
+            )
         return add_figures(self, written) if figures else written
 
-    def figure(self, name: str) -> "Figure":
+    def figure(
+        self,
+        name: str,
+        *,
+        schemes: Sequence[str] | Mapping[str, str] | None = None,
+        width: str | float | None = None,
+        title: bool = True,
+        style: str | os.PathLike[str] | None = None,
+    ) -> "Figure":
         """Draws one figure, such as `rtt-cdf`; `incast plot --list` names them all.
 
-        Raises:
-            FigureError: There is no such figure, or nothing to draw in it.
-        """
-        from incast.figures import gallery  # noqa: PLC0415 - matplotlib is imported late
+        Args:
+            name: The figure.
+            schemes: The schemes to draw, in this order, or a label for each; all if None.
+            width: A length such as `3.3in` or `84mm`, or inches; 7 inches if None.
+            title: Whether it has a title. What the title says of bands is the figure's label, too.
+            style: A matplotlib style sheet that comes on top of ours: a file, or a name.
 
-        return gallery.draw(name, Results((self,)))
+        Raises:
+            FigureError: There is no such figure, nothing to draw in it, or no such look.
+            ParameterError: A scheme is unknown, or has the label of another one.
+        """
+        shown = Results((self,))
+        return shown.figure(name, schemes=schemes, width=width, title=title, style=style)
 
     def plot(self) -> "dict[str, Figure]":
         """The usual figures by name, those for which there is anything to draw."""
@@ -74,18 +98,37 @@ class Results(Records):
 
     members: tuple[Result, ...]
 
-    def figure(self, name: str, baseline: str | None = None) -> "Figure":
+    def figure(
+        self,
+        name: str,
+        baseline: str | None = None,
+        *,
+        schemes: Sequence[str] | Mapping[str, str] | None = None,
+        width: str | float | None = None,
+        title: bool = True,
+        style: str | os.PathLike[str] | None = None,
+    ) -> "Figure":
         """Draws one figure, such as `rtt-cdf`; `incast plot --list` names them all.
 
-        With a baseline, `bars` shows the differences of the other schemes to that one.
+        Args:
+            name: The figure.
+            baseline: With it, `bars` shows the differences of the other schemes to that one.
+            schemes: The schemes to draw, in this order, or a label for each; all if None.
+            width: A length such as `3.3in` or `84mm`, or inches; 7 inches if None.
+            title: Whether it has a title. What the title says of bands is the figure's label, too.
+            style: A matplotlib style sheet that comes on top of ours: a file, or a name.
 
         Raises:
-            FigureError: There is no such figure, or nothing to draw in it.
-            ParameterError: The baseline is none of the schemes, or alone.
+            FigureError: There is no such figure, nothing to draw in it, or no such look.
+            ParameterError: The baseline is none of the schemes, or alone; a scheme is unknown, or
+                has the label of another one.
         """
-        from incast.figures import gallery  # noqa: PLC0415 - matplotlib is imported late
+        # Late: both import matplotlib.
+        from incast.figures import gallery  # noqa: PLC0415
+        from incast.figures.look import Look  # noqa: PLC0415
 
-        return gallery.draw(name, self, baseline)
+        shown = self if schemes is None else self.of_schemes(schemes)
+        return gallery.draw(name, shown, baseline, Look.of(width, title=title, style=style))
 
 
 def add_figures(result: Record, written: store.Written) -> store.Written:

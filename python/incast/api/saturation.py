@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,14 +12,14 @@ import polars as pl
 
 from incast import _core
 from incast._core import ParameterError, Scenario
-from incast.api import costs, running
+from incast.api import costs, scenarios
 from incast.api.interruption import Interrupted
 from incast.api.result import Result
 from incast.base import staging
 from incast.results import store
 from incast.results.measures import p99_slowdown, posted_while_measured
 from incast.results.saturation import OpenLoop, Point, Saturation
-from incast.results.store import OutputError
+from incast.results.store import OutputError, OutputWarning
 from incast.results.stored import ResultError
 from incast.terminal.progress import bar_per_scheme
 
@@ -122,15 +123,19 @@ def saturate(
         ScenarioError: The scenario cannot be read or run.
         ParameterError: A scheme, a load, the traffic or the threads do not fit.
         OutputError: The directory cannot be written or holds something else.
+
+    Warns:
+        OutputWarning: The directory has runs of another scenario, seed or version, which are
+            replaced.
     """
-    chosen = scenario if not isinstance(scenario, (str, os.PathLike)) else running.load(scenario)
+    chosen = scenario if not isinstance(scenario, (str, os.PathLike)) else scenarios.load(scenario)
     if not 0 < threshold <= 1:
         raise ParameterError(f"threshold {threshold:g}: expected more than 0 and at most 1")
     asked = sorted(set(grid(0.1, 1.0, 0.1) if loads is None else loads))
     if not asked or len(asked) > MOST_LOADS:
         raise ParameterError(f"{len(asked)} loads: expected 1 to {MOST_LOADS}")
     raised = open_loop(chosen, traffic)
-    schemes = running.check_schemes(chosen, cc)
+    schemes = scenarios.check_schemes(chosen, cc)
     for load in asked:  # all loads are checked before any is run
         hottest = chosen.with_set(raised.at(load))
     if not whatever_it_costs:
@@ -141,9 +146,16 @@ def saturate(
         chosen.seed if seed is None else seed,
         Path(directory),
         progress,
-        running.check_threads(threads),
+        scenarios.check_threads(threads),
     )
     search.claim()
+    if of := search.replaces(schemes, asked):
+        warnings.warn(
+            f"{search.directory}: {of} will be replaced, for it is of another scenario, seed or "
+            "version",
+            OutputWarning,
+            stacklevel=2,
+        )
     points: list[Point] = []
 
     def outcome(*, complete: bool) -> Saturation:
@@ -212,16 +224,31 @@ class _Search:
         except OSError as error:
             raise self._unwritable(error) from None
 
+    def replaces(self, schemes: Sequence[str], loads: Sequence[float]) -> str | None:
+        """The first earlier run that one at these loads would take the place of, in words."""
+        for scheme in schemes:
+            for load in loads:
+                text = self._at(load).toml()
+                if of := store.replaces(self._place(scheme, load), text, [scheme], self.seed):
+                    return of
+        return None
+
+    def _at(self, load: float) -> Scenario:
+        return self.scenario.with_set(self.traffic.at(load))
+
+    def _place(self, scheme: str, load: float) -> Path:
+        return self.directory / scheme.replace(":", ".") / f"load-{load:g}"
+
     def point(self, scheme: str, load: float) -> Point | None:
         """Measures a scheme at a load, simulated unless it is known; None when stopped."""
-        scenario = self.scenario.with_set(self.traffic.at(load))
-        place = self.directory / scheme.replace(":", ".") / f"load-{load:g}"
+        scenario = self._at(load)
+        place = self._place(scheme, load)
         result = self._known(place, scenario, scheme)
         if result is None:
             result = self._run(scenario, scheme, load)
             if result is None:
                 return None
-            result.write(place, figures=False)
+            store.write(result, place)  # what it replaces was said
         return self._measured(result, scheme, load)
 
     def _known(self, place: Path, scenario: Scenario, scheme: str) -> Result | None:

@@ -10,7 +10,16 @@ import typer.core
 
 from incast import _core
 from incast._core import IncastError
-from incast.cli import algorithms, importing, kernel, reading, reproducing, running
+from incast.cli import (
+    algorithms,
+    completing,
+    importing,
+    kernel,
+    plotting,
+    reading,
+    reproducing,
+    running,
+)
 from incast.cli.exits import INTERRUPTED, USAGE
 
 
@@ -37,13 +46,14 @@ for command in (
     running.saturate,
     reproducing.reproduce,
     reading.show,
-    reading.plot,
+    plotting.plot,
     reading.tables,
     algorithms.algorithms,
     algorithms.workloads,
 ):
     app.command()(command)
 app.command("import")(importing.import_)
+app.command("completion")(completing.completion)
 # The program reads its arguments and --help itself.
 app.command(
     "kernel",
@@ -55,11 +65,13 @@ app.command(
 )(kernel.kernel)
 app.add_typer(algorithms.scenario_app, name="scenario")
 
+completing.offer()
+
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Runs the command; bad input gets one line and exit code 2."""
     try:
-        code = app(arguments, standalone_mode=False) or 0
+        code = app(arguments, standalone_mode=False, complete_var=completing.VARIABLE) or 0
         sys.stdout.flush()
     except (IncastError, typer.TyperException) as error:
         code = _fail(error)

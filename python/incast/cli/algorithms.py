@@ -8,17 +8,21 @@ import typer
 
 from incast import _core
 from incast._core import Scenario
-from incast.api import running
+from incast.api import scenarios
 from incast.base import inputs
 from incast.base.words import nearest
-from incast.cli import options
-from incast.terminal import catalogue, writing
+from incast.cli import completing, late, options
 
 scenario_app = typer.Typer(help="The scenarios that ship, and checks of your own.")
 
 
 def algorithms(
-    name: Annotated[str | None, typer.Argument(help="Show everything about this one.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            help="Show everything about this one.", autocompletion=completing.algorithms
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List the algorithms, or the parameters and presets of one."""
@@ -27,18 +31,22 @@ def algorithms(
         raise _core.ParameterError(f"{name}: no such algorithm; {nearest(name, known)}")
     chosen = list(known.values()) if name is None else [known[name]]
     if as_json:
-        items = [catalogue.algorithm_to_dict(algorithm) for algorithm in chosen]
+        items = [late.catalogue.algorithm_to_dict(algorithm) for algorithm in chosen]
         print(json.dumps(items if name is None else items[0]))
     elif name is None:
-        catalogue.print_algorithms(writing.console(), chosen)
+        late.catalogue.print_algorithms(late.writing.console(), chosen)
     else:
-        catalogue.print_algorithm(writing.console(), chosen[0])
+        late.catalogue.print_algorithm(late.writing.console(), chosen[0])
 
 
 def workloads(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME|FILE]", help="Show this one, or a file of your own."),
+        typer.Argument(
+            metavar="[NAME|FILE]",
+            help="Show this one, or a file of your own.",
+            autocompletion=completing.workloads,
+        ),
     ] = None,
     packets: Annotated[
         bool, typer.Option("--packets", help="FILE has packets of 1,460 B, not bytes.")
@@ -48,21 +56,21 @@ def workloads(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List the distributions of flow sizes that ship, or show all points of one."""
+    """List the distributions of flow sizes, or all points of one."""
     if name is None:
         if packets or step:
             raise typer.BadParameter("--packets and --step are for a FILE; name it")
         tables = _core.workloads()
         if as_json:
-            print(json.dumps([catalogue.workload_to_dict(table) for table in tables]))
+            print(json.dumps([late.catalogue.workload_to_dict(table) for table in tables]))
         else:
-            catalogue.print_workloads(writing.console(), tables)
+            late.catalogue.print_workloads(late.writing.console(), tables)
         return
     found = _workload(name, packets=packets, step=step)
     if as_json:
-        print(json.dumps(catalogue.workload_to_dict(found)))
+        print(json.dumps(late.catalogue.workload_to_dict(found)))
     else:
-        catalogue.print_workload(writing.console(), found)
+        late.catalogue.print_workload(late.writing.console(), found)
 
 
 def _workload(name: str, *, packets: bool, step: bool) -> _core.Workload:
@@ -81,17 +89,32 @@ def _workload(name: str, *, packets: bool, step: bool) -> _core.Workload:
 
 
 @scenario_app.command("list")
-def list_scenarios() -> None:
+def list_scenarios(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
     """List the scenarios that ship with the package."""
-    shipped = [Scenario.load(path) for path in running.shipped().values()]
-    catalogue.print_scenarios(writing.console(), shipped)
+    shipped = {path: Scenario.load(path) for path in scenarios.shipped().values()}
+    if as_json:
+        items = [
+            {
+                "name": one.name,
+                "title": one.title,
+                "schemes": list(one.schemes),
+                "duration_s": one.duration_s,
+                "file": str(path),
+            }
+            for path, one in shipped.items()
+        ]
+        print(json.dumps(items))
+    else:
+        late.catalogue.print_scenarios(late.writing.console(), shipped.values())
 
 
 @scenario_app.command("check")
 def check_scenario(file: options.ScenarioName) -> None:
-    """Check a scenario, with every scheme that it names, without running it."""
-    scenario = running.load(file)
-    schemes = running.check_schemes(scenario)
+    """Check a scenario and its schemes, without running it."""
+    scenario = scenarios.load(file)
+    schemes = scenarios.check_schemes(scenario)
     options.warn(scenario, schemes)
     print(f"{file}: good, {scenario.duration_s * 1e3:g} ms of {', '.join(schemes)}")
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from incast.api import imports
+from incast.cli import late
 
 
 def import_(
@@ -35,11 +35,11 @@ def import_(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite what is there.")] = False,
 ) -> None:
-    """Make a scenario from files of another simulator, or a table from its results.
+    """Make a scenario, or a table, of another simulator's files.
 
-    What was not taken over is said.
+    Files of results become a table. What was not taken over is said.
     """
-    written, notes = imports.import_files(files, formats or (), out, force=force)
+    written, notes = late.imports.import_files(files, formats or (), out, force=force)
     for note in notes:
         print(f"note: {note}")
     for path in written:

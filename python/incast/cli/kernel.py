@@ -10,15 +10,18 @@ from pathlib import Path
 import typer
 
 from incast._core import IncastError
-from incast.cli import lab, observing, program
+from incast.cli import late, program
 
 _PROGRAM = "incast-kernel"
 # Commands in Python: a test bed needs the simulator, an observation needs tables and figures.
-_OWN: dict[str, Callable[..., None]] = {"lab": lab.lab, "observe": observing.observe}
+_OWN = ("lab", "observe")
 
 
 def kernel(context: typer.Context) -> None:
-    """Attach TIMELY, RTCP or DCTCP to Linux TCP, change and watch them (needs `make kernel`)."""
+    """Attach TIMELY, RTCP or DCTCP to Linux TCP, and watch them.
+
+    `make kernel` builds the program that does so.
+    """
     found = _program()
     if found is None:
         raise IncastError(
@@ -38,7 +41,8 @@ def kernel(context: typer.Context) -> None:
 def _run_own(found: str, name: str, *arguments: str) -> None:
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     help_names = {"help_option_names": ["--help", "-h"]}
-    app.command(name, context_settings=help_names)(_bound(_OWN[name], Path(found)))
+    own = late.lab.lab if name == "lab" else late.observing.observe
+    app.command(name, context_settings=help_names)(_bound(own, Path(found)))
     code = app(list(arguments), standalone_mode=False, prog_name=f"incast kernel {name}")
     if code:
         raise typer.Exit(code)

@@ -1,6 +1,7 @@
 """`incast kernel lab`: a scenario on Linux TCP, in network namespaces of this machine."""
 
 import json
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -8,7 +9,7 @@ from typing import Annotated
 import typer
 
 from incast._core import Run
-from incast.api import running
+from incast.api import scenarios
 from incast.api.result import Result, add_figures
 from incast.cli import options
 from incast.cli.exits import INTERRUPTED
@@ -51,14 +52,13 @@ def lab(
 
     # TCP is a stream, whatever transport the scenario has.
     chosen = options.load(scenario, ["transport.kind=stream", *(assignments or [])])
-    schemes = running.check_schemes(chosen, cc or None)
+    schemes = scenarios.check_schemes(chosen, cc or None)
     wanted = plan.read(chosen)
     turns = range(repeat)
     places = (
         [] if out is None else [out / f"seed-{turn + 1}" if repeat > 1 else out for turn in turns]
     )
-    for place in places:
-        store.check(place)
+    _check(places)
     bed.check()
     for scheme in schemes:
         # A scheme that cannot be attached is refused at once, not when its turn comes.
@@ -112,10 +112,18 @@ def lab(
         raise typer.Exit(INTERRUPTED)
 
 
+def _check(places: list[Path]) -> None:
+    """Finds out whether results can be written there, and says which earlier ones they replace."""
+    for place in places:
+        store.check(place)
+        if of := store.replaces(place, "", (), 0):
+            print(f"note: {of} in {place}/ will be replaced", file=sys.stderr)
+
+
 def _write(results: list[tuple[Result, Path]], *, figures: bool) -> bool:
     """Writes results; whether Ctrl-C has left their figures be."""
     # All tables are written before matplotlib is imported.
-    written = [(one, one.write(place, figures=False)) for one, place in results]
+    written = [(one, store.write(one, place)) for one, place in results]
     try:
         for one, where in written if figures else []:
             add_figures(one, where)

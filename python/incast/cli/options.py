@@ -8,14 +8,21 @@ from typing import Annotated
 import typer
 
 from incast._core import Scenario
-from incast.api import running
+from incast.api import scenarios
+from incast.cli import completing
 
-ScenarioName = Annotated[str, typer.Argument(help="A TOML file, or the name of one that ships.")]
+ScenarioName = Annotated[
+    str,
+    typer.Argument(
+        help="A TOML file, or the name of one that ships.", autocompletion=completing.scenarios
+    ),
+]
 Schemes = Annotated[
     list[str] | None,
     typer.Option(
         "--cc",
         metavar="NAME",
+        autocompletion=completing.schemes,
         help="A scheme to run, such as timely or timely:zhu; repeat it to compare several.",
     ),
 ]
@@ -35,12 +42,17 @@ Threads = Annotated[
     str | None,
     typer.Option(
         metavar="N|auto",
+        autocompletion=completing.threads,
         help="Threads of each run, if not the scenario's; results are the same.",
     ),
 ]
 Baseline = Annotated[
     str | None,
-    typer.Option(metavar="SCHEME", help="Compare the other schemes with this one, seed by seed."),
+    typer.Option(
+        metavar="SCHEME",
+        autocompletion=completing.schemes,
+        help="Compare the other schemes with this one, seed by seed.",
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON in place of the table.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress, and no table.")]
@@ -56,7 +68,7 @@ Yes = Annotated[
 
 def load(scenario: str, assignments: list[str] | None) -> Scenario:
     """The scenario that was named, with what `--set` changes."""
-    chosen = running.load(scenario)
+    chosen = scenarios.load(scenario)
     return chosen.with_set(*assignments) if assignments else chosen
 
 

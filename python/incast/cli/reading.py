@@ -6,14 +6,7 @@ from typing import Annotated
 
 import typer
 
-from incast.api.result import open_result
-from incast.cli import options
-from incast.results import described, store
-from incast.results.differences import differences
-from incast.results.store import OutputError
-from incast.terminal import catalogue, report, writing
-
-_FORMATS = ("png", "svg", "pdf")
+from incast.cli import late, options
 
 
 def show(
@@ -21,77 +14,20 @@ def show(
     baseline: options.Baseline = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Print the table of results again; of several, the mean over the seeds and its certainty."""
-    results = open_result(*directories)
+    """Print the table of results again.
+
+    Of several seeds it has the means, and how certain they are.
+    """
+    results = late.result.open_result(*directories)
     if baseline is not None:
-        differences(results, baseline)  # raises where the baseline is wrong
+        late.differences.differences(results, baseline)  # raises where the baseline is wrong
     options.say_warnings(results.unfinished)
     one = len(results.members) == 1
     if as_json:
         items = [result.to_dict() for result in results.members]
-        print(json.dumps(report.to_dict(results, items, baseline, one=one), allow_nan=False))
+        print(json.dumps(late.report.to_dict(results, items, baseline, one=one), allow_nan=False))
     else:
-        report.print_results(writing.console(), results, baseline, one=one)
-
-
-def plot(
-    directories: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="DIR...", help="Results: seeds of a scenario, or different ones."),
-    ] = None,
-    figure: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME", help="A figure to draw; may be repeated. All there are if not given."
-        ),
-    ] = None,
-    list_them: Annotated[
-        bool, typer.Option("--list", help="Say which figures there are, and draw none.")
-    ] = False,
-    baseline: options.Baseline = None,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where to write.")] = Path("figures"),
-    form: Annotated[
-        str, typer.Option("--format", metavar="|".join(_FORMATS), help="The kind of file.")
-    ] = "png",
-) -> None:
-    """Draw figures of results, alone or together."""
-    # Late: matplotlib takes half a second, which no other command needs.
-    from incast.figures import gallery  # noqa: PLC0415
-    from incast.figures.canvas import save  # noqa: PLC0415
-
-    results = open_result(*directories) if directories else None
-    if list_them:
-        known = gallery.DRAWINGS.values()
-        about = [(one.name, one.about) for one in known]
-        why_not = None if results is None else {one.name: one.why_not(results) for one in known}
-        catalogue.print_figures(writing.console(), about, why_not)
-        return
-    if results is None:
-        raise typer.BadParameter("expected the directory of a result, or --list")
-    if form not in _FORMATS:
-        raise typer.BadParameter(f"--format {form}: expected {', '.join(_FORMATS)}")
-    if (out / "run.json").exists():
-        # The next run would refuse to replace a directory with files that it did not write.
-        raise OutputError(f"{out}: holds a result; choose another directory for its figures")
-    # All figures are checked before any is written: a wrong name leaves nothing behind.
-    names = list(dict.fromkeys(figure or gallery.available(results)))
-    if baseline is not None and gallery.DIFFERENCES not in names:
-        raise typer.BadParameter(
-            f"--baseline {baseline}: only the figure {gallery.DIFFERENCES} shows differences; name "
-            "it with --figure, too, or leave --baseline out"
-        )
-    for name in names:
-        gallery.check(name, results)
-    if baseline is not None:
-        differences(results, baseline)
-    store.check_folder(out)
-    drawn = {out / f"{name}.{form}": gallery.draw(name, results, baseline) for name in names}
-    try:
-        for path, picture in drawn.items():
-            save(picture, path)
-    except OSError as error:
-        raise OutputError(f"{out}: cannot be written: {error.strerror or error}") from None
-    report.print_drawn(writing.console(), list(drawn))
+        late.report.print_results(late.writing.console(), results, baseline, one=one)
 
 
 def tables(
@@ -105,11 +41,14 @@ def tables(
     as_json: options.AsJson = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
 ) -> None:
-    """Say what the tables of a result hold: every column, with its unit and meaning."""
+    """Say what the tables of a result hold.
+
+    Every column has its unit and meaning.
+    """
     if directory is None:
-        known = described.all_tables()
+        known = late.described.all_tables()
     else:
-        known = open_result(directory).members[0].describe_tables()
+        known = late.result.open_result(directory).members[0].describe_tables()
     for wanted in name or []:
         if wanted not in known:
             raise typer.BadParameter(f"{wanted}: no such table; there is {', '.join(known)}")
@@ -117,6 +56,6 @@ def tables(
     if as_json:
         print(json.dumps(chosen))
     elif as_markdown:
-        print(described.markdown(chosen), end="")
+        print(late.described.markdown(chosen), end="")
     else:
-        catalogue.print_tables(writing.console(), chosen)
+        late.catalogue.print_tables(late.writing.console(), chosen)

@@ -5,16 +5,13 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from incast.cli import completing, late
 from incast.cli.exits import INTERRUPTED
-from incast.terminal import writing
-from incast.terminal.progress import bar_of_runs
-
-if TYPE_CHECKING:  # matplotlib takes half a second, which no other command needs
-    from incast.reproduce import driver
+from incast.reproduce import spec
 
 
 def reproduce(
@@ -22,6 +19,7 @@ def reproduce(
         list[str] | None,
         typer.Argument(
             metavar="[NAME...]",
+            autocompletion=completing.experiments,
             help="Experiments such as timely/table-1, a source such as timely, or files of yours.",
         ),
     ] = None,
@@ -48,18 +46,29 @@ def reproduce(
         bool, typer.Option("--quiet", "-q", help="Show no progress, and no table.")
     ] = False,
 ) -> None:
-    """Run the papers' tables and figures again, and judge them beside what was published."""
-    # Late: matplotlib takes half a second, which no other command needs.
-    from incast.reproduce import driver, load, say  # noqa: PLC0415
+    """Run the papers' experiments again, and judge their claims.
 
-    chosen = [load(name) for name in _chosen(names or [], everything or quick or list_them)]
-    console = writing.console()
+    Measured values stand beside the published ones, in tables, figures and a report.
+    """
+    chosen = [spec.load(name) for name in _chosen(names or [], everything or quick or list_them)]
+    console = late.writing.console()
     if list_them:
         if as_json:
-            print(json.dumps([{"name": one.name, "title": one.title} for one in chosen]))
+            items = [
+                {
+                    "name": one.name,
+                    "title": one.title,
+                    "place": one.place,
+                    "claims": len(one.claim),
+                }
+                for one in chosen
+            ]
+            print(json.dumps(items))
         else:
-            say.print_experiments(console, chosen)
+            rows = [(one.name, one.title, len(one.claim)) for one in chosen]
+            late.catalogue.print_experiments(console, rows)
         return
+    driver, say = late.driver, late.say  # imported before workers are there to be stopped
     target = out or Path("results") / ("reproduce-quick" if quick else "reproduce")
     done = []
     try:
@@ -83,10 +92,7 @@ def reproduce(
 
 def _chosen(names: list[str], everything: bool) -> list[str]:
     """The experiments that were named: a source stands for all of it."""
-    # Late: as in `reproduce`.
-    from incast.reproduce import SpecError, known  # noqa: PLC0415
-
-    there = list(known())
+    there = list(spec.known())
     if not names:
         if not everything:
             raise typer.BadParameter("expected the name of an experiment, --all, or --list")
@@ -97,18 +103,15 @@ def _chosen(names: list[str], everything: bool) -> list[str]:
         found += of_source if of_source and name not in there else [name]
     for index, name in enumerate(found):
         if name in found[:index]:
-            raise SpecError(f"{name}: named twice; an experiment is run once")
+            raise spec.SpecError(f"{name}: named twice; an experiment is run once")
     return found
 
 
 @contextmanager
-def _progress(*, visible: bool) -> Iterator["driver.Progress"]:
+def _progress(*, visible: bool) -> Iterator["late.driver.Progress"]:
     """A bar on stderr, for all runs together; nothing where that is no terminal."""
-    # Late: as in `reproduce`.
-    from incast.reproduce import driver  # noqa: PLC0415
-
-    with bar_of_runs(visible=visible) as show:
-        yield driver.Progress(
+    with late.progress.bar_of_runs(visible=visible) as show:
+        yield late.driver.Progress(
             total=lambda count: show(total=count),
             run=lambda name, _: show(advance=1, description=name),
         )

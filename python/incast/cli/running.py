@@ -3,23 +3,26 @@
 import contextlib
 import json
 import os
+import sys
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, cast
 
 import typer
 
-from incast._core import ParameterError
-from incast.api import costs, running, saturation
+from incast._core import ParameterError, Scenario
+from incast.api import costs, scenarios
 from incast.api.interruption import Interrupted
-from incast.api.result import Result, Results, add_figures
 from incast.base.machine import Meter
-from incast.cli import options
+from incast.cli import completing, late, options
 from incast.cli.exits import INTERRUPTED
-from incast.results import store
-from incast.results.differences import check_baseline
-from incast.results.saturation import Saturation
-from incast.results.store import Written
-from incast.terminal import report, writing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # they import Polars
+    from incast.api.result import Result, Results
+    from incast.results.saturation import Saturation
+    from incast.results.store import Written
 
 
 def run(
@@ -45,7 +48,8 @@ def run(
     trace: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="|".join(running.TRACES),
+            metavar="|".join(scenarios.TRACES),
+            autocompletion=completing.traces,
             help="Record every event of these; may be repeated.",
         ),
     ] = None,
@@ -55,27 +59,33 @@ def run(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Simulate a scenario once per scheme, compare them, and write tables and figures."""
+    """Simulate a scenario once per scheme, and compare the schemes.
+
+    Tables and figures are written to a directory.
+    """
     chosen = options.load(scenario, assignments)
-    schemes = running.check_schemes(chosen, cc or None)
+    schemes = scenarios.check_schemes(chosen, cc or None)
     if baseline is not None:
-        check_baseline(baseline, schemes)
+        late.differences.check_baseline(baseline, schemes)
     options.warn(chosen, schemes)
-    traces = running.check_traces(trace or ())
-    running.check_threads(threads)
+    traces = scenarios.check_traces(trace or ())
+    scenarios.check_threads(threads)
     out = Path("results") / chosen.name if out is None else out
     done: list[tuple[Result, Written]] = []
     used = Meter()
     stopped = False
     places = _places(out, seed or [])
+    # Imported before anything is made or timed.
+    simulate = late.running.run
     for directory in places.values():
-        store.check(directory)
+        late.store.check(directory)
+    _say_replaced(chosen, schemes, places)
     if not yes:
         costs.check(chosen, schemes, traces=traces, repeats=len(places), ask=options.ask)
     for number, directory in places.items():
         try:
             with used:
-                result = running.run(
+                result = simulate(
                     chosen,
                     schemes,
                     seed=number,
@@ -134,27 +144,31 @@ def saturate(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Raise the offered load until a scheme no longer carries it; runs that are there are kept."""
+    """Raise the offered load until a scheme no longer carries it.
+
+    Runs that are there already are kept.
+    """
     chosen = options.load(scenario, assignments)
-    options.warn(chosen, running.check_schemes(chosen, cc or None))
+    options.warn(chosen, scenarios.check_schemes(chosen, cc or None))
     out = Path("results") / f"{chosen.name}-saturation" if out is None else out
-    loads = saturation.grid(lowest, highest, step)
+    loads = late.saturation.grid(lowest, highest, step)
     if not yes:
-        schemes = running.check_schemes(chosen, cc or None)
-        costs.check(saturation.hardest(chosen, loads, traffic), schemes, ask=options.ask)
+        schemes = scenarios.check_schemes(chosen, cc or None)
+        costs.check(late.saturation.hardest(chosen, loads, traffic), schemes, ask=options.ask)
     try:
-        found = saturation.saturate(
-            chosen,
-            cc or None,
-            directory=out,
-            loads=loads,
-            threshold=threshold,
-            traffic=traffic,
-            seed=seed,
-            threads=threads,
-            progress=not quiet,
-            whatever_it_costs=True,
-        )
+        with _warnings_as_notes():
+            found = late.saturation.saturate(
+                chosen,
+                cc or None,
+                directory=out,
+                loads=loads,
+                threshold=threshold,
+                traffic=traffic,
+                seed=seed,
+                threads=threads,
+                progress=not quiet,
+                whatever_it_costs=True,
+            )
     except Interrupted as interrupted:
         found = cast("Saturation", interrupted.result)
         typer.echo(
@@ -165,9 +179,18 @@ def saturate(
     if as_json:
         print(json.dumps(found.to_dict(), allow_nan=False))
     elif not quiet:
-        report.print_saturation(writing.console(), found, out)
+        late.report.print_saturation(late.writing.console(), found, out)
     if not found.complete:
         raise typer.Exit(INTERRUPTED)
+
+
+@contextlib.contextmanager
+def _warnings_as_notes() -> Iterator[None]:
+    """Says on stderr, in a line each, what Python would be warned of."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", late.store.OutputWarning)
+        warnings.showwarning = lambda text, *_, **__: print(f"note: {text}", file=sys.stderr)
+        yield
 
 
 def _places(out: Path, seeds: list[int]) -> dict[int | None, Path]:
@@ -182,13 +205,37 @@ def _places(out: Path, seeds: list[int]) -> dict[int | None, Path]:
     return places
 
 
-def _write(result: Result, directory: Path, *, figures: bool) -> tuple[Written, bool]:
+def _say_replaced(
+    scenario: Scenario, schemes: tuple[str, ...], places: dict[int | None, Path]
+) -> None:
+    """Says on stderr, before anything is run, which earlier results will be replaced."""
+    text = scenario.toml()
+    found = {
+        directory: of
+        for seed, directory in places.items()
+        if (
+            of := late.store.replaces(
+                directory, text, schemes, scenario.seed if seed is None else seed
+            )
+        )
+    }
+    if found:
+        directory, of = next(iter(found.items()))
+        more = f" and {len(found) - 1} beside it" if len(found) > 1 else ""
+        print(
+            f"note: {of} in {directory}{os.sep}{more} will be replaced at the end of this run; "
+            "--out DIR keeps it",
+            file=sys.stderr,
+        )
+
+
+def _write(result: "Result", directory: Path, *, figures: bool) -> "tuple[Written, bool]":
     """Writes a result; without figures where Ctrl-C has come, or comes meanwhile, and False."""
     # All tables are written before matplotlib is imported.
-    written = result.write(directory, figures=False)
+    written = late.store.write(result, directory)
     if figures:
         with contextlib.suppress(KeyboardInterrupt):
-            return add_figures(result, written), True
+            return late.result.add_figures(result, written), True
     place = written.directory
     typer.echo(
         f"stopped: the tables are kept in {place}{os.sep}; `incast plot {place}` draws figures",
@@ -197,21 +244,23 @@ def _write(result: Result, directory: Path, *, figures: bool) -> tuple[Written, 
     return written, False
 
 
-def _print_json(done: list[tuple[Result, Written]], baseline: str | None, *, one: bool) -> None:
+def _print_json(done: "list[tuple[Result, Written]]", baseline: str | None, *, one: bool) -> None:
     items = [{**result.to_dict(), "written": written.to_dict()} for result, written in done]
-    print(json.dumps(report.to_dict(_results(done), items, baseline, one=one), allow_nan=False))
+    print(
+        json.dumps(late.report.to_dict(_results(done), items, baseline, one=one), allow_nan=False)
+    )
 
 
 def _print_table(
-    done: list[tuple[Result, Written]], baseline: str | None, used: Meter, *, one: bool
+    done: "list[tuple[Result, Written]]", baseline: str | None, used: Meter, *, one: bool
 ) -> None:
-    console = writing.console()
-    report.print_results(console, _results(done), baseline, one=one)
+    console = late.writing.console()
+    late.report.print_results(console, _results(done), baseline, one=one)
     runs = [run for result, _ in done for run in result.runs.values()]
-    report.print_used(console, sum(run.summary["packet_hops"] or 0 for run in runs), used)
+    late.report.print_used(console, sum(run.summary["packet_hops"] or 0 for run in runs), used)
     for _, written in done:
-        report.print_written(console, written, short=not one)
+        late.report.print_written(console, written, short=not one)
 
 
-def _results(done: list[tuple[Result, Written]]) -> Results:
-    return Results(tuple(result for result, _ in done))
+def _results(done: "list[tuple[Result, Written]]") -> "Results":
+    return late.result.Results(tuple(result for result, _ in done))

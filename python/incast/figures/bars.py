@@ -1,5 +1,6 @@
 """The figures of the summary side by side, with what the seeds say of their certainty."""
 
+import textwrap
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes
@@ -71,21 +72,19 @@ def _figure(
 ) -> Figure:
     """A panel for each quantity; in each a bar for each case, with its number and label."""
     rows = max(1, -(-len(panels) // 2))
-    figure = Figure(figsize=(style.WIDTH, 1.0 + rows * (0.7 + 0.34 * len(places))))
+    figure = style.blank(1.0 + rows * (0.7 + 0.34 * len(places)))
     style.headline(figure, results, note)
     grid = figure.subplots(rows, 2, squeeze=False, sharey=True)
     for axes, (name, found) in zip(grid.flat, panels, strict=False):
         for place, ((index, _), value) in enumerate(zip(places, found, strict=True)):
             _bar(axes, place, index, value)
-        axes.set_xlabel(name)
+        axes.set_xlabel(textwrap.fill(name, style.letters(36)))
         if all(value is None or (value.mean >= 0 and value.within[0] >= 0) for value in found):
             axes.set_xlim(left=0)
         axes.grid(visible=False, axis="y")
         style.few_ticks(axes)
     for axes in list(grid.flat)[max(1, len(panels)) :]:
         axes.remove()
-    if not panels:
-        return style.nothing(figure, grid[0, 0], "nothing was measured")
     grid[0, 0].set_yticks(range(len(places)), [label for _, label in places])
     grid[0, 0].invert_yaxis()
     return figure
@@ -108,7 +107,7 @@ def _bar(axes: Axes, place: int, index: int, value: Spread | None) -> None:
         low, high = value.interval
         axes.errorbar(
             value.mean, place, xerr=[[value.mean - low], [high - value.mean]], color="black",
-            capsize=3, linewidth=1.2,
+            capsize=3 * style.scale(), linewidth=style.thin(0.7),
         )  # fmt: skip
 
 
@@ -125,10 +124,10 @@ def _note(what: str, counts: list[int]) -> str:
     )
 
 
-DRAWINGS = (
-    Drawing(
-        "bars", "throughput, queue, RTT, slowdown: mean over the seeds, 95 % confidence interval; "
-        "with --baseline the differences to it",
-        None, bars,
-    ),
-)  # fmt: skip
+def _empty(results: Records) -> str | None:
+    keys = [key for _, key in _PANELS]
+    found = any(case.spread(key) for case in results.cases for key in keys)
+    return None if found else "nothing was measured"
+
+
+DRAWINGS = (Drawing("bars", None, bars, _empty),)

@@ -2,12 +2,10 @@
 
 from pathlib import Path
 
-import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from incast.base import staging
-from incast.figures.style import RC
 
 
 def on_canvas(figure: Figure) -> Figure:
@@ -19,5 +17,5 @@ def on_canvas(figure: Figure) -> Figure:
 def save(figure: Figure, path: Path) -> None:
     """Writes a figure as the suffix of the path says, whole or not at all, with no date in it."""
     dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
-    with mpl.rc_context(RC), staging.file(path) as place:
+    with staging.file(path) as place:
         figure.savefig(place, format=path.suffix[1:], metadata=dates.get(path.suffix))

@@ -225,7 +225,7 @@ def _mark_published(
     mean, p99 = number(known.get("rtt_mean_us")), number(known.get("rtt_p99_us"))
     marks: dict[str, Any] = {
         "linestyle": "none", "color": style.line(index)["color"], "fillstyle": fill,
-        "markerfacecoloralt": "white", "markeredgecolor": "black", "markersize": 8,
+        "markerfacecoloralt": "white", "markeredgecolor": "black", "markersize": 8 * style.scale(),
         "clip_on": False, "zorder": 5,
     }  # fmt: skip
     if mean is not None:
@@ -250,33 +250,15 @@ _OF_REQUESTS: dict[str, Any] = {
 }  # fmt: skip
 
 DRAWINGS = (
+    Drawing("rtt-cdf", _RTT, partial(cumulative, published=True, **_OF_RTT)),
+    Drawing("rtt-ccdf", _RTT, partial(tail, **_OF_RTT)),
     Drawing(
-        "rtt-cdf", "distribution of RTT samples, with published mean and 99th percentile",
-        _RTT, partial(cumulative, published=True, **_OF_RTT),
-    ),
-    Drawing("rtt-ccdf", "tail of the RTT samples, log-log", _RTT, partial(tail, **_OF_RTT)),
-    Drawing(
-        "delay-pdf", "density of the one-way delay of data packets", _DELAY,
+        "delay-pdf", _DELAY,
         partial(density, rows=_DELAY, x="one-way delay (us)", samples="data packets"),
     ),
-    Drawing(
-        "delay-cdf", "distribution of the one-way delay of data packets", _DELAY,
-        partial(cumulative, **_OF_DELAY),
-    ),
-    Drawing(
-        "delay-ccdf", "tail of the one-way delay of data packets, log-log", _DELAY,
-        partial(tail, **_OF_DELAY),
-    ),
-    Drawing(
-        "fct-cdf", "distribution of the completion times of messages", _MESSAGES,
-        partial(cumulative, **_OF_FCT),
-    ),
-    Drawing(
-        "fct-ccdf", "tail of the completion times of messages, log-log", _MESSAGES,
-        partial(tail, **_OF_FCT),
-    ),
-    Drawing(
-        "request-cdf", "distribution of the completion times of requests", _REQUESTS,
-        partial(cumulative, **_OF_REQUESTS),
-    ),
+    Drawing("delay-cdf", _DELAY, partial(cumulative, **_OF_DELAY)),
+    Drawing("delay-ccdf", _DELAY, partial(tail, **_OF_DELAY)),
+    Drawing("fct-cdf", _MESSAGES, partial(cumulative, **_OF_FCT)),
+    Drawing("fct-ccdf", _MESSAGES, partial(tail, **_OF_FCT)),
+    Drawing("request-cdf", _REQUESTS, partial(cumulative, **_OF_REQUESTS)),
 )  # fmt: skip

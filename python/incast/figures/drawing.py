@@ -79,16 +79,18 @@ class Drawing:
     """A figure that results can be drawn as."""
 
     name: str
-    about: str
-    """A line that says what the figure shows."""
+    """A name of the catalogue."""
     rows: Rows | None
     """The rows without which there is nothing to draw; None if the summary is enough."""
     draw: Callable[[Records], Figure]
-    telling: Callable[[Records], bool] = lambda _: True
-    """Whether it shows more than some numbers would: if not, no run writes it by itself."""
+    empty: Callable[[Records], str | None] = lambda _: None
+    """The reason why a figure of rows that are there would have nothing in it."""
+    too_little: Callable[[Records], str | None] = lambda _: None
+    """The reason why it shows no more than a number would: it is drawn only if it is named."""
 
     def why_not(self, results: Records) -> str | None:
         """The reason why the figure cannot be drawn, None if it can."""
         if not results.cases:
             return "nothing was run"
-        return None if self.rows is None else self.rows.why_not(results)
+        why = None if self.rows is None else self.rows.why_not(results)
+        return why or self.empty(results)

@@ -3,23 +3,22 @@
 Figures are made without pyplot: no global state, no window.
 """
 
-import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from incast.base.words import nearest
-from incast.figures import bars, distributions, latency, layers, series, sizes
+from incast.figures import bars, distributions, latency, layers, series, sizes, style
 from incast.figures.canvas import on_canvas
+from incast.figures.catalogue import ABOUT
 from incast.figures.drawing import Drawing
 from incast.figures.errors import FigureError
-from incast.figures.style import RC
+from incast.figures.look import Look, use
 from incast.results.records import Records
 
-DRAWINGS: dict[str, Drawing] = {
-    drawing.name: drawing
-    for family in (distributions, sizes, latency, series, layers, bars)
-    for drawing in family.DRAWINGS
-}
-"""All figures, in the order of a list of them."""
+_FAMILIES = (distributions, sizes, latency, series, layers, bars)
+_BY_NAME = {drawing.name: drawing for family in _FAMILIES for drawing in family.DRAWINGS}
+
+DRAWINGS: dict[str, Drawing] = {name: _BY_NAME[name] for name in ABOUT}
+"""All figures, in the order of the catalogue."""
 
 DIFFERENCES = "bars"
 """The figure that shows differences to a baseline, where one is named."""
@@ -28,7 +27,9 @@ DIFFERENCES = "bars"
 _USUAL = ("rtt-cdf", "queue", "rates", "slowdown-by-size", "request-cdf")
 
 
-def draw(name: str, results: Records, baseline: str | None = None) -> Figure:
+def draw(
+    name: str, results: Records, baseline: str | None = None, look: Look | None = None
+) -> Figure:
     """Draws one figure; with a baseline, `bars` as differences to that scheme.
 
     Raises:
@@ -36,10 +37,13 @@ def draw(name: str, results: Records, baseline: str | None = None) -> Figure:
         ParameterError: The baseline is none of the schemes, or alone.
     """
     check(name, results)
-    with mpl.rc_context(RC):
+    with use(look or Look()):
         if baseline is not None and name == DIFFERENCES:
-            return on_canvas(bars.of_differences(results, baseline))
-        return on_canvas(DRAWINGS[name].draw(results))
+            figure = bars.of_differences(results, baseline)
+        else:
+            figure = DRAWINGS[name].draw(results)
+        style.fold(figure)
+        return on_canvas(figure)
 
 
 def check(name: str, results: Records) -> None:
@@ -60,10 +64,19 @@ def available(results: Records) -> list[str]:
     return [name for name, drawing in DRAWINGS.items() if drawing.why_not(results) is None]
 
 
+def left_out(results: Records) -> dict[str, str]:
+    """The figures that nobody gets without naming them, each with the reason."""
+    why = {
+        name: drawing.why_not(results) or drawing.too_little(results)
+        for name, drawing in DRAWINGS.items()
+    }
+    return {name: text for name, text in why.items() if text}
+
+
 def usual(results: Records) -> list[str]:
     """The figures that a run writes by itself, of those that can be drawn."""
-    drawings = [DRAWINGS[name] for name in _USUAL]
-    return [one.name for one in drawings if one.why_not(results) is None and one.telling(results)]
+    without = left_out(results)
+    return [name for name in _USUAL if name not in without]
 
 
 def draw_usual(results: Records) -> dict[str, Figure]:

@@ -1,11 +1,13 @@
 """The parts of a message's latency: waiting in its host, and in the network."""
 
+import textwrap
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 from matplotlib.artist import Artist
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from incast.figures import style
 from incast.figures.drawing import Drawing, Rows
@@ -47,15 +49,20 @@ def parts(messages: pl.DataFrame, fraction: float) -> Parts | None:
     return Parts(float(host), float(network))
 
 
+def _of_seeds(messages: pl.DataFrame, fraction: float) -> list[float]:
+    """The sum of the parts for each seed alone, where it is known."""
+    found = [parts(own, fraction) for own in messages.partition_by("seed")]
+    return [one.host + one.network for one in found if one is not None]
+
+
 def rpc_latency(results: Records) -> Figure:
     """Stacked bars of the parts of host and network, at the median and at the 99th percentile."""
     traffics = _ROWS.by_traffic(results)
     bars = sum(map(len, traffics.values()))
-    figure = Figure(figsize=(style.WIDTH, 1.2 + 0.7 * len(traffics) + 0.42 * bars))
-    style.headline(
-        figure, results,
-        "mean parts of the messages within half a percent, in rank, of the percentile",
-    )  # fmt: skip
+    figure = style.blank(1.2 + 0.7 * len(traffics) + 0.42 * bars)
+    note = "mean parts of the messages within half a percent, in rank, of the percentile"
+    several = any(len(case.results) > 1 for case in results.cases)
+    style.headline(figure, results, f"{note}; {style.WHISKERS}" if several else note)
     heights = [len(cases) + 0.5 for cases in traffics.values()]
     grid = figure.subplots(len(traffics), 2, squeeze=False, height_ratios=heights)
     for panels, (traffic, cases) in zip(grid, traffics.items(), strict=True):
@@ -75,6 +82,8 @@ def rpc_latency(results: Records) -> Figure:
                     place, found.network, left=found.host, height=0.6, label="network",
                     **style.bar(0),
                 )  # fmt: skip
+                whole = found.host + found.network
+                style.whisker(axes, place, whole, _of_seeds(own, fraction), flat=True)
             axes.set_title(f"{named}{name}", fontsize="small")
             axes.set_yticks(range(len(cases)), [case.label for _, case, _ in cases])
             axes.tick_params(axis="y", labelleft=axes is panels[0])
@@ -82,8 +91,10 @@ def rpc_latency(results: Records) -> Figure:
             axes.set_xlim(left=0)
             axes.grid(visible=False, axis="y")
             style.few_ticks(axes)
+            if not any(bar.get_width() for bar in axes.patches if isinstance(bar, Rectangle)):
+                axes.set_xticks([])
     for axes in grid[-1]:
-        axes.set_xlabel("completion time (us)")
+        axes.set_xlabel(textwrap.fill("completion time (us)", style.letters(32)))
     said: dict[str, Artist] = {}
     for axes in grid.flat:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -94,9 +105,4 @@ def rpc_latency(results: Records) -> Figure:
     return figure
 
 
-DRAWINGS = (
-    Drawing(
-        "rpc-latency", "host and network part of completion times, median and 99th percentile",
-        _ROWS, rpc_latency,
-    ),
-)  # fmt: skip
+DRAWINGS = (Drawing("rpc-latency", _ROWS, rpc_latency),)

@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-import matplotlib as mpl
 import polars as pl
 from matplotlib.figure import Figure
 
-from incast.figures import style
+from incast.figures import look, style
 from incast.figures.canvas import on_canvas, save
 from incast.results import observations, store
 from incast.results.observations import Observed
@@ -33,7 +32,7 @@ def write(directory: Path, observed: Observed) -> None:
 
 def draw(title: str, rows: pl.DataFrame) -> dict[str, Figure]:
     """Draws the rate and the RTT of connections on Linux TCP over time."""
-    with mpl.rc_context(style.RC):
+    with look.use(look.Look()):
         return {
             name: on_canvas(over_time(title, rows, column, label))
             for name, column, label in (
@@ -45,7 +44,7 @@ def draw(title: str, rows: pl.DataFrame) -> dict[str, Figure]:
 
 def over_time(title: str, rows: pl.DataFrame, column: str, label: str) -> Figure:
     """A column over time, a line for each connection."""
-    figure = Figure(figsize=(style.WIDTH, 4.2))
+    figure = style.blank(4.2)
     figure.suptitle(title, fontsize="medium")
     axes = figure.subplots()
     known = rows.drop_nulls(column)

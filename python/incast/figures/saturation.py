@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from incast.figures import style
+from incast.figures import look, style
 from incast.figures.canvas import on_canvas, save
 from incast.results.saturation import Saturation
 
@@ -23,16 +22,16 @@ def write(found: Saturation, directory: Path) -> None:
 
 def draw(found: Saturation) -> Figure:
     """Draws what is carried of what is offered, against the load."""
-    with mpl.rc_context(style.RC):
+    with look.use(look.Look()):
         return on_canvas(saturation(found))
 
 
 def saturation(found: Saturation) -> Figure:
     """Carried over offered, with the threshold; below it the slowdown, where it was measured."""
     slow = any(point.slowdown_p99 is not None for point in found.points)
-    figure = Figure(figsize=(style.WIDTH, 6.0 if slow else 3.8))
-    title = found.scenario.title or found.scenario.name
-    figure.suptitle(title if found.complete else f"{title} (incomplete)", fontsize="medium")
+    figure = style.blank(6.0 if slow else 3.8)
+    ended = "" if found.complete else " (incomplete)"
+    figure.suptitle(f"{found.title}{ended}", fontsize="medium")
     panels = figure.subplots(2 if slow else 1, 1, sharex=True, squeeze=False)[:, 0]
     heights: list[float] = []
     for index, scheme in enumerate(found.schemes):

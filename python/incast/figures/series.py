@@ -28,7 +28,10 @@ def queue(results: Records) -> Figure:
     Of several seeds their mean as a line, from the least to the greatest of them as a band, and the
     maximum of all as a thin line.
     """
-    note = style.notes(results, "thin lines: maximum of all") if _several(results) else ""
+    few = len(results.cases) <= style.FEW
+    note = "" if few else "lines: mean, bands: up to maximum"
+    if _several(results):
+        note = style.notes(results, "thin lines: maximum of all")
     figure, axes = style.frame(results, note, height=3.8)
     shown = list(_QUEUES.each(results))
     ports = _busiest_ports(shown)
@@ -37,9 +40,6 @@ def queue(results: Records) -> Figure:
         xlabel="time (ms)",
         ylabel=f"{named if len(set(ports.values())) == 1 else 'busiest queue'} (KB)",
     )
-    few = len(results.cases) <= style.FEW
-    if not few and not note:
-        axes.set_title("lines: mean, bands: up to maximum", fontsize="small")
     for index, case, series in shown:
         own = series.filter(pl.col("port") == ports[_network(case)])
         mean = pl.col("queue_mean_kb").mean()
@@ -50,18 +50,24 @@ def queue(results: Records) -> Figure:
         axes.plot(time_ms, line, label=f"{case.label}: mean" if few else case.label, **look)
         if len(case.results) > 1:
             style.band(axes, *_between(own, mean, "queue_mean_kb"), index)
-            axes.plot(time_ms, highest, **{**look, "linewidth": 0.7})
+            axes.plot(time_ms, highest, **{**look, "linewidth": style.thin(0.4)})
             continue
         axes.fill_between(
             time_ms, line, highest, color=look["color"], alpha=0.18, linewidth=0,
             label=f"{case.label}: up to maximum" if few else None,
         )  # fmt: skip
-    axes.set_ylim(0, axes.get_ylim()[1] * 1.08)  # room for the words above the lines
+    axes.set_ylim(0, axes.get_ylim()[1] * style.headroom())  # room for the words above the lines
     axes.margins(x=0.01)
     style.shade_unmeasured(axes, results)
     style.absent(axes, _QUEUES.without(results), "none")
     style.legend(figure, results)
     return figure
+
+
+def _no_queue(results: Records) -> str | None:
+    """Says so where every port was free for each packet that came."""
+    there = any((own["queue_max_kb"] > 0).any() for _, _, own in _QUEUES.each(results))
+    return None if there else "no packet waited at any port"
 
 
 def _several(results: Records) -> bool:
@@ -115,7 +121,7 @@ def rates(results: Records) -> Figure:
     times; a band reaches from the slowest to the fastest flow of all seeds.
     """
     panels = list(_FLOWS.each(results))
-    figure = Figure(figsize=(style.WIDTH, 1.2 + 2.0 * len(panels)))
+    figure = style.blank(1.2 + 2.0 * len(panels))
     note = "bands: from the slowest to the fastest flow of all seeds" if _several(results) else ""
     style.headline(figure, results, note)
     grid = figure.subplots(len(panels), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
@@ -128,7 +134,7 @@ def rates(results: Records) -> Figure:
         for flow in flows:
             axes.plot(
                 flow["time_ms"].to_numpy(), flow["goodput_gbps"].to_numpy(),
-                color=style.line(index)["color"], linewidth=0.7, alpha=0.55,
+                color=style.line(index)["color"], linewidth=style.thin(0.4), alpha=0.55,
             )  # fmt: skip
         if len(case.results) > 1:
             style.band(axes, *_all_flows(rows), index)
@@ -139,12 +145,12 @@ def rates(results: Records) -> Figure:
         share = _equal_share(series, case.results[0])
         if share:
             top = max(top, share)
-            axes.axhline(share, color="black", linewidth=1.2, linestyle="--", zorder=3)
+            axes.axhline(share, color="black", linewidth=style.thin(0.7), linestyle="--", zorder=3)
             axes.annotate(
                 f"equal share\n{share:.3g} Gb/s", xy=(1, share), xytext=(4, 0), fontsize="small",
                 xycoords=("axes fraction", "data"), textcoords="offset points", va="center",
             )  # fmt: skip
-    grid[0].set_ylim(0, top * 1.1 or 1.0)
+    grid[0].set_ylim(0, top * (style.headroom() + 0.02) or 1.0)
     grid[0].margins(x=0.01)
     grid[-1].set_xlabel("time (ms)")
     figure.supylabel("goodput of each flow (Gb/s)", fontsize="medium")
@@ -170,7 +176,8 @@ def jain(results: Records) -> Figure:
     """Jain's fairness index over time; of several seeds, their mean, with a band between them."""
     note = style.notes(results, "lines: mean over the seeds") if _several(results) else ""
     figure, axes = style.frame(results, note, height=3.8)
-    axes.set(xlabel="time (ms)", ylabel="Jain's fairness index", ylim=(0, 1.08))
+    axes.set(xlabel="time (ms)", ylabel="Jain's fairness index", ylim=(0, style.headroom()))
+    axes.set_yticks(np.linspace(0, 1, 6))
     for index, case, series in _JAIN.each(results):
         mean = pl.col("jain_index").mean()
         binned = style.binned(series, mean, points=_POINTS)
@@ -188,7 +195,7 @@ def jain(results: Records) -> Figure:
 
 
 DRAWINGS = (
-    Drawing("queue", "the busiest queue over time, mean and maximum", _QUEUES, queue),
-    Drawing("rates", "goodput of every flow over time, a panel for each scheme", _FLOWS, rates),
-    Drawing("jain", "Jain's fairness index over time", _JAIN, jain),
+    Drawing("queue", _QUEUES, queue, _no_queue),
+    Drawing("rates", _FLOWS, rates),
+    Drawing("jain", _JAIN, jain),
 )

@@ -1,6 +1,5 @@
 """Completion time and slowdown against message size: a line for the median, one for the tail."""
 
-from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -37,14 +36,15 @@ def by_size(results: Records, *, rows: Rows, value: str, unit: str, y: str) -> F
         heights: list[float] = []
         for index, case, own in cases:
             colour, mark = style.line(index)["color"], style.marker(index)
-            for (name, label), width, fill in zip(
-                tails.items(), (1.8, 1.0), ("full", "none"), strict=True
+            for (name, label), part, fill in zip(
+                tails.items(), (1.0, 0.55), ("full", "none"), strict=True
             ):
                 bins = _bins(own, name)
                 places, line = middle(bins), bins["mean"].to_numpy()
                 axes.plot(
                     places, line, color=colour, marker=mark, fillstyle=fill,
-                    markersize=5, linewidth=width, linestyle=style.line(index)["linestyle"],
+                    markersize=5 * style.scale(), linewidth=style.thin(part),
+                    linestyle=style.line(index)["linestyle"],
                     label=f"{case.label}: {label}",
                 )  # fmt: skip
                 for at in np.flatnonzero(bins["bounded"].to_numpy()):
@@ -70,10 +70,12 @@ def by_size(results: Records, *, rows: Rows, value: str, unit: str, y: str) -> F
     return figure
 
 
-def several_sizes(results: Records, *, rows: Rows) -> bool:
-    """Whether any traffic has messages in more than one bin: a point is no curve."""
+def one_size(results: Records, *, rows: Rows) -> str | None:
+    """Says so where no traffic has messages in more than one bin: a point is no curve."""
     cases = (case for cases in rows.by_traffic(results).values() for case in cases)
-    return any(own["size_from_bytes"].n_unique() > 1 for _, _, own in cases)
+    if any(own["size_from_bytes"].n_unique() > 1 for _, _, own in cases):
+        return None
+    return "messages of one size make a point, no curve"
 
 
 def _bounded(rows: pl.DataFrame, name: str) -> pl.Series:
@@ -128,22 +130,14 @@ def in_bytes(size: float) -> str:
     return next((f"{size / unit:g} {name}" for unit, name in _UNITS if size >= unit), f"{size:g} B")
 
 
-def _drawings() -> Iterator[Drawing]:
-    for name, value, unit, y, about in (
-        ("slowdown-by-size", "slowdown", "", "slowdown", "slowdown against message size"),
-        (
-            "fct-by-size",
-            "completion",
-            "_us",
-            "completion time (us)",
-            "completion time against message size",
-        ),
-    ):
-        columns = (*_BINS, f"{value}_p50{unit}", f"{value}_p99{unit}")
-        rows = Rows("fct", columns, pl.col("posted") > 0)
-        draw = partial(by_size, rows=rows, value=value, unit=unit, y=y)
-        several = partial(several_sizes, rows=rows)
-        yield Drawing(name, f"{about}: median and 99th percentile", rows, draw, several)
+def _drawing(name: str, value: str, unit: str, y: str) -> Drawing:
+    columns = (*_BINS, f"{value}_p50{unit}", f"{value}_p99{unit}")
+    rows = Rows("fct", columns, pl.col("posted") > 0)
+    draw = partial(by_size, rows=rows, value=value, unit=unit, y=y)
+    return Drawing(name, rows, draw, too_little=partial(one_size, rows=rows))
 
 
-DRAWINGS = tuple(_drawings())
+DRAWINGS = (
+    _drawing("slowdown-by-size", "slowdown", "", "slowdown"),
+    _drawing("fct-by-size", "completion", "_us", "completion time (us)"),
+)

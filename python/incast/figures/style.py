@@ -1,13 +1,13 @@
-"""The style of all figures: colours and lines, frame, legend, axes.
+"""The style of all figures: lines, frame, legend, axes.
 
-Schemes differ in colour and in line style, so that a figure survives grey printing; the colours are
-those of Okabe and Ito, which the colour-blind tell apart.
+Schemes differ in colour and in line style, so that a figure survives grey printing.
 """
 
 import textwrap
 from collections.abc import Sequence
 from typing import Any
 
+import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -18,12 +18,12 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from incast.figures import look
 from incast.results.measures import window_us
 from incast.results.records import Records
 
 Floats = npt.NDArray[np.float64]
 
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)))
 _HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "----", "oooo")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -35,52 +35,66 @@ MUTED = "0.35"
 _NARROWEST, _WIDE = 0.13, 0.25
 _LONG_US = 1e5  # an axis of longer times is in milliseconds
 BAND = "bands: from the least to the greatest of the seeds"
-WIDTH = 7.0  # inches; the height follows from what is shown
+WHISKERS = "whiskers: from the least to the greatest of the seeds"
 
-RC: dict[Any, Any] = {
-    "axes.axisbelow": True,
-    "axes.grid": True,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.titlelocation": "left",
-    "axes.titlesize": "medium",
-    "figure.constrained_layout.use": True,
-    "font.size": 10.0,
-    "grid.color": "0.9",
-    "hatch.linewidth": 0.6,
-    "legend.frameon": False,
-    "lines.linewidth": 1.8,
-    "savefig.dpi": 150,
-    "svg.hashsalt": "incast",  # the same figure gives the same file
-}
+
+def width() -> float:
+    """The width of the figure in inches."""
+    return look.current().width
+
+
+def scale() -> float:
+    """The size of type, as a part of that of a figure of the usual width: marks follow it."""
+    return float(mpl.rcParams["font.size"]) / float(look.RC["font.size"])
+
+
+def letters(count: int) -> int:
+    """The letters that fit where so many do in a figure of the usual width."""
+    return max(12, round(count * width() / look.WIDTH / scale()))
+
+
+def blank(height: float) -> Figure:
+    """A figure without panels; narrow ones are less tall, but not in proportion."""
+    return look.DrawnFigure(width(), height * (width() / look.WIDTH) ** 0.6)
 
 
 def line(index: int) -> dict[str, Any]:
     """The line of a case; beyond the number of colours, each comes with another dash."""
+    cycle = mpl.rcParams["axes.prop_cycle"].by_key()
+    colours, lines = cycle["color"], cycle.get("linestyle", _LINES)
     return {
-        "color": _COLOURS[index % len(_COLOURS)],
-        "linestyle": _LINES[(index + index // len(_COLOURS)) % len(_LINES)],
+        "color": colours[index % len(colours)],
+        "linestyle": lines[(index + index // len(colours)) % len(lines)],
     }
+
+
+def thin(part: float) -> float:
+    """The width of a line that is a part of the usual one."""
+    return part * float(mpl.rcParams["lines.linewidth"])
 
 
 def marker(index: int) -> str:
     """The marker of a case."""
-    return _MARKERS[(index + index // len(_COLOURS)) % len(_MARKERS)]
+    return _MARKERS[(index + index // _colours()) % len(_MARKERS)]
 
 
 def bar(index: int) -> dict[str, Any]:
     """The bar of a case: told apart by its hatching where colour does not show."""
     return {
-        "facecolor": _COLOURS[index % len(_COLOURS)],
+        "facecolor": line(index)["color"],
         "edgecolor": "white",
-        "hatch": _HATCHES[(index + index // len(_COLOURS)) % len(_HATCHES)],
+        "hatch": _HATCHES[(index + index // _colours()) % len(_HATCHES)],
         "linewidth": 0.0,
     }
 
 
+def _colours() -> int:
+    return len(mpl.rcParams["axes.prop_cycle"].by_key()["color"])
+
+
 def frame(results: Records, note: str = "", *, height: float) -> tuple[Figure, Axes]:
     """A figure of one panel, with the title of the results."""
-    figure = Figure(figsize=(WIDTH, height))
+    figure = blank(height)
     headline(figure, results, note)
     return figure, figure.subplots()
 
@@ -92,6 +106,22 @@ def band(
     axes.fill_between(
         x, low, high, color=line(index)["color"], alpha=0.18, linewidth=0,
         step="post" if step else None,
+    )  # fmt: skip
+
+
+def whisker(
+    axes: Axes, place: float, mean: float, seeds: Sequence[float], *, flat: bool = False
+) -> None:
+    """The range of the seeds at the end of a bar; nothing for one seed."""
+    if len(seeds) < 2:
+        return
+    off = [[max(mean - min(seeds), 0.0)], [max(max(seeds) - mean, 0.0)]]
+    where: dict[str, Any] = (
+        {"x": mean, "y": place, "xerr": off} if flat else {"x": place, "y": mean, "yerr": off}
+    )
+    axes.errorbar(
+        **where, color="black", capsize=2.5 * scale(), linewidth=thin(0.6), linestyle="none",
+        zorder=4,
     )  # fmt: skip
 
 
@@ -109,7 +139,7 @@ def panels(
     `height` is that of a single panel; of several, each has two thirds of it.
     """
     tall = height if len(names) < 2 else 1.4 + height * len(names) * 2 / 3
-    figure = Figure(figsize=(WIDTH, tall))
+    figure = blank(tall)
     headline(figure, results, note)
     grid = list(figure.subplots(len(names), 1, sharex=True, squeeze=False)[:, 0])
     if len(names) > 1:
@@ -119,9 +149,40 @@ def panels(
 
 
 def headline(figure: Figure, results: Records, note: str = "") -> None:
-    """The title, wrapped to the width of the figure, and a remark below it."""
-    text = textwrap.fill(results.title, 80)
-    figure.suptitle(f"{text}\n{textwrap.fill(note, 84)}" if note else text, fontsize="medium")
+    """The title, wrapped to the width of the figure, and a remark below it.
+
+    The remark is the figure's label, too: without a title it belongs into a caption.
+    """
+    figure.set_label(note)
+    if look.current().title:
+        text = textwrap.fill(results.title, letters(80))
+        remark = f"\n{textwrap.fill(note, letters(84))}" if note else ""
+        figure.suptitle(f"{text}{remark}", fontsize="medium")
+        _grow(figure, f"{text}{remark}".count("\n") - 1)
+
+
+def _grow(figure: Figure, lines: int) -> None:
+    """Makes a figure taller by lines of text, so that its panels keep their height."""
+    if lines > 0:
+        line = 1.3 * float(mpl.rcParams["font.size"]) / 72
+        figure.set_figheight(figure.get_figheight() + lines * line)
+
+
+def fold(figure: Figure) -> None:
+    """Folds the labels beside panels that are less tall than the labels are long."""
+    letter = 0.55 * float(mpl.rcParams["font.size"]) / 72
+    for axes in figure.axes:
+        place = axes.get_subplotspec()
+        rows = place.get_gridspec().nrows if place else 1
+        room = max(12, int(0.6 * figure.get_figheight() / rows / letter))
+        axes.set_ylabel(
+            textwrap.fill(axes.get_ylabel(), room, break_long_words=False, break_on_hyphens=False)
+        )
+
+
+def headroom() -> float:
+    """The height of a time series over that of its greatest value: for words above the lines."""
+    return 1.08 if scale() >= 1 else 1.2
 
 
 def legend(figure: Figure, results: Records) -> None:
@@ -135,6 +196,7 @@ def legend(figure: Figure, results: Records) -> None:
     if not labels:
         return
     columns = _columns(labels)
+    _grow(figure, -(-len(labels) // columns) - 3)
     if len(names) <= min(FEW, columns):
         columns = len(names)
         entries = list(zip(handles, labels, strict=True))
@@ -152,8 +214,8 @@ def legend(figure: Figure, results: Records) -> None:
 
 def _columns(labels: Sequence[str]) -> int:
     """The number of legend columns: as many as fit, and no more rows than needed."""
-    inches = 0.6 + 0.058 * max(map(len, labels))
-    columns = max(1, min(5, int(WIDTH / inches), len(labels)))
+    inches = scale() * (0.6 + 0.058 * max(map(len, labels)))
+    columns = max(1, min(5, int(width() / inches), len(labels)))
     rows = -(-len(labels) // columns)
     return -(-len(labels) // rows)
 
@@ -187,14 +249,15 @@ def logarithmic(axes: Axes, which: str, lowest: float, highest: float) -> None:
     axis = axes.xaxis if which == "x" else axes.yaxis
     (axes.set_xscale if which == "x" else axes.set_yscale)("log")
     decades = np.log10(highest / lowest) if lowest > 0 else 9
-    axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5) if decades < 3.5 else (1,)))
+    room = letters(100) / 100 if which == "x" else 1.0
+    axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5) if decades < 3.5 * room else (1,)))
     axis.set_major_formatter(_plain(axis, highest))
     axis.set_minor_formatter(ticker.NullFormatter())
 
 
 def few_ticks(axes: Axes) -> None:
     """So few numbers below a narrow panel that long ones do not run into each other."""
-    axes.xaxis.set_major_locator(ticker.MaxNLocator(4))
+    axes.xaxis.set_major_locator(ticker.MaxNLocator(max(3, letters(40) // 10)))
 
 
 def nothing(figure: Figure, axes: Axes, why: str) -> Figure:
@@ -218,7 +281,7 @@ def shade_unmeasured(axes: Axes, results: Records) -> None:
             continue
         axes.axvspan(first, last, color="0.95", linewidth=0, zorder=0)
         # The words stand in the shade, in two lines where it is narrow, or beside it.
-        share = (last - first) / (right - left)
+        share = (last - first) / (right - left) * letters(100) / 100
         inside = share > _NARROWEST
         before = inside == (name == "warm-up")
         words = f"{name},{' ' if share > _WIDE or not inside else chr(10)}not measured"

@@ -12,9 +12,10 @@ from incast._core import Run as SimulatedRun
 from incast._core import Scenario
 from incast.api.result import Result
 from incast.lab.measure import Measured
+from incast.results.columns import TableInfo
 from incast.results.described import all_tables
 from incast.results.stored import StoredScenario
-from incast.results.tables import RecordedRun, SchemeRun, TableInfo
+from incast.results.tables import RecordedRun, SchemeRun
 
 ON_LINUX = "on Linux"
 SIMULATED = "simulated"

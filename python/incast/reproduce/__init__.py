@@ -5,10 +5,3 @@ hold, how it is drawn. `spec` reads it, `runs` plans the runs, `pool` makes them
 keeps each, `claims` judges, `outcome` is all that came of it; `figures`, `page` and `say` show it,
 and `driver` goes through all of this.
 """
-
-from incast.reproduce.claims import Verdict
-from incast.reproduce.driver import reproduce
-from incast.reproduce.outcome import Outcome
-from incast.reproduce.spec import Experiment, SpecError, known, load
-
-__all__ = ["Experiment", "Outcome", "SpecError", "Verdict", "known", "load", "reproduce"]

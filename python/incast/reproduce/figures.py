@@ -4,7 +4,6 @@ import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-import matplotlib as mpl
 import numpy as np
 import polars as pl
 from matplotlib.artist import Artist
@@ -12,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from incast.figures import style
+from incast.figures import look, style
 from incast.reproduce.outcome import At, Outcome
 from incast.reproduce.spec import SpecCase, SpecFigure
 from incast.reproduce.words import case_label, earlier, heading
@@ -42,7 +41,7 @@ class Drawn:
 
 def draw(of: Outcome) -> list[Drawn]:
     """All figures of an experiment, in the order of its file."""
-    with mpl.rc_context(style.RC):
+    with look.use(look.Look()):
         return [_draw(of, wanted) for wanted in of.experiment.figure]
 
 
@@ -50,7 +49,7 @@ def _draw(of: Outcome, wanted: SpecFigure) -> Drawn:
     panels = list(_panels(of, wanted))
     cases = _cases(of, wanted)
     tall = 0.9 + _PER_CASE * len(cases) if wanted.kind == "bars" else _PANEL
-    figure = Figure(figsize=(style.WIDTH, 1.3 + tall * len(panels)))
+    figure = style.blank(1.3 + tall * len(panels))
     FigureCanvasAgg(figure)
     drawn = Drawn(wanted.name, wanted.title or of.experiment.title, figure)
     grid = figure.subplots(len(panels), 1, squeeze=False)[:, 0]
@@ -86,7 +85,7 @@ def _legend(figure: Figure) -> None:
             found.setdefault(label, handle)
     if found:
         widest = max(map(len, found))
-        columns = max(1, min(4, int(style.WIDTH / (0.6 + 0.062 * widest))))
+        columns = max(1, min(4, int(style.width() / (0.6 + 0.062 * widest))))
         figure.legend(
             list(found.values()), list(found), loc="outside lower center", ncols=columns,
             fontsize="small",
@@ -148,7 +147,11 @@ def _lines(of: Outcome, wanted: SpecFigure, column: str, axes: Axes, drawn: Draw
         if not points:
             continue
         if level:
-            axes.axhline(points[0][1].mean, label=label, alpha=_faded(case), **style.line(index))
+            only = points[0][1]
+            axes.axhline(only.mean, label=label, alpha=_faded(case), **style.line(index))
+            if only.interval is not None:
+                colour = style.line(index)["color"]
+                axes.axhspan(*only.interval, color=colour, alpha=0.15, linewidth=0)
         else:
             x = [place[at] for at, _ in points]  # type: ignore[index]
             axes.errorbar(

@@ -15,7 +15,7 @@ import polars as pl
 
 from incast import _core
 from incast._core import IncastError, Scenario
-from incast.api import running
+from incast.api import scenarios
 from incast.reproduce import fluid, margins
 from incast.reproduce.spec import Experiment, SpecCase, SpecError
 from incast.results.tables import frame
@@ -144,7 +144,7 @@ def _scenario(
 
 @lru_cache
 def _changed(source: str, changes: tuple[str, ...]) -> Scenario:
-    found = running.load(Path(source) if source.endswith(".toml") else source)
+    found = scenarios.load(Path(source) if source.endswith(".toml") else source)
     return found.with_set(*changes) if changes else found
 
 

@@ -1,4 +1,4 @@
-"""The command's output on experiments: a list of them, and the outcome of each."""
+"""The command's output on the outcome of experiments."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,20 +7,9 @@ from rich.console import Console
 
 from incast.reproduce.claims import Verdict
 from incast.reproduce.outcome import At, Outcome
-from incast.reproduce.spec import Experiment
 from incast.reproduce.words import case_label, earlier, heading, origin, totals
 from incast.terminal.numbers import measured, number
-from incast.terminal.writing import grid_of, print_columns, say, wrapped
-
-
-def print_experiments(out: Console, experiments: Sequence[Experiment]) -> None:
-    """A row for each: its name, and what it is."""
-    grid = grid_of(out, wrap=True)
-    for title in ("experiment", "title", "claims"):
-        grid.add_column(title, no_wrap=title == "experiment")
-    for one in experiments:
-        grid.add_row(one.name, one.title, str(len(one.claim)))
-    out.print(grid)
+from incast.terminal.writing import print_columns, say, wrapped
 
 
 def print_outcome(out: Console, of: Outcome, folder: Path) -> None:

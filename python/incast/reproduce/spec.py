@@ -3,7 +3,8 @@
 import ast
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -200,7 +201,8 @@ class Experiment(_Table, frozen=True):
         return self.name.partition("/")[2]
 
 
-def known() -> dict[str, Path]:
+@cache
+def known() -> Mapping[str, Path]:
     """The experiments that ship, by name."""
     return {
         f"{path.parent.name}/{path.stem}": path

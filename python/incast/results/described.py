@@ -7,7 +7,8 @@ import polars as pl
 from incast import _core
 from incast._core import Run, Scenario
 from incast._core import run as simulate
-from incast.results.tables import TableInfo, describe, frame
+from incast.results.columns import TableInfo
+from incast.results.tables import describe, frame
 
 
 def _info(doc: str, **columns: tuple[str, str]) -> TableInfo:

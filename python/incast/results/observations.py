@@ -9,8 +9,8 @@ import polars as pl
 
 from incast import _core
 from incast._core import IncastError
+from incast.results.columns import TableInfo
 from incast.results.store import DirectoryKind
-from incast.results.tables import TableInfo
 
 KIND = DirectoryKind("observation.json", "an observation of incast")
 TABLE = "observations.parquet"

@@ -10,10 +10,11 @@ import polars as pl
 
 from incast import _core
 from incast._core import Scenario
-from incast.results import comparison, unfinished
+from incast.results import comparison, titles, unfinished
+from incast.results.columns import TableInfo
 from incast.results.measures import by_traffic
 from incast.results.stored import StoredScenario
-from incast.results.tables import SchemeRun, TableInfo, concatenate, describe
+from incast.results.tables import SchemeRun, concatenate, describe
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +42,11 @@ class Record:
     def _repr_html_(self) -> str:
         """The summary, which notebooks show."""
         return self.summary._repr_html_()
+
+    @property
+    def title(self) -> str:
+        """The title of tables and figures, which names no scheme that was not run."""
+        return titles.title(self.scenario, self.schemes)
 
     @property
     def complete(self) -> bool:

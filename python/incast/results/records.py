@@ -2,15 +2,18 @@
 
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+from typing_extensions import Self
 
-from incast.results import comparison, unfinished
+from incast._core import ParameterError
+from incast.base.words import nearest
+from incast.results import comparison, titles, unfinished
 from incast.results.measures import bound_of
 from incast.results.record import Record
 from incast.results.seeds import Known, Spread, limits, spread
@@ -25,6 +28,8 @@ class Case:
     label: str
     scheme: str
     results: tuple[Record, ...]
+    place: int = 0
+    """Its place, where an order is asked for."""
 
     @property
     def runs(self) -> list[SchemeRun]:
@@ -72,6 +77,8 @@ class Records:
     """
 
     members: tuple[Record, ...]
+    shown: tuple[tuple[str, str], ...] = ()
+    """The schemes to show, in this order, each with its label; all if there is none."""
 
     def __post_init__(self) -> None:
         """Refuses to count one run twice."""
@@ -100,8 +107,9 @@ class Records:
 
     @cached_property
     def cases(self) -> tuple[Case, ...]:
-        """All curves, in the order of the results and of their schemes."""
-        return tuple(case for _, cases in self.experiments for case in cases)
+        """All curves, in the order of the results and of their schemes, or as `shown` says."""
+        cases = [case for _, cases in self.experiments for case in cases]
+        return tuple(sorted(cases, key=lambda case: case.place))
 
     @cached_property
     def experiments(self) -> tuple[tuple[str, tuple[Case, ...]], ...]:
@@ -110,7 +118,7 @@ class Records:
         Equal seeds of one experiment have equal arrivals.
         """
         return tuple(
-            (name, tuple(self._cases(name, group)))
+            (name, tuple(sorted(self._cases(name, group), key=lambda case: case.place)))
             for name, group in zip(self._names, self._groups, strict=True)
         )
 
@@ -120,6 +128,35 @@ class Records:
         found = zip(self._names, map(unfinished.warnings, self._groups), strict=True)
         many = len(self._groups) > 1
         return [f"{name}: {text}" if many else text for name, texts in found for text in texts]
+
+    def of_schemes(self, wanted: Sequence[str] | Mapping[str, str]) -> Self:
+        """The same results, of which figures show these schemes alone, in this order.
+
+        `table` and `summary` have all schemes as before.
+
+        Args:
+            wanted: Schemes, each by itself or with a label: `timely` or `timely=TIMELY`, or a label
+                for each scheme. Where several scenarios are shown, `timely, incast` is the scheme
+                in one of them.
+
+        Raises:
+            ParameterError: There is no such scheme, or two of them have the same label.
+        """
+        every = replace(self, shown=())
+        known = dict.fromkeys(label for case in every.cases for label in (case.scheme, case.label))
+        pairs = (
+            list(wanted.items())
+            if isinstance(wanted, Mapping)
+            else [_labelled(text, known) for text in wanted]
+        )
+        for index, (name, label) in enumerate(pairs):
+            if name not in known:
+                raise ParameterError(f"{name}: none of the schemes; {nearest(name, known)}")
+            if any(name == other for other, _ in pairs[:index]):
+                raise ParameterError(f"{name}: named twice; a scheme is shown once")
+            if not label or any(label == other for _, other in pairs[:index]):
+                raise ParameterError(f"{name}={label}: expected a label that no other scheme has")
+        return replace(self, shown=tuple(pairs))
 
     @property
     def complete(self) -> bool:
@@ -134,10 +171,19 @@ class Records:
     @property
     def title(self) -> str:
         """The title of figures."""
-        titles = dict.fromkeys(
-            result.scenario.title or result.scenario.name for result in self.members
+        experiments = list(zip(self._groups, self.experiments, strict=True))
+        # Of scenarios without a scheme that is shown nothing is seen.
+        seen = [one for one in experiments if one[1][1]] or experiments
+        found = dict.fromkeys(
+            titles.title(
+                group[0].scenario,
+                [case.scheme for case in cases],
+                [case.label for case in cases] if len(self._groups) == 1 else (),
+            )
+            for group, (_, cases) in seen
         )
-        text = next(iter(titles)) if len(titles) == 1 else " and ".join(self._names)
+        names = [name for _, (name, _) in seen]
+        text = next(iter(found)) if len(found) == 1 else " and ".join(names)
         if len(self.seeds) > 1 and len(self._groups) == 1:
             text += f" ({len(self.seeds)} seeds)"
         return text if self.complete else f"{text} (incomplete)"
@@ -196,7 +242,23 @@ class Records:
     def _cases(self, name: str, group: list[Record]) -> Iterator[Case]:
         for scheme in dict.fromkeys(scheme for result in group for scheme in result.runs):
             own = tuple(result for result in group if scheme in result.runs)
-            yield Case(scheme if len(self._groups) == 1 else f"{scheme}, {name}", scheme, own)
+            if found := self._shown_as(scheme, self._full(scheme, name)):
+                yield Case(found[1], scheme, own, found[0])
+
+    def _full(self, scheme: str, name: str) -> str:
+        """The label that a case has by itself: of several scenarios it names its own."""
+        return scheme if len(self._groups) == 1 else f"{scheme}, {name}"
+
+    def _shown_as(self, scheme: str, full: str) -> tuple[int, str] | None:
+        """The place and the label of a case; None if it is not shown."""
+        if not self.shown:
+            return 0, full
+        for place, (wanted, label) in enumerate(self.shown):
+            if wanted == full:
+                return place, label
+            if wanted == scheme:
+                return place, f"{label}{full.removeprefix(scheme)}"
+        return None
 
     def _labelled(self) -> Iterator[tuple[str, Record]]:
         for name, group in zip(self._names, self._groups, strict=True):
@@ -207,6 +269,13 @@ class Records:
         seed = pl.lit(result.seed, pl.UInt64).alias("seed")
         many = len(self._groups) > 1
         return [pl.lit(label).alias("result"), seed] if many else [seed]
+
+
+def _labelled(text: str, known: Iterable[str]) -> tuple[str, str]:
+    """A scheme and its label, of `timely` or `timely=TIMELY`; names may have equal signs."""
+    of = [name for name in known if text == name or text.startswith(f"{name}=")]
+    name = max(of, key=len, default=text.partition("=")[0])
+    return name, name if text == name else text[len(name) + 1 :]
 
 
 def _home(group: list[Record]) -> Path:

@@ -8,6 +8,7 @@ import polars as pl
 
 from incast import _core
 from incast._core import Scenario
+from incast.results import titles
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,11 @@ class Saturation:
     points: tuple[Point, ...]
     complete: bool
     """Whether the search reached its end."""
+
+    @property
+    def title(self) -> str:
+        """The title of the table and of the figure."""
+        return titles.title(self.scenario, self.schemes)
 
     def of(self, scheme: str) -> list[Point]:
         """The points of a scheme by rising load."""

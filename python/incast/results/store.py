@@ -4,11 +4,13 @@ import contextlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from incast import _core
 from incast._core import IncastError
 from incast.base import inputs, staging
 from incast.results.record import Record
@@ -20,6 +22,10 @@ _INPUTS = "inputs"
 
 class OutputError(IncastError):
     """A directory that a result cannot be written to."""
+
+
+class OutputWarning(UserWarning):
+    """A result that took the place of another one, of other schemes, another seed or scenario."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,8 @@ class Written:
     run: Path
     figures: list[Path]
     tables: list[Path]
+    replaced: str | None = None
+    """The earlier result in words, if it was another one."""
 
     def to_dict(self) -> dict[str, Any]:
         """The paths, ready for JSON."""
@@ -65,6 +73,37 @@ def check(directory: str | os.PathLike[str]) -> None:
     _earlier(target, _RESULT)
     with staged(target):
         pass
+
+
+def replaces(
+    directory: str | os.PathLike[str], scenario: str, schemes: Sequence[str], seed: int
+) -> str | None:
+    """The earlier result that a complete one would take the place of, in words.
+
+    None where there is none, or where it is of the same scenario text, schemes, seed and version:
+    nothing is lost then.
+
+    Raises:
+        OutputError: The directory holds something else.
+    """
+    target = Path(directory)
+    earlier = _earlier(target, _RESULT)
+    if earlier is None:
+        return None
+    same = (
+        earlier.get("schemes") == list(schemes)
+        and earlier.get("seed") == seed
+        and earlier.get("incast") == _core.__version__
+    )
+    try:
+        then = time.localtime((target / RUN).stat().st_mtime)
+        if same and inputs.text(target / "scenario.toml", inputs.SCENARIO_BYTES) == scenario:
+            return None
+    except (OSError, IncastError):
+        return "an earlier result"
+    of = ", ".join(map(str, earlier.get("schemes") or ["no scheme"]))
+    when = time.strftime("%Y-%m-%d %H:%M", then)
+    return f"the result of {of} (seed {earlier.get('seed')}, written {when})"
 
 
 def check_folder(folder: str | os.PathLike[str]) -> None:
@@ -105,7 +144,7 @@ def write(result: Record, directory: str | os.PathLike[str]) -> Written:
     earlier = _earlier(target, _RESULT)
     if earlier is not None and earlier.get("complete") and not result.complete:
         target = target.with_name(f"{target.name}-incomplete")
-        _earlier(target, _RESULT)
+    replaced = replaces(target, result.scenario.toml(), result.schemes, result.seed)
     with staged(target) as place:
         tables = _fill(place, result)
         _replace(target.resolve(), place)
@@ -115,6 +154,7 @@ def write(result: Record, directory: str | os.PathLike[str]) -> Written:
         run=target / RUN,
         figures=[],
         tables=[target / name for name in tables],
+        replaced=replaced,
     )
 
 

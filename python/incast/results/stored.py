@@ -11,8 +11,9 @@ import polars as pl
 
 from incast._core import IncastError, ScenarioError
 from incast.base import inputs, staging
+from incast.results.columns import ColumnInfo, TableInfo
 from incast.results.described import column_kinds
-from incast.results.tables import ColumnInfo, RecordedRun, TableInfo
+from incast.results.tables import RecordedRun
 
 
 class ResultError(IncastError):
@@ -29,6 +30,7 @@ class StoredScenario:
     warmup_s: float
     cooldown_s: float
     schemes: Sequence[str]
+    """The schemes that its text names; `Stored.schemes` are those that were asked for."""
     published: Mapping[str, Mapping[str, float | str]]
     text: str
     recorded_warnings: Sequence[str] = ()
@@ -147,6 +149,16 @@ class _Said(msgspec.Struct, frozen=True):
     tables: dict[Annotated[str, msgspec.Meta(pattern="^[a-z][a-z0-9_]*$")], _Table]
 
 
+class _RunText(msgspec.Struct, frozen=True):
+    schemes: list[str] = []
+
+
+class _Text(msgspec.Struct, frozen=True):
+    """The schemes in the text of a scenario."""
+
+    run: _RunText
+
+
 def read(directory: str | os.PathLike[str]) -> Stored:
     """Reads the description of a result; its tables are read when they are asked for.
 
@@ -195,7 +207,7 @@ def _stored(path: Path, said: _Said, text: str, found: Mapping[str, str]) -> Sto
         duration_s=said.duration_s,
         warmup_s=said.warmup_s,
         cooldown_s=said.cooldown_s,
-        schemes=tuple(said.schemes),
+        schemes=_named(text) or tuple(said.schemes),
         published={row.scheme: dict(row.published) for row in said.runs},
         text=text,
         recorded_warnings=tuple(said.warnings),
@@ -204,6 +216,14 @@ def _stored(path: Path, said: _Said, text: str, found: Mapping[str, str]) -> Sto
     return Stored(
         scenario, tuple(said.schemes), said.seed, runs, version=said.incast, build=said.build
     )
+
+
+def _named(text: str) -> tuple[str, ...]:
+    """The schemes that the text of a scenario names; none if it is no such text."""
+    try:
+        return tuple(msgspec.toml.decode(text, type=_Text).run.schemes)
+    except (msgspec.DecodeError, RecursionError):
+        return ()
 
 
 def _info(table: _Table) -> TableInfo:

@@ -2,25 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypedDict
+from typing import Protocol
 
 import polars as pl
 
 from incast._core import Table
-
-
-class ColumnInfo(TypedDict):
-    """The description of a column."""
-
-    unit: str
-    doc: str
-
-
-class TableInfo(TypedDict):
-    """The description of a table."""
-
-    doc: str
-    columns: dict[str, ColumnInfo]
+from incast.results.columns import ColumnInfo, TableInfo
 
 
 class FramedTable(Protocol):

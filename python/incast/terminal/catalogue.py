@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import Console
 
 from incast._core import Algorithm, Scenario, Workload
-from incast.results.tables import TableInfo
+from incast.results.columns import TableInfo
 from incast.terminal.writing import grid_of, say, wrapped
 
 
@@ -114,14 +114,24 @@ def print_scenarios(out: Console, scenarios: Iterable[Scenario]) -> None:
     out.print(grid)
 
 
+def print_experiments(out: Console, experiments: Iterable[tuple[str, str, int]]) -> None:
+    """Prints a line for each experiment: its name, what it is, and how many claims it has."""
+    grid = grid_of(out, wrap=True)
+    for heading in ("experiment", "title", "claims"):
+        grid.add_column(heading, no_wrap=heading == "experiment")
+    for name, title, claims in experiments:
+        grid.add_row(name, title, str(claims))
+    out.print(grid)
+
+
 def print_figures(
-    out: Console, figures: Iterable[tuple[str, str]], why_not: Mapping[str, str | None] | None
+    out: Console, figures: Mapping[str, str], why_not: Mapping[str, str | None] | None
 ) -> None:
     """A line for each figure, its name and what it shows; with results, why some are not drawn."""
     grid = grid_of(out, wrap=True)
     for heading in ("figure", "shows", *(() if why_not is None else ("drawn",))):
         grid.add_column(heading, no_wrap=heading == "figure")
-    for name, about in figures:
+    for name, about in figures.items():
         why = [] if why_not is None else [f"no: {no}" if (no := why_not[name]) else "yes"]
         grid.add_row(name, about, *why)
     out.print(grid)

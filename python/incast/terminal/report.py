@@ -92,7 +92,7 @@ def print_comparison(out: Console, result: Record) -> None:
             [one.get for one in measured], {key for row in rows for key in row["published"]}
         )
     ]
-    say(out, f"{result.scenario.title or result.scenario.name} (seed {result.seed})", style="bold")
+    say(out, f"{result.title} (seed {result.seed})", style="bold")
     print_columns(out, [("scheme", names)], cells.plain(out, columns))
     _print_traffic(out, result)
     if any(row["published"] for row in rows):
@@ -226,8 +226,7 @@ def _of_messages(difference: Difference, ratio: SlowdownRatio) -> str:
 
 def print_saturation(out: Console, found: Saturation, directory: Path) -> None:
     """Prints a row for each scheme and load, then the load at which each scheme saturates."""
-    title = found.scenario.title or found.scenario.name
-    say(out, f"{title} (seed {found.seed})", style="bold")
+    say(out, f"{found.title} (seed {found.seed})", style="bold")
     for scheme in found.schemes:
         grid = grid_of(out)
         grid.add_column("scheme")

@@ -1,0 +1,141 @@
+"""Completion in shells: scripts, and the names that can stand where the cursor is.
+
+Each key press of a shell asks `incast` itself, in the way of Typer: so it completes scenarios,
+schemes and options of the version that is installed. Where nothing fits, shells complete files.
+"""
+
+from collections.abc import Iterable
+from typing import Annotated
+
+import typer
+
+# Typer's own, which it reaches by options of its own (--show-completion) alone.
+from typer.completion import (  # type: ignore[attr-defined]
+    completion_init,
+    get_completion_script,
+)
+
+from incast import _core
+from incast.api.scenarios import TRACES, shipped
+from incast.figures.catalogue import ABOUT, FORMATS
+from incast.reproduce import spec
+
+PROGRAM = "incast"
+VARIABLE = "_INCAST_COMPLETE"
+"""The variable of the environment by which a shell asks for completions."""
+
+_SHELLS = ("bash", "zsh", "fish")
+
+# Bash ends words at colons and equal signs, too, in what it hands over and in what it replaces.
+# So the parts of a word such as timely:zhu are put together, and its first parts taken from what
+# Bash inserts. Typer's script knows nothing of this.
+_BASH = r"""
+_incast_completion() {
+    local IFS=$'\n' line=$COMP_LINE part before="" words=() index
+    for ((index = 0; index <= COMP_CWORD; index++)); do
+        part=${COMP_WORDS[index]}
+        if ((index > 0)) && [[ -n $part && $line == "$part"* ]]; then
+            before=${words[-1]}
+            words[-1]+=$part
+        else
+            before=""
+            words+=("$part")
+        fi
+        line=${line#*"$part"}
+    done
+    [[ $part == [:=] ]] && before=${words[-1]}
+    [[ $before == --*=* ]] && before=${before#*=}
+    COMPREPLY=($(env COMP_WORDS="${words[*]}" COMP_CWORD=$((${#words[@]} - 1)) \
+        %(variable)s=complete_bash "$1" 2>/dev/null))
+    COMPREPLY=("${COMPREPLY[@]#"$before"}")
+}
+
+complete -o default -F _incast_completion %(program)s
+"""
+
+
+def scenarios(incomplete: str) -> list[str]:
+    """The scenarios that ship."""
+    return _of(shipped(), incomplete)
+
+
+def schemes(incomplete: str) -> list[str]:
+    """The algorithms, each alone and with its presets."""
+    return _of(
+        [
+            name
+            for one in _core.algorithms()
+            for name in (one.name, *(f"{one.name}:{preset.name}" for preset in one.presets))
+        ],
+        incomplete,
+    )
+
+
+def algorithms(incomplete: str) -> list[str]:
+    """The algorithms."""
+    return _of([one.name for one in _core.algorithms()], incomplete)
+
+
+def workloads(incomplete: str) -> list[str]:
+    """The distributions of flow sizes."""
+    return _of([one.name for one in _core.workloads()], incomplete)
+
+
+def figures(incomplete: str) -> list[str]:
+    """The figures of results."""
+    return _of(ABOUT, incomplete)
+
+
+def traces(incomplete: str) -> list[str]:
+    """What can be recorded event by event."""
+    return _of(TRACES, incomplete)
+
+
+def experiments(incomplete: str) -> list[str]:
+    """The papers' experiments, and the sources, each of which is all of its experiments."""
+    known = spec.known()
+    return _of([*dict.fromkeys(name.partition("/")[0] for name in known), *known], incomplete)
+
+
+def formats(incomplete: str) -> list[str]:
+    """The formats of figures."""
+    return _of(FORMATS, incomplete)
+
+
+def threads(incomplete: str) -> list[str]:
+    """The number of threads that needs no number."""
+    return _of(("auto",), incomplete)
+
+
+def shells(incomplete: str) -> list[str]:
+    """The shells that there is a script for."""
+    return _of(_SHELLS, incomplete)
+
+
+def _of(names: Iterable[str], incomplete: str) -> list[str]:
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def completion(
+    shell: Annotated[str, typer.Argument(metavar="|".join(_SHELLS), autocompletion=shells)],
+) -> None:
+    """Print a script by which a shell completes with Tab.
+
+    It completes commands, options, scenarios, schemes and figures. For Bash, write
+    eval "$(incast completion bash)" into ~/.bashrc.
+    """
+    if shell not in _SHELLS:
+        raise typer.BadParameter(f"{shell}: expected {', '.join(_SHELLS)}")
+    print(script(shell))
+
+
+def script(shell: str) -> str:
+    """The script of a shell."""
+    if shell == "bash":
+        return _BASH.strip() % {"program": PROGRAM, "variable": VARIABLE}
+    return str(get_completion_script(prog_name=PROGRAM, complete_var=VARIABLE, shell=shell))
+
+
+def offer() -> None:
+    """Lets shells ask for completions, as VARIABLE says."""
+    completion_init()

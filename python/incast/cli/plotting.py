@@ -1,0 +1,154 @@
+"""The command that draws figures of results."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from incast.cli import completing, late, options
+from incast.figures.catalogue import ABOUT, FORMATS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # they import Polars and matplotlib
+    from matplotlib.figure import Figure
+
+    from incast.api.result import Results
+
+
+def plot(
+    directories: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="DIR...", help="Results: seeds of a scenario, or different ones."),
+    ] = None,
+    figure: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            autocompletion=completing.figures,
+            help="A figure to draw; may be repeated. All there are if not given.",
+        ),
+    ] = None,
+    list_them: Annotated[
+        bool, typer.Option("--list", help="Say which figures there are, and draw none.")
+    ] = False,
+    cc: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--cc",
+            metavar="NAME[=LABEL]",
+            autocompletion=completing.schemes,
+            help="A scheme to draw, under a label of yours; repeat it: others are left out, and "
+            "the order is this one. All of the results if not given.",
+        ),
+    ] = None,
+    baseline: options.Baseline = None,
+    width: Annotated[
+        str | None,
+        typer.Option(metavar="LENGTH", help="Such as 3.3in, 8.4cm or 84mm; 7in if not given."),
+    ] = None,
+    title: Annotated[
+        bool,
+        typer.Option(
+            "--title/--no-title", help="With a title, or none: its remarks are printed then."
+        ),
+    ] = True,
+    style: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="A matplotlib style sheet that comes on top of ours."),
+    ] = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where to write.")] = Path("figures"),
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            metavar="|".join(FORMATS),
+            autocompletion=completing.formats,
+            help="The kind of file.",
+        ),
+    ] = "png",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, not text.")] = False,
+) -> None:
+    """Draw figures of results, alone or together."""
+    results = late.result.open_result(*directories) if directories else None
+    if results is not None and cc:
+        results = results.of_schemes(cc)
+    if list_them:
+        _print_list(_why_not(results), as_json=as_json)
+        return
+    if results is None:
+        raise typer.BadParameter("expected the directory of a result, or --list")
+    if form not in FORMATS:
+        raise typer.BadParameter(f"--format {form}: expected {', '.join(FORMATS)}")
+    if (out / "run.json").exists():
+        # The next run would refuse to replace a directory with files that it did not write.
+        raise late.store.OutputError(
+            f"{out}: holds a result; choose another directory for its figures"
+        )
+    look = late.look.Look.of(width, title=title, style=style)
+    # All figures are checked before any is written: a wrong name leaves nothing behind.
+    left_out = {} if figure else late.gallery.left_out(results)
+    names = list(dict.fromkeys(figure or (name for name in ABOUT if name not in left_out)))
+    if baseline is not None and late.gallery.DIFFERENCES not in names:
+        raise typer.BadParameter(
+            f"--baseline {baseline}: only the figure {late.gallery.DIFFERENCES} shows differences; "
+            "name it with --figure, too, or leave --baseline out"
+        )
+    for name in names:
+        late.gallery.check(name, results)
+    if baseline is not None:
+        late.differences.differences(results, baseline)
+    late.store.check_folder(out)
+    drawn = {
+        out / f"{name}.{form}": late.gallery.draw(name, results, baseline, look) for name in names
+    }
+    _save(drawn, out)
+    # What a caption has to say, where no title says it.
+    remarks = {} if title else {path.stem: str(one.get_label()) for path, one in drawn.items()}
+    if as_json:
+        written = {"written": [str(path) for path in drawn], "left_out": left_out}
+        print(json.dumps(written if title else {**written, "remarks": remarks}))
+        return
+    late.report.print_drawn(late.writing.console(), list(drawn))
+    for why, of in _by_text(left_out).items():
+        print(f"note: not drawn: {', '.join(of)}: {why}", file=sys.stderr)
+    for remark, of in _by_text(remarks).items():
+        print(f"note: for the caption of {', '.join(of)}: {remark}", file=sys.stderr)
+
+
+def _by_text(said: dict[str, str]) -> dict[str, list[str]]:
+    """The figures of which a text is said."""
+    found: dict[str, list[str]] = {}
+    for name, text in said.items():
+        if text:
+            found.setdefault(text, []).append(name)
+    return found
+
+
+def _save(drawn: "dict[Path, Figure]", out: Path) -> None:
+    try:
+        for path, picture in drawn.items():
+            late.canvas.save(picture, path)
+    except OSError as error:
+        raise late.store.OutputError(
+            f"{out}: cannot be written: {error.strerror or error}"
+        ) from None
+
+
+def _print_list(why_not: dict[str, str | None] | None, *, as_json: bool) -> None:
+    if not as_json:
+        late.catalogue.print_figures(late.writing.console(), ABOUT, why_not)
+        return
+    items = []
+    for name, about in ABOUT.items():
+        why = {} if why_not is None else {"drawn": why_not[name] is None, "why_not": why_not[name]}
+        items.append({"name": name, "shows": about, **why})
+    print(json.dumps(items))
+
+
+def _why_not(results: "Results | None") -> dict[str, str | None] | None:
+    """The reason why each figure cannot be drawn, None of one that can; None without results."""
+    if results is None:
+        return None
+    return {name: drawing.why_not(results) for name, drawing in late.gallery.DRAWINGS.items()}

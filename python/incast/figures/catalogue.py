@@ -1,0 +1,26 @@
+"""The figures of results: their names, and what each shows, without what draws them."""
+
+ABOUT = {
+    "rtt-cdf": "distribution of RTT samples, with published mean and 99th percentile",
+    "rtt-ccdf": "tail of the RTT samples, log-log",
+    "delay-pdf": "density of the one-way delay of data packets",
+    "delay-cdf": "distribution of the one-way delay of data packets",
+    "delay-ccdf": "tail of the one-way delay of data packets, log-log",
+    "fct-cdf": "distribution of the completion times of messages",
+    "fct-ccdf": "tail of the completion times of messages, log-log",
+    "request-cdf": "distribution of the completion times of requests",
+    "slowdown-by-size": "slowdown against message size: median and 99th percentile",
+    "fct-by-size": "completion time against message size: median and 99th percentile",
+    "rpc-latency": "host and network part of completion times, median and 99th percentile",
+    "queue": "the busiest queue over time, mean and maximum",
+    "rates": "goodput of every flow over time, a panel for each scheme",
+    "jain": "Jain's fairness index over time",
+    "utilisation": "utilisation of the links of each layer",
+    "pauses": "share of the time that PFC held back, for each layer",
+    "bars": "throughput, queue, RTT, slowdown: mean over the seeds, 95 % confidence interval; "
+    "with --baseline the differences to it",
+}
+"""A line for each figure, in the order of a list of them."""
+
+FORMATS = ("png", "svg", "pdf")
+"""The kinds of file that figures are written to."""
