@@ -413,7 +413,7 @@ def test_parameters_reach_the_kernel() -> None:
     parameters = json.loads(shown)["parameters"]
     expected = {
         "t_low": "20us", "beta": "0.6", "t_high": "300us", "alpha": "0.875",
-        "line_rate": "10000Mbps",
+        "line_rate": "10000Mbps", "min_filter": "500us", "window": "500us",
     }  # fmt: skip
     assert {key: parameters[key] for key in expected} == expected
 

@@ -82,7 +82,7 @@ def lab(
         with bar_of_runs(visible=simulate and not as_json) as show:
             for done, (turn, scheme) in enumerate(order if simulate else []):
                 show(total=len(order), completed=done, description=f"{scheme} simulated")
-                run = predict.simulate(chosen, kernel, scheme, turn + 1)
+                run = predict.simulate(chosen, kernel, scheme, knobs or [], turn + 1)
                 if not run.complete:
                     raise KeyboardInterrupt
                 simulated[turn, scheme] = run
