@@ -371,6 +371,14 @@ def test_the_simulator_predicts_beside(command: Callable[..., Finished], others:
 
 
 @pytest.mark.usefixtures("built")
+def test_no_host_has_the_default_of_the_machine() -> None:
+    with bed.standing(_plan(), program_or_skip()) as stands:
+        for host in ("sender0", "sender1", "receiver", "prober"):
+            path = "/proc/sys/net/ipv4/tcp_congestion_control"
+            assert bed.call(*stands.inside(host, "cat", path)).strip() == "reno"
+
+
+@pytest.mark.usefixtures("built")
 def test_ctrl_c_removes_the_test_bed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     before = _left()

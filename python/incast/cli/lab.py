@@ -49,8 +49,9 @@ def lab(
     from incast.lab import attach, bed, measure, plan, predict, report  # noqa: PLC0415
     from incast.lab.result import result  # noqa: PLC0415
 
-    # TCP is a stream, whatever transport the scenario has.
-    chosen = options.load(scenario, ["transport.kind=stream", *(assignments or [])])
+    # TCP is a stream, whatever transport the scenario has, and hosts have Linux as installed.
+    linux = ["transport.kind=stream", "transport.stream.preset=linux"]
+    chosen = options.load(scenario, [*linux, *(assignments or [])])
     schemes = running.check_schemes(chosen, cc or None)
     wanted = plan.read(chosen)
     turns = range(repeat)
