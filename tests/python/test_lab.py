@@ -356,18 +356,31 @@ def test_regulated_tcp_leaves_no_connection_to_the_timer_of_delayed_acks(
 @pytest.mark.usefixtures("built")
 def test_the_simulator_predicts_beside(command: Callable[..., Finished], others: Others) -> None:
     Path("star.toml").write_text(STAR.replace("3s", "2s"))
-    done = command("kernel", "lab", "star.toml", "--cc", "cubic", "--out", "out", "--json")
+    schemes = ("cubic", "timely", "rtcp")
+    chosen = [word for scheme in schemes for word in ("--cc", scheme)]
+    done = command("kernel", "lab", "star.toml", *chosen, "--out", "out", "--json")
     with others.judged("nothing, for the run failed"):
         assert done.code == 0, done.err
     said = json.loads(done.out)
-    (row,), (simulated,) = said["rows"], said["simulated"]["cubic"]
     table = command("show", "out").out
     assert "cubic on Linux" in table
     assert "cubic simulated" in table
     with others.judged("that both are there to be compared"):
-        # The receiver's port is the bottleneck of both, its queue of 500 KB full: 20 ms.
-        assert row["throughput_mbps"] == pytest.approx(simulated["throughput_mbps"], rel=0.15)
-        assert simulated["rtt_p50_us"] / 3 < row["rtt_p50_us"] < simulated["rtt_p50_us"] * 3
+        for row in said["rows"]:
+            # The receiver's port is the bottleneck of both.
+            (simulated,) = said["simulated"][row["scheme"]]
+            assert row["throughput_mbps"] == pytest.approx(simulated["throughput_mbps"], rel=0.15)
+        cubic, (simulated,) = said["rows"][0], said["simulated"]["cubic"]
+        # Its queue of 500 KB is full: 20 ms.
+        assert simulated["rtt_p50_us"] / 3 < cubic["rtt_p50_us"] < simulated["rtt_p50_us"] * 3
+
+
+@pytest.mark.usefixtures("built")
+def test_no_host_has_the_default_of_the_machine() -> None:
+    with bed.standing(_plan(), program_or_skip()) as stands:
+        for host in ("sender0", "sender1", "receiver", "prober"):
+            path = "/proc/sys/net/ipv4/tcp_congestion_control"
+            assert bed.call(*stands.inside(host, "cat", path)).strip() == "reno"
 
 
 @pytest.mark.usefixtures("built")
@@ -413,7 +426,7 @@ def test_parameters_reach_the_kernel() -> None:
     parameters = json.loads(shown)["parameters"]
     expected = {
         "t_low": "20us", "beta": "0.6", "t_high": "300us", "alpha": "0.875",
-        "line_rate": "10000Mbps",
+        "line_rate": "10000Mbps", "min_filter": "500us", "window": "500us",
     }  # fmt: skip
     assert {key: parameters[key] for key in expected} == expected
 

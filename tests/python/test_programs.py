@@ -1,5 +1,6 @@
 """The test bed knows of BPF programs only what `incast-kernel` lists."""
 
+import re
 import stat
 from pathlib import Path
 
@@ -15,8 +16,9 @@ from test_lab import STAR, built_program
 STUB = """#!/bin/sh
 case $1 in
 algorithms) echo '[
-    {"name": "timely", "preset": "zhu", "line_rate": true, "parameters": {"t_low": "50us"}},
-    {"name": "dctcp", "preset": null, "line_rate": false, "parameters": {}}]' ;;
+    {"name": "timely", "preset": "zhu", "line_rate": true, "parameters": {"t_low": "50us"},
+     "of_hosts": {"min_filter": "500us"}},
+    {"name": "dctcp", "preset": null, "line_rate": false, "parameters": {}, "of_hosts": {}}]' ;;
 *) echo "$*" >> "$0.asked" ;;
 esac
 """
@@ -58,17 +60,52 @@ def test_an_algorithm_without_a_program_is_refused_with_those_that_there_are(
 @pytest.mark.parametrize(
     ("scheme", "simulated"),
     [
-        ("timely", "timely:zhu"),
-        ("timely:linux-tcp", "timely:linux-tcp"),
+        ("timely", "timely"),
+        ("timely:linux-tcp", "timely"),
         ("dctcp", "dctcp"),
         ("cubic", "cubic"),
     ],
 )
-def test_the_prediction_is_of_the_preset_that_is_attached(
-    tmp_path: Path, scheme: str, simulated: str
-) -> None:
+def test_what_is_attached_is_simulated(tmp_path: Path, scheme: str, simulated: str) -> None:
     scenario = incast.Scenario.parse(STAR, "mine").with_set("run.duration=1ms", "run.warmup=0us")
-    assert predict.simulate(scenario, _stub(tmp_path, STUB), scheme, 1).scheme == simulated
+    assert predict.simulate(scenario, _stub(tmp_path, STUB), scheme, [], 1).scheme == simulated
+
+
+TIMELY = BpfProgram(
+    preset="linux-tcp", line_rate=True, of_hosts={"min_filter": "500us", "initial_rate": "share"}
+)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "knobs", "expected"),
+    [
+        ("timely", [], {"preset": "linux-tcp", "t_low": "20us"}),
+        ("timely:linux-tcp", [], {"preset": "linux-tcp", "t_low": "20us"}),
+        (
+            "timely:zhu",
+            ["rtcp.alpha=800", "timely.t_high=2ms", "window=1ms", "line_rate=1Gbps", "t_low=30us"],
+            {
+                "preset": "zhu",
+                "min_filter": "500us",
+                "initial_rate": "share",
+                "t_low": "30us",
+                "t_high": "2ms",
+                "window": "1ms",
+            },
+        ),
+        # eRPC's own first rate stands.
+        ("timely:erpc", [], {"preset": "erpc", "min_filter": "500us", "t_low": "20us"}),
+    ],
+)
+def test_predictions_have_the_values_that_are_attached(
+    scheme: str, knobs: list[str], expected: dict[str, str]
+) -> None:
+    text = STAR + '[cc.timely]\npreset = "erpc"\ntransport = "message"\nt_low = "20us"\n'
+    scenario, name = predict.attached(incast.Scenario.parse(text), TIMELY, scheme, knobs)
+    assert name == "timely"
+    section = scenario.toml().partition("[cc.timely]")[2].partition("\n[")[0]
+    found = dict(re.findall(r'(\w+) = "?([^"\n]*)"?', section))
+    assert found == expected | {"transport": "stream"}
 
 
 def test_without_the_program_the_remedy_is_said(tmp_path: Path) -> None:
@@ -92,7 +129,8 @@ def test_what_was_built_attaches_presets_of_the_simulator() -> None:
     if program is None:
         pytest.skip("incast-kernel is not built (make kernel)")
     found = listed(program)
-    assert found["dctcp"] == BpfProgram(preset=None, line_rate=False)
+    assert found["dctcp"] == BpfProgram(preset=None, line_rate=False, of_hosts={})
     presets = {one.name: [preset.name for preset in one.presets] for one in _core.algorithms()}
     for name, one in found.items():
         assert one.preset is None or one.preset in presets[name], name
+    assert found["timely"].of_hosts["min_filter"] == "500us"

@@ -165,15 +165,15 @@ impl IntegralTimelyControl {
 
 impl CongestionControl for IntegralTimelyControl {
     fn reads(&self) -> Reads {
-        Reads::NONE
+        self.timely.reads()
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {
-        self.timely.on_ack(ack);
-        if let Some(rtt) = ack.rtt {
-            self.accumulate(rtt.network().as_ns().min(DelayGradient::MAX_RTT_NS));
+        if let Some(rtt_ns) = self.timely.completion(ack) {
+            self.accumulate(rtt_ns.min(DelayGradient::MAX_RTT_NS));
             self.apply();
         }
+        self.timely.bound(ack);
     }
 
     fn on_loss(&mut self, loss: &Loss) {

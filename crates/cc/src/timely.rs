@@ -10,16 +10,30 @@
 //! All arithmetic is on 64-bit integers (nanoseconds, bits per second, 20-bit fractions). Every
 //! division is unsigned and guarded, so a twin in BPF C computes the same bits. Only the filter is
 //! signed: its product is shifted right arithmetically, which rounds towards minus infinity.
+//!
+//! [`Completions`] is for hosts that time ACKs, as Linux TCP does: it filters their samples, and
+//! bounds what is in flight. The preset `linux-tcp` has it on, the presets of papers off.
 
 mod cautions;
+mod choices;
+mod completions;
+mod law;
 
 use crate::caution::{Caution, PathFacts};
-use crate::contract::{Ack, Algorithm, Burst, CongestionControl, Flow, Limits, Loss, Pacing, Reads, Spurious};
+use crate::contract::{
+    Ack, Algorithm, Burst, CongestionControl, Flow, Limits, Loss, Pacing, Reads, RttSample,
+    Spurious,
+};
 use crate::param::{BurstRate, Configurable, Conflict, Info, Kind, Need, Preset, Transport};
-use crate::parts::integer::{self, ONE_Q20};
-use crate::parts::{DelayGradient, RecoveryGate};
+use crate::parts::{DelayGradient, RecoveryGate, Switch};
 use crate::units::{Bytes, Fraction, Rate, Span};
-use crate::{configurable_by_name, parameters, words};
+use crate::{configurable_by_name, parameters};
+
+pub use self::choices::{
+    AppLimited, HaiCounts, InitialRate, InitialRtt, Serialization, TimeScaling,
+};
+pub use self::completions::Completions;
+pub use self::law::{Constants, State};
 
 /// Shorthand of the parameter sources.
 macro_rules! src {
@@ -87,48 +101,26 @@ parameters! {
         /// Rate at which the packets of one segment leave; not part of the control law.
         pub burst_rate: BurstRate = BurstRate::LINE, in "1Mbps" to "line-rate",
             source "TIMELY, SIGCOMM 2015, section 5";
-    }
-}
-
-words! {
-    /// The differences that count towards hyperactive increase.
-    pub enum HaiCounts {
-        /// Samples below their predecessor.
-        Raw = "raw",
-        /// Samples that leave the smoothed gradient at or below zero.
-        Smoothed = "smoothed",
-    }
-}
-
-words! {
-    /// The changes that are multiplied by min((now - last update) / `min_rtt`, 1).
-    pub enum TimeScaling {
-        /// No change.
-        Never = "never",
-        /// Additive increase and the decrease above `t_high`.
-        IncreaseAndTHigh = "increase-and-t-high",
-        /// These and the gradient decrease.
-        Always = "always",
-    }
-}
-
-words! {
-    /// The rate of a new flow.
-    pub enum InitialRate {
-        /// Line rate over one more than the flows already active at the sender.
-        Share = "share",
-        /// Line rate.
-        Line = "line-rate",
-    }
-}
-
-words! {
-    /// The RTT that the first sample is compared with.
-    pub enum InitialRtt {
-        /// Itself: no gradient yet.
-        FirstSample = "first-sample",
-        /// The minimum RTT.
-        MinRtt = "min-rtt",
+        /// Time at line rate that an RTT sample leaves out.
+        pub serialization: Serialization = Serialization::Segment, source src!(paper);
+        /// Least time of a completion, which is the least sample of this time, of a round and of
+        /// `min_filter_acks`. At 0 each sample is a completion.
+        pub min_filter: Span = Span::ZERO, in "0ns" to "1s", source src!(ours);
+        /// Least number of samples of a completion, where `min_filter` is above 0.
+        pub min_filter_acks: u32 = 1, in "1" to "1000", source src!(ours);
+        /// Most additive steps at once: a completion that comes late adds a step for each `min_rtt`
+        /// since the last one.
+        pub catch_up: u32 = 1, in "1" to "1000", source src!(ours);
+        /// The effect of samples that were taken while the application sent less than the rate.
+        pub app_limited: AppLimited = AppLimited::Counts, source src!(ours);
+        /// Whether a new flow doubles its rate at each completion until `t_low` is passed, a loss
+        /// comes, or the line is full.
+        pub startup: Switch = Switch::Off, source src!(ours);
+        /// The time whose data at the rate is the most in flight: it bounds bursts, and the effect
+        /// of a loss. At 0 there is no bound.
+        pub window: Span = Span::ZERO, in "0ns" to "1s", source src!(ours);
+        /// Least bound of what is in flight, in packets, where `window` is above 0.
+        pub window_floor: u32 = 2, in "2" to "1000000", source src!(ours);
     }
 }
 
@@ -208,6 +200,15 @@ impl Configurable for Timely {
                 ("min_rtt", "500us"),
                 ("max_decrease", "0.2"),
                 ("loss_decrease", "0.5"),
+                ("initial_rate", "initial-window"),
+                ("serialization", "acked"),
+                ("min_filter", "500us"),
+                ("min_filter_acks", "4"),
+                ("catch_up", "16"),
+                ("app_limited", "lowers"),
+                ("startup", "on"),
+                ("window", "500us"),
+                ("window_floor", "6"),
             ],
         },
         Preset {
@@ -227,6 +228,13 @@ impl Configurable for Timely {
         if self.t_low > self.t_high {
             return Err(Conflict { name: "t_low", rule: "must not be above", other: "t_high" });
         }
+        if !self.window.is_zero() && !self.window_rtt.is_zero() {
+            return Err(Conflict {
+                name: "window",
+                rule: "must be 0ns beside",
+                other: "window_rtt",
+            });
+        }
         Ok(())
     }
 
@@ -235,239 +243,179 @@ impl Configurable for Timely {
     }
 }
 
-/// `Timely` in the units of the integer core, scaled to one NIC. The BPF twin has the same numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Constants {
-    /// Weight of the newest RTT difference.
-    pub alpha: Fraction,
-    /// Multiplicative decrease factor, times 2^20.
-    pub beta_q20: u64,
-    /// Additive step, b/s.
-    pub delta_bps: u64,
-    /// Step of hyperactive increase, b/s.
-    pub hai_delta_bps: u64,
-    /// The RTT below which the rate rises.
-    pub t_low_ns: u64,
-    /// Above this RTT the rate falls.
-    pub t_high_ns: u64,
-    /// The RTT that makes the gradient dimensionless.
-    pub min_rtt_ns: u64,
-    /// Completions in a row before hyperactive increase.
-    pub hai_threshold: u32,
-    /// The differences that count towards hyperactive increase.
-    pub hai_counts: HaiCounts,
-    /// The changes that are scaled down when completions come fast.
-    pub time_scaling: TimeScaling,
-    /// Largest part of the rate that one completion takes, times 2^20.
-    pub max_decrease_q20: u64,
-    /// Part of the rate that a loss takes, times 2^20.
-    pub loss_decrease_q20: u64,
-    /// The rate never falls below, b/s.
-    pub min_bps: u64,
-    /// The rate never rises above, b/s.
-    pub line_bps: u64,
-}
-
-impl Constants {
-    /// The constants for a NIC of `line_rate`.
-    pub fn new(params: &Timely, line_rate: Rate) -> Self {
-        let line_bps = integer::line_bps(line_rate);
-        let delta_bps = integer::scaled(params.delta, params.delta_reference, line_bps);
-        Self {
-            alpha: params.alpha.min(Fraction::ONE),
-            beta_q20: u64::from(params.beta.bits()).min(ONE_Q20),
-            delta_bps,
-            hai_delta_bps: delta_bps.saturating_mul(u64::from(params.hai_n)).min(line_bps),
-            t_low_ns: params.t_low.as_ns(),
-            t_high_ns: params.t_high.as_ns(),
-            min_rtt_ns: params.min_rtt.as_ns().clamp(1, DelayGradient::MAX_RTT_NS),
-            hai_threshold: params.hai_threshold,
-            hai_counts: params.hai_counts,
-            time_scaling: params.time_scaling,
-            max_decrease_q20: u64::from(params.max_decrease.bits()).min(ONE_Q20),
-            loss_decrease_q20: u64::from(params.loss_decrease.bits()).min(ONE_Q20),
-            min_bps: integer::scaled(params.min_rate, params.delta_reference, line_bps),
-            line_bps,
-        }
-    }
-}
-
-/// The state of a flow under TIMELY: small enough for the private area of a Linux socket.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct State {
-    rate_bps: u64,
-    updated_at_ns: u64,
-    gradient: DelayGradient,
-}
-
-impl State {
-    /// A flow that starts `now` at `rate_bps`.
-    pub fn new(rate_bps: u64, now_ns: u64, gradient: DelayGradient) -> Self {
-        Self { rate_bps, updated_at_ns: now_ns, gradient }
-    }
-
-    /// The rate in bits per second.
-    pub const fn rate_bps(&self) -> u64 {
-        self.rate_bps
-    }
-
-    /// Takes in a completion: Algorithm 1 of the paper, with the RTT in nanoseconds.
-    #[inline]
-    pub fn on_completion(&mut self, k: &Constants, now_ns: u64, rtt_ns: u64) {
-        let rtt_ns = rtt_ns.min(DelayGradient::MAX_RTT_NS);
-        self.gradient.add(k.alpha, rtt_ns);
-
-        let elapsed_ns = now_ns.saturating_sub(self.updated_at_ns).min(k.min_rtt_ns);
-        self.updated_at_ns = now_ns;
-        let elapsed_q20 = (elapsed_ns << Fraction::BITS) / k.min_rtt_ns;
-        let scale_q20 = |scaled: bool| if scaled { elapsed_q20 } else { ONE_Q20 };
-        // The scales of additive increase and of the decrease above T_high.
-        let outer_scale_q20 = scale_q20(k.time_scaling != TimeScaling::Never);
-        let gradient_scale_q20 = scale_q20(k.time_scaling == TimeScaling::Always);
-
-        if rtt_ns < k.t_low_ns {
-            self.increase(k, k.delta_bps, outer_scale_q20);
-        } else if rtt_ns > k.t_high_ns {
-            let cut_q20 = integer::cut_above_q20(k.beta_q20, rtt_ns, k.t_high_ns);
-            self.decrease(k, cut_q20, outer_scale_q20);
-        } else if !self.gradient.is_positive() {
-            let falling = match k.hai_counts {
-                HaiCounts::Raw => self.gradient.falling(),
-                HaiCounts::Smoothed => self.gradient.falling_smoothed(),
-            };
-            let hai = falling >= k.hai_threshold;
-            let step_bps = if hai { k.hai_delta_bps } else { k.delta_bps };
-            self.increase(k, step_bps, outer_scale_q20);
-        } else {
-            // beta * gradient: 2^20 * 2^39 fits, and the difference's eight bits go last.
-            let cut_q28 = k.beta_q20 * self.gradient.magnitude_q8() / k.min_rtt_ns;
-            let cut_q20 = (cut_q28 >> 8).min(ONE_Q20);
-            self.decrease(k, cut_q20, gradient_scale_q20);
-        }
-    }
-
-    /// Takes in the first loss of a window of data.
-    pub fn on_loss(&mut self, k: &Constants) {
-        self.rate_bps -= (self.rate_bps * k.loss_decrease_q20) >> Fraction::BITS;
-        self.rate_bps = self.rate_bps.max(k.min_bps);
-    }
-
-    /// Undoes spurious losses: the rate is at least that of before them.
-    pub fn on_spurious_loss(&mut self, before_bps: u64) {
-        self.rate_bps = self.rate_bps.max(before_bps);
-    }
-
-    /// Adds a step to the rate, up to line rate.
-    pub(crate) fn increase(&mut self, k: &Constants, step_bps: u64, scale_q20: u64) {
-        self.rate_bps += (step_bps * scale_q20) >> Fraction::BITS;
-        self.rate_bps = self.rate_bps.min(k.line_bps);
-    }
-
-    /// Takes a part of the rate, down to the minimum rate.
-    pub(crate) fn decrease(&mut self, k: &Constants, cut_q20: u64, scale_q20: u64) {
-        let cut_q20 = ((cut_q20 * scale_q20) >> Fraction::BITS).min(k.max_decrease_q20);
-        self.rate_bps -= (self.rate_bps * cut_q20) >> Fraction::BITS;
-        self.rate_bps = self.rate_bps.max(k.min_bps);
-    }
-}
-
 /// A flow under TIMELY.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimelyControl {
     pub(crate) state: State,
     pub(crate) constants: Constants,
+    completions: Completions,
+    /// The transmission that was next at the last completion: the round ends with data after it.
+    round_ends_at: Bytes,
     burst_rate: Rate,
     /// The gate that lets one reaction to loss through for each window of data.
     gate: RecoveryGate,
     /// The rate before the last reaction.
     before_loss_bps: u64,
-    /// The window, where one stands for the rate.
-    window: Option<RateWindow>,
-}
-
-/// A window that is a rate times a fixed time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct RateWindow {
-    time: Span,
     mss: Bytes,
-    max: Bytes,
+    /// The most that may be in flight.
+    max_window: Bytes,
+    window: Window,
 }
 
-impl RateWindow {
-    fn of(self, rate: Rate) -> Bytes {
-        rate.bytes_in(self.time).min(self.max).max(self.mss)
-    }
+/// The window of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Window {
+    /// None: the rate paces alone.
+    None,
+    /// The rate times a fixed time, in place of the rate.
+    Rate(Span),
+    /// A bound on what is in flight, beside the rate.
+    Bound(Bytes),
 }
 
 impl TimelyControl {
+    /// The RTT of a new flow whose path nobody knows.
+    const UNKNOWN_RTT: Span = Span::from_ms(1);
+
     fn new(params: &Timely, flow: &Flow) -> Self {
-        let constants = Constants::new(params, flow.line_rate);
+        let k = Constants::new(params, flow.line_rate);
         let rate_bps = match params.initial_rate {
-            InitialRate::Share => constants.line_bps / (u64::from(flow.active_flows) + 1),
-            InitialRate::Line => constants.line_bps,
+            InitialRate::Share => k.line_bps / (u64::from(flow.active_flows) + 1),
+            InitialRate::Line => k.line_bps,
+            InitialRate::InitialWindow => {
+                let rtt = flow.base_rtt.unwrap_or(Self::UNKNOWN_RTT);
+                Completions::first_bps(&k, flow.initial_window.get(), rtt.as_ns())
+            }
         };
         // A window begins as those of other algorithms do.
         let rate_bps = match params.window_rtt {
             Span::ZERO => rate_bps,
-            time => Rate::of(flow.initial_window, time).as_bps().min(constants.line_bps),
+            time => Rate::of(flow.initial_window, time).as_bps().min(k.line_bps),
         };
         let gradient = match params.initial_rtt {
             InitialRtt::FirstSample => DelayGradient::default(),
-            InitialRtt::MinRtt => DelayGradient::after(constants.min_rtt_ns),
+            InitialRtt::MinRtt => DelayGradient::after(k.min_rtt_ns),
         };
         let now_ns = flow.now.since(crate::Time::ZERO).as_ns();
-        let state = State::new(rate_bps.max(constants.min_bps), now_ns, gradient);
-        let (burst_rate, gate) = (params.burst_rate.0, RecoveryGate::default());
-        let window = (!params.window_rtt.is_zero()).then_some(RateWindow {
-            time: params.window_rtt,
+        let window = if !params.window_rtt.is_zero() {
+            Window::Rate(params.window_rtt)
+        } else if k.window_ns > 0 {
+            Window::Bound(flow.mss)
+        } else {
+            Window::None
+        };
+        let mut control = Self {
+            state: State::new(rate_bps.max(k.min_bps), now_ns, gradient),
+            constants: k,
+            completions: Completions::new(&k),
+            round_ends_at: Bytes::ZERO,
+            burst_rate: params.burst_rate.0,
+            gate: RecoveryGate::default(),
+            before_loss_bps: 0,
             mss: flow.mss,
-            max: flow.max_window,
-        });
-        Self { state, constants, burst_rate, gate, before_loss_bps: 0, window }
+            max_window: flow.max_window,
+            window,
+        };
+        control.bound_to(Bytes::MAX);
+        control
+    }
+
+    /// Takes in an ACK; returns the RTT of the completion that it ends, in nanoseconds, if it ends
+    /// one.
+    #[inline]
+    pub(crate) fn completion(&mut self, ack: &Ack<'_>) -> Option<u64> {
+        if ack.end > self.round_ends_at {
+            self.completions.end_round();
+        }
+        let rtt_ns = self.sample_ns(ack, ack.rtt?);
+        let app_limited = ack.delivery.is_some_and(|delivery| delivery.app_limited);
+        let now_ns = ack.now.since(crate::Time::ZERO).as_ns();
+        let (state, k) = (&mut self.state, &self.constants);
+        let completed = self.completions.on_sample(state, k, now_ns, rtt_ns, app_limited);
+        if completed.is_some() {
+            self.round_ends_at = ack.next;
+        }
+        completed
+    }
+
+    /// The RTT without what is no network.
+    #[inline]
+    fn sample_ns(&self, ack: &Ack<'_>, rtt: RttSample) -> u64 {
+        match self.constants.serialization {
+            Serialization::Segment => rtt.network().as_ns(),
+            Serialization::Acked => {
+                let rtt_ns = rtt.total.saturating_sub(rtt.peer).as_ns();
+                let segments = ack.bytes.get().div_ceil(self.mss.get().max(1));
+                Completions::network_rtt_ns(&self.constants, rtt_ns, segments, self.mss.get())
+            }
+        }
+    }
+
+    /// Bounds what is in flight by the rate. While the losses of `ack` are repaired, no more enters
+    /// the network than leaves it.
+    #[inline]
+    pub(crate) fn bound(&mut self, ack: &Ack<'_>) {
+        let leaves = ack.in_recovery.then_some(ack.in_flight + ack.bytes);
+        self.bound_to(leaves.unwrap_or(Bytes::MAX));
+    }
+
+    /// Bounds what is in flight by the rate, and to `most`.
+    #[inline]
+    fn bound_to(&mut self, most: Bytes) {
+        let Window::Bound(cwnd) = &mut self.window else { return };
+        let (rate_bps, mss) = (self.state.rate_bps, self.mss.get());
+        let segments = Completions::window_segments(&self.constants, rate_bps, mss);
+        let bound = Bytes::new(segments.saturating_mul(mss));
+        *cwnd = bound.min(most).min(self.max_window).max(self.mss);
     }
 }
 
 impl CongestionControl for TimelyControl {
-    fn reads(&self) -> Reads {
-        Reads::NONE
-    }
-
     fn on_ack(&mut self, ack: &Ack<'_>) {
-        if let Some(rtt) = ack.rtt {
-            let now_ns = ack.now.since(crate::Time::ZERO).as_ns();
-            self.state.on_completion(&self.constants, now_ns, rtt.network().as_ns());
-        }
+        self.completion(ack);
+        self.bound(ack);
     }
 
     /// The paper's TIMELY has no answer to loss, since PFC keeps the network lossless. Without PFC,
     /// `loss_decrease` is the answer.
     fn on_loss(&mut self, loss: &Loss) {
-        if self.constants.loss_decrease_q20 > 0 && self.gate.enter_loss(loss) {
-            self.before_loss_bps = self.state.rate_bps;
-            self.state.on_loss(&self.constants);
+        if !self.gate.enter_loss(loss) {
+            return;
         }
+        if self.constants.loss_decrease_q20 > 0 {
+            self.before_loss_bps = self.state.rate_bps;
+        }
+        self.completions.on_loss(&mut self.state, &self.constants);
+        self.bound_to(Bytes::MAX);
     }
 
     fn on_spurious_loss(&mut self, _spurious: &Spurious) {
         self.state.on_spurious_loss(core::mem::take(&mut self.before_loss_bps));
+        self.bound_to(Bytes::MAX);
     }
 
     fn on_mss_change(&mut self, mss: Bytes) {
-        if let Some(window) = &mut self.window {
-            window.mss = mss;
-        }
+        self.mss = mss;
+        self.bound_to(Bytes::MAX);
     }
 
     fn limits(&self) -> Limits {
         let rate = Rate::from_bps(self.state.rate_bps);
-        if let Some(window) = self.window {
-            return Limits::window(window.of(rate));
-        }
-        Limits {
-            cwnd: Bytes::MAX,
-            pacing: Pacing::Rate(rate),
-            burst: Burst { bytes: Bytes::MAX, rate: self.burst_rate },
-        }
+        let cwnd = match self.window {
+            Window::None => Bytes::MAX,
+            Window::Rate(time) => {
+                let cwnd = rate.bytes_in(time).min(self.max_window).max(self.mss);
+                return Limits::window(cwnd);
+            }
+            Window::Bound(cwnd) => cwnd,
+        };
+        let burst = Burst { bytes: Bytes::MAX, rate: self.burst_rate };
+        Limits { cwnd, pacing: Pacing::Rate(rate), burst }
+    }
+
+    fn reads(&self) -> Reads {
+        let lowers = self.constants.app_limited == AppLimited::Lowers;
+        Reads { delivery: lowers, ..Reads::NONE }
     }
 
     fn gauges(&self, emit: &mut dyn FnMut(&'static str, f64)) {

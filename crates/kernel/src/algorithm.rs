@@ -33,6 +33,16 @@ impl Algorithm {
         self.0.preset()
     }
 
+    /// The parameters that every preset takes from [`preset`](Self::preset), with their values
+    /// there. A preset that sets one of them itself keeps its own value.
+    pub fn of_hosts(self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let law = AnyAlgorithm::named(self.name());
+        let presets = law.map_or(&[][..], |law| law.presets());
+        let values = presets.iter().find(|preset| Some(preset.name) == self.preset());
+        let values = values.map_or(&[][..], |preset| preset.values);
+        values.iter().copied().filter(move |(name, _)| self.0.of_hosts().contains(name))
+    }
+
     /// Whether the program has to know the rate of the NIC.
     pub fn knows_line_rate(self) -> bool {
         self.0.params().iter().any(|param| param.name == "line_rate")
@@ -84,9 +94,14 @@ impl Settings {
         settings
     }
 
-    /// The algorithm's own defaults, with those of the program's parameters.
+    /// The algorithm's own defaults but for what is of hosts, with those of the program's
+    /// parameters.
     fn plain(algorithm: Algorithm) -> Self {
-        let law = AnyAlgorithm::named(algorithm.name()).expect("the registry has the algorithm");
+        let named = AnyAlgorithm::named(algorithm.name());
+        let mut law = named.expect("the registry has the algorithm");
+        for (name, value) in algorithm.of_hosts() {
+            law.set(name, value).expect("the algorithm has the parameters of its preset");
+        }
         let values = Values::new(law, algorithm.0.params());
         Self { algorithm, values, lines: Vec::new() }
     }
@@ -184,7 +199,7 @@ impl Settings {
 
     fn refused(&self, name: &str, value: &str, error: SetError) -> Error {
         if error != SetError::Unknown {
-            return invalid(name, value, error.into());
+            return invalid(name, value, error);
         }
         let known: Vec<_> = self.parameters().iter().map(|parameter| parameter.name).collect();
         Error::UnknownParameter {
@@ -216,6 +231,27 @@ mod tests {
     }
 
     #[test]
+    fn every_preset_has_what_is_of_hosts_from_the_preset_for_them() {
+        let timely = Algorithm::named("timely").unwrap();
+        let of_hosts: Vec<_> = timely.of_hosts().collect();
+        assert!(of_hosts.contains(&("min_filter", "500us")) && of_hosts.len() == 9, "{of_hosts:?}");
+        let value = |settings: &Settings, name: &str| {
+            settings.parameters().into_iter().find(|one| one.name == name).unwrap().value
+        };
+        for preset in Settings::new(timely).values.law.presets() {
+            let mut settings = Settings::new(timely);
+            settings.set(&format!("preset={}", preset.name)).unwrap();
+            for (name, expected) in &of_hosts {
+                let own = preset.values.iter().find(|(own, _)| own == name);
+                let expected = own.map_or(*expected, |(_, own)| *own);
+                assert_eq!(value(&settings, name), expected, "{name} of {}", preset.name);
+            }
+        }
+        let rtcp = Algorithm::named("rtcp").unwrap();
+        assert_eq!(rtcp.of_hosts().count(), 0);
+    }
+
+    #[test]
     fn lines_make_the_same_settings_again_and_a_refused_one_changes_nothing() {
         let timely = Algorithm::named("timely").unwrap();
         let mut settings = Settings::new(timely);
@@ -230,11 +266,10 @@ mod tests {
             ("t_lwo=5us", "t_lwo: no such parameter of timely; there is "),
             ("t_low=5s", "t_low=5s: is out of range"),
             ("line_rate=500Gbps", "line_rate=500Gbps: is out of range; expected 1Mbps to 400Gbps"),
-            ("window=2s", "window=2s: is out of range; expected 1us to 1s"),
-            ("window=0ns", "window=0ns: is out of range; expected 1us to 1s"),
-            ("window_floor=1", "window_floor=1: expected a number from 2 to 1000000"),
-            ("catch_up=none", "catch_up=none: expected a number from 1 to 1000"),
-            ("startup=maybe", "startup=maybe: expected on or off"),
+            ("window=2s", "window=2s: is out of range; expected 0ns to 1s"),
+            ("window_floor=1", "window_floor=1: is out of range; expected 2 to 1000000"),
+            ("catch_up=none", "catch_up=none: is not one of the whole numbers"),
+            ("startup=maybe", "startup=maybe: is not one of on, off"),
         ] {
             let error = settings.set(line).unwrap_err().to_string();
             assert!(error.starts_with(said), "{error}");
@@ -244,6 +279,15 @@ mod tests {
         assert_eq!(settings.knobs().unwrap(), before);
         let again = Settings::from_lines(timely, &settings.lines()).unwrap();
         assert_eq!(again.knobs().unwrap(), before);
+        for (line, said) in [
+            ("window=0ns", "window=0ns: Linux TCP has a window; expected the time of its data"),
+            ("window_rtt=1ms", "window_rtt: Linux TCP is paced; expected 0ns"),
+        ] {
+            let mut refused = settings.clone();
+            refused.set(line).unwrap();
+            let error = refused.knobs().unwrap_err().to_string();
+            assert!(error.starts_with(said), "{error}");
+        }
         let error = Algorithm::named("timley").unwrap_err().to_string();
         let known = Algorithm::ALL.map(Algorithm::name).join(", ");
         assert_eq!(error, format!("timley: cannot be attached to Linux TCP; there is {known}"));

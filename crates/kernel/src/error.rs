@@ -50,7 +50,7 @@ pub enum Error {
         /// The text.
         value: String,
         /// The reason for the refusal.
-        reason: ValueError,
+        reason: SetError,
     },
     /// Two parameters contradict each other.
     #[error("{} {} {}", .0.name, .0.rule, .0.other)]
@@ -234,25 +234,6 @@ pub enum Error {
     /// A line of a plan is earlier than the line before.
     #[error("plan, line {0}: is earlier than the line before")]
     PlanOutOfOrder(usize),
-}
-
-/// The reason why a text is no value of a parameter.
-#[derive(Debug, thiserror::Error)]
-pub enum ValueError {
-    /// The text is no such quantity, none of the words, or out of range.
-    #[error(transparent)]
-    Refused(#[from] SetError),
-    /// The text is no whole number within these bounds.
-    #[error("expected a number from {least} to {most}")]
-    NotANumber {
-        /// The least number.
-        least: u64,
-        /// The greatest number.
-        most: u64,
-    },
-    /// The text is neither `on` nor `off`.
-    #[error("expected on or off")]
-    NotASwitch,
 }
 
 /// A result with an [`Error`].

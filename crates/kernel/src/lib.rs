@@ -29,4 +29,4 @@ pub mod system;
 pub mod twin;
 mod values;
 
-pub use error::{Error, Result, ValueError};
+pub use error::{Error, Result};

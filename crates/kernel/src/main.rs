@@ -1,5 +1,6 @@
 //! The command behind `incast kernel`.
 
+use std::collections::BTreeMap;
 use std::io::{IsTerminal as _, Write as _};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -319,6 +320,7 @@ fn algorithms(as_json: bool) {
                     "name": one.name(),
                     "preset": one.preset(),
                     "line_rate": one.knows_line_rate(),
+                    "of_hosts": one.of_hosts().collect::<BTreeMap<_, _>>(),
                     "parameters": values(&Settings::new(one)),
                 })
             })

@@ -22,13 +22,25 @@ pub const EVENTS: usize = 16_384;
 /// An event, as four numbers whose meaning is in bpf/twin.h.
 pub type Event = [u64; 4];
 /// The state after an event; the rate or the window comes first.
-pub type Answer = [u64; 5];
+pub type Answer = [u64; 8];
+
+/// The first rate of TIMELY.
+#[derive(Clone, Copy, Debug)]
+pub enum First {
+    /// A rate in b/s, above zero.
+    Bps(u64),
+    /// An initial window in bytes, once in an RTT in ns.
+    Window(u64, u64),
+}
+
+/// The length of a segment in TIMELY's events.
+pub const MSS: u64 = 1_448;
 
 /// The algorithm that runs, and its start.
 #[derive(Clone, Copy, Debug)]
 pub enum Setup {
-    /// TIMELY from a rate in b/s, at a time in ns.
-    Timely(timely::Constants, u64, u64),
+    /// TIMELY from a rate, at a time in ns.
+    Timely(timely::Constants, First, u64),
     /// Regulated TCP of a weight, from a window in segments.
     Rtcp(rtcp::Constants, u64, u64),
     /// DCTCP.
@@ -41,14 +53,17 @@ impl Setup {
             twin_setup { count: u32::try_from(count).unwrap_or(0), ..twin_setup::default() };
         // Each skeleton has a type of its own with the same fields.
         match self {
-            Self::Timely(k, rate, now) => {
+            Self::Timely(k, first, now) => {
                 setup.timely = again(&programs::timely::constants(k));
-                setup.start = [*rate, *now];
+                setup.start = match *first {
+                    First::Bps(rate) => [*now, rate, 0, 0],
+                    First::Window(bytes, rtt_ns) => [*now, 0, bytes, rtt_ns],
+                };
                 setup.algorithm = 0;
             }
             Self::Rtcp(k, weight, cwnd) => {
                 setup.rtcp = again(&programs::rtcp::constants(k));
-                setup.start = [*weight, *cwnd];
+                setup.start = [*weight, *cwnd, 0, 0];
                 setup.algorithm = 1;
             }
             Self::Dctcp(k) => {

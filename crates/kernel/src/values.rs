@@ -1,10 +1,11 @@
 //! The values of parameters: those of an algorithm, and those that only its program has.
 
+use incast_cc::param::SetError;
 use incast_cc::registry::AnyAlgorithm;
-use incast_cc::units::{Rate, Span};
+use incast_cc::units::Rate;
 
-use crate::param::{self, KernelParam, Takes};
-use crate::{Error, Result, ValueError};
+use crate::param::{self, KernelParam};
+use crate::{Error, Result};
 
 /// The values of all parameters of one program.
 #[derive(Clone, Debug)]
@@ -27,51 +28,23 @@ impl Values {
     /// # Errors
     /// The text is no value for it.
     pub(crate) fn set_own(&mut self, name: &str, value: &str) -> Result<bool> {
-        let Some((param, text)) = self.own.iter_mut().find(|(param, _)| param.name == name) else {
+        let Some((_, text)) = self.own.iter_mut().find(|(param, _)| param.name == name) else {
             return Ok(false);
         };
-        param.takes.check(value).map_err(|reason| invalid(name, value, reason))?;
+        param::rate(value).map_err(|reason| invalid(name, value, reason))?;
         value.clone_into(text);
         Ok(true)
     }
 
     /// A rate among the program's own parameters.
     pub(crate) fn rate(&self, name: &str) -> Result<Rate> {
-        self.read(name, |_, text| param::rate(text))
-    }
-
-    /// A time among the program's own parameters.
-    pub(crate) fn span(&self, name: &str) -> Result<Span> {
-        self.read(name, Takes::span)
-    }
-
-    /// A whole number among the program's own parameters.
-    pub(crate) fn number(&self, name: &str) -> Result<u64> {
-        self.read(name, Takes::number)
-    }
-
-    /// The text of one of the program's own parameters.
-    pub(crate) fn text(&self, name: &str) -> &str {
-        self.find(name).1
-    }
-
-    fn read<T>(
-        &self,
-        name: &str,
-        read: impl Fn(Takes, &str) -> std::result::Result<T, ValueError>,
-    ) -> Result<T> {
-        let (takes, text) = self.find(name);
-        read(takes, text).map_err(|reason| invalid(name, text, reason))
-    }
-
-    fn find(&self, name: &str) -> (Takes, &str) {
         let found = self.own.iter().find(|(param, _)| param.name == name);
-        let (param, text) = found.unwrap_or_else(|| unreachable!("the program declares {name}"));
-        (param.takes, text)
+        let (_, text) = found.unwrap_or_else(|| unreachable!("the program declares {name}"));
+        param::rate(text).map_err(|reason| invalid(name, text, reason))
     }
 }
 
 /// The error that `value` is none for the parameter `name`.
-pub(crate) fn invalid(name: &str, value: &str, reason: ValueError) -> Error {
+pub(crate) fn invalid(name: &str, value: &str, reason: SetError) -> Error {
     Error::InvalidValue { name: name.to_owned(), value: value.to_owned(), reason }
 }

@@ -117,7 +117,7 @@ fn refusals() {
         (&["attach", "timely", "--set", "t_lwo=5us"], "no such parameter"),
         (&["attach", "timely", "--set", "t_low"], "expected KEY=VALUE"),
         (&["attach", "timely", "--set", "line_rate=500Gbps"], "1Mbps to 400Gbps"),
-        (&["attach", "timely", "--set", "startup=maybe"], "expected on or off"),
+        (&["attach", "timely", "--set", "startup=maybe"], "is not one of on, off"),
         (&["attach", "timely", "--preset", "nobody"], "there is authors-snippet"),
         (&["attach", "timely", "--name", "sixteen_letters_"], "expected 1 to 15"),
         (&["attach", "timely", "--name", "reno"], "choose another by --name"),

@@ -4,10 +4,10 @@
 
 use incast_cc::registry::AnyAlgorithm;
 use incast_cc::{
-    Ack, Algorithm as _, Bytes, CongestionControl as _, Flow, Fraction, Loss, LossCause, Pacing,
-    Rate, Span, Time, dctcp, rtcp, timely,
+    Ack, Algorithm as _, Bytes, CongestionControl as _, Delivery, Flow, Fraction, Loss, LossCause,
+    Pacing, Rate, Span, Time, dctcp, rtcp, timely,
 };
-use incast_kernel::twin::{self, Answer, EVENTS, Event, Setup};
+use incast_kernel::twin::{self, Answer, EVENTS, Event, First, MSS, Setup};
 
 /// A small generator with a published recurrence (SplitMix64): tests need no more.
 struct Random(u64);
@@ -38,6 +38,7 @@ const RECORDED_RTTS_US: [u64; 24] = [
     48, 33, 25,
 ];
 
+/// TIMELY with every preset, and with other values.
 fn timely_algorithms() -> Vec<timely::Timely> {
     let mut found = Vec::new();
     let mut named = AnyAlgorithm::named("timely").unwrap();
@@ -53,31 +54,98 @@ fn timely_algorithms() -> Vec<timely::Timely> {
     found.push(timely::Timely { t_low: Span::ZERO, t_high: Span::from_ns(1), ..found[0] });
     found.push(timely::Timely { min_rtt: Span::from_secs(1), ..found[0] });
     found.push(timely::Timely { loss_decrease: Fraction::from_ratio(1, 3), ..found[0] });
+    // Of hosts: each mechanism away from what `linux-tcp` has, and at its ends.
+    let hosts = linux_tcp();
+    for (key, value) in [
+        ("min_filter", "0ns"),
+        ("min_filter", "1s"),
+        ("min_filter_acks", "1"),
+        ("min_filter_acks", "40"),
+        ("catch_up", "1"),
+        ("catch_up", "1000"),
+        ("min_rtt", "1ns"),
+        ("app_limited", "counts"),
+        ("startup", "off"),
+        ("serialization", "segment"),
+        ("window", "1s"),
+        ("window", "1ns"),
+        ("window_floor", "1000000"),
+    ] {
+        let mut changed = AnyAlgorithm::Timely(hosts);
+        changed.set(key, value).unwrap();
+        let AnyAlgorithm::Timely(params) = changed else { unreachable!() };
+        found.push(params);
+    }
     found
 }
 
-/// The rate of `incast-cc` after each event.
+/// What the program for Linux TCP runs.
+fn linux_tcp() -> timely::Timely {
+    let mut named = AnyAlgorithm::named("timely").unwrap();
+    named.apply_preset("linux-tcp").unwrap();
+    let AnyAlgorithm::Timely(params) = named else { unreachable!() };
+    params
+}
+
+/// The flags of an event of TIMELY.
+const LOSS: u64 = 1;
+const LATER: u64 = 2;
+const APP_LIMITED: u64 = 4;
+const UNTIMED: u64 = 8;
+
+/// The rate and the window of `incast-cc` after each event, after the first rate.
 fn timely_in_rust(params: &timely::Timely, flow: &Flow, events: &[Event]) -> (u64, Vec<u64>) {
     let mut control = params.start(flow);
+    let k = timely::Constants::new(params, flow.line_rate);
     let rate = |control: &timely::TimelyControl| match control.limits().pacing {
         Pacing::Rate(rate) => rate.as_bps(),
         other => panic!("{other:?}"),
     };
     let start = rate(&control);
-    let rates = (1..).zip(events).map(|(sent, &[now_ns, rtt_ns, is_lost, _])| {
+    let limits = (1..).zip(events).flat_map(|(sent, &[now_ns, rtt_ns, flags, segments])| {
         let now = Time::ZERO + Span::from_ns(now_ns);
-        if is_lost != 0 {
+        if flags & LOSS != 0 {
             // Each loss is in a window of its own: the carrier decides what one window is.
             let mut loss = Loss::new(now, Time::ZERO, Bytes::new(1), LossCause::Detected);
             (loss.end, loss.next) = (Bytes::new(sent), Bytes::new(sent));
             control.on_loss(&loss);
         } else {
-            let ack = Ack::new(now, Time::ZERO, Bytes::new(1));
-            control.on_ack(&ack.with_rtt(Span::from_ns(rtt_ns)));
+            let mut ack = Ack::new(now, Time::ZERO, Bytes::new(segments * MSS));
+            ack.next = Bytes::new(sent);
+            ack.end = if flags & LATER != 0 { ack.next } else { Bytes::ZERO };
+            ack.delivery = Some(Delivery {
+                rate: Rate::ZERO,
+                in_flight_at_send: Bytes::ZERO,
+                lost: Bytes::ZERO,
+                app_limited: flags & APP_LIMITED != 0,
+            });
+            // A carrier takes the serialization of a segment off, the algorithm that of an ACK.
+            let rtt_ns = match k.serialization {
+                timely::Serialization::Segment => {
+                    timely::Completions::network_rtt_ns(&k, rtt_ns, 1, MSS)
+                }
+                timely::Serialization::Acked => rtt_ns,
+            };
+            if flags & UNTIMED == 0 {
+                ack = ack.with_rtt(Span::from_ns(rtt_ns));
+            }
+            control.on_ack(&ack);
         }
-        rate(&control)
+        let window = timely::Completions::window_segments(&k, rate(&control), MSS);
+        if k.window_ns > 0 {
+            assert_eq!(control.limits().cwnd, Bytes::new(window * MSS));
+        }
+        [rate(&control), window]
     });
-    (start, rates.collect())
+    (start, limits.collect())
+}
+
+/// A flow that has these segments and starts with the first of the events.
+fn timely_flow(line: Rate, events: &[Event]) -> Flow {
+    let mut flow = Flow::new(Bytes::new(MSS), line);
+    flow.mss = Bytes::new(MSS);
+    flow.now = Time::ZERO + Span::from_ns(events[0][0]);
+    flow
 }
 
 #[test]
@@ -102,20 +170,66 @@ fn timely_has_twins() {
                 .into_iter()
                 .map(|rtt| {
                     now += random.any(22);
-                    [now, rtt, u64::from(random.below(40) == 0), 0]
+                    let mut flags = 0;
+                    for (flag, one_in) in [(LOSS, 40), (LATER, 3), (APP_LIMITED, 4), (UNTIMED, 9)] {
+                        flags |= if random.below(one_in) == 0 { flag } else { 0 };
+                    }
+                    [now, rtt, flags, random.below(80)]
                 })
                 .collect();
-            let mut flow = Flow::new(Bytes::from_kb(64), line);
-            flow.now = Time::ZERO + Span::from_ns(events[0][0]);
-            let (start, rates) = timely_in_rust(&params, &flow, &events);
-            runs.push((
-                Setup::Timely(timely::Constants::new(&params, line), start, events[0][0]),
-                events,
-            ));
-            expected.push(rates);
+            let flow = timely_flow(line, &events);
+            let (start, limits) = timely_in_rust(&params, &flow, &events);
+            let k = timely::Constants::new(&params, line);
+            runs.push((Setup::Timely(k, First::Bps(start), events[0][0]), events));
+            expected.push(limits);
         }
     }
-    compare(&runs, &expected, |answer| vec![answer[0]]);
+    compare(&runs, &expected, |answer| answer[..2].to_vec());
+}
+
+/// Flows as the program for Linux TCP has them, from the first ACK on: ACKs of bursts come every
+/// some tens of microseconds over a queue that fills and drains, each the first of a round or not.
+#[test]
+fn timely_of_linux_tcp_has_twins_from_the_first_rate_on() {
+    let mut random = Random(5);
+    let mut runs = Vec::new();
+    let mut expected = Vec::new();
+    let params = linux_tcp();
+    let mut completions = 0;
+    for (line, rtt_us) in [(1, 11), (1, 900), (10, 14), (100, 400)] {
+        let line = Rate::from_gbps(line);
+        let (mut now, mut queue_us) = (1_000_000_000, 0);
+        let events: Vec<Event> = (0..6_000)
+            .map(|at| {
+                now += 5_000 + random.below(80_000);
+                // Up by half a microsecond per ACK, then down again.
+                queue_us = if at / 1_000 % 2 == 0 { queue_us + 1 } else { queue_us.max(2) - 2 };
+                let busy = if random.below(10) == 0 { random.below(300) } else { 0 };
+                let rtt_ns = (rtt_us + queue_us / 2 + busy) * 1_000;
+                let flags = if random.below(4) == 0 { LATER } else { 0 };
+                let flags = flags | if random.below(2_000) == 0 { LOSS } else { 0 };
+                [now, rtt_ns, flags, 1 + random.below(44)]
+            })
+            .collect();
+        // Exactly T_low ends the doubling, in the run that begins with it.
+        let at_t_low = (1..=20).map(|at| [1_000_000_000 - (21 - at) * 50_000, 100_000, LATER, 0]);
+        let events: Vec<Event> = if rtt_us == 900 { at_t_low.collect() } else { Vec::new() }
+            .into_iter()
+            .chain(events)
+            .collect();
+        let mut flow = timely_flow(line, &events);
+        flow.base_rtt = Some(Span::from_us(rtt_us));
+        let window = flow.initial_window.get();
+        let (start, limits) = timely_in_rust(&params, &flow, &events);
+        let k = timely::Constants::new(&params, line);
+        assert_eq!(start, timely::Completions::first_bps(&k, window, rtt_us * 1_000));
+        let first = First::Window(window, rtt_us * 1_000);
+        completions += limits.windows(4).filter(|two| two[0] != two[2]).count();
+        runs.push((Setup::Timely(k, first, events[0][0]), events));
+        expected.push(limits);
+    }
+    assert!(completions > 1_000, "{completions}");
+    compare(&runs, &expected, |answer| answer[..2].to_vec());
 }
 
 /// An event of Regulated TCP: the bytes that wait at the sender, the delay if it was measured, the
@@ -292,14 +406,18 @@ fn no_input_divides_by_zero_or_leaves_the_bounds() {
                 min_rtt: Span::from_ns(random.any(31)),
                 t_low: Span::from_ns(random.any(31)),
                 t_high: Span::from_ns(random.any(31)),
-                ..timely::Timely::default()
+                min_filter: Span::from_ns(random.any(31)),
+                min_filter_acks: u32::try_from(random.any(5)).unwrap(),
+                catch_up: u32::try_from(random.any(10)).unwrap(),
+                window: Span::from_ns(random.any(31)),
+                ..if random.below(2) == 0 { linux_tcp() } else { timely::Timely::default() }
             },
             Rate::from_bps(random.any(39)),
         );
         let events: Vec<Event> = (0..200)
             .map(|_| [random.any(63), random.any(63), random.any(63), random.any(63)])
             .collect();
-        for answer in twin::on_host(&Setup::Timely(k, k.min_bps, 0), &events) {
+        for answer in twin::on_host(&Setup::Timely(k, First::Bps(k.min_bps), 0), &events) {
             assert!((k.min_bps..=k.line_bps).contains(&answer[0]), "{answer:?} {k:?}");
         }
     }
@@ -311,6 +429,7 @@ fn no_input_divides_by_zero_or_leaves_the_bounds() {
         t_high_ns: 0,
         line_bps: 0,
         min_bps: 0,
+        window_floor_segments: 0,
         ..timely::Constants::new(&timely::Timely::default(), Rate::from_gbps(10))
     };
     let nothing = rtcp::Constants {
@@ -325,7 +444,10 @@ fn no_input_divides_by_zero_or_leaves_the_bounds() {
     let events: Vec<Event> = (0..EVENTS)
         .map(|_| [random.any(40), random.any(1), random.any(40), random.any(20)])
         .collect();
-    assert_eq!(twin::on_host(&Setup::Timely(zero, 0, 0), &events).len(), EVENTS);
+    for first in [First::Bps(0), First::Bps(1), First::Window(0, 0)] {
+        let answers = twin::on_host(&Setup::Timely(zero, first, 0), &events);
+        assert!(answers.len() == EVENTS && answers.iter().all(|answer| answer[1] > 0));
+    }
     // A step leaves a window: with none TCP would never send again.
     let answers = twin::on_host(&Setup::Rtcp(nothing, 0, 0), &events);
     assert_eq!(answers.len(), EVENTS);

@@ -50,8 +50,9 @@ def lab(
     from incast.lab import attach, bed, measure, plan, predict, report  # noqa: PLC0415
     from incast.lab.result import result  # noqa: PLC0415
 
-    # TCP is a stream, whatever transport the scenario has.
-    chosen = options.load(scenario, ["transport.kind=stream", *(assignments or [])])
+    # TCP is a stream, whatever transport the scenario has, and hosts have Linux as installed.
+    linux = ["transport.kind=stream", "transport.stream.preset=linux"]
+    chosen = options.load(scenario, [*linux, *(assignments or [])])
     schemes = scenarios.check_schemes(chosen, cc or None)
     wanted = plan.read(chosen)
     turns = range(repeat)
@@ -82,7 +83,7 @@ def lab(
         with bar_of_runs(visible=simulate and not as_json) as show:
             for done, (turn, scheme) in enumerate(order if simulate else []):
                 show(total=len(order), completed=done, description=f"{scheme} simulated")
-                run = predict.simulate(chosen, kernel, scheme, turn + 1)
+                run = predict.simulate(chosen, kernel, scheme, knobs or [], turn + 1)
                 if not run.complete:
                     raise KeyboardInterrupt
                 simulated[turn, scheme] = run

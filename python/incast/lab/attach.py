@@ -41,7 +41,7 @@ def attached(plan: BedPlan, kernel: Path, scheme: str, knobs: Sequence[str]) -> 
         return
     # A name has at most 15 characters, and differs between the test beds of a machine.
     name = f"{algorithm}_{os.getpid()}"
-    given = [*plan.parameters.get(algorithm, ()), *_of(algorithm, knobs)]
+    given = [*plan.parameters.get(algorithm, ()), *knobs_of(algorithm, knobs)]
     if program.line_rate:
         fastest = max(host.rate_mbps for host in plan.hosts)
         given.insert(0, f"line_rate={fastest:g}Mbps")
@@ -72,7 +72,8 @@ def _linux_name(scheme: str, programs: Iterable[str]) -> str:
     return name
 
 
-def _of(algorithm: str, knobs: Sequence[str]) -> list[str]:
+def knobs_of(algorithm: str, knobs: Sequence[str]) -> list[str]:
+    """The `KEY=VALUE` of the knobs that are meant for an algorithm."""
     found = []
     for knob in knobs:
         key, _, value = knob.partition("=")

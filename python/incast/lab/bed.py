@@ -92,6 +92,9 @@ def _make(bed: Bed, kernel: Path) -> None:
         _ip("-n", netns, "addr", "add", f"{bed.address(host)}/16", "dev", "eth0")
         _ip("-n", netns, "link", "set", "lo", "up")
         _ip("-n", netns, "link", "set", "eth0", "up")
+        # Sockets are born with the default and then choose: one that BBR has paced stays paced.
+        default = "echo reno > /proc/sys/net/ipv4/tcp_congestion_control"
+        call("ip", "netns", "exec", netns, "sh", "-c", default)
         _steer(netns, "eth0", bed.cpu(host))
         _steer(switch, port, bed.cpu(host))
     for number, one in enumerate(bed.plan.hosts):

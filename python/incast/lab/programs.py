@@ -18,6 +18,8 @@ class BpfProgram:
     """The preset that is attached if none is named; None for the algorithm's own defaults."""
     line_rate: bool
     """Whether the program has to know the rate of the NIC."""
+    of_hosts: Mapping[str, str]
+    """The parameters that every preset takes from `preset` unless it sets them itself."""
 
 
 @cache
@@ -35,7 +37,9 @@ def listed(kernel: Path) -> Mapping[str, BpfProgram]:
         raise LabError(f"{kernel}: {reason}; `make kernel` builds it") from None
     try:
         return {
-            one["name"]: BpfProgram(preset=one["preset"], line_rate=one["line_rate"])
+            one["name"]: BpfProgram(
+                preset=one["preset"], line_rate=one["line_rate"], of_hosts=one["of_hosts"]
+            )
             for one in json.loads(done.stdout)
         }
     except (ValueError, KeyError, TypeError):

@@ -3,7 +3,7 @@
 use super::{Constants, TimeScaling, Timely};
 use crate::caution::{Caution, PathFacts};
 use crate::parts::integer;
-use crate::units::{Fraction, Rate};
+use crate::units::{Fraction, Rate, Span};
 
 impl Timely {
     /// Warns of paths that TIMELY cannot use with its parameters.
@@ -15,6 +15,10 @@ impl Timely {
         self.whole_rate(path, emit);
         if !self.window_rtt.is_zero() {
             return path.least_window(1, emit);
+        }
+        if !self.window.is_zero() {
+            let effect = "less is in flight than the rate would send in a round trip";
+            path.rtt_below(("window", self.window), (2, Span::from_secs(1)), effect, emit);
         }
         // Without PFC, each flow has a packet on its way and one that waits.
         if self.loss_decrease > Fraction::ZERO {

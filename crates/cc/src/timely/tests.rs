@@ -295,7 +295,7 @@ fn queue_size_controller_never_asks_the_gradient() {
             assert_eq!(after, (before + DELTA).min(10_000_000_000), "RTT {rtt_ns} ns");
             increases += 1;
         } else {
-            let cut = integer::cut_above_q20(838_861, rtt_ns, target_ns);
+            let cut = crate::parts::integer::cut_above_q20(838_861, rtt_ns, target_ns);
             assert_eq!(after, before - ((before * cut) >> 20), "RTT {rtt_ns} ns");
             decreases += 1;
         }

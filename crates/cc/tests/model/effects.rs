@@ -28,17 +28,24 @@ fn trajectories<'a>(
 }
 
 /// The settings in which a parameter may come into play: with the values of each preset, or with
-/// one other mechanism on.
+/// one other mechanism on, by a word or by a number that is zero otherwise.
 fn contexts(defaults: AnyAlgorithm) -> Vec<AnyAlgorithm> {
     let mut contexts = Vec::new();
     for preset in defaults.presets() {
         let mut algorithm = defaults;
         algorithm.apply_preset(preset.name).unwrap();
         contexts.push(algorithm);
-        for param in algorithm.params().iter().filter(|param| param.unit == "word") {
-            for word in extremes(param) {
+        for param in algorithm.params() {
+            let mut value = String::new();
+            algorithm.write(param.name, &mut value).unwrap();
+            let values = match extremes(param) {
+                words if param.unit == "word" => words,
+                mut ends if value.trim_end_matches(char::is_alphabetic) == "0" => ends.split_off(1),
+                _ => Vec::new(),
+            };
+            for value in values {
                 let mut other = algorithm;
-                other.set(param.name, &word).unwrap();
+                other.set(param.name, &value).unwrap();
                 contexts.push(other);
             }
         }

@@ -9,7 +9,7 @@ use libbpf_rs::skel::{OpenSkel as _, SkelBuilder as _};
 use self::skeleton::RtcpSkelBuilder;
 use self::skeleton::types::{rtcp_constants, rtcp_knobs};
 use super::{ONE_Q20, Object, Reading};
-use crate::param::{KernelParam, Takes};
+use crate::param::KernelParam;
 use crate::shared::{FlowEvent, Record, Shared as _, put_name};
 use crate::values::Values;
 use crate::{Error, Result};
@@ -34,7 +34,6 @@ impl super::Program for Program {
         &[KernelParam {
             name: "line_rate",
             default: "10Gbps",
-            takes: Takes::Rate,
             doc: "rate of the NIC, for the largest window (ceiling=line-rate)",
         }]
     }

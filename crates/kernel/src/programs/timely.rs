@@ -9,7 +9,7 @@ use libbpf_rs::skel::{OpenSkel as _, SkelBuilder as _};
 use self::skeleton::TimelySkelBuilder;
 use self::skeleton::types::{timely_constants, timely_knobs};
 use super::{Object, Reading};
-use crate::param::{KernelParam, Takes};
+use crate::param::KernelParam;
 use crate::shared::{FlowEvent, Record, Shared as _, put_name};
 use crate::system::{self, Signature};
 use crate::values::Values;
@@ -21,52 +21,27 @@ shared!(timely_knobs);
 #[derive(Debug)]
 pub(crate) struct Program;
 
-const PARAMS: &[KernelParam] = &[
-    KernelParam {
-        name: "line_rate",
-        default: "10Gbps",
-        takes: Takes::Rate,
-        doc: "rate of the NIC: the most that a connection sends, and what delta and min_rate \
-              scale with",
-    },
-    KernelParam {
-        name: "min_filter",
-        default: "500us",
-        takes: Takes::SpanOrZero,
-        doc: "the least RTT of this time, and of a round, counts as one completion; 0ns: each \
-              ACK's does",
-    },
-    KernelParam {
-        name: "min_filter_acks",
-        default: "4",
-        takes: Takes::Number(1, 1_000),
-        doc: "and of at least so many ACKs",
-    },
-    KernelParam {
-        name: "catch_up",
-        default: "16",
-        takes: Takes::Number(1, 1_000),
-        doc: "a completion that comes late adds a step for each min_rtt since the last, at \
-              most so many",
-    },
-    KernelParam {
-        name: "window",
-        default: "500us",
-        takes: Takes::Span,
-        doc: "the window is what leaves in this time; half of it is the longest burst",
-    },
-    KernelParam {
-        name: "window_floor",
-        default: "6",
-        takes: Takes::Number(2, 1_000_000),
-        doc: "least window, in segments",
-    },
-    KernelParam {
-        name: "startup",
-        default: "on",
-        takes: Takes::Switch,
-        doc: "a new connection doubles its rate each round until T_low is passed: on or off",
-    },
+const PARAMS: &[KernelParam] = &[KernelParam {
+    name: "line_rate",
+    default: "10Gbps",
+    doc: "rate of the NIC: the most that a connection sends, and what delta and min_rate scale with",
+}];
+
+/// The least rate of a connection, whatever the knobs say (`bpf/intf.h`).
+const LEAST_BPS: u64 = 1_000_000;
+
+/// The parameters of hosts that time ACKs. Presets are sets of the law's constants, for NICs that
+/// time segments.
+const OF_HOSTS: &[&str] = &[
+    "initial_rate",
+    "serialization",
+    "min_filter",
+    "min_filter_acks",
+    "catch_up",
+    "app_limited",
+    "startup",
+    "window",
+    "window_floor",
 ];
 
 impl super::Program for Program {
@@ -84,27 +59,30 @@ impl super::Program for Program {
         PARAMS
     }
 
+    fn of_hosts(&self) -> &'static [&'static str] {
+        OF_HOSTS
+    }
+
     fn knobs(&self, values: &Values) -> Result<Vec<u8>> {
         let AnyAlgorithm::Timely(params) = &values.law else {
             unreachable!("values are those of their program")
         };
-        if !params.window_rtt.is_zero() {
-            return Err(Error::NotOnLinux {
-                setting: "window_rtt",
-                because: "is paced",
-                expected: "0ns, and `window` for what it may have in flight",
-            });
+        for (setting, refused, because, expected) in [
+            (
+                "window_rtt",
+                !params.window_rtt.is_zero(),
+                "is paced",
+                "0ns, and `window` for what it may have in flight",
+            ),
+            ("window=0ns", params.window.is_zero(), "has a window", "the time of its data"),
+        ] {
+            if refused {
+                return Err(Error::NotOnLinux { setting, because, expected });
+            }
         }
-        let knobs = timely_knobs {
-            timely: constants(&timely::Constants::new(params, values.rate("line_rate")?)),
-            min_filter_ns: values.span("min_filter")?.as_ns(),
-            min_filter_acks: values.number("min_filter_acks")?,
-            catch_up: values.number("catch_up")?,
-            window_ns: values.span("window")?.as_ns(),
-            window_floor_segments: values.number("window_floor")?,
-            startup: u64::from(values.text("startup") == "on"),
-            ..timely_knobs::default()
-        };
+        let mut law = constants(&timely::Constants::new(params, values.rate("line_rate")?));
+        law.min_bps = law.min_bps.max(LEAST_BPS);
+        let knobs = timely_knobs { timely: law, ..timely_knobs::default() };
         Ok(knobs.bytes().to_vec())
     }
 
@@ -172,6 +150,20 @@ pub(crate) fn constants(k: &timely::Constants) -> timely_constants {
             timely::TimeScaling::Never => 0,
             timely::TimeScaling::IncreaseAndTHigh => 1,
             timely::TimeScaling::Always => 2,
+        },
+        min_filter_acks: k.min_filter_acks,
+        min_filter_ns: k.min_filter_ns,
+        catch_up: k.catch_up,
+        window_ns: k.window_ns,
+        window_floor_segments: k.window_floor_segments,
+        startup: k.startup.into(),
+        app_limited: match k.app_limited {
+            timely::AppLimited::Counts => 0,
+            timely::AppLimited::Lowers => 1,
+        },
+        serialization: match k.serialization {
+            timely::Serialization::Segment => 0,
+            timely::Serialization::Acked => 1,
         },
         unused: 0,
     }
