@@ -1,64 +1,29 @@
 //! A host: an endpoint of the transport, a NIC, and the applications that post.
 
+mod arriving;
+mod measuring;
 mod nic;
+mod posting;
+mod sending;
 
 use std::hint::black_box;
 use std::sync::Arc;
 
-use incast_cc::{CongestionControl, Rate, Span, Time};
-use incast_transport::{Endpoint, Event, News, Operation, Outgoing, Report, Sender, clock_ns};
+use incast_cc::{Rate, Span, Time};
+use incast_transport::Endpoint;
 
 use super::Transit;
 use super::calendar::{Calendar, ComponentId};
 use super::count::Count;
 use super::failure::{Failures, change_link};
-use super::frame::{Frame, Packets};
-use super::trace::{PacketEvent, Trace};
+use super::trace::Trace;
 use super::transmitter::Transmitter;
 use crate::metrics::Histogram;
-use incast_plan::application::{Application, ENDLESS, Outcome, Post};
+use incast_plan::application::{Application, Post};
 use incast_plan::flows::Flows;
-use incast_plan::flows::Operation as Direction;
+use measuring::Tallies;
+pub use measuring::Tally;
 use nic::NicAhead;
-
-/// The RTT samples of a connection that sends payload, since measurement started.
-#[derive(Clone, Debug, Default)]
-pub struct Tally {
-    /// The number of samples.
-    pub samples: u64,
-    /// The sum of the samples, in nanoseconds.
-    pub sum_ns: u64,
-    /// The histogram of the samples, in nanoseconds. The samples of short flows are in the host's
-    /// histogram instead.
-    pub rtt: Option<Box<Histogram>>,
-}
-
-/// The tallies of connections that have samples.
-#[derive(Clone, Debug, Default)]
-struct Tallies {
-    /// For each connection, its number among the tallies from 1, or 0 if it has no tally.
-    numbers: Box<[u32]>,
-    all: Vec<Tally>,
-}
-
-impl Tallies {
-    fn get(&self, connection: u32) -> Option<&Tally> {
-        self.all.get((self.numbers[connection as usize] as usize).wrapping_sub(1))
-    }
-
-    /// The tally of a connection; a new one if it has none yet.
-    #[inline]
-    fn of(&mut self, connection: u32, new: impl FnOnce() -> Tally) -> &mut Tally {
-        let number = &mut self.numbers[connection as usize];
-        if *number == 0 {
-            self.all.push(new());
-            #[expect(clippy::cast_possible_truncation, reason = "no more than connections")]
-            let last = self.all.len() as u32;
-            *number = last;
-        }
-        &mut self.all[*number as usize - 1]
-    }
-}
 
 /// The traffic of one host: the flows of its connections, and the messages that it posts.
 pub struct Duties {
@@ -264,50 +229,6 @@ impl Host {
         self.flows[self.flow(connection) as usize].is_data(self.number, connection)
     }
 
-    /// Handles an arriving frame; `truth` is the oracle's RTT of its connection.
-    #[inline]
-    pub(crate) fn on_arrival(
-        &mut self,
-        now: Time,
-        frame: &Frame,
-        truth: Option<Span>,
-        transit: &mut Transit,
-    ) {
-        if self.take_back_before_due(now, transit) {
-            self.work(now, transit);
-        }
-        let mut taken_back = false;
-        let stamps = transit.packets.take_stamps(frame);
-        let news = if frame.is_pfc() {
-            if self.ahead.until > now {
-                self.take_back(now, transit);
-            }
-            self.nic.on_pfc(now, frame);
-            News::Now
-        } else {
-            if self.ahead.until > now {
-                let header = frame.header(self.wire.header);
-                taken_back = header.is_none_or(|header| self.endpoint.may_look(&header));
-                if taken_back {
-                    self.take_back(now, transit);
-                }
-            }
-            let report = Report { marked: frame.is_marked(), hops: stamps.hops(), truth };
-            self.take_in(now, frame, report, transit)
-        };
-        match news {
-            News::None if !taken_back => {}
-            // Other work of this instant must not wait for its own event.
-            News::None | News::Later if !self.has_work(now) => {
-                if self.may_send_ahead(now) {
-                    self.send_ahead(now, transit);
-                }
-                self.set_timer(now, &mut transit.calendar);
-            }
-            News::None | News::Later | News::Now => self.work(now, transit),
-        }
-    }
-
     /// Whether a timer or an application may have something to do.
     #[inline]
     fn has_due(&self, now: Time) -> bool {
@@ -320,73 +241,6 @@ impl Host {
     #[inline]
     fn has_work(&self, now: Time) -> bool {
         self.timer_at <= now || self.nic.is_free(now) && self.has_packet(now)
-    }
-
-    /// Whether the NIC could send something if it were free.
-    #[inline]
-    fn has_packet(&self, now: Time) -> bool {
-        let open = self.nic.open_classes();
-        self.endpoint.has_data(open) || self.endpoint.has_reply(now, open)
-    }
-
-    /// Counts a packet that has arrived, and takes it in.
-    #[expect(clippy::inline_always, reason = "in the way of every packet that arrives")]
-    #[inline(always)]
-    fn take_in(
-        &mut self,
-        now: Time,
-        frame: &Frame,
-        report: Report<'_>,
-        transit: &mut Transit,
-    ) -> News {
-        if let Some(header) = frame.header(self.wire.header) {
-            let delay = (header.payload > 0).then_some(header.sent_ns);
-            self.count(now, frame, delay);
-            return self.endpoint.handle_header(now, &header, report);
-        }
-        let packets = &mut transit.packets;
-        let form = *packets.stored(frame);
-        packets.drop(frame);
-        self.count(now, frame, (form.payload() > 0).then(|| form.sent_ns()));
-        self.endpoint.handle(now, &form, report)
-    }
-
-    /// Counts a packet that has arrived; data was given to its NIC at `sent_ns`.
-    #[expect(clippy::inline_always, reason = "in the way of every packet that arrives")]
-    #[inline(always)]
-    fn count(&mut self, now: Time, frame: &Frame, sent_ns: Option<u32>) {
-        self.received.add(frame.wire);
-        if let Some(sent_ns) = sent_ns
-            && now >= self.start
-        {
-            let delay_ns = clock_ns(now).wrapping_sub(sent_ns);
-            let delays = match &mut self.delays[..] {
-                [of_all] => of_all, // one traffic, as a rule: the connection need not be looked up
-                by_traffic => {
-                    let flow = self.connections[frame.connection() as usize];
-                    &mut by_traffic[self.flows[flow as usize].traffic as usize]
-                }
-            };
-            delays.add_one(u64::from(delay_ns));
-        }
-    }
-
-    /// Takes in the quiet frames that have arrived before `now`.
-    #[inline]
-    pub(crate) fn catch_up(&mut self, now: Time, transit: &mut Transit) {
-        if transit.links[self.incoming as usize].front().is_some_and(Frame::is_quiet) {
-            self.take_in_quiet(now, transit);
-        }
-    }
-
-    #[inline(never)]
-    fn take_in_quiet(&mut self, now: Time, transit: &mut Transit) {
-        while let Some((at, frame)) = transit.links[self.incoming as usize].arrived_before(now) {
-            debug_assert!(frame.is_quiet(), "{frame:?}");
-            // Its stamps are of no use: only an ACK that is sent at once echoes stamps.
-            let news = self.take_in(at, &frame, Report::default(), transit);
-            debug_assert!(news == News::None, "{frame:?} is not quiet");
-        }
     }
 
     /// Applies the changes on the agenda that are due.
@@ -446,192 +300,6 @@ impl Host {
         self.endpoint.on_timer(now);
     }
 
-    /// Gives the NIC what it may send.
-    #[inline]
-    fn serve_nic(&mut self, now: Time, transit: &mut Transit) {
-        if self.may_send_ahead(now) {
-            self.send_ahead(now, transit);
-        } else {
-            self.send(now, transit);
-        }
-    }
-
-    /// Sends the next packet if the NIC is free, and asks for the event when it will be.
-    #[expect(clippy::inline_always, reason = "in the way of every packet that leaves by an event")]
-    #[inline(always)]
-    fn send(&mut self, now: Time, transit: &mut Transit) {
-        if self.nic.is_free(now)
-            && let Some(frame) = self.next_frame(now, &mut transit.packets)
-        {
-            self.sent.add(frame.wire);
-            self.trace.packet(now, 0, &frame, PacketEvent::Sent, &transit.packets);
-            self.nic.transmit(now, &frame, transit);
-        }
-        if !self.nic.is_free(now) && self.has_packet(now) {
-            self.nic.wait(&mut transit.calendar);
-        }
-    }
-
-    /// Posts the planned messages that are due.
-    #[cold]
-    fn post_planned(&mut self, now: Time) {
-        while self.next_post_at <= now {
-            let Some(post) = self.posts.pop() else { break };
-            self.next_post_at = self.posts.last().map_or(Time::MAX, |post| post.at);
-            if self.posts.len() < self.posts.capacity() / 2 {
-                self.posts.shrink_to_fit(); // each is moved once, all in all
-            }
-            self.post(now, post);
-        }
-    }
-
-    fn wake_applications(&mut self, now: Time) {
-        for application in &mut self.applications {
-            if application.next_timer() <= now {
-                application.on_timer(now, &mut self.due);
-            }
-        }
-        self.post_due(now);
-    }
-
-    fn post(&mut self, now: Time, post: Post) {
-        let Post { bytes, connection, .. } = post;
-        let flow = self.flow(connection);
-        self.posted.push(Posted { flow, at: now, bytes });
-        let operation = match (self.flows[flow as usize].operation, bytes) {
-            (Direction::Write, ENDLESS) => Operation::Stream,
-            (Direction::Write, bytes) => Operation::Write { bytes },
-            (Direction::Read, ENDLESS) => Operation::ReadStream,
-            (Direction::Read, bytes) => Operation::Read { bytes },
-        };
-        self.endpoint.post(now, connection, operation);
-    }
-
-    /// Posts the messages that applications have just decided on.
-    #[inline]
-    fn post_due(&mut self, now: Time) {
-        if !self.due.is_empty() {
-            self.post_all_due(now);
-        }
-    }
-
-    #[cold]
-    fn post_all_due(&mut self, now: Time) {
-        let mut due = std::mem::take(&mut self.due);
-        due.drain(..).for_each(|post| self.post(now, post));
-        self.due = due;
-    }
-
-    /// The next frame to send.
-    #[inline]
-    fn next_frame(&mut self, now: Time, packets: &mut Packets) -> Option<Frame> {
-        let open = self.nic.open_classes();
-        if let Some(reply) = self.endpoint.poll_reply(now, open) {
-            return Some(self.reply_frame(reply, packets));
-        }
-        let Some(data) = self.endpoint.poll_data(now, open) else {
-            return if self.endpoint.is_one_queue() { self.late_reply(now, packets) } else { None };
-        };
-        Some(self.data_frame(now, &data, packets))
-    }
-
-    /// The frame of data that leaves at `now`.
-    #[expect(clippy::inline_always, reason = "a packet is long, and is made where it stays")]
-    #[inline(always)]
-    fn data_frame(&mut self, now: Time, data: &Outgoing, packets: &mut Packets) -> Frame {
-        let wire = self.wire;
-        let &Outgoing { connection, address, class, form, begins, .. } = data;
-        if let Some(posted) = begins {
-            self.begin(now, connection, posted);
-        }
-        #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the MTU")]
-        let bytes = wire.header + form.payload() as u16;
-        let sent_ns = form.sent_ns();
-        let mut frame = Frame::new(address, bytes, class, form, wire.telemetry, packets);
-        if let Some(most) = wire.marks_after_ns
-            && clock_ns(now).wrapping_sub(sent_ns) > most
-            && frame.is_ect()
-        {
-            frame.mark();
-        }
-        frame
-    }
-
-    /// An ACK or report that waited behind data which is not sent after all.
-    #[cold]
-    fn late_reply(&mut self, now: Time, packets: &mut Packets) -> Option<Frame> {
-        let reply = self.endpoint.poll_reply(now, self.nic.open_classes())?;
-        Some(self.reply_frame(reply, packets))
-    }
-
-    /// The frame of an ACK or report.
-    #[expect(clippy::inline_always, reason = "a reply is long, and is made where it stays")]
-    #[inline(always)]
-    fn reply_frame(&self, reply: Outgoing, packets: &mut Packets) -> Frame {
-        let Outgoing { address, class, form, hops, .. } = reply;
-        let frame = Frame::new(address, self.wire.ack, class, form, !hops.is_empty(), packets);
-        if !hops.is_empty() {
-            *packets.stamps_of(&frame) = hops.into();
-        }
-        frame
-    }
-
-    /// Notes the departure of a message's first packet.
-    #[cold]
-    fn begin(&mut self, now: Time, connection: u32, posted: Time) {
-        let (flow, data) = (self.flow(connection), self.is_data(connection));
-        self.begun.push(Begun { flow, data, at: now, waited: now.since(posted) });
-    }
-
-    #[inline]
-    fn read_events(&mut self, now: Time) {
-        while let Some(event) = self.endpoint.poll_event() {
-            match event {
-                Event::Sampled { connection, sample } => {
-                    let (number, rtt) = (self.flow(connection), sample.measured);
-                    let flow = &self.flows[number as usize];
-                    if flow.is_data(self.number, connection) {
-                        if now >= self.start {
-                            let lasts = flow.is_lasting();
-                            let new =
-                                || Tally { rtt: lasts.then(Box::default), ..Tally::default() };
-                            let tally = self.tallies.of(connection, new);
-                            tally.samples += 1;
-                            tally.sum_ns += rtt.as_ns();
-                            tally.rtt.as_deref_mut().unwrap_or(&mut self.rtt).add(rtt.as_ns(), 1);
-                        }
-                        self.trace.flow(now, number, rtt, sample.rate);
-                        self.trace.gauges(now, number, |emit| {
-                            if let Some(sender) = self.endpoint.sender(connection) {
-                                sender.rate().control().gauges(emit);
-                            }
-                        });
-                    }
-                }
-                Event::Delivered { connection, message } => {
-                    let flow = self.flow(connection);
-                    let message = u32::try_from(message).unwrap_or(u32::MAX);
-                    self.deliveries.push(Delivery { at: now, flow, message });
-                    self.tell(now, connection, Outcome::Received);
-                }
-                Event::Completed { connection, .. } => {
-                    self.tell(now, connection, Outcome::Sent);
-                }
-            }
-        }
-    }
-
-    fn tell(&mut self, now: Time, connection: u32, outcome: Outcome) {
-        let flow = self.flow(connection);
-        let at_source = self.flows[flow as usize].source == self.number;
-        if let Some((number, slot)) = self.flows.follower(flow, at_source)
-            && self.is_data(connection)
-        {
-            let application = &mut self.applications[number as usize];
-            application.on_outcome(now, slot, outcome, &mut self.due);
-        }
-    }
-
     /// Sets the timer for work that does not depend on the NIC.
     #[expect(clippy::inline_always, reason = "in the way of every packet that leaves")]
     #[inline(always)]
@@ -649,38 +317,6 @@ impl Host {
         if first != self.timer_at || first <= now {
             self.timer_at = first;
             calendar.schedule(self.timer, first);
-        }
-    }
-
-    /// Starts the measurement: payload that has arrived so far does not count.
-    pub(crate) fn start_measurement(&mut self) {
-        let connections = 0..u32::try_from(self.connections.len()).unwrap_or(u32::MAX);
-        let delivered = connections.map(|own| (own, self.endpoint.delivered_bytes(own)));
-        self.delivered_before = delivered.filter(|&(_, bytes)| bytes > 0).collect();
-    }
-
-    /// The RTT samples of a connection's payload, if there are any.
-    pub fn tally(&self, connection: u32) -> Option<&Tally> {
-        self.tallies.get(connection)
-    }
-
-    /// The tallies of all connections that have any.
-    pub fn tallies(&self) -> &[Tally] {
-        &self.tallies.all
-    }
-
-    /// The payload of a connection that had arrived when measurement started.
-    pub fn delivered_before(&self, connection: u32) -> u64 {
-        let place = self.delivered_before.binary_search_by_key(&connection, |&(own, _)| own);
-        place.map_or(0, |place| self.delivered_before[place].1)
-    }
-
-    /// Ends an interval of the time series.
-    pub(crate) fn sample(&mut self) {
-        for &connection in &self.lasting {
-            let delivered = self.endpoint.delivered_bytes(connection);
-            let rate = self.endpoint.sender(connection).map_or(Rate::ZERO, Sender::pacing_rate);
-            self.series.push((delivered, rate));
         }
     }
 }

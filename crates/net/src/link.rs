@@ -248,7 +248,7 @@ impl Link {
     }
 
     /// Sets whether the host at the far end may handle arrivals before their time.
-    pub(crate) const fn run_ahead(&mut self, on: bool) {
+    pub(crate) const fn set_runs_ahead(&mut self, on: bool) {
         self.runs_ahead = on && self.to_host;
     }
 

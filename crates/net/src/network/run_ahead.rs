@@ -55,7 +55,7 @@ impl Network {
     pub(crate) fn let_hosts_run_ahead(&mut self) {
         let stays = self.failures().all(|failures| failures.next() == Time::MAX);
         let on = self.run_ahead.is_allowed && stays && !self.has_node_windows();
-        self.transit.links.iter_mut().for_each(|link| link.run_ahead(on));
+        self.transit.links.iter_mut().for_each(|link| link.set_runs_ahead(on));
         self.run_ahead.is_on = on;
     }
 

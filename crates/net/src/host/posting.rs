@@ -1,0 +1,71 @@
+//! Messages that a host posts: planned ones, and those of applications.
+
+use incast_cc::Time;
+use incast_plan::application::{ENDLESS, Outcome, Post};
+use incast_plan::flows::Operation as Direction;
+use incast_transport::Operation;
+
+use super::{Host, Posted};
+
+impl Host {
+    /// Posts the planned messages that are due.
+    #[cold]
+    pub(super) fn post_planned(&mut self, now: Time) {
+        while self.next_post_at <= now {
+            let Some(post) = self.posts.pop() else { break };
+            self.next_post_at = self.posts.last().map_or(Time::MAX, |post| post.at);
+            if self.posts.len() < self.posts.capacity() / 2 {
+                self.posts.shrink_to_fit(); // each is moved once, all in all
+            }
+            self.post(now, post);
+        }
+    }
+
+    pub(super) fn wake_applications(&mut self, now: Time) {
+        for application in &mut self.applications {
+            if application.next_timer() <= now {
+                application.on_timer(now, &mut self.due);
+            }
+        }
+        self.post_due(now);
+    }
+
+    pub(super) fn post(&mut self, now: Time, post: Post) {
+        let Post { bytes, connection, .. } = post;
+        let flow = self.flow(connection);
+        self.posted.push(Posted { flow, at: now, bytes });
+        let operation = match (self.flows[flow as usize].operation, bytes) {
+            (Direction::Write, ENDLESS) => Operation::Stream,
+            (Direction::Write, bytes) => Operation::Write { bytes },
+            (Direction::Read, ENDLESS) => Operation::ReadStream,
+            (Direction::Read, bytes) => Operation::Read { bytes },
+        };
+        self.endpoint.post(now, connection, operation);
+    }
+
+    /// Posts the messages that applications have just decided on.
+    #[inline]
+    pub(super) fn post_due(&mut self, now: Time) {
+        if !self.due.is_empty() {
+            self.post_all_due(now);
+        }
+    }
+
+    #[cold]
+    pub(super) fn post_all_due(&mut self, now: Time) {
+        let mut due = std::mem::take(&mut self.due);
+        due.drain(..).for_each(|post| self.post(now, post));
+        self.due = due;
+    }
+
+    pub(super) fn tell(&mut self, now: Time, connection: u32, outcome: Outcome) {
+        let flow = self.flow(connection);
+        let at_source = self.flows[flow as usize].source == self.number;
+        if let Some((number, slot)) = self.flows.follower(flow, at_source)
+            && self.is_data(connection)
+        {
+            let application = &mut self.applications[number as usize];
+            application.on_outcome(now, slot, outcome, &mut self.due);
+        }
+    }
+}
