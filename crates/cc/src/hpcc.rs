@@ -9,7 +9,9 @@
 //! constants, and the departures.
 
 use crate::caution::{Caution, PathFacts};
-use crate::contract::{Ack, Algorithm, Burst, CongestionControl, Flow, Hop, Limits, Loss, Pacing, Reads};
+use crate::contract::{
+    Ack, Algorithm, Burst, CongestionControl, Flow, Hop, Limits, Loss, Pacing, Reads,
+};
 use crate::param::{Configurable, Info, Kind, Need, Preset, Transport};
 use crate::parts::{RecoveryGate, integer};
 use crate::units::{Bytes, Fraction, Rate, Span, Time};

@@ -8,7 +8,10 @@
 //! `docs/algorithms/swift.md` has the equations, the sources of the constants, and the departures.
 
 use crate::caution::{Caution, PathFacts};
-use crate::contract::{Ack, Algorithm, Burst, CongestionControl, Flow, Limits, Loss, LossCause, Pacing, Reads, Spurious};
+use crate::contract::{
+    Ack, Algorithm, Burst, CongestionControl, Flow, Limits, Loss, LossCause, Pacing, Reads,
+    Spurious,
+};
 use crate::param::{Configurable, Conflict, Info, Kind, Need, Preset, Transport};
 use crate::units::{Bytes, Fraction, Rate, Span, Time};
 use crate::{configurable_by_name, parameters};
