@@ -44,7 +44,7 @@ pub struct Posted {
     pub flow: u32,
     /// The moment of posting.
     pub at: Time,
-    /// Payload, or [`ENDLESS`].
+    /// Payload, or [`ENDLESS`](incast_plan::application::ENDLESS).
     pub bytes: u64,
 }
 
