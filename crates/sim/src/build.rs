@@ -10,7 +10,7 @@ use std::sync::Arc;
 use incast_cc::line_rate::LineRate;
 use incast_cc::param::Need;
 use incast_cc::parts::random::derive;
-use incast_cc::{Algorithm, AnyControl, Bytes, CongestionControl, Flow, Rate, Time};
+use incast_cc::{Algorithm, AnyControl, Bytes, CongestionControl, Flow, Rate, Span, Time};
 use incast_transport::message::segment_limit;
 use incast_transport::{Config, Endpoint, Purpose, REQUEST_BYTES, Signal};
 
@@ -244,6 +244,7 @@ fn endpoint(scenario: &Scenario, line_rate: Rate, scheme: Scheme, seed: u64) -> 
         seed,
         notification_interval: notifies.then_some(transport.cnp_interval),
         full_packets: false,
+        pacing_credit: Span::ZERO,
     };
     let start = move |flow: &Flow, purpose| match purpose {
         Purpose::Data => algorithm.start(flow),

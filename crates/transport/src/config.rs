@@ -4,7 +4,7 @@ pub(crate) mod stream;
 
 use std::fmt;
 
-use incast_cc::{Bytes, Rate, Span};
+use incast_cc::{Bytes, Rate, Span, Time};
 
 use crate::connection::CLASSES;
 use crate::packet::message::MAX_SEGMENT_PACKETS;
@@ -87,6 +87,11 @@ pub struct Config {
     /// The most that is added to the turnaround, at random, as software does. Exactly equal delays
     /// would lock flows into step.
     pub ack_jitter: Span,
+    /// The most lateness that the pacing engine makes good. Data that leaves after its send time,
+    /// since a timer was late or a thread busy, is then followed as if it had left in time. So
+    /// lateness is not lost rate, and what has gathered leaves at once. Zero for a carrier whose
+    /// timers are exact.
+    pub pacing_credit: Span,
     /// The retransmission timeout before the first RTT sample.
     pub rto_initial: InitialTimeout,
     /// The least retransmission timeout.
@@ -123,6 +128,7 @@ impl Default for Config {
             weights: [0; CLASSES as usize],
             ack_turnaround: Span::from_us(1),
             ack_jitter: Span::ZERO,
+            pacing_credit: Span::ZERO,
             rto_initial: InitialTimeout::AtLeast(Span::from_ms(16)),
             rto_min: Span::from_ms(4),
             rto_max: Span::from_secs(1),
@@ -163,6 +169,13 @@ impl Config {
     /// The largest size of a packet with payload on the wire.
     pub(crate) fn largest_packet(&self) -> Bytes {
         self.payload.max(self.stream.mss) + self.header
+    }
+
+    /// The earliest send time that still counts at `now`: what is later by more than the
+    /// [credit](Self::pacing_credit) has lost the difference.
+    #[inline]
+    pub(crate) fn earliest_send_time(&self, now: Time) -> Time {
+        Time::from_ps(now.as_ps().saturating_sub(self.pacing_credit.as_ps()))
     }
 
     /// Whether segments and packets fit each other.

@@ -305,10 +305,13 @@ impl<C: CongestionControl> Endpoint<C> {
     /// Releases the connections whose send time has come, and looks at silent ones.
     #[inline]
     pub fn on_timer(&mut self, now: Time) {
-        while let Some(place) = self.pacing.release(now) {
+        while let Some((place, send_time)) = self.pacing.release(now) {
             if let Some(sender) = &mut self.connections[place as usize].sender {
                 let config = &self.config;
-                counted(&mut self.nic_backlog, sender, |sender| sender.start_burst(now, config));
+                let from = send_time.max(config.earliest_send_time(now));
+                counted(&mut self.nic_backlog, sender, |sender| {
+                    sender.start_burst(now, from, config);
+                });
             }
         }
         if self.alarms.peek().is_some_and(|&Reverse((at, _))| at <= now) {
@@ -365,7 +368,8 @@ impl<C: CongestionControl> Endpoint<C> {
         if let Some(sender) = &connection.sender {
             if !is_ready {
                 // A send time that passed while the NIC was busy becomes now: time does not go back.
-                let send_time = sender.send_time(&self.config).map(|at| at.max(now));
+                let earliest = self.config.earliest_send_time(now);
+                let send_time = sender.send_time(&self.config).map(|at| at.max(earliest));
                 self.pacing.schedule(place, send_time);
             }
             if let Some(at) = sender.alarm_before(connection.alarm, &self.config) {

@@ -122,8 +122,9 @@ impl<C: CongestionControl> Sender<C> {
         either!(self, sender => sender.send_time(config))
     }
 
-    pub(crate) fn start_burst(&mut self, now: Time, config: &Config) {
-        either!(self, sender => sender.start_burst(now, config));
+    /// Starts the next burst, whose send time was `from`, as the pacer counts.
+    pub(crate) fn start_burst(&mut self, now: Time, from: Time, config: &Config) {
+        either!(self, sender => sender.start_burst(now, from, config));
     }
 
     #[inline]

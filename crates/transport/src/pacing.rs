@@ -130,17 +130,18 @@ impl PacingEngine {
         }
     }
 
-    /// Makes the earliest connection ready whose send time has come, and returns it; call until
-    /// [`None`].
+    /// Makes the earliest connection ready whose send time has come, and returns it with that time;
+    /// call until [`None`].
     #[inline]
-    pub fn release(&mut self, now: Time) -> Option<u32> {
-        if self.waiting.earliest() > now || now == Time::MAX {
+    pub fn release(&mut self, now: Time) -> Option<(u32, Time)> {
+        let send_time = self.waiting.earliest();
+        if send_time > now || now == Time::MAX {
             return None;
         }
         let connection = self.waiting.take_first();
         self.places[connection as usize].since = now;
         self.put_back(connection);
-        Some(connection)
+        Some((connection, send_time))
     }
 
     /// The connection to serve, of the class whose turn it is among those in the mask `open`.
@@ -271,8 +272,8 @@ mod tests {
         engine.schedule(0, Some(at(7)));
         engine.schedule(2, Some(at(5)));
         assert_eq!(engine.release(at(4)), None);
-        assert_eq!([engine.release(at(7)), engine.release(at(7))], [Some(1), Some(2)]);
-        assert_eq!([engine.release(at(7)), engine.release(at(7))], [Some(0), None]);
+        assert_eq!([(); 2].map(|()| engine.release(at(7))), [Some((1, at(5))), Some((2, at(5)))]);
+        assert_eq!([(); 2].map(|()| engine.release(at(7))), [Some((0, at(7))), None]);
         let order: Vec<_> = (0..6)
             .map(|_| {
                 let connection = engine.serve(ALL).unwrap();
@@ -315,7 +316,8 @@ mod tests {
             engine.put(place, rank, 0);
         }
         (0..3).for_each(|place| engine.schedule(place, Some(at(5))));
-        assert_eq!([(); 3].map(|()| engine.release(at(5))), [Some(2), Some(1), Some(0)]);
+        let released = [(); 3].map(|()| engine.release(at(5)).unwrap().0);
+        assert_eq!(released, [2, 1, 0]);
         assert!(!engine.is_idle(1));
         while engine.serve(ALL).is_some() {
             engine.sent(0, 0, Turn::Ended);
@@ -323,7 +325,8 @@ mod tests {
         assert!(engine.is_idle(1));
         engine.put(1, 40, 0);
         (0..2).for_each(|place| engine.schedule(place, Some(at(7))));
-        assert_eq!([engine.release(at(7)), engine.release(at(7))], [Some(0), Some(1)]);
+        let released = [(); 2].map(|()| engine.release(at(7)).unwrap().0);
+        assert_eq!(released, [0, 1]);
     }
 
     #[test]
@@ -373,7 +376,7 @@ mod tests {
         engine.schedule(0, Some(at(80)));
         assert_eq!(engine.next_release(), at(80));
         assert_eq!(engine.release(at(60)), None);
-        assert_eq!(engine.release(at(80)), Some(0));
+        assert_eq!(engine.release(at(80)), Some((0, at(80))));
         engine.schedule(0, None);
         assert_eq!(engine.serve(ALL), Some(0), "being served is not interrupted");
         engine.sent(0, 0, Turn::Ended);

@@ -158,25 +158,25 @@ impl<C: CongestionControl> Sender<C> {
         self.engines.pace(None).unwrap_or(Rate::MAX)
     }
 
-    /// Starts the next segment, or the repetition of one, whose send time has come. This time is
-    /// the segment's `t_send`, but for a NIC that serves segments whole: there it is the time at
-    /// which the first packet leaves.
-    pub(crate) fn start_burst(&mut self, now: Time, config: &Config) {
+    /// Starts the next segment, or the repetition of one, whose send time has come. `now` is the
+    /// segment's `t_send`, but for a NIC that serves segments whole: there it is the time at which
+    /// the first packet leaves. The pacer counts on from the send time, `from`.
+    pub(crate) fn start_burst(&mut self, now: Time, from: Time, config: &Config) {
         if self.burst.is_some() {
             return;
         }
         let burst = match self.resend.pop_front() {
             Some(first) => {
                 self.trim_resend();
-                self.restart_segment(now, first, config)
+                self.restart_segment(now, from, first, config)
             }
-            None => self.cut_segment(now, config),
+            None => self.cut_segment(now, from, config),
         };
         self.burst = Some(burst);
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "Config::check bounds the segment")]
-    fn cut_segment(&mut self, now: Time, config: &Config) -> Burst {
+    fn cut_segment(&mut self, now: Time, from: Time, config: &Config) -> Burst {
         let most = self.segment_bytes(config).get() as u32;
         let piece = self.engines.messages.cut(most);
         let Piece { bytes, ends_message, read, message_end, begins } =
@@ -186,7 +186,7 @@ impl<C: CongestionControl> Sender<C> {
         self.next_sequence += u64::from(count);
         let last = self.engines.messages.is_empty();
         let sent = self.engines.rate.on_sent(now, Bytes::new(u64::from(bytes)), false, last);
-        self.engines.pacer.sent(now, Bytes::new(u64::from(bytes)));
+        self.engines.pacer.sent(from, Bytes::new(u64::from(bytes)));
         let size = burst_size(u32::from(count), bytes, config);
         let serialization =
             self.engines.rtt.serialization(size, self.engines.rate.limits().burst.rate);
@@ -226,7 +226,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Sends the missing packets of a segment again, or its last packet as a probe when none is
     /// known to be missing.
-    fn restart_segment(&mut self, now: Time, first: u64, config: &Config) -> Burst {
+    fn restart_segment(&mut self, now: Time, from: Time, first: u64, config: &Config) -> Burst {
         self.probing = self.silent;
         let place = self.find(first).unwrap_or_else(|| unreachable!("acknowledging removes it"));
         let segment = &mut self.segments[place];
@@ -242,7 +242,7 @@ impl<C: CongestionControl> Sender<C> {
         let last = self.engines.messages.is_empty() && self.resend.is_empty();
         let again = self.engines.rate.on_sent(now, Bytes::new(u64::from(bytes)), true, last);
         segment.sent = again.since(&segment.sent);
-        self.engines.pacer.sent(now, Bytes::new(u64::from(bytes)));
+        self.engines.pacer.sent(from, Bytes::new(u64::from(bytes)));
         self.engines.retransmissions += packets.len();
         let size = burst_size(packets.len(), bytes, config);
         let segment = &mut self.segments[place];

@@ -325,13 +325,14 @@ impl<C: CongestionControl> Sender<C> {
         if self.is_paced(config) || self.send_inner(now, config, &mut open) {
             return;
         }
-        while !self.is_paced(config) && self.give(now, config, &mut open) {}
+        while !self.is_paced(config) && self.give(now, now, config, &mut open) {}
     }
 
-    /// Gives the NIC the next burst, whose send time has come.
-    pub(crate) fn start_burst(&mut self, now: Time, config: &Config) {
+    /// Gives the NIC the next burst, whose send time has come. The pacer counts on from that time,
+    /// `from`.
+    pub(crate) fn start_burst(&mut self, now: Time, from: Time, config: &Config) {
         if !self.has_queued() {
-            self.give(now, config, &mut false);
+            self.give(now, from, config, &mut false);
         }
     }
 
@@ -339,14 +340,14 @@ impl<C: CongestionControl> Sender<C> {
     /// tells whether it joins the burst before.
     #[expect(clippy::inline_always, reason = "called in a loop, once more than there are bursts")]
     #[inline(always)]
-    fn give(&mut self, now: Time, config: &Config, open: &mut bool) -> bool {
+    fn give(&mut self, now: Time, from: Time, config: &Config, open: &mut bool) -> bool {
         let Some(mut bytes) = self.next_burst(config) else { return false };
         if self.engines.rate.before_send(now) {
             // The algorithm may have other limits after a pause; with nothing in flight some burst
             // fits.
             bytes = self.waiting(config);
         }
-        self.engines.pacer.sent(now, bytes);
+        self.engines.pacer.sent(from, bytes);
         if !self.has_queued() {
             self.next_at = self.next_at.max(now);
         }

@@ -4,6 +4,7 @@ mod common;
 
 mod fifo;
 mod finished;
+mod lateness;
 mod lossy;
 mod nic;
 mod recovery;
