@@ -141,6 +141,26 @@ pub struct Report<'a> {
     pub hops: &'a [Hop],
     /// The oracle's RTT of the connection at this instant, without serialization at the sender.
     pub truth: Option<Span>,
+    /// The clock that tells the RTT.
+    pub clock: Clock,
+}
+
+/// The clock that tells the RTT of a message's segment. Timeouts follow the endpoint's own clock in
+/// any case: they wait for the carrier, too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Clock {
+    /// The endpoint's own: the times of the carrier's calls.
+    #[default]
+    Calls,
+    /// The stamps of a NIC or a kernel. The segment's is told by
+    /// [`Endpoint::on_sent_at`](crate::Endpoint::on_sent_at). Where either is missing there is no
+    /// sample, since a time from elsewhere would have the wait for a processor in it.
+    Stamps {
+        /// The arrival of the ACK, where it was stamped.
+        arrived: Option<Time>,
+        /// The time from the segment's arrival to the departure of its ACK, as the peer says.
+        peer: Span,
+    },
 }
 
 impl<C: CongestionControl> RateComputation<C> {

@@ -77,12 +77,28 @@ impl RttMeasurement {
     }
 
     /// Takes the sample of data that was answered, without the time for which the peer held its
-    /// answer back. That time is no part of the path, but the timeout has to cover it. After a
-    /// spurious timeout the estimate is at least as long as the late answer took (RFC 4015, section
-    /// 3.3).
+    /// answer back. That time is no part of the path, but the timeout has to cover it.
     #[inline]
     pub fn answered(&mut self, answered: &Answered) -> RttSample {
-        let &Answered { sent_at, now, serialization, held, late } = answered;
+        let &Answered { sent_at, now, serialization, held, .. } = answered;
+        self.heard(answered);
+        let total = now.since(sent_at).saturating_sub(held).max(serialization);
+        // A hardware ACK does not tell its turnaround: it stays in the sample, as in the paper.
+        self.stamped(total, serialization, Span::ZERO)
+    }
+
+    /// Takes a sample that was measured elsewhere: the `total` time, with the `peer`'s turnaround.
+    #[inline]
+    pub fn stamped(&mut self, total: Span, serialization: Span, peer: Span) -> RttSample {
+        self.min_rtt = self.min_rtt.min(total);
+        RttSample { total, serialization, peer }
+    }
+
+    /// Notes how long an answer took, for the timeout alone. After a spurious timeout the estimate
+    /// is at least as long as the late answer took (RFC 4015, section 3.3).
+    #[inline]
+    pub fn heard(&mut self, answered: &Answered) {
+        let &Answered { sent_at, now, held, late, .. } = answered;
         let all = now.since(sent_at);
         let (srtt, var) = match self.smoothed {
             None => (all, all / 2),
@@ -98,10 +114,6 @@ impl RttMeasurement {
         }
         self.smoothed = Some((srtt, var));
         self.rto = (srtt + var * 4).max(self.rto_min);
-        let total = all.saturating_sub(held).max(serialization);
-        self.min_rtt = self.min_rtt.min(total);
-        // A hardware ACK does not tell its turnaround: it stays in the sample, as in the paper.
-        RttSample { total, serialization, peer: Span::ZERO }
     }
 
     /// The smoothed total RTT, without the time for which peers have held answers back; zero before

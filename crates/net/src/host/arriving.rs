@@ -36,7 +36,8 @@ impl Host {
                     self.take_back(now, transit);
                 }
             }
-            let report = Report { marked: frame.is_marked(), hops: stamps.hops(), truth };
+            let (marked, hops) = (frame.is_marked(), stamps.hops());
+            let report = Report { marked, hops, truth, ..Report::default() };
             self.take_in(now, frame, report, transit)
         };
         match news {

@@ -97,6 +97,18 @@ impl<C: CongestionControl> Endpoint<C> {
         data.or_else(|| self.poll_reply(now, u8::MAX))
     }
 
+    /// Notes the stamp that a NIC or the kernel has given a packet of a message when it left, for
+    /// RTTs by [stamps](crate::Clock::Stamps). Tell it before the ACK; stamps of streams are not
+    /// used.
+    pub fn on_sent_at(&mut self, connection: u32, sequence: u64, attempt: u8, stamp: Time) {
+        let place = self.directory.place(connection);
+        if let Some(connection) = self.connections.get_mut(place as usize)
+            && let Some(Sender::Message(sender)) = connection.sender.as_deref_mut()
+        {
+            sender.on_sent_at(sequence, attempt, stamp);
+        }
+    }
+
     /// Whether the NIC is one queue for streams and their ACKs.
     #[inline]
     pub fn is_one_queue(&self) -> bool {

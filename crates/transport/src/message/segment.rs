@@ -21,6 +21,8 @@ pub(super) enum Fate {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Departure {
     pub(super) at: Time,
+    /// The carrier's stamp of it; [`Time::MAX`] where there is none.
+    pub(super) stamp: Time,
     pub(super) serialization: Span,
 }
 
@@ -46,6 +48,8 @@ pub(super) struct Segment {
     pub(super) sent: Transmission,
     /// The time that the last burst takes on the wire.
     pub(super) serialization: Span,
+    /// The carrier's stamp of the last burst; [`Time::MAX`] where there is none.
+    pub(super) stamp: Time,
     /// The first burst.
     pub(super) first_burst: Departure,
     /// The packets that were reported missing and have not been sent again.
@@ -81,7 +85,8 @@ impl Segment {
     pub(super) fn burst(&self, attempt: u8) -> Option<Departure> {
         match attempt {
             last if last == self.attempt => {
-                Some(Departure { at: self.sent.sent_at, serialization: self.serialization })
+                let (at, stamp) = (self.sent.sent_at, self.stamp);
+                Some(Departure { at, stamp, serialization: self.serialization })
             }
             0 => Some(self.first_burst),
             _ => None,

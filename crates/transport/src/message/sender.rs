@@ -204,7 +204,8 @@ impl<C: CongestionControl> Sender<C> {
             message_end,
             sent,
             serialization,
-            first_burst: Departure { at: now, serialization },
+            stamp: Time::MAX,
+            first_burst: Departure { at: now, stamp: Time::MAX, serialization },
             missing: PacketSet::EMPTY,
         });
         let packets = PacketSet::first(u32::from(count));
@@ -236,6 +237,7 @@ impl<C: CongestionControl> Sender<C> {
         // Zero stays the first attempt: answers to the first and to the last attempt give RTT
         // samples.
         segment.attempt = segment.attempt.checked_add(1).unwrap_or(1);
+        segment.stamp = Time::MAX;
         let bytes = segment.payload_of(packets, config);
         segment.flying += bytes;
         segment.lost = segment.lost.saturating_sub(bytes);
@@ -338,6 +340,24 @@ impl<C: CongestionControl> Sender<C> {
             if attempt == 0 {
                 segment.first_burst.at = now;
             }
+        }
+    }
+
+    /// Notes the stamp of a packet's departure. The first stamp of a burst is that of the burst.
+    pub(crate) fn on_sent_at(&mut self, sequence: u64, attempt: u8, stamp: Time) {
+        let after = self.segments.partition_point(|segment| segment.first <= sequence);
+        let Some(segment) = after.checked_sub(1).and_then(|place| self.segments.get_mut(place))
+        else {
+            return;
+        };
+        if sequence >= segment.first + u64::from(segment.count) {
+            return; // of a segment that is forgotten
+        }
+        if attempt == segment.attempt {
+            segment.stamp = segment.stamp.min(stamp);
+        }
+        if attempt == 0 {
+            segment.first_burst.stamp = segment.first_burst.stamp.min(stamp);
         }
     }
 

@@ -8,4 +8,5 @@ mod lateness;
 mod lossy;
 mod nic;
 mod recovery;
+mod stamps;
 mod stream;

@@ -7,7 +7,7 @@ use crate::config::{Config, Recovery};
 use crate::connection::Sample;
 use crate::message::segment::{Departure, Fate};
 use crate::packet::message::{Ack, MAX_SEGMENT_PACKETS, Nack, PacketSet};
-use crate::rate::{Completion, Report, Transmission};
+use crate::rate::{Clock, Completion, Report, Transmission};
 use crate::rtt::Answered;
 
 /// The content of an ACK for one segment.
@@ -38,7 +38,7 @@ impl<C: CongestionControl> Sender<C> {
         }
         let answered = self.segments[place].burst(ack.attempt);
         let late = answered.is_some_and(|burst| self.judge_timeout(now, burst.at, place));
-        let sample = answered.map(|burst| self.take_sample(now, burst, late));
+        let sample = answered.and_then(|burst| self.take_sample(now, burst, late, report.clock));
         if config.recovery == Recovery::GoBackN {
             // The receiver drops packets out of order, so everything before has arrived.
             let unheard = Answer { ce_bytes: 0, sample: None, window_limited, report };
@@ -64,13 +64,24 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// Takes the RTT sample of a burst that has been answered; `late` if a timeout had not waited
-    /// for the answer.
-    fn take_sample(&mut self, now: Time, burst: Departure, late: bool) -> RttSample {
+    /// for the answer. [`None`] where a stamp is missing.
+    fn take_sample(
+        &mut self,
+        now: Time,
+        burst: Departure,
+        late: bool,
+        clock: Clock,
+    ) -> Option<RttSample> {
         self.engines.backoff = 0;
         let sent_at = burst.at;
         // A packet that was not lost after all completes a segment before its repetition has left.
         let serialization = burst.serialization.min(now.since(sent_at));
-        self.engines.rtt.answered(&Answered { sent_at, now, serialization, held: Span::ZERO, late })
+        let (rtt, held) = (&mut self.engines.rtt, Span::ZERO);
+        let answered = Answered { sent_at, now, serialization, held, late };
+        let Clock::Stamps { arrived, peer } = clock else { return Some(rtt.answered(&answered)) };
+        rtt.heard(&answered);
+        let total = arrived.filter(|&at| burst.stamp <= at)?.since(burst.stamp);
+        Some(rtt.stamped(total, burst.serialization.min(total), peer))
     }
 
     /// The sample for traces, with the rate after it.
@@ -161,7 +172,7 @@ impl<C: CongestionControl> Sender<C> {
             if segment.fate == Fate::Acked {
                 return None;
             }
-            let sample = self.take_sample(now, burst, false);
+            let sample = self.take_sample(now, burst, false, report.clock)?;
             let nothing = Completion {
                 sent: &segment.transmission(0),
                 identified: false,
