@@ -97,6 +97,16 @@ impl<C: CongestionControl> Endpoint<C> {
         data.or_else(|| self.poll_reply(now, u8::MAX))
     }
 
+    /// The place of a packet's payload, for a carrier that has the bytes: where it starts in all
+    /// payload that was posted on its connection, message after message. [`None`] once it is
+    /// acknowledged, and for streams, whose sequence numbers say it.
+    pub fn payload_at(&self, connection: u32, sequence: u64) -> Option<u64> {
+        match self.sender(connection)? {
+            Sender::Message(sender) => sender.payload_at(sequence, &self.config),
+            Sender::Stream(_) => None,
+        }
+    }
+
     /// Notes the stamp that a NIC or the kernel has given a packet of a message when it left, for
     /// RTTs by [stamps](crate::Clock::Stamps). Tell it before the ACK; stamps of streams are not
     /// used.

@@ -30,6 +30,8 @@ pub(super) struct Departure {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Segment {
     pub(super) first: u64,
+    /// The start of the payload in all payload posted.
+    pub(super) start: u64,
     pub(super) bytes: u32,
     /// The payload in flight.
     pub(super) flying: u32,

@@ -29,6 +29,8 @@ pub const MAX_PACKETS_AHEAD: u64 = 1 << 23;
 pub struct Sender<C> {
     engines: Engines<C>,
     next_sequence: u64,
+    /// The payload that has been cut into segments, of all messages.
+    cut: u64,
     /// The burst whose packets the NIC is taking.
     burst: Option<Burst>,
     /// Segments that were sent and not acknowledged, in order.
@@ -72,6 +74,7 @@ impl<C: CongestionControl> Sender<C> {
         Self {
             engines: Engines::new(rate, rtt, now),
             next_sequence: 0,
+            cut: 0,
             burst: None,
             segments: VecDeque::new(),
             resend: VecDeque::new(),
@@ -184,6 +187,8 @@ impl<C: CongestionControl> Sender<C> {
         let count = u64::from(bytes).div_ceil(config.payload.get()).max(1) as u8;
         let first = self.next_sequence;
         self.next_sequence += u64::from(count);
+        let start = self.cut;
+        self.cut += u64::from(bytes);
         let last = self.engines.messages.is_empty();
         let sent = self.engines.rate.on_sent(now, Bytes::new(u64::from(bytes)), false, last);
         self.engines.pacer.sent(from, Bytes::new(u64::from(bytes)));
@@ -192,6 +197,7 @@ impl<C: CongestionControl> Sender<C> {
             self.engines.rtt.serialization(size, self.engines.rate.limits().burst.rate);
         self.segments.push_back(Segment {
             first,
+            start,
             bytes,
             flying: bytes,
             lost: 0,
@@ -343,16 +349,24 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
+    /// The segment of a packet, unless it is forgotten.
+    fn segment_of(&self, sequence: u64) -> Option<usize> {
+        let after = self.segments.partition_point(|segment| segment.first <= sequence);
+        let place = after.checked_sub(1)?;
+        let segment = &self.segments[place];
+        (sequence - segment.first < u64::from(segment.count)).then_some(place)
+    }
+
+    /// The payload of a packet: its start in all payload posted.
+    pub(crate) fn payload_at(&self, sequence: u64, config: &Config) -> Option<u64> {
+        let segment = &self.segments[self.segment_of(sequence)?];
+        Some(segment.start + (sequence - segment.first) * config.payload.get())
+    }
+
     /// Notes the stamp of a packet's departure. The first stamp of a burst is that of the burst.
     pub(crate) fn on_sent_at(&mut self, sequence: u64, attempt: u8, stamp: Time) {
-        let after = self.segments.partition_point(|segment| segment.first <= sequence);
-        let Some(segment) = after.checked_sub(1).and_then(|place| self.segments.get_mut(place))
-        else {
-            return;
-        };
-        if sequence >= segment.first + u64::from(segment.count) {
-            return; // of a segment that is forgotten
-        }
+        let Some(place) = self.segment_of(sequence) else { return };
+        let segment = &mut self.segments[place];
         if attempt == segment.attempt {
             segment.stamp = segment.stamp.min(stamp);
         }

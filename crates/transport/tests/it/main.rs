@@ -7,6 +7,7 @@ mod finished;
 mod lateness;
 mod lossy;
 mod nic;
+mod places;
 mod recovery;
 mod stamps;
 mod stream;
