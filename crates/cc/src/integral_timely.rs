@@ -100,6 +100,10 @@ impl Configurable for IntegralTimely {
         }
     }
 
+    fn burst_varies(&self) -> bool {
+        self.timely.burst_varies()
+    }
+
     fn needs(&self) -> &'static [Need] {
         self.timely.needs()
     }

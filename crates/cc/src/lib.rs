@@ -31,7 +31,7 @@
 //! ```
 //!
 //! The crate is `no_std` and allocates nothing; the feature `alloc` (on by default) only adds
-//! `CongestionControl` for boxed algorithms.
+//! algorithms from elsewhere ([`guest`]) and `CongestionControl` for boxed ones.
 
 #![no_std]
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test fails by panicking"))]
@@ -46,6 +46,8 @@ mod algorithms;
 
 pub mod caution;
 pub mod contract;
+#[cfg(feature = "alloc")]
+pub mod guest;
 pub mod param;
 pub mod parts;
 pub mod registry;

@@ -136,10 +136,6 @@ pub trait Configurable: crate::Algorithm + Default {
     const PRESETS: &'static [Preset];
     /// The parameters of the algorithm.
     const PARAMS: &'static [Param];
-    /// Whether the size of bursts changes in the course of a flow; else it is that of the first
-    /// [`Limits`](crate::Limits), or one packet after a change of the MSS where it was one before.
-    const BURST_VARIES: bool = false;
-
     /// Sets the parameter `name` to the value that `text` says.
     ///
     /// # Errors
@@ -151,6 +147,13 @@ pub trait Configurable: crate::Algorithm + Default {
     /// # Errors
     /// The parameter does not exist, or `out` failed.
     fn write(&self, name: &str, out: &mut dyn fmt::Write) -> fmt::Result;
+
+    /// Whether the size of bursts changes in the course of a flow with these values; else it is that
+    /// of the first [`Limits`](crate::Limits), or one packet after a change of the MSS where it was
+    /// one before.
+    fn burst_varies(&self) -> bool {
+        false
+    }
 
     /// The needs that remain with these values.
     fn needs(&self) -> &'static [Need] {

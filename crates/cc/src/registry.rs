@@ -3,6 +3,8 @@
 //! Adding one costs a line in `algorithms.rs`. The modules, the enums that the hot path dispatches
 //! on, the lists of the command line, and the tests that run over every algorithm follow from it.
 
+#[cfg(feature = "alloc")]
+use alloc::boxed::Box;
 use core::fmt;
 
 use crate::caution::{Caution, PathFacts};
@@ -10,6 +12,8 @@ use crate::contract::{
     Ack, Algorithm, CongestionControl, Demand, Flow, Limits, Loss, Notification, Reads, Sent,
     Spurious,
 };
+#[cfg(feature = "alloc")]
+use crate::guest::{Guest, GuestControl};
 use crate::param::{Configurable, Conflict, Info, Need, Param, Preset, SetError};
 use crate::units::{Bytes, Span, Time};
 
@@ -20,12 +24,20 @@ macro_rules! registry {
         /// Any of the algorithms, with its parameters.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[expect(missing_docs, reason = "each variant is documented by its type")]
-        pub enum AnyAlgorithm { $($type($type),)+ }
+        pub enum AnyAlgorithm {
+            $($type($type),)+
+            #[cfg(feature = "alloc")]
+            Guest(Guest),
+        }
 
         /// A flow under any of the algorithms, dispatched without a pointer.
         #[derive(Clone, Debug)]
         #[expect(missing_docs, reason = "each variant is documented by its type")]
-        pub enum AnyControl { $($type(<$type as Algorithm>::Control),)+ }
+        pub enum AnyControl {
+            $($type(<$type as Algorithm>::Control),)+
+            #[cfg(feature = "alloc")]
+            Guest(Box<dyn GuestControl>),
+        }
 
         /// The names of all algorithms, by family.
         pub const NAMES: &[&str] = &[$(<$type as Algorithm>::NAME),+];
@@ -40,28 +52,48 @@ macro_rules! registry {
             }
 
             /// The description of the algorithm.
-            pub const fn info(&self) -> &'static Info {
-                match self { $(Self::$type(_) => &<$type as Configurable>::INFO,)+ }
+            pub fn info(&self) -> &'static Info {
+                match self {
+                    $(Self::$type(_) => &<$type as Configurable>::INFO,)+
+                    #[cfg(feature = "alloc")]
+                    Self::Guest(guest) => guest.info(),
+                }
             }
 
             /// The needs of the network that remain with these values; see [`Configurable::needs`].
             pub fn needs(&self) -> &'static [Need] {
-                match self { $(Self::$type(algorithm) => algorithm.needs(),)+ }
+                match self {
+                    $(Self::$type(algorithm) => algorithm.needs(),)+
+                    #[cfg(feature = "alloc")]
+                    Self::Guest(guest) => guest.needs(),
+                }
             }
 
-            /// Whether the size of its bursts changes; see [`Configurable::BURST_VARIES`].
-            pub const fn burst_varies(&self) -> bool {
-                match self { $(Self::$type(_) => <$type as Configurable>::BURST_VARIES,)+ }
+            /// Whether the size of its bursts changes; see [`Configurable::burst_varies`].
+            pub fn burst_varies(&self) -> bool {
+                match self {
+                    $(Self::$type(algorithm) => algorithm.burst_varies(),)+
+                    #[cfg(feature = "alloc")]
+                    Self::Guest(guest) => guest.burst_varies(),
+                }
             }
 
             /// The parameters of the algorithm.
-            pub const fn params(&self) -> &'static [Param] {
-                match self { $(Self::$type(_) => <$type as Configurable>::PARAMS,)+ }
+            pub fn params(&self) -> &'static [Param] {
+                match self {
+                    $(Self::$type(_) => <$type as Configurable>::PARAMS,)+
+                    #[cfg(feature = "alloc")]
+                    Self::Guest(guest) => guest.params(),
+                }
             }
 
             /// The published sets of values.
-            pub const fn presets(&self) -> &'static [Preset] {
-                match self { $(Self::$type(_) => <$type as Configurable>::PRESETS,)+ }
+            pub fn presets(&self) -> &'static [Preset] {
+                match self {
+                    $(Self::$type(_) => <$type as Configurable>::PRESETS,)+
+                    #[cfg(feature = "alloc")]
+                    Self::Guest(_) => &[],
+                }
             }
 
             /// Sets a parameter by name; see [`Configurable::set`].
@@ -69,7 +101,11 @@ macro_rules! registry {
             /// # Errors
             /// As there.
             pub fn set(&mut self, name: &str, text: &str) -> Result<(), SetError> {
-                match self { $(Self::$type(algorithm) => algorithm.set(name, text),)+ }
+                match self {
+                    $(Self::$type(algorithm) => algorithm.set(name, text),)+
+                    #[cfg(feature = "alloc")]
+                    Self::Guest(guest) => guest.set(name, text),
+                }
             }
 
             /// Writes a parameter's value; see [`Configurable::write`].
@@ -77,7 +113,11 @@ macro_rules! registry {
             /// # Errors
             /// As there.
             pub fn write(&self, name: &str, out: &mut dyn fmt::Write) -> fmt::Result {
-                match self { $(Self::$type(algorithm) => algorithm.write(name, out),)+ }
+                match self {
+                    $(Self::$type(algorithm) => algorithm.write(name, out),)+
+                    #[cfg(feature = "alloc")]
+                    Self::Guest(guest) => guest.write(name, out),
+                }
             }
 
             /// Whether the values fit together; see [`Configurable::check`].
@@ -85,62 +125,124 @@ macro_rules! registry {
             /// # Errors
             /// As there.
             pub fn check(&self) -> Result<(), Conflict> {
-                match self { $(Self::$type(algorithm) => algorithm.check(),)+ }
+                match self {
+                    $(Self::$type(algorithm) => algorithm.check(),)+
+                    #[cfg(feature = "alloc")]
+                    Self::Guest(guest) => guest.check(),
+                }
             }
 
             /// Calls `emit` with each reason why a flow cannot have its share of a path; see
             /// [`Configurable::cautions`].
             pub fn cautions(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
-                match self { $(Self::$type(algorithm) => algorithm.cautions(path, emit),)+ }
+                match self {
+                    $(Self::$type(algorithm) => algorithm.cautions(path, emit),)+
+                    #[cfg(feature = "alloc")]
+                    Self::Guest(_) => {},
+                }
             }
 
             /// A new flow.
             pub fn start(&self, flow: &Flow) -> AnyControl {
                 match self {
                     $(Self::$type(algorithm) => AnyControl::$type(algorithm.start(flow)),)+
+                    #[cfg(feature = "alloc")]
+                    Self::Guest(guest) => AnyControl::Guest(guest.start(flow)),
                 }
             }
         }
 
         impl CongestionControl for AnyControl {
             fn on_ack(&mut self, ack: &Ack<'_>) {
-                match self { $(Self::$type(control) => control.on_ack(ack),)+ }
+                match self {
+                    $(Self::$type(control) => control.on_ack(ack),)+
+                    #[cfg(feature = "alloc")]
+                    Self::Guest(guest) => guest.on_ack(ack),
+                }
             }
             fn on_loss(&mut self, loss: &Loss) {
-                match self { $(Self::$type(control) => control.on_loss(loss),)+ }
+                match self {
+                    $(Self::$type(control) => control.on_loss(loss),)+
+                    #[cfg(feature = "alloc")]
+                    Self::Guest(guest) => guest.on_loss(loss),
+                }
             }
             fn limits(&self) -> Limits {
-                match self { $(Self::$type(control) => control.limits(),)+ }
+                match self {
+                    $(Self::$type(control) => control.limits(),)+
+                    #[cfg(feature = "alloc")]
+                    Self::Guest(guest) => guest.limits(),
+                }
             }
             fn on_sent(&mut self, sent: &Sent) {
-                match self { $(Self::$type(control) => control.on_sent(sent),)+ }
+                match self {
+                    $(Self::$type(control) => control.on_sent(sent),)+
+                    #[cfg(feature = "alloc")]
+                    Self::Guest(guest) => guest.on_sent(sent),
+                }
             }
             fn on_demand(&mut self, demand: &Demand) {
-                match self { $(Self::$type(control) => control.on_demand(demand),)+ }
+                match self {
+                    $(Self::$type(control) => control.on_demand(demand),)+
+                    #[cfg(feature = "alloc")]
+                    Self::Guest(guest) => guest.on_demand(demand),
+                }
             }
             fn on_restart(&mut self, now: Time, idle: Span) {
-                match self { $(Self::$type(control) => control.on_restart(now, idle),)+ }
+                match self {
+                    $(Self::$type(control) => control.on_restart(now, idle),)+
+                    #[cfg(feature = "alloc")]
+                    Self::Guest(guest) => guest.on_restart(now, idle),
+                }
             }
             fn on_spurious_loss(&mut self, spurious: &Spurious) {
-                match self { $(Self::$type(control) => control.on_spurious_loss(spurious),)+ }
+                match self {
+                    $(Self::$type(control) => control.on_spurious_loss(spurious),)+
+                    #[cfg(feature = "alloc")]
+                    Self::Guest(guest) => guest.on_spurious_loss(spurious),
+                }
             }
             fn on_notification(&mut self, notification: &Notification) {
-                match self { $(Self::$type(control) => control.on_notification(notification),)+ }
+                match self {
+                    $(Self::$type(control) => control.on_notification(notification),)+
+                    #[cfg(feature = "alloc")]
+                    Self::Guest(guest) => guest.on_notification(notification),
+                }
             }
             fn on_timer(&mut self, now: Time) {
-                match self { $(Self::$type(control) => control.on_timer(now),)+ }
+                match self {
+                    $(Self::$type(control) => control.on_timer(now),)+
+                    #[cfg(feature = "alloc")]
+                    Self::Guest(guest) => guest.on_timer(now),
+                }
             }
             fn next_timer(&self) -> Option<Time> {
-                match self { $(Self::$type(control) => control.next_timer(),)+ }
+                match self {
+                    $(Self::$type(control) => control.next_timer(),)+
+                    #[cfg(feature = "alloc")]
+                    Self::Guest(guest) => guest.next_timer(),
+                }
             }
             fn reads(&self) -> Reads {
-                match self { $(Self::$type(control) => control.reads(),)+ }
+                match self {
+                    $(Self::$type(control) => control.reads(),)+
+                    #[cfg(feature = "alloc")]
+                    Self::Guest(guest) => guest.reads(),
+                }
             }
             fn on_mss_change(&mut self, mss: Bytes) {
-                match self { $(Self::$type(control) => control.on_mss_change(mss),)+ }
+                match self {
+                    $(Self::$type(control) => control.on_mss_change(mss),)+
+                    #[cfg(feature = "alloc")]
+                    Self::Guest(guest) => guest.on_mss_change(mss),
+                }
             }
             fn gauges(&self, emit: &mut dyn FnMut(&'static str, f64)) {
-                match self { $(Self::$type(control) => control.gauges(emit),)+ }
+                match self {
+                    $(Self::$type(control) => control.gauges(emit),)+
+                    #[cfg(feature = "alloc")]
+                    Self::Guest(guest) => guest.gauges(emit),
+                }
             }
         }
     };
@@ -150,7 +252,7 @@ algorithms!(registry);
 
 impl AnyAlgorithm {
     /// The name by which it is found.
-    pub const fn name(&self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         self.info().name
     }
 

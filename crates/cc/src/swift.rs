@@ -84,14 +84,17 @@ impl Configurable for Swift {
         transport: Transport::Stream,
         source: "Kumar et al., SIGCOMM 2020",
     };
-    /// A packet while the window is below one.
-    const BURST_VARIES: bool = true;
     const PRESETS: &'static [Preset] = &[Preset {
         name: "htsim",
         source: "htsim (Broadcom/csg-htsim), sim/swift.cpp, whose authors call the values guesses",
         values: &[],
     }];
     configurable_by_name!();
+
+    /// A packet while the window is below one.
+    fn burst_varies(&self) -> bool {
+        true
+    }
 
     fn check(&self) -> Result<(), Conflict> {
         if self.fs_min_cwnd >= self.fs_max_cwnd {

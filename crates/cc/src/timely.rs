@@ -18,6 +18,9 @@ mod cautions;
 mod choices;
 mod completions;
 mod law;
+mod learning;
+mod path;
+mod presets;
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{
@@ -34,6 +37,8 @@ pub use self::choices::{
 };
 pub use self::completions::Completions;
 pub use self::law::{Constants, State};
+use self::learning::Learning;
+pub use self::path::Path;
 
 /// Shorthand of the parameter sources.
 macro_rules! src {
@@ -121,6 +126,31 @@ parameters! {
         pub window: Span = Span::ZERO, in "0ns" to "1s", source src!(ours);
         /// Least bound of what is in flight, in packets, where `window` is above 0.
         pub window_floor: u32 = 2, in "2" to "1000000", source src!(ours);
+        /// Whether a flow learns the least RTT, the noise and the rate of its path from samples.
+        /// `t_low`, `t_high`, `min_rtt`, `delta` and the segments then follow from these, and the
+        /// parameters below hold.
+        pub learning: Switch = Switch::Off, source src!(ours);
+        /// The time T of a segment at 1 Gb/s. At the rate R a segment has T sqrt(R x 1 Gb/s), from
+        /// one packet to the transport's segment.
+        pub segment_time: Span = Span::from_us(60), in "1us" to "1ms", source src!(ours);
+        /// Time by which `T_low` lies above the least RTT and all that was learned.
+        pub noise_margin: Span = Span::from_us(7), in "0ns" to "1ms", source src!(ours);
+        /// The least time from the least RTT to `T_low`, in mean differences of two samples.
+        pub noise_gain: Fraction = Fraction::from_ratio(3, 1), in "0" to "100", source src!(ours);
+        /// Most time that noise lifts `T_low`.
+        pub noise_limit: Span = Span::from_us(100), in "0ns" to "1s", source src!(ours);
+        /// The part of the time between two segments of the flow by which `T_low` is higher, beyond
+        /// `segment_time`: slow flows bear more, so that they gain on fast ones.
+        pub spacing_gain: Fraction = Fraction::from_ratio(1, 16), in "0" to "1",
+            source src!(ours);
+        /// The time in which the rate grows by all that is acknowledged: the additive step is the
+        /// acknowledged data over this time.
+        pub step_time: Span = Span::from_ms(25), in "1us" to "10s", source src!(ours);
+        /// The largest part of itself by which one completion raises the rate.
+        pub max_increase: Fraction = Fraction::from_ratio(1, 100), in "0.000001" to "1",
+            source src!(ours);
+        /// The time of which the least RTT is the least.
+        pub rtt_window: Span = Span::from_secs(2), in "1ms" to "1000s", source src!(ours);
     }
 }
 
@@ -143,82 +173,12 @@ impl Configurable for Timely {
         transport: Transport::Message,
         source: "Mittal et al., SIGCOMM 2015",
     };
-    const PRESETS: &'static [Preset] = &[
-        Preset {
-            name: "authors-snippet",
-            source: "the code snippet that the authors published",
-            values: &[],
-        },
-        Preset {
-            name: "zhu",
-            source: "Zhu et al., CoNEXT 2016: the values that their models and simulator use",
-            values: &[
-                ("alpha", "0.875"),
-                ("t_high", "500us"),
-                ("time_scaling", "never"),
-                ("max_decrease", "1"),
-            ],
-        },
-        Preset {
-            name: "erpc",
-            source: "eRPC (NSDI 2019), its TIMELY defaults",
-            values: &[
-                ("alpha", "0.46"),
-                ("beta", "0.26"),
-                ("delta", "40Mbps"),
-                ("delta_reference", "0bps"),
-                ("min_rtt", "2us"),
-                ("time_scaling", "always"),
-                ("min_rate", "120Mbps"),
-                ("initial_rate", "line-rate"),
-                ("initial_rtt", "min-rtt"),
-            ],
-        },
-        Preset {
-            name: "cs244",
-            source: "Fang and Orbay, CS244 (Stanford, 2016), star.cc and tcp-timely.cc: a window that takes four \
-                     segments of 536 B for an ACK",
-            values: &[
-                ("alpha", "0.1"),
-                ("beta", "0.01"),
-                ("delta", "857.6kbps"),
-                ("delta_reference", "0bps"),
-                ("t_high", "500us"),
-                ("hai_counts", "smoothed"),
-                ("time_scaling", "never"),
-                ("max_decrease", "1"),
-                ("min_rate", "1bps"),
-                ("window_rtt", "20ms"),
-            ],
-        },
-        Preset {
-            name: "linux-tcp",
-            source: "this project: what incast attaches to Linux TCP, whose hosts time ACKs (docs/guide/kernel.md)",
-            values: &[
-                ("alpha", "0.25"),
-                ("t_low", "100us"),
-                ("min_rtt", "500us"),
-                ("max_decrease", "0.2"),
-                ("loss_decrease", "0.5"),
-                ("initial_rate", "initial-window"),
-                ("serialization", "acked"),
-                ("min_filter", "500us"),
-                ("min_filter_acks", "4"),
-                ("catch_up", "16"),
-                ("app_limited", "lowers"),
-                ("startup", "on"),
-                ("window", "500us"),
-                ("window_floor", "6"),
-            ],
-        },
-        Preset {
-            name: "queue-size",
-            source: "the controller by queue size that the authors' talk compares with, T_low = T_high; no \
-                     source gives the value, 100 us is the least T_high that a course's slides call best",
-            values: &[("t_low", "100us"), ("t_high", "100us")],
-        },
-    ];
+    const PRESETS: &'static [Preset] = presets::PRESETS;
     configurable_by_name!();
+
+    fn burst_varies(&self) -> bool {
+        self.learning.is_on()
+    }
 
     fn needs(&self) -> &'static [Need] {
         if self.loss_decrease > Fraction::ZERO { &[] } else { Self::INFO.needs }
@@ -232,6 +192,13 @@ impl Configurable for Timely {
             return Err(Conflict {
                 name: "window",
                 rule: "must be 0ns beside",
+                other: "window_rtt",
+            });
+        }
+        if self.learning.is_on() && !self.window_rtt.is_zero() {
+            return Err(Conflict {
+                name: "learning",
+                rule: "must be off beside",
                 other: "window_rtt",
             });
         }
@@ -260,6 +227,7 @@ pub struct TimelyControl {
     /// The most that may be in flight.
     max_window: Bytes,
     window: Window,
+    learning: Option<Learning>,
 }
 
 /// The window of a flow.
@@ -285,6 +253,9 @@ impl TimelyControl {
             InitialRate::InitialWindow => {
                 let rtt = flow.base_rtt.unwrap_or(Self::UNKNOWN_RTT);
                 Completions::first_bps(&k, flow.initial_window.get(), rtt.as_ns())
+            }
+            InitialRate::Packet => {
+                Completions::first_bps(&k, flow.mss.get(), Self::UNKNOWN_RTT.as_ns())
             }
         };
         // A window begins as those of other algorithms do.
@@ -315,6 +286,7 @@ impl TimelyControl {
             mss: flow.mss,
             max_window: flow.max_window,
             window,
+            learning: Learning::new(params, flow.seed),
         };
         control.bound_to(Bytes::MAX);
         control
@@ -324,6 +296,9 @@ impl TimelyControl {
     /// one.
     #[inline]
     pub(crate) fn completion(&mut self, ack: &Ack<'_>) -> Option<u64> {
+        if let Some(learning) = &mut self.learning {
+            return learning.on_ack(&mut self.state, &self.constants, ack, self.mss);
+        }
         if ack.end > self.round_ends_at {
             self.completions.end_round();
         }
@@ -364,8 +339,12 @@ impl TimelyControl {
     fn bound_to(&mut self, most: Bytes) {
         let Window::Bound(cwnd) = &mut self.window else { return };
         let (rate_bps, mss) = (self.state.rate_bps, self.mss.get());
-        let segments = Completions::window_segments(&self.constants, rate_bps, mss);
-        let bound = Bytes::new(segments.saturating_mul(mss));
+        let bound = if let Some(learning) = &self.learning {
+            learning.window(rate_bps, self.mss)
+        } else {
+            let segments = Completions::window_segments(&self.constants, rate_bps, mss);
+            Bytes::new(segments.saturating_mul(mss))
+        };
         *cwnd = bound.min(most).min(self.max_window).max(self.mss);
     }
 }
@@ -385,7 +364,10 @@ impl CongestionControl for TimelyControl {
         if self.constants.loss_decrease_q20 > 0 {
             self.before_loss_bps = self.state.rate_bps;
         }
-        self.completions.on_loss(&mut self.state, &self.constants);
+        match &mut self.learning {
+            Some(learning) => learning.on_loss(&mut self.state, &self.constants, loss, self.mss),
+            None => self.completions.on_loss(&mut self.state, &self.constants),
+        }
         self.bound_to(Bytes::MAX);
     }
 
@@ -400,7 +382,8 @@ impl CongestionControl for TimelyControl {
     }
 
     fn limits(&self) -> Limits {
-        let rate = Rate::from_bps(self.state.rate_bps);
+        let rate_bps = self.state.rate_bps;
+        let rate = Rate::from_bps(rate_bps);
         let cwnd = match self.window {
             Window::None => Bytes::MAX,
             Window::Rate(time) => {
@@ -409,7 +392,14 @@ impl CongestionControl for TimelyControl {
             }
             Window::Bound(cwnd) => cwnd,
         };
-        let burst = Burst { bytes: Bytes::MAX, rate: self.burst_rate };
+        let (rate, bytes) = match &self.learning {
+            None => (rate, Bytes::MAX),
+            Some(learning) => {
+                let pace_bps = learning.pace_bps(rate_bps, &self.constants, self.mss);
+                (Rate::from_bps(pace_bps), learning.segment(rate_bps, self.mss))
+            }
+        };
+        let burst = Burst { bytes, rate: self.burst_rate };
         Limits { cwnd, pacing: Pacing::Rate(rate), burst }
     }
 
@@ -420,7 +410,10 @@ impl CongestionControl for TimelyControl {
 
     fn gauges(&self, emit: &mut dyn FnMut(&'static str, f64)) {
         emit("rate_gbps", Rate::from_bps(self.state.rate_bps).as_gbps_f64());
-        emit("gradient", self.state.gradient.gradient(self.constants.min_rtt_ns));
+        match &self.learning {
+            Some(learning) => learning.gauges(self.state.rate_bps, self.mss, emit),
+            None => emit("gradient", self.state.gradient.gradient(self.constants.min_rtt_ns)),
+        }
     }
 }
 

@@ -18,7 +18,7 @@ use incast_cc::registry::NAMES;
 mod aimd;
 
 const AIMD: &str = include_str!("../examples/aimd/aimd.rs");
-const GUIDE: &str = include_str!("../../../docs/adding-an-algorithm.md");
+const GUIDE: &str = include_str!("../../../docs/tutorials/your-own-algorithm.md");
 
 /// A file below `crates/cc/src`.
 struct Source {

@@ -2,6 +2,7 @@
 //! cores built for the host, and the same built for BPF. Rates and windows, and all other state,
 //! are equal bit for bit.
 
+use incast_cc::parts::Switch;
 use incast_cc::registry::AnyAlgorithm;
 use incast_cc::{
     Ack, Algorithm as _, Bytes, CongestionControl as _, Delivery, Flow, Fraction, Loss, LossCause,
@@ -46,8 +47,9 @@ fn timely_algorithms() -> Vec<timely::Timely> {
         named = AnyAlgorithm::named("timely").unwrap();
         named.apply_preset(preset.name).unwrap();
         let AnyAlgorithm::Timely(params) = named else { unreachable!() };
-        // A window is refused where TCP is paced; the rate below it has a twin as well.
-        found.push(timely::Timely { window_rtt: Span::ZERO, ..params });
+        // A window is refused where TCP is paced, and so is learning; the constants beside them
+        // have a twin as well.
+        found.push(timely::Timely { window_rtt: Span::ZERO, learning: Switch::Off, ..params });
     }
     found.push(timely::Timely { alpha: Fraction::ONE, beta: Fraction::ONE, ..found[0] });
     found.push(timely::Timely { hai_counts: timely::HaiCounts::Smoothed, ..found[0] });

@@ -8,6 +8,13 @@ use crate::units::{Fraction, Rate, Span};
 impl Timely {
     /// Warns of paths that TIMELY cannot use with its parameters.
     pub(super) fn warn(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
+        if self.learning.is_on() {
+            // Thresholds lie above the least RTT, whatever it is.
+            path.least_window(2, emit);
+            let effect = "steps follow each other before any of them shows in an RTT";
+            path.rtt_below(("step_time", self.step_time), (4, Span::from_secs(10)), effect, emit);
+            return path.least_rate("min_rate", self.min_rate, emit);
+        }
         let effect = "no RTT is short enough for the rate to rise whatever its trend";
         let settles = if self.noise_is_borne(path) { path.share } else { Rate::ZERO };
         path.thresholds(self.t_low, self.t_high, (settles, effect), emit);

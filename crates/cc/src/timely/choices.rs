@@ -34,6 +34,8 @@ words! {
         /// The initial window of other algorithms once per RTT without queues, which is a
         /// millisecond where nobody knows it; at most line rate.
         InitialWindow = "initial-window",
+        /// One packet per millisecond; at most line rate.
+        Packet = "packet",
     }
 }
 

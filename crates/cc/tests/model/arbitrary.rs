@@ -213,7 +213,7 @@ struct Carrier {
 
 impl Carrier {
     fn new(algorithm: &AnyAlgorithm, flow: &Flow) -> Self {
-        let (control, bounds) = (algorithm.start(flow), Bounds::new(algorithm.name(), flow));
+        let (control, bounds) = (algorithm.start(flow), Bounds::new(algorithm, flow));
         bounds.check(&control);
         Self {
             control,

@@ -15,12 +15,11 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    pub(crate) fn new(name: &'static str, flow: &Flow) -> Self {
+    pub(crate) fn new(algorithm: &AnyAlgorithm, flow: &Flow) -> Self {
         let max_window = flow.max_window.max(flow.mss);
-        let algorithm = AnyAlgorithm::named(name).unwrap_or_else(|| panic!("no {name}"));
         let first = || algorithm.start(flow).limits().burst.bytes;
         let burst = (!algorithm.burst_varies()).then(first);
-        Self { name, line_rate: flow.line_rate, mss: flow.mss, max_window, burst }
+        Self { name: algorithm.name(), line_rate: flow.line_rate, mss: flow.mss, max_window, burst }
     }
 
     pub(crate) fn on_mss_change(&mut self, mss: Bytes) {

@@ -109,10 +109,11 @@ proptest! {
 fn time_zero_and_never_are_survived() {
     for name in NAMES {
         let flow = Flow::new(Bytes::from_kb(64), Rate::from_gbps(10));
-        let mut control = AnyAlgorithm::named(name).unwrap().start(&flow);
+        let algorithm = AnyAlgorithm::named(name).unwrap();
+        let mut control = algorithm.start(&flow);
         let forever = Ack::new(Time::MAX, Time::ZERO, Bytes::MAX).with_rtt(Span::MAX);
         control.on_ack(&forever);
         control.on_ack(&forever);
-        bounds::Bounds::new(name, &flow).check(&control);
+        bounds::Bounds::new(&algorithm, &flow).check(&control);
     }
 }

@@ -74,6 +74,12 @@ impl super::Program for Program {
                 "is paced",
                 "0ns, and `window` for what it may have in flight",
             ),
+            (
+                "learning",
+                params.learning.is_on(),
+                "has no measured segments to learn a path from",
+                "off, and any preset but `auto`",
+            ),
             ("window=0ns", params.window.is_zero(), "has a window", "the time of its data"),
         ] {
             if refused {
@@ -180,5 +186,15 @@ mod tests {
         settings.set("window_rtt=1ms").unwrap();
         let error = settings.knobs().unwrap_err().to_string();
         assert!(error.contains("window_rtt: Linux TCP is paced; expected 0ns"), "{error}");
+    }
+
+    #[test]
+    fn a_path_that_is_learned_is_refused() {
+        let mut settings = Settings::new(Algorithm(&Program));
+        settings.set("preset=auto").unwrap();
+        let error = settings.knobs().unwrap_err().to_string();
+        let expected = "learning: Linux TCP has no measured segments to learn a path from; \
+                        expected off, and any preset but `auto`";
+        assert!(error.contains(expected), "{error}");
     }
 }
