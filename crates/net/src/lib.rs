@@ -60,7 +60,7 @@ pub use path::Path;
 pub use port::Port;
 pub use routes::{Detours, NO_EDGE, RackPlace, Routes, Table, TableBuilder};
 pub use switch::Switch;
-pub use trace::{FlowRow, GaugeRow, PacketEvent, PacketRow, QueueRow, TraceConfig};
+pub use trace::{FlowRow, GaugeRow, PacketEvent, PacketRow, PauseRow, QueueRow, TraceConfig};
 pub use transmitter::Transmitter;
 pub use view::QueueLengths;
 pub use watchdog::Held;

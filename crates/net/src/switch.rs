@@ -426,7 +426,8 @@ impl Switch {
     ) {
         self.has_dropped = true;
         self.ports.counters(egress).dropped(cause, u64::from(frame.wire));
-        self.trace.packet(now, egress, frame, PacketEvent::Dropped, packets);
+        let queue = Some(self.ports.behind()[usize::from(egress)].backlog_bytes());
+        self.trace.packet(now, egress, frame, (PacketEvent::Dropped, queue), packets);
     }
 
     /// Obeys the verdict of queue management; returns whether the packet is still to be sent.
@@ -494,6 +495,7 @@ impl Switch {
             let port = &mut self.ports[egress];
             if let Some(frame) = port.next_pfc() {
                 port.transmitter.transmit(now, &frame, transit);
+                self.trace.pause(now, egress.number(), &frame);
             } else {
                 let Some(class) = port.next_class() else { return };
                 let Some((mut frame, came)) = port.pop(now, class) else { return };
@@ -534,7 +536,8 @@ impl Switch {
                 port.stamp(now, frame, transit);
             }
             port.transmitter.transmit(now, frame, transit);
-            self.trace.packet(now, egress.number(), frame, PacketEvent::Sent, &transit.packets);
+            let sent = (PacketEvent::Sent, Some(port.backlog_bytes()));
+            self.trace.packet(now, egress.number(), frame, sent, &transit.packets);
         } else {
             self.has_gaps = true; // before those of its connection that are queued behind it
             transit.packets.drop(frame);

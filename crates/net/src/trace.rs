@@ -1,6 +1,6 @@
 //! Full traces, kept only when asked for.
 
-use incast_cc::{Rate, Span, Time};
+use incast_cc::{Bytes, Rate, Span, Time};
 use incast_transport::{Body, Packet};
 
 use super::frame::{Frame, Packets};
@@ -10,9 +10,10 @@ use super::frame::{Frame, Packets};
 pub struct TraceConfig {
     /// Whether to keep every change of every queue.
     pub queues: bool,
-    /// Whether to keep every RTT sample, the rate after it, and the algorithm's gauges.
+    /// Whether to keep every RTT sample, with rate, window and bytes in flight after it, and the
+    /// algorithm's gauges.
     pub flows: bool,
-    /// Whether to keep every packet that a port sends or drops.
+    /// Whether to keep every packet that a port sends or drops, and every pause of PFC.
     pub packets: bool,
 }
 
@@ -40,6 +41,7 @@ pub(crate) struct Trace {
     pub(crate) flows: Vec<FlowRow>,
     pub(crate) gauges: Vec<GaugeRow>,
     pub(crate) packets: Vec<PacketRow>,
+    pub(crate) pauses: Vec<PauseRow>,
 }
 
 /// A change of the queues of a port.
@@ -64,6 +66,10 @@ pub struct FlowRow {
     pub rtt: Span,
     /// The sending rate after it.
     pub rate: Rate,
+    /// The congestion window after it; none of an algorithm that sets a rate alone.
+    pub window: Option<Bytes>,
+    /// The payload in flight after it; none of a connection that has gone.
+    pub in_flight: Option<Bytes>,
 }
 
 /// A gauge of a flow's algorithm at an RTT sample.
@@ -91,6 +97,22 @@ pub struct PacketRow {
     pub packet: Packet,
     /// The event: departure or drop.
     pub event: PacketEvent,
+    /// Bytes that wait at the port then, without the packet; none at a host, whose packets wait in
+    /// their connections.
+    pub queue: Option<u64>,
+}
+
+/// A PFC frame that began to leave a switch.
+#[derive(Clone, Copy, Debug)]
+pub struct PauseRow {
+    /// The moment at which it began to leave.
+    pub at: Time,
+    /// The number of the port.
+    pub port: u16,
+    /// The traffic class that the far end is to pause or to resume.
+    pub class: u8,
+    /// Whether the far end is to pause (XOFF); otherwise to resume (XON).
+    pub pause: bool,
 }
 
 /// The event of a traced packet.
@@ -113,6 +135,16 @@ impl PacketEvent {
 }
 
 impl PacketRow {
+    /// The packet's ECN field when it left or was dropped (RFC 3168): "ce" once a switch or a NIC
+    /// has marked it.
+    pub const fn ecn(&self) -> &'static str {
+        match (self.frame.is_marked(), self.packet.is_ect()) {
+            (true, _) => "ce",
+            (false, true) => "ect",
+            (false, false) => "not-ect",
+        }
+    }
+
     /// The host that the packet goes to.
     pub const fn destination(&self) -> u32 {
         self.frame.destination()
@@ -169,9 +201,9 @@ impl Trace {
     }
 
     #[inline]
-    pub(crate) fn flow(&mut self, at: Time, flow: u32, rtt: Span, rate: Rate) {
+    pub(crate) fn flow(&mut self, row: impl FnOnce() -> FlowRow) {
         if self.config.flows {
-            self.flows.push(FlowRow { at, flow, rtt, rate });
+            self.flows.push(row());
         }
     }
 
@@ -194,13 +226,22 @@ impl Trace {
         at: Time,
         port: u16,
         frame: &Frame,
-        event: PacketEvent,
+        (event, queue): (PacketEvent, Option<u64>),
         packets: &Packets,
     ) {
         if self.config.packets {
             // Hosts of a traced network send packets in the full form.
             let (frame, packet) = (*frame, packets.stored(frame).packet(0));
-            self.packets.push(PacketRow { at, port, frame, packet, event });
+            self.packets.push(PacketRow { at, port, frame, packet, event, queue });
+        }
+    }
+
+    /// Records a PFC frame.
+    #[inline]
+    pub(crate) fn pause(&mut self, at: Time, port: u16, frame: &Frame) {
+        if self.config.packets {
+            let (class, pause) = (frame.class(), frame.is_pause());
+            self.pauses.push(PauseRow { at, port, class, pause });
         }
     }
 }

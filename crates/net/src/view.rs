@@ -12,7 +12,7 @@ use super::host::{Begun, Delivery, Host, Posted};
 use super::metrics::Histogram;
 use super::port::Port;
 use super::switch::Switch;
-use super::trace::{FlowRow, GaugeRow, PacketRow, QueueRow};
+use super::trace::{FlowRow, GaugeRow, PacketRow, PauseRow, QueueRow};
 use super::transmitter::Transmitter;
 use super::watchdog::Held;
 use super::{Network, Transit};
@@ -23,6 +23,8 @@ use super::{Network, Transit};
 pub struct QueueLengths {
     /// The mean length.
     pub mean: f64,
+    /// The median.
+    pub p50: f64,
     /// The 95th percentile.
     pub p95: f64,
     /// The 99th percentile.
@@ -108,6 +110,7 @@ impl Network {
             let lengths = port.occupancy.finish(now);
             QueueLengths {
                 mean: lengths.mean().unwrap_or(f64::NAN),
+                p50: lengths.quantile(0.5).unwrap_or(f64::NAN),
                 p95: lengths.quantile(0.95).unwrap_or(f64::NAN),
                 p99: lengths.quantile(0.99).unwrap_or(f64::NAN),
                 max: if lengths.total() > 0 { lengths.max() as f64 } else { f64::NAN },
@@ -219,6 +222,11 @@ impl Switch {
     /// The reports of the switch's PFC watchdog, in the order of time.
     pub fn watchdog_reports(&self) -> &[Held] {
         self.watchdog.as_ref().map_or(&[], |watchdog| &watchdog.reports)
+    }
+
+    /// The trace of PFC frames.
+    pub fn pause_trace(&self) -> &[PauseRow] {
+        &self.trace.pauses
     }
 
     /// The trace of queue lengths.

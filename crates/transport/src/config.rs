@@ -40,6 +40,17 @@ pub enum Nic {
     Segments,
 }
 
+/// The time of a segment on the wire of its NIC, which RTT samples leave out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Serialization {
+    /// That at the line rate of the NIC ([`Config::line_rate`]).
+    #[default]
+    LineRate,
+    /// None: links between hosts of one machine take a segment at once, and hardware that stamps
+    /// the end of a segment has left its time out.
+    Nothing,
+}
+
 /// The retransmission timeout before the first RTT sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InitialTimeout {
@@ -70,10 +81,16 @@ pub struct Config {
     pub payload: Bytes,
     /// Messages: the way in which losses are repaired.
     pub recovery: Recovery,
+    /// Messages: the time for which a packet may be overtaken by later ones before it counts as
+    /// lost. Zero, at once, for networks that keep the order of packets; a host with several
+    /// processors does not.
+    pub reordering: Span,
     /// The size of a packet's headers on the wire.
     pub header: Bytes,
-    /// The rate of the NIC.
+    /// The rate of the NIC: no algorithm sends faster.
     pub line_rate: Rate,
+    /// The time of a segment on the wire that RTT samples leave out.
+    pub serialization: Serialization,
     /// The order in which the NIC serves connections.
     pub nic: Nic,
     /// The traffic class of ACKs and reports; [`None`] gives them the class of the data that they
@@ -112,6 +129,9 @@ pub struct Config {
     /// their flow remains, and sequence numbers as they are. Queues that serve by what remains
     /// need it, and traces of packets.
     pub full_packets: bool,
+    /// Whether messages' segments are sent again in the order of their data, not in that of their
+    /// losses. A receiver whose memory is bounded takes only the oldest data for certain.
+    pub oldest_first: bool,
 }
 
 impl Default for Config {
@@ -121,8 +141,10 @@ impl Default for Config {
             segment: Bytes::from_kb(64),
             payload: Bytes::new(1_460),
             recovery: Recovery::Selective,
+            reordering: Span::ZERO,
             header: Bytes::new(40),
             line_rate: Rate::from_gbps(10),
+            serialization: Serialization::LineRate,
             nic: Nic::Packets,
             ack_class: None,
             weights: [0; CLASSES as usize],
@@ -137,6 +159,7 @@ impl Default for Config {
             seed: 0,
             notification_interval: None,
             full_packets: false,
+            oldest_first: false,
         }
     }
 }

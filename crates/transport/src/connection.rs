@@ -159,6 +159,17 @@ pub enum Event {
     },
 }
 
+impl Event {
+    /// The connection that the event is about.
+    pub const fn connection(&self) -> u32 {
+        match *self {
+            Self::Delivered { connection, .. }
+            | Self::Completed { connection, .. }
+            | Self::Sampled { connection, .. } => connection,
+        }
+    }
+}
+
 /// An RTT sample, for traces and histograms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {

@@ -1,4 +1,4 @@
-//! The state of every connection of an endpoint: not opened yet, open, or finished.
+//! The state of every connection of an endpoint: not opened yet, open, finished, or closed.
 //!
 //! An open connection has a place, which is used again when it has finished. A finished one leaves
 //! a few bytes.
@@ -9,6 +9,8 @@
 pub(crate) struct Directory {
     entries: Vec<u32>,
     received: Vec<Remains>,
+    /// The indices of closed connections, which are used again.
+    closed: Vec<u32>,
 }
 
 /// The state of a connection.
@@ -22,6 +24,8 @@ pub(crate) enum Standing {
     Sent(u32),
     /// Finished: has received its only message, and left remains of this number.
     Received(u32),
+    /// Closed: nobody knows it.
+    Closed,
 }
 
 /// The state that a receiver leaves when its only message was delivered: enough to answer packets
@@ -44,6 +48,7 @@ const KIND: u32 = 3 << 30;
 const SENT: u32 = 1 << 30;
 const RECEIVED: u32 = 2 << 30;
 const EXPECTED: u32 = u32::MAX;
+const CLOSED: u32 = EXPECTED - 1;
 
 /// The end of the numbers that an entry can hold beside its kind.
 pub(crate) const END: u32 = SENT;
@@ -52,6 +57,9 @@ impl Directory {
     /// Adds a connection, and returns its index.
     #[expect(clippy::cast_possible_truncation, reason = "as many do not fit the memory")]
     pub(crate) fn add(&mut self) -> u32 {
+        if let Some(index) = self.closed.pop() {
+            return index;
+        }
         self.entries.push(EXPECTED);
         self.entries.len() as u32 - 1
     }
@@ -74,8 +82,15 @@ impl Directory {
             0 => Standing::Open(entry),
             SENT => Standing::Sent(entry & !KIND),
             RECEIVED => Standing::Received(entry & !KIND),
-            _ => Standing::Expected,
+            _ if entry == EXPECTED => Standing::Expected,
+            _ => Standing::Closed,
         }
+    }
+
+    /// Closes a connection. The next one that is added gets its index.
+    pub(crate) fn close(&mut self, connection: u32) {
+        self.entries[connection as usize] = CLOSED;
+        self.closed.push(connection);
     }
 
     /// Gives a connection a place.
@@ -120,16 +135,18 @@ mod tests {
     #[test]
     fn standings_are_told_apart() {
         let mut directory = Directory::default();
-        directory.expect(4);
+        directory.expect(5);
         directory.open(1, END - 1);
         directory.sent(2, END - 1);
         let remains = Remains { delivered_bytes: 7, ..Remains::default() };
         directory.received(3, remains, None);
-        let standings = [0, 1, 2, 3].map(|connection| directory.standing(connection));
+        directory.close(4);
+        let standings = [0, 1, 2, 3, 4].map(|connection| directory.standing(connection));
         let open = Standing::Open(END - 1);
         let expected = [Standing::Expected, open, Standing::Sent(END - 1), Standing::Received(0)];
-        assert_eq!(standings, expected);
+        assert_eq!((&standings[..4], standings[4]), (&expected[..], Standing::Closed));
         assert_eq!(directory.remains(0), remains);
-        assert!([0, 2, 3].iter().all(|&connection| directory.place(connection) >= END));
+        assert!([0, 2, 3, 4].iter().all(|&connection| directory.place(connection) >= END));
+        assert_eq!([directory.add(), directory.add()], [4, 5], "the closed one, and a new one");
     }
 }

@@ -232,7 +232,10 @@ impl<C: CongestionControl> Endpoint<C> {
         if let Some(sender) = sender {
             self.active += u32::from(opening.role == Role::Sender && sender.is_idle());
             let config = &self.config;
+            // Data that was not there before is not late.
+            let earliest = if sender.is_drained() { now } else { config.earliest_send_time(now) };
             counted(&mut self.nic_backlog, sender, |sender| sender.post(now, bytes, read, config));
+            return self.reschedule_from(now, place, earliest);
         }
         self.reschedule(now, place);
     }
@@ -364,11 +367,19 @@ impl<C: CongestionControl> Endpoint<C> {
     /// Asks a sender for its next timer and, unless it `is_ready`, for its next send time.
     #[inline]
     fn reschedule_unless(&mut self, now: Time, place: u32, is_ready: bool) {
+        // A send time that passed while the NIC was busy becomes now: time does not go back.
+        let earliest = self.config.earliest_send_time(now);
+        let earliest = if is_ready { Time::MAX } else { earliest };
+        self.reschedule_from(now, place, earliest);
+    }
+
+    /// Asks a sender for its next timer and for its next send time, which counts from `earliest` on;
+    /// [`Time::MAX`] asks for none.
+    #[inline]
+    fn reschedule_from(&mut self, now: Time, place: u32, earliest: Time) {
         let connection = &mut self.connections[place as usize];
         if let Some(sender) = &connection.sender {
-            if !is_ready {
-                // A send time that passed while the NIC was busy becomes now: time does not go back.
-                let earliest = self.config.earliest_send_time(now);
+            if earliest < Time::MAX {
                 let send_time = sender.send_time(&self.config).map(|at| at.max(earliest));
                 self.pacing.schedule(place, send_time);
             }

@@ -106,6 +106,11 @@ impl<C: CongestionControl> Sender<C> {
         either!(self, sender => sender.is_idle())
     }
 
+    /// Whether everything posted has been cut into segments.
+    pub(crate) fn is_drained(&self) -> bool {
+        either!(self, sender => sender.engines().messages.is_empty())
+    }
+
     /// Whether everything posted has been acknowledged and nothing waits in the NIC.
     pub(crate) fn is_done(&self) -> bool {
         self.is_idle() && self.queued() == 0
@@ -144,7 +149,7 @@ impl<C: CongestionControl> Sender<C> {
 
     pub(crate) fn on_alarm(&mut self, now: Time, config: &Config) {
         match self {
-            Self::Message(sender) => sender.on_alarm(now),
+            Self::Message(sender) => sender.on_alarm(now, config),
             Self::Stream(sender) => sender.on_alarm(now, config),
         }
     }

@@ -7,7 +7,7 @@
 //! Any algorithm runs on either. An [`Endpoint`] holds all connections of one host and runs the
 //! three engines that the TIMELY paper draws, each a module: RTT measurement ([`rtt`]), rate
 //! computation ([`rate`]) and [`pacing`]. A carrier, the simulator or a UDP socket, owns the clock
-//! and the wire and drives the endpoint.
+//! and the wire and drives the endpoint. A [`recording`] of what it told and heard can be replayed.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test fails by panicking"))]
 
@@ -25,13 +25,14 @@ pub mod pacing;
 mod packet;
 pub mod random;
 pub mod rate;
+pub mod recording;
 pub mod rtt;
 mod scheduler;
 mod send_times;
 pub mod signal;
 pub mod stream;
 
-pub use config::{Config, ConfigError, InitialTimeout, Nic, Recovery};
+pub use config::{Config, ConfigError, InitialTimeout, Nic, Recovery, Serialization};
 pub use connection::{
     Address, CLASSES, Event, Opener, Opening, Operation, Path, Purpose, Role, Sample, Starter,
     Terms, Transport,

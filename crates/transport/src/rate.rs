@@ -94,7 +94,7 @@ impl Transmission {
 
     /// Joins another transmission to this one: an ACK may cover many packets.
     #[inline]
-    pub(crate) fn join(&mut self, other: Self) {
+    pub fn join(&mut self, other: Self) {
         let (bytes, first) = (self.bytes + other.bytes, self.first.min(other.first));
         if self.end <= other.end {
             *self = other;
@@ -164,6 +164,11 @@ pub enum Clock {
 }
 
 impl<C: CongestionControl> RateComputation<C> {
+    /// An algorithm that has just started, at `now`, for a carrier with a protocol of its own.
+    pub fn of(control: C, now: Time) -> Self {
+        Self::new(control, now, None, &Terms::default())
+    }
+
     /// An algorithm that has just started, at `now`.
     pub(crate) fn new(control: C, now: Time, signal: Option<Replaced>, terms: &Terms) -> Self {
         let (limits, reads) = (control.limits(), control.reads());
@@ -385,6 +390,22 @@ impl<C: CongestionControl> RateComputation<C> {
         self.limits = self.control.limits();
     }
 
+    /// Sets the payload in flight to what a carrier's own books say: data was given up that is
+    /// neither acknowledged nor lost.
+    pub fn set_in_flight(&mut self, now: Time, in_flight: Bytes) {
+        let given_up = self.in_flight.saturating_sub(in_flight);
+        self.in_flight = in_flight;
+        if in_flight.is_zero() && !given_up.is_zero() {
+            self.idle_since = now;
+        }
+    }
+
+    /// Tells the algorithm that the largest payload of a packet has changed.
+    pub fn on_mss_change(&mut self, mss: Bytes) {
+        self.control.on_mss_change(mss);
+        self.limits = self.control.limits();
+    }
+
     /// Tells the algorithm that data which was declared lost had arrived after all.
     pub fn on_spurious_loss(&mut self, now: Time, sent: Transmission) {
         self.on_spurious_timeout(now, sent, Bytes::ZERO);
@@ -468,7 +489,7 @@ impl Sampler {
 /// The rate that bursts are spaced by, unlimited before the RTT is known. [`None`] where ACKs clock
 /// them, unless `unpaced_percent` of window over RTT paces them all the same.
 #[inline]
-pub(super) fn spacing(limits: &Limits, srtt: Span, unpaced_percent: Option<u32>) -> Option<Rate> {
+pub fn spacing(limits: &Limits, srtt: Span, unpaced_percent: Option<u32>) -> Option<Rate> {
     let gain_percent = match limits.pacing {
         Pacing::Rate(rate) => return Some(rate),
         Pacing::Window { gain_percent } => gain_percent,

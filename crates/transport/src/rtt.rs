@@ -8,12 +8,13 @@
 
 use incast_cc::{Bytes, Rate, RttSample, Span, Time};
 
-use crate::config::Config;
+use crate::config::{Config, Serialization};
 
 /// The RTT samples of a connection, and the timeout that follows from them (RFC 6298).
 #[derive(Clone, Debug)]
 pub struct RttMeasurement {
-    line_rate: Rate,
+    /// The rate at which segments are on the wire.
+    wire_rate: Rate,
     rto_min: Span,
     rto_max: Span,
     /// SRTT and RTTVAR of RFC 6298, of the whole time that answers take.
@@ -57,18 +58,22 @@ impl RttMeasurement {
     /// known.
     pub fn new(config: &Config, base_rtt: Option<Span>) -> Self {
         let Config { line_rate, rto_initial, rto_min, rto_max, .. } = *config;
+        let wire_rate = match config.serialization {
+            Serialization::LineRate => line_rate,
+            Serialization::Nothing => Rate::MAX,
+        };
         let rto = rto_initial.on(base_rtt, rto_max).max(rto_min);
         let (smoothed, held, min_rtt) = (None, Span::ZERO, Span::MAX);
-        Self { line_rate, rto_min, rto_max, smoothed, held, rto, min_rtt }
+        Self { wire_rate, rto_min, rto_max, smoothed, held, rto, min_rtt }
     }
 
     /// The time from the first bit of a burst to its last one on the NIC's wire, with nothing else
     /// being sent and its packets spaced at `burst_rate`. At line rate this is size / line rate,
     /// exactly as in the paper.
     pub fn serialization(&self, size: BurstSize, burst_rate: Rate) -> Span {
-        let at_line_rate = self.line_rate.time_for(size.spaced_wire);
+        let at_line_rate = self.wire_rate.time_for(size.spaced_wire);
         let spaced = burst_rate.time_for(size.spaced_payload).max(at_line_rate);
-        spaced + self.line_rate.time_for(size.last_wire)
+        spaced + self.wire_rate.time_for(size.last_wire)
     }
 
     /// Takes the sample of a segment that the NIC got at `sent_at` and that is complete `now`.
@@ -172,6 +177,18 @@ mod tests {
         assert_eq!(engine().serialization(size, Rate::from_gbps(40)), Span::from_ns(51_200));
         // At 700 Mb/s 63 KB take 720 us, and the last packet its 0.8 us.
         assert_eq!(engine().serialization(size, Rate::from_mbps(700)), Span::from_ns(720_800));
+    }
+
+    #[test]
+    fn a_link_that_takes_segments_at_once_has_no_serialization() {
+        let config = Config { serialization: Serialization::Nothing, ..config() };
+        let wire = Bytes::new(63_000);
+        let last_wire = Bytes::new(1_000);
+        let size = BurstSize { spaced_payload: wire, spaced_wire: wire, last_wire };
+        let engine = RttMeasurement::new(&config, None);
+        assert_eq!(engine.serialization(size, Rate::MAX).as_ns(), 0);
+        // The space that the algorithm leaves between packets is time on the way, too.
+        assert_eq!(engine.serialization(size, Rate::from_mbps(700)).as_ns(), 720_000);
     }
 
     #[test]

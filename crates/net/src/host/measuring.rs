@@ -1,11 +1,13 @@
 //! Measurements at a host: RTT samples, deliveries, and the time series.
 
-use incast_cc::{CongestionControl, Rate, Time};
+use incast_cc::{Bytes, CongestionControl, Rate, Time};
 use incast_plan::application::Outcome;
+use incast_transport::rate::RateComputation;
 use incast_transport::{Event, Sender};
 
 use super::{Delivery, Host};
 use crate::metrics::Histogram;
+use crate::trace::FlowRow;
 
 /// The RTT samples of a connection that sends payload, since measurement started.
 #[derive(Clone, Debug, Default)]
@@ -96,10 +98,20 @@ impl Host {
                             tally.sum_ns += rtt.as_ns();
                             tally.rtt.as_deref_mut().unwrap_or(&mut self.rtt).add(rtt.as_ns(), 1);
                         }
-                        self.trace.flow(now, number, rtt, sample.rate);
+                        let sender = self.endpoint.sender(connection).map(Sender::rate);
+                        self.trace.flow(|| FlowRow {
+                            at: now,
+                            flow: number,
+                            rtt,
+                            rate: sample.rate,
+                            window: sender
+                                .map(|sender| sender.limits().cwnd)
+                                .filter(|&window| window < Bytes::MAX),
+                            in_flight: sender.map(RateComputation::in_flight),
+                        });
                         self.trace.gauges(now, number, |emit| {
-                            if let Some(sender) = self.endpoint.sender(connection) {
-                                sender.rate().control().gauges(emit);
+                            if let Some(sender) = sender {
+                                sender.control().gauges(emit);
                             }
                         });
                     }

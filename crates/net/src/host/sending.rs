@@ -27,7 +27,7 @@ impl Host {
             && let Some(frame) = self.next_frame(now, &mut transit.packets)
         {
             self.sent.add(frame.wire);
-            self.trace.packet(now, 0, &frame, PacketEvent::Sent, &transit.packets);
+            self.trace.packet(now, 0, &frame, (PacketEvent::Sent, None), &transit.packets);
             self.nic.transmit(now, &frame, transit);
         }
         if !self.nic.is_free(now) && self.has_packet(now) {

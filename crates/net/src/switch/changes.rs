@@ -53,7 +53,8 @@ impl Switch {
     pub(super) fn on_stranded(&mut self, now: Time, frame: &Frame, transit: &mut Transit) {
         let Frame { ingress, wire, .. } = *frame;
         self.failures.at(ingress).stranded.add(wire);
-        self.trace.packet(now, ingress, frame, PacketEvent::Dropped, &transit.packets);
+        let dropped = (PacketEvent::Dropped, None);
+        self.trace.packet(now, ingress, frame, dropped, &transit.packets);
         transit.packets.drop(frame);
     }
 }

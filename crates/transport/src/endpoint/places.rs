@@ -37,6 +37,43 @@ impl<C: CongestionControl> Endpoint<C> {
         index
     }
 
+    /// Closes a connection that [`open`](Self::open) has opened, whatever it is doing: its peer is
+    /// gone. What it has posted is never told of, and packets that still come for it are left
+    /// alone. Another connection may get its index.
+    ///
+    /// # Panics
+    /// When the connection is not open.
+    pub fn close(&mut self, connection: u32) {
+        let Standing::Open(place) = self.directory.standing(connection) else {
+            panic!("connection {connection} is not open");
+        };
+        self.directory.close(connection);
+        self.pacing.schedule(place, None);
+        let closed = &mut self.connections[place as usize];
+        if let Some(sender) = closed.sender.take() {
+            self.nic_backlog -= sender.queued();
+            self.active -= u32::from(closed.opening.role == Role::Sender && !sender.is_idle());
+        }
+        closed.alarm = Time::MAX;
+        self.receivers[place as usize] = Receiver::new(closed.opening.terms.transport);
+        let is = |index: u32| index == connection;
+        self.replies.retain(|reply| !is(reply.connection));
+        let events = self.event.take().into_iter().chain(std::mem::take(&mut self.events));
+        self.events = events.filter(|event| !is(event.connection())).collect();
+        if self.pacing.is_idle(place) {
+            self.vacate(place);
+        }
+    }
+
+    /// The sequence number that a connection of messages waits for: all before it have arrived.
+    /// [`None`] if the connection is not open.
+    pub fn awaits(&self, connection: u32) -> Option<u64> {
+        match self.directory.standing(connection) {
+            Standing::Open(place) => Some(self.receivers[place as usize].expects()),
+            _ => None,
+        }
+    }
+
     /// Gives a connection a place, and returns it.
     #[expect(clippy::cast_possible_truncation, reason = "the directory bounds places")]
     fn settle_in(
@@ -79,7 +116,7 @@ impl<C: CongestionControl> Endpoint<C> {
     pub(super) fn opened(&mut self, index: u32) -> Option<u32> {
         let left = match self.directory.standing(index) {
             Standing::Open(place) => return Some(place),
-            Standing::Sent(_) => return None,
+            Standing::Sent(_) | Standing::Closed => return None,
             Standing::Expected => None,
             Standing::Received(number) => Some(number),
         };
@@ -129,6 +166,10 @@ impl<C: CongestionControl> Endpoint<C> {
     /// Frees the place of a connection that has sent its only message.
     pub(super) fn sent_all(&mut self, place: u32) {
         let Connection { index, retransmissions, .. } = self.connections[place as usize];
+        if self.directory.standing(index) != Standing::Open(place) {
+            // It was closed while it waited for the NIC.
+            return self.vacate(place);
+        }
         if let Some(retransmissions) = u32::try_from(retransmissions).ok().filter(|&n| n < END)
             && self.pacing.is_idle(place)
         {
@@ -157,7 +198,7 @@ impl<C: CongestionControl> Endpoint<C> {
                 sender.as_deref().map_or(*retransmissions, Sender::retransmissions)
             }
             Standing::Sent(retransmissions) => u64::from(retransmissions),
-            Standing::Expected | Standing::Received(_) => 0,
+            Standing::Expected | Standing::Received(_) | Standing::Closed => 0,
         }
     }
 
@@ -166,7 +207,7 @@ impl<C: CongestionControl> Endpoint<C> {
         match self.directory.standing(connection) {
             Standing::Open(place) => self.receivers[place as usize].delivered_bytes(),
             Standing::Received(number) => self.directory.remains(number).delivered_bytes,
-            Standing::Expected | Standing::Sent(_) => 0,
+            Standing::Expected | Standing::Sent(_) | Standing::Closed => 0,
         }
     }
 
@@ -175,7 +216,7 @@ impl<C: CongestionControl> Endpoint<C> {
         match self.directory.standing(connection) {
             Standing::Open(place) => self.receivers[place as usize].duplicates(),
             Standing::Received(number) => u64::from(self.directory.remains(number).duplicates),
-            Standing::Expected | Standing::Sent(_) => 0,
+            Standing::Expected | Standing::Sent(_) | Standing::Closed => 0,
         }
     }
 

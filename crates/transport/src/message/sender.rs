@@ -2,12 +2,14 @@
 
 mod ahead;
 mod answer;
+mod doubts;
 mod episode;
 
 use std::collections::VecDeque;
 
 use incast_cc::{Bytes, CongestionControl, Rate, Span, Time};
 
+use self::doubts::Doubts;
 use self::episode::Episode;
 use super::segment::{Departure, Fate, Segment, burst_size};
 use super::segment_limit;
@@ -38,6 +40,10 @@ pub struct Sender<C> {
     /// Segments with packets to send again, by their first sequence numbers. Entries behind the
     /// front may have been answered since.
     resend: VecDeque<u64>,
+    /// Whether some of them stand behind later ones.
+    is_mixed: bool,
+    /// The packets that later ones have overtaken, and that may still arrive.
+    doubts: Doubts,
     /// The repair of losses.
     episode: Episode,
     /// Whether the peer has been silent since the last timeout.
@@ -78,6 +84,8 @@ impl<C: CongestionControl> Sender<C> {
             burst: None,
             segments: VecDeque::new(),
             resend: VecDeque::new(),
+            is_mixed: false,
+            doubts: Doubts::default(),
             episode: Episode::default(),
             silent: false,
             probing: false,
@@ -167,6 +175,10 @@ impl<C: CongestionControl> Sender<C> {
     pub(crate) fn start_burst(&mut self, now: Time, from: Time, config: &Config) {
         if self.burst.is_some() {
             return;
+        }
+        if config.oldest_first && std::mem::take(&mut self.is_mixed) {
+            self.resend.make_contiguous().sort_unstable();
+            self.trim_resend();
         }
         let burst = match self.resend.pop_front() {
             Some(first) => {
@@ -393,17 +405,16 @@ impl<C: CongestionControl> Sender<C> {
         self.awaits_answer().then(|| self.engines.timeout_at())
     }
 
-    /// The next timer of the sender: its timeout, or the algorithm's timer.
+    /// The next timer of the sender: its timeout, the algorithm's timer, or the end of a doubt.
     pub(crate) fn alarm(&self) -> Option<Time> {
-        match (self.timeout_at(), self.engines.rate.next_timer()) {
-            (Some(timeout), Some(timer)) => Some(timeout.min(timer)),
-            (timeout, timer) => timeout.or(timer),
-        }
+        let timers = [self.timeout_at(), self.engines.rate.next_timer(), self.doubts.next()];
+        timers.into_iter().flatten().min()
     }
 
     /// Does what is due, if anything is: an alarm may be stale.
-    pub(crate) fn on_alarm(&mut self, now: Time) {
+    pub(crate) fn on_alarm(&mut self, now: Time, config: &Config) {
         self.engines.rate.on_timer(now);
+        self.end_doubts(now, config);
         if self.timeout_at().is_some_and(|timeout| timeout <= now) {
             self.on_timeout(now);
         }

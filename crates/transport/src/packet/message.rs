@@ -87,6 +87,16 @@ impl PacketSet {
         (self.0[1] as u128) << 64 | self.0[0] as u128
     }
 
+    /// The set whose lower and upper half have these bits.
+    pub(crate) const fn of(halves: [u64; 2]) -> Self {
+        Self(halves)
+    }
+
+    /// The bits of the lower and the upper half.
+    pub(crate) const fn halves(self) -> [u64; 2] {
+        self.0
+    }
+
     /// Whether the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0[0] == 0 && self.0[1] == 0

@@ -72,3 +72,19 @@ fn credit_changes_nothing_where_timers_are_exact() {
     let exact = |_| Span::ZERO;
     assert_eq!(sent(Span::ZERO, long, exact), sent(Span::from_ms(1), long, exact));
 }
+
+#[test]
+fn data_that_comes_after_a_pause_is_not_late() {
+    let config =
+        Config { segment: Bytes::new(1_460), pacing_credit: Span::from_ms(1), ..Config::default() };
+    let plain = Plain::rate(RATE);
+    let mut endpoint = Endpoint::new(config, Box::new(move |_, _| plain.clone()));
+    let connection = endpoint.open(Role::Sender, 0);
+    // Half a millisecond has the room of 42 packets, and nobody had anything to send.
+    let now = Time::ZERO + Span::from_us(500);
+    endpoint.post(Time::ZERO, connection, Operation::Write { bytes: 1_460 });
+    assert!(endpoint.poll_transmit(Time::ZERO).is_some());
+    endpoint.post(now, connection, Operation::Write { bytes: 100 * 1_460 });
+    let at_once = std::iter::from_fn(|| endpoint.poll_transmit(now)).count();
+    assert_eq!(at_once, 1);
+}

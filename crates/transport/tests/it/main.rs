@@ -1,5 +1,6 @@
 //! The tests of whole endpoints, in one program: linking one takes less time than linking many.
 
+mod closing;
 mod common;
 
 mod fifo;

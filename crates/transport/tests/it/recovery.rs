@@ -240,3 +240,56 @@ fn going_back_n_repeats_all_from_the_loss_on() {
     assert!(first.len() > 44 && first.len() < 60, "{} of 88", first.len());
     assert_eq!(sent(1), (40..88).collect::<Vec<_>>(), "in order, with what had arrived after it");
 }
+
+/// Messages over a wire of 5 us, by hosts that let packets be overtaken for a while.
+fn patient_messages(reordering: Span, plain: &Plain) -> Net {
+    let wire = Wire { delay: Span::from_us(5), ..Wire::default() };
+    Net::new(Transport::Message, Config { reordering, ..Config::default() }, wire, plain)
+}
+
+#[test]
+fn packets_that_are_late_by_less_than_the_tolerance_are_no_losses() {
+    let losses = |reordering| {
+        let plain = Plain::rate(Rate::from_gbps(5));
+        let mut net = patient_messages(reordering, &plain);
+        for _ in 0..50 {
+            net.write(64_000);
+        }
+        let mut packets = 0;
+        net.run(ms(20), |packet| {
+            packets += u64::from(packet.from == 0);
+            // Some within a segment, some at the end of one: the next segment overtakes those.
+            let late = packet.from == 0 && packets.is_multiple_of(19);
+            if late { Fate::Late(Span::from_us(30)) } else { Fate::Arrives }
+        });
+        assert_eq!(net.delivered[1].len(), 50);
+        plain.told().losses.len()
+    };
+    let at_once = losses(Span::ZERO);
+    assert!(at_once > 20, "{at_once}");
+    // 30 us late, and 51.2 us more until the segment is complete and acknowledged.
+    assert_eq!(losses(Span::from_us(100)), 0);
+}
+
+#[test]
+fn a_loss_is_repaired_when_the_tolerance_is_over() {
+    let plain = Plain::rate(Rate::from_gbps(5));
+    let mut net = patient_messages(Span::from_us(100), &plain);
+    for _ in 0..20 {
+        net.write(64_000);
+    }
+    let mut repeated_at = None;
+    net.run_losing(ms(20), |packet| {
+        let Some(data) = packet.data() else { return false };
+        if data.attempt > 0 {
+            repeated_at = repeated_at.or(Some(packet.at));
+        }
+        data.sequence == 50 && data.attempt == 0
+    });
+    assert_eq!(net.delivered[1].len(), 20);
+    assert_eq!(plain.told().losses.len(), 1);
+    // The second segment leaves from 102.4 us on; its seventh packet is lost, and the next one is
+    // there 5 us later. The report takes 6 us, and the doubt 100; then a segment is under way.
+    let at = repeated_at.unwrap();
+    assert!(at > Time::ZERO + Span::from_us(210) && at < Time::ZERO + Span::from_us(420), "{at:?}");
+}

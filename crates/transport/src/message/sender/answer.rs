@@ -3,6 +3,7 @@
 use incast_cc::{Bytes, CongestionControl, LossCause, RttSample, Span, Time};
 
 use super::Sender;
+use super::doubts::Doubt;
 use crate::config::{Config, Recovery};
 use crate::connection::Sample;
 use crate::message::segment::{Departure, Fate};
@@ -48,7 +49,7 @@ impl<C: CongestionControl> Sender<C> {
                 }
             }
         } else if ack.attempt == self.segments[place].attempt {
-            self.probe_overtaken(now, place);
+            self.doubt(now, self.overtaken_by(place), config);
         }
         let answer = Answer { ce_bytes: ack.ce_bytes, sample, window_limited, report };
         self.complete(now, place, &answer);
@@ -189,6 +190,13 @@ impl<C: CongestionControl> Sender<C> {
             self.engines.rate.on_completion(now, &nothing, &self.engines.rtt);
             Some(self.sampled(sample))
         });
+        self.doubt(now, Doubt::Missing(*nack), config);
+        self.trim_resend();
+        sample
+    }
+
+    /// Takes packets for lost that a report says are missing, unless they have arrived since.
+    pub(super) fn lose_missing(&mut self, now: Time, nack: &Nack, config: &Config) {
         let from = self.segments.partition_point(|s| s.first + u64::from(s.count) <= nack.base);
         for place in from..self.segments.len() {
             let segment = &mut self.segments[place];
@@ -207,8 +215,6 @@ impl<C: CongestionControl> Sender<C> {
             self.declare_lost(now, place, lost, LossCause::Detected);
             self.episode.miss();
         }
-        self.trim_resend();
-        sample
     }
 
     /// Go-back-N: declares everything lost from the packet `base` on, which the receiver waits for.
@@ -229,29 +235,21 @@ impl<C: CongestionControl> Sender<C> {
         self.resend = queued.map(|segment| segment.first).collect();
     }
 
-    /// Probes segments that were sent before the one now acknowledged and are still unanswered.
-    /// Neither packets of a connection nor answers overtake each other, so such a segment has lost
-    /// its data or its answer. The probe finds out which. (Where packets are reordered, it is a
-    /// packet too many.)
-    fn probe_overtaken(&mut self, now: Time, acknowledged: usize) {
-        let Transmission { end, .. } = self.segments[acknowledged].sent;
+    /// The reason to take segments for lost that were sent before one that is acknowledged.
+    fn overtaken_by(&self, acknowledged: usize) -> Doubt {
+        let segment = &self.segments[acknowledged];
         // Of first attempts, later segments were sent later.
-        let first = self.segments[acknowledged].attempt == 0;
-        for place in 0..if first { acknowledged } else { self.segments.len() } {
-            let segment = &self.segments[place];
-            let overtaken = segment.fate == Fate::Out && segment.sent.end < end;
-            if overtaken && segment.flying > 0 {
-                self.declare_lost(now, place, segment.flying, LossCause::Detected);
-            }
-        }
+        let before = if segment.attempt == 0 { segment.first } else { u64::MAX };
+        Doubt::Overtaken { end: segment.sent.end, before }
     }
 
     /// Declares `bytes` of a segment lost: its missing packets will be sent again, or a probe.
-    fn declare_lost(&mut self, now: Time, place: usize, bytes: u32, cause: LossCause) {
+    pub(super) fn declare_lost(&mut self, now: Time, place: usize, bytes: u32, cause: LossCause) {
         let segment = &mut self.segments[place];
         segment.flying -= bytes;
         segment.lost += bytes;
         if std::mem::replace(&mut segment.fate, Fate::Queued) == Fate::Out {
+            self.is_mixed |= self.resend.back().is_some_and(|&last| last > segment.first);
             self.resend.push_back(segment.first);
         }
         if bytes > 0 {

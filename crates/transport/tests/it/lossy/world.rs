@@ -85,6 +85,7 @@ impl Host {
             rto_max: RTO_MAX,
             stream: case.stream,
             full_packets: case.full_packets,
+            oldest_first: case.seed % 3 == 1,
             notification_interval: Some(Span::from_us(50)),
             ..Config::default()
         };

@@ -1,0 +1,269 @@
+//! Recordings of an endpoint: everything that a carrier told it, and everything that it said.
+//!
+//! A [`RecordedEndpoint`] is an [`Endpoint`] of messages that may keep a recording. The recording
+//! is a text with a line for each call that mattered: what the carrier said, with its time, and
+//! behind `>` what the endpoint answered: segments with their place in the payload, the next send
+//! time, the rate and the window after each ACK. [`replay`] makes the same calls on a new endpoint,
+//! far from any socket, and compares each line.
+//!
+//! ```
+//! use incast_cc::{AnyAlgorithm, Time};
+//! use incast_transport::Config;
+//! use incast_transport::recording::{RecordedEndpoint, replay};
+//!
+//! let timely = AnyAlgorithm::named("timely").unwrap();
+//! let mut endpoint = RecordedEndpoint::new(Config::default(), timely);
+//! endpoint.record(1 << 20);
+//! let connection = endpoint.open_sender(0, 0);
+//! endpoint.post(Time::ZERO, connection, 5_000);
+//! endpoint.on_timer(Time::ZERO);
+//! while endpoint.poll_data(Time::ZERO, u8::MAX).is_some() {}
+//! let text = endpoint.take_recording().unwrap();
+//!
+//! let replayed = replay(&text).unwrap();
+//! assert_eq!((replayed.sends, replayed.payload), (4, 5_000));
+//! assert!(replayed.difference.is_none());
+//! let other = replay(&text.replace("\npost 0 0 5000 ", "\npost 0 0 5001 ")).unwrap();
+//! assert!(other.difference.is_some());
+//! ```
+
+mod broken;
+mod fields;
+mod head;
+mod lines;
+mod replay;
+
+use std::ops::Deref;
+
+use incast_cc::line_rate::LineRate;
+use incast_cc::{Algorithm, AnyAlgorithm, AnyControl, Time};
+
+use self::lines::Lines;
+use crate::config::Config;
+use crate::connection::{Event, Operation, Purpose, Role, Terms};
+use crate::endpoint::{Endpoint, News, Outgoing};
+use crate::packet::{Body, Packet};
+use crate::rate::{Clock, Report};
+use crate::signal::Signal;
+
+pub use self::broken::BrokenRecording;
+pub use self::replay::{Difference, Replayed, replay};
+
+/// An endpoint of messages that may keep a recording. It is an [`Endpoint`] for all that changes
+/// nothing; the calls that change it are those below, so that none is missing in a recording.
+pub struct RecordedEndpoint {
+    endpoint: Endpoint<AnyControl>,
+    config: Config,
+    algorithm: AnyAlgorithm,
+    /// The number of connections that were opened.
+    opened: u64,
+    recorder: Option<Box<Recorder>>,
+}
+
+/// A recording that is being made.
+struct Recorder {
+    head: String,
+    lines: Lines,
+}
+
+impl RecordedEndpoint {
+    /// An endpoint without connections, which records nothing. Its signal is the RTT as measured,
+    /// and its streams, of which it has none, have the default settings.
+    ///
+    /// # Panics
+    /// When [`Config::check`] fails.
+    pub fn new(config: Config, algorithm: AnyAlgorithm) -> Self {
+        let stream = crate::config::stream::Config::default();
+        let config = Config { signal: Signal::Rtt, stream, ..config };
+        let endpoint = Endpoint::new(
+            config,
+            Box::new(move |flow, purpose| match purpose {
+                Purpose::Data => algorithm.start(flow),
+                Purpose::Requests => AnyControl::LineRate(LineRate::default().start(flow)),
+            }),
+        );
+        Self { endpoint, config, algorithm, opened: 0, recorder: None }
+    }
+
+    /// Begins a recording of at most `bytes`. One that has grown so long ends there: what comes
+    /// later is not in it.
+    ///
+    /// # Panics
+    /// When a connection was opened before: a recording has all from the start.
+    pub fn record(&mut self, bytes: usize) {
+        assert!(self.opened == 0, "a recording begins before the first connection");
+        let head = head::write(&self.config, &self.algorithm);
+        let lines = Lines::new(bytes.saturating_sub(head.len()));
+        self.recorder = Some(Box::new(Recorder { head, lines }));
+    }
+
+    /// Ends the recording and returns it; [`None`] if there was none.
+    pub fn take_recording(&mut self) -> Option<String> {
+        let Recorder { mut head, lines } = *self.recorder.take()?;
+        lines.end(&mut head);
+        Some(head)
+    }
+
+    /// Opens a connection that sends, in a traffic class, and returns its index. The peer has it as
+    /// `peer`.
+    pub fn open_sender(&mut self, class: u8, peer: u32) -> u32 {
+        self.open(class, Role::Sender, peer)
+    }
+
+    /// Opens a connection that receives, whose sender has it as `peer`, and returns its index.
+    pub fn open_receiver(&mut self, class: u8, peer: u32) -> u32 {
+        self.open(class, Role::Receiver, peer)
+    }
+
+    fn open(&mut self, class: u8, role: Role, peer: u32) -> u32 {
+        self.opened += 1;
+        let connection = self.endpoint.open_on(Terms { class, ..Terms::default() }, role, peer);
+        if let Some(recorder) = &mut self.recorder {
+            let line = recorder.lines.begin(if role == Role::Sender { "opens" } else { "openr" });
+            line.number(class).number(peer).outputs().number(connection);
+            recorder.lines.finish();
+        }
+        connection
+    }
+
+    /// Closes a connection ([`Endpoint::close`]).
+    ///
+    /// # Panics
+    /// When the connection is not open.
+    pub fn close(&mut self, connection: u32) {
+        self.endpoint.close(connection);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.lines.begin("close").number(connection);
+            recorder.lines.finish();
+        }
+    }
+
+    /// Starts sending a message of `bytes` ([`Endpoint::post`]).
+    ///
+    /// # Panics
+    /// When the connection is not one that sends.
+    #[inline]
+    pub fn post(&mut self, now: Time, connection: u32, bytes: u64) {
+        self.endpoint.post(now, connection, Operation::Write { bytes });
+        if let Some(recorder) = &mut self.recorder {
+            let line = recorder.lines.begin("post").time(now).number(connection).number(bytes);
+            line.outputs().maybe_time(self.endpoint.next_timer(now));
+            recorder.lines.finish();
+        }
+    }
+
+    /// Releases what is due ([`Endpoint::on_timer`]).
+    #[inline]
+    pub fn on_timer(&mut self, now: Time) {
+        if self.recorder.is_none() {
+            return self.endpoint.on_timer(now);
+        }
+        let is_due = self.endpoint.next_timer(now).is_some_and(|at| at <= now);
+        self.endpoint.on_timer(now);
+        // A call before anything is due changes nothing.
+        if is_due && let Some(recorder) = &mut self.recorder {
+            let line = recorder.lines.begin("timer").time(now);
+            line.outputs().maybe_time(self.endpoint.next_timer(now));
+            recorder.lines.finish();
+        }
+    }
+
+    /// The next packet of data that may leave now ([`Endpoint::poll_data`]).
+    #[inline]
+    pub fn poll_data(&mut self, now: Time, classes: u8) -> Option<Outgoing> {
+        // Without data a poll changes nothing.
+        if self.recorder.is_none() || !self.endpoint.has_data(classes) {
+            return self.endpoint.poll_data(now, classes);
+        }
+        let out = self.endpoint.poll_data(now, classes);
+        let Some(recorder) = &mut self.recorder else { return out };
+        let line = recorder.lines.begin("send").time(now).number(classes).outputs();
+        if let Some(out) = &out {
+            let packet = out.form.packet(0);
+            if let Body::Data(data) = packet.body {
+                let place = self.endpoint.payload_at(out.connection, data.sequence);
+                line.number(out.connection).number(out.class).packet(&packet);
+                line.number(data.remaining).maybe(place).maybe_time(out.begins);
+            }
+        }
+        line.maybe_time(self.endpoint.next_timer(now));
+        recorder.lines.finish();
+        out
+    }
+
+    /// The next answer that may leave now ([`Endpoint::poll_reply`]).
+    #[inline]
+    pub fn poll_reply(&mut self, now: Time, classes: u8) -> Option<Outgoing> {
+        let out = self.endpoint.poll_reply(now, classes);
+        // Without an answer a poll changes nothing.
+        if let Some(recorder) = &mut self.recorder
+            && let Some(out) = &out
+        {
+            let line = recorder.lines.begin("answer").time(now).number(classes).outputs();
+            line.number(out.connection).number(out.class).packet(&out.form.packet(0));
+            recorder.lines.finish();
+        }
+        out
+    }
+
+    /// Takes in a packet of messages that has arrived ([`Endpoint::handle_packet`]), without
+    /// telemetry.
+    #[inline]
+    pub fn handle_packet(&mut self, now: Time, packet: &Packet, report: Report<'_>) -> News {
+        let news = self.endpoint.handle_packet(now, packet, report);
+        if self.recorder.is_some() {
+            self.note_packet(now, packet, report);
+        }
+        news
+    }
+
+    #[cold]
+    fn note_packet(&mut self, now: Time, packet: &Packet, report: Report<'_>) {
+        let Some(recorder) = &mut self.recorder else { return };
+        let line = recorder.lines.begin("packet").time(now).packet(packet);
+        line.number(u8::from(report.marked));
+        if let Clock::Stamps { arrived, peer } = report.clock {
+            line.maybe_time(arrived).span(peer);
+        }
+        if !matches!(packet.body, Body::Data(_)) {
+            let line = line.outputs().maybe_time(self.endpoint.next_timer(now));
+            if let Some(sender) = self.endpoint.sender(packet.connection) {
+                let (rate, window) = (sender.pacing_rate(), sender.rate().limits().cwnd);
+                line.number(rate.as_bps()).number(window.get()).span(sender.rtt().srtt());
+            }
+        }
+        recorder.lines.finish();
+    }
+
+    /// Notes the stamp of a packet that has left ([`Endpoint::on_sent_at`]).
+    #[inline]
+    pub fn on_sent_at(&mut self, connection: u32, sequence: u64, attempt: u8, stamp: Time) {
+        self.endpoint.on_sent_at(connection, sequence, attempt, stamp);
+        if let Some(recorder) = &mut self.recorder {
+            let line = recorder.lines.begin("stamp").time(stamp);
+            line.number(connection).number(sequence).number(attempt);
+            recorder.lines.finish();
+        }
+    }
+
+    /// The next event for the application ([`Endpoint::poll_event`]).
+    #[inline]
+    pub fn poll_event(&mut self) -> Option<Event> {
+        let event = self.endpoint.poll_event();
+        if let Some(recorder) = &mut self.recorder
+            && let Some(event) = &event
+        {
+            recorder.lines.begin("event").outputs().event(event);
+            recorder.lines.finish();
+        }
+        event
+    }
+}
+
+impl Deref for RecordedEndpoint {
+    type Target = Endpoint<AnyControl>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.endpoint
+    }
+}

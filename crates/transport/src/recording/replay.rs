@@ -1,0 +1,242 @@
+//! The calls of a recording, made again.
+
+use std::fmt;
+
+use incast_cc::{Span, Time};
+
+use super::broken::BrokenRecording;
+use super::fields::{Fault, Fields};
+use super::lines::{FULL, WHOLE};
+use super::{RecordedEndpoint, head};
+use crate::connection::{CLASSES, Event};
+use crate::packet::{Body, Packet};
+use crate::rate::{Clock, Report};
+
+/// The most packets that one may be ahead of the oldest that is missing: nodes refuse more.
+const MOST_AHEAD: u64 = 1 << 20;
+
+/// The first line of a recording that a replay does not make again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The number of the line, from 1.
+    pub line: u64,
+    /// The line as it was recorded.
+    pub recorded: String,
+    /// The line of the replay; [`None`] if the endpoint had nothing to say.
+    pub replayed: Option<String>,
+}
+
+/// The outcome of a replay.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Replayed {
+    /// The algorithm.
+    pub algorithm: &'static str,
+    /// The calls that were made again with an equal outcome.
+    pub calls: u64,
+    /// The connections that were opened, those that receive among them.
+    pub connections: u64,
+    /// The packets of data that were sent.
+    pub sends: u64,
+    /// Their payload in bytes.
+    pub payload: u64,
+    /// The packets of data that were sent a second time or later.
+    pub again: u64,
+    /// The packets of data that came.
+    pub arrivals: u64,
+    /// The ACKs, reports of loss and notifications that came, after each of which the rate and the
+    /// window are compared.
+    pub rates: u64,
+    /// The RTT samples.
+    pub samples: u64,
+    /// The time from the first call to the last.
+    pub lasted: Span,
+    /// Whether the recording has grown as long as it may, so that later calls are not in it.
+    pub is_full: bool,
+    /// The first difference, where the replay ends; [`None`] if everything is equal.
+    pub difference: Option<Difference>,
+}
+
+/// Makes the calls of a recording on a new endpoint, and compares what it says, line by line.
+///
+/// # Errors
+/// The text is no recording, or cannot be one that was made.
+pub fn replay(text: &str) -> Result<Replayed, BrokenRecording> {
+    let head = head::read(text)?;
+    let (calls, last) = body(head.body)?;
+    let mut endpoint = RecordedEndpoint::new(head.config, head.algorithm);
+    endpoint.record(usize::MAX);
+    let mut replay = Replay { endpoint, roles: Vec::new(), from: None, until: Time::ZERO };
+    let is_full = last.is_full;
+    let mut replayed =
+        Replayed { algorithm: head.algorithm.name(), is_full, ..Replayed::default() };
+    for (line, number) in calls.lines().zip(head.lines + 1..) {
+        let fault = |fault| BrokenRecording::Line { number, fault };
+        replay.call(line, &mut replayed).map_err(fault)?;
+        let again = replay.endpoint.recorder.as_mut().and_then(|recorder| recorder.lines.take());
+        let again = again.map(|text| text.trim_end().to_owned());
+        if again.as_deref() != Some(line) {
+            let recorded = line.to_owned();
+            replayed.difference = Some(Difference { line: number, recorded, replayed: again });
+            break;
+        }
+        replayed.calls += 1;
+    }
+    let found = calls.lines().count() as u64;
+    if found != last.calls {
+        return Err(BrokenRecording::Count { found, said: last.calls });
+    }
+    replayed.lasted = replay.until.since(replay.from.unwrap_or(Time::ZERO));
+    Ok(replayed)
+}
+
+/// The last line of a recording.
+struct Last {
+    calls: u64,
+    is_full: bool,
+}
+
+/// The lines of calls, and the last line.
+fn body(text: &str) -> Result<(&str, Last), BrokenRecording> {
+    let whole = text.strip_suffix('\n').ok_or(BrokenRecording::CutShort)?;
+    let at = whole.rfind('\n').map_or(0, |at| at + 1);
+    let mut words = whole[at..].split(' ');
+    let (Some("end"), Some(calls), Some(last), None) =
+        (words.next(), words.next(), words.next(), words.next())
+    else {
+        return Err(BrokenRecording::CutShort);
+    };
+    let (Ok(calls), true) = (calls.parse(), [WHOLE, FULL].contains(&last)) else {
+        return Err(BrokenRecording::CutShort);
+    };
+    Ok((&whole[..at], Last { calls, is_full: last == FULL }))
+}
+
+/// A replay that is under way.
+struct Replay {
+    endpoint: RecordedEndpoint,
+    /// Whether each connection sends, by index; [`None`] for those that are not open.
+    roles: Vec<Option<bool>>,
+    from: Option<Time>,
+    until: Time,
+}
+
+impl Replay {
+    /// Makes the call of a line.
+    fn call(&mut self, line: &str, replayed: &mut Replayed) -> Result<(), Fault> {
+        let mut fields = Fields::of(line);
+        let kind = fields.word()?;
+        match kind {
+            "opens" | "openr" => {
+                let (class, peer) = (fields.number::<u8>()?, fields.number()?);
+                if class >= CLASSES {
+                    return Err("has a traffic class that there is not");
+                }
+                let sends = kind == "opens";
+                let connection = if sends {
+                    self.endpoint.open_sender(class, peer)
+                } else {
+                    self.endpoint.open_receiver(class, peer)
+                };
+                let place = connection as usize;
+                self.roles.resize(self.roles.len().max(place + 1), None);
+                self.roles[place] = Some(sends);
+                replayed.connections += 1;
+            }
+            "close" => {
+                let connection = fields.number()?;
+                self.role(connection).ok_or("closes a connection that is not open")?;
+                self.roles[connection as usize] = None;
+                self.endpoint.close(connection);
+            }
+            "post" => {
+                let now = self.now(&mut fields)?;
+                let (connection, bytes) = (fields.number()?, fields.number()?);
+                if self.role(connection) != Some(true) {
+                    return Err("posts on a connection that does not send");
+                }
+                self.endpoint.post(now, connection, bytes);
+            }
+            "timer" => {
+                let now = self.now(&mut fields)?;
+                self.endpoint.on_timer(now);
+            }
+            "send" => {
+                let (now, classes) = (self.now(&mut fields)?, fields.number()?);
+                let out = self.endpoint.poll_data(now, classes);
+                if let Some(Body::Data(data)) = out.map(|out| out.form.packet(0).body) {
+                    replayed.sends += 1;
+                    replayed.payload += u64::from(data.payload);
+                    replayed.again += u64::from(data.attempt > 0);
+                }
+            }
+            "answer" => {
+                let (now, classes) = (self.now(&mut fields)?, fields.number()?);
+                self.endpoint.poll_reply(now, classes);
+            }
+            "packet" => self.packet(&mut fields, replayed)?,
+            "stamp" => {
+                let stamp = fields.time()?;
+                let (connection, sequence) = (fields.number()?, fields.number()?);
+                self.known(connection)?;
+                self.endpoint.on_sent_at(connection, sequence, fields.number()?, stamp);
+            }
+            "event" => {
+                let event = self.endpoint.poll_event();
+                replayed.samples += u64::from(matches!(event, Some(Event::Sampled { .. })));
+            }
+            _ => return Err("is no call"),
+        }
+        fields.end()
+    }
+
+    fn packet(&mut self, fields: &mut Fields<'_>, replayed: &mut Replayed) -> Result<(), Fault> {
+        let now = self.now(fields)?;
+        let packet @ Packet { connection, body, .. } = fields.packet()?;
+        let marked = fields.number::<u8>()? == 1;
+        let clock = if fields.are_over() {
+            Clock::Calls
+        } else {
+            Clock::Stamps { arrived: fields.maybe_time()?, peer: fields.span()? }
+        };
+        self.known(connection)?;
+        let is_data = matches!(body, Body::Data(_));
+        // A receiver is told of data, a sender of all else.
+        if self.role(connection).is_some_and(|sends| sends == is_data) {
+            return Err("has a packet for the other end of its connection");
+        }
+        if let (Body::Data(data), Some(next)) = (body, self.endpoint.awaits(connection))
+            && data.sequence >= next.saturating_add(MOST_AHEAD)
+        {
+            return Err("has a packet that is too far ahead");
+        }
+        *(if is_data { &mut replayed.arrivals } else { &mut replayed.rates }) += 1;
+        self.endpoint.handle_packet(now, &packet, Report { marked, clock, ..Report::default() });
+        Ok(())
+    }
+
+    /// The time of a call.
+    fn now(&mut self, fields: &mut Fields<'_>) -> Result<Time, Fault> {
+        let now = fields.time()?;
+        self.from.get_or_insert(now);
+        self.until = self.until.max(now);
+        Ok(now)
+    }
+
+    /// Refuses a connection that was never opened. One that is closed may still get packets.
+    fn known(&self, connection: u32) -> Result<(), Fault> {
+        let known = (connection as usize) < self.roles.len();
+        if known { Ok(()) } else { Err("names a connection that was never opened") }
+    }
+
+    /// Whether a connection sends; [`None`] if it is not open.
+    fn role(&self, connection: u32) -> Option<bool> {
+        *self.roles.get(connection as usize)?
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let again = self.replayed.as_deref().unwrap_or("(nothing)");
+        write!(f, "line {}:\n  recorded {}\n  replayed {again}", self.line, self.recorded)
+    }
+}
