@@ -21,7 +21,7 @@ use incast_queue::management::Aqm;
 mod fair;
 
 const FAIR: &str = include_str!("../examples/fair/fair.rs");
-const GUIDE: &str = include_str!("../../../docs/adding-a-queue.md");
+const GUIDE: &str = include_str!("../../../docs/how-to/adding-a-queue.md");
 const PAGE: &str = include_str!("../../../docs/guide/switches.md");
 
 /// The folders whose files may show how a kind is used.

@@ -31,6 +31,12 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Fault> {
     check_traffic(scenario, &net)?;
     check_measure(scenario, &net)?;
     for name in scenario.cc.keys() {
+        if name.contains(['[', ']']) {
+            let message = "brackets in the name of a section; expected such as [cc.mine], with \
+                           the parameters in it"
+                .into();
+            return Err(Fault::at([&"cc", name], message));
+        }
         scenario.resolve(name)?;
     }
     for name in scenario.published.keys() {

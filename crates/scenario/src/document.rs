@@ -36,12 +36,14 @@ struct Files {
     folder: PathBuf,
     /// The texts by the path that the scenario writes.
     texts: BTreeMap<String, String>,
+    /// Texts that were read before, which come in place of files on the disk.
+    known: BTreeMap<String, String>,
 }
 
 impl Files {
     fn of(scenario: &str) -> Self {
         let folder = Path::new(scenario).parent().map(Path::to_owned).unwrap_or_default();
-        Self { folder, texts: BTreeMap::new() }
+        Self { folder, ..Self::default() }
     }
 
     /// The text of a file, by the path that the scenario writes.
@@ -52,6 +54,10 @@ impl Files {
         let name = base_name(path);
         if let Some(other) = self.texts.keys().find(|other| base_name(other) == name) {
             return Err(format!("{other} and {path} have one name; rename one of the files"));
+        }
+        if let Some(text) = self.known.get(path) {
+            self.texts.insert(path.to_owned(), text.clone());
+            return Ok(text.clone());
         }
         // A run's own copy comes first: the file at a relative or absolute path may have changed.
         let kept = self.folder.join(INPUTS).join(name);
@@ -83,11 +89,26 @@ impl Document {
     /// # Errors
     /// The scenario is wrong.
     pub fn parse(text: String, file: &str) -> Result<Self, ScenarioError> {
-        let mut files = Files::of(file);
+        Self::restore(text, file, BTreeMap::new())
+    }
+
+    /// Reads a scenario from a text and the texts of the files that it names, by the path that the
+    /// scenario writes ([`texts`](Self::texts)). A file that is not among them is read from the
+    /// disk.
+    ///
+    /// # Errors
+    /// The scenario is wrong.
+    pub fn restore(
+        text: String,
+        file: &str,
+        known: BTreeMap<String, String>,
+    ) -> Result<Self, ScenarioError> {
+        let mut files = Files { known, ..Files::of(file) };
         let scenario = read(&text, &mut files).map_err(|fault| {
             let Located { place, message } = fault.locate(file, &text);
             ScenarioError::At { place, message }
         })?;
+        files.known.clear();
         let name = Path::new(file).file_stem().map_or(file.into(), |stem| stem.to_string_lossy());
         Ok(Self { name: name.into_owned(), file: file.to_owned(), text, files, scenario })
     }
@@ -116,8 +137,10 @@ impl Document {
                 .map_err(|message| fail(assignment, message))?;
         }
         let text = toml::to_string(&table).map_err(|error| fail(&all, error.to_string()))?;
-        let mut files = Files::of(&self.file);
+        let known = self.files.texts.clone();
+        let mut files = Files { known, ..Files::of(&self.file) };
         let scenario = read(&text, &mut files).map_err(|fault| fail(&all, fault.into_message()))?;
+        files.known.clear();
         let (name, file) = (self.name.clone(), self.file.clone());
         Ok(Self { name, file, text, files, scenario })
     }
@@ -125,6 +148,16 @@ impl Document {
     /// The file's name without folder and extension.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The file that errors name.
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// The texts of the files that the scenario names, by the path that it writes.
+    pub const fn texts(&self) -> &BTreeMap<String, String> {
+        &self.files.texts
     }
 
     /// The text with assignments: enough to run the scenario again.

@@ -7,7 +7,7 @@
 //! inconsistent input is refused with its line, and quantities are read as decimals, never through
 //! floating point.
 //!
-//! `docs/guide/importing.md` describes the conversion.
+//! `docs/how-to/importing.md` describes the conversion.
 
 mod error;
 pub(crate) mod hpcc_config;

@@ -20,6 +20,7 @@ mod class;
 mod document;
 mod error;
 pub mod foreign;
+pub mod guests;
 mod hosts;
 mod import;
 mod input;

@@ -1,11 +1,15 @@
 //! Schemes: a name stands for an algorithm with its parameters, transport and signal.
 
+use std::collections::BTreeMap;
+
 use incast_cc::param::{Conflict, Need, SetError};
 use incast_cc::registry::NAMES;
 use incast_cc::{AnyAlgorithm, Span};
 use incast_transport::{Signal, Timestamps};
 
-use super::{Ecn, ResolvedClass, Scenario, ScenarioError, SignalKind, Stack, TransportKind};
+use super::{
+    Ecn, ResolvedClass, Scenario, ScenarioError, SignalKind, Stack, TransportKind, guests,
+};
 use incast_schema::DATE_FIELD;
 use incast_schema::{Fault, suggestion};
 
@@ -25,7 +29,8 @@ pub(crate) const RESERVED: [&str; 7] =
     ["algorithm", "preset", "transport", "signal", "noise", "tick", "stack"];
 
 impl Scenario {
-    /// The scheme `name`, with parameters as `[cc.NAME]` sets them.
+    /// The scheme `name`, with parameters as `[cc.NAME]` sets them, and as brackets behind the name
+    /// do: `timely[t_high=100us,beta=0.5]`.
     ///
     /// # Errors
     /// There is no such algorithm, preset or parameter, or a value is wrong.
@@ -72,11 +77,18 @@ impl Scenario {
     }
 
     pub(super) fn resolve(&self, name: &str) -> Result<Scheme, Fault> {
+        let (name, variant) =
+            variant(name).map_err(|message| Fault::at([&"cc", &name], message))?;
         let section = self.cc.get(name);
         if let Some(date) = section.and_then(|section| section.get(DATE_FIELD)) {
             let message = format!("{} is a date or a time; expected a table", text_of(date));
             return Err(Fault::at([&"cc", &name], message));
         }
+        let mut settings: BTreeMap<&str, String> = section
+            .into_iter()
+            .flatten()
+            .map(|(key, value)| (key.as_str(), text_of(value)))
+            .collect();
         let field = |key: &str| section.and_then(|section| section.get(key)).map(text_of);
         let named = field("algorithm");
         let (algorithm_name, preset) = match &named {
@@ -85,8 +97,8 @@ impl Scenario {
                 name.split_once(':').map_or((name, None), |(name, preset)| (name, Some(preset)))
             }
         };
-        let mut algorithm = AnyAlgorithm::named(algorithm_name).ok_or_else(|| {
-            let mut known = NAMES.to_vec();
+        let mut algorithm = guests::algorithm(algorithm_name).ok_or_else(|| {
+            let mut known = [NAMES, &guests::names()].concat();
             known.extend(self.cc.keys().map(String::as_str).filter(|&other| other != name));
             let message = format!(
                 "unknown algorithm {algorithm_name:?}{}",
@@ -106,12 +118,17 @@ impl Scenario {
                 Fault::at([&"cc", &name, &"preset"], message)
             })?;
         }
-        for (key, value) in section.into_iter().flatten() {
-            if RESERVED.contains(&key.as_str()) {
-                continue;
-            }
-            let text = text_of(value);
-            algorithm.set(key, &text).map_err(|error| {
+        settings.retain(|key, _| !RESERVED.contains(key));
+        if let Some((key, _)) = variant.iter().find(|(key, _)| RESERVED.contains(key)) {
+            let message = format!(
+                "{key} is no parameter of {algorithm_name}; expected one in brackets, and {key} in \
+                 a section of the scenario such as [cc.mine]"
+            );
+            return Err(Fault::at([&"cc", &name, key], message));
+        }
+        settings.extend(variant.into_iter().map(|(key, value)| (key, value.to_owned())));
+        for (key, text) in &settings {
+            algorithm.set(key, text).map_err(|error| {
                 let message = match error {
                     SetError::Unknown => {
                         let known: Vec<_> =
@@ -135,7 +152,7 @@ impl Scenario {
             };
             let message =
                 format!("{one} = {} {rule} {other} = {}; change one", value(one), value(other));
-            let set_here = section.is_some_and(|section| section.contains_key(one));
+            let set_here = settings.contains_key(one);
             Fault::at([&"cc", &name, if set_here { &one } else { &other }], message)
         })?;
         let transport = match field("transport") {
@@ -189,6 +206,7 @@ impl Scenario {
             }
             (SignalKind::TcpTimestamps, _) => Signal::Timestamps(stamps),
             (SignalKind::SoftwareTimestamps, _) => Signal::SoftwareTimestamps,
+            (SignalKind::KernelTimestamps, _) => Signal::KernelTimestamps,
             (SignalKind::Oracle, _) => Signal::Oracle,
         })
     }
@@ -229,6 +247,40 @@ fn one_of<T: Copy>(what: &str, text: &str, known: &[(&'static str, T)]) -> Resul
         let names: Vec<_> = known.iter().map(|&(name, _)| name).collect();
         format!("unknown {what} {text:?}{}", suggestion(text, &names))
     })
+}
+
+/// A scheme's name, and settings with their values.
+type Variant<'a> = (&'a str, Vec<(&'a str, &'a str)>);
+
+/// A scheme's name, and the settings in brackets behind it: of `timely[t_high=100us,beta=0.5]`
+/// `timely` and two of them.
+fn variant(scheme: &str) -> Result<Variant<'_>, String> {
+    let expected = "expected such as timely[t_high=100us,beta=0.5]";
+    let Some((name, inside)) = scheme.split_once('[') else {
+        return match scheme.split_once(']') {
+            Some(_) => Err(format!("{scheme}: \"]\" without \"[\"; {expected}")),
+            None => Ok((scheme, Vec::new())),
+        };
+    };
+    let (inside, behind) = inside
+        .split_once(']')
+        .ok_or_else(|| format!("{scheme}: \"[\" without \"]\"; {expected}"))?;
+    if !behind.is_empty() {
+        return Err(format!("{scheme}: {behind:?} behind the brackets; {expected}"));
+    }
+    let mut settings: Vec<(&str, &str)> = Vec::new();
+    for setting in inside.split(',') {
+        let (key, value) = setting
+            .split_once('=')
+            .map(|(key, value)| (key.trim(), value.trim()))
+            .filter(|(key, value)| !key.is_empty() && !value.is_empty())
+            .ok_or_else(|| format!("{scheme}: {setting:?} is not PARAMETER=VALUE; {expected}"))?;
+        if settings.iter().any(|(other, _)| *other == key) {
+            return Err(format!("{scheme}: {key} is set twice; set it once"));
+        }
+        settings.push((key, value));
+    }
+    Ok((name.trim(), settings))
 }
 
 /// Whether the algorithm has a parameter that makes it react to losses.

@@ -3,7 +3,7 @@
 //! A kind of traffic is one file here and one line in `traffic/kinds.rs`. The file holds the
 //! settings, their checks, the flows and messages that they plan, the load that they put on links,
 //! and the application, where the kind has one. The trait [`Kind`] lists these parts.
-//! `docs/adding-a-traffic.md` adds a kind step by step.
+//! `docs/how-to/adding-a-traffic.md` adds a kind step by step.
 
 mod amount;
 pub(crate) mod checked;

@@ -283,6 +283,9 @@ pub enum SignalKind {
     /// The RTT with the delays that software timestamps of an operating system add.
     #[serde(rename = "software-timestamps")]
     SoftwareTimestamps,
+    /// The RTT with the delays that stamps of a kernel's network devices add.
+    #[serde(rename = "kernel-timestamps")]
+    KernelTimestamps,
     /// Streams: the RTT by TCP timestamps, with ticks of `signal.tick`, as in `signal.stack`.
     #[serde(rename = "tcp-timestamps")]
     TcpTimestamps,
@@ -293,10 +296,11 @@ pub enum SignalKind {
 
 impl SignalKind {
     /// The kinds of RTT by name.
-    pub(super) const NAMES: [(&'static str, Self); 5] = [
+    pub(super) const NAMES: [(&'static str, Self); 6] = [
         ("rtt", Self::Rtt),
         ("rtt+noise", Self::Noise),
         ("software-timestamps", Self::SoftwareTimestamps),
+        ("kernel-timestamps", Self::KernelTimestamps),
         ("tcp-timestamps", Self::TcpTimestamps),
         ("oracle", Self::Oracle),
     ];

@@ -10,7 +10,7 @@ use incast_scenario::{Document, TRAFFIC_KINDS, json_schema};
 use serde_json::Value;
 
 const PAGE: &str = include_str!("../../../docs/guide/traffic.md");
-const GUIDE: &str = include_str!("../../../docs/adding-a-traffic.md");
+const GUIDE: &str = include_str!("../../../docs/how-to/adding-a-traffic.md");
 const PING_PONG: &str = include_str!("../src/traffic/ping_pong.rs");
 const KINDS: &str = include_str!("../src/traffic/kinds.rs");
 

@@ -12,7 +12,7 @@ use incast_cc::param::Need;
 use incast_cc::parts::random::derive;
 use incast_cc::{Algorithm, AnyControl, Bytes, CongestionControl, Flow, Rate, Span, Time};
 use incast_transport::message::segment_limit;
-use incast_transport::{Config, Endpoint, Purpose, REQUEST_BYTES, Signal};
+use incast_transport::{Config, Endpoint, Purpose, REQUEST_BYTES, Serialization, Signal};
 
 use crate::ideal::{Cut, Segments};
 use crate::routing::Routing;
@@ -244,7 +244,10 @@ fn endpoint(scenario: &Scenario, line_rate: Rate, scheme: Scheme, seed: u64) -> 
         seed,
         notification_interval: notifies.then_some(transport.cnp_interval),
         full_packets: false,
+        oldest_first: false,
         pacing_credit: Span::ZERO,
+        reordering: Span::ZERO,
+        serialization: Serialization::LineRate,
     };
     let start = move |flow: &Flow, purpose| match purpose {
         Purpose::Data => algorithm.start(flow),

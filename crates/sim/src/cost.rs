@@ -5,12 +5,19 @@
 //! number of things, with the tables and the directory of the results (docs/guide/cost.md). The
 //! estimates are right within a factor of two.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use incast_cc::Bytes;
 
+use crate::build::Ways;
+use crate::routing::Routing;
 use incast_net::TraceConfig;
+use incast_plan::Watch;
+use incast_plan::flows::Leg;
 use incast_plan::topology::{Node, Topology};
 use incast_scenario::{
-    Opens, RoutingKind, Scenario, Scheme, TransportKind, amounts, lasting_flows, topology,
+    Opens, RoutingKind, Scenario, Scheme, TransportKind, amounts, lasting, lasting_flows, topology,
 };
 
 /// A link each way, with its ports, its queues and the packets on it.
@@ -30,11 +37,13 @@ const SERIES_ROW_BYTES: f64 = 120.0;
 const TRACE_ROW_BYTES: f64 = 250.0;
 
 /// Packet-hops in a second of one core, in a small network and in one that does not fit the caches.
-const MESSAGE_HOPS_PER_S: f64 = 4.5e6;
-const STREAM_HOPS_PER_S: f64 = 3e6;
-const LARGE_HOPS_PER_S: f64 = 1.5e6;
+const MESSAGE_HOPS_PER_S: f64 = 8e6;
+const STREAM_HOPS_PER_S: f64 = 9e6;
+const LARGE_HOPS_PER_S: f64 = 4.5e6;
 /// Hosts of a large network.
 const LARGE: usize = 512;
+/// The most flows without end whose paths are looked at.
+const MOST_PATHS: usize = 20_000;
 /// The work for a connection and for a message, without their packets.
 const CONNECTION_S: f64 = 8e-6;
 const MESSAGE_S: f64 = 3e-6;
@@ -81,11 +90,17 @@ impl Cost {
 
 /// The memory and the time that a run of `scheme` will take, about.
 pub fn cost(scenario: &Scenario, scheme: &Scheme, traces: TraceConfig) -> Cost {
-    let net = topology(scenario);
+    let net = Arc::new(topology(scenario));
     let mut sum = Sum::default();
-    for amount in amounts(scenario, &net) {
+    let by_paths = lasting_flows(scenario, &net) <= MOST_PATHS;
+    if by_paths {
+        sum.endless_wire_bytes = endless_wire_bytes(scenario, scheme.transport, &net);
+    }
+    for (traffic, amount) in scenario.traffic.iter().zip(amounts(scenario, &net)) {
         let connections = amount.connections as f64;
-        sum.bytes += amount.bytes;
+        if !(by_paths && traffic.is_endless()) {
+            sum.bytes += amount.bytes;
+        }
         sum.messages += amount.messages;
         sum.connections += amount.connections;
         match amount.opens {
@@ -104,8 +119,10 @@ pub fn cost(scenario: &Scenario, scheme: &Scheme, traces: TraceConfig) -> Cost {
 /// The sums over all traffic.
 #[derive(Default)]
 struct Sum {
-    /// The payload, in bytes.
+    /// The payload, in bytes, of all traffic but that of `endless_wire_bytes`.
     bytes: f64,
+    /// The bytes of flows without end, headers included, summed over all links of their paths.
+    endless_wire_bytes: f64,
     messages: f64,
     connections: u64,
     used: f64,
@@ -134,8 +151,10 @@ impl Sum {
         };
         // A message has at least one packet and one ACK.
         let packets = (self.bytes / payload.get().max(1) as f64).max(self.messages);
-        let acks = (packets * acks).max(self.messages);
-        let packet_hops = (packets + acks) * mean_hops(net, scenario.routing.kind);
+        let answers = (packets * acks).max(self.messages);
+        let wire = (payload + transport.header).get().max(1) as f64;
+        let packet_hops = (packets + answers) * mean_hops(net, scenario.routing.kind)
+            + self.endless_wire_bytes / wire * (1.0 + acks);
         let speed = if hosts >= LARGE { speed.min(LARGE_HOPS_PER_S) } else { speed };
         let seconds = packet_hops / speed
             + self.connections as f64 * CONNECTION_S
@@ -223,6 +242,26 @@ fn series_rows(scenario: &Scenario, net: &Topology) -> f64 {
     let queues = if kept("series_queues") { net.cables.len() as f64 * 2.0 } else { 0.0 };
     let flows = if kept("series_flows") { lasting_flows(scenario, net) } else { 0 };
     (queues + flows as f64) * intervals
+}
+
+/// The bytes that flows without end send in a run, summed over the links of their paths. Each flow
+/// has the least of its equal shares of the links on its path.
+fn endless_wire_bytes(scenario: &Scenario, kind: TransportKind, net: &Arc<Topology>) -> f64 {
+    let ports = net.ports();
+    let routing = Routing::new(scenario, net, &ports, scenario.run.seed, &Watch::nobody());
+    let ways = Ways::new(scenario, net, ports, routing, kind);
+    let flows = (0..).zip(lasting(scenario, net));
+    let paths: Vec<_> =
+        flows.map(|(label, (from, to, _))| ways.links(Leg { from, to, label })).collect();
+    let mut loads: HashMap<(usize, usize), u64> = HashMap::new();
+    for link in paths.iter().flatten() {
+        *loads.entry(*link).or_default() += 1;
+    }
+    let share = |link: &(usize, usize)| net.cables[link.0].rate.as_bps() / loads[link];
+    let bps = |path: &Vec<(usize, usize)>| {
+        path.iter().map(share).min().unwrap_or(0) as f64 * path.len() as f64
+    };
+    paths.iter().map(bps).sum::<f64>() / 8.0 * scenario.run.duration.as_secs_f64()
 }
 
 /// The mean number of links from a host to another. A way through an intermediate group counts as

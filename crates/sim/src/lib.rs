@@ -21,6 +21,7 @@
 
 mod build;
 mod cost;
+mod facts;
 mod ideal;
 mod report;
 mod routing;
@@ -28,6 +29,7 @@ mod run;
 mod warnings;
 
 pub use cost::{Cost, Part, cost};
+pub use facts::{Buffer, Facts, Headroom, Oversubscription, Path, facts};
 pub use incast_net::{TraceConfig, WindowCounts, metrics};
 pub use incast_plan::topology;
 pub use incast_scenario::{self as scenario, workload};

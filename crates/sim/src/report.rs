@@ -37,6 +37,8 @@ pub struct Report {
     pub interval: Span,
     /// The figures that schemes are compared by.
     pub summary: Summary,
+    /// The median backlog of the switch port with the longest queue, over measured time, in KB.
+    pub queue_p50_kb: f64,
     /// The balance of all packets.
     pub books: Books,
     /// The tables: everything else.
@@ -144,6 +146,7 @@ pub(crate) fn report(built: &Built, info: RunInfo, measured: Measured) -> Report
         complete: info.complete,
         interval: info.interval,
         summary,
+        queue_p50_kb: facts.longest_kb(|queue| queue.p50),
         books,
         tables,
     }

@@ -25,7 +25,7 @@ use incast_cc::{Bytes, Span};
 use incast_scenario::{Scenario, Scheme};
 
 pub use dead_locks::dead_lock_warnings;
-use survey::survey;
+pub(crate) use survey::{Surveyed, survey};
 
 /// All warnings under `scheme`, which is called `name`: a sentence each.
 pub fn warnings(scenario: &Scenario, name: &str, scheme: &Scheme) -> Vec<String> {

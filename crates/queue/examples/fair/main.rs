@@ -1,5 +1,5 @@
-//! The worked example of `docs/adding-a-queue.md`, driven by hand: `cargo run -p incast-queue
-//! --example fair` prints the order in which packets of three flows leave.
+//! The worked example of `docs/how-to/adding-a-queue.md`, driven by hand: `cargo run -p
+//! incast-queue --example fair` prints the order in which packets of three flows leave.
 
 #![expect(clippy::print_stdout, reason = "an example prints")]
 

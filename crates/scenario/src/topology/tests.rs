@@ -22,7 +22,7 @@ mod torus;
 use torus::Torus;
 
 const TORUS: &str = include_str!("../../examples/torus/torus.rs");
-const GUIDE: &str = include_str!("../../../../docs/adding-a-topology.md");
+const GUIDE: &str = include_str!("../../../../docs/how-to/adding-a-topology.md");
 const PAGE: &str = include_str!("../../../../docs/guide/networks.md");
 
 /// The nodes and cables of a kind with these settings.

@@ -6,6 +6,7 @@ use incast_plan::topology::{Node, Topology};
 use super::Traffic;
 use super::checked::{Counts, counts};
 use crate::Scenario;
+use crate::workload::Sizes;
 
 /// The approximate amount that a traffic sends until the end of the run.
 #[derive(Clone, Copy, Debug)]
@@ -79,6 +80,32 @@ impl<'a> Links<'a> {
         let hosts = (from.len(), to.len());
         Self { scenario, net, number, traffic, hosts, sends, receives, seconds, most }
     }
+}
+
+/// The part of the payload of flows of these sizes that `bps` can carry before the end. Flows arrive
+/// at any time of `seconds`, each as likely: of a flow of S bytes at most what the rate carries in
+/// the time that is left.
+pub(crate) fn carried(sizes: &Sizes, bps: f64, seconds: f64) -> f64 {
+    let most = bps / 8.0 * seconds;
+    let part = |size: f64| {
+        if size <= most { size - size * size / (2.0 * most) } else { most / 2.0 }
+    };
+    let table = match sizes {
+        Sizes::Fixed(size) => return part(size.get() as f64) / (size.get() as f64).max(1.0),
+        Sizes::Table(table) => table,
+        _ => return 1.0,
+    };
+    // The largest sizes have most of the payload, so that each step of probability is even smaller
+    // than the one before it.
+    let (mut asked, mut sent, mut below) = (0.0, 0.0, 0.0);
+    for step in 1..=60 {
+        let next = 1.0 - 0.8_f64.powi(step);
+        let size = table.quantile(f64::midpoint(below, next));
+        asked += (next - below) * size;
+        sent += (next - below) * part(size);
+        below = next;
+    }
+    if asked > 0.0 { sent / asked } else { 1.0 }
 }
 
 /// The amount that each traffic of a scenario sends, at most the capacity of its hosts' links.

@@ -12,7 +12,7 @@ use incast_schema::Fault;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::amount::{Links, Opens, Sent};
+use super::amount::{Links, Opens, Sent, carried};
 use super::checked::{Checked, Counts};
 use super::context::{Context, NewFlow};
 use super::demand::Demand;
@@ -126,7 +126,9 @@ impl Kind for Poisson {
                 self.offered_bps(links.scenario, links.net, links.number).unwrap_or(0.0)
             }
         };
-        Sent { bytes: bps / 8.0 * links.seconds, messages: None }
+        let of_host = links.sends / links.hosts.0.max(1) as f64;
+        let carried = carried(self.sizes.known(), of_host, links.seconds);
+        Sent { bytes: bps / 8.0 * links.seconds * carried, messages: None }
     }
 
     fn opens(&self) -> Opens {

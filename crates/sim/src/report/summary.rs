@@ -26,7 +26,7 @@ pub(super) struct Measurement {
 }
 
 impl Measurement {
-    fn longest_kb(&self, length: fn(QueueLengths) -> f64) -> f64 {
+    pub(super) fn longest_kb(&self, length: fn(QueueLengths) -> f64) -> f64 {
         self.longest.map_or(0.0, |queue| length(queue) / 1e3)
     }
 }

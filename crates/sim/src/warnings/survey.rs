@@ -19,12 +19,16 @@ const MOST_KINDS: usize = 64;
 
 /// A path without queues.
 #[derive(Clone, Debug)]
-pub(super) struct Surveyed {
+pub(crate) struct Surveyed {
     /// The names of the hosts at its ends.
-    pub(super) ends: [String; 2],
+    pub(crate) ends: [String; 2],
     /// The RTT of a segment, from the first bit to its ACK.
     pub(super) rtt: Span,
-    pub(super) facts: PathFacts,
+    /// The RTT of a full packet, from the first bit to its ACK.
+    pub(crate) packet_rtt: Span,
+    /// The rate of the slowest link.
+    pub(crate) slowest: Rate,
+    pub(crate) facts: PathFacts,
     /// The port of the bottleneck: the nodes at the ends of its link.
     pub(super) bottleneck: [String; 2],
     pub(super) rate: Rate,
@@ -40,7 +44,7 @@ struct Pair {
 }
 
 /// The paths of the traffic by the first routes, one of each kind.
-pub(super) fn survey(scenario: &Scenario, scheme: Scheme) -> Vec<Surveyed> {
+pub(crate) fn survey(scenario: &Scenario, scheme: Scheme) -> Vec<Surveyed> {
     let net = Arc::new(topology(scenario));
     let ports = net.ports();
     let routing = Routing::new(scenario, &net, &ports, scenario.run.seed, &Watch::nobody());
@@ -174,7 +178,7 @@ fn look(
             Signal::Rtt => Some(jitter),
             Signal::Noise(noise) => Some(jitter + noise),
             Signal::Oracle => Some(Span::ZERO),
-            Signal::SoftwareTimestamps | Signal::Timestamps(_) => None,
+            Signal::SoftwareTimestamps | Signal::KernelTimestamps | Signal::Timestamps(_) => None,
         },
         lasting: pair.unit.is_none(),
         hop_count: u8::try_from(there.len()).unwrap_or(u8::MAX),
@@ -198,6 +202,8 @@ fn look(
     Surveyed {
         ends: [name(pair.from), name(pair.to)],
         rtt,
+        packet_rtt: cut.ideal(cut.payload, &rates) + answer,
+        slowest: rates.iter().map(|&(rate, _)| rate).min().unwrap_or(line_rate),
         facts,
         bottleneck: [net.name(nodes[end]).to_owned(), net.name(nodes[1 - end]).to_owned()],
         rate: net.cables[cable].rate,

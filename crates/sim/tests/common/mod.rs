@@ -1,5 +1,6 @@
 //! The common parts of the tests. Programs beside `it` name the files that they need.
 
+pub(crate) mod bottleneck;
 pub(crate) mod cells;
 pub(crate) mod mistakes;
 mod run;

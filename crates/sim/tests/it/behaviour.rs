@@ -7,6 +7,7 @@
 
 mod delay_based;
 mod dragonfly;
+mod learning;
 mod loss_based;
 mod losses;
 mod marks;

@@ -12,7 +12,7 @@ use incast_cc::{Rate, Span};
 use crate::common::cells::{Carrier, Cell, Claim, Verdict};
 
 /// Schemes beside those of all algorithms.
-const PRESETS: [(&str, &str); 1] = [("timely", "linux-tcp")];
+const PRESETS: [(&str, &str); 2] = [("timely", "linux-tcp"), ("timely", "auto")];
 /// The most packets of a cell; longer runs are left to the search.
 const MOST_PACKETS: f64 = 100_000.0;
 

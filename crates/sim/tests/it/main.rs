@@ -14,6 +14,7 @@ mod disciplines;
 mod docs;
 mod fabrics;
 mod foreign;
+mod guests;
 mod idle;
 mod network_errors;
 mod pfc;

@@ -313,10 +313,50 @@ fn schemes_from_outside_are_checked_too() {
         ("timely:zhuu", "unknown preset \"zhuu\" of timely; did you mean \"zhu\"?"),
         ("timely:", "unknown preset \"\" of timely; expected one of authors-snippet, zhu, erpc"),
         ("", "unknown algorithm \"\"; expected one of"),
+        (
+            "timely[t_high=100us",
+            "timely[t_high=100us: \"[\" without \"]\"; expected such as timely[",
+        ),
+        ("timely]", "timely]: \"]\" without \"[\"; expected such as timely["),
+        ("timely[beta=0.5]x", "timely[beta=0.5]x: \"x\" behind the brackets; expected such as"),
+        ("timely[]", "timely[]: \"\" is not PARAMETER=VALUE; expected such as timely["),
+        ("timely[beta]", "timely[beta]: \"beta\" is not PARAMETER=VALUE; expected such as"),
+        ("timely[beta=0.5,beta=0.6]", "timely[beta=0.5,beta=0.6]: beta is set twice; set it once"),
+        ("timely[t_hgh=1us]", "unknown parameter \"t_hgh\" of timely; did you mean \"t_high\"?"),
+        ("timely[beta=much]", "beta = \"much\" "),
+        ("timely[noise=1us]", "noise is no parameter of timely; expected one in brackets"),
+        ("timley[beta=0.5]", "unknown algorithm \"timley\"; did you mean \"timely\"?"),
+        ("timely:zhuu[beta=0.5]", "unknown preset \"zhuu\" of timely; did you mean \"zhu\"?"),
     ] {
         let error = document.scenario().scheme(scheme).unwrap_err().to_string();
         assert!(error.starts_with(says) && is_one_line(&error), "{scheme:?}: {error}");
     }
+}
+
+#[test]
+fn brackets_set_parameters_of_one_scheme() {
+    let document = Document::parse(GOOD.to_owned(), "good.toml").unwrap();
+    let set = document.with_set(&["cc.timely.beta=0.5", "cc.timely.t_high=100us"]).unwrap();
+    let scheme = |document: &Document, name| document.scenario().scheme(name).unwrap();
+    let expected = scheme(&set, "timely");
+    for name in ["timely[beta=0.5,t_high=100us]", " timely[ t_high = 100us, beta = 0.5 ]"] {
+        assert_eq!(scheme(&document, name), expected, "{name}");
+    }
+    // On top of the scheme's own section, and only there.
+    assert_eq!(scheme(&set, "timely[t_high=100us]"), expected);
+    assert_ne!(scheme(&set, "timely[t_high=200us]"), expected);
+    assert_ne!(scheme(&document, "timely"), expected);
+    // A preset, and a scheme that the scenario names.
+    let text = format!("{GOOD}\n[cc.\"timely:zhu\"]\nbeta = 0.7\n");
+    let named = Document::parse(text, "good.toml").unwrap();
+    assert_eq!(scheme(&named, "timely:zhu[beta=0.7]"), scheme(&named, "timely:zhu"));
+    let in_run = document.with_set(&["run.schemes=[\"timely[beta=0.5]\", \"timely\"]"]).unwrap();
+    assert_eq!(in_run.scenario().run.schemes[0], "timely[beta=0.5]");
+    let wrong = document.with_set(&["run.schemes=[\"timely[bta=0.5]\"]"]).unwrap_err();
+    assert!(wrong.to_string().contains("unknown parameter \"bta\" of timely"), "{wrong}");
+    let text = format!("{GOOD}\n[cc.\"timely[beta=0.5]\"]\nbeta = 0.7\n");
+    let wrong = Document::parse(text, "good.toml").unwrap_err().to_string();
+    assert!(wrong.contains("brackets in the name of a section; expected such as"), "{wrong}");
 }
 
 #[test]

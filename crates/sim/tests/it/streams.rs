@@ -50,6 +50,30 @@ fn one_segment_at_a_time_takes_the_base_rtt_each() {
 }
 
 #[test]
+fn traces_have_the_window_and_the_bytes_in_flight() {
+    let report = pair_under("newreno", &["switch.buffer=100KB"]);
+    let windows = numbers(&report, "trace_flows", "window_kb");
+    let in_flight = numbers(&report, "trace_flows", "in_flight_kb");
+    let shown: Vec<_> = texts(&report, "trace_gauges", "gauge")
+        .iter()
+        .zip(numbers(&report, "trace_gauges", "value"))
+        .filter_map(|(gauge, &value)| (gauge.as_str() == "cwnd_kb").then_some(value))
+        .collect();
+    assert!(windows.len() > 300 && windows == shown, "{windows:?}");
+    let most = windows.iter().fold(0.0, |most: f64, &window| most.max(window));
+    assert!(in_flight.iter().all(|&kb| kb <= most), "{in_flight:?}");
+    assert!(in_flight.iter().zip(windows).any(|(kb, window)| window - kb < 1.46));
+    // A rate alone is no window, and one segment is in flight or none.
+    let report = pair(&["transport.stream.send_buffer=1460B"]);
+    assert!(numbers(&report, "trace_flows", "window_kb").iter().all(|window| window.is_nan()));
+    let in_flight = numbers(&report, "trace_flows", "in_flight_kb");
+    assert!(
+        in_flight.iter().all(|kb| ["0", "1.46"].contains(&kb.to_string().as_str())),
+        "{in_flight:?}"
+    );
+}
+
+#[test]
 fn buffers_cap_the_throughput_at_their_size_per_rtt() {
     // 128 KiB hold 89 segments of 1,460 B. 100 us per link: 89 x 1,460 B per 402.5024 us are 2.5827
     // Gb/s.
