@@ -1,0 +1,237 @@
+//! Bare sockets, to compare with: an echo, and senders without any transport.
+//!
+//! They show what the path and the kernel give at best. Nothing is paced, repaired or encrypted, so
+//! this is for measurements alone.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::time::{Duration, Instant};
+
+use crate::options::Waiting;
+use crate::socket::{
+    Features, MAX_RECEIVE_BYTES, OpenError, Options, ReceiveBatch, SendBatch, Socket, Transmit,
+};
+
+/// The longest datagram that is echoed; longer ones are counted.
+const ECHOED: usize = 1_000;
+/// The question for the number of bytes that were counted.
+const COUNT: &[u8] = b"count";
+/// The payload of the datagrams that are counted: with it they fill an MTU of 1,500 B.
+const COUNTED: u16 = 1_448;
+/// The datagrams of a send.
+const SEND: usize = 44;
+/// The time after which a datagram counts as lost.
+const LOST: Duration = Duration::from_millis(100);
+
+/// The socket that echoes short datagrams of one host, and counts long ones.
+pub struct Echo {
+    socket: Socket,
+    host: IpAddr,
+    waiting: Waiting,
+}
+
+impl Echo {
+    /// A socket at any free port of an address, which answers one host alone.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be opened.
+    pub fn open(
+        here: IpAddr,
+        host: IpAddr,
+        waiting: Waiting,
+        features: Features,
+    ) -> Result<Self, OpenError> {
+        let socket = open(SocketAddr::new(here, 0), features)?;
+        Ok(Self { socket, host, waiting })
+    }
+
+    /// The port of the socket.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel does not say.
+    pub fn port(&self) -> io::Result<u16> {
+        Ok(self.socket.address()?.port())
+    }
+
+    /// Answers for a time, and longer as long as `goes_on` says so.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel reports an error of the socket.
+    pub fn run(mut self, mut goes_on: impl FnMut() -> bool) -> io::Result<()> {
+        let mut got = ReceiveBatch::new(16, MAX_RECEIVE_BYTES);
+        let mut out = SendBatch::new(64, 1 << 20);
+        let mut counted = 0_u64;
+        while goes_on() {
+            wait(&self.socket, self.waiting)?;
+            self.socket.receive(&mut got)?;
+            for received in got.iter().filter(|received| received.from.ip() == self.host) {
+                let to = Transmit::to(received.from);
+                if received.data == COUNT {
+                    out.push(to, &counted.to_be_bytes()).ok();
+                } else if received.segment > ECHOED {
+                    counted += received.data.len() as u64;
+                } else {
+                    // Datagrams that came together leave together.
+                    let segment = u16::try_from(received.segment).ok();
+                    let several = received.data.len() > received.segment;
+                    let to = Transmit { segment: segment.filter(|_| several), ..to };
+                    if out.push(to, received.data).is_err() {
+                        self.socket.send(&mut out)?;
+                    }
+                }
+            }
+            self.socket.send(&mut out)?;
+        }
+        Ok(())
+    }
+}
+
+fn open(address: SocketAddr, features: Features) -> Result<Socket, OpenError> {
+    let features = Features { receive_stamps: false, send_stamps: false, ..features };
+    Socket::open(&Options::at(address), features)
+}
+
+/// Waits for a datagram as a node would.
+fn wait(socket: &Socket, waiting: Waiting) -> io::Result<()> {
+    match waiting {
+        Waiting::Spin => Ok(()),
+        Waiting::Sleep { .. } => socket.wait(Some(LOST)).map(|_| ()),
+    }
+}
+
+/// The sender to an [`Echo`].
+pub struct Caller {
+    socket: Socket,
+    to: SocketAddr,
+    waiting: Waiting,
+    got: ReceiveBatch,
+    out: SendBatch,
+}
+
+impl Caller {
+    /// A sender to the echo at an address.
+    ///
+    /// # Errors
+    ///
+    /// If its socket cannot be opened.
+    pub fn open(to: SocketAddr, waiting: Waiting, features: Features) -> Result<Self, OpenError> {
+        let here: IpAddr = if to.is_ipv4() { [0; 4].into() } else { [0_u16; 8].into() };
+        let socket = open(SocketAddr::new(here, 0), features)?;
+        let got = ReceiveBatch::new(64, MAX_RECEIVE_BYTES);
+        Ok(Self { socket, to, waiting, got, out: SendBatch::new(64, 1 << 20) })
+    }
+
+    /// Sends datagrams of `bytes`, with `in_flight` on their way, for a time. Returns the time of
+    /// each from send to echo: of those that leave together, the first. Lost ones are sent anew.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel reports an error of the socket.
+    pub fn calls(
+        &mut self,
+        bytes: usize,
+        in_flight: usize,
+        duration: Duration,
+    ) -> io::Result<Vec<Duration>> {
+        let datagram = vec![7; bytes.clamp(1, ECHOED)];
+        let start = Instant::now();
+        let mut times = Vec::new();
+        let mut open = 0;
+        let mut sent_at = start;
+        while start.elapsed() < duration {
+            if open < in_flight {
+                let before = open;
+                while open < in_flight && open - before < 64 {
+                    if self.out.push(Transmit::to(self.to), &datagram).is_err() {
+                        break;
+                    }
+                    open += 1;
+                }
+                sent_at = Instant::now();
+                self.socket.send(&mut self.out)?;
+            }
+            wait(&self.socket, self.waiting)?;
+            self.socket.receive(&mut self.got)?;
+            let came: usize = self.got.iter().map(|received| received.datagrams().count()).sum();
+            if came > 0 {
+                times.extend(std::iter::repeat_n(sent_at.elapsed(), came));
+                open = open.saturating_sub(came);
+            } else if sent_at.elapsed() > LOST {
+                open = 0;
+            }
+        }
+        Ok(times)
+    }
+
+    /// Sends as fast as the kernel takes it for a time, in sends of 64 KB. Returns the bytes that
+    /// came.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel reports an error of the socket, or the echo does not answer.
+    pub fn stream(&mut self, duration: Duration) -> io::Result<u64> {
+        let before = self.counted()?;
+        let data = vec![7; SEND * usize::from(COUNTED)];
+        let start = Instant::now();
+        while start.elapsed() < duration {
+            let send = Transmit { segment: Some(COUNTED), ..Transmit::to(self.to) };
+            self.out.push(send, &data).map_err(io::Error::other)?;
+            while !self.out.is_empty() {
+                self.socket.send(&mut self.out)?;
+            }
+        }
+        Ok(self.counted()? - before)
+    }
+
+    /// The bytes that the echo has counted.
+    fn counted(&mut self) -> io::Result<u64> {
+        for _ in 0..50 {
+            self.out.push(Transmit::to(self.to), COUNT).map_err(io::Error::other)?;
+            self.socket.send(&mut self.out)?;
+            let end = Instant::now() + LOST;
+            while Instant::now() < end {
+                self.socket.wait(Some(LOST))?;
+                self.socket.receive(&mut self.got)?;
+                let answer = self.got.iter().find_map(|received| {
+                    let answer: &[u8; 8] = received.data.first_chunk()?;
+                    (received.data.len() == 8).then(|| u64::from_be_bytes(*answer))
+                });
+                if let Some(counted) = answer {
+                    return Ok(counted);
+                }
+            }
+        }
+        Err(io::Error::new(io::ErrorKind::TimedOut, "the bare socket there does not answer"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn datagrams_come_back_and_streams_are_counted() {
+        let features = Features::probe().unwrap();
+        let sleep = Waiting::Sleep { spin: Duration::ZERO };
+        let here: IpAddr = [127, 0, 0, 1].into();
+        let echo = Echo::open(here, here, sleep, features).unwrap();
+        let to = SocketAddr::new(here, echo.port().unwrap());
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| echo.run(|| !stop.load(Ordering::Relaxed)).unwrap());
+            let mut caller = Caller::open(to, sleep, features).unwrap();
+            for in_flight in [1, 64] {
+                let times = caller.calls(64, in_flight, Duration::from_millis(50)).unwrap();
+                assert!(times.len() > 10, "{in_flight}: {}", times.len());
+            }
+            let bytes = caller.stream(Duration::from_millis(50)).unwrap();
+            assert!(bytes > 1_000_000, "{bytes}");
+            stop.store(true, Ordering::Relaxed);
+        });
+    }
+}

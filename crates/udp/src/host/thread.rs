@@ -1,0 +1,346 @@
+//! The thread of a node, and the commands that it gets.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use tokio::sync::mpsc;
+
+use super::{Call, Failure, HostError, MOST_REJECTED, Note, Peer, Rejections, Request};
+use crate::load::{self, Ask};
+use crate::message::{Priority, Terms};
+use crate::node::{CallId, Counters, Event, Gone, Incoming, Node, PeerId, Statistics, Wake, Waker};
+use crate::options::Options;
+use crate::security::PeerKey;
+use crate::socket::Features;
+
+/// A function that gets the result of a command.
+pub(super) type Done<T> = Box<dyn FnOnce(Result<T, Failure>) + Send>;
+
+/// A command to a node.
+pub(super) enum Command {
+    Connect {
+        address: SocketAddr,
+        key: Option<PeerKey>,
+        done: Done<PeerId>,
+    },
+    Call {
+        peer: PeerId,
+        /// The name by which the call is cancelled.
+        number: u64,
+        body: Bytes,
+        terms: Terms,
+        done: Done<Bytes>,
+    },
+    Note {
+        peer: PeerId,
+        body: Bytes,
+        priority: Priority,
+        done: Done<()>,
+    },
+    Cancel {
+        number: u64,
+    },
+    Reply {
+        call: Incoming,
+        answer: Result<Bytes, String>,
+    },
+    /// The application has taken a message of this length.
+    Taken {
+        peer: PeerId,
+        bytes: usize,
+    },
+    /// Anything else.
+    Ask(Box<dyn FnOnce(&mut Node) + Send>),
+}
+
+/// A message of a peer, on its way to the application.
+#[derive(Debug)]
+pub(super) enum Said {
+    Call(Call),
+    Note(Note),
+    /// The node has stopped for an error.
+    Stopped(String),
+}
+
+impl Said {
+    /// The message, which the application takes now.
+    pub(super) fn request(self) -> Result<Request, Failure> {
+        let request = match self {
+            Self::Call(call) => Request::Call(call),
+            Self::Note(note) => Request::Note(note),
+            Self::Stopped(why) => return Err(Failure::Stopped(why)),
+        };
+        let (peer, bytes) = (request.peer(), request.body().len());
+        peer.driver.command(Command::Taken { peer: peer.id, bytes });
+        Ok(request)
+    }
+}
+
+/// The way to a node on another thread.
+#[derive(Debug)]
+pub(super) struct Handle {
+    commands: Sender<Command>,
+    waker: Waker,
+    numbers: AtomicU64,
+}
+
+impl Handle {
+    /// Gives the node a command. One that is given after the node has stopped is dropped, with the
+    /// function that waits for its result.
+    pub(super) fn command(&self, command: Command) {
+        if self.commands.send(command).is_ok() {
+            self.waker.wake();
+        }
+    }
+
+    /// A name for a call.
+    pub(super) fn number(&self) -> u64 {
+        self.numbers.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub(super) fn cancel(&self, number: u64) {
+        self.command(Command::Cancel { number });
+    }
+
+    /// Asks for the state of all peers and the counts of the node.
+    pub(super) fn ask(&self) -> Receiver<(Vec<Statistics>, Counters)> {
+        let (done, asked) = channel();
+        self.command(Command::Ask(Box::new(move |node| {
+            let peers = node.peers().collect::<Vec<_>>();
+            let peers = peers.into_iter().filter_map(|peer| node.statistics(peer)).collect();
+            drop(done.send((peers, node.counters())));
+        })));
+        asked
+    }
+}
+
+/// A node on a thread of its own, which stops when this is dropped.
+pub(super) struct Driver {
+    pub(super) handle: Arc<Handle>,
+    pub(super) address: SocketAddr,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Driver {
+    pub(super) fn start(
+        options: Options,
+        features: Features,
+        number: usize,
+        say: mpsc::UnboundedSender<Said>,
+        rejected: Rejections,
+    ) -> Result<Self, HostError> {
+        let answers_loads = options.answers_loads;
+        let node = Node::open(options, features)?;
+        let address = node.address()?;
+        let wake = Wake::new()?;
+        let (commands, given) = channel();
+        let (waker, numbers) = (wake.waker(), AtomicU64::new(0));
+        let handle = Arc::new(Handle { commands, waker, numbers });
+        let stop = Arc::new(AtomicBool::new(false));
+        let run = Run {
+            node,
+            given,
+            wake,
+            stop: Arc::clone(&stop),
+            handle: Arc::downgrade(&handle),
+            say,
+            rejected,
+            opening: HashMap::new(),
+            calls: HashMap::new(),
+            numbers: HashMap::new(),
+            notes: HashMap::new(),
+            answers_loads,
+        };
+        let thread = std::thread::Builder::new().name(format!("incast-udp-{number}"));
+        let thread = Some(thread.spawn(move || run.run())?);
+        Ok(Self { handle, address, stop, thread })
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::SeqCst);
+        self.handle.waker.wake();
+        if let Some(thread) = self.thread.take() {
+            drop(thread.join());
+        }
+    }
+}
+
+/// The longest sleep.
+const SLEEP: Duration = Duration::from_secs(1);
+
+/// A node with those who wait for its events.
+struct Run {
+    node: Node,
+    given: Receiver<Command>,
+    wake: Wake,
+    stop: Arc<AtomicBool>,
+    handle: std::sync::Weak<Handle>,
+    say: mpsc::UnboundedSender<Said>,
+    rejected: Rejections,
+    opening: HashMap<PeerId, Done<PeerId>>,
+    calls: HashMap<CallId, (u64, Option<Duration>, Done<Bytes>)>,
+    /// The calls by the names that they are cancelled by.
+    numbers: HashMap<u64, CallId>,
+    notes: HashMap<CallId, Done<()>>,
+    /// Whether the node answers the calls of a load by itself.
+    answers_loads: bool,
+}
+
+impl Run {
+    fn run(mut self) {
+        while !self.stop.load(Ordering::Relaxed) {
+            if let Err(error) = self.turn() {
+                drop(self.say.send(Said::Stopped(error.to_string())));
+                return;
+            }
+        }
+        self.node.close_all();
+    }
+
+    fn turn(&mut self) -> io::Result<()> {
+        while let Ok(command) = self.given.try_recv() {
+            self.act(command);
+        }
+        self.node.turn(Some(Instant::now() + SLEEP), Some(&self.wake))?;
+        while let Some(event) = self.node.poll_kept_event() {
+            self.tell(event);
+        }
+        Ok(())
+    }
+
+    fn act(&mut self, command: Command) {
+        match command {
+            Command::Connect { address, key, done } => match self.node.connect(address, key) {
+                Ok(peer) => drop(self.opening.insert(peer, done)),
+                Err(error) => done(Err(error.into())),
+            },
+            Command::Call { peer, number, body, terms, done } => {
+                match self.node.call(peer, body, terms) {
+                    Ok(call) => {
+                        self.calls.insert(call, (number, terms.patience, done));
+                        self.numbers.insert(number, call);
+                    }
+                    Err(error) => done(Err(error.into())),
+                }
+            }
+            Command::Note { peer, body, priority, done } => {
+                match self.node.note_with(peer, body, priority) {
+                    Ok(note) => drop(self.notes.insert(note, done)),
+                    Err(error) => done(Err(error.into())),
+                }
+            }
+            Command::Cancel { number } => {
+                if let Some(call) = self.numbers.remove(&number) {
+                    self.calls.remove(&call);
+                    self.node.cancel(call);
+                }
+            }
+            Command::Reply { call, answer } => {
+                let replied = match answer {
+                    Ok(body) => self.node.reply(call, body),
+                    Err(reason) => self.node.refuse(call, reason.into()),
+                };
+                if let Err(error) = replied {
+                    // The caller is gone, or hears why it gets no reply.
+                    self.node.refuse(call, error.to_string().into()).ok();
+                }
+            }
+            Command::Taken { peer, bytes } => self.node.free(peer, bytes),
+            Command::Ask(ask) => ask(&mut self.node),
+        }
+    }
+
+    fn tell(&mut self, event: Event) {
+        match event {
+            Event::Opened { peer, .. } => {
+                if let Some(done) = self.opening.remove(&peer) {
+                    done(Ok(peer));
+                }
+            }
+            Event::Called { call, body, .. } if self.answers_loads && Ask::of(&body).is_some() => {
+                self.node.free(call.peer(), body.len());
+                // A caller whose replies do not fit has calls that fail.
+                load::answer(&mut self.node, call, &body).ok();
+            }
+            Event::Called { call, body, patience } => {
+                if let Some(peer) = self.peer(call.peer()) {
+                    let incoming = call;
+                    let call = Call { incoming, body, patience, peer, replied: false };
+                    drop(self.say.send(Said::Call(call)));
+                } else {
+                    self.node.free(call.peer(), body.len());
+                }
+            }
+            Event::Noted { peer: id, body } => {
+                if let Some(peer) = self.peer(id) {
+                    drop(self.say.send(Said::Note(Note { body, peer })));
+                } else {
+                    self.node.free(id, body.len());
+                }
+            }
+            Event::Replied { call, body } => {
+                self.node.free(call.peer(), body.len());
+                self.end(call, |_| Ok(body));
+            }
+            Event::Refused { call, reason } => {
+                self.node.free(call.peer(), reason.len());
+                let reason = String::from_utf8_lossy(&reason).into_owned();
+                self.end(call, |_| Err(Failure::RefusedByPeer(reason)));
+            }
+            Event::TimedOut { call } => {
+                self.end(call, |patience| Err(Failure::TimedOut(patience.unwrap_or_default())));
+            }
+            Event::Delivered { note } => {
+                if let Some(done) = self.notes.remove(&note) {
+                    done(Ok(()));
+                }
+            }
+            Event::Failed { call, why } => {
+                if let Some(done) = self.notes.remove(&call) {
+                    done(Err(why.into()));
+                }
+                self.end(call, |_| Err(why.into()));
+            }
+            Event::Gone { peer, why } => {
+                if let Some(done) = self.opening.remove(&peer) {
+                    done(Err(match why {
+                        Gone::Security(error) => error.into(),
+                        why => why.into(),
+                    }));
+                }
+            }
+            Event::Rejected { address, why } => {
+                let mut all = self.rejected.lock().unwrap_or_else(PoisonError::into_inner);
+                all.truncate(MOST_REJECTED - 1);
+                all.push_front((address, why));
+            }
+            Event::Cancelled { .. } => {}
+        }
+    }
+
+    fn end(
+        &mut self,
+        call: CallId,
+        result: impl FnOnce(Option<Duration>) -> Result<Bytes, Failure>,
+    ) {
+        if let Some((number, patience, done)) = self.calls.remove(&call) {
+            self.numbers.remove(&number);
+            done(result(patience));
+        }
+    }
+
+    fn peer(&self, id: PeerId) -> Option<Peer> {
+        let address = self.node.statistics(id)?.address;
+        Some(Peer { id, address, driver: self.handle.upgrade()? })
+    }
+}

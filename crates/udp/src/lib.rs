@@ -1,0 +1,48 @@
+//! The message transport over UDP, in user space: sockets, datagrams, keys.
+//!
+//! * [`socket`] sends and receives datagrams in batches, marks them, and tells when the kernel
+//!   saw each.
+//! * [`wire`] is the format of the datagrams that carry the packets of
+//!   [`incast_transport::message`].
+//! * [`security`] opens connections, and encrypts and authenticates their datagrams.
+//! * [`node`] drives the transport with them, for one thread: calls, replies and messages between
+//!   hosts.
+//! * [`load`] and [`bare`] are for measurements: calls at a rate, and sockets to compare with.
+//! * [`lab`] carries the traffic of a test bed: nodes in network namespaces of one machine, which
+//!   threads [enter](place), with [`cable`]s that delay.
+//! * [`settings`] reads addresses, algorithms and files of keys as people write them.
+//! * [`host`] has nodes on threads of their own, for applications that block or are asynchronous.
+//!
+//! What the transport of a node was told and said may be kept in a [`recording`], and replayed far
+//! from any socket ([`Node::record`]).
+//!
+//! The crate is for Linux, and is empty elsewhere. It is the only library crate that may read a
+//! clock.
+
+#![cfg(target_os = "linux")]
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test fails by panicking"))]
+
+pub mod bare;
+pub mod cable;
+mod clock;
+pub mod host;
+pub mod lab;
+pub mod load;
+mod message;
+pub mod node;
+mod options;
+pub mod place;
+pub mod security;
+pub mod settings;
+pub mod socket;
+pub mod wire;
+
+pub use incast_transport::recording;
+
+pub use host::{Call, Failure, Host, HostError, Note, Peer, Pending, Request};
+pub use message::{Priority, Terms};
+pub use node::{
+    CallId, Counters, Event, Gone, Group, Incoming, Node, NodeError, PeerId, Refused, Sampled,
+    Statistics, Wake, Waker,
+};
+pub use options::{Memory, Options, Waiting};

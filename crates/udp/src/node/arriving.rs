@@ -1,0 +1,342 @@
+//! Datagrams that come: to the transport, and from there to the messages.
+
+use std::io;
+use std::net::SocketAddr;
+
+use incast_cc::{Span, Time};
+use incast_transport::{Body, Clock as RttClock, Event as Told, Packet, Report};
+
+use super::departures::Arrival;
+use super::inbox::{BOOKS_BYTES, Piece, Untaken};
+use super::names::PeerId;
+use super::peers::{LANES, Owner, Peer};
+use super::{Event, Gone, Incoming, Node, Sampled};
+use crate::clock::Clock;
+use crate::message::{HEAD_BYTES, Head, Kind as Message};
+use crate::node::CallId;
+use crate::socket::{Ecn, Stamp};
+use crate::wire::{Close, Data, Frame, Frames, Header, Kind, ProbeAnswer, Turnaround};
+
+/// The most packets that one may be ahead of the oldest that is missing. Each that is missing
+/// before it is asked for, so this bounds the work that a packet makes.
+const MOST_AHEAD: u64 = 1 << 17;
+
+impl Node {
+    /// Receives what has come. Returns whether anything has.
+    pub(super) fn receive(&mut self) -> io::Result<bool> {
+        let Some(mut arrivals) = self.arrivals.take() else { return Ok(false) };
+        let got = self.receive_into(&mut arrivals);
+        self.arrivals = Some(arrivals);
+        got
+    }
+
+    fn receive_into(&mut self, arrivals: &mut crate::socket::ReceiveBatch) -> io::Result<bool> {
+        let got = self.socket.receive(arrivals)?;
+        if got == 0 {
+            return Ok(false);
+        }
+        // The stamps of data come before the ACKs that answer it.
+        self.read_stamps()?;
+        let now = self.clock.now();
+        for received in arrivals.iter_mut() {
+            let (from, marked) = (received.from, received.ecn == Ecn::Ce);
+            let stamp = received.stamp;
+            for datagram in received.into_datagrams() {
+                self.counters.datagrams += 1;
+                self.take_datagram(now, from, datagram, stamp, marked);
+            }
+        }
+        self.tell_events();
+        Ok(true)
+    }
+
+    /// Reads the stamps of what has left, if any are to come.
+    pub(super) fn read_stamps(&mut self) -> io::Result<()> {
+        let Self { socket, endpoint, departures, clock, .. } = self;
+        if departures.are_known() || !socket.features().send_stamps {
+            return Ok(());
+        }
+        socket.sent_stamps(|sent| {
+            let at = clock.stamped(sent.stamp);
+            for burst in departures.left(sent.key) {
+                if let Some(at) = at {
+                    endpoint.on_sent_at(burst.connection, burst.sequence, burst.attempt, at);
+                }
+            }
+        })?;
+        Ok(())
+    }
+
+    fn take_datagram(
+        &mut self,
+        now: Time,
+        from: SocketAddr,
+        datagram: &mut [u8],
+        stamp: Option<Stamp>,
+        marked: bool,
+    ) {
+        let named = match Header::decode(datagram) {
+            Ok((Header { kind: Kind::Sealed, to, .. }, _)) => self.peers.named(to),
+            _ => return self.take_opening(now, from, datagram),
+        };
+        let peer = named.and_then(|slot| self.peers.at_mut(slot));
+        let Some(Peer { id, link: Some(link), heard_at, is_heard, address, .. }) = peer else {
+            self.counters.unknown += 1;
+            return self.take_opening(now, from, datagram);
+        };
+        let id = *id;
+        let bytes = u16::try_from(datagram.len()).unwrap_or(u16::MAX);
+        let Ok(content) = link.session.open(datagram) else {
+            self.counters.refused += 1;
+            return;
+        };
+        *heard_at = now;
+        let (address, has_moved) = (*address, from != *address);
+        if !std::mem::replace(is_heard, true) {
+            self.events.push_back(Event::Opened { peer: id, address });
+        }
+        let arrival = Arrival {
+            stamp_ns: stamp.or((!self.has_stamps).then(Clock::stamp)).map(|stamp| stamp.ns),
+            time: stamp.and_then(|stamp| self.clock.stamped(stamp)),
+        };
+        if Frames::of(content).check().is_err() {
+            return self.break_off(id);
+        }
+        let mut asked = None;
+        for frame in Frames::of(content).flatten() {
+            match &frame {
+                Frame::Probe(probe) => asked = Some(probe.id),
+                Frame::ProbeAnswer(answer) => self.take_probe_answer(now, id, from, answer.id),
+                frame => {
+                    if self.take_frame(now, id, frame, arrival, marked).is_none() {
+                        return;
+                    }
+                }
+            }
+        }
+        // One answer, so that no datagram causes many.
+        if let Some(id_of_probe) = asked {
+            let turnaround = Turnaround::UNKNOWN;
+            let answer = ProbeAnswer { id: id_of_probe, bytes, turnaround };
+            self.send_frame(id, &Frame::ProbeAnswer(answer));
+        }
+        if has_moved && self.peers.get(id).is_some_and(|peer| peer.address != from) {
+            self.ask_address(now, id, from);
+        }
+    }
+
+    /// Takes in a frame. Returns whether the peer is still there.
+    fn take_frame(
+        &mut self,
+        now: Time,
+        id: PeerId,
+        frame: &Frame<'_>,
+        arrival: Arrival,
+        marked: bool,
+    ) -> Option<()> {
+        let peer = self.peers.get(id)?;
+        let lane = |connection: u32| peer.lanes.get(connection as usize);
+        let clock = |turnaround: Turnaround| match (arrival.time, turnaround.span()) {
+            // Times with the wait for a processor in them are better than none at all.
+            _ if !self.has_stamps => RttClock::Calls,
+            (Some(time), Some(peer)) => RttClock::Stamps { arrived: Some(time), peer },
+            _ => RttClock::Stamps { arrived: None, peer: Span::ZERO },
+        };
+        match frame {
+            Frame::Data(data) => {
+                if lane(data.connection).is_none() {
+                    self.break_off(id);
+                    return None;
+                }
+                self.take_data(now, id, data, arrival, marked)?;
+            }
+            Frame::Ack { connection, sent_ns, completions } => {
+                let Some(lane) = lane(*connection) else {
+                    self.break_off(id);
+                    return None;
+                };
+                let connection = lane.sends;
+                for completion in completions.as_slice() {
+                    let body = Body::Ack(completion.ack);
+                    let report =
+                        Report { marked, clock: clock(completion.turnaround), ..Report::default() };
+                    let packet = Packet { connection, sent_ns: *sent_ns, body };
+                    self.endpoint.handle_packet(now, &packet, report);
+                }
+            }
+            Frame::Nack(nack) => {
+                let Some(lane) = lane(nack.connection) else {
+                    self.break_off(id);
+                    return None;
+                };
+                let connection = lane.sends;
+                let body = Body::Nack(nack.report);
+                let report = Report { marked, clock: clock(nack.turnaround), ..Report::default() };
+                let packet = Packet { connection, sent_ns: nack.sent_ns, body };
+                self.endpoint.handle_packet(now, &packet, report);
+            }
+            Frame::Notification { connection, sent_ns } => {
+                let Some(lane) = lane(*connection) else {
+                    self.break_off(id);
+                    return None;
+                };
+                let body = Body::Notification;
+                let packet = Packet { connection: lane.sends, sent_ns: *sent_ns, body };
+                self.endpoint.handle_packet(now, &packet, Report::default());
+            }
+            Frame::Probe(_) | Frame::ProbeAnswer(_) => {} // taken before
+            Frame::Close(reason) => {
+                let address = peer.address;
+                let why = match reason {
+                    Close::Done | Close::Shutdown => Gone::Closed(address),
+                    Close::Protocol => Gone::Protocol(address),
+                    Close::Overload => Gone::Overload(address),
+                    Close::Narrow => Gone::Narrow { address, mtu: self.options.mtu },
+                };
+                self.forget(id, why);
+                return None;
+            }
+        }
+        Some(())
+    }
+
+    /// Takes in a packet of data. Returns whether the peer is still there.
+    fn take_data(
+        &mut self,
+        now: Time,
+        id: PeerId,
+        data: &Data<'_>,
+        arrival: Arrival,
+        marked: bool,
+    ) -> Option<()> {
+        let memory = self.options.memory;
+        let peer = self.peers.get_mut(id)?;
+        let lane = peer.lanes.get_mut(data.connection as usize)?;
+        let connection = lane.receives;
+        let next = self.endpoint.awaits(connection)?;
+        let &Data { message, length, offset, payload, .. } = data;
+        if data.packet.sequence >= next.saturating_add(MOST_AHEAD) {
+            self.counters.no_memory += 1;
+            return Some(());
+        }
+        if length as usize > memory.message + HEAD_BYTES {
+            self.break_off(id);
+            return None;
+        }
+        let (waiting, incoming) = (&mut peer.waiting, &mut self.incoming);
+        let admit = |bytes: usize, oldest: bool| {
+            // The oldest message of a peer can be delivered without any other, so it may use all
+            // memory; those behind it half of it, lest they stand in its way.
+            let of = |most: usize| if oldest { most } else { most / 2 };
+            let of_peer = *waiting + bytes <= of(memory.incoming) || oldest && *waiting == 0;
+            let of_all = *incoming + bytes <= of(memory.incoming_in_all);
+            let admits = of_peer && of_all;
+            if admits {
+                *waiting += bytes;
+                *incoming += bytes;
+            }
+            admits
+        };
+        match lane.inbox.take(Piece { message, length, offset, payload }, admit) {
+            Ok(()) => {}
+            Err(Untaken::NoMemory) => {
+                self.counters.no_memory += 1;
+                return Some(());
+            }
+            Err(Untaken::Wrong) => {
+                self.break_off(id);
+                return None;
+            }
+        }
+        let packet = Packet { connection, sent_ns: data.sent_ns, body: Body::Data(data.packet) };
+        let report = Report { marked, ..Report::default() };
+        self.endpoint.handle_packet(now, &packet, report);
+        self.take_answers(now, arrival);
+        Some(())
+    }
+
+    /// Passes on the events of the transport.
+    pub(super) fn tell_events(&mut self) {
+        while let Some(event) = self.endpoint.poll_event() {
+            let Some(Owner { slot, lane }) = self.peers.owner(event.connection()) else { continue };
+            let Some(peer) = self.peers.at_mut(slot) else { continue };
+            let id = peer.id;
+            let lane = &mut peer.lanes[usize::from(lane) % LANES];
+            match event {
+                Told::Delivered { .. } => match lane.inbox.deliver() {
+                    Some(message) => self.deliver(id, &message),
+                    None => self.break_off(id),
+                },
+                Told::Completed { .. } => {
+                    if let Some(sending) = lane.outbox.acknowledged() {
+                        self.tell_acknowledged(id, sending.token);
+                    }
+                }
+                Told::Sampled { sample, .. } => {
+                    let rtt = sample.rtt.network();
+                    peer.sampled(rtt);
+                    if let Some(samples) = &mut self.samples {
+                        let at = std::time::Duration::from_nanos(
+                            self.clock.now().since(Time::ZERO).as_ns(),
+                        );
+                        samples.push(Sampled { peer: id, at, rtt, rate: sample.rate });
+                    }
+                }
+            }
+        }
+    }
+
+    /// Hands a whole message to the application, or acts on it.
+    fn deliver(&mut self, id: PeerId, message: &bytes::Bytes) {
+        let all = message.len() + BOOKS_BYTES;
+        let Some(head) = Head::decode(message) else {
+            self.incoming = self.incoming.saturating_sub(all);
+            return self.break_off(id);
+        };
+        let body = message.slice(HEAD_BYTES..);
+        // The head is no memory of the application's.
+        let mut freed = HEAD_BYTES;
+        let event = match head.kind {
+            Message::Call => {
+                let patience = (head.patience_us > 0)
+                    .then(|| std::time::Duration::from_micros(head.patience_us.into()));
+                Some(Event::Called {
+                    call: Incoming { peer: id, number: head.call, priority: head.priority },
+                    body,
+                    patience,
+                })
+            }
+            Message::Note => Some(Event::Noted { peer: id, body }),
+            Message::Reply | Message::Refusal => {
+                let call = CallId { peer: id, number: head.call };
+                if !self.calls.end_call(call) {
+                    freed = all; // nobody waits for it any more
+                    None
+                } else if head.kind == Message::Reply {
+                    Some(Event::Replied { call, body })
+                } else {
+                    Some(Event::Refused { call, reason: body })
+                }
+            }
+            Message::Cancel => {
+                freed = message.len();
+                let Head { call: number, priority, .. } = head;
+                Some(Event::Cancelled { call: Incoming { peer: id, number, priority } })
+            }
+        };
+        self.incoming = self.incoming.saturating_sub(freed);
+        if let Some(peer) = self.peers.get_mut(id) {
+            peer.waiting = peer.waiting.saturating_sub(freed);
+            peer.messages += 1;
+            peer.received += (message.len() - HEAD_BYTES) as u64;
+        }
+        self.events.extend(event);
+    }
+
+    /// Ends the connection to a peer that breaks the rules.
+    fn break_off(&mut self, id: PeerId) {
+        let Some(address) = self.peers.get(id).map(|peer| peer.address) else { return };
+        self.say_close(id, Close::Protocol);
+        self.forget(id, Gone::Protocol(address));
+    }
+}

@@ -1,0 +1,132 @@
+//! The sends whose timestamps are to come.
+
+use incast_cc::Time;
+
+/// The most sends that are remembered. A stamp comes within microseconds of its send.
+const REMEMBERED: usize = 1 << 12;
+/// The most bursts of one send that get its stamp.
+const BURSTS: usize = 4;
+
+/// A burst of a segment's packets that has left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Burst {
+    /// The connection of the transport.
+    pub(super) connection: u32,
+    /// The sequence number of the burst's first packet.
+    pub(super) sequence: u64,
+    /// The attempt.
+    pub(super) attempt: u8,
+}
+
+/// The bursts that begin in one send.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Begun {
+    bursts: [Option<Burst>; BURSTS],
+}
+
+impl Begun {
+    /// Notes a burst that begins, unless enough of them do: the others have no RTT sample.
+    pub(super) fn note(&mut self, burst: Burst) {
+        if let Some(place) = self.bursts.iter_mut().find(|place| place.is_none()) {
+            *place = Some(burst);
+        }
+    }
+
+    /// Whether a burst begins.
+    pub(super) fn any(&self) -> bool {
+        self.bursts[0].is_some()
+    }
+}
+
+/// The sends whose timestamps are to come, by key.
+#[derive(Debug)]
+pub(super) struct Departures {
+    sends: Box<[(u32, Begun)]>,
+    next: u32,
+    /// Whether the stamp of the last send has come.
+    are_known: bool,
+}
+
+impl Default for Departures {
+    fn default() -> Self {
+        Self { sends: vec![(0, Begun::default()); REMEMBERED].into(), next: 1, are_known: true }
+    }
+}
+
+impl Departures {
+    /// Remembers a send, and returns the key of its stamp.
+    pub(super) fn leave(&mut self, begun: Begun) -> u32 {
+        let key = self.next;
+        self.next = self.next.wrapping_add(1);
+        self.are_known = false;
+        self.sends[key as usize % REMEMBERED] = (key, begun);
+        key
+    }
+
+    /// Whether no stamps are to come.
+    pub(super) const fn are_known(&self) -> bool {
+        self.are_known
+    }
+
+    /// The bursts that have left in the send of a key, once.
+    pub(super) fn left(&mut self, key: u32) -> impl Iterator<Item = Burst> + use<> {
+        self.are_known |= key.wrapping_add(1) == self.next;
+        let (known, begun) = &mut self.sends[key as usize % REMEMBERED];
+        let begun = if *known == key { std::mem::take(begun) } else { Begun::default() };
+        begun.bursts.into_iter().flatten()
+    }
+
+    /// Forgets the bursts of connections that are closed: others may get their numbers.
+    pub(super) fn forget(&mut self, is_closed: impl Fn(u32) -> bool) {
+        for (_, begun) in &mut self.sends {
+            for burst in &mut begun.bursts {
+                *burst = burst.filter(|burst| !is_closed(burst.connection));
+            }
+        }
+    }
+}
+
+/// The time and the turnaround of an arrival, for the ACKs that it causes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrival {
+    /// The stamp of the arrival, in nanoseconds of the system's clock.
+    pub(super) stamp_ns: Option<u64>,
+    /// The same, on the node's clock.
+    pub(super) time: Option<Time>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn burst(connection: u32) -> Burst {
+        Burst { connection, sequence: 7, attempt: 0 }
+    }
+
+    #[test]
+    fn a_stamp_finds_the_bursts_of_its_send_once() {
+        let mut departures = Departures::default();
+        let mut begun = Begun::default();
+        assert!(!begun.any());
+        (0..9).for_each(|connection| begun.note(burst(connection)));
+        assert!(begun.any());
+        let key = departures.leave(begun);
+        departures.forget(|connection| connection == 2);
+        let left: Vec<_> = departures.left(key).map(|burst| burst.connection).collect();
+        assert_eq!(left, [0, 1, 3]);
+        assert_eq!(departures.left(key).count(), 0);
+        assert_eq!(departures.left(key.wrapping_sub(5)).count(), 0);
+    }
+
+    #[test]
+    fn keys_that_are_too_old_find_nothing() {
+        let mut departures = Departures::default();
+        let mut begun = Begun::default();
+        begun.note(burst(1));
+        let key = departures.leave(begun);
+        for _ in 0..REMEMBERED {
+            departures.leave(Begun::default());
+        }
+        assert_eq!(departures.left(key).count(), 0);
+    }
+}

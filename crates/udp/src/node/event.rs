@@ -1,0 +1,211 @@
+//! The news of a node, and the reasons why something has failed.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use bytes::Bytes;
+use incast_cc::{Rate, Span};
+
+use super::{CallId, Incoming, LEAST_MTU, PeerId};
+use crate::security::SecurityError;
+use crate::socket::OpenError;
+
+/// The reason why a peer is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Gone {
+    /// The peer has closed the connection.
+    #[error("{0} has closed the connection")]
+    Closed(SocketAddr),
+    /// This node has closed the connection.
+    #[error("the connection to {0} was closed here")]
+    ClosedHere(SocketAddr),
+    /// The peer does not know the connection: it was started anew.
+    #[error("{0} was restarted: it does not know the connection; connect again")]
+    Restarted(SocketAddr),
+    /// The peer has been silent for too long.
+    #[error("{0} is silent; look whether it runs and the network reaches it")]
+    Silent(SocketAddr),
+    /// Nothing answers at the address.
+    #[error("nothing answers at {0}; look whether a server runs there, and at firewalls")]
+    NoAnswer(SocketAddr),
+    /// The kernel sends nothing to the address.
+    #[error("this machine cannot send to {0}; look at its routes, and whether both ends have IPv6")]
+    Unreachable(SocketAddr),
+    /// The path does not take datagrams of the least MTU that the settings promise.
+    #[error(
+        "the path to {address} does not take IP packets of {mtu} B; set an MTU at both ends that \
+         all devices on it have"
+    )]
+    Narrow {
+        /// The address.
+        address: SocketAddr,
+        /// The MTU of this node.
+        mtu: u16,
+    },
+    /// The peer has broken the rules of the format.
+    #[error("{0} has broken the rules of the format; both ends should be of one version")]
+    Protocol(SocketAddr),
+    /// The peer has no room for another connection.
+    #[error("{0} has as many peers as it takes; try again later")]
+    Overload(SocketAddr),
+    /// The two ends do not open a connection with each other.
+    #[error(transparent)]
+    Security(SecurityError),
+}
+
+/// An event for the owner of a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A connection is open, whichever end began it.
+    Opened {
+        /// The peer.
+        peer: PeerId,
+        /// Its address.
+        address: SocketAddr,
+    },
+    /// A peer calls.
+    Called {
+        /// The call, to be [answered](super::Node::reply).
+        call: Incoming,
+        /// The body of the call.
+        body: Bytes,
+        /// The time that the caller waits, if it is bounded.
+        patience: Option<Duration>,
+    },
+    /// The caller no longer waits for the reply.
+    Cancelled {
+        /// The call.
+        call: Incoming,
+    },
+    /// A message came that wants no reply.
+    Noted {
+        /// The peer.
+        peer: PeerId,
+        /// The body of the message.
+        body: Bytes,
+    },
+    /// The reply to a call came.
+    Replied {
+        /// The call.
+        call: CallId,
+        /// The body of the reply.
+        body: Bytes,
+    },
+    /// The peer has refused a call.
+    Refused {
+        /// The call.
+        call: CallId,
+        /// The peer's reason.
+        reason: Bytes,
+    },
+    /// The time for a call is over. The peer may still have done what it was called for.
+    TimedOut {
+        /// The call.
+        call: CallId,
+    },
+    /// The peer has the whole of a [note](super::Node::note).
+    Delivered {
+        /// The note.
+        note: CallId,
+    },
+    /// The peer was gone before the reply to a call or the acknowledgement of a note came.
+    Failed {
+        /// The call or note.
+        call: CallId,
+        /// The reason.
+        why: Gone,
+    },
+    /// A host was refused that wanted to connect.
+    Rejected {
+        /// Its address.
+        address: SocketAddr,
+        /// The reason.
+        why: SecurityError,
+    },
+    /// A peer is gone, with all that was under way.
+    Gone {
+        /// The peer.
+        peer: PeerId,
+        /// The reason.
+        why: Gone,
+    },
+}
+
+impl Event {
+    /// The peer whose message the event brings, and the length of the message.
+    pub fn message(&self) -> Option<(PeerId, usize)> {
+        match self {
+            Self::Called { call, body, .. } => Some((call.peer(), body.len())),
+            Self::Noted { peer, body } => Some((*peer, body.len())),
+            Self::Replied { call, body } | Self::Refused { call, reason: body } => {
+                Some((call.peer(), body.len()))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The reason why a node could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum NodeError {
+    /// The socket could not be opened.
+    #[error(transparent)]
+    Socket(#[from] OpenError),
+    /// The system gives no random numbers.
+    #[error(transparent)]
+    Security(#[from] SecurityError),
+    /// The MTU is below that of IPv6.
+    #[error("an MTU of {mtu} B is too small; {LEAST_MTU} B is the least")]
+    Mtu {
+        /// The MTU.
+        mtu: u16,
+    },
+    /// The algorithm needs telemetry of switches, which UDP does not carry.
+    #[error(
+        "{name} needs telemetry of switches (INT), which UDP sockets do not carry; choose another algorithm"
+    )]
+    Telemetry {
+        /// The name of the algorithm.
+        name: &'static str,
+    },
+}
+
+/// An RTT sample of a peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sampled {
+    /// The peer.
+    pub peer: PeerId,
+    /// The time since the start of the node.
+    pub at: Duration,
+    /// The RTT without the peer's turnaround.
+    pub rtt: Span,
+    /// The sending rate after the sample.
+    pub rate: Rate,
+}
+
+/// Counts of a node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Datagrams that came.
+    pub datagrams: u64,
+    /// Datagrams of no known connection.
+    pub unknown: u64,
+    /// Datagrams that were damaged, forged, or came a second time.
+    pub refused: u64,
+    /// Packets of messages for which there was no memory.
+    pub no_memory: u64,
+    /// Sends that the kernel has refused.
+    pub unsent: u64,
+}
+
+impl Counters {
+    /// Adds the counts of another node.
+    pub fn add(&mut self, other: &Self) {
+        let Self { datagrams, unknown, refused, no_memory, unsent } = other;
+        self.datagrams += datagrams;
+        self.unknown += unknown;
+        self.refused += refused;
+        self.no_memory += no_memory;
+        self.unsent += unsent;
+    }
+}

@@ -1,0 +1,280 @@
+//! The peers of a node.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+
+use incast_cc::{AnyControl, Rate, Span, Time};
+use incast_transport::recording::RecordedEndpoint;
+use incast_transport::{Endpoint, Sender};
+
+use super::answers::Answer;
+use super::greeting::Greeting;
+use super::inbox::Inbox;
+use super::names::PeerId;
+use super::outbox::Outbox;
+use super::search::{Moving, Search};
+use crate::security::{PeerKey, Session};
+use crate::wire::ConnectionId;
+
+/// The number of lanes each way.
+pub(super) const LANES: usize = 2;
+/// The lane of long messages.
+pub(super) const LONG: usize = 0;
+/// The lane of short messages, whose class is the higher one.
+pub(super) const SHORT: usize = 1;
+
+/// The state of a connection to a peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Statistics {
+    /// The address of the peer.
+    pub address: SocketAddr,
+    /// The public key of the peer, if connections are protected by keys.
+    pub key: Option<PeerKey>,
+    /// Whether the connection is open yet.
+    pub is_open: bool,
+    /// The smoothed RTT of the faster lane without the peer's turnaround; zero before the first
+    /// sample.
+    pub rtt: Span,
+    /// The least RTT; [`None`] before the first sample.
+    pub least_rtt: Option<Span>,
+    /// The sending rate of long messages; [`None`] before the first of them.
+    pub rate: Option<Rate>,
+    /// The longest message that the peer takes, in bytes.
+    pub takes: usize,
+    /// Bytes of messages that came.
+    pub received: u64,
+    /// Bytes of messages that wait to be sent or acknowledged.
+    pub waiting: u64,
+    /// Messages that came whole.
+    pub messages: u64,
+    /// Packets that were sent again.
+    pub retransmissions: u64,
+    /// The longest datagram that is sent to the peer, in bytes.
+    pub datagram: usize,
+}
+
+/// One way of messages to a peer, and one from it.
+#[derive(Debug, Default)]
+pub(super) struct Lane {
+    /// The connection of the transport that sends.
+    pub(super) sends: u32,
+    /// The connection of the transport that receives.
+    pub(super) receives: u32,
+    pub(super) outbox: Outbox,
+    pub(super) inbox: Inbox,
+    /// The lengths of messages that were posted before the connection was open.
+    pub(super) early: Vec<u64>,
+}
+
+/// The way to a peer whose connection is open: all that it takes to write a datagram.
+#[derive(Debug)]
+pub(super) struct Link {
+    pub(super) address: SocketAddr,
+    pub(super) session: Session,
+    /// The longest datagram that the path takes for certain.
+    pub(super) datagram: usize,
+    /// The search for a longer one, where the kernel allows it.
+    pub(super) search: Option<Search>,
+}
+
+/// A peer.
+#[derive(Debug)]
+pub(super) struct Peer {
+    pub(super) id: PeerId,
+    /// The connection by the name that this node has drawn.
+    pub(super) here: ConnectionId,
+    pub(super) address: SocketAddr,
+    /// The handshake, at the end that began it, until it is over.
+    pub(super) opening: Option<Box<Greeting>>,
+    /// The way to the peer, once the handshake is over.
+    pub(super) link: Option<Link>,
+    /// Whether anything came over the link.
+    pub(super) is_heard: bool,
+    /// The public key of the peer, if connections are protected by keys.
+    pub(super) key: Option<PeerKey>,
+    pub(super) lanes: [Lane; LANES],
+    /// The longest message that the peer takes.
+    pub(super) takes: usize,
+    /// The answers that wait to be sent.
+    pub(super) answers: Vec<Answer>,
+    /// Bytes of messages that are not whole, or not taken by the application.
+    pub(super) waiting: usize,
+    /// The time at which the peer was last heard.
+    pub(super) heard_at: Time,
+    /// The time of the last probe.
+    pub(super) probed_at: Time,
+    /// The address to which the peer may have moved.
+    pub(super) moving: Option<Moving>,
+    /// The smoothed and the least RTT.
+    pub(super) rtt: Option<(Span, Span)>,
+    pub(super) messages: u64,
+    pub(super) received: u64,
+}
+
+impl Peer {
+    /// Whether the handshake is over.
+    pub(super) const fn is_open(&self) -> bool {
+        self.link.is_some()
+    }
+
+    /// Bytes of messages that wait to be sent or acknowledged.
+    pub(super) fn outgoing(&self) -> u64 {
+        self.lanes.iter().map(|lane| lane.outbox.bytes()).sum()
+    }
+
+    pub(super) fn statistics(&self, endpoint: &Endpoint<AnyControl>) -> Statistics {
+        let is_open = self.is_open();
+        let open = self.lanes.iter().filter(|_| is_open);
+        Statistics {
+            address: self.address,
+            key: self.key,
+            is_open,
+            rtt: self.rtt.map_or(Span::ZERO, |(smoothed, _)| smoothed),
+            least_rtt: self.rtt.map(|(_, least)| least),
+            rate: Some(self.lanes[LONG].sends)
+                .filter(|_| is_open)
+                .and_then(|connection| endpoint.sender(connection))
+                .map(Sender::pacing_rate),
+            takes: self.takes,
+            received: self.received,
+            waiting: self.outgoing(),
+            messages: self.messages,
+            retransmissions: open.map(|lane| endpoint.retransmissions(lane.sends)).sum(),
+            datagram: self.link.as_ref().map_or(0, |link| link.datagram),
+        }
+    }
+
+    /// Takes in an RTT sample.
+    pub(super) fn sampled(&mut self, rtt: Span) {
+        self.rtt = Some(match self.rtt {
+            None => (rtt, rtt),
+            Some((smoothed, least)) => ((smoothed * 7 + rtt) / 8, least.min(rtt)),
+        });
+    }
+}
+
+/// The place of a connection of the transport: a lane of a peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Owner {
+    pub(super) slot: u32,
+    pub(super) lane: u8,
+}
+
+/// The peers of a node.
+#[derive(Debug)]
+pub(super) struct Peers {
+    slots: Vec<Option<Peer>>,
+    vacant: Vec<u32>,
+    lives: u32,
+    most: usize,
+    by_id: HashMap<ConnectionId, u32>,
+    /// The lanes by the connections of the transport.
+    owners: Vec<Option<Owner>>,
+}
+
+impl Peers {
+    pub(super) fn new(most: usize) -> Self {
+        let (slots, vacant, by_id, owners) = Default::default();
+        Self { slots, vacant, lives: 0, most, by_id, owners }
+    }
+
+    /// Whether there are as many peers as there may be.
+    pub(super) fn is_full(&self) -> bool {
+        self.slots.len() - self.vacant.len() >= self.most
+    }
+
+    /// Adds the peer that `make` makes of its name.
+    pub(super) fn add(&mut self, make: impl FnOnce(PeerId) -> Peer) -> PeerId {
+        self.lives += 1;
+        let next = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
+        let slot = self.vacant.pop().unwrap_or(next);
+        let id = PeerId { slot, life: self.lives };
+        let peer = make(id);
+        self.by_id.insert(peer.here, slot);
+        if slot == next {
+            self.slots.push(Some(peer));
+        } else {
+            self.slots[slot as usize] = Some(peer);
+        }
+        id
+    }
+
+    pub(super) fn remove(&mut self, id: PeerId) -> Option<Peer> {
+        let peer = self.slots.get_mut(id.slot as usize)?.take_if(|peer| peer.id == id)?;
+        self.by_id.remove(&peer.here);
+        self.vacant.push(id.slot);
+        Some(peer)
+    }
+
+    pub(super) fn get(&self, id: PeerId) -> Option<&Peer> {
+        self.at(id.slot).filter(|peer| peer.id == id)
+    }
+
+    pub(super) fn get_mut(&mut self, id: PeerId) -> Option<&mut Peer> {
+        self.at_mut(id.slot).filter(|peer| peer.id == id)
+    }
+
+    pub(super) fn at(&self, slot: u32) -> Option<&Peer> {
+        self.slots.get(slot as usize)?.as_ref()
+    }
+
+    pub(super) fn at_mut(&mut self, slot: u32) -> Option<&mut Peer> {
+        self.slots.get_mut(slot as usize)?.as_mut()
+    }
+
+    /// The peer of a connection, by the name that this node has drawn.
+    pub(super) fn named(&self, id: ConnectionId) -> Option<u32> {
+        self.by_id.get(&id).copied()
+    }
+
+    /// All peers, in the order of their slots.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Peer> {
+        self.slots.iter().flatten()
+    }
+
+    /// All peers, in the order of their slots, to be changed.
+    pub(super) fn all_mut(&mut self) -> impl Iterator<Item = &mut Peer> {
+        self.slots.iter_mut().flatten()
+    }
+
+    /// The peers whose connections are open.
+    pub(super) fn open(&self) -> impl Iterator<Item = PeerId> {
+        self.all().filter(|peer| peer.is_open()).map(|peer| peer.id)
+    }
+
+    /// The peer and the lane of a connection of the transport.
+    pub(super) fn owner(&self, connection: u32) -> Option<Owner> {
+        *self.owners.get(connection as usize)?
+    }
+
+    /// Notes the peer and the lane of a connection of the transport, or that it is closed.
+    pub(super) fn own(&mut self, connection: u32, owner: Option<Owner>) {
+        let place = connection as usize;
+        if place >= self.owners.len() {
+            self.owners.resize(place + 1, None);
+        }
+        self.owners[place] = owner;
+    }
+}
+
+/// Opens the connections of the transport for a peer's lanes.
+pub(super) fn open_lanes(
+    endpoint: &mut RecordedEndpoint,
+    peers: &mut Peers,
+    id: PeerId,
+    now: Time,
+) {
+    for (lane, number) in (0..LANES).zip(0_u8..) {
+        let owner = Some(Owner { slot: id.slot, lane: number });
+        let sends = endpoint.open_sender(number, number.into());
+        let receives = endpoint.open_receiver(number, number.into());
+        peers.own(sends, owner);
+        peers.own(receives, owner);
+        let Some(peer) = peers.get_mut(id) else { return };
+        let lane = &mut peer.lanes[lane];
+        (lane.sends, lane.receives) = (sends, receives);
+        for bytes in std::mem::take(&mut lane.early) {
+            endpoint.post(now, sends, bytes);
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The times at which a node has something to do, and its sleep until then.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use incast_cc::Time;
+
+use super::{Node, Wake};
+use crate::options::Waiting;
+
+/// The time after which a send is tried again that the kernel had no room for.
+const FULL: Duration = Duration::from_micros(50);
+
+/// The times at which a node is to be looked at again.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Due {
+    /// Something is to be done.
+    pub(super) at: Instant,
+    /// Its thread is to wake up, to spin until then.
+    pub(super) wake: Instant,
+}
+
+impl Node {
+    /// The times at which the node is to be looked at again if nothing comes before.
+    pub(super) fn due(&self, now: Time) -> Due {
+        let mut at = self.clock.instant(self.look_at);
+        if !self.out.is_empty() {
+            // The kernel's buffer is full: it takes more when the device has sent.
+            at = at.min(Instant::now() + FULL);
+        }
+        let mut wake = at;
+        let Some(timer) = self.endpoint.next_timer(now) else { return Due { at, wake } };
+        let timer = self.clock.instant(timer);
+        if let Waiting::Sleep { spin } = self.options.waiting {
+            wake = wake.min(timer.checked_sub(spin).unwrap_or(timer));
+        }
+        at = at.min(timer);
+        Due { at, wake }
+    }
+
+    /// Waits for datagrams, the next send time, a call from elsewhere, or `deadline`.
+    pub(super) fn rest(
+        &mut self,
+        now: Time,
+        deadline: Instant,
+        wake: Option<&Wake>,
+    ) -> io::Result<()> {
+        if self.options.waiting == Waiting::Spin {
+            return Ok(());
+        }
+        let until = deadline.min(self.due(now).wake);
+        // A stamp that is not read would end the sleep at once.
+        self.read_stamps()?;
+        let wait = until.saturating_duration_since(Instant::now());
+        if wait.is_zero() {
+            return Ok(());
+        }
+        let Some(wake) = wake else {
+            self.socket.wait(Some(wait))?;
+            return Ok(());
+        };
+        wake.sleep(|calls| self.socket.wait_with(calls, Some(wait)).map(|_| ()))
+    }
+}

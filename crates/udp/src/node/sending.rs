@@ -1,0 +1,266 @@
+//! Packets of the transport into datagrams, and datagrams into sends.
+//!
+//! Datagrams that go to one peer in one class leave in one send, which the kernel or the network
+//! card cuts (`UDP_SEGMENT`). All of them but the last have to be of equal length: shorter ones are
+//! padded.
+
+use std::io;
+use std::net::SocketAddr;
+
+use incast_cc::Time;
+use incast_transport::{Body, Outgoing, message};
+
+use super::Node;
+use super::answers::{Answer, frame_of};
+use super::departures::{Arrival, Burst};
+use super::names::PeerId;
+use super::peers::{LANES, LONG, Owner, Peer};
+use super::run::{Exit, Run};
+use crate::clock::Clock;
+use crate::socket::{MAX_SEND_BYTES, SendBatch, Transmit};
+use crate::wire::{Close, Data, Frame, MAX_COMPLETIONS};
+
+/// The most batches that leave before datagrams are received again.
+const MOST_BATCHES: usize = 4;
+/// The most sends of a batch.
+pub(super) const MOST_SENDS: usize = 64;
+/// The bytes of a batch.
+pub(super) const BATCH_BYTES: usize = 1 << 20;
+/// The class of long messages in the transport, as a mask.
+const LONG_CLASS: u8 = 1 << LONG;
+/// The bytes of long messages that leave before answers get their turn.
+const LONG_BYTES: usize = 256 << 10;
+
+impl Node {
+    /// Sends what may leave now, but no more than some batches: acknowledgements that have come
+    /// meanwhile are to be read. Returns whether there may be more.
+    pub(super) fn send(&mut self, now: Time) -> io::Result<bool> {
+        self.endpoint.on_timer(now);
+        if !self.flush()? {
+            return Ok(false);
+        }
+        for _ in 0..MOST_BATCHES {
+            // Short messages and answers leave before long ones are put together.
+            let mut more = self.fill(now, !LONG_CLASS);
+            more |= self.fill_answers();
+            if !self.flush()? {
+                return Ok(false);
+            }
+            more |= self.fill(now, LONG_CLASS);
+            let idle = self.out.is_empty();
+            if !self.flush()? || idle && !more {
+                return Ok(false);
+            }
+            if !more && !self.endpoint.has_data(u8::MAX) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Sends the batch. Returns whether the kernel has taken all of it.
+    fn flush(&mut self) -> io::Result<bool> {
+        while !self.out.is_empty() {
+            match self.socket.send(&mut self.out) {
+                Ok(_) => return Ok(self.out.is_empty()),
+                // The send is taken out of the batch; its data counts as lost.
+                Err(error) if is_of_the_path(&error) => {
+                    self.counters.unsent += 1;
+                    let refused = self.out.take_refused();
+                    // The kernel cuts no send into datagrams that are longer than the device takes.
+                    let numbers = [libc::EMSGSIZE, libc::EINVAL].map(Some);
+                    let is_too_long = numbers.contains(&error.raw_os_error());
+                    let refused = refused.map(|(to, bytes)| (to, bytes, is_too_long));
+                    self.refused.extend(refused.filter(|_| self.refused.len() < MOST_SENDS));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Puts data of some classes that may leave now into the batch. Returns whether there may be
+    /// more.
+    fn fill(&mut self, mut now: Time, classes: u8) -> bool {
+        let mut run: Option<Run> = None;
+        let most = if classes == LONG_CLASS { LONG_BYTES } else { BATCH_BYTES };
+        let before = self.out.room().len();
+        let more = loop {
+            if !has_room(&mut self.out) || before - self.out.room().len() >= most {
+                break true;
+            }
+            if let Some(out) = self.endpoint.poll_data(now, classes) {
+                self.add_data(&mut run, &out);
+                continue;
+            }
+            // Short messages leave one after the other, each some nanoseconds after the last.
+            now = self.clock.now();
+            if self.endpoint.next_timer(now).is_none_or(|at| at > now) {
+                break false;
+            }
+            self.endpoint.on_timer(now);
+            if !self.endpoint.has_data(classes) {
+                break false;
+            }
+        };
+        self.end(run);
+        more
+    }
+
+    /// Puts the answers that wait into the batch, but for those that have left with data. Returns
+    /// whether there may be more.
+    fn fill_answers(&mut self) -> bool {
+        while let Some(&slot) = self.answering.last() {
+            if !has_room(&mut self.out) {
+                return true;
+            }
+            self.answering.pop();
+            if self.peers.at(slot).is_some_and(|peer| !peer.answers.is_empty()) {
+                self.end(Some(Run::new(slot, true)));
+            }
+        }
+        false
+    }
+
+    /// Adds a frame that is not data to a run of the higher class.
+    fn add(&mut self, run: &mut Option<Run>, slot: u32, frame: &Frame<'_>) {
+        self.turn_to(run, slot, true);
+        let Self { peers, out, departures, options, marks, .. } = self;
+        let link = peers.at_mut(slot).and_then(|peer| peer.link.as_mut());
+        let (Some(run), Some(link)) = (run, link) else { return };
+        let mut exit = Exit { out, departures, options, marks: *marks };
+        run.add(link, &mut exit, frame, None);
+    }
+
+    /// Adds a packet of data to a run.
+    fn add_data(&mut self, run: &mut Option<Run>, out: &Outgoing) {
+        let Some(Owner { slot, lane }) = self.peers.owner(out.connection) else { return };
+        let packet = out.form.packet(0);
+        let Body::Data(data) = packet.body else { return };
+        let Some(at) = self.endpoint.payload_at(out.connection, data.sequence) else { return };
+        let lane = usize::from(lane) % LANES;
+        self.turn_to(run, slot, lane != LONG);
+        let Self { peers, out: batch, departures, options, marks, scratch, .. } = self;
+        let (Some(run), Some(peer)) = (run, peers.at_mut(slot)) else { return };
+        let Peer { lanes, link: Some(link), .. } = peer else { return };
+        let outbox = &mut lanes[lane].outbox;
+        let Some((place, payload)) = outbox.read(at, data.payload as usize, scratch) else {
+            return;
+        };
+        let frame = Frame::Data(Data {
+            connection: packet.connection,
+            sent_ns: packet.sent_ns,
+            packet: message::Data { read: 0, remaining: 0, ..data },
+            message: place.message,
+            length: place.length,
+            offset: place.offset,
+            payload,
+        });
+        let (connection, attempt) = (out.connection, data.attempt);
+        let burst = Burst { connection, sequence: data.segment(), attempt };
+        let mut exit = Exit { out: batch, departures, options, marks: *marks };
+        run.add(link, &mut exit, &frame, Some(burst));
+    }
+
+    /// Makes sure that a run is to a peer in a class. Another one ends.
+    fn turn_to(&mut self, run: &mut Option<Run>, slot: u32, urgent: bool) {
+        if run.as_ref().is_none_or(|run| !run.is_to(slot, urgent)) {
+            let before = run.replace(Run::new(slot, urgent));
+            self.end(before);
+        }
+    }
+
+    /// Ends a run: its datagrams are a send of the batch. The answers to its peer go along, last,
+    /// since their turnaround ends now.
+    fn end(&mut self, run: Option<Run>) {
+        let Self { peers, out, departures, options, marks, .. } = self;
+        let Some(mut run) = run else { return };
+        let Some(peer) = peers.at_mut(run.slot()) else { return };
+        let Peer { answers, link: Some(link), .. } = peer else { return };
+        let mut exit = Exit { out, departures, options, marks: *marks };
+        if run.is_urgent() && !answers.is_empty() {
+            let now = Clock::stamp();
+            let mut rest = &answers[..];
+            while let Some(first) = rest.first() {
+                let same = |other: &&Answer| {
+                    matches!(other.body, Body::Ack(_)) && other.connection == first.connection
+                };
+                let count = rest.iter().take_while(same).count().clamp(1, MAX_COMPLETIONS);
+                let (these, others) = rest.split_at(count);
+                rest = others;
+                if let Some(frame) = frame_of(these, now) {
+                    run.add(link, &mut exit, &frame, None);
+                }
+            }
+            answers.clear();
+        }
+        run.end(link, &mut exit);
+    }
+
+    /// Sends a frame by itself, at once. It may be lost like any other.
+    pub(super) fn send_frame(&mut self, peer: PeerId, frame: &Frame<'_>) {
+        let is_open = self.peers.get(peer).is_some_and(Peer::is_open);
+        if is_open && has_room(&mut self.out) {
+            let mut run = None;
+            self.add(&mut run, peer.slot, frame);
+            self.end(run);
+        }
+    }
+
+    /// Tells a peer that its connection ends. It may not hear it.
+    pub(super) fn say_close(&mut self, peer: PeerId, reason: Close) {
+        self.send_frame(peer, &Frame::Close(reason));
+        // An error of the socket shows at the next turn.
+        drop(self.flush());
+    }
+
+    /// Sends a datagram outside open connections, at once.
+    pub(super) fn send_opening(&mut self, to: SocketAddr, datagram: &[u8]) {
+        let class = self.options.urgent_class;
+        if has_room(&mut self.out) {
+            let pushed = self.out.push(Transmit { class, ..Transmit::to(to) }, datagram);
+            debug_assert!(pushed.is_ok(), "{pushed:?}");
+        }
+    }
+
+    /// Takes the answers that the transport has made to the packet that came last.
+    pub(super) fn take_answers(&mut self, now: Time, arrival: Arrival) {
+        while let Some(out) = self.endpoint.poll_reply(now, u8::MAX) {
+            let Some(Owner { slot, .. }) = self.peers.owner(out.connection) else { continue };
+            let Some(peer) = self.peers.at_mut(slot) else { continue };
+            let packet = out.form.packet(0);
+            if peer.answers.is_empty() {
+                self.answering.push(slot);
+            }
+            peer.answers.push(Answer {
+                connection: packet.connection,
+                sent_ns: packet.sent_ns,
+                body: packet.body,
+                arrived_ns: arrival.stamp_ns,
+            });
+        }
+    }
+}
+
+/// Whether a batch has room for the datagrams of another two sends.
+pub(super) fn has_room(out: &mut SendBatch) -> bool {
+    out.len() + 2 <= MOST_SENDS && out.room().len() >= 2 * MAX_SEND_BYTES
+}
+
+/// Whether the path refuses a send, and not the socket: no route, too long for the device.
+fn is_of_the_path(error: &io::Error) -> bool {
+    let of_the_path = [
+        libc::EMSGSIZE,
+        libc::ENETUNREACH,
+        libc::EHOSTUNREACH,
+        libc::EAFNOSUPPORT,
+        libc::EADDRNOTAVAIL,
+        libc::EACCES,
+        libc::ENETDOWN,
+        libc::ECONNREFUSED,
+        libc::EPERM,
+        libc::ENOBUFS,
+        libc::EINVAL,
+    ];
+    error.raw_os_error().is_some_and(|number| of_the_path.contains(&number))
+}

@@ -1,0 +1,114 @@
+//! The settings of a node.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use incast_cc::timely::Timely;
+use incast_cc::{AnyAlgorithm, Rate};
+
+use crate::security::Security;
+use crate::socket::Class;
+
+/// The way in which a node waits for datagrams and send times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// Sleeps until something comes, and wakes this long before a send time, to spin until then.
+    /// Longer times cost CPU and make pacing more exact; at zero a send is late by the time in
+    /// which the machine wakes up, tens of microseconds.
+    Sleep {
+        /// The time of spinning before each send time.
+        spin: Duration,
+    },
+    /// Never sleeps: a CPU of its own, for the shortest delays.
+    Spin,
+}
+
+/// The memory that a node takes at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// The longest message that the node receives, in bytes.
+    pub message: usize,
+    /// The bytes that may wait to be sent or acknowledged to a peer; a post beyond is refused.
+    pub outgoing: usize,
+    /// The bytes of messages from one peer that are not whole, or that the application has not
+    /// taken. What comes beyond is dropped, and sent again by the peer.
+    pub incoming: usize,
+    /// The bytes of all incoming messages together.
+    pub incoming_in_all: usize,
+}
+
+/// The settings of a node.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The address to bind to.
+    pub address: SocketAddr,
+    /// Whether other nodes have the same address (`SO_REUSEPORT`): one for each core.
+    pub shared: bool,
+    /// The protection of connections, the same at both ends.
+    pub security: Security,
+    /// Whether other hosts may connect to the node.
+    pub listens: bool,
+    /// Whether a [`Host`](crate::Host) answers the calls of a [load](crate::load) by itself.
+    pub answers_loads: bool,
+    /// The congestion control of data.
+    pub algorithm: AnyAlgorithm,
+    /// The most that a connection sends: the rate of the NIC.
+    pub line_rate: Rate,
+    /// The largest IP packet that the path takes for certain. Longer ones are tried, and used where
+    /// they arrive.
+    pub mtu: u16,
+    /// The waiting between datagrams.
+    pub waiting: Waiting,
+    /// The class of long messages in the queues of host and network.
+    pub data_class: Class,
+    /// The class of short messages and of acknowledgements.
+    pub urgent_class: Class,
+    /// The longest message that counts as short: it does not wait behind long ones.
+    pub short: usize,
+    /// The bounds of memory.
+    pub memory: Memory,
+    /// The silence after which a peer counts as gone.
+    pub patience: Duration,
+    /// The bytes of each of the kernel's two buffers.
+    pub buffer: usize,
+    /// The most peers at a time.
+    pub peers: usize,
+}
+
+impl Options {
+    /// TIMELY that learns its path (its preset `auto`), sleeping, and a peer counts as gone after
+    /// 15 s.
+    pub fn at(address: SocketAddr, security: Security) -> Self {
+        Self {
+            address,
+            shared: false,
+            security,
+            listens: true,
+            answers_loads: false,
+            algorithm: timely_auto(),
+            line_rate: Rate::from_gbps(40),
+            mtu: 1_500,
+            waiting: Waiting::Sleep { spin: Duration::from_micros(60) },
+            data_class: Class { dscp: 0, priority: 0 },
+            urgent_class: Class { dscp: 18, priority: 6 },
+            short: 8 << 10,
+            memory: Memory {
+                message: 64 << 20,
+                outgoing: 128 << 20,
+                incoming: 128 << 20,
+                incoming_in_all: 1 << 30,
+            },
+            patience: Duration::from_secs(15),
+            buffer: 4 << 20,
+            peers: 10_000,
+        }
+    }
+}
+
+/// TIMELY with its preset `auto`.
+fn timely_auto() -> AnyAlgorithm {
+    let mut timely = AnyAlgorithm::Timely(Timely::default());
+    let applied = timely.apply_preset("auto");
+    debug_assert!(applied.is_ok(), "{applied:?}");
+    timely
+}

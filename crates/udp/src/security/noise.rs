@@ -1,0 +1,129 @@
+//! The two messages of a handshake: Noise, or a checksum.
+
+use super::error::SecurityError;
+use super::keys::PeerKey;
+use super::{MAX_PARAMETERS, Security};
+use crate::wire::{ConnectionId, VERSION};
+use snow::{Builder, HandshakeState};
+
+const KEYS: &str = "Noise_IK_25519_ChaChaPoly_BLAKE2s";
+const SECRET: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
+const CHECKSUM_BYTES: usize = 4;
+/// The bytes of an empty message in the longest pattern: two keys and two tags.
+const MOST_BYTES: usize = 32 + 48 + 16;
+/// The most bytes of a message's content beside the parameters.
+const CONTENT_BYTES: usize = 9;
+
+/// The role of an end of a handshake.
+#[derive(Clone, Copy)]
+pub(super) enum Role<'a> {
+    /// It opens the connection, to the peer with this key, if it has one.
+    Initiator(Option<&'a PeerKey>),
+    /// It answers.
+    Responder,
+}
+
+/// One end of a handshake.
+pub(super) enum Noise {
+    /// Messages have a checksum, which starts from this one.
+    Plain(crc32fast::Hasher),
+    /// Messages are encrypted.
+    Sealed(Box<HandshakeState>),
+}
+
+impl Noise {
+    /// An end of the handshake for the connection that its initiator calls `id`.
+    pub(super) fn new(
+        security: &Security,
+        id: ConnectionId,
+        role: Role<'_>,
+    ) -> Result<Self, SecurityError> {
+        // Both ends go by the same words: a handshake of another version or connection fails. The
+        // name of the pattern is a part of it, too.
+        let mut prologue = *b"incast udp .........";
+        prologue[11] = VERSION;
+        prologue[12..].copy_from_slice(&id.0.to_be_bytes());
+        let builder = |pattern: &str| {
+            let pattern = pattern.parse();
+            Builder::new(pattern.unwrap_or_else(|_| unreachable!("snow knows the pattern")))
+                .prologue(&prologue)
+        };
+        let build = |builder: Builder<'_>| match role {
+            Role::Initiator(Some(key)) => builder.remote_public_key(key.bytes())?.build_initiator(),
+            Role::Initiator(None) => builder.build_initiator(),
+            Role::Responder => builder.build_responder(),
+        };
+        let state = match security {
+            Security::Plain => {
+                let mut sum = crc32fast::Hasher::new();
+                sum.update(&prologue);
+                return Ok(Self::Plain(sum));
+            }
+            Security::Secret(secret) => {
+                builder(SECRET).and_then(|builder| builder.psk(0, secret.bytes())).and_then(build)
+            }
+            Security::Keys { identity, .. } => builder(KEYS)
+                .and_then(|builder| builder.local_private_key(identity.private()))
+                .and_then(build),
+        };
+        // Keys and pattern are in order, so that random numbers alone can be missing.
+        state.map(Box::new).map(Self::Sealed).map_err(|_| SecurityError::Random)
+    }
+
+    /// The message of this end with `content`.
+    pub(super) fn write(&mut self, content: &[u8]) -> Result<Vec<u8>, SecurityError> {
+        match self {
+            Self::Plain(sum) => {
+                let mut sum = sum.clone();
+                sum.update(content);
+                Ok([content, &sum.finalize().to_be_bytes()].concat())
+            }
+            Self::Sealed(state) => {
+                let mut message = vec![0; content.len() + MOST_BYTES];
+                let bytes = state.write_message(content, &mut message);
+                message.truncate(bytes.map_err(|_| SecurityError::Random)?);
+                Ok(message)
+            }
+        }
+    }
+
+    /// The content of the peer's message; [`None`] if the peer has another key or secret, or the
+    /// message was damaged.
+    pub(super) fn read(&mut self, message: &[u8]) -> Option<Vec<u8>> {
+        match self {
+            Self::Plain(sum) => {
+                let end = message.len().checked_sub(CHECKSUM_BYTES)?;
+                let (content, tag) = message.split_at(end);
+                let mut sum = sum.clone();
+                sum.update(content);
+                (tag == sum.finalize().to_be_bytes()).then(|| content.to_vec())
+            }
+            Self::Sealed(state) => {
+                if message.len() > MOST_BYTES + CONTENT_BYTES + MAX_PARAMETERS {
+                    return None;
+                }
+                let mut content = vec![0; message.len()];
+                let bytes = state.read_message(message, &mut content).ok()?;
+                content.truncate(bytes);
+                Some(content)
+            }
+        }
+    }
+
+    /// The key of the peer, if it has one.
+    pub(super) fn peer(&self) -> Option<PeerKey> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Sealed(state) => state.get_remote_static().and_then(PeerKey::of),
+        }
+    }
+
+    /// The secrets of the direction from the end that opened the connection, and of the other one,
+    /// once both messages are through: the two that Noise splits off.
+    pub(super) fn secrets(&mut self) -> Option<[[u8; 32]; 2]> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Sealed(state) => Some(state.dangerously_get_raw_split().into()),
+        }
+    }
+}

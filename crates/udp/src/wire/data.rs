@@ -1,0 +1,128 @@
+//! The frame of payload.
+
+use super::WireError;
+use super::bytes::{Reader, Writer, value};
+use incast_transport::message::{self, MAX_SEGMENT_PACKETS};
+
+/// The most bytes of a frame of data beside its payload.
+pub const DATA_BYTES: usize = 39;
+/// The bytes beside the payload if the payload is a whole message.
+pub const WHOLE_BYTES: usize = 29;
+
+const ACK_REQUEST: u8 = 1;
+const ENDS_MESSAGE: u8 = 2;
+const WHOLE: u8 = 4;
+
+/// A packet of the transport with payload, and the place of the payload in its message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Data<'a> {
+    /// The transport's connection, by its index at the receiver.
+    pub connection: u32,
+    /// The time at which the packet was made, by the sender's clock
+    /// ([`Packet::sent_ns`](incast_transport::Packet)).
+    pub sent_ns: u32,
+    /// The transport's packet. [`read`](message::Data::read), which asks a simulated peer for
+    /// payload, and [`remaining`](message::Data::remaining), which simulated switches look at, do
+    /// not travel, and are zero. [`payload`](message::Data::payload) is the length of the payload
+    /// below.
+    pub packet: message::Data,
+    /// The message, by a number that the sender counts up over the life of the connection.
+    pub message: u64,
+    /// The length of the message in bytes.
+    pub length: u32,
+    /// The place of the payload in the message, in bytes from its start.
+    pub offset: u32,
+    /// The payload.
+    pub payload: &'a [u8],
+}
+
+impl<'a> Data<'a> {
+    /// Whether the payload is a whole message, so that the frame needs no place in it.
+    fn is_whole(&self) -> bool {
+        let message::Data { index, count, payload, .. } = self.packet;
+        (index, count, self.offset, self.length) == (0, 1, 0, payload)
+    }
+
+    /// The bytes of the frame.
+    pub(super) fn bytes(&self) -> usize {
+        self.payload.len() + if self.is_whole() { WHOLE_BYTES } else { DATA_BYTES }
+    }
+
+    /// Checks what the transport relies on: the index lies in the segment, and the segment in the
+    /// numbers; the payload lies in the message, and is as long as the packet says.
+    pub(super) fn check(&self) -> Result<(), WireError> {
+        let message::Data { sequence, index, count, payload, .. } = self.packet;
+        if !(1..=MAX_SEGMENT_PACKETS).contains(&count.into()) {
+            return Err(value("the number of packets of a segment", count.into()));
+        }
+        if index >= count {
+            return Err(value("the index in a segment", index.into()));
+        }
+        let end = sequence.checked_sub(index.into()).and_then(|s| s.checked_add(count.into()));
+        if end.is_none() {
+            return Err(value("the sequence number", sequence));
+        }
+        if payload as usize != self.payload.len() {
+            return Err(value("the length of the payload", payload.into()));
+        }
+        if self.offset.checked_add(payload).is_none_or(|end| end > self.length) {
+            return Err(value("the offset in a message", self.offset.into()));
+        }
+        Ok(())
+    }
+
+    /// Writes the frame, whose first byte is `kind`.
+    pub(super) fn write(&self, kind: u8, writer: &mut Writer<'_>) -> Result<(), WireError> {
+        self.check()?;
+        let message::Data { sequence, index, count, attempt, ack_request, ends_message, .. } =
+            self.packet;
+        let bytes = self.payload.len();
+        let payload = bytes.try_into().map_err(|_| value("the payload", bytes as u64))?;
+        let flag = |set, flag| if set { flag } else { 0 };
+        let flags = flag(ack_request, ACK_REQUEST)
+            | flag(ends_message, ENDS_MESSAGE)
+            | flag(self.is_whole(), WHOLE);
+        writer.u8(kind).u8(flags).u16(payload).u32(self.connection).u32(self.sent_ns);
+        writer.u64(sequence).u64(self.message).u8(attempt);
+        if !self.is_whole() {
+            writer.u8(index).u8(count).u32(self.length).u32(self.offset);
+        }
+        writer.put(self.payload);
+        Ok(())
+    }
+
+    pub(super) fn read(reader: &mut Reader<'a>) -> Result<Self, WireError> {
+        let field = "a frame of data";
+        let flags = reader.flags(ACK_REQUEST | ENDS_MESSAGE | WHOLE)?;
+        let payload = reader.u16(field)?.into();
+        let (connection, sent_ns) = (reader.u32(field)?, reader.u32(field)?);
+        let (sequence, message) = (reader.u64(field)?, reader.u64(field)?);
+        let attempt = reader.u8(field)?;
+        let whole = flags & WHOLE != 0;
+        let (index, count, length, offset) = if whole {
+            (0, 1, payload, 0)
+        } else {
+            (reader.u8(field)?, reader.u8(field)?, reader.u32(field)?, reader.u32(field)?)
+        };
+        let packet = message::Data {
+            sequence,
+            payload,
+            index,
+            count,
+            attempt,
+            ack_request: flags & ACK_REQUEST != 0,
+            ends_message: flags & ENDS_MESSAGE != 0,
+            read: 0,
+            remaining: 0,
+        };
+        let payload = reader.take(payload as usize, "the payload")?;
+        let data = Self { connection, sent_ns, packet, message, length, offset, payload };
+        data.check()?;
+        // Each frame has one form, so that no two datagrams say the same.
+        if whole == data.is_whole() {
+            Ok(data)
+        } else {
+            Err(value("the flags of a frame", flags.into()))
+        }
+    }
+}

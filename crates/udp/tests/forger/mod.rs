@@ -1,0 +1,103 @@
+//! A peer that holds a session and sends what it likes.
+
+use std::net::{SocketAddr, UdpSocket};
+use std::time::{Duration, Instant};
+
+use incast_transport::message;
+use incast_udp::Node;
+use incast_udp::security::{End, Handshake, Security, Session, Step, fresh_id};
+use incast_udp::wire::{Data, Frame, Frames, HEADER_BYTES};
+
+/// A peer that follows no rules.
+pub(crate) struct Forger {
+    pub(crate) socket: UdpSocket,
+    pub(crate) session: Session,
+    to: SocketAddr,
+}
+
+impl Forger {
+    /// Opens a connection without protection to a node, which takes its turns meanwhile.
+    pub(crate) fn connect(node: &mut Node) -> Self {
+        let to = node.address().unwrap();
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.set_nonblocking(true).unwrap();
+        let end = End::new(Security::Plain, &(1_u64 << 24).to_be_bytes());
+        let mut handshake = Handshake::initiate(&end, to, None, fresh_id().unwrap()).unwrap();
+        socket.send_to(handshake.hello(), to).unwrap();
+        let mut room = [0; 2_000];
+        let end = Instant::now() + Duration::from_secs(10);
+        while Instant::now() < end {
+            node.turn(None, None).unwrap();
+            let Ok((bytes, _)) = socket.recv_from(&mut room) else { continue };
+            match handshake.on_datagram(&room[..bytes]).unwrap() {
+                Step::Nothing => {}
+                Step::Send => {
+                    socket.send_to(handshake.hello(), to).unwrap();
+                }
+                Step::Done(opened) => return Self { socket, session: opened.session, to },
+            }
+        }
+        panic!("no connection in ten seconds");
+    }
+
+    /// A datagram with this content.
+    pub(crate) fn seal(&mut self, content: &[u8]) -> Vec<u8> {
+        let mut datagram = vec![0; content.len() + self.session.overhead()];
+        datagram[HEADER_BYTES..][..content.len()].copy_from_slice(content);
+        self.session.seal(&mut datagram, content.len()).unwrap();
+        datagram
+    }
+
+    /// Sends a datagram with these frames.
+    pub(crate) fn send(&mut self, frames: &[Frame<'_>]) {
+        let content = encoded(frames);
+        let datagram = self.seal(&content);
+        self.socket.send_to(&datagram, self.to).unwrap();
+    }
+
+    /// Takes the frames of what has come as the caller likes; returns the datagrams and their bytes.
+    pub(crate) fn receive(&mut self, mut takes: impl FnMut(&Frame<'_>)) -> (usize, usize) {
+        let (mut room, mut got) = (vec![0; 65_536], (0, 0));
+        while let Ok((bytes, _)) = self.socket.recv_from(&mut room) {
+            got = (got.0 + 1, got.1 + bytes);
+            if let Ok(content) = self.session.open(&mut room[..bytes]) {
+                Frames::of(content).flatten().for_each(|frame| takes(&frame));
+            }
+        }
+        got
+    }
+}
+
+/// The bytes of frames.
+pub(crate) fn encoded(frames: &[Frame<'_>]) -> Vec<u8> {
+    let mut content = vec![0; frames.iter().map(Frame::bytes).sum()];
+    let mut at = 0;
+    for frame in frames {
+        at += frame.encode(&mut content[at..]).unwrap();
+    }
+    content
+}
+
+/// A packet that is a whole message of a lane.
+pub(crate) fn whole(lane: u32, number: u64, payload: &[u8]) -> Frame<'_> {
+    let bytes = payload.len().try_into().unwrap();
+    Frame::Data(Data {
+        connection: lane,
+        sent_ns: 0,
+        packet: message::Data {
+            sequence: number,
+            payload: bytes,
+            index: 0,
+            count: 1,
+            attempt: 0,
+            ack_request: true,
+            ends_message: true,
+            read: 0,
+            remaining: 0,
+        },
+        message: number,
+        length: bytes,
+        offset: 0,
+        payload,
+    })
+}

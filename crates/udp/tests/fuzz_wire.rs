@@ -1,0 +1,159 @@
+//! Damaged datagrams are understood or refused, never more.
+//!
+//! `INCAST_FUZZ_DATAGRAMS=24000000 cargo test --release -p incast-udp --test fuzz_wire` tries as
+//! many; by default it is a million.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::print_stderr, reason = "a test may say how long it took")]
+
+mod damage;
+
+use damage::{Random, damage, fuzz};
+use incast_transport::message::{self, PacketSet};
+use incast_udp::wire::{
+    COOKIE_BYTES, Close, Completion, Completions, ConnectionId, Data, Frame, Frames, HEADER_BYTES,
+    Header, Kind, MAX_COMPLETIONS, Mode, Nack, Opening, Probe, ProbeAnswer, Refusal, Turnaround,
+    hello_of_another_version,
+};
+
+static BYTES: [u8; 1_500] = [0xa5; 1_500];
+
+#[expect(clippy::cast_possible_truncation, reason = "random numbers of any size")]
+fn frame(random: &mut Random) -> Frame<'static> {
+    let (connection, sent_ns) = (random.number() as u32, random.bits() as u32);
+    let turnaround = Turnaround::of(incast_cc::Span::from_ns(random.number() >> 8));
+    match random.below(8) {
+        0..=2 => {
+            let count = 1 + random.below(128) as u8;
+            let index = random.below(count.into()) as u8;
+            let bytes = [random.below(70), random.below(1_500)][random.below(2)] as u32;
+            let offset = random.number() as u32 >> 1;
+            let length = (offset + bytes).saturating_add(random.number() as u32);
+            let whole = random.below(3) == 0;
+            let (index, count, offset, length) =
+                if whole { (0, 1, 0, bytes) } else { (index, count, offset, length) };
+            let packet = message::Data {
+                sequence: (random.number() >> 1) + u64::from(index),
+                payload: bytes,
+                index,
+                count,
+                attempt: random.bits() as u8,
+                ack_request: random.below(2) == 0,
+                ends_message: random.below(2) == 0,
+                read: 0,
+                remaining: 0,
+            };
+            let (message, payload) = (random.number(), &BYTES[..bytes as usize]);
+            Frame::Data(Data { connection, sent_ns, packet, message, length, offset, payload })
+        }
+        3 => {
+            let mut completions = Completions::new();
+            for _ in 0..=random.below(MAX_COMPLETIONS) {
+                let (segment, ce_bytes) = (random.number(), random.number() as u32);
+                let ack = message::Ack { segment, ce_bytes, attempt: random.bits() as u8 };
+                assert!(completions.push(Completion { ack, turnaround }));
+            }
+            Frame::Ack { connection, sent_ns, completions }
+        }
+        4 => {
+            let mut missing = PacketSet::EMPTY;
+            for _ in 0..random.below(20) {
+                missing.insert(random.below(128) as u32);
+            }
+            let (base, attempt) = (random.number() >> 1, random.bits() as u8);
+            let report = message::Nack { base, missing, attempt, answers: random.below(2) == 0 };
+            Frame::Nack(Nack { connection, sent_ns, report, turnaround })
+        }
+        5 => Frame::Probe(Probe { id: connection }),
+        6 => {
+            let bytes = random.bits() as u16;
+            Frame::ProbeAnswer(ProbeAnswer { id: connection, bytes, turnaround })
+        }
+        _ => match random.below(2) {
+            0 => Frame::Close(Close::Protocol),
+            _ => Frame::Notification { connection, sent_ns },
+        },
+    }
+}
+
+/// A sound datagram.
+fn datagram(random: &mut Random) -> Vec<u8> {
+    let id = ConnectionId(random.number().max(1));
+    let (cookie, number) = ([7; COOKIE_BYTES], random.number());
+    let message = &BYTES[..random.below(300)];
+    let mode = [Mode::Plain, Mode::Secret, Mode::Keys][random.below(3)];
+    let reason = [Refusal::Version, Refusal::Mode, Refusal::Key, Refusal::Peer, Refusal::Full]
+        [random.below(5)];
+    match random.below(20) {
+        0 => Opening::Hello { from: id, mode, cookie, message }.to_vec(),
+        1 => Opening::Retry { to: id, cookie }.to_vec(),
+        2 => Opening::Welcome { to: id, message }.to_vec(),
+        3 => Opening::Unknown { id, number }.to_vec(),
+        4 => Opening::Refused { to: id, reason }.to_vec(),
+        _ => {
+            let mut bytes = vec![0; 16_000];
+            let header = Header { kind: Kind::Sealed, to: id, number };
+            let mut used = header.encode(&mut bytes).unwrap();
+            for _ in 0..=random.below(5) {
+                used += frame(random).encode(&mut bytes[used..]).unwrap();
+            }
+            bytes.truncate(used);
+            bytes
+        }
+    }
+}
+
+/// Whatever the decoder takes it has understood: written again, it is the same bytes. Returns
+/// whether it took all.
+fn understood(datagram: &[u8], room: &mut [u8]) -> bool {
+    if let Some((from, version)) = hello_of_another_version(datagram) {
+        assert!(from != ConnectionId::NONE && version == datagram[0] && datagram.len() >= 28);
+    }
+    let Ok((header, content)) = Header::decode(datagram) else { return false };
+    assert_eq!(header.encode(room), Ok(HEADER_BYTES));
+    assert_eq!(&room[..HEADER_BYTES], &datagram[..HEADER_BYTES]);
+    let Ok(opening) = Opening::decode(header, content) else { return false };
+    if let Some(opening) = opening {
+        assert_eq!(opening.encode(room), Ok(datagram.len()));
+        assert_eq!(&room[..datagram.len()], datagram);
+        return true;
+    }
+    let mut at = 0;
+    for frame in Frames::of(content) {
+        let Ok(frame) = frame else {
+            assert!(Frames::of(content).check().is_err());
+            return false;
+        };
+        let bytes = frame.encode(room).unwrap();
+        assert_eq!(bytes, frame.bytes());
+        assert_eq!(&room[..bytes], &content[at..at + bytes]);
+        at += bytes;
+        if let Frame::Data(data) = frame {
+            let message::Data { index, count, .. } = data.packet;
+            assert!(index < count && count <= 128);
+            assert!(data.packet.segment().checked_add(count.into()).is_some());
+            assert!(u64::from(data.offset) + data.payload.len() as u64 <= data.length.into());
+        }
+    }
+    assert!(content.get(at).is_none_or(|&byte| byte == 0), "all of it, up to padding");
+    true
+}
+
+#[test]
+fn damaged_datagrams_are_understood_or_refused() {
+    let (mut room, mut counts) = (vec![0; 70_000], [0_u64; 2]);
+    let mut other = datagram(&mut Random(0));
+    fuzz(1_000_000, |random| {
+        let mut bytes = datagram(random);
+        if random.below(16) == 0 {
+            assert!(understood(&bytes, &mut room), "it is sound");
+        }
+        damage(random, &mut bytes, &other);
+        counts[usize::from(understood(&bytes, &mut room))] += 1;
+        other = bytes;
+    });
+    // Damage reaches far into datagrams only if many of them pass.
+    let [refused, taken] = counts;
+    assert!(refused > taken / 4 && taken > refused / 4, "{counts:?}");
+}

@@ -1,0 +1,330 @@
+//! What a node bears from peers that break the rules, from floods, and from settings at their
+//! limits.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[allow(dead_code, reason = "other tests use more of it")]
+mod forger;
+#[allow(dead_code, reason = "other tests use more of it")]
+mod nodes;
+
+use std::net::UdpSocket;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use forger::{Forger, whole};
+use incast_udp::security::{Security, SecurityError};
+use incast_udp::socket::{SendBatch, Socket, Transmit};
+use incast_udp::wire::{ConnectionId, Frame, Header, Kind, Probe};
+use incast_udp::{Event, Gone, Node};
+use nodes::{body, features, node, options, turn_both, until};
+
+fn soon() -> Instant {
+    Instant::now() + Duration::from_secs(10)
+}
+
+/// Runs a node for a time, and returns what it told.
+fn events(node: &mut Node, time: Duration) -> Vec<Event> {
+    let end = Instant::now() + time;
+    let mut all = Vec::new();
+    while Instant::now() < end {
+        node.turn(Some(end), None).unwrap();
+        all.extend(std::iter::from_fn(|| node.poll_event()));
+    }
+    all
+}
+
+#[test]
+fn the_memory_of_messages_that_are_no_messages_is_given_back() {
+    let mut narrow = options(Security::Plain);
+    (narrow.memory.message, narrow.memory.incoming_in_all) = (20_000, 21_000);
+    let mut server = Node::open(narrow, features()).unwrap();
+    for _ in 0..30 {
+        let mut forger = Forger::connect(&mut server);
+        // A kind of messages that there is not.
+        forger.send(&[whole(0, 0, &[9; 1_200])]);
+        let told = events(&mut server, Duration::from_millis(5));
+        assert!(
+            told.iter().any(|event| matches!(event, Event::Gone { why: Gone::Protocol(_), .. }))
+        );
+    }
+    let mut client = node(Security::Plain);
+    let peer = client.connect(server.address().unwrap(), None).unwrap();
+    client.note(peer, body(1, 20_000)).unwrap();
+    let arrived =
+        until(&mut client, &mut server, soon(), |_, _, event| matches!(event, Event::Noted { .. }));
+    assert!(arrived, "{:?}", server.counters());
+}
+
+#[test]
+fn messages_without_bytes_take_bounded_memory_until_they_are_taken() {
+    let mut narrow = options(Security::Plain);
+    narrow.memory.incoming = 200_000;
+    let mut server = Node::open(narrow, features()).unwrap();
+    let mut client = node(Security::Plain);
+    let peer = client.connect(server.address().unwrap(), None).unwrap();
+    for _ in 0..5_000 {
+        client.note(peer, Bytes::new()).unwrap();
+        let call = client.call(peer, Bytes::new(), None).unwrap();
+        client.cancel(call);
+    }
+    let end = Instant::now() + Duration::from_millis(500);
+    while Instant::now() < end {
+        client.turn(Some(Instant::now() + Duration::from_millis(1)), None).unwrap();
+        server.turn(None, None).unwrap();
+        while client.poll_event().is_some() {}
+    }
+    let mut told = std::iter::from_fn(|| server.poll_event()).count();
+    assert!((600..2_500).contains(&told), "{told}");
+    let arrived = until(&mut client, &mut server, soon(), |at_client, _, _| {
+        told += usize::from(!at_client);
+        told == 15_001
+    });
+    assert!(arrived, "{told} {:?} {:?}", client.statistics(peer), server.counters());
+}
+
+#[test]
+fn the_time_that_a_caller_waits_is_told_up_to_an_hour() {
+    let (mut client, mut server) = (node(Security::Plain), node(Security::Plain));
+    let peer = client.connect(server.address().unwrap(), None).unwrap();
+    let hour = Duration::from_secs(3_600);
+    for patience in [hour, hour * 2, Duration::MAX, Duration::ZERO] {
+        client.call(peer, Bytes::new(), Some(patience)).unwrap();
+    }
+    let mut told = Vec::new();
+    turn_both(&mut client, &mut server, |_, _, event| {
+        if let Event::Called { patience, .. } = event {
+            told.push(patience);
+        }
+        told.len() == 4
+    });
+    assert_eq!(told, [Some(hour), None, None, Some(Duration::from_micros(1))]);
+}
+
+#[test]
+fn a_call_comes_before_the_news_that_it_is_cancelled_and_notes_have_none() {
+    let (mut client, mut server) = (node(Security::Plain), node(Security::Plain));
+    let peer = client.connect(server.address().unwrap(), None).unwrap();
+    let call = client.call(peer, body(1, 500_000), None).unwrap();
+    let note = client.note(peer, body(2, 500_000)).unwrap();
+    assert!(client.cancel(call) && client.cancel(note) && !client.cancel(note));
+    let (mut called, mut cancelled, mut noted) = (None, None, false);
+    turn_both(&mut client, &mut server, |_, _, event| {
+        match event {
+            Event::Called { call, .. } => called = Some(call),
+            Event::Cancelled { call } => {
+                assert_eq!((called, cancelled), (Some(call), None));
+                cancelled = Some(call);
+            }
+            Event::Noted { .. } => noted = true,
+            Event::Opened { .. } => {}
+            event => panic!("{event:?}"),
+        }
+        noted && cancelled.is_some()
+    });
+    let end = Instant::now() + Duration::from_millis(50);
+    until(&mut client, &mut server, end, |_, _, event| panic!("{event:?}"));
+}
+
+#[test]
+fn a_server_with_all_its_peers_says_so() {
+    let mut small = options(Security::Plain);
+    small.peers = 1;
+    let mut server = Node::open(small, features()).unwrap();
+    let address = server.address().unwrap();
+    let (mut first, mut second) = (node(Security::Plain), node(Security::Plain));
+    let peer = first.connect(address, None).unwrap();
+    let opens = |event| matches!(event, Event::Opened { .. });
+    turn_both(&mut first, &mut server, |at_client, _, event| !at_client && opens(event));
+    second.connect(address, None).unwrap();
+    let (mut refused, mut told) = (false, false);
+    turn_both(&mut second, &mut server, |_, _, event| {
+        match event {
+            Event::Gone { why, .. } => {
+                assert_eq!(why, Gone::Overload(address));
+                told = true;
+            }
+            Event::Rejected { why: SecurityError::Full { .. }, .. } => refused = true,
+            event => panic!("{event:?}"),
+        }
+        told && refused
+    });
+    // There is room again.
+    first.close(peer);
+    turn_both(&mut first, &mut server, |at_client, _, event| {
+        !at_client && matches!(event, Event::Gone { .. })
+    });
+    second.connect(address, None).unwrap();
+    turn_both(&mut second, &mut server, |at_client, _, event| !at_client && opens(event));
+}
+
+/// Datagrams of no connection, just long enough that each is answered, as fast as a thread sends them.
+#[test]
+fn a_flood_keeps_nobody_waiting() {
+    let mut server = node(Security::Plain);
+    let to = server.address().unwrap();
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let floods = || {
+            let at = incast_udp::socket::Options::at("127.0.0.1:0".parse().unwrap());
+            let mut socket = Socket::open(&at, features()).unwrap();
+            let mut out = SendBatch::new(16, 16 * 1_920);
+            let mut datagrams = [0; 1_920];
+            for place in datagrams.chunks_mut(30) {
+                let to = ConnectionId(77);
+                Header { kind: Kind::Sealed, to, number: 1 }.encode(place).unwrap();
+            }
+            while !over.load(Ordering::Relaxed) {
+                for _ in 0..16 {
+                    let transmit = Transmit { segment: Some(30), ..Transmit::to(to) };
+                    out.push(transmit, &datagrams).unwrap();
+                }
+                while !out.is_empty() {
+                    drop(socket.send(&mut out));
+                }
+            }
+        };
+        scope.spawn(floods);
+        let mut longest = Duration::ZERO;
+        for turn in 0..200 {
+            let wait = Duration::from_millis(turn % 3);
+            let began = Instant::now();
+            server.turn((turn % 2 == 0).then_some(began + wait), None).unwrap();
+            longest = longest.max(began.elapsed());
+        }
+        over.store(true, Ordering::Relaxed);
+        assert!(longest < Duration::from_millis(500), "{longest:?}");
+    });
+    assert!(server.counters().unknown > 10_000, "{:?}", server.counters());
+}
+
+#[test]
+fn a_datagram_of_probes_has_one_answer() {
+    let mut server = node(Security::Plain);
+    let mut forger = Forger::connect(&mut server);
+    events(&mut server, Duration::from_millis(50));
+    forger.receive(|_| {});
+    forger.send(&vec![Frame::Probe(Probe { id: 7 }); 200]);
+    events(&mut server, Duration::from_millis(50));
+    let mut answers = Vec::new();
+    forger.receive(|frame| {
+        if let Frame::ProbeAnswer(answer) = frame {
+            answers.push((answer.id, usize::from(answer.bytes)));
+        }
+    });
+    assert_eq!(answers, [(7, 200 * 5 + forger.session.overhead())]);
+}
+
+#[test]
+fn an_address_to_which_nothing_can_be_sent_fails_by_itself() {
+    let (mut client, mut server) = (node(Security::Plain), node(Security::Plain));
+    let good = client.connect(server.address().unwrap(), None).unwrap();
+    let bad = ["[::1]:7000", "255.255.255.255:7000", "127.0.0.1:0"].map(|to| to.parse().unwrap());
+    let peers = bad.map(|to| client.connect(to, None).unwrap());
+    let mut gone = Vec::new();
+    turn_both(&mut client, &mut server, |at_client, _, event| {
+        if let (true, Event::Gone { peer, why }) = (at_client, event) {
+            gone.push((peer, why));
+        }
+        gone.len() == 3
+    });
+    for (peer, to) in peers.into_iter().zip(bad) {
+        assert!(gone.contains(&(peer, Gone::Unreachable(to))), "{gone:?}");
+    }
+    assert!(client.statistics(good).unwrap().is_open);
+}
+
+#[test]
+fn an_idle_connection_stays_with_any_patience() {
+    let impatient = || {
+        let mut options = options(Security::Plain);
+        options.patience = Duration::from_millis(300);
+        Node::open(options, features()).unwrap()
+    };
+    let (mut client, mut server) = (impatient(), impatient());
+    client.connect(server.address().unwrap(), None).unwrap();
+    let end = Instant::now() + Duration::from_millis(1_500);
+    until(&mut client, &mut server, end, |_, _, event| {
+        assert!(matches!(event, Event::Opened { .. }), "{event:?}");
+        false
+    });
+    // Who has never been heard is not told of.
+    let forger = Forger::connect(&mut server);
+    drop(client);
+    let told = events(&mut server, Duration::from_millis(800));
+    assert!(matches!(told[..], [Event::Gone { why: Gone::Silent(_), .. }]), "{told:?}");
+    assert_eq!(server.peers().count(), 0);
+    drop(forger);
+}
+
+#[test]
+fn messages_arrive_at_any_mtu() {
+    for mtu in [1_280, 2_100, 9_000, 65_535] {
+        let wide = || {
+            let mut options = options(Security::Plain);
+            options.mtu = mtu;
+            Node::open(options, features()).unwrap()
+        };
+        let (mut client, mut server) = (wide(), wide());
+        let peer = client.connect(server.address().unwrap(), None).unwrap();
+        for (number, length) in (0..).zip([0, 3_000, 100_000]) {
+            client.note(peer, body(number, length)).unwrap();
+        }
+        let mut count = 0;
+        let arrived = until(&mut client, &mut server, soon(), |_, _, event| {
+            count += usize::from(matches!(event, Event::Noted { .. }));
+            count == 3
+        });
+        assert!(arrived, "MTU {mtu}: {count} of 3");
+    }
+}
+
+/// A peer whose datagrams come from elsewhere is asked there, and gets nothing else there before it
+/// has answered.
+#[test]
+fn an_address_proves_itself_before_a_peer_has_moved() {
+    // At line rate much leaves before anything is acknowledged.
+    let mut fast = options(Security::Plain);
+    fast.algorithm = incast_cc::AnyAlgorithm::named("line-rate").unwrap();
+    let mut server = Node::open(fast, features()).unwrap();
+    let mut forger = Forger::connect(&mut server);
+    forger.send(&[Frame::Probe(Probe { id: 1 })]);
+    let told = events(&mut server, Duration::from_millis(50));
+    let [Event::Opened { peer, address }] = told[..] else { panic!("{told:?}") };
+    forger.receive(|_| {});
+
+    let elsewhere = UdpSocket::bind("127.0.0.1:0").unwrap();
+    elsewhere.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
+    let from_there = std::mem::replace(&mut forger.socket, elsewhere);
+    server.note(peer, body(1, 1_000_000)).unwrap();
+    forger.send(&[Frame::Probe(Probe { id: 2 })]);
+    events(&mut server, Duration::from_millis(50));
+    let mut asked = Vec::new();
+    let (datagrams, bytes) = forger.receive(|frame| match frame {
+        Frame::Probe(probe) => asked.push(probe.id),
+        frame => panic!("{frame:?}"),
+    });
+    assert!(datagrams == 1 && bytes <= 3 * (5 + forger.session.overhead()), "{datagrams} {bytes}");
+    assert_eq!(server.statistics(peer).unwrap().address, address);
+
+    // The rest has gone where the peer was.
+    let mut room = vec![0; 65_536];
+    let mut elsewhere = 0;
+    while let Ok((bytes, _)) = from_there.recv_from(&mut room) {
+        elsewhere += bytes;
+    }
+    assert!(elsewhere > 50_000, "{elsewhere} B");
+    let answer = |id| {
+        let turnaround = incast_udp::wire::Turnaround::UNKNOWN;
+        Frame::ProbeAnswer(incast_udp::wire::ProbeAnswer { id, bytes: 41, turnaround })
+    };
+    forger.send(&[answer(asked[0].wrapping_add(1))]);
+    events(&mut server, Duration::from_millis(20));
+    assert_eq!(server.statistics(peer).unwrap().address, address, "a wrong answer");
+    forger.send(&[answer(asked[0])]);
+    events(&mut server, Duration::from_millis(20));
+    let moved = server.statistics(peer).unwrap().address;
+    assert_eq!(moved, forger.socket.local_addr().unwrap());
+}

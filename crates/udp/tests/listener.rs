@@ -1,0 +1,206 @@
+//! The end that answers: it sends no one more than came from him before he has proved his address,
+//! opens a connection once, and says which connections it does not know.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[allow(dead_code, reason = "other tests use more of it")]
+mod connect;
+
+use connect::{MODES, ask, client, client_end, connect, handshake, prove, server_end};
+use incast_cc::{Span, Time};
+use incast_udp::security::{Answer, Handshake, Listener, Session, Step};
+use incast_udp::wire::{COOKIE_BYTES, ConnectionId, HEADER_BYTES, Header, Kind, Mode, Opening};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
+
+/// A datagram of somebody who does not receive at the address that he gives.
+#[derive(Clone, Debug)]
+enum Forged {
+    /// A hello of this protection, with the cookie that the last hello of another address got.
+    Hello(Mode, bool),
+    /// A hello of another version, cut to a length.
+    OtherVersion(usize),
+    /// A datagram of some connection, of a length.
+    Sealed(u64, usize),
+    /// An answer of a listener, of a kind and a length.
+    Answer(u8, usize),
+    /// Any bytes.
+    Bytes(Vec<u8>),
+}
+
+fn forged() -> impl Strategy<Value = Forged> {
+    prop_oneof![
+        3 => (prop::sample::select(MODES.to_vec()), any::<bool>())
+            .prop_map(|(mode, cookie)| Forged::Hello(mode, cookie)),
+        1 => (0..200_usize).prop_map(Forged::OtherVersion),
+        2 => (0..3_u64, 0..60_usize).prop_map(|(to, bytes)| Forged::Sealed(to, bytes)),
+        1 => (1..9_u8, 0..60_usize).prop_map(|(kind, bytes)| Forged::Answer(kind, bytes)),
+        1 => vec(any::<u8>(), 0..100).prop_map(Forged::Bytes),
+    ]
+}
+
+/// A datagram of a kind that has an id, of a length.
+fn of_kind(kind: Kind, to: u64, bytes: usize) -> Vec<u8> {
+    let mut datagram = vec![1; HEADER_BYTES + bytes];
+    Header { kind, to: ConnectionId(to), number: 0 }.encode(&mut datagram).unwrap();
+    datagram
+}
+
+/// The datagram; hellos are of a client, with a new id.
+fn datagram(forged: &Forged, stolen: Option<[u8; COOKIE_BYTES]>) -> Vec<u8> {
+    let hello = |mode| handshake(&client_end(mode)).hello().to_vec();
+    match *forged {
+        Forged::Hello(mode, has_cookie) => {
+            let mut hello = hello(mode);
+            if let (true, Some(cookie)) = (has_cookie, stolen) {
+                hello[HEADER_BYTES + 9..][..COOKIE_BYTES].copy_from_slice(&cookie);
+            }
+            hello
+        }
+        Forged::OtherVersion(bytes) => {
+            let mut hello = hello(Mode::Keys);
+            hello[0] = 9;
+            hello.truncate(bytes);
+            hello
+        }
+        Forged::Sealed(to, bytes) => of_kind(Kind::Sealed, to, bytes),
+        Forged::Answer(kind, bytes) => {
+            let mut datagram = of_kind(Kind::Unknown, 1, bytes);
+            datagram[1] = kind;
+            datagram
+        }
+        Forged::Bytes(ref bytes) => bytes.clone(),
+    }
+}
+
+fn config() -> ProptestConfig {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/listener.txt");
+    ProptestConfig {
+        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(file))),
+        ..ProptestConfig::with_cases(200)
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    /// Three times would be allowed; an answer is in fact never longer than its question.
+    #[test]
+    fn an_address_that_has_not_proved_itself_gets_no_more_than_came_from_it(
+        mode in prop::sample::select(MODES.to_vec()),
+        sequence in vec((forged(), 1..4_u8, 0..3_000_u64), 0..40),
+    ) {
+        let mut listener = Listener::new(server_end(mode)).unwrap();
+        let (mut now, mut stolen) = (Time::ZERO, None);
+        let mut totals = [[0_usize; 2]; 4];
+        for (forged, from, ms) in sequence {
+            now += Span::from_ms(ms);
+            let datagram = datagram(&forged, stolen);
+            let reply = match ask(&mut listener, now, client(from), &datagram) {
+                Answer::Nothing => None,
+                Answer::Reply(reply) => Some(reply),
+                Answer::Refused { reply, .. } => reply,
+                answer @ Answer::Opened { .. } => panic!("{forged:?} got {answer:?}"),
+            };
+            let bytes = reply.as_ref().map_or(0, Vec::len);
+            prop_assert!(bytes <= datagram.len(), "{:?} got {} B", forged, bytes);
+            let [came, went] = &mut totals[usize::from(from)];
+            (*came, *went) = (*came + datagram.len(), *went + bytes);
+            prop_assert!(*went <= 3 * *came);
+            let opening = reply.as_ref().map(|reply| {
+                let (header, content) = Header::decode(reply).unwrap();
+                Opening::decode(header, content).unwrap().unwrap()
+            });
+            if let Some(Opening::Retry { cookie, .. }) = opening {
+                stolen = Some(cookie);
+            }
+        }
+    }
+}
+
+/// A question to each side is enough for an answer that is no question.
+#[test]
+fn answers_are_not_answered() {
+    let mut listener = Listener::new(server_end(Mode::Keys)).unwrap();
+    let (to, cookie) = (ConnectionId(5), [3; COOKIE_BYTES]);
+    for answer in [
+        Opening::Retry { to, cookie },
+        Opening::Welcome { to, message: &[0; 90] },
+        Opening::Unknown { id: to, number: 3 },
+        Opening::Refused { to, reason: incast_udp::wire::Refusal::Peer },
+    ] {
+        let got = ask(&mut listener, Time::ZERO, client(1), &answer.to_vec());
+        assert!(matches!(got, Answer::Nothing), "{got:?}");
+    }
+}
+
+#[test]
+fn a_hello_that_comes_again_gets_the_same_welcome_while_its_cookie_is_good() {
+    let mut listener = Listener::new(server_end(Mode::Keys)).unwrap();
+    let mut handshake = handshake(&client_end(Mode::Keys));
+    prove(&mut handshake, &mut listener);
+    let answer = ask(&mut listener, Time::ZERO, client(1), handshake.hello());
+    let Answer::Opened { welcome, .. } = answer else { panic!("{answer:?}") };
+    let late = Time::ZERO + Span::from_ms(9_999);
+    for now in [Time::ZERO, late] {
+        let answer = ask(&mut listener, now, client(1), handshake.hello());
+        assert!(matches!(&answer, Answer::Reply(again) if *again == welcome), "{answer:?}");
+    }
+    let later = Time::ZERO + Span::from_secs(10);
+    let answer = ask(&mut listener, later, client(1), handshake.hello());
+    let Answer::Reply(retry) = answer else { panic!("{answer:?}") };
+    assert_eq!(Header::decode(&retry).unwrap().0.kind, Kind::Retry);
+    assert!(matches!(handshake.on_datagram(&retry), Ok(Step::Send)));
+    let answer = ask(&mut listener, later, client(1), handshake.hello());
+    assert!(matches!(answer, Answer::Opened { .. }), "{answer:?}");
+    assert!(format!("{listener:?}").contains("recent: 1"), "the first is forgotten");
+}
+
+/// Somebody on the way cannot have the connection under an id of his own.
+#[test]
+fn the_id_of_a_connection_is_authenticated() {
+    for mode in MODES {
+        let mut listener = Listener::new(server_end(mode)).unwrap();
+        let mut hello = handshake(&client_end(mode)).hello().to_vec();
+        hello[HEADER_BYTES] ^= 1;
+        let Answer::Reply(retry) = ask(&mut listener, Time::ZERO, client(1), &hello) else {
+            panic!("no retry")
+        };
+        hello[HEADER_BYTES + 9..][..40].copy_from_slice(&retry[HEADER_BYTES..]);
+        let answer = ask(&mut listener, Time::ZERO, client(1), &hello);
+        assert!(matches!(answer, Answer::Refused { .. }), "{answer:?}");
+    }
+}
+
+#[test]
+fn a_server_that_was_restarted_says_so() {
+    let [mut ours, _] = connect(&client_end(Mode::Keys), &server_end(Mode::Keys));
+    let mut restarted = Listener::new(server_end(Mode::Keys)).unwrap();
+    let mut room = [0; 60];
+    ours.session.seal(&mut room, 5).unwrap();
+    let number = ours.session.next_number();
+    let bytes = ours.session.seal(&mut room, 5).unwrap();
+    let answer = ask(&mut restarted, Time::ZERO, client(1), &room[..bytes]);
+    let Answer::Reply(reply) = answer else { panic!("{answer:?}") };
+    let (header, content) = Header::decode(&reply).unwrap();
+    let id = ours.session.peer();
+    let unknown = Some(Opening::Unknown { id, number });
+    assert_eq!(Opening::decode(header, content), Ok(unknown));
+    let answer = ask(&mut restarted, Time::ZERO, client(1), &reply);
+    assert!(matches!(answer, Answer::Nothing), "two listeners do not talk for ever");
+    let mut again = handshake(&client_end(Mode::Keys));
+    assert!(matches!(again.on_datagram(&reply), Ok(Step::Nothing)));
+    assert_ne!(again.own(), ours.session.own());
+    prove(&mut again, &mut restarted);
+    let answer = ask(&mut restarted, Time::ZERO, client(1), again.hello());
+    assert!(matches!(answer, Answer::Opened { .. }), "{answer:?}");
+}
+
+/// Threads may hand them to each other.
+#[test]
+fn handshakes_and_sessions_are_send() {
+    const fn assert_send<T: Send>() {}
+    const { assert_send::<(Handshake, Listener, Session)>() };
+}

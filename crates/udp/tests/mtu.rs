@@ -1,0 +1,184 @@
+//! Nodes on paths of several MTUs: virtual Ethernet devices between network namespaces. The tests
+//! need root, and say so where they are skipped.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::print_stderr, reason = "a skipped test says why")]
+#![expect(unsafe_code, reason = "a thread enters a namespace")]
+
+#[allow(dead_code, reason = "other tests use more of it")]
+mod nodes;
+
+use std::fs::File;
+use std::net::SocketAddr;
+use std::os::fd::AsRawFd;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use incast_udp::security::Security;
+use incast_udp::{Event, Gone, Node, Options};
+use nodes::{body, features, turn_both, until};
+
+/// Two namespaces with a link between them, or a path of two links with a router; they go when
+/// this is dropped.
+struct Path {
+    names: Vec<String>,
+}
+
+impl Path {
+    /// Lays a path with the MTUs of its links, if that is possible here.
+    fn new(tag: &str, mtus: &[u32]) -> Option<Self> {
+        let count = u32::try_from(mtus.len()).unwrap();
+        let name = |number| format!("im{}{tag}{number}", std::process::id());
+        let this = Self { names: (0..=count).map(name).collect() };
+        let mut done = this.names.iter().all(|name| ip(&format!("netns add {name}")));
+        for ((ends, mtu), number) in this.names.windows(2).zip(mtus).zip(0..) {
+            let [a, b] = ends else { continue };
+            done = done
+                && ip(&format!(
+                    "-n {a} link add r{number} mtu {mtu} type veth peer l{number} mtu {mtu} netns {b}"
+                ))
+                && ip(&format!("-n {a} address add 10.78.{number}.1/24 dev r{number}"))
+                && ip(&format!("-n {b} address add 10.78.{number}.2/24 dev l{number}"))
+                && ip(&format!("-n {a} link set r{number} up"))
+                && ip(&format!("-n {b} link set l{number} up"));
+        }
+        if let [first, router, last] = &this.names[..] {
+            done = done
+                && ip(&format!("-n {first} route add 10.78.1.0/24 via 10.78.0.2"))
+                && ip(&format!("-n {last} route add 10.78.0.0/24 via 10.78.1.1"))
+                && ip(&format!("netns exec {router} sysctl -qw net.ipv4.ip_forward=1"));
+        }
+        if !done {
+            eprintln!("skipped: no namespaces or veth devices here, which need root and iproute2");
+        }
+        done.then_some(this)
+    }
+
+    /// The addresses of the two ends.
+    fn addresses(&self) -> [SocketAddr; 2] {
+        let last = self.names.len() - 2;
+        ["10.78.0.1:7000".to_owned(), format!("10.78.{last}.2:7000")]
+            .map(|text| text.parse().unwrap())
+    }
+
+    /// Opens a node at each end, by a thread that enters the namespace.
+    fn nodes(&self, mtu: u16) -> [Node; 2] {
+        let ends = [self.names.first(), self.names.last()].map(Option::unwrap);
+        let opens = |(name, address): (&String, SocketAddr)| {
+            let mut options = Options::at(address, Security::Plain);
+            options.mtu = mtu;
+            // There is no loopback device in the namespace.
+            let features = features();
+            let opens = || {
+                let namespace = File::open(format!("/run/netns/{name}")).unwrap();
+                // SAFETY: the descriptor is open; only this thread changes its namespace.
+                let entered = unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) };
+                assert_eq!(entered, 0, "{}", std::io::Error::last_os_error());
+                Node::open(options, features).unwrap()
+            };
+            std::thread::scope(|scope| scope.spawn(opens).join().unwrap())
+        };
+        let [a, b] = self.addresses();
+        [opens((ends[0], a)), opens((ends[1], b))]
+    }
+}
+
+impl Drop for Path {
+    fn drop(&mut self) {
+        for name in &self.names {
+            ip(&format!("netns delete {name}"));
+        }
+    }
+}
+
+fn ip(arguments: &str) -> bool {
+    let mut command = Command::new("ip");
+    command.args(arguments.split(' ')).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// Sends messages one way; returns the longest datagram at the end.
+fn carry(client: &mut Node, server: &mut Node, to: SocketAddr, wide: usize) -> usize {
+    let peer = client.connect(to, None).unwrap();
+    let end = Instant::now() + Duration::from_secs(10);
+    let mut number = 0;
+    let mut longest = 0;
+    while Instant::now() < end && (longest < wide || number < 20) {
+        number += 1;
+        client.note(peer, body(number, 300_000)).unwrap();
+        turn_both(client, server, |_, _, event| match event {
+            Event::Noted { body: got, .. } => {
+                assert!(got == body(number, 300_000));
+                true
+            }
+            Event::Opened { .. } | Event::Delivered { .. } => false,
+            event => panic!("{event:?}"),
+        });
+        longest = client.statistics(peer).unwrap().datagram;
+    }
+    longest
+}
+
+#[test]
+fn messages_cross_links_of_both_sizes_and_jumbo_frames_are_found() {
+    for (tag, mtu, expected) in [("s", 1_500, 1_452), ("j", 9_000, 8_952)] {
+        let Some(path) = Path::new(tag, &[mtu]) else { return };
+        let [mut client, mut server] = path.nodes(1_500);
+        let longest = carry(&mut client, &mut server, path.addresses()[1], expected);
+        assert_eq!(longest, expected, "MTU {mtu}");
+        // A local device that is too narrow is known at once; nothing else was refused.
+        assert!(client.counters().unsent <= 3, "{:?}", client.counters());
+    }
+}
+
+#[test]
+fn the_narrowest_link_of_a_path_counts() {
+    let Some(path) = Path::new("r", &[9_000, 5_000]) else { return };
+    let [mut client, mut server] = path.nodes(1_500);
+    let longest = carry(&mut client, &mut server, path.addresses()[1], 4_304);
+    assert_eq!(longest, 4_304);
+}
+
+#[test]
+fn a_path_below_the_promised_mtu_is_named() {
+    // The device of the node itself, and a link behind a router.
+    for (tag, mtus, most) in [("d", &[1_400][..], 3_500), ("b", &[9_000, 1_400][..], 8_000)] {
+        let Some(path) = Path::new(tag, mtus) else { return };
+        let [mut client, mut server] = path.nodes(1_500);
+        let address = path.addresses()[1];
+        let peer = client.connect(address, None).unwrap();
+        let call = client.call(peer, body(1, 100_000), None).unwrap();
+        let (mut failed, mut gone) = (None, None);
+        let start = Instant::now();
+        let end = start + Duration::from_secs(15);
+        until(&mut client, &mut server, end, |at_client, _, event| {
+            match (at_client, event) {
+                (true, Event::Failed { call, why }) => failed = Some((call, why)),
+                (true, Event::Gone { why, .. }) => gone = Some(why),
+                (_, Event::Opened { .. } | Event::Gone { .. }) => {}
+                (_, event) => panic!("{event:?}"),
+            }
+            gone.is_some()
+        });
+        let narrow = Gone::Narrow { address, mtu: 1_500 };
+        assert_eq!((failed, gone), (Some((call, narrow)), Some(narrow)), "{tag}");
+        assert!(start.elapsed() < Duration::from_millis(most), "{tag} {:?}", start.elapsed());
+        assert!(narrow.to_string().contains("IP packets of 1500 B"), "{narrow}");
+    }
+}
+
+#[test]
+fn a_path_that_becomes_narrower_is_noticed() {
+    let Some(path) = Path::new("n", &[9_000, 9_000]) else { return };
+    let [mut client, mut server] = path.nodes(1_500);
+    let address = path.addresses()[1];
+    assert_eq!(carry(&mut client, &mut server, address, 8_952), 8_952);
+    let peer = client.peers().next().unwrap();
+    for (place, device) in [(1, "r1"), (2, "l1")] {
+        assert!(ip(&format!("-n {} link set {device} mtu 1500", path.names[place])));
+    }
+    client.note(peer, body(1, 300_000)).unwrap();
+    turn_both(&mut client, &mut server, |_, _, event| matches!(event, Event::Noted { .. }));
+    assert_eq!(client.statistics(peer).unwrap().datagram, 1_452);
+}

@@ -1,0 +1,206 @@
+//! Recordings of nodes that talk over a lossy path, replayed far from any socket.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::print_stderr, reason = "a test may say how long it took")]
+
+#[allow(dead_code, reason = "other tests use more of it")]
+mod damage;
+#[allow(dead_code, reason = "other tests use more of it")]
+mod nodes;
+#[allow(dead_code, reason = "other tests use more of it")]
+mod relays;
+
+use std::time::{Duration, Instant};
+
+use damage::Random;
+use incast_cc::AnyAlgorithm;
+use incast_cc::param::Need;
+use incast_cc::registry::NAMES;
+use incast_transport::recording::{Replayed, replay};
+use incast_udp::security::Security;
+use incast_udp::{Event, Node};
+
+use nodes::{body, features, options};
+use relays::{Chaos, Relay};
+
+/// The memory of a recording: enough for all of it.
+const BYTES: usize = 64 << 20;
+
+/// The algorithms that UDP sockets carry, with TIMELY that learns its path.
+fn algorithms() -> Vec<AnyAlgorithm> {
+    let mut auto = AnyAlgorithm::named("timely").unwrap();
+    auto.apply_preset("auto").unwrap();
+    let all = NAMES.iter().filter_map(|name| AnyAlgorithm::named(name));
+    let carried = all.filter(|algorithm| !algorithm.needs().contains(&Need::Telemetry));
+    std::iter::once(auto).chain(carried).collect()
+}
+
+/// A node of an algorithm that keeps a recording.
+fn recorded(algorithm: AnyAlgorithm, bytes: usize) -> Node {
+    let mut options = options(Security::Plain);
+    options.algorithm = algorithm;
+    let mut node = Node::open(options, features()).unwrap();
+    node.record(bytes);
+    node
+}
+
+/// Has two nodes call each other over a path that loses, delays and doubles datagrams, and returns
+/// the recordings of both.
+fn recordings(algorithm: AnyAlgorithm, bytes: usize, time: Duration) -> [String; 2] {
+    let (mut client, mut server) = (recorded(algorithm, bytes), recorded(algorithm, bytes));
+    let mut relay = Relay::new(server.address().unwrap(), 7);
+    let peer = client.connect(relay.address(), None).unwrap();
+    // Before the connection is open.
+    client.note(peer, body(0, 20_000)).unwrap();
+    let (start, mut number, mut replies) = (Instant::now(), 0, 0);
+    while start.elapsed() < time || replies < 16 {
+        assert!(start.elapsed() < Duration::from_secs(60), "{replies} replies in a minute");
+        while number < replies + 4 {
+            number += 1;
+            let call = client.call(peer, body(number, 90_000), None).unwrap();
+            if number % 16 == 0 {
+                client.cancel(call);
+                replies += 1;
+            }
+        }
+        relay.turn();
+        for node in [&mut client, &mut server] {
+            node.turn(None, None).unwrap();
+            while let Some(event) = node.poll_event() {
+                match event {
+                    Event::Called { call, body, .. } => {
+                        node.reply(call, body.slice(..30_000)).unwrap();
+                    }
+                    Event::Replied { .. } => replies += 1,
+                    Event::Gone { why, .. } => panic!("{why}"),
+                    _ => {}
+                }
+            }
+        }
+        // The handshake was let through.
+        relay.chaos = Chaos { lost: 10, delayed: 10, doubled: 5, ..Chaos::default() };
+    }
+    client.close_all();
+    [client, server].map(|mut node| node.take_recording().unwrap())
+}
+
+/// The outcome of a replay that has no difference.
+fn replayed(text: &str, of: &str) -> Replayed {
+    let replayed = replay(text).unwrap_or_else(|error| panic!("{of}: {error}"));
+    if let Some(difference) = &replayed.difference {
+        panic!("{of}: {difference}");
+    }
+    replayed
+}
+
+#[test]
+fn the_simulators_endpoint_makes_the_same_sends_and_rates_of_what_came_over_the_wire() {
+    for algorithm in algorithms() {
+        let texts = recordings(algorithm, BYTES, Duration::from_millis(100));
+        let mut again = 0;
+        for (text, end) in texts.iter().zip(["client", "server"]) {
+            let name = format!("{} {end}", algorithm.name());
+            let replayed = replayed(text, &name);
+            let Replayed { calls, connections, sends, arrivals, rates, samples, .. } = replayed;
+            assert!(sends > 200 && arrivals > 200, "{name} {replayed:?}");
+            assert!(rates >= samples && samples > 10, "{name} {replayed:?}");
+            assert_eq!((connections, replayed.is_full), (4, false), "{name}");
+            let lines = text.lines().skip_while(|&line| line != "begin").count();
+            assert_eq!(calls + 2, lines as u64, "all lines between the head and the end");
+            again += replayed.again;
+        }
+        assert!(again > 0, "{}: nothing was lost", algorithm.name());
+    }
+}
+
+#[test]
+fn a_recording_that_is_full_ends_there_and_is_replayed_so_far() {
+    let [text, _] = recordings(algorithms()[0], 60_000, Duration::from_millis(20));
+    assert!(text.len() < 61_000 && text.ends_with(" full\n"), "{}", text.len());
+    let replayed = replayed(&text, "full");
+    assert!(replayed.is_full && replayed.sends > 50, "{replayed:?}");
+}
+
+/// A recording in which one time, the field of a line, is a microsecond later.
+fn moved(lines: &[&str], at: usize, field: usize) -> Option<String> {
+    let mut fields: Vec<_> = lines[at].split(' ').map(str::to_owned).collect();
+    let time: u64 = fields.get(field)?.parse().ok()?;
+    fields[field] = (time + 1_000).to_string();
+    let mut all: Vec<_> = lines.iter().map(|&line| line.to_owned()).collect();
+    all[at] = fields.join(" ");
+    Some(all.join("\n") + "\n")
+}
+
+#[test]
+fn a_time_that_is_a_microsecond_off_shows() {
+    let [text, _] = recordings(algorithms()[0], BYTES, Duration::from_millis(20));
+    let lines: Vec<_> = text.lines().collect();
+    // Packets that came twice, stamps of sends that were lost, losses that were answered before and
+    // messages that had not left at the end change nothing.
+    let of_all = [
+        ("send", None, 1, 80),
+        ("post", None, 1, 40),
+        ("stamp", None, 1, 50),
+        ("packet", Some("ack"), 1, 60),
+        ("packet", Some("ack"), STAMP_OF_ACK, 60),
+        ("packet", Some("nack"), 1, 40),
+        ("packet", Some("data"), 1, 30),
+    ];
+    for (kind, packet, field, percent) in of_all {
+        let places: Vec<_> = (0..lines.len())
+            .filter(|&at| {
+                let mut words = lines[at].split(' ');
+                words.next() == Some(kind) && packet.is_none_or(|of| words.nth(1) == Some(of))
+            })
+            .collect();
+        let (mut all, mut shown) = (0, 0);
+        for &at in places.iter().step_by((places.len() / 20).max(1)) {
+            let Some(text) = moved(&lines, at, field) else { continue };
+            all += 1;
+            shown += u32::from(replay(&text).unwrap().difference.is_some());
+        }
+        assert!(all > 3, "{kind} {packet:?}: {all}");
+        assert!(shown * 100 >= all * percent, "{kind} {packet:?} {field}: {shown} of {all}");
+    }
+}
+
+/// The field of the time at which an ACK came, by its stamp: behind the kind of the line, the time,
+/// and the words of the ACK.
+const STAMP_OF_ACK: usize = 9;
+
+#[test]
+fn damaged_recordings_are_refused_or_differ_and_nothing_else() {
+    let [text, _] = recordings(algorithms()[0], 100_000, Duration::from_millis(20));
+    let lines: Vec<_> = text.lines().map(str::to_owned).collect();
+    let mut random = Random(11);
+    let (mut broken, mut differ) = (0, 0);
+    for _ in 0..600 {
+        let mut damaged = lines.clone();
+        let at = random.below(damaged.len());
+        let mut fields: Vec<_> = damaged[at].split(' ').map(str::to_owned).collect();
+        let field = random.below(fields.len());
+        match random.below(5) {
+            0 => drop(damaged.remove(at)),
+            1 => damaged.insert(at, lines[random.below(lines.len())].clone()),
+            2 => damaged.truncate(at),
+            3 => {
+                let bits = random.bits() >> random.below(64);
+                fields[field] = bits.to_string();
+                damaged[at] = fields.join(" ");
+            }
+            _ => {
+                fields[field] = ["-", "", "x", "18446744073709551615", "0"][random.below(5)].into();
+                damaged[at] = fields.join(" ");
+            }
+        }
+        match replay(&(damaged.join("\n") + "\n")) {
+            Ok(replayed) => differ += u32::from(replayed.difference.is_some()),
+            Err(error) => {
+                assert!(!error.to_string().contains('\n'), "{error}");
+                broken += 1;
+            }
+        }
+    }
+    assert!(broken > 100 && differ > 50, "{broken} broken, {differ} differ");
+}

@@ -1,0 +1,284 @@
+//! Two nodes across a relay that loses, doubles, reorders, damages and truncates datagrams: every
+//! message arrives once, in order and with equal bytes, and every call ends with one event.
+//!
+//! `INCAST_UDP_MESSAGES=1000000 cargo test --release -p incast-udp --test relay` sends as many; by
+//! default it is 21,000.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::print_stderr, reason = "a test may say how long it took")]
+
+#[allow(dead_code, reason = "other tests use more of it")]
+mod damage;
+#[allow(dead_code, reason = "other tests use more of it")]
+mod nodes;
+mod relays;
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use damage::Random;
+use incast_cc::timely::Timely;
+use incast_cc::{AnyAlgorithm, Rate};
+use incast_udp::security::{Identity, Secret, Security};
+use incast_udp::{CallId, Event, Incoming, Node, PeerId};
+use nodes::{body, features, options};
+use relays::{Chaos, Relay};
+
+/// The longest message that counts as short.
+const SHORT: usize = 8 << 10;
+/// The most messages of a side that are under way.
+const MOST: usize = 400;
+
+/// The length of a message: mostly small, up to 200 KB.
+fn length(random: &mut Random) -> usize {
+    match random.below(100) {
+        0..5 => 0,
+        5..75 => random.below(200),
+        75..94 => random.below(4_000),
+        94..98 => random.below(20_000),
+        _ => random.below(200_001),
+    }
+}
+
+/// What becomes of a call, by its number. Both sides know it.
+#[derive(Clone, Copy, PartialEq)]
+enum Fate {
+    Replied(usize),
+    Refused,
+    /// The callee never answers.
+    Ignored,
+}
+
+fn fate(number: u64) -> Fate {
+    let mut random = Random(number);
+    match random.below(20) {
+        0 => Fate::Refused,
+        1 => Fate::Ignored,
+        _ => Fate::Replied(length(&mut random)),
+    }
+}
+
+/// A message that was posted: its number, its length, and whether it is a call.
+type Posted = (u64, usize, bool);
+
+/// One side, and what it knows of the other one.
+struct Side {
+    node: Node,
+    peer: Option<PeerId>,
+    random: Random,
+    left: usize,
+    /// The messages of each lane that have not arrived, in order.
+    posted: [VecDeque<Posted>; 2],
+    calls: HashMap<CallId, u64>,
+    notes: HashSet<CallId>,
+    /// The calls that were cancelled, or whose time was over.
+    given_up: usize,
+    /// Those of the peer, as told here.
+    told: usize,
+    /// Calls of the peer that wait for an answer.
+    to_answer: Vec<(Incoming, u64)>,
+}
+
+impl Side {
+    fn new(security: Security, seed: u64, left: usize) -> Self {
+        let mut options = options(security);
+        options.line_rate = Rate::from_gbps(10);
+        // The paper's, which loss does not slow down.
+        options.algorithm = AnyAlgorithm::Timely(Timely::default());
+        let node = Node::open(options, features()).unwrap();
+        Self {
+            node,
+            peer: None,
+            random: Random(seed),
+            left,
+            posted: [VecDeque::new(), VecDeque::new()],
+            calls: HashMap::new(),
+            notes: HashSet::new(),
+            given_up: 0,
+            told: 0,
+            to_answer: Vec::new(),
+        }
+    }
+
+    fn under_way(&self) -> usize {
+        self.posted.iter().map(VecDeque::len).sum::<usize>().max(self.calls.len())
+    }
+
+    fn waiting(&self) -> u64 {
+        self.node.statistics(self.peer.unwrap()).unwrap().waiting
+    }
+
+    fn is_done(&self) -> bool {
+        self.left == 0
+            && self.under_way() == 0
+            && self.notes.is_empty()
+            && self.to_answer.is_empty()
+            && self.waiting() == 0
+    }
+
+    /// Posts some messages, answers some calls, cancels some.
+    fn act(&mut self, next: &mut u64) {
+        let Some(peer) = self.peer else { return };
+        while self.left > 0 && self.under_way() < MOST {
+            *next += 1;
+            let (number, bytes) = (*next, length(&mut self.random));
+            let message = body(number, bytes);
+            let calls = self.random.below(2) == 0;
+            let posted = if calls {
+                let patient = fate(number) != Fate::Ignored && self.random.below(20) > 0;
+                let patience = Duration::from_micros(200 + self.random.below(60_000) as u64);
+                self.node.call(peer, message, (!patient).then_some(patience))
+            } else {
+                self.node.note(peer, message)
+            };
+            let id = posted.unwrap();
+            self.left -= 1;
+            self.posted[usize::from(bytes <= SHORT)].push_back((number, bytes, calls));
+            if !calls {
+                self.notes.insert(id);
+            } else if self.random.below(30) == 0 {
+                assert!(self.node.cancel(id) && !self.node.cancel(id));
+                self.given_up += 1;
+            } else {
+                self.calls.insert(id, number);
+            }
+        }
+        if self.random.below(4) == 0 {
+            return;
+        }
+        for (call, number) in std::mem::take(&mut self.to_answer) {
+            match fate(number) {
+                Fate::Replied(bytes) => self.node.reply(call, body(!number, bytes)).unwrap(),
+                _ => self.node.refuse(call, number.to_be_bytes().to_vec().into()).unwrap(),
+            }
+        }
+    }
+
+    /// A message of the other side has arrived: the next one of its lane.
+    fn arrives(of: &mut [VecDeque<Posted>; 2], body: &Bytes, is_call: bool) -> u64 {
+        let lane = usize::from(body.len() <= SHORT);
+        let (number, bytes, calls) = of[lane].pop_front().expect("a message that nobody sent");
+        assert!(is_call == calls && *body == nodes::body(number, bytes), "{number} {bytes}");
+        number
+    }
+
+    fn take(&mut self, other: &mut [VecDeque<Posted>; 2]) {
+        while let Some(event) = self.node.poll_event() {
+            match event {
+                Event::Opened { peer, .. } => {
+                    assert!(self.peer.is_none_or(|of| of == peer));
+                    self.peer = Some(peer);
+                }
+                Event::Called { call, body, .. } => {
+                    let number = Self::arrives(other, &body, true);
+                    if fate(number) != Fate::Ignored {
+                        self.to_answer.push((call, number));
+                    }
+                }
+                Event::Noted { body, .. } => {
+                    Self::arrives(other, &body, false);
+                }
+                Event::Delivered { note } => assert!(self.notes.remove(&note), "told twice"),
+                Event::Replied { call, body } => {
+                    let number = self.calls.remove(&call).expect("a reply to nothing");
+                    let Fate::Replied(bytes) = fate(number) else { panic!("{number}") };
+                    assert!(body == nodes::body(!number, bytes), "{number} {bytes}");
+                }
+                Event::Refused { call, reason } => {
+                    let number = self.calls.remove(&call).expect("a refusal of nothing");
+                    assert!(fate(number) == Fate::Refused && reason[..] == number.to_be_bytes());
+                }
+                Event::TimedOut { call } => {
+                    assert!(self.calls.remove(&call).is_some(), "told twice");
+                    self.given_up += 1;
+                }
+                Event::Cancelled { .. } => self.told += 1,
+                event => panic!("{event:?}"),
+            }
+        }
+    }
+}
+
+/// Sends messages both ways across a relay, and checks all that is told.
+fn run(protection: [Security; 2], key: Option<incast_udp::security::PeerKey>, messages: usize) {
+    let mode = protection[0].mode();
+    let mut seed = Random(7 + mode as u64);
+    let [here, there] = protection;
+    let mut sides =
+        [(here, 1), (there, 2)].map(|(security, n)| Side::new(security, n, messages / 2));
+    let mut relay = Relay::new(sides[1].node.address().unwrap(), seed.bits());
+    let peer = sides[0].node.connect(relay.address(), key).unwrap();
+    sides[0].peer = Some(peer);
+    let (start, mut next, mut epoch) = (Instant::now(), 0, u64::MAX);
+    let mut quiet: Option<Instant> = None;
+    loop {
+        // The server learns of its peer by the first message.
+        if sides[1].peer.is_some() && next / 1_000 != epoch {
+            epoch = next / 1_000;
+            relay.chaos = Chaos::draw(&mut seed);
+        }
+        for at in 0..2 {
+            let [first, second] = &mut sides;
+            let (side, other) = if at == 0 { (first, second) } else { (second, first) };
+            side.act(&mut next);
+            let wait = quiet.map(|_| Instant::now() + Duration::from_micros(100));
+            side.node.turn(wait, None).unwrap();
+            side.take(&mut other.posted);
+        }
+        relay.turn();
+        if sides.iter().all(Side::is_done)
+            && sides[0].given_up == sides[1].told
+            && sides[1].given_up == sides[0].told
+        {
+            // Nothing else is told.
+            let since = *quiet.get_or_insert_with(Instant::now);
+            if since.elapsed() > Duration::from_millis(100) {
+                break;
+            }
+        } else {
+            assert!(quiet.is_none(), "something came after the end");
+        }
+        let left = || sides.each_ref().map(|side| (side.left, side.under_way()));
+        let most = Duration::from_secs(60 + messages as u64 / 100);
+        assert!(start.elapsed() < most, "{mode:?}: {:?} are left", left());
+    }
+    let again: u64 = sides
+        .iter()
+        .map(|side| side.node.statistics(side.peer.unwrap()).unwrap().retransmissions)
+        .sum();
+    let refused = sides.each_ref().map(|side| side.node.counters().refused);
+    assert!(again > 0 && refused.iter().all(|&count| count > 0), "{again} {refused:?}");
+    let given_up: usize = sides.iter().map(|side| side.given_up).sum();
+    eprintln!(
+        "{mode:?}: {messages} messages in {:.1} s, {given_up} calls given up, {again} packets sent \
+         again, {refused:?} datagrams refused",
+        start.elapsed().as_secs_f64()
+    );
+}
+
+fn messages() -> usize {
+    std::env::var("INCAST_UDP_MESSAGES").map_or(21_000, |text| text.parse().unwrap()) / 3
+}
+
+#[test]
+fn messages_survive_a_bad_network_with_a_checksum() {
+    run([Security::Plain, Security::Plain], None, messages());
+}
+
+#[test]
+fn messages_survive_a_bad_network_with_a_secret() {
+    let secret = Secret::generate().unwrap();
+    run([Security::Secret(secret.clone()), Security::Secret(secret)], None, messages());
+}
+
+#[test]
+fn messages_survive_a_bad_network_with_keys() {
+    let (alice, bob) = (Identity::generate().unwrap(), Identity::generate().unwrap());
+    let keys = |own: &Identity, peer: &Identity| Security::Keys {
+        identity: own.clone(),
+        peers: vec![peer.public()],
+    };
+    run([keys(&alice, &bob), keys(&bob, &alice)], Some(bob.public()), messages());
+}
