@@ -1,0 +1,96 @@
+//! Calls and notes to peers.
+
+use std::ptr::null_mut;
+
+use crate::border::{body, free, given, guard, place, time};
+use crate::error::{Error, Fault, INCAST_TIMED_OUT};
+use crate::hosts::Peer;
+
+/// Bytes that a function has brought.
+#[repr(C)]
+pub struct Bytes {
+    /// The bytes; NULL if there are none.
+    pub data: *mut u8,
+    /// Their number.
+    pub bytes: usize,
+}
+
+impl Bytes {
+    const NONE: Self = Self { data: null_mut(), bytes: 0 };
+
+    fn of(bytes: &[u8]) -> Self {
+        if bytes.is_empty() {
+            return Self::NONE;
+        }
+        let all: Box<[u8]> = bytes.into();
+        Self { bytes: all.len(), data: Box::into_raw(all).cast() }
+    }
+}
+
+/// Calls a peer, and waits for the reply, but no longer than `timeout_s`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn incast_call(
+    peer: *const Peer,
+    data: *const u8,
+    bytes: usize,
+    timeout_s: f64,
+    reply: *mut Bytes,
+    error: *mut Error,
+) -> i32 {
+    // SAFETY: C promises it.
+    unsafe {
+        guard(error, || {
+            let reply = place(reply, Bytes::NONE, "reply")?;
+            let peer = given(peer, "peer")?;
+            let (call, patience) = (body(data, bytes)?, time(timeout_s)?);
+            let replied = peer.0.call_with(call.to_vec(), patience).wait()?;
+            *reply = Bytes::of(&replied);
+            Ok(())
+        })
+    }
+}
+
+/// Sends a message that wants no reply, and waits until the peer has it, but no longer than
+/// `timeout_s`. With a time of 0 it does not wait, and errors of the way are not told.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn incast_note(
+    peer: *const Peer,
+    data: *const u8,
+    bytes: usize,
+    timeout_s: f64,
+    error: *mut Error,
+) -> i32 {
+    // SAFETY: C promises it.
+    unsafe {
+        guard(error, || {
+            let peer = given(peer, "peer")?;
+            let (note, timeout) = (body(data, bytes)?, time(timeout_s)?);
+            let mut pending = peer.0.note(note.to_vec());
+            match timeout {
+                None => pending.wait()?,
+                Some(timeout) if timeout.is_zero() => {}
+                Some(timeout) => {
+                    let delivered = pending.wait_within(timeout).ok_or_else(|| {
+                        let why = "the peer did not have the message in time; it may still get it";
+                        Fault::new(INCAST_TIMED_OUT, why)
+                    })?;
+                    delivered?;
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Frees the bytes that a function has brought. There are none afterwards.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn incast_bytes_free(bytes: *mut Bytes) {
+    // SAFETY: C promises it.
+    let Some(place) = (unsafe { bytes.as_mut() }) else { return };
+    let Bytes { data, bytes } = std::mem::replace(place, Bytes::NONE);
+    if !data.is_null() {
+        let all = std::ptr::slice_from_raw_parts_mut(data, bytes);
+        // SAFETY: it was made of a box of this length.
+        free(Some(unsafe { Box::from_raw(all) }));
+    }
+}
