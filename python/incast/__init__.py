@@ -38,7 +38,10 @@ if TYPE_CHECKING:
     from incast.api.running import run
     from incast.api.saturation import saturate
     from incast.api.scenarios import load, shipped
+    from incast.api.sweep import Sweep
+    from incast.api.sweeping import sweep
     from incast.figures.errors import FigureError
+    from incast.results.changes import Comparison, compare
     from incast.results.comparison import Ratio
     from incast.results.records import Case
     from incast.results.saturation import Saturation
@@ -50,6 +53,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Algorithm": "_core",
     "Case": "results.records",
+    "Comparison": "results.changes",
     "CostError": "api.costs",
     "CostWarning": "api.costs",
     "FigureError": "figures.errors",
@@ -65,9 +69,11 @@ _HOMES = {
     "Saturation": "results.saturation",
     "Scenario": "_core",
     "ScenarioError": "_core",
+    "Sweep": "api.sweep",
     "Workload": "_core",
     "__version__": "_core",
     "algorithms": "_core",
+    "compare": "results.changes",
     "load": "api.scenarios",
     "open_result": "api.result",
     "read_foreign": "api.imports",
@@ -75,12 +81,14 @@ _HOMES = {
     "saturate": "api.saturation",
     "schema": "_core",
     "shipped": "api.scenarios",
+    "sweep": "api.sweeping",
     "workloads": "_core",
 }
 
 __all__ = [
     "Algorithm",
     "Case",
+    "Comparison",
     "CostError",
     "CostWarning",
     "FigureError",
@@ -96,9 +104,11 @@ __all__ = [
     "Saturation",
     "Scenario",
     "ScenarioError",
+    "Sweep",
     "Workload",
     "__version__",
     "algorithms",
+    "compare",
     "load",
     "open_result",
     "read_foreign",
@@ -106,6 +116,7 @@ __all__ = [
     "saturate",
     "schema",
     "shipped",
+    "sweep",
     "workloads",
 ]
 

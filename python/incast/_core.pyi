@@ -4,8 +4,8 @@ Types only; the code is in crates/python. Units are in the names: `_s`, `_us`, `
 """
 
 import os
-from collections.abc import Callable, Sequence
-from typing import Final, TypedDict, final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypedDict, final
 
 __all__ = [
     "Algorithm",
@@ -17,17 +17,33 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "Table",
+    "UdpCables",
+    "UdpHost",
+    "UdpNotices",
+    "UdpOptions",
+    "UdpPeer",
+    "UdpPending",
+    "UdpRequest",
     "Workload",
     "__version__",
     "algorithms",
     "build_profile",
+    "described_stream",
     "import_files",
     "most_threads",
     "read_results",
+    "restore_scenario",
     "run",
     "schema",
     "summary_figures",
     "trace_names",
+    "udp_bare",
+    "udp_bare_echo",
+    "udp_lab",
+    "udp_load",
+    "udp_make_key",
+    "udp_public_key",
+    "udp_replay",
     "workloads",
 ]
 
@@ -53,6 +69,61 @@ class _Cost(TypedDict):
     memory_bytes: float
     parts: list[tuple[str, float, str]]
     """Uses of memory, their bytes, and the setting that reduces them; the largest first."""
+
+_Path = TypedDict(
+    "_Path",
+    {
+        "from": str,
+        "to": str,
+        "hops": int,
+        "base_rtt_us": float,
+        "rate_gbps": float,
+        "bdp_bytes": int,
+    },
+)
+
+class _Oversubscription(TypedDict):
+    switch: str
+    ratio: float
+    below_gbps: float
+    """The rates of its links to hosts and to switches below, added up."""
+    above_gbps: float
+    """The rates of its links to switches above and beside it."""
+
+class _Headroom(TypedDict):
+    classes: int
+    """The number of classes that PFC protects."""
+    port_bytes: list[int]
+    """The least and the most of a port, for one class."""
+    total_bytes: int
+
+class _Buffer(TypedDict):
+    switch: str
+    total_bytes: int
+    shared_bytes: int
+    """The part that is left for queues."""
+    headroom: _Headroom | None
+    """None where PFC protects no class."""
+
+class _Facts(TypedDict):
+    network: str
+    """The kind, such as `star`."""
+    hosts: int
+    switches: int
+    links: int
+    paths: list[_Path]
+    """The shortest and the longest path of the traffic; empty without traffic."""
+    oversubscription: _Oversubscription | None
+    """The most oversubscribed switch; None where no switch has links to other switches."""
+    buffer: _Buffer | None
+    """The switch with the least shared buffer."""
+
+class _Topology(TypedDict):
+    hosts: list[str]
+    switches: list[tuple[str, str]]
+    """Name and layer of each, such as leaf."""
+    cables: list[tuple[str, str, float, float]]
+    """Two nodes, rate in Gb/s, delay in us."""
 
 class _Queue(TypedDict):
     limit_bytes: int
@@ -141,11 +212,13 @@ class Scenario:
     def parse(text: str, name: str = ...) -> Scenario:
         """Reads TOML text; `name` is what errors and results call it."""
 
-    def with_set(self, *assignments: str) -> Scenario:
+    def with_set(self, *assignments: str | Mapping[str, object]) -> Scenario:
         """The scenario with values changed.
 
-        For example `transport.segment=16KB` or `cc.timely.t_high=200us`. Assignments are judged
-        together, so their order does not matter. Raises `ParameterError`.
+        Each is a text such as `transport.segment=16KB`, or a dictionary with keys such as
+        `cc.timely.t_high`, or with dictionaries inside: `{"run": {"seed": 3}}`. Elements of lists
+        have numbers: `traffic.0.load`. All are judged together, so their order does not matter.
+        Raises `ParameterError`.
         """
 
     @property
@@ -167,6 +240,10 @@ class Scenario:
     @property
     def seed(self) -> int:
         """The seed that is used when none is asked for."""
+
+    @property
+    def threads(self) -> str:
+        """The number of threads of a run when none is asked for, or `auto`."""
 
     @property
     def duration_s(self) -> float:
@@ -209,6 +286,13 @@ class Scenario:
     def load_warnings(self) -> list[str]:
         """Links that are asked for more than they carry, and time series that would be too long."""
 
+    def facts(self, scheme: str) -> _Facts:
+        """The facts that are known before a run: size, base RTTs, buffers, oversubscription.
+
+        The base RTT is that of a full packet without queues, from its first bit to its ACK. The
+        bandwidth-delay product is the rate of the slowest link times the base RTT.
+        """
+
     def resolved(self) -> _Resolved:
         """The plan of a run, with defaults filled in and names of hosts resolved."""
 
@@ -218,6 +302,17 @@ class Scenario:
         Bytes are those of the core and of the tables made of its results, right within a factor of
         two; of several runs, one after the other, the results stay. Seconds are of one core.
         """
+
+    def topology(self) -> _Topology:
+        """The network: names of hosts, switches with their layer, and cables.
+
+        A cable has two nodes, and a link each way, of the same rate in Gb/s and delay in us.
+        """
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __copy__(self) -> Scenario: ...
+    def __deepcopy__(self, memo: object) -> Scenario: ...
 
 @final
 class Table:
@@ -279,10 +374,10 @@ def run(
 
     `threads` is `auto` or a number, in place of what the scenario says; results are the same.
 
-    `progress(simulated_seconds, events)` is called some 20 to 50 times a second; when it returns
-    False, or at Ctrl-C, the run stops with what there is and says `complete` False. The GIL is
-    released between calls. Ctrl-C while the network is built, or while results are made of what was
-    simulated, raises KeyboardInterrupt at once.
+    `progress(simulated_seconds, events)` is called some 20 to 50 times a second, and at the end;
+    when it returns False, or at Ctrl-C, the run stops with what there is and says `complete` False.
+    The GIL is released between calls. Ctrl-C while the network is built, or while results are made
+    of what was simulated, raises `KeyboardInterrupt` at once.
     """
 
 def summary_figures() -> list[tuple[str, str, str]]:
@@ -303,6 +398,17 @@ def read_results(file: str, text: str, kind: str | None = ...) -> Table | None:
 
     Without a kind, `hpcc-fct` or `hpcc-pfc`, the first line tells. None if it is of no such file,
     or the kind is one of files for scenarios. Raises `ScenarioError`.
+    """
+
+def restore_scenario(text: str, file: str, inputs: Mapping[str, str]) -> Scenario:
+    """The scenario of a pickle: its text, the name of its file, and the files that it names."""
+
+def described_stream(
+    rows: object, name: str, doc: str, columns: Mapping[str, _ColumnInfo]
+) -> object:
+    """The rows of another Arrow stream as an Arrow C stream, described as `Table` is.
+
+    `rows` has `__arrow_c_stream__`; `columns` has `unit` and `doc` of each column.
     """
 
 def schema() -> str:
@@ -436,3 +542,203 @@ class Workload:
 
 def workloads() -> list[Workload]:
     """The distributions of flow sizes that ship."""
+
+@final
+class UdpOptions:
+    """The settings of hosts, checked when they are made."""
+
+    def __new__(
+        cls,
+        address: str,
+        *,
+        secret: os.PathLike[str] | str | None = None,
+        identity: os.PathLike[str] | str | None = None,
+        peers: os.PathLike[str] | str | None = None,
+        plaintext: bool = False,
+        cc: str = "timely:auto",
+        settings: Sequence[str] = ...,
+        line_rate: str = "40Gbps",
+        mtu: int = 1500,
+        spin_us: float = 60.0,
+        always_spin: bool = False,
+        patience_s: float = 15.0,
+        threads: int = 1,
+        listens: bool = True,
+        max_message_bytes: int = ...,
+        answers_loads: bool = False,
+    ) -> UdpOptions: ...
+
+@final
+class UdpCables:
+    """Cables with a delay between devices of a network namespace, until they are closed."""
+
+    def __new__(
+        cls,
+        namespace: os.PathLike[str] | str,
+        cpu: int,
+        cables: Sequence[tuple[str, str, float]],
+    ) -> UdpCables: ...
+    def close(self) -> None:
+        """Ends the cables."""
+
+@final
+class UdpHost:
+    """A host that sends and receives messages on threads of its own."""
+
+    def __new__(cls, options: UdpOptions) -> UdpHost: ...
+    @property
+    def address(self) -> str:
+        """The address of the host, with its port."""
+
+    @property
+    def missing_features(self) -> list[str]:
+        """A sentence for each feature of the kernel that is missing, which says what is lost."""
+
+    def connect(self, address: str, key: str | None = None) -> UdpPending:
+        """Connects to a host, which has the public key `key` if keys protect connections."""
+
+    def accept(self, timeout_s: float) -> UdpRequest | None:
+        """The next message of any peer, or None if there is none within a time."""
+
+    def poll_accept(self, notices: UdpNotices, number: int) -> UdpRequest | None:
+        """The next request if there is one; otherwise a notice of this number will come."""
+
+    def peers(self) -> list[dict[str, Any]]:
+        """The state of each peer whose connection is open."""
+
+    def rejected(self) -> list[tuple[str, str]]:
+        """The hosts that were refused since the last call: the address of each, and the reason."""
+
+    def counters(self) -> dict[str, int]:
+        """Counts of the host's datagrams since it was opened."""
+
+@final
+class UdpPeer:
+    """A peer of a host."""
+
+    @property
+    def address(self) -> str:
+        """The address of the peer."""
+
+    def call(
+        self, body: bytes, patience_s: float | None = None, priority: str = "by-size"
+    ) -> UdpPending:
+        """Calls the peer; the reply is the result. Priorities are `by-size`, `high` and `low`."""
+
+    def note(self, body: bytes, priority: str = "by-size") -> UdpPending:
+        """Sends a message that wants no reply; the result tells that the peer has it."""
+
+    def statistics(self) -> dict[str, Any] | None:
+        """The state of the connection; None if the peer is gone."""
+
+    def close(self) -> None:
+        """Ends the connection. What is under way fails."""
+
+@final
+class UdpRequest:
+    """A message of a peer."""
+
+    @property
+    def body(self) -> bytes:
+        """The body of the message."""
+
+    @property
+    def peer(self) -> UdpPeer:
+        """The sender."""
+
+    @property
+    def wants_reply(self) -> bool:
+        """Whether the message is a call, which wants a reply."""
+
+    def reply(self, body: bytes) -> None:
+        """Replies to the call."""
+
+    def refuse(self, reason: str) -> None:
+        """Refuses the call, for a reason that the caller reads."""
+
+@final
+class UdpPending:
+    """A result that is still to come."""
+
+    def wait(self, timeout_s: float | None = None) -> Any:  # noqa: ANN401
+        """Waits for the result, up to a time."""
+
+    def poll_with(self, notices: UdpNotices, number: int) -> tuple[Any] | None:
+        """The result in a tuple if it is there; otherwise a notice of this number will come."""
+
+    def cancel(self) -> None:
+        """Stops waiting: a call is cancelled."""
+
+@final
+class UdpNotices:
+    """The notices by which an event loop hears of results.
+
+    A descriptor becomes readable, and there are the numbers of those that are to be polled.
+    """
+
+    def __new__(cls) -> UdpNotices: ...
+    def fileno(self) -> int:
+        """The descriptor that becomes readable."""
+
+    def take(self) -> list[int]:
+        """The numbers of the results that are to be polled."""
+
+def udp_load(
+    options: UdpOptions,
+    address: str,
+    *,
+    key: str | None = None,
+    size: int = 64000,
+    reply: int = 0,
+    rate: float | None = None,
+    in_flight: int = 1,
+    duration_s: float = 1.0,
+    warmup_s: float = 0.0,
+    seed: int = 1,
+    record_bytes: int | None = None,
+    progress: Callable[[float, int], bool] | None = None,
+) -> dict[str, Any]:
+    """Makes the calls of a load, and returns what became of them.
+
+    `progress` gets the seconds and the number of replies some times a second; it ends the load
+    where it returns false. With `record_bytes` there is a recording of at most so many bytes.
+    """
+
+def udp_lab(
+    scenario: Scenario,
+    scheme: str,
+    hosts: Sequence[tuple[str, os.PathLike[str] | str, str, int, str]],
+    flows: Sequence[tuple[int, int]],
+    requests: Sequence[tuple[float, int, Sequence[int], int]],
+    *,
+    duration_s: float,
+    measured_s: tuple[float, float],
+    interval_s: float,
+    progress: Callable[[float], object] | None = None,
+) -> dict[str, Any]:
+    """Carries traffic between hosts of this machine, each in a network namespace of its own.
+
+    Those of one CPU share a thread. Hosts are their names, namespaces, addresses, CPUs and rates;
+    flows the numbers of sending and receiving hosts; requests their times in seconds, clients,
+    servers, and the bytes of each answer. `progress` gets the seconds some times a second; it ends
+    the traffic where it raises.
+    """
+
+def udp_replay(path: os.PathLike[str] | str) -> dict[str, Any]:
+    """Makes the calls of a recording again, and returns what was compared."""
+
+def udp_make_key(path: os.PathLike[str] | str, shared: bool) -> str | None:
+    """Makes a key pair, or a secret that all hosts share, in a new file; returns the public key."""
+
+def udp_public_key(path: os.PathLike[str] | str) -> str:
+    """The public key of a key pair's file."""
+
+def udp_bare_echo(here: str, host: str, spin: bool, time_s: float) -> int:
+    """Opens a bare socket, which answers one host for some seconds; returns its port."""
+
+def udp_bare(address: str, size: int, in_flight: int, spin: bool, time_s: float) -> Any:  # noqa: ANN401
+    """Measures a bare socket's echo, as `udp_load` measures a server.
+
+    Returns the times in microseconds of datagrams of a size, with some in flight; or the bytes that
+    came in `time_s` if none are.
+    """

@@ -9,7 +9,7 @@ create_exception!(
     incast._core,
     IncastError,
     PyException,
-    "What every exception of this package derives from."
+    "The base of every exception of this package."
 );
 create_exception!(
     incast._core,

@@ -9,6 +9,11 @@ use crate::table::Table;
 /// An imported scenario: its text, the files that belong to it, and the notes.
 type Imported = (String, Vec<(String, String)>, Vec<String>);
 
+/// Makes a scenario from files of HPCC's simulator or of htsim, each a name and a text.
+///
+/// `formats` says what each file is, in their order; without, their texts do. Returns the scenario
+/// as TOML, files to be stored beside it (name and text), and notes on what was not taken over.
+/// Raises `ScenarioError`.
 #[pyfunction]
 #[pyo3(signature = (files, formats = vec![]))]
 #[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts lists by value")]
@@ -31,7 +36,10 @@ pub(crate) fn import_files(
     Ok((imported.scenario_toml, imported.files, imported.notes))
 }
 
-/// The table in a file of results; [`None`] if the file is for scenarios, or of no known format.
+/// The table in a file of results of HPCC's simulator; `file` names it in errors.
+///
+/// Without a kind, `hpcc-fct` or `hpcc-pfc`, the first line tells. None if it is of no such file,
+/// or the kind is one of files for scenarios. Raises `ScenarioError`.
 #[pyfunction]
 #[pyo3(signature = (file, text, kind = None))]
 pub(crate) fn read_results(file: &str, text: &str, kind: Option<&str>) -> PyResult<Option<Table>> {

@@ -9,8 +9,11 @@ mod heard;
 mod resolved;
 mod run;
 mod scenario;
+mod settings;
 mod table;
 mod traces;
+#[cfg(target_os = "linux")]
+mod udp;
 mod workloads;
 
 use incast_sim::TraceConfig;
@@ -28,9 +31,15 @@ mod _core {
     #[pymodule_export]
     use super::run::{Run, run, summary_figures};
     #[pymodule_export]
-    use super::scenario::{Scenario, schema};
+    use super::scenario::{Scenario, restore_scenario, schema};
     #[pymodule_export]
-    use super::table::Table;
+    use super::table::{Table, described_stream};
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use super::udp::{
+        UdpCables, UdpHost, UdpNotices, UdpOptions, UdpPeer, UdpPending, UdpRequest, udp_bare,
+        udp_bare_echo, udp_lab, udp_load, udp_make_key, udp_public_key, udp_replay,
+    };
     #[pymodule_export]
     use super::workloads::{Workload, workloads};
 

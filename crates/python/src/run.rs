@@ -60,7 +60,7 @@ impl Pace {
     }
 }
 
-/// The results of a scheme in a scenario.
+/// The run of one scheme in one scenario.
 #[pyclass(module = "incast._core", frozen)]
 pub(crate) struct Run {
     /// The report, without its tables.
@@ -70,21 +70,25 @@ pub(crate) struct Run {
 
 #[pymethods]
 impl Run {
+    /// `algorithm` or `algorithm:preset`.
     #[getter]
     fn scheme(&self) -> &str {
         &self.report.scheme
     }
 
+    /// The seed that was used.
     #[getter]
     fn seed(&self) -> u64 {
         self.report.seed
     }
 
+    /// Whether the simulation reached its end.
     #[getter]
     fn complete(&self) -> bool {
         self.report.complete
     }
 
+    /// The figures of the whole run, units in the keys.
     #[getter]
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
@@ -97,17 +101,32 @@ impl Run {
         Ok(dict)
     }
 
+    /// The interval of the time series in microseconds.
     #[getter]
     fn series_interval_us(&self) -> f64 {
         self.report.interval.as_us_f64()
     }
 
+    /// All tables of the run, traces included.
     #[getter]
     fn tables(&self) -> Vec<Table> {
         Table::each(&self.tables)
     }
+
+    fn __repr__(&self) -> String {
+        let ended = if self.report.complete { "" } else { ", incomplete" };
+        format!("Run({:?}, seed {}{ended})", self.report.scheme, self.report.seed)
+    }
 }
 
+/// Simulates one scheme.
+///
+/// `threads` is `auto` or a number, in place of what the scenario says; results are the same.
+///
+/// `progress(simulated_seconds, events)` is called some 20 to 50 times a second, and at the end;
+/// when it returns False, or at Ctrl-C, the run stops with what there is and says `complete` False.
+/// The GIL is released between calls. Ctrl-C while the network is built, or while results are made
+/// of what was simulated, raises `KeyboardInterrupt` at once.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts a list by value")]
 #[pyo3(signature = (scenario, scheme, *, seed = None, traces = Vec::new(), threads = None, progress = None))]
@@ -140,6 +159,7 @@ pub(crate) fn run(
         return Err(raised.take().unwrap_or_else(|| PyKeyboardInterrupt::new_err(())));
     };
     let mut pace = Pace::default();
+    let mut stopped = false;
     while py.detach(|| pace.advance(&mut simulation)) {
         let call = |progress: &Bound<'_, PyAny>| {
             let simulated = simulation.simulated().as_secs_f64();
@@ -150,17 +170,23 @@ pub(crate) fn run(
         let go_on = py.check_signals().and_then(|()| progress.map_or(Ok(true), call));
         match go_on {
             Ok(true) => {}
-            Ok(false) => break,
-            Err(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => break,
+            Ok(false) => stopped = true,
+            Err(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => stopped = true,
             Err(error) => return Err(error),
         }
+        if stopped {
+            break;
+        }
+    }
+    if let (false, Some(progress)) = (stopped, progress) {
+        progress.call1((simulation.simulated().as_secs_f64(), simulation.events()))?;
     }
     let mut report = heard(py, move || simulation.finish())?;
     let tables = std::mem::take(&mut report.tables).into();
     Ok(Run { report, tables })
 }
 
-/// The name, unit and meaning of each figure of a summary.
+/// Name, unit and meaning of each figure of `Run.summary`.
 #[pyfunction]
 pub(crate) fn summary_figures() -> Vec<(&'static str, &'static str, &'static str)> {
     incast_sim::FIGURES.to_vec()

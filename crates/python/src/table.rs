@@ -3,17 +3,21 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::{
-    ArrayRef, Float64Array, RecordBatch, RecordBatchIterator, RecordBatchOptions, StringViewArray,
-    UInt64Array,
+    ArrayRef, Float64Array, RecordBatch, RecordBatchIterator, RecordBatchOptions,
+    RecordBatchReader, StringViewArray, UInt64Array,
 };
 use arrow_schema::{DataType, Field, Schema};
 use incast_sim::{Column, Name, Values};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 
 /// A table of a run, or of another simulator's results.
+///
+/// `polars.DataFrame(table)` has its rows, and so has whatever else reads Arrow streams. The
+/// metadata of each Arrow field has `unit` and `doc`, those of the schema `name` and `doc`.
 #[pyclass(module = "incast._core", frozen)]
 pub(crate) struct Table {
     all: Arc<[incast_sim::Table]>,
@@ -39,11 +43,13 @@ impl From<incast_sim::Table> for Table {
 
 #[pymethods]
 impl Table {
+    /// The name, such as `flows`.
     #[getter]
     fn name(&self) -> &'static str {
         self.get().name
     }
 
+    /// The meaning of a row, and unit and meaning of each column.
     #[getter]
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let columns = PyDict::new(py);
@@ -59,8 +65,7 @@ impl Table {
         Ok(info)
     }
 
-    /// The rows, through the Arrow `PyCapsule` interface. Their types stay the same whatever schema
-    /// is requested, which the interface allows.
+    /// The rows as an Arrow C stream; a value that does not exist is null.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -74,6 +79,44 @@ impl Table {
             FFI_ArrowArrayStream::new(Box::new(RecordBatchIterator::new([Ok(rows)], schema)));
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
+
+    fn __repr__(&self) -> String {
+        format!("Table({:?}, {} rows)", self.get().name, self.get().rows())
+    }
+}
+
+/// The rows of another Arrow stream as an Arrow C stream, described as `Table` is.
+///
+/// `rows` has `__arrow_c_stream__`; `columns` has `unit` and `doc` of each column.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts dictionaries by value")]
+pub(crate) fn described_stream<'py>(
+    py: Python<'py>,
+    rows: &Bound<'py, PyAny>,
+    name: String,
+    doc: String,
+    columns: HashMap<String, HashMap<String, String>>,
+) -> PyResult<Bound<'py, PyCapsule>> {
+    let wrong = |error: &dyn std::fmt::Display| PyValueError::new_err(error.to_string());
+    let capsule = rows.call_method0("__arrow_c_stream__")?.cast_into::<PyCapsule>()?;
+    let pointer = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
+    #[expect(unsafe_code, reason = "the Arrow C stream interface hands streams over by pointer")]
+    // SAFETY: a capsule of this name points to a stream, which lives as long as the capsule. The
+    // stream is moved out, and an empty one is left behind.
+    let stream = unsafe { FFI_ArrowArrayStream::from_raw(pointer.as_ptr().cast()) };
+    let reader = RecordBatchStreamReader::try_new(stream).map_err(|error| wrong(&error))?;
+    let plain = reader.schema();
+    let fields = plain.fields().iter().map(|field| {
+        let about = columns.get(field.name()).cloned().unwrap_or_default();
+        field.as_ref().clone().with_metadata(about)
+    });
+    let about = HashMap::from([("name".to_owned(), name), ("doc".to_owned(), doc)]);
+    let fields: Vec<_> = fields.collect();
+    let schema = Arc::new(Schema::new(fields).with_metadata(about));
+    let own = Arc::clone(&schema);
+    let batches = reader.map(move |batch| batch?.with_schema(Arc::clone(&own)));
+    let stream = FFI_ArrowArrayStream::new(Box::new(RecordBatchIterator::new(batches, schema)));
+    PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
 }
 
 /// The rows of a table, with the unit and meaning of each column in its field's metadata.

@@ -116,11 +116,20 @@ def check(
         raise CostError(
             f"{scenario.name}: {why}; or go on with --yes, in Python whatever_it_costs=True"
         )
+    doubt(scenario.name, cost, ask)
+
+
+def doubt(name: str, cost: Cost, ask: Callable[[str], bool] | None) -> None:
+    """Asks about what takes long, or most of the memory; warns of it where nobody is to ask.
+
+    Raises:
+        CostError: Who was asked said no.
+    """
     if why := doubts(cost):
         if ask is None:
-            warnings.warn(f"{scenario.name}: {why}", CostWarning, stacklevel=3)
-        elif not ask(f"{scenario.name}: {why}"):
-            raise CostError(f"{scenario.name}: not run; {cost.what}: {cost.remedy}")
+            warnings.warn(f"{name}: {why}", CostWarning, stacklevel=4)
+        elif not ask(f"{name}: {why}"):
+            raise CostError(f"{name}: not run; {cost.what}: {cost.remedy}")
 
 
 def in_bytes(count: float) -> str:

@@ -34,7 +34,7 @@ def import_files(
 
 
 def read_foreign(path: str | os.PathLike[str], kind: str | None = None) -> pl.DataFrame:
-    """The table in a file of results of HPCC's simulator; docs/guide/importing.md has its columns.
+    """The table in a file of results of HPCC's simulator; docs/how-to/importing.md has its columns.
 
     Args:
         path: Completed flows (`fct.txt`) or PFC frames (`pfc.txt`).

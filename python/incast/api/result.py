@@ -5,8 +5,9 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+from incast.base import extras
 from incast.results import store, stored
 from incast.results.record import Record
 from incast.results.records import Records
@@ -35,6 +36,7 @@ class Result(Record):
             version=found.version,
             build=found.build,
             directory=Path(directory),
+            named=found.named,
         )
 
     def write(self, directory: str | os.PathLike[str], *, figures: bool = True) -> store.Written:
@@ -61,6 +63,7 @@ class Result(Record):
         name: str,
         *,
         schemes: Sequence[str] | Mapping[str, str] | None = None,
+        flows: Sequence[int] = (),
         width: str | float | None = None,
         title: bool = True,
         style: str | os.PathLike[str] | None = None,
@@ -70,6 +73,7 @@ class Result(Record):
         Args:
             name: The figure.
             schemes: The schemes to draw, in this order, or a label for each; all if None.
+            flows: The flows that `state` shows; the first one if there is none.
             width: A length such as `3.3in` or `84mm`, or inches; 7 inches if None.
             title: Whether it has a title. What the title says of bands is the figure's label, too.
             style: A matplotlib style sheet that comes on top of ours: a file, or a name.
@@ -79,10 +83,13 @@ class Result(Record):
             ParameterError: A scheme is unknown, or has the label of another one.
         """
         shown = Results((self,))
-        return shown.figure(name, schemes=schemes, width=width, title=title, style=style)
+        return shown.figure(
+            name, schemes=schemes, flows=flows, width=width, title=title, style=style
+        )
 
     def plot(self) -> "dict[str, Figure]":
         """The usual figures by name, those for which there is anything to draw."""
+        extras.need("figures")
         from incast.figures import gallery  # noqa: PLC0415 - matplotlib is imported late
 
         return gallery.draw_usual(Results((self,)))
@@ -98,12 +105,43 @@ class Results(Records):
 
     members: tuple[Result, ...]
 
+    @classmethod
+    def read(cls, *directories: str | os.PathLike[str]) -> "Results":
+        """Results as `write` left them, as `incast.open_result` reads them.
+
+        Raises:
+            ResultError: A directory holds no result, or two hold the same run.
+        """
+        return cls(tuple(Result.read(directory) for directory in directories))
+
+    def write(
+        self, directory: str | os.PathLike[str], *, figures: bool = True
+    ) -> list[store.Written]:
+        """Writes each result as `Result.write` does: one to the directory itself.
+
+        Of several seeds each goes to `seed-N` in it; of several scenarios, to a directory of the
+        scenario's name.
+
+        Raises:
+            OutputError: A directory cannot be written or holds something else.
+        """
+        places = self._places(Path(directory))
+        return [result.write(place, figures=figures) for place, result in places.items()]
+
+    def plot(self) -> "dict[str, Figure]":
+        """The usual figures by name, those for which there is anything to draw."""
+        extras.need("figures")
+        from incast.figures import gallery  # noqa: PLC0415 - matplotlib is imported late
+
+        return gallery.draw_usual(self)
+
     def figure(
         self,
         name: str,
         baseline: str | None = None,
         *,
         schemes: Sequence[str] | Mapping[str, str] | None = None,
+        flows: Sequence[int] = (),
         width: str | float | None = None,
         title: bool = True,
         style: str | os.PathLike[str] | None = None,
@@ -114,6 +152,7 @@ class Results(Records):
             name: The figure.
             baseline: With it, `bars` shows the differences of the other schemes to that one.
             schemes: The schemes to draw, in this order, or a label for each; all if None.
+            flows: The flows that `state` shows; the first one if there is none.
             width: A length such as `3.3in` or `84mm`, or inches; 7 inches if None.
             title: Whether it has a title. What the title says of bands is the figure's label, too.
             style: A matplotlib style sheet that comes on top of ours: a file, or a name.
@@ -123,21 +162,44 @@ class Results(Records):
             ParameterError: The baseline is none of the schemes, or alone; a scheme is unknown, or
                 has the label of another one.
         """
+        extras.need("figures")
         # Late: both import matplotlib.
         from incast.figures import gallery  # noqa: PLC0415
         from incast.figures.look import Look  # noqa: PLC0415
 
-        shown = self if schemes is None else self.of_schemes(schemes)
+        shown = (self if schemes is None else self.of_schemes(schemes)).of_flows(flows)
         return gallery.draw(name, shown, baseline, Look.of(width, title=title, style=style))
+
+    def _places(self, target: Path) -> dict[Path, Result]:
+        """The directory of each result below a directory.
+
+        Raises:
+            OutputError: Two results would have the same one.
+        """
+        labelled = list(self._labelled())
+        many = len(self.scenarios) > 1
+        places: dict[Path, Result] = {}
+        for label, result in labelled:
+            home = target / label if many else target
+            seeds = sum(label == other for other, _ in labelled)
+            place = home / f"seed-{result.seed}" if seeds > 1 else home
+            if place in places:
+                raise store.OutputError(f"{place}: two results would go there; write each alone")
+            places[place] = cast("Result", result)
+        return places
 
 
 def add_figures(result: Record, written: store.Written) -> store.Written:
     """Draws the usual figures of a result that is written, and puts them into its directory.
 
+    Without matplotlib there are none.
+
     Raises:
         OutputError: They cannot be written.
         KeyboardInterrupt: Ctrl-C; the result is as it was, or has some of them.
     """
+    if not extras.have("figures"):
+        return written
     # Late: matplotlib takes half a second, and the tables are to be there before Ctrl-C can come.
     from incast.figures import writing  # noqa: PLC0415
 
@@ -150,4 +212,4 @@ def open_result(*directories: str | os.PathLike[str]) -> Results:
     Raises:
         ResultError: A directory holds no result, or two hold the same run.
     """
-    return Results(tuple(Result.read(directory) for directory in directories))
+    return Results.read(*directories)

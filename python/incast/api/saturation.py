@@ -12,16 +12,17 @@ import polars as pl
 
 from incast import _core
 from incast._core import ParameterError, Scenario
-from incast.api import costs, scenarios
+from incast.api import batch, costs, scenarios
 from incast.api.interruption import Interrupted
 from incast.api.result import Result
-from incast.base import staging
+from incast.base import extras, staging
+from incast.base.machine import Meter
+from incast.base.stopping import Stop
 from incast.results import store
 from incast.results.measures import p99_slowdown, posted_while_measured
 from incast.results.saturation import OpenLoop, Point, Saturation
 from incast.results.store import OutputError, OutputWarning
 from incast.results.stored import ResultError
-from incast.terminal.progress import bar_per_scheme
 
 # The number of times that the gap between the highest carried load and the next is halved.
 _HALVINGS = 3
@@ -93,6 +94,8 @@ def saturate(
     traffic: str | None = None,
     seed: int | None = None,
     threads: int | str | None = None,
+    jobs: int | None = 1,
+    scheduler: str | None = None,
     progress: bool = False,
     whatever_it_costs: bool = False,
 ) -> Saturation:
@@ -113,6 +116,10 @@ def saturate(
         seed: The seed; that of the scenario if None.
         threads: How many threads each run has, a number or `auto`; what the scenario says if None.
             Results are the same.
+        jobs: How many runs go side by side, each in a process of its own; if None, as many as there
+            are cores, unless the runs take seconds only. Results are the same.
+        scheduler: The address of a Dask scheduler whose workers make the runs, such as
+            `tcp://HOST:8786`; the processes of this machine if None. Results are the same.
         progress: Shows simulated time and time left of each run on the terminal.
         whatever_it_costs: Runs what needs more memory than there seems to be, and does not warn of
             runs of hours.
@@ -121,7 +128,7 @@ def saturate(
         CostError: A run would need more memory than this machine has.
         Interrupted: Ctrl-C.
         ScenarioError: The scenario cannot be read or run.
-        ParameterError: A scheme, a load, the traffic or the threads do not fit.
+        ParameterError: A scheme, a load, the traffic, the threads or the jobs do not fit.
         OutputError: The directory cannot be written or holds something else.
 
     Warns:
@@ -138,7 +145,7 @@ def saturate(
     schemes = scenarios.check_schemes(chosen, cc)
     for load in asked:  # all loads are checked before any is run
         hottest = chosen.with_set(raised.at(load))
-    if not whatever_it_costs:
+    if not whatever_it_costs and scheduler is None:
         costs.check(hottest, schemes)
     search = _Search(
         chosen,
@@ -147,6 +154,9 @@ def saturate(
         Path(directory),
         progress,
         scenarios.check_threads(threads),
+        batch.check_jobs(jobs),
+        whatever_it_costs,
+        scheduler,
     )
     search.claim()
     if of := search.replaces(schemes, asked):
@@ -156,51 +166,47 @@ def saturate(
             OutputWarning,
             stacklevel=2,
         )
-    points: list[Point] = []
+    points: dict[str, list[Point]] = {scheme: [] for scheme in schemes}
 
     def outcome(*, complete: bool) -> Saturation:
+        all_points = tuple(point for own in points.values() for point in own)
         return Saturation(
-            chosen, raised, schemes, search.seed, threshold, tuple(points), complete=complete
+            chosen, raised, schemes, search.seed, threshold, all_points, complete=complete
         )
 
-    complete = False
-    try:
-        for scheme in schemes:
-            if not _sweep(search, scheme, asked, points, lambda: outcome(complete=False)):
-                break
-        else:
-            complete = True
-    except KeyboardInterrupt:  # between two runs; the core ends a run by itself
-        pass
-    found = outcome(complete=complete)
+    with Stop() as stop:
+        # One after the other, a scheme is searched to its end before the next one is begun.
+        for together in (
+            [list(schemes)] if jobs != 1 or scheduler else [[scheme] for scheme in schemes]
+        ):
+            _sweep(search, together, asked, points, lambda: outcome(complete=False), stop)
+    found = outcome(complete=not stop.asked)
     try:
         search.write(found)
     except KeyboardInterrupt:  # at the figure; the numbers are written by then
         raise Interrupted(found) from None
-    if not complete:
+    if stop.asked:
         raise Interrupted(found)
     return found
 
 
 def _sweep(
-    search: "_Search", scheme: str, loads: Sequence[float], points: list[Point],
-    so_far: Callable[[], Saturation],
-) -> bool:  # fmt: skip
-    """Adds the points of a scheme; whether all of them ran to their end."""
-    for load in loads:
-        point = search.point(scheme, load)
-        if point is None:
-            return False
-        points.append(point)
+    search: "_Search", schemes: Sequence[str], loads: Sequence[float],
+    points: dict[str, list[Point]], so_far: Callable[[], Saturation], stop: Stop,
+) -> None:  # fmt: skip
+    """Adds the points of schemes: at the loads, then between carried and not; all until stopped."""
+    search.add(points, [(scheme, load) for scheme in schemes for load in loads], stop)
     for _ in range(_HALVINGS):
-        carried, above = so_far().saturated(scheme)
-        if carried is None or above is None:
-            break
-        point = search.point(scheme, round((carried + above) / 2, 6))
-        if point is None:
-            return False
-        points.append(point)
-    return True
+        if stop.asked:
+            return
+        reached = so_far()
+        gaps = [(scheme, *reached.saturated(scheme)) for scheme in schemes]
+        between = [
+            (scheme, round((carried + above) / 2, 6))
+            for scheme, carried, above in gaps
+            if carried is not None and above is not None
+        ]
+        search.add(points, between, stop)
 
 
 @dataclass(frozen=True)
@@ -211,6 +217,9 @@ class _Search:
     directory: Path
     progress: bool
     threads: str | None
+    jobs: int | None
+    whatever_it_costs: bool
+    scheduler: str | None
 
     def claim(self) -> None:
         """Makes the directory ours, or refuses one that holds something else."""
@@ -237,19 +246,47 @@ class _Search:
         return self.scenario.with_set(self.traffic.at(load))
 
     def _place(self, scheme: str, load: float) -> Path:
-        return self.directory / scheme.replace(":", ".") / f"load-{load:g}"
+        place = scheme.replace(":", ".").replace("/", "-")
+        return self.directory / place / f"load-{load:g}"
 
-    def point(self, scheme: str, load: float) -> Point | None:
-        """Measures a scheme at a load, simulated unless it is known; None when stopped."""
-        scenario = self._at(load)
-        place = self._place(scheme, load)
-        result = self._known(place, scenario, scheme)
-        if result is None:
-            result = self._run(scenario, scheme, load)
-            if result is None:
-                return None
-            store.write(result, place)  # what it replaces was said
-        return self._measured(result, scheme, load)
+    def add(
+        self, points: dict[str, list[Point]], wanted: Sequence[tuple[str, float]], stop: Stop
+    ) -> None:
+        """Adds the points of schemes at loads, in this order; simulates those not known yet."""
+        found: dict[tuple[str, float], Point] = {}
+        plans: dict[batch.Plan, float] = {}
+        for scheme, load in wanted:
+            scenario = self._at(load)
+            result = self._known(self._place(scheme, load), scenario, scheme)
+            if result is not None:
+                found[scheme, load] = self._measured(result, scheme, load)
+                continue
+            name = f"{scheme}, load {load:g}"
+            threads = self.threads
+            plans[batch.Plan(scenario, scheme, scheme, self.seed, name, threads=threads)] = load
+        if plans:
+            jobs = 1
+            if self.scheduler is None:
+                jobs = batch.side_by_side(
+                    list(plans), self.jobs, whatever_it_costs=self.whatever_it_costs
+                )
+            made = batch.runs(
+                list(plans),
+                jobs,
+                stop,
+                Meter(),
+                progress=self.progress,
+                scheduler=self.scheduler,
+            )
+            for plan, run in made:
+                if run.complete:
+                    result = Result(plan.scenario, (plan.scheme,), self.seed, {plan.scheme: run})
+                    store.write(result, self._place(plan.scheme, plans[plan]))  # as was said
+                    load = plans[plan]
+                    found[plan.scheme, load] = self._measured(result, plan.scheme, load)
+        for scheme, load in wanted:
+            if (scheme, load) in found:
+                points[scheme].append(found[scheme, load])
 
     def _known(self, place: Path, scenario: Scenario, scheme: str) -> Result | None:
         try:
@@ -263,12 +300,6 @@ class _Search:
             and result.version == _core.__version__
         )
         return result if same and result.complete else None
-
-    def _run(self, scenario: Scenario, scheme: str, load: float) -> Result | None:
-        with bar_per_scheme(scenario.duration_s, visible=self.progress) as start_bar:
-            bar = start_bar(f"{scheme}, load {load:g}")
-            run = _core.run(scenario, scheme, seed=self.seed, threads=self.threads, progress=bar)
-        return Result(scenario, (scheme,), self.seed, {scheme: run}) if run.complete else None
 
     def _measured(self, result: Result, scheme: str, load: float) -> Point:
         # A row for each traffic of the scenario, in its order.
@@ -289,14 +320,14 @@ class _Search:
         )
 
     def write(self, found: Saturation) -> None:
-        """The outcome as JSON, as a table and as a figure."""
+        """The outcome as JSON, as a table and, with matplotlib, as a figure."""
         text = json.dumps(found.to_dict(), indent=2, allow_nan=False)
         try:
             with staging.file(self.directory / "saturation.parquet") as place:
                 found.table.write_parquet(place)
             with staging.file(self.directory / _FILE) as place:
                 place.write_text(text + "\n", encoding="utf-8")
-            if found.points:
+            if found.points and extras.have("figures"):
                 # Late: matplotlib takes half a second, and the numbers are written by now.
                 from incast.figures import saturation  # noqa: PLC0415
 

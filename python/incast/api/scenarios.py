@@ -1,7 +1,8 @@
 """Scenarios found by name, and what is asked of a run checked: before anything is simulated."""
 
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from incast import _core
@@ -40,6 +41,35 @@ def load(scenario: str | os.PathLike[str]) -> Scenario:
     raise ScenarioError(f"{path.name}: neither a file nor a shipped scenario; {hint}")
 
 
+def labelled(
+    scenario: Scenario, cc: str | Sequence[str] | Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """The schemes to run by their labels, each found fit to run in the scenario.
+
+    The label of a scheme that has none is the scheme.
+
+    Raises:
+        ScenarioError: The scenario cannot be run.
+        ParameterError: A scheme is unknown, a scheme or a label is there twice, or there is none.
+    """
+    if isinstance(cc, Mapping):
+        wanted = [(_label(label), canonical(scheme)) for label, scheme in cc.items()]
+    else:
+        asked = scenario.schemes if cc is None else [cc] if isinstance(cc, str) else cc
+        wanted = [(canonical(scheme), canonical(scheme)) for scheme in asked]
+    if not wanted:
+        raise ParameterError(f"{scenario.name}: names no scheme to run, and none was asked for")
+    found: dict[str, str] = {}
+    for label, scheme in wanted:
+        if label in found and isinstance(cc, Mapping):
+            raise ParameterError(f"{label}: the label of two schemes; expected one for each")
+        if scheme in found.values():
+            raise ParameterError(f"{scheme}: named twice; a scheme is run once")
+        scenario.check(scheme)
+        found[label] = scheme
+    return found
+
+
 def check_schemes(scenario: Scenario, cc: str | Sequence[str] | None = None) -> tuple[str, ...]:
     """The schemes to run, each found fit to run in the scenario.
 
@@ -47,14 +77,48 @@ def check_schemes(scenario: Scenario, cc: str | Sequence[str] | None = None) -> 
         ScenarioError: The scenario cannot be run.
         ParameterError: A scheme is unknown or named twice, or there is none.
     """
-    schemes = tuple(scenario.schemes if cc is None else [cc] if isinstance(cc, str) else cc)
-    if not schemes:
-        raise ParameterError(f"{scenario.name}: names no scheme to run, and none was asked for")
-    for index, scheme in enumerate(schemes):
-        if scheme in schemes[:index]:
-            raise ParameterError(f"{scheme}: named twice; a scheme is run once")
-        scenario.check(scheme)
-    return schemes
+    return tuple(labelled(scenario, cc).values())
+
+
+def canonical(scheme: object) -> str:
+    """A scheme without spaces around its brackets, commas and equal signs.
+
+    Raises:
+        ParameterError: It is no text.
+    """
+    if not isinstance(scheme, str):
+        raise ParameterError(f"{scheme!r}: expected a scheme such as timely or timely[t_high=1ms]")
+    return re.sub(r"\s*([\[\],=])\s*", r"\1", scheme.strip())
+
+
+def _label(label: object) -> str:
+    text = label.strip() if isinstance(label, str) else ""
+    if not text or not text.isprintable():
+        raise ParameterError(f"{label!r}: expected a label of one line")
+    return text
+
+
+def warnings(scenario: Scenario, schemes: Sequence[str]) -> list[str]:
+    """Things that no network carries, and needs of the schemes that the network lacks."""
+    of_schemes = (text for scheme in schemes for text in scenario.warnings(scheme))
+    return [*scenario.load_warnings(), *of_schemes]
+
+
+def check_seeds(scenario: Scenario, seed: int | Sequence[int] | None) -> list[int]:
+    """The seeds: those that were asked for, or that of the scenario.
+
+    Raises:
+        ParameterError: There is none, or one is named twice.
+    """
+    if seed is None or isinstance(seed, int):
+        return [scenario.seed if seed is None else seed]
+    seeds = list(seed)
+    if not seeds:
+        raise ParameterError("no seed: expected a number, or several")
+    for place, one in enumerate(seeds):
+        if one in seeds[:place]:
+            raise ParameterError(f"seed {one}: named twice; it would give the same result twice")
+    return seeds
 
 
 def check_traces(traces: Sequence[str]) -> tuple[str, ...]:

@@ -13,12 +13,18 @@ from incast._core import IncastError
 from incast.cli import (
     algorithms,
     completing,
+    exporting,
     importing,
     kernel,
+    lab,
+    manual,
     plotting,
     reading,
     reproducing,
     running,
+    scenario,
+    sweeping,
+    udp,
 )
 from incast.cli.exits import INTERRUPTED, USAGE
 
@@ -44,12 +50,17 @@ app = typer.Typer(
 for command in (
     running.run,
     running.saturate,
+    sweeping.sweep,
+    sweeping.compare,
+    lab.lab,
     reproducing.reproduce,
     reading.show,
     plotting.plot,
+    exporting.export,
     reading.tables,
     algorithms.algorithms,
     algorithms.workloads,
+    manual.docs,
 ):
     app.command()(command)
 app.command("import")(importing.import_)
@@ -63,7 +74,9 @@ app.command(
         "help_option_names": [],
     },
 )(kernel.kernel)
-app.add_typer(algorithms.scenario_app, name="scenario")
+app.add_typer(scenario.app, name="scenario")
+if sys.platform == "linux":
+    app.add_typer(udp.app, name="udp")
 
 completing.offer()
 

@@ -1,4 +1,4 @@
-"""Commands that list what there is to choose from: algorithms, flow sizes, scenarios."""
+"""Commands that list what there is to choose from: algorithms and flow sizes."""
 
 import json
 from pathlib import Path
@@ -7,13 +7,9 @@ from typing import Annotated
 import typer
 
 from incast import _core
-from incast._core import Scenario
-from incast.api import scenarios
 from incast.base import inputs
 from incast.base.words import nearest
-from incast.cli import completing, late, options
-
-scenario_app = typer.Typer(help="The scenarios that ship, and checks of your own.")
+from incast.cli import completing, late
 
 
 def algorithms(
@@ -86,40 +82,3 @@ def _workload(name: str, *, packets: bool, step: bool) -> _core.Workload:
         why = nearest(path.name, known)
         raise _core.ParameterError(f"{name}: neither a file nor sizes that ship; {why}")
     return _core.Workload.parse(inputs.text(path), name, packets=packets, step=step)
-
-
-@scenario_app.command("list")
-def list_scenarios(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
-    """List the scenarios that ship with the package."""
-    shipped = {path: Scenario.load(path) for path in scenarios.shipped().values()}
-    if as_json:
-        items = [
-            {
-                "name": one.name,
-                "title": one.title,
-                "schemes": list(one.schemes),
-                "duration_s": one.duration_s,
-                "file": str(path),
-            }
-            for path, one in shipped.items()
-        ]
-        print(json.dumps(items))
-    else:
-        late.catalogue.print_scenarios(late.writing.console(), shipped.values())
-
-
-@scenario_app.command("check")
-def check_scenario(file: options.ScenarioName) -> None:
-    """Check a scenario and its schemes, without running it."""
-    scenario = scenarios.load(file)
-    schemes = scenarios.check_schemes(scenario)
-    options.warn(scenario, schemes)
-    print(f"{file}: good, {scenario.duration_s * 1e3:g} ms of {', '.join(schemes)}")
-
-
-@scenario_app.command("schema")
-def scenario_schema() -> None:
-    """Print the JSON Schema of a scenario, from which editors complete."""
-    print(_core.schema())

@@ -16,7 +16,9 @@ from typer.completion import (  # type: ignore[attr-defined]
 )
 
 from incast import _core
+from incast.api import keys as scenario_keys
 from incast.api.scenarios import TRACES, shipped
+from incast.base import manual
 from incast.figures.catalogue import ABOUT, FORMATS
 from incast.reproduce import spec
 
@@ -25,6 +27,12 @@ VARIABLE = "_INCAST_COMPLETE"
 """The variable of the environment by which a shell asks for completions."""
 
 _SHELLS = ("bash", "zsh", "fish")
+
+KERNEL_COMMANDS = (
+    "attach", "list", "show", "set", "detach", "observe", "object", "algorithms", "check", "lab",
+)  # fmt: skip
+"""The commands of incast-kernel, which may not be installed, and of the test bed."""
+_KERNEL_ALGORITHMS = ("timely", "rtcp", "dctcp")
 
 # Bash ends words at colons and equal signs, too, in what it hands over and in what it replaces.
 # So the parts of a word such as timely:zhu are put together, and its first parts taken from what
@@ -71,6 +79,11 @@ def schemes(incomplete: str) -> list[str]:
     )
 
 
+def carriers(incomplete: str) -> list[str]:
+    """The carriers of `incast lab`."""
+    return _of(("simulator", "linux-tcp", "udp"), incomplete)
+
+
 def algorithms(incomplete: str) -> list[str]:
     """The algorithms."""
     return _of([one.name for one in _core.algorithms()], incomplete)
@@ -97,14 +110,49 @@ def experiments(incomplete: str) -> list[str]:
     return _of([*dict.fromkeys(name.partition("/")[0] for name in known), *known], incomplete)
 
 
+def topics(incomplete: str) -> list[str]:
+    """The pages of the manual."""
+    return _of(manual.pages(), incomplete)
+
+
 def formats(incomplete: str) -> list[str]:
     """The formats of figures."""
     return _of(FORMATS, incomplete)
 
 
+def metrics(incomplete: str) -> list[str]:
+    """The figures of runs."""
+    return _of([name for name, _, _ in _core.summary_figures()], incomplete)
+
+
+def tests(incomplete: str) -> list[str]:
+    """The statistical tests."""
+    return _of(("t", "wilcoxon"), incomplete)
+
+
+def exports(incomplete: str) -> list[str]:
+    """The formats of traces for other tools."""
+    return _of(("pcapng", "perfetto"), incomplete)
+
+
 def threads(incomplete: str) -> list[str]:
     """The number of threads that needs no number."""
     return _of(("auto",), incomplete)
+
+
+def keys(incomplete: str) -> list[str]:
+    """The keys of scenarios, up to the next dot where there are many."""
+    known = scenario_keys.keys()
+    depth = incomplete.count(".")
+    return _of([path for path in known if path.count(".") == depth and "<" not in path], incomplete)
+
+
+def kernel_words(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The commands of `incast kernel`, and the algorithms of those that take one."""
+    words = ctx.params.get("words") or []
+    if not words:
+        return _of(KERNEL_COMMANDS, incomplete)
+    return _of(_KERNEL_ALGORITHMS, incomplete) if words[-1] in ("attach", "object") else []
 
 
 def shells(incomplete: str) -> list[str]:

@@ -1,38 +1,43 @@
 """Linux TCP, by `incast-kernel`: a program of its own, since nothing else here needs libbpf."""
 
 import inspect
-import os
-import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from incast._core import IncastError
-from incast.cli import late, program
+from incast.cli import completing, lab, late, program
 
-_PROGRAM = "incast-kernel"
 # Commands in Python: a test bed needs the simulator, an observation needs tables and figures.
 _OWN = ("lab", "observe")
 
 
-def kernel(context: typer.Context) -> None:
+def kernel(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="COMMAND...", autocompletion=completing.kernel_words),
+    ] = None,
+) -> None:
     """Attach TIMELY, RTCP or DCTCP to Linux TCP, and watch them.
 
-    `make kernel` builds the program that does so.
+    The program that does so is incast-kernel: pip install 'incast[kernel]', or `make kernel`.
     """
-    found = _program()
+    found = program.incast_kernel()
     if found is None:
         raise IncastError(
-            f"{_PROGRAM} is not built: `make kernel` builds it, and says what that needs"
+            f"{program.KERNEL} is not installed: `make kernel` builds it in a checkout, and says "
+            "what that needs; elsewhere: pip install 'incast[kernel]'"
         )
-    if context.args and context.args[0] in _OWN:
-        _run_own(found, *context.args)
+    # All of them in their order, options of the program included: none is known here.
+    arguments = words or []
+    if arguments and arguments[0] in _OWN:
+        _run_own(found, *arguments)
         return
     # The program is a child: its exit code goes through `main`, as that of every command.
-    code = program.run([found, *context.args])
-    if context.args[:1] in ([], ["--help"], ["-h"]):
+    code = program.run([found, *arguments])
+    if arguments[:1] in ([], ["--help"], ["-h"]):
         print("\nAnd of Python:\n  lab      Run a scenario on Linux TCP, in network namespaces")
     if code:
         raise typer.Exit(code)
@@ -41,8 +46,8 @@ def kernel(context: typer.Context) -> None:
 def _run_own(found: str, name: str, *arguments: str) -> None:
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     help_names = {"help_option_names": ["--help", "-h"]}
-    own = late.lab.lab if name == "lab" else late.observing.observe
-    app.command(name, context_settings=help_names)(_bound(own, Path(found)))
+    command = lab.on_linux if name == "lab" else _bound(late.observing.observe, Path(found))
+    app.command(name, context_settings=help_names)(command)
     code = app(list(arguments), standalone_mode=False, prog_name=f"incast kernel {name}")
     if code:
         raise typer.Exit(code)
@@ -59,9 +64,3 @@ def _bound(own: Callable[..., None], found: Path) -> Callable[..., None]:
     parameters = [one for name, one in signature.parameters.items() if name != "kernel"]
     command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     return command
-
-
-def _program() -> str | None:
-    """Beside the interpreter, where `make kernel` puts it, or on the path."""
-    beside = Path(sys.prefix) / "bin" / _PROGRAM
-    return str(beside) if os.access(beside, os.X_OK) else shutil.which(_PROGRAM)

@@ -1,26 +1,39 @@
-"""`incast kernel lab`: a scenario on Linux TCP, in network namespaces of this machine."""
+"""`incast lab`: a scenario on Linux TCP and on UDP of this machine, and in the simulator."""
 
+import functools
 import json
 import sys
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from incast._core import Run
+from incast._core import IncastError, Run, Scenario
 from incast.api import scenarios
-from incast.api.result import Result, add_figures
-from incast.cli import options
+from incast.cli import completing, late, options, program
 from incast.cli.exits import INTERRUPTED
-from incast.results import store
-from incast.terminal import writing
-from incast.terminal.progress import bar_of_runs
+
+if TYPE_CHECKING:
+    from incast.api.result import Result
+    from incast.lab.carriers import Target
+    from incast.lab.plan import BedPlan
+    from incast.lab.row import Measured, Row
 
 
 def lab(
-    kernel: Path,
     scenario: options.ScenarioName,
+    on: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CARRIER",
+            autocompletion=completing.carriers,
+            help="What carries it: simulator, linux-tcp or udp; repeat it for several. If not "
+            "given, all that this machine can run.",
+        ),
+    ] = None,
     cc: options.Schemes = None,
     assignments: options.Assignments = None,
     knobs: Annotated[
@@ -28,14 +41,13 @@ def lab(
         typer.Option(
             "--knob",
             metavar="KEY=VALUE",
-            help="Change a parameter of the schemes that incast attaches, such as t_low=200us, or "
-            "timely.t_low=200us of one of them.",
+            help="Change a parameter of the schemes that are this project's, such as t_low=200us, "
+            "or timely.t_low=200us of one of them.",
         ),
     ] = None,
     repeat: Annotated[
         int, typer.Option(min=1, max=100, metavar="N", help="Runs of each scheme.")
     ] = 1,
-    simulate: Annotated[bool, typer.Option(help="Print what the simulator predicts, too.")] = True,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -45,89 +57,196 @@ def lab(
     ] = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Run a scenario on Linux TCP, in network namespaces of this machine, beside the simulator."""
-    # Late: numpy and the modules of the test bed, which no other command needs.
-    from incast.lab import attach, bed, measure, plan, predict, report  # noqa: PLC0415
-    from incast.lab.result import result  # noqa: PLC0415
+    """Run a scenario on this machine's TCP and UDP, and simulated.
 
-    # TCP is a stream, whatever transport the scenario has, and hosts have Linux as installed.
-    linux = ["transport.kind=stream", "transport.stream.preset=linux"]
-    chosen = options.load(scenario, [*linux, *(assignments or [])])
-    schemes = scenarios.check_schemes(chosen, cc or None)
-    wanted = plan.read(chosen)
-    turns = range(repeat)
-    places = (
-        [] if out is None else [out / f"seed-{turn + 1}" if repeat > 1 else out for turn in turns]
-    )
+    Each host is a network namespace, which root can make.
+    """
+    session = _Session(scenario, on, cc, assignments or [], knobs or [], repeat)
+    places = [] if out is None else [_place(out, turn, repeat) for turn in range(repeat)]
     _check(places)
-    bed.check()
-    for scheme in schemes:
-        # A scheme that cannot be attached is refused at once, not when its turn comes.
-        with attach.attached(wanted, kernel, scheme, knobs or []):
-            pass
-    found: dict[tuple[int, str], measure.Measured] = {}
-    simulated: dict[tuple[int, str], Run] = {}
-    # Schemes take turns, so that other work on the machine meets all of them.
-    order = [(turn, scheme) for turn in turns for scheme in schemes]
-    delays = False
-    try:
-        with (
-            bed.standing(wanted, kernel) as stands,
-            bar_of_runs(visible=not as_json) as show,
-        ):
-            for done, (turn, scheme) in enumerate(order):
-                show(total=len(order), completed=done, description=f"{scheme} on Linux")
-                with attach.on_hosts(stands, kernel, scheme, knobs or []) as name:
-                    delays = stands.delays
-                    found[turn, scheme] = measure.run(stands, kernel, scheme, name, turn)
-        with bar_of_runs(visible=simulate and not as_json) as show:
-            for done, (turn, scheme) in enumerate(order if simulate else []):
-                show(total=len(order), completed=done, description=f"{scheme} simulated")
-                run = predict.simulate(chosen, kernel, scheme, knobs or [], turn + 1)
-                if not run.complete:
-                    raise KeyboardInterrupt
-                simulated[turn, scheme] = run
-        stopped = False
-    except KeyboardInterrupt:
-        stopped = True
-    results = []
-    for turn, place in enumerate(places):
-        measured = {one: found[turn, one] for one in schemes if (turn, one) in found}
-        runs = {one: simulated[turn, one] for one in schemes if (turn, one) in simulated}
-        if measured:
-            results.append((result(chosen, schemes, measured, runs, turn), place))
-    stopped = not _write(results, figures=not stopped) or stopped
-    predicted = {
-        scheme: [predict.figures(chosen, run) for (_, of), run in simulated.items() if of == scheme]
-        for scheme in schemes
-    }
-    rows = [one.row for one in found.values()]
+    session.run(visible=not as_json)
+    _write(session, places)
+    rows = session.rows()
     if as_json:
-        said = {"rows": [asdict(row) for row in rows], "simulated": predicted}
-        print(json.dumps(said, allow_nan=False))
+        print(json.dumps({"rows": [asdict(row) for row in rows]}, allow_nan=False))
     elif rows:
-        report.print_rows(writing.console(), wanted.title, rows, predicted, delays=delays)
+        late.lab_report.print_rows(late.writing.console(), session.title, rows, delay=session.delay)
         if out is not None:
-            writing.console().print(f"\nWrote {out}/")
-    if stopped:
+            late.writing.console().print(f"\nWrote {out}/")
+            late.writing.say_no_figures(late.writing.console())
+    if session.stopped:
         raise typer.Exit(INTERRUPTED)
+
+
+@functools.wraps(lab)
+def on_linux(**given: Any) -> None:  # noqa: ANN401
+    """`incast kernel lab`: on Linux TCP beside the simulator unless `--on` is given."""
+    lab(**{**given, "on": given["on"] or ["simulator", "linux-tcp"]})
+
+
+class _Session:
+    """The schemes of a scenario over its carriers, one after the other."""
+
+    def __init__(
+        self,
+        scenario: str,
+        on: Sequence[str] | None,
+        cc: Sequence[str] | None,
+        assignments: Sequence[str],
+        knobs: Sequence[str],
+        repeat: int,
+    ) -> None:
+        found = program.incast_kernel()
+        self._kernel = None if found is None else Path(found)
+        self._knobs, self._repeat = knobs, repeat
+        targets = late.carriers.targets(on or late.carriers.ALL)
+        if on:
+            for reason in filter(None, (late.carriers.missing(one, self._kernel) for one in on)):
+                raise IncastError(reason)
+        else:
+            targets = self._runnable()
+        self.scenario = options.load(scenario, [*assignments])
+        self.title = self.scenario.title or self.scenario.name
+        self.schemes = scenarios.check_schemes(self.scenario, list(cc) if cc else None)
+        self._of: dict[Target, Scenario] = {
+            one: options.load(scenario, one.assignments(assignments)) for one in targets
+        }
+        self._plan: BedPlan | None = None
+        if any(one.carrier != late.carriers.SIMULATOR for one in targets):
+            self._plan = late.plan.read(self.scenario)
+        self._work = self._pairs(targets, strict=bool(on))
+        self._found: dict[tuple[int, Target, str], Measured | Run] = {}
+        self.delay = ""
+        self.stopped = False
+
+    def _runnable(self) -> "list[Target]":
+        """The carriers of this machine; a sentence for each that it cannot have."""
+        there = []
+        for one in late.carriers.ALL:
+            reason = late.carriers.missing(one, self._kernel)
+            if reason is None:
+                there.append(one)
+            else:
+                print(f"note: not on {one}: {reason}", file=sys.stderr)
+        return late.carriers.targets(there)
+
+    def _pairs(self, targets: "Sequence[Target]", *, strict: bool) -> "list[tuple[Target, str]]":
+        """Each scheme with each of its carriers. What cannot run is refused at once, or left out.
+
+        Raises:
+            IncastError: A carrier that was asked for does not run a scheme.
+        """
+        pairs, refused = [], set()
+        for scheme in self.schemes:
+            for one in targets:
+                of = one.predicts or one.carrier
+                if one.carrier != late.carriers.SIMULATOR and self._plan is not None:
+                    reason = late.carriers.refusal(
+                        one.carrier, self._of[one], self._plan, self._kernel, scheme, self._knobs
+                    )
+                    if reason is not None and strict:
+                        raise IncastError(reason)
+                    if reason is not None:
+                        print(f"note: not on {one.carrier}: {reason}", file=sys.stderr)
+                        refused.add((of, scheme))
+                if (of, scheme) not in refused:
+                    pairs.append((one, scheme))
+        return pairs
+
+    def run(self, *, visible: bool) -> None:
+        """Runs all of it, on the test bed first; Ctrl-C ends it early."""
+        real = [pair for pair in self._work if pair[0].carrier != late.carriers.SIMULATOR]
+        # Carriers and schemes take turns, so that other work on the machine meets all of them.
+        order = [(turn, *pair) for turn in range(self._repeat) for pair in real]
+        order += [
+            (turn, *pair) for turn in range(self._repeat) for pair in self._work if pair not in real
+        ]
+        # Ctrl-C while one of these is imported would end the process, and leave the namespaces.
+        _ = (late.attach, late.bed, late.measure, late.over_udp, late.predict)
+        bar_of_runs = late.progress.bar_of_runs
+        try:
+            with ExitStack() as stack, bar_of_runs(visible=visible) as show:
+                stands = None
+                for done, (turn, one, scheme) in enumerate(order):
+                    show(total=len(order), completed=done, description=f"{scheme} on {one.label}")
+                    if one.carrier == late.carriers.SIMULATOR:
+                        stack.close()
+                    elif stands is None and self._plan is not None:
+                        stands = stack.enter_context(late.bed.standing(self._plan, self._kernel))
+                        self.delay = _said_of(stands, self._kernel)
+                    self._found[turn, one, scheme] = self._one(stands, one, scheme, turn)
+        except KeyboardInterrupt:
+            self.stopped = True
+
+    def _one(self, stands: Any, one: "Target", scheme: str, turn: int) -> "Measured | Run":  # noqa: ANN401
+        own, kernel, knobs = self._of[one], self._kernel, self._knobs
+        if one.carrier == late.carriers.UDP:
+            return late.over_udp.run(stands, own, scheme, knobs, turn)
+        if one.carrier == late.carriers.LINUX and kernel is not None:
+            with late.attach.on_hosts(stands, kernel, scheme, knobs) as name:
+                return late.measure.run(stands, kernel, scheme, name, turn)
+        if one.predicts == late.carriers.LINUX and kernel is not None:
+            run = late.predict.of_linux(own, kernel, scheme, knobs, turn + 1)
+        else:
+            run = late.predict.of_udp(own, scheme, knobs, turn + 1)
+        if not run.complete:
+            raise KeyboardInterrupt
+        return run
+
+    def rows(self) -> "list[Row]":
+        """The figures of all runs."""
+        rows = []
+        for one, scheme in self._work:
+            for turn in range(self._repeat):
+                found = self._found.get((turn, one, scheme))
+                if isinstance(found, Run):
+                    rows.append(late.predict.row(self._of[one], found, one.label, scheme, turn))
+                elif found is not None:
+                    rows.append(found.row)
+        return rows
+
+    def results(self) -> "Mapping[int, Result]":
+        """The result of each repetition that has one."""
+        found = {}
+        names = [f"{scheme} on {one.label}" for one, scheme in self._work]
+        for turn in range(self._repeat):
+            runs = {
+                name: self._found[turn, one, scheme]
+                for name, (one, scheme) in zip(names, self._work, strict=True)
+                if (turn, one, scheme) in self._found
+            }
+            if runs:
+                found[turn] = late.lab_result.result(self.scenario, names, runs, turn)
+        return found
+
+
+def _said_of(stands: Any, kernel: Path | None) -> str:  # noqa: ANN401
+    """A sentence on what the test bed lacks."""
+    said = [stands.delays] if stands.delays else []
+    if stands.plan.mark_bytes is not None and kernel is None:
+        said.append("Without incast-kernel no switch marks packets (ECN).")
+    return " ".join(said)
+
+
+def _place(out: Path, turn: int, repeat: int) -> Path:
+    return out / f"seed-{turn + 1}" if repeat > 1 else out
 
 
 def _check(places: list[Path]) -> None:
     """Finds out whether results can be written there, and says which earlier ones they replace."""
     for place in places:
-        store.check(place)
-        if of := store.replaces(place, "", (), 0):
+        late.store.check(place)
+        if of := late.store.replaces(place, "", (), 0):
             print(f"note: {of} in {place}/ will be replaced", file=sys.stderr)
 
 
-def _write(results: list[tuple[Result, Path]], *, figures: bool) -> bool:
-    """Writes results; whether Ctrl-C has left their figures be."""
+def _write(session: _Session, places: Sequence[Path]) -> None:
+    """Writes results; Ctrl-C leaves their figures be."""
     # All tables are written before matplotlib is imported.
-    written = [(one, store.write(one, place)) for one, place in results]
+    found = session.results() if places else {}
+    written = [(one, late.store.write(one, places[turn])) for turn, one in found.items()]
     try:
-        for one, where in written if figures else []:
-            add_figures(one, where)
+        for one, where in written if not session.stopped else []:
+            late.result.add_figures(one, where)
     except KeyboardInterrupt:
-        return False
-    return True
+        session.stopped = True

@@ -7,28 +7,48 @@ the process: a command names what it needs before it begins what it would have t
 
 import importlib
 
-from incast.base import leaving
+from incast.base import extras, leaving
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from incast.api import imports, result, running, saturation
-    from incast.cli import lab, observing
-    from incast.figures import canvas, gallery, look
+    from incast.api import batch, checking, imports, result, running, saturation, sweeping
+    from incast.cli import observing
+    from incast.figures import canvas, gallery, look, network
+    from incast.lab import attach, bed, carriers, measure, plan, predict
+    from incast.lab import report as lab_report
+    from incast.lab import result as lab_result
+    from incast.lab import udp as over_udp
     from incast.reproduce import driver, say
-    from incast.results import described, differences, store
-    from incast.terminal import catalogue, progress, report, writing
+    from incast.results import changes, described, differences, store
+    from incast.results import sweeps as sweep_records
+    from incast.terminal import catalogue, pages, progress, report, sweeps, writing
+    from incast.traces import exporting
 
 _HOMES = {
+    "attach": "lab.attach",
+    "batch": "api.batch",
+    "bed": "lab.bed",
     "canvas": "figures.canvas",
+    "carriers": "lab.carriers",
     "catalogue": "terminal.catalogue",
+    "changes": "results.changes",
+    "checking": "api.checking",
     "described": "results.described",
     "differences": "results.differences",
     "driver": "reproduce.driver",
+    "exporting": "traces.exporting",
     "gallery": "figures.gallery",
     "imports": "api.imports",
-    "lab": "cli.lab",
+    "lab_report": "lab.report",
+    "lab_result": "lab.result",
     "look": "figures.look",
+    "measure": "lab.measure",
+    "network": "figures.network",
     "observing": "cli.observing",
+    "over_udp": "lab.udp",
+    "pages": "terminal.pages",
+    "plan": "lab.plan",
+    "predict": "lab.predict",
     "progress": "terminal.progress",
     "report": "terminal.report",
     "result": "api.result",
@@ -36,20 +56,47 @@ _HOMES = {
     "saturation": "api.saturation",
     "say": "reproduce.say",
     "store": "results.store",
+    "sweep_records": "results.sweeps",
+    "sweeping": "api.sweeping",
+    "sweeps": "terminal.sweeps",
     "writing": "terminal.writing",
 }
 
+# What they need beside the packages that are always installed.
+_EXTRAS: dict[str, extras.Extra] = {
+    "canvas": "figures",
+    "driver": "reproduce",
+    "gallery": "figures",
+    "look": "figures",
+    "network": "figures",
+    "say": "reproduce",
+}
+
 __all__ = [
+    "attach",
+    "batch",
+    "bed",
     "canvas",
+    "carriers",
     "catalogue",
+    "changes",
+    "checking",
     "described",
     "differences",
     "driver",
+    "exporting",
     "gallery",
     "imports",
-    "lab",
+    "lab_report",
+    "lab_result",
     "look",
+    "measure",
+    "network",
     "observing",
+    "over_udp",
+    "pages",
+    "plan",
+    "predict",
     "progress",
     "report",
     "result",
@@ -57,6 +104,9 @@ __all__ = [
     "saturation",
     "say",
     "store",
+    "sweep_records",
+    "sweeping",
+    "sweeps",
     "writing",
 ]
 
@@ -64,5 +114,7 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name in _EXTRAS:
+        extras.need(_EXTRAS[name])
     with leaving.at_once():
         return importlib.import_module(f"incast.{_HOMES[name]}")

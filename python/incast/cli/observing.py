@@ -13,6 +13,7 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
+from incast.base import extras
 from incast.cli import program
 from incast.cli.exits import INTERRUPTED
 from incast.results import observations, store
@@ -69,15 +70,17 @@ def observe(
                 raise typer.Exit(code)
             observations.fill(directory, observed, record)
         try:
-            # Late: matplotlib takes half a second, and the table is kept by now.
-            from incast.figures import observations as figures  # noqa: PLC0415
+            if extras.have("figures"):
+                # Late: matplotlib takes half a second, and the table is kept by now.
+                from incast.figures import observations as figures  # noqa: PLC0415
 
-            figures.write(out, observed)
+                figures.write(out, observed)
         except KeyboardInterrupt:
             print(f"stopped: the table is kept in {out}/, without figures", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None
         if not as_json:
             writing.say(writing.console(), f"Wrote {out}/")
+            writing.say_no_figures(writing.console())
     if code:
         raise typer.Exit(code)
 

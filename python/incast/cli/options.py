@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from incast._core import Scenario
+from incast._core import ParameterError, Scenario
 from incast.api import scenarios
 from incast.cli import completing
 
@@ -23,7 +23,8 @@ Schemes = Annotated[
         "--cc",
         metavar="NAME",
         autocompletion=completing.schemes,
-        help="A scheme to run, such as timely or timely:zhu; repeat it to compare several.",
+        help="A scheme to run, such as timely, timely:zhu or timely[t_high=1ms]; repeat it to "
+        "compare several.",
     ),
 ]
 Assignments = Annotated[
@@ -44,6 +45,24 @@ Threads = Annotated[
         metavar="N|auto",
         autocompletion=completing.threads,
         help="Threads of each run, if not the scenario's; results are the same.",
+    ),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=256,
+        metavar="N",
+        help="Runs side by side; if not given, a core each, or one after the other where they are "
+        "short.",
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Run on the workers of a Dask cluster, such as tcp://HOST:8786, not in processes "
+        "here.",
     ),
 ]
 Baseline = Annotated[
@@ -74,8 +93,7 @@ def load(scenario: str, assignments: list[str] | None) -> Scenario:
 
 def warn(scenario: Scenario, schemes: Sequence[str]) -> None:
     """Says on stderr what no network carries, and what the network lacks that a scheme needs."""
-    of_schemes = (text for scheme in schemes for text in scenario.warnings(scheme))
-    say_warnings((*scenario.load_warnings(), *of_schemes))
+    say_warnings(scenarios.warnings(scenario, schemes))
 
 
 def say_warnings(texts: Iterable[str]) -> None:
@@ -90,3 +108,17 @@ def ask(doubts: str) -> bool:
         return typer.confirm(f"{doubts}; go on?", err=True)
     print(f"warning: {doubts}", file=sys.stderr)
     return True
+
+
+def check_scheduler(scheduler: str | None, jobs: int | None) -> str | None:
+    """The address of a scheduler, if there is one.
+
+    Raises:
+        ParameterError: It comes with a number of processes.
+    """
+    if scheduler is not None and jobs is not None:
+        raise ParameterError(
+            f"--jobs {jobs} with --scheduler {scheduler}: a cluster has as many runs side by side "
+            "as its workers have threads; leave one of the two out"
+        )
+    return scheduler

@@ -44,6 +44,12 @@ def plot(
         ),
     ] = None,
     baseline: options.Baseline = None,
+    flow: Annotated[
+        list[int] | None,
+        typer.Option(
+            min=0, metavar="N", help="A flow that `state` shows; may be repeated; the first if not."
+        ),
+    ] = None,
     width: Annotated[
         str | None,
         typer.Option(metavar="LENGTH", help="Such as 3.3in, 8.4cm or 84mm; 7in if not given."),
@@ -72,8 +78,8 @@ def plot(
 ) -> None:
     """Draw figures of results, alone or together."""
     results = late.result.open_result(*directories) if directories else None
-    if results is not None and cc:
-        results = results.of_schemes(cc)
+    if results is not None:
+        results = (results.of_schemes(cc) if cc else results).of_flows(flow or ())
     if list_them:
         _print_list(_why_not(results), as_json=as_json)
         return
@@ -90,11 +96,7 @@ def plot(
     # All figures are checked before any is written: a wrong name leaves nothing behind.
     left_out = {} if figure else late.gallery.left_out(results)
     names = list(dict.fromkeys(figure or (name for name in ABOUT if name not in left_out)))
-    if baseline is not None and late.gallery.DIFFERENCES not in names:
-        raise typer.BadParameter(
-            f"--baseline {baseline}: only the figure {late.gallery.DIFFERENCES} shows differences; "
-            "name it with --figure, too, or leave --baseline out"
-        )
+    _check_options(names, baseline, flow)
     for name in names:
         late.gallery.check(name, results)
     if baseline is not None:
@@ -115,6 +117,20 @@ def plot(
         print(f"note: not drawn: {', '.join(of)}: {why}", file=sys.stderr)
     for remark, of in _by_text(remarks).items():
         print(f"note: for the caption of {', '.join(of)}: {remark}", file=sys.stderr)
+
+
+def _check_options(names: list[str], baseline: str | None, flow: list[int] | None) -> None:
+    """Refuses an option of a figure that is not drawn."""
+    gallery = late.gallery
+    for option, value, figure, shows in (
+        ("--baseline", baseline, gallery.DIFFERENCES, "differences"),
+        ("--flow", flow[0] if flow else None, gallery.STATE, "single flows"),
+    ):
+        if value is not None and figure not in names:
+            raise typer.BadParameter(
+                f"{option} {value}: only the figure {figure} shows {shows}; name it with --figure, "
+                f"too, or leave {option} out"
+            )
 
 
 def _by_text(said: dict[str, str]) -> dict[str, list[str]]:

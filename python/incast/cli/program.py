@@ -1,14 +1,25 @@
-"""Runs a program as a part of the command."""
+"""Programs that are run as a part of the command."""
 
 import contextlib
+import os
+import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import IO
 
 from incast._core import IncastError
 from incast.cli.exits import INTERRUPTED
 
+KERNEL = "incast-kernel"
 _PATIENCE_S = 2.0
+
+
+def incast_kernel() -> str | None:
+    """The program beside the interpreter, where `make kernel` and pip put it, or on the path."""
+    beside = Path(sys.prefix) / "bin" / KERNEL
+    return str(beside) if os.access(beside, os.X_OK) else shutil.which(KERNEL)
 
 
 def run(command: Sequence[str], read: Callable[[IO[str]], None] | None = None) -> int:

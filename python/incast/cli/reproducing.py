@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from incast.cli import completing, late
+from incast.cli import completing, late, options
 from incast.cli.exits import INTERRUPTED
 from incast.reproduce import spec
 
@@ -41,6 +41,7 @@ def reproduce(
         int | None,
         typer.Option(min=1, max=1024, metavar="N", help="Runs side by side; a core each if not."),
     ] = None,
+    scheduler: options.Scheduler = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, not tables.")] = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Show no progress, and no table.")
@@ -73,7 +74,14 @@ def reproduce(
     done = []
     try:
         with _progress(visible=not (quiet or as_json)) as progress:
-            for of in driver.reproduce(chosen, target, quick=quick, jobs=jobs, progress=progress):
+            for of in driver.reproduce(
+                chosen,
+                target,
+                quick=quick,
+                jobs=jobs,
+                scheduler=options.check_scheduler(scheduler, jobs),
+                progress=progress,
+            ):
                 done.append(of)
                 if not (quiet or as_json):
                     say.print_outcome(console, of, target / of.experiment.name)

@@ -11,10 +11,11 @@ from typing import Annotated, cast
 
 import typer
 
-from incast._core import ParameterError, Scenario
+from incast._core import IncastError, Scenario
 from incast.api import costs, scenarios
 from incast.api.interruption import Interrupted
 from incast.base.machine import Meter
+from incast.base.stopping import Stop
 from incast.cli import completing, late, options
 from incast.cli.exits import INTERRUPTED
 
@@ -54,6 +55,7 @@ def run(
         ),
     ] = None,
     baseline: options.Baseline = None,
+    jobs: options.Jobs = None,
     threads: options.Threads = None,
     yes: options.Yes = False,
     as_json: options.AsJson = False,
@@ -66,53 +68,67 @@ def run(
     chosen = options.load(scenario, assignments)
     schemes = scenarios.check_schemes(chosen, cc or None)
     if baseline is not None:
+        baseline = scenarios.canonical(baseline)
         late.differences.check_baseline(baseline, schemes)
     options.warn(chosen, schemes)
     traces = scenarios.check_traces(trace or ())
-    scenarios.check_threads(threads)
     out = Path("results") / chosen.name if out is None else out
-    done: list[tuple[Result, Written]] = []
     used = Meter()
-    stopped = False
-    places = _places(out, seed or [])
+    places = _places(out, scenarios.check_seeds(chosen, seed or None))
     # Imported before anything is made or timed.
-    simulate = late.running.run
+    plans = late.batch.planned(
+        chosen,
+        dict(zip(schemes, schemes, strict=True)),
+        list(places),
+        traces=traces,
+        threads=scenarios.check_threads(threads),
+    )
+    simulate = late.running.results
     for directory in places.values():
         late.store.check(directory)
     _say_replaced(chosen, schemes, places)
     if not yes:
         costs.check(chosen, schemes, traces=traces, repeats=len(places), ask=options.ask)
-    for number, directory in places.items():
+    jobs = late.batch.side_by_side(plans, jobs, whatever_it_costs=yes)
+    found: dict[int, tuple[Result, Written]] = {}
+    failure = None
+    with Stop() as stop:
         try:
-            with used:
-                result = simulate(
-                    chosen,
-                    schemes,
-                    seed=number,
-                    traces=traces,
-                    threads=threads,
-                    progress=not quiet,
-                    whatever_it_costs=True,
-                )
-        except Interrupted as interrupted:
-            result, stopped = cast("Result", interrupted.result), True
-            if not result.runs:
-                break
-        # Written at once, so that a later Ctrl-C loses nothing.
-        written, whole = _write(result, directory, figures=not stopped)
-        done.append((result, written))
-        if not whole:
-            stopped = True
-            break
+            for result in simulate(plans, jobs, stop, used, progress=not quiet):
+                # Written at once, so that nothing is lost whatever comes later.
+                written = late.store.write(result, places[result.seed])
+                found[result.seed] = result, written
+                if result.complete:
+                    with contextlib.suppress(KeyboardInterrupt), stop.raising():
+                        found[result.seed] = result, late.result.add_figures(result, written)
+        except IncastError as error:
+            failure = error
+    done = [found[number] for number in places if number in found]
+    if stop.asked:
+        _say_stopped([written for _, written in done])
+    if failure is not None:
+        raise failure
     options.say_warnings(_results(done).unfinished if done else [])
-    if not done:
-        typer.echo("stopped: nothing was simulated", err=True)
-    elif as_json:
+    if as_json and done:
         _print_json(done, baseline, one=len(places) == 1)
-    elif not quiet:
+    elif done and not quiet:
         _print_table(done, baseline, used, one=len(places) == 1)
-    if stopped:
+    if stop.asked:
         raise typer.Exit(INTERRUPTED)
+
+
+def _say_stopped(done: "list[Written]") -> None:
+    """Says in a line, after Ctrl-C, what is kept, and what draws the figures that are missing."""
+    without = [written.directory for written in done if not written.figures]
+    if not done:
+        text = "nothing was simulated"
+    elif without:
+        kept = ", ".join(f"{place}{os.sep}" for place in without)
+        plot = " ".join(map(str, without))
+        text = f"the tables are kept in {kept}; `incast plot {plot}` draws figures"
+    else:
+        text = f"the results are in {', '.join(f'{one.directory}{os.sep}' for one in done)}"
+    typer.echo(f"stopped: {text}", err=True)
 
 
 def saturate(
@@ -139,6 +155,8 @@ def saturate(
             metavar="DIR", help="Where to keep it; results/<scenario>-saturation if not given."
         ),
     ] = None,
+    jobs: options.Jobs = None,
+    scheduler: options.Scheduler = None,
     threads: options.Threads = None,
     yes: options.Yes = False,
     as_json: options.AsJson = False,
@@ -152,7 +170,7 @@ def saturate(
     options.warn(chosen, scenarios.check_schemes(chosen, cc or None))
     out = Path("results") / f"{chosen.name}-saturation" if out is None else out
     loads = late.saturation.grid(lowest, highest, step)
-    if not yes:
+    if not yes and scheduler is None:
         schemes = scenarios.check_schemes(chosen, cc or None)
         costs.check(late.saturation.hardest(chosen, loads, traffic), schemes, ask=options.ask)
     try:
@@ -166,6 +184,8 @@ def saturate(
                 traffic=traffic,
                 seed=seed,
                 threads=threads,
+                jobs=jobs,
+                scheduler=options.check_scheduler(scheduler, jobs),
                 progress=not quiet,
                 whatever_it_costs=True,
             )
@@ -193,31 +213,18 @@ def _warnings_as_notes() -> Iterator[None]:
         yield
 
 
-def _places(out: Path, seeds: list[int]) -> dict[int | None, Path]:
-    """The directory of each seed's result; None is the seed of the scenario."""
-    if len(seeds) < 2:
-        return {next(iter(seeds), None): out}
-    places: dict[int | None, Path] = {}
-    for seed in seeds:
-        if seed in places:
-            raise ParameterError(f"seed {seed}: named twice; it would give the same result twice")
-        places[seed] = out / f"seed-{seed}"
-    return places
+def _places(out: Path, seeds: list[int]) -> dict[int, Path]:
+    """The directory of each seed's result."""
+    return {seed: out / f"seed-{seed}" if len(seeds) > 1 else out for seed in seeds}
 
 
-def _say_replaced(
-    scenario: Scenario, schemes: tuple[str, ...], places: dict[int | None, Path]
-) -> None:
+def _say_replaced(scenario: Scenario, schemes: tuple[str, ...], places: dict[int, Path]) -> None:
     """Says on stderr, before anything is run, which earlier results will be replaced."""
     text = scenario.toml()
     found = {
         directory: of
         for seed, directory in places.items()
-        if (
-            of := late.store.replaces(
-                directory, text, schemes, scenario.seed if seed is None else seed
-            )
-        )
+        if (of := late.store.replaces(directory, text, schemes, seed))
     }
     if found:
         directory, of = next(iter(found.items()))
@@ -227,21 +234,6 @@ def _say_replaced(
             "--out DIR keeps it",
             file=sys.stderr,
         )
-
-
-def _write(result: "Result", directory: Path, *, figures: bool) -> "tuple[Written, bool]":
-    """Writes a result; without figures where Ctrl-C has come, or comes meanwhile, and False."""
-    # All tables are written before matplotlib is imported.
-    written = late.store.write(result, directory)
-    if figures:
-        with contextlib.suppress(KeyboardInterrupt):
-            return late.result.add_figures(result, written), True
-    place = written.directory
-    typer.echo(
-        f"stopped: the tables are kept in {place}{os.sep}; `incast plot {place}` draws figures",
-        err=True,
-    )
-    return written, False
 
 
 def _print_json(done: "list[tuple[Result, Written]]", baseline: str | None, *, one: bool) -> None:

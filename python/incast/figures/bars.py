@@ -72,20 +72,22 @@ def _figure(
 ) -> Figure:
     """A panel for each quantity; in each a bar for each case, with its number and label."""
     rows = max(1, -(-len(panels) // 2))
-    figure = style.blank(1.0 + rows * (0.7 + 0.34 * len(places)))
+    labels = [style.beside(label) for _, label in places]
+    lines = max(label.count("\n") for label in labels)
+    figure = style.blank(1.0 + rows * (0.7 + (0.34 + 0.12 * lines) * len(places)))
     style.headline(figure, results, note)
     grid = figure.subplots(rows, 2, squeeze=False, sharey=True)
     for axes, (name, found) in zip(grid.flat, panels, strict=False):
         for place, ((index, _), value) in enumerate(zip(places, found, strict=True)):
             _bar(axes, place, index, value)
-        axes.set_xlabel(textwrap.fill(name, style.letters(36)))
+        axes.set_xlabel(textwrap.fill(name, style.letters(28)))
         if all(value is None or (value.mean >= 0 and value.within[0] >= 0) for value in found):
             axes.set_xlim(left=0)
         axes.grid(visible=False, axis="y")
         style.few_ticks(axes)
     for axes in list(grid.flat)[max(1, len(panels)) :]:
         axes.remove()
-    grid[0, 0].set_yticks(range(len(places)), [label for _, label in places])
+    grid[0, 0].set_yticks(range(len(places)), labels)
     grid[0, 0].invert_yaxis()
     return figure
 

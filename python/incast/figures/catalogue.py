@@ -15,6 +15,8 @@ ABOUT = {
     "queue": "the busiest queue over time, mean and maximum",
     "rates": "goodput of every flow over time, a panel for each scheme",
     "jain": "Jain's fairness index over time",
+    "state": "rate, window, bytes in flight, RTT and the gauges of an algorithm over time, of the "
+    "first flow, or of those that --flow names; needs --trace flows",
     "utilisation": "utilisation of the links of each layer",
     "pauses": "share of the time that PFC held back, for each layer",
     "bars": "throughput, queue, RTT, slowdown: mean over the seeds, 95 % confidence interval; "

@@ -64,7 +64,9 @@ class Rows:
     def why_not(self, results: Records) -> str | None:
         """The reason why there is nothing to draw, None if there is something."""
         if self.table not in results.tables:
-            return f"there is no table {self.table}"
+            why = f"there is no table {self.table}"
+            trace = self.table.removeprefix("trace_")
+            return why if trace == self.table else f"{why}, which `--trace {trace}` records"
         if any(True for _ in self.each(results)):
             return None
         there = set(results.table(self.table).columns)

@@ -6,7 +6,7 @@ Figures are made without pyplot: no global state, no window.
 from matplotlib.figure import Figure
 
 from incast.base.words import nearest
-from incast.figures import bars, distributions, latency, layers, series, sizes, style
+from incast.figures import bars, distributions, latency, layers, series, sizes, state, style
 from incast.figures.canvas import on_canvas
 from incast.figures.catalogue import ABOUT
 from incast.figures.drawing import Drawing
@@ -14,7 +14,7 @@ from incast.figures.errors import FigureError
 from incast.figures.look import Look, use
 from incast.results.records import Records
 
-_FAMILIES = (distributions, sizes, latency, series, layers, bars)
+_FAMILIES = (distributions, sizes, latency, series, state, layers, bars)
 _BY_NAME = {drawing.name: drawing for family in _FAMILIES for drawing in family.DRAWINGS}
 
 DRAWINGS: dict[str, Drawing] = {name: _BY_NAME[name] for name in ABOUT}
@@ -22,6 +22,9 @@ DRAWINGS: dict[str, Drawing] = {name: _BY_NAME[name] for name in ABOUT}
 
 DIFFERENCES = "bars"
 """The figure that shows differences to a baseline, where one is named."""
+
+STATE = "state"
+"""The figure that shows single flows, which can be chosen."""
 
 # The figures that a run writes by itself; `incast plot` draws the others.
 _USUAL = ("rtt-cdf", "queue", "rates", "slowdown-by-size", "request-cdf")

@@ -85,7 +85,7 @@ def rpc_latency(results: Records) -> Figure:
                 whole = found.host + found.network
                 style.whisker(axes, place, whole, _of_seeds(own, fraction), flat=True)
             axes.set_title(f"{named}{name}", fontsize="small")
-            axes.set_yticks(range(len(cases)), [case.label for _, case, _ in cases])
+            axes.set_yticks(range(len(cases)), [style.beside(case.label) for _, case, _ in cases])
             axes.tick_params(axis="y", labelleft=axes is panels[0])
             axes.invert_yaxis()
             axes.set_xlim(left=0)

@@ -3,6 +3,7 @@
 Schemes differ in colour and in line style, so that a figure survives grey printing.
 """
 
+import re
 import textwrap
 from collections.abc import Sequence
 from typing import Any
@@ -51,6 +52,19 @@ def scale() -> float:
 def letters(count: int) -> int:
     """The letters that fit where so many do in a figure of the usual width."""
     return max(12, round(count * width() / look.WIDTH / scale()))
+
+
+def beside(label: str) -> str:
+    """A label to the left of panels, in lines that leave the panels room.
+
+    It is broken behind spaces, commas and opening brackets, as in `timely[t_high=1ms,beta=0.5]`.
+    """
+    lines = [""]
+    for part in re.split(r"(?<=[\[, ])", label):
+        if lines[-1] and len(lines[-1]) + len(part) > letters(34):
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def blank(height: float) -> Figure:
@@ -237,11 +251,28 @@ def microseconds(axes: Axes, lowest: float, highest: float) -> None:
 
 def _plain(axis: Axis, highest: float) -> ticker.Formatter:
     """Plain numbers; long times, which are microseconds, are shown as milliseconds."""
-    label, unit = axis.get_label_text(), 1.0
-    if highest >= _LONG_US and label.endswith("(us)"):
-        axis.set_label_text(f"{label.removesuffix('(us)')}(ms)")
-        unit = 1e3
-    return ticker.FuncFormatter(lambda value, _: f"{value / unit:g}")
+    label = axis.get_label_text()
+    if highest < _LONG_US or not label.endswith("(us)"):
+        return _Plain(1.0)
+    axis.set_label_text(f"{label.removesuffix('(us)')}(ms)")
+    return _Plain(1e3)
+
+
+class _Plain(ticker.Formatter):
+    """Plain numbers, in a multiple of the unit of what is drawn."""
+
+    def __init__(self, unit: float) -> None:
+        self.unit = unit
+
+    def __call__(self, x: float, pos: int | None = None) -> str:  # noqa: ARG002 - as matplotlib has it
+        """The number beside a tick."""
+        return f"{x / self.unit:g}"
+
+
+def unit(axis: Axis) -> float:
+    """The unit of the numbers on an axis, in that of what is drawn."""
+    formatter = axis.get_major_formatter()
+    return formatter.unit if isinstance(formatter, _Plain) else 1.0
 
 
 def logarithmic(axes: Axes, which: str, lowest: float, highest: float) -> None:
@@ -266,7 +297,7 @@ def nothing(figure: Figure, axes: Axes, why: str) -> Figure:
     return figure
 
 
-def shade_unmeasured(axes: Axes, results: Records) -> None:
+def shade_unmeasured(axes: Axes, results: Records, *, words: bool = True) -> None:
     """Sets off the parts of a time series that summary and tables leave out."""
     spans = {
         (*window_us(result.scenario), result.scenario.duration_s * 1e6)
@@ -280,14 +311,16 @@ def shade_unmeasured(axes: Axes, results: Records) -> None:
         if last <= first:
             continue
         axes.axvspan(first, last, color="0.95", linewidth=0, zorder=0)
+        if not words:
+            continue
         # The words stand in the shade, in two lines where it is narrow, or beside it.
         share = (last - first) / (right - left) * letters(100) / 100
         inside = share > _NARROWEST
         before = inside == (name == "warm-up")
-        words = f"{name},{' ' if share > _WIDE or not inside else chr(10)}not measured"
+        said = f"{name},{' ' if share > _WIDE or not inside else chr(10)}not measured"
         arrow = "" if inside else "←" if name == "warm-up" else "→"
         axes.annotate(
-            f"{words} {arrow}" if before and arrow else f"{arrow} {words}" if arrow else words,
+            f"{said} {arrow}" if before and arrow else f"{arrow} {said}" if arrow else said,
             xy=(last if name == "warm-up" else first, 1),
             xytext=(-4 if before else 4, -3), fontsize="x-small",
             xycoords=("data", "axes fraction"), textcoords="offset points",

@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from incast.base.schemes import parts
 from incast.lab.bed import Bed, call
 from incast.lab.plan import BedPlan, LabError
 from incast.lab.programs import listed
@@ -17,7 +18,7 @@ _LINUX_NAMES = {"cubic": "cubic", "bbr": "bbr", "newreno": "reno"}
 def on_hosts(bed: Bed, kernel: Path, scheme: str, knobs: Sequence[str]) -> Iterator[str]:
     """Attaches a scheme, as `attached` does; hosts ask for ECN if the scheme needs it."""
     with attached(bed.plan, kernel, scheme, knobs) as name:
-        ecn = 1 if scheme.partition(":")[0] == "dctcp" else 2
+        ecn = 1 if parts(scheme).algorithm == "dctcp" else 2
         for host in bed.plan.hosts:
             write = f"echo {ecn} > /proc/sys/net/ipv4/tcp_ecn"
             call(*bed.inside(host.name, "sh", "-c", write))
@@ -29,19 +30,20 @@ def attached(plan: BedPlan, kernel: Path, scheme: str, knobs: Sequence[str]) -> 
     """The kernel's name of a scheme, attached if it has a program, and detached again in the end.
 
     The line rate of a program is that of the hosts, and parameters are those of `[cc]` in the
-    scenario, unless a knob, `KEY=VALUE` or `ALGORITHM.KEY=VALUE`, says otherwise.
+    scenario and in the brackets of the scheme, unless a knob, `KEY=VALUE` or `ALGORITHM.KEY=VALUE`,
+    says otherwise.
 
     Raises:
         LabError: Linux has none such, or it cannot be attached.
     """
-    algorithm, _, preset = scheme.partition(":")
+    algorithm, preset, settings = parts(scheme)
     program = listed(kernel).get(algorithm)
     if program is None:
         yield _linux_name(scheme, listed(kernel))
         return
     # A name has at most 15 characters, and differs between the test beds of a machine.
     name = f"{algorithm}_{os.getpid()}"
-    given = [*plan.parameters.get(algorithm, ()), *knobs_of(algorithm, knobs)]
+    given = [*plan.parameters.get(algorithm, ()), *settings, *knobs_of(algorithm, knobs)]
     if program.line_rate:
         fastest = max(host.rate_mbps for host in plan.hosts)
         given.insert(0, f"line_rate={fastest:g}Mbps")
@@ -61,11 +63,13 @@ def _linux_name(scheme: str, programs: Iterable[str]) -> str:
     Raises:
         LabError: Linux has none such.
     """
-    algorithm = scheme.partition(":")[0]
+    algorithm, _, settings = parts(scheme)
     if algorithm not in _LINUX_NAMES:
         known = ", ".join([*_LINUX_NAMES, *programs])
         raise LabError(f"{scheme}: is not on Linux TCP; there is {known}")
     name = _LINUX_NAMES[algorithm]
+    if settings:
+        raise LabError(f"{scheme}: Linux's own {name} has no such parameters; leave them out")
     there = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
     if name not in there:
         raise LabError(f"{scheme}: this kernel has no {name}; it has {', '.join(there)}")

@@ -1,10 +1,9 @@
-"""The test bed that a scenario asks for: hosts around one switch, and their traffic."""
+"""The test bed that a scenario asks for: hosts around switches, and their traffic."""
 
+import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from incast._core import IncastError, Scenario, Workload
 
@@ -16,6 +15,9 @@ class LabError(IncastError):
     """A scenario that a test bed cannot have, or a machine that cannot have a test bed."""
 
 
+_MOST_HOSTS = 100
+
+
 @dataclass(frozen=True)
 class BedHost:
     """A host: a network namespace."""
@@ -25,6 +27,18 @@ class BedHost:
     """The rate of the switch's port to it."""
     delay_us: float = 0.0
     """The delay of its link, each way."""
+    switch: int = 0
+    """The number of its switch."""
+
+
+@dataclass(frozen=True)
+class Trunk:
+    """A cable between two switches."""
+
+    ends: tuple[int, int]
+    """The numbers of the switches."""
+    rate_mbps: float
+    delay_us: float
 
 
 @dataclass(frozen=True)
@@ -48,22 +62,19 @@ class Requests:
 
     def draw(self, rate_mbps: float, seconds: float, seed: int) -> list[tuple[int, list[str], int]]:
         """Times in us, servers and bytes of each of them: a Poisson process of that load."""
-        random = np.random.default_rng(seed)
-        counts = np.array([count for count, _ in self.fan_out])
-        weights = np.array([weight for _, weight in self.fan_out], float)
-        weights /= weights.sum()
+        drawn = random.Random(seed)  # noqa: S311 - traffic is no secret
+        counts, weights = zip(*self.fan_out, strict=True)
         mean = self.sizes if isinstance(self.sizes, float) else self.sizes.mean_bytes
-        mean *= 1.0 if self.split else float((counts * weights).sum())
+        if not self.split:
+            mean *= sum(count * weight for count, weight in self.fan_out) / sum(weights)
         per_second = self.load * rate_mbps * 1e6 / 8 / mean
         found, at = [], 0.0
-        while (at := at + random.exponential(1 / per_second)) < seconds:
-            count = int(random.choice(counts, p=weights))
-            chosen = random.choice(
-                len(self.servers), size=min(count, len(self.servers)), replace=False
-            )
-            size = self._size(float(random.random()))
+        while (at := at + drawn.expovariate(per_second)) < seconds:
+            (count,) = drawn.choices(counts, weights)
+            chosen = drawn.sample(self.servers, min(count, len(self.servers)))
+            size = self._size(drawn.random())
             each = max(1, round(size / count if self.split else size))
-            found.append((int(at * 1e6), [self.servers[one] for one in chosen], each))
+            found.append((int(at * 1e6), chosen, each))
         return found
 
     def _size(self, probability: float) -> float:
@@ -72,11 +83,15 @@ class Requests:
 
 @dataclass(frozen=True)
 class BedPlan:
-    """A star, and connections that stay or requests."""
+    """Hosts around switches, and connections that stay or requests."""
 
     name: str
     title: str
     hosts: tuple[BedHost, ...]
+    switches: int
+    """The number of switches."""
+    trunks: tuple[Trunk, ...]
+    """The cables between them, of which none closes a circle."""
     flows: tuple[tuple[str, str], ...]
     """Sender and receiver of each connection that stays."""
     requests: Requests | None
@@ -96,13 +111,31 @@ class BedPlan:
         return self.warmup_s * 1e6, (self.seconds - self.cooldown_s) * 1e6
 
     @property
+    def receivers(self) -> frozenset[str]:
+        """The hosts that payload goes to."""
+        if self.requests is not None:
+            return frozenset({self.requests.client})
+        return frozenset(to for _, to in self.flows)
+
+    @property
     def receiver(self) -> BedHost:
         """The host whose port is the bottleneck: the client, or that with the most connections."""
         if self.requests is not None:
-            return next(host for host in self.hosts if host.name == self.requests.client)
+            return self.host(self.requests.client)
         names = [to for _, to in self.flows]
-        most = max(dict.fromkeys(names), key=names.count)
-        return next(host for host in self.hosts if host.name == most)
+        return self.host(max(dict.fromkeys(names), key=names.count))
+
+    @property
+    def prober_switch(self) -> int:
+        """The switch at which probes begin: that of a sender to the receiver."""
+        if self.requests is not None:
+            return self.host(self.requests.servers[0]).switch
+        to = self.receiver.name
+        return self.host(next(a for a, b in self.flows if b == to)).switch
+
+    def host(self, name: str) -> BedHost:
+        """The host of a name."""
+        return next(host for host in self.hosts if host.name == name)
 
 
 def read(scenario: Scenario) -> BedPlan:
@@ -112,8 +145,7 @@ def read(scenario: Scenario) -> BedPlan:
         LabError: It asks for what a test bed cannot have.
     """
     name, plan = scenario.name, scenario.resolved()
-    if plan["network"] != "star":
-        raise LabError(f"{name}: network.{plan['network']}: a test bed is a star; use network.star")
+    switches, places, trunks = _network(scenario, plan["network"])
     traffics = plan["traffic"]
     asking = [one for one in traffics if one["draws_sizes"]]
     if asking and len(traffics) > 1:
@@ -127,15 +159,13 @@ def read(scenario: Scenario) -> BedPlan:
     ]
     if not (flows or requests):
         raise LabError(f"{name}: has no traffic")
-    receivers = sorted({to for _, to in flows})
-    if len(receivers) > 1:
-        raise LabError(f"{name}: a test bed has one receiver alone, not {' and '.join(receivers)}")
-    receiver = requests.client if requests is not None else receivers[0]
+    receivers = {requests.client} if requests is not None else {to for _, to in flows}
     classes = {traffic["class_number"] for traffic in traffics}
     if len(classes) > 1:
         raise LabError(f"{name}: a test bed has one traffic class alone, not {len(classes)}")
-    (port,) = [host["queues"] for host in plan["hosts"] if host["name"] == receiver]
-    queue = port[classes.pop()]
+    ports = [host["queues"] for host in plan["hosts"] if host["name"] in receivers]
+    of_class = classes.pop()
+    queue = max((port[of_class] for port in ports), key=lambda port: port["limit_bytes"])
     for key, kind in (("aqm", queue["management"]), ("discipline", queue["discipline"])):
         if kind not in (None, "fifo"):
             raise LabError(
@@ -146,9 +176,11 @@ def read(scenario: Scenario) -> BedPlan:
         name=name,
         title=scenario.title or name,
         hosts=tuple(
-            BedHost(host["name"], host["rate_gbps"] * 1e3, host["delay_us"])
+            BedHost(host["name"], host["rate_gbps"] * 1e3, host["delay_us"], places[host["name"]])
             for host in plan["hosts"]
         ),
+        switches=switches,
+        trunks=trunks,
         flows=tuple(flows),
         requests=requests,
         queue_bytes=queue["limit_bytes"],
@@ -161,6 +193,36 @@ def read(scenario: Scenario) -> BedPlan:
         warmup_s=scenario.warmup_s,
         cooldown_s=scenario.cooldown_s,
     )
+
+
+def _network(scenario: Scenario, kind: str) -> tuple[int, dict[str, int], tuple[Trunk, ...]]:
+    """The number of switches, the switch of each host, and the cables between switches."""
+    name, found = scenario.name, scenario.topology()
+    if len(found["hosts"]) > _MOST_HOSTS:
+        raise LabError(
+            f"{name}: {len(found['hosts'])} hosts: a test bed has {_MOST_HOSTS} at most, all on "
+            "this machine; use fewer"
+        )
+    switches = {switch: number for number, (switch, _) in enumerate(found["switches"])}
+    places: dict[str, int] = {}
+    trunks = []
+    for a, b, rate_gbps, delay_us in found["cables"]:
+        if a in switches and b in switches:
+            trunks.append(Trunk((switches[a], switches[b]), rate_gbps * 1e3, delay_us))
+            continue
+        host, switch = (a, b) if b in switches else (b, a)
+        if switch not in switches or host in places:
+            raise LabError(
+                f"{name}: {a} to {b}: a host of a test bed has one cable, to a switch; use "
+                "network.star or network.dumbbell"
+            )
+        places[host] = switches[switch]
+    if len(trunks) >= len(switches):
+        raise LabError(
+            f"{name}: network.{kind}: there are several ways between its switches, and a test bed "
+            "has one; use network.star, network.dumbbell or network.parking-lot"
+        )
+    return len(switches), places, tuple(trunks)
 
 
 def _flows(name: str, number: int, traffic: "_core._Traffic") -> list[tuple[str, str]]:

@@ -1,21 +1,23 @@
-"""The table of a test bed: measurements and the simulator's predictions side by side."""
+"""The table of a test bed: measurements and the simulator's predictions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from rich.console import Console
 
-from incast.lab.measure import Row
+from incast.lab.carriers import LINUX, UDP
+from incast.lab.row import Row
 from incast.results.seeds import NOT_NEGATIVE, spread
-from incast.terminal.numbers import measured, number
+from incast.terminal.numbers import measured
 from incast.terminal.writing import print_columns, say, wrapped
 
 _COLUMNS = (
-    ("throughput\nMb/s", "throughput_mbps"),
+    ("goodput\nMb/s", "throughput_mbps"),
     ("RTT p50\nus", "rtt_p50_us"),
     ("RTT p99\nus", "rtt_p99_us"),
     ("below 30 KB\np99 us", "urgent_p99_us"),
     ("others\np99 us", "others_p99_us"),
     ("incom-\nplete", "incomplete"),
+    ("drops", "drops"),
     ("Jain\nindex", "jain_index"),
     ("sent\nagain", "retransmissions"),
     ("idle RTT\nus", "rtt_idle_us"),
@@ -23,34 +25,36 @@ _COLUMNS = (
     ("stolen\n% CPU", "stolen_percent"),
 )
 
+_OF_RTTS = (
+    "RTT: on linux-tcp of a probe's datagrams through the same queue, elsewhere of the flows' own "
+    "samples."
+)
+_OF_DROPS = "Drops: where it is not simulated they are sends, of up to 44 packets each."
+_OF_CPUS = (
+    "Busy: share of the CPUs that something else had just before; stolen: that other machines on "
+    "the same host had meanwhile."
+)
 
-def print_rows(
-    out: Console,
-    title: str,
-    rows: Sequence[Row],
-    predicted: Mapping[str, Sequence[Mapping[str, float]]],
-    *,
-    delays: bool,
-) -> None:
-    """A row for each scheme: means over the repetitions; the simulator's prediction below each."""
+
+def print_rows(out: Console, title: str, rows: Sequence[Row], *, delay: str) -> None:
+    """A row for each scheme and carrier: means over the repetitions.
+
+    `delay` is a sentence on the delays of links, if there is one to say.
+    """
     say(out, title, style="bold")
     shown = [one for one in _COLUMNS if any(getattr(row, one[1]) is not None for row in rows)]
-    names, cells = [], []
-    for scheme in dict.fromkeys(row.scheme for row in rows):
-        own = [row for row in rows if row.scheme == scheme]
-        names.append(scheme)
+    names = list(dict.fromkeys((row.scheme, row.carrier) for row in rows))
+    cells = []
+    for scheme, carrier in names:
+        own = [row for row in rows if (row.scheme, row.carrier) == (scheme, carrier)]
         found = [spread([getattr(row, key) for row in own], NOT_NEGATIVE) for _, key in shown]
         cells.append(["-" if one is None else measured(one) for one in found])
-        if predicted.get(scheme):
-            names.append("  simulated")
-            said = [spread([run.get(key) for run in predicted[scheme]]) for _, key in shown]
-            cells.append(["" if one is None else number(one.mean) for one in said])
     columns = [(heading, [line[at] for line in cells]) for at, (heading, _) in enumerate(shown)]
-    print_columns(out, [("scheme", names)], columns)
-    wrapped(
-        out, "",
-        "RTT: of datagrams through the same queue, of the simulator's what its flows measured. "
-        "Busy: share of the CPUs that something else had just before; stolen: that other "
-        "machines on the same host had meanwhile."
-        + ("" if delays else " This kernel has no netem: links add no delay on Linux."),
-    )  # fmt: skip
+    front = [("algorithm", [one for one, _ in names]), ("carrier", [one for _, one in names])]
+    print_columns(out, front, columns)
+    there = {row.carrier for row in rows}
+    notes = [_OF_DROPS, _OF_CPUS] if there & {LINUX, UDP} else []
+    if LINUX in there:
+        notes.insert(0, _OF_RTTS)
+    if said := " ".join([*notes, delay]).strip():
+        wrapped(out, "", said)

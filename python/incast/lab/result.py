@@ -1,9 +1,9 @@
 """Measurements of a test bed and simulations as one result, with the same tables and figures."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-import numpy as np
 import polars as pl
 import polars.selectors as cs
 
@@ -11,14 +11,12 @@ from incast import _core
 from incast._core import Run as SimulatedRun
 from incast._core import Scenario
 from incast.api.result import Result
-from incast.lab.measure import Measured
+from incast.lab.row import Measured
 from incast.results.columns import TableInfo
 from incast.results.described import all_tables
 from incast.results.stored import StoredScenario
 from incast.results.tables import RecordedRun, SchemeRun
 
-ON_LINUX = "on Linux"
-SIMULATED = "simulated"
 # The ratio between the ends of a bucket of RTTs.
 _BUCKET = 1.02
 
@@ -37,40 +35,35 @@ class _Table:
 
 def result(
     scenario: Scenario,
-    schemes: Sequence[str],
-    measured: Mapping[str, Measured],
-    simulated: Mapping[str, SimulatedRun],
+    names: Sequence[str],
+    found: Mapping[str, Measured | SimulatedRun],
     repeat: int,
 ) -> Result:
-    """The result of one repetition, with a run on Linux and a simulated run of each scheme."""
+    """The result of one repetition, with a run for each scheme on each carrier by its name."""
     known = all_tables()
     runs: dict[str, SchemeRun] = {}
-    for scheme in schemes:
-        if scheme in measured:
-            name = f"{scheme} {ON_LINUX}"
-            runs[name] = _on_linux(name, repeat + 1, measured[scheme], known)
-        if scheme in simulated:
-            name = f"{scheme} {SIMULATED}"
-            run = simulated[scheme]
+    for name in names:
+        run = found.get(name)
+        if isinstance(run, Measured):
+            runs[name] = _on_linux(name, repeat + 1, run, known)
+        elif run is not None:
             runs[name] = RecordedRun(name, run.seed, run.complete, run.summary, run.tables)
-    kinds = (ON_LINUX, SIMULATED) if simulated else (ON_LINUX,)
-    names = tuple(f"{scheme} {kind}" for scheme in schemes for kind in kinds)
     described = StoredScenario(
         name=scenario.name,
         title=scenario.title,
         duration_s=scenario.duration_s,
         warmup_s=scenario.warmup_s,
         cooldown_s=scenario.cooldown_s,
-        schemes=names,
+        schemes=tuple(names),
         published={},
         text=scenario.toml(),
         inputs=scenario.inputs,
     )
-    return Result(described, names, repeat + 1, runs)
+    return Result(described, tuple(names), repeat + 1, runs)
 
 
 def _on_linux(name: str, seed: int, found: Measured, known: Mapping[str, TableInfo]) -> RecordedRun:
-    row, rtts = found.row, np.array(found.rtts_us)
+    row, rtts = found.row, pl.Series(found.rtts_us, dtype=pl.Float64)
     frames = dict(found.carried.tables)
     if "series_flows" in frames:
         frames["series_jain"] = _jain(frames["series_flows"])
@@ -83,11 +76,12 @@ def _on_linux(name: str, seed: int, found: Measured, known: Mapping[str, TableIn
     summary: dict[str, float | int | None] = {key: None for key, _, _ in _core.summary_figures()}
     summary |= {
         "throughput_gbps": row.throughput_mbps / 1e3,
-        "rtt_mean_us": float(rtts.mean()),
+        "rtt_mean_us": math.fsum(rtts) / len(rtts),
         "rtt_p50_us": row.rtt_p50_us,
         "rtt_p99_us": row.rtt_p99_us,
-        "rtt_samples": rtts.size,
+        "rtt_samples": len(rtts),
         "retransmissions": row.retransmissions,
+        "drops": row.drops,
         "jain_index": row.jain_index,
         "simulated_s": None,
     }
@@ -107,13 +101,17 @@ def _part(info: TableInfo, rows: pl.DataFrame) -> TableInfo:
     return {"doc": info["doc"], "columns": columns}
 
 
-def _histogram(rtts: np.ndarray) -> pl.DataFrame:
-    buckets, counts = np.unique(
-        np.floor(np.log(np.maximum(rtts, 0.1)) / np.log(_BUCKET)), return_counts=True
-    )
-    return pl.DataFrame(
-        {"low_us": _BUCKET**buckets, "high_us": _BUCKET ** (buckets + 1), "count": counts}
-    )
+def _histogram(rtts: pl.Series) -> pl.DataFrame:
+    bucket = pl.col("bucket")
+    buckets = (rtts.clip(lower_bound=0.1).log() / math.log(_BUCKET)).floor()
+    return (
+        buckets.alias("bucket").to_frame().group_by("bucket").len("count").sort("bucket")
+        .select(
+            (bucket * math.log(_BUCKET)).exp().alias("low_us"),
+            ((bucket + 1) * math.log(_BUCKET)).exp().alias("high_us"),
+            "count",
+        )
+    )  # fmt: skip
 
 
 def _jain(series: pl.DataFrame) -> pl.DataFrame:

@@ -3,71 +3,63 @@
 import contextlib
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from incast.lab.bed import Bed, call, kept, start
 from incast.lab.plan import LabError, Requests
+from incast.lab.row import Carried, of_flows, of_requests
 
 _FIRST_PORT = 5201
 _INTERVAL_S = 0.1
-URGENT_BELOW = 30_000
-"""Requests of fewer bytes are told apart, as the paper on Regulated TCP does."""
+_PATIENCE_S = 10.0
+# The state of a socket in /proc/net/tcp: proc(5).
+_LISTENS = "0A"
 
 
-@dataclass(frozen=True)
-class Carried:
-    """The outcome of the traffic; None where it is of the other kind."""
-
-    tables: dict[str, pl.DataFrame]
-    """`flows` and `series_flows`, or `requests`, or `messages`: the simulator's columns."""
-    throughput_mbps: float
-    jain_index: float | None = None
-    urgent_p99_us: float | None = None
-    others_p99_us: float | None = None
-    incomplete: int | None = None
-
-
-def carry(bed: Bed, part: Sequence[str], name: str, repeat: int) -> Carried:
+def carry(
+    bed: Bed, part: Sequence[str], name: str, repeat: int, begins: Callable[[], None]
+) -> Carried:
     """Carries all traffic of the plan over the congestion control of that name.
+
+    `begins` is called when the servers listen.
 
     Raises:
         LabError: A connection could not be made.
     """
     with contextlib.ExitStack() as stack:
         if bed.plan.requests is not None:
-            return _fetch(bed, bed.plan.requests, part, stack, name, repeat)
-        return _send(bed, stack, name)
+            return _fetch(bed, bed.plan.requests, part, stack, name, repeat, begins)
+        return _send(bed, stack, name, begins)
 
 
-def _send(bed: Bed, stack: contextlib.ExitStack, name: str) -> Carried:
-    receiver = bed.plan.receiver.name
-    senders = [sender for sender, _ in bed.plan.flows]
-    ports = {sender: _FIRST_PORT + at for at, sender in enumerate(dict.fromkeys(senders))}
-    for port in ports.values():
+def _send(bed: Bed, stack: contextlib.ExitStack, name: str, begins: Callable[[], None]) -> Carried:
+    flows_of = bed.plan.flows
+    ports = {pair: _FIRST_PORT + at for at, pair in enumerate(dict.fromkeys(flows_of))}
+    for (_, receiver), port in ports.items():
         server = ["iperf3", "-s", "-J", "-i", f"{_INTERVAL_S:g}", "-p", str(port)]
         stack.enter_context(kept(bed.inside(receiver, *server)))
-    time.sleep(0.2)
+    for receiver in bed.plan.receivers:
+        _wait_for(bed, receiver, {port for (_, to), port in ports.items() if to == receiver})
     commands = [
         bed.inside(
             sender, "iperf3", "-c", bed.address(receiver), "-p", str(port), "-C", name,
-            "-P", str(senders.count(sender)), "-t", str(max(1, round(bed.plan.seconds))), "-J",
-            "--get-server-output",
+            "-P", str(flows_of.count((sender, receiver))),
+            "-t", str(max(1, round(bed.plan.seconds))), "-J", "--get-server-output",
         )
-        for sender, port in ports.items()
+        for (sender, receiver), port in ports.items()
     ]  # fmt: skip
     begin_us, end_us = bed.plan.measured_us
+    begins()
     with ThreadPoolExecutor(len(commands)) as pool:
         ended = list(pool.map(_run, commands))
     earliest = min(at for at, _ in ended)
     flows: list[dict[str, Any]] = []
     series: list[pl.DataFrame] = []
-    for sender, (at, said) in zip(ports, ended, strict=True):
+    for (sender, receiver), (at, said) in zip(ports, ended, strict=True):
         # A connection whose SYN was lost begins and ends a second late: all have one clock.
         late_us = (at - earliest) * 1e6
         for number, stream in enumerate(said["end"]["streams"]):
@@ -92,12 +84,26 @@ def _send(bed: Bed, stack: contextlib.ExitStack, name: str) -> Carried:
                     "retransmissions": stream["sender"]["retransmits"],
                 }
             )
-    goodputs = np.array([flow["goodput_gbps"] for flow in flows])
-    return Carried(
-        tables={"flows": pl.DataFrame(flows), "series_flows": pl.concat(series)},
-        throughput_mbps=float(goodputs.sum()) * 1e3,
-        jain_index=float(goodputs.sum() ** 2 / (goodputs.size * (goodputs**2).sum())),
-    )
+    return of_flows(flows, pl.concat(series))
+
+
+def _wait_for(bed: Bed, host: str, ports: set[int]) -> None:
+    """Waits until servers listen, on a busy machine for a while.
+
+    Raises:
+        LabError: They do not.
+    """
+    deadline = time.monotonic() + _PATIENCE_S
+    tables = ("/proc/net/tcp", "/proc/net/tcp6")
+    while True:
+        lines = call(*bed.inside(host, "cat", *tables)).splitlines()
+        fields = [line.split() for line in lines if line.lstrip()[:1].isdigit()]
+        listen = {int(one[1].rpartition(":")[2], 16) for one in fields if one[3] == _LISTENS}
+        if not ports - listen:
+            return
+        if time.monotonic() > deadline:
+            raise LabError(f"{host}: no server began to listen within {_PATIENCE_S:g} s")
+        time.sleep(0.05)
 
 
 def _run(command: Sequence[str]) -> tuple[float, dict[str, Any]]:
@@ -121,12 +127,14 @@ def _fetch(
     stack: contextlib.ExitStack,
     name: str,
     repeat: int,
+    begins: Callable[[], None],
 ) -> Carried:
     places = {server: f"{bed.address(server)}:{_FIRST_PORT}" for server in requests.servers}
     for server, place in places.items():
         serve = bed.inside(server, *part, "serve", place, "--algorithm", name)
         stack.enter_context(kept(serve))
-    time.sleep(0.2)
+    for server in requests.servers:
+        _wait_for(bed, server, {_FIRST_PORT})
     drawn = requests.draw(bed.plan.receiver.rate_mbps, bed.plan.seconds, seed=repeat + 1)
     asked = "\n".join(
         json.dumps({"at_us": at, "servers": [places[one] for one in servers], "bytes": each})
@@ -134,6 +142,7 @@ def _fetch(
     )
     # Both ends have the algorithm: servers send, and a client of DCTCP has to echo marks.
     load = bed.inside(requests.client, *part, "load", "--algorithm", name)
+    begins()
     out = call(*load, told=asked)
     rows = [
         {
@@ -149,30 +158,6 @@ def _fetch(
     ]
     if not rows:
         raise LabError(f"{bed.plan.name}: no request was answered; run longer")
-    answers = pl.DataFrame(rows)
-    return Carried(
-        tables={"messages": answers.drop("client", "fan_out")}
-        if requests.alone
-        else {"requests": answers},
-        incomplete=len(drawn) - len(rows),
-        **_of_requests(answers, *bed.plan.measured_us),
+    return of_requests(
+        rows, alone=requests.alone, asked=len(drawn), measured_us=bed.plan.measured_us
     )
-
-
-def _of_requests(answers: pl.DataFrame, begin_us: float, end_us: float) -> dict[str, Any]:
-    measured = answers.filter(pl.col("posted_us").is_between(begin_us, end_us, closed="left"))
-    arrived = answers.filter(pl.col("completed_us").is_between(begin_us, end_us, closed="left"))
-    return {
-        "throughput_mbps": 8 * float(sum(arrived["bytes"].to_list())) / (end_us - begin_us),
-        **by_urgency(measured),
-    }
-
-
-def by_urgency(answers: pl.DataFrame) -> dict[str, float | None]:
-    """The 99th percentiles of the completion times of small requests and of others."""
-    urgent = pl.col("bytes") < URGENT_BELOW
-    p99 = pl.col("completion_us").quantile(0.99, "linear")
-    return {
-        "urgent_p99_us": answers.filter(urgent).select(p99).item(),
-        "others_p99_us": answers.filter(~urgent).select(p99).item(),
-    }

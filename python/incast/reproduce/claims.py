@@ -39,6 +39,8 @@ class Verdict:
     @property
     def bound(self) -> str:
         """The bounds in words: `≤ 0.15`."""
+        if self.claim.at_least is not None and self.claim.at_least == self.claim.at_most:
+            return f"= {self.claim.at_least:g}"
         parts = []
         if self.claim.at_least is not None:
             parts.append(f"≥ {self.claim.at_least:g}")
@@ -200,4 +202,4 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "where_least": lambda x, y: x[np.nanargmin(y)],
     "where_most": lambda x, y: x[np.nanargmax(y)],
 }
-"""The functions of expressions, as docs/adding-an-experiment.md describes them."""
+"""The functions of expressions, as docs/how-to/adding-an-experiment.md describes them."""

@@ -9,8 +9,8 @@ from incast.api import costs
 from incast.api.costs import CostError
 from incast.base import staging
 from incast.reproduce import page, shelf
+from incast.reproduce.kept import Kept, make
 from incast.reproduce.outcome import Outcome, outcome
-from incast.reproduce.pool import Kept, make
 from incast.reproduce.runs import Done, PlannedRun, plans
 from incast.reproduce.spec import Experiment
 from incast.results import store
@@ -34,11 +34,13 @@ def reproduce(
     *,
     quick: bool = False,
     jobs: int | None = None,
+    scheduler: str | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Outcome]:
     """Runs experiments side by side; yields each as it is done and written, then writes the report.
 
-    Runs are kept in `out`: the same call goes on where it was stopped.
+    Runs are kept in `out`: the same call goes on where it was stopped. They are made in processes
+    of this machine, or by the workers of the Dask scheduler with that address.
 
     Raises:
         CostError: A run needs more memory than there is; found before anything is run.
@@ -57,12 +59,13 @@ def reproduce(
     owners = {id(plan): name for name, own in planned.items() for plan in own}
     wanted = [plan for own in planned.values() for plan in own]
     jobs = jobs or os.cpu_count() or 1
-    _check_costs(wanted, jobs)
+    if scheduler is None:
+        _check_costs(wanted, jobs)
     progress.total(len(wanted))
     found: dict[str, dict[int, Done]] = {name: {} for name in planned}
     by_name = {of.name: of for of in experiments}
     outcomes: dict[str, shelf.WrittenOutcome] = {}
-    for plan, done in make(wanted, Kept(target / _RUNS), jobs=jobs):
+    for plan, done in make(wanted, Kept(target / _RUNS), jobs=jobs, scheduler=scheduler):
         name = owners[id(plan)]
         found[name][id(plan)] = done
         progress.run(name, done)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
@@ -16,12 +17,30 @@ from incast.reproduce.outcome import At, Outcome
 from incast.reproduce.spec import SpecCase, SpecFigure
 from incast.reproduce.words import case_label, earlier, heading
 from incast.results.seeds import Spread
-from incast.terminal.numbers import number
+from incast.terminal.numbers import measured, number, stated
+
+Floats = npt.NDArray[np.float64]
 
 _PANEL = 2.7  # inches
 _PER_CASE = 0.3
 _FEW_TICKS = 6
 _NUMBER = 0.12  # room that a number takes beside a bar, of the longest bar
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A series in a panel, for the report: its artists, and its points with their values."""
+
+    axes: Axes
+    label: str
+    """The label in the legend, where it is there."""
+    artists: list[Artist]
+    x: Floats
+    y: Floats
+    said: list[tuple[str, str]] | None = None
+    """The values of each point in words, along x and y; those of `x` and `y` if None."""
+    flat: bool = False
+    """Whether it is a bar: it has one value, along x."""
 
 
 @dataclass
@@ -32,6 +51,7 @@ class Drawn:
     title: str
     figure: Figure
     rows: list[pl.DataFrame] = field(default_factory=list)
+    traces: list[Trace] = field(default_factory=list)
 
     @property
     def data(self) -> pl.DataFrame:
@@ -146,20 +166,33 @@ def _lines(of: Outcome, wanted: SpecFigure, column: str, axes: Axes, drawn: Draw
         ]
         if not points:
             continue
+        artists: list[Artist]
+        told = points
         if level:
             only = points[0][1]
-            axes.axhline(only.mean, label=label, alpha=_faded(case), **style.line(index))
+            artists = [
+                axes.axhline(only.mean, label=label, alpha=_faded(case), **style.line(index))
+            ]
             if only.interval is not None:
                 colour = style.line(index)["color"]
-                axes.axhspan(*only.interval, color=colour, alpha=0.15, linewidth=0)
+                artists.append(axes.axhspan(*only.interval, color=colour, alpha=0.15, linewidth=0))
+            told = [(at, only) for at in of.axis]  # the same value at every place
         else:
             x = [place[at] for at, _ in points]  # type: ignore[index]
-            axes.errorbar(
+            artists = axes.errorbar(
                 x, [found.mean for _, found in points],
                 yerr=np.transpose([_off(found) for _, found in points]),
                 label=label, marker=style.marker(index), markersize=5, capsize=3,
                 alpha=_faded(case), **style.line(index),
-            )  # fmt: skip
+            ).get_children()  # fmt: skip
+        drawn.traces.append(
+            Trace(
+                axes, label, artists,
+                np.array([place[at] for at, _ in told], float),  # type: ignore[index, arg-type]
+                np.array([found.mean for _, found in told]),
+                [(str(at), measured(found)) for at, found in told],
+            )
+        )  # fmt: skip
         drawn.rows.append(
             pl.DataFrame(
                 {
@@ -174,11 +207,14 @@ def _lines(of: Outcome, wanted: SpecFigure, column: str, axes: Axes, drawn: Draw
         said = [(at, of.published(case.name, at, column)) for at in of.axis]
         known = [(place[at], value) for at, value in said if value is not None]
         if known:
-            axes.plot(
-                *zip(*known, strict=True), linestyle="none", marker="*", markersize=11,
+            x, y = np.array(known, float).T
+            published = axes.plot(
+                x, y, linestyle="none", marker="*", markersize=11,
                 color=style.line(index)["color"], markeredgecolor="black",
                 label=f"{label}, published",
             )  # fmt: skip
+            words = [(str(at), stated(value)) for at, value in said if value is not None]
+            drawn.traces.append(Trace(axes, f"{label}, published", [*published], x, y, words))
     if numeric and len(of.axis) <= _FEW_TICKS and axis.scale == "linear":
         axes.set_xticks([float(value) for value in of.axis])
     if not numeric:
@@ -206,9 +242,16 @@ def _bars(of: Outcome, wanted: SpecFigure, column: str, axes: Axes, drawn: Drawn
             found = of.spread(case.name, at, column)
             said = of.published(case.name, at, column)
             if found is not None:
-                axes.barh(
+                (patch,) = axes.barh(
                     place, found.mean, height=0.6, alpha=_faded(case),
                     **style.bar(_index(of, case)),
+                )  # fmt: skip
+                beside = "" if said is None else f"; published {stated(said)}"
+                drawn.traces.append(
+                    Trace(
+                        axes, names[-1], [patch], np.array([found.mean]), np.array([place]),
+                        [(f"{measured(found)}{beside}", "")], flat=True,
+                    )
                 )  # fmt: skip
                 if found.half_width:
                     axes.errorbar(
@@ -228,9 +271,15 @@ def _bars(of: Outcome, wanted: SpecFigure, column: str, axes: Axes, drawn: Drawn
                     color=style.MUTED,
                 )  # fmt: skip
             if said is not None:
-                axes.plot(
+                star = axes.plot(
                     [said], [place], marker="*", linestyle="none", markersize=11, color="white",
                     markeredgecolor="black", label="published", zorder=5,
+                )  # fmt: skip
+                drawn.traces.append(
+                    Trace(
+                        axes, "published", [*star], np.array([said]), np.array([place]),
+                        [(stated(said), "")], flat=True,
+                    )
                 )  # fmt: skip
             drawn.rows.append(
                 pl.DataFrame(
@@ -269,15 +318,16 @@ def _curves(of: Outcome, wanted: SpecFigure, at: At, axes: Axes, drawn: Drawn) -
             x, y = own["x"].to_numpy(), own["y"].to_numpy()
             name = label if number_of == 0 else None
             if wanted.kind == "points":
-                axes.plot(
+                lines = axes.plot(
                     x, y, linestyle="none", marker=style.marker(index), markersize=3, alpha=0.5,
                     color=style.line(index)["color"], label=name, rasterized=True,
                 )  # fmt: skip
             else:
                 drawstyle = "default" if wanted.kind == "curves" else "steps-post"
-                axes.plot(
+                lines = axes.plot(
                     x, y, label=name, drawstyle=drawstyle, alpha=_faded(case), **style.line(index)
                 )
+            drawn.traces.append(Trace(axes, label, [*lines], x.astype(float), y.astype(float)))
             drawn.rows.append(own.select(pl.lit(case.name).alias("case"), pl.all()))
     axes.set_xlabel(wanted.x or "x")
     axes.set_ylabel(

@@ -44,6 +44,7 @@ import numpy.typing as npt
 import polars as pl
 
 from incast._core import IncastError
+from incast.base.extras import MissingExtraError
 from incast.base.words import nearest
 from incast.reproduce import margins
 
@@ -341,15 +342,13 @@ def _integrator() -> type[Any]:
     """The integrator of jitcdde, with its derivatives by a Python function.
 
     Raises:
-        IncastError: It is not installed.
+        MissingExtraError: It is not installed.
     """
     try:  # late, for it is an optional package
         from jitcdde._python_core import dde_integrator  # noqa: PLC0415
         from jitcdde.past import Past as Anchors  # noqa: PLC0415
     except ImportError:
-        raise IncastError(
-            "fluid models need jitcdde, which is not installed: pip install incast[fluid]"
-        ) from None
+        raise MissingExtraError("fluid") from None
 
     class Integrator(dde_integrator):  # type: ignore[misc]
         """Looks into the past through the cursors of jitcdde, one for each look."""

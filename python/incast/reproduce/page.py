@@ -1,6 +1,6 @@
 """The report: one HTML file that needs nothing beside it, and its summary as Markdown."""
 
-import base64
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,11 +9,12 @@ import jinja2
 
 from incast import _core
 from incast.reproduce.claims import Verdict
+from incast.reproduce.interactive import inline
 from incast.reproduce.say import table
 from incast.reproduce.shelf import WrittenOutcome, put
-from incast.reproduce.words import SIGNS, case_label, earlier, origin, totals
+from incast.reproduce.words import SIGNS, case_label, counted, earlier, origin, totals
 from incast.results.store import unwritable
-from incast.terminal.numbers import measured, number
+from incast.terminal.numbers import measured, number, stated
 
 SOURCES = {
     "timely": "TIMELY (Mittal et al., SIGCOMM 2015)",
@@ -41,7 +42,11 @@ def write(found: Sequence[WrittenOutcome], out: Path) -> None:
 
 
 def html(found: Sequence[WrittenOutcome]) -> str:
-    """The report: verdicts of all claims, then a section for each experiment."""
+    """The report: every claim with its verdict, then a section for each experiment.
+
+    It needs no network. A script of its own filters the claims, shows values below the pointer, and
+    switches the series of figures; without it all is there, and none of this.
+    """
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("incast.reproduce"),
         autoescape=True,
@@ -49,7 +54,7 @@ def html(found: Sequence[WrittenOutcome]) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters["inline"] = _inline
+    environment.filters["folding"] = _folding
     return environment.get_template("report.html.j2").render(**_content(found))
 
 
@@ -79,20 +84,22 @@ def _quick(found: Sequence[WrittenOutcome]) -> str:
 
 
 def _content(found: Sequence[WrittenOutcome]) -> dict[str, Any]:
-    counts = totals([verdict for one in found for verdict in one.outcome.verdicts])
+    verdicts = [verdict for one in found for verdict in one.outcome.verdicts]
     by_source: dict[str, list[WrittenOutcome]] = {name: [] for name in SOURCES}
     for one in found:
         by_source.setdefault(one.outcome.experiment.source, []).append(one)
     return {
         "version": _core.__version__,
         "quick": any(one.outcome.quick for one in found),
-        "totals": f"{_count(len(found), 'experiment')}; {counts}",
+        "totals": f"{_count(len(found), 'experiment')}; {totals(verdicts)}",
+        "words": [word for word in SIGNS if any(verdict.word == word for verdict in verdicts)],
         "hours": sum(one.outcome.seconds for one in found) / 3600,
         "signs": SIGNS,
         "sources": [
             {
                 "name": source,
                 "title": SOURCES.get(source, source),
+                "totals": totals([verdict for one in own for verdict in one.outcome.verdicts]),
                 "sections": [_section(one) for one in own],
             }
             for source, own in by_source.items()
@@ -119,6 +126,7 @@ def _section(one: WrittenOutcome) -> dict[str, Any]:
         "assumed": experiment.assumed,
         "differs": _paragraphs(experiment.differs),
         "claims": [_claim(verdict) for verdict in of.verdicts],
+        "counted": counted(of.verdicts),
         "headings": [heading for heading, _ in [*front, *columns]],
         "fronts": len(front),
         "rows": list(zip(*cells, strict=True)),
@@ -128,14 +136,14 @@ def _section(one: WrittenOutcome) -> dict[str, Any]:
             {
                 "name": drawn.name,
                 "title": drawn.title,
-                "pictures": [one.folder / f"{drawn.name}.{suffix}" for suffix in ("svg", "png")],
+                "drawn": inline(drawn, f"{experiment.name}-{drawn.name}-".replace("/", "-")),
                 "folder": experiment.name,
             }
             for drawn in one.figures
         ],
         "parameters": _parameters(one),
-        "seeds": of.seeds,
-        "runs": len(of.runs),
+        "seeds": _count(of.seeds, "seed"),
+        "runs": _count(len(of.runs), "run"),
         "seconds": number(of.seconds),
         "command": f"incast reproduce {experiment.name}{' --quick' if of.quick else ''}",
     }
@@ -178,10 +186,10 @@ def _claim(verdict: Verdict) -> dict[str, str]:
         "sign": SIGNS[verdict.word],
         "slug": verdict.word.replace(" ", "-"),
         "verdict": verdict.text,
+        "why": verdict.text.removeprefix(verdict.word).lstrip(", "),
         "measured": "" if found is None else measured(found),
         "bound": verdict.bound,
-        "published": "" if said is None else said if isinstance(said, str) else f"{said:g}",
-        "expression": verdict.claim.value,
+        "published": "" if said is None else said if isinstance(said, str) else stated(said),
     }
 
 
@@ -189,8 +197,7 @@ def _paragraphs(text: str) -> list[str]:
     return [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
 
 
-def _inline(paths: Sequence[Path]) -> str:
-    """The smallest of several forms of a picture, as part of the page."""
-    path = min(paths, key=lambda path: path.stat().st_size)
-    kind = "svg+xml" if path.suffix == ".svg" else "png"
-    return f"data:image/{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
+def _folding(cell: str) -> str:
+    """A cell that folds between the mean, its uncertainty and the published value alone."""
+    parts = re.split(r" (?=[±(])", cell)
+    return " ".join(part.replace(" ", "\N{NO-BREAK SPACE}") for part in parts)

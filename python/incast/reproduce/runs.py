@@ -16,6 +16,7 @@ import polars as pl
 from incast import _core
 from incast._core import IncastError, Scenario
 from incast.api import scenarios
+from incast.base import engine
 from incast.reproduce import fluid, margins
 from incast.reproduce.spec import Experiment, SpecCase, SpecError
 from incast.results.tables import frame
@@ -48,7 +49,7 @@ class PlannedRun:
         """A digest of the inputs and of the program: equal for equal results."""
         scenario = self.scenario
         inputs = {
-            "core": _core_digest(),
+            "core": engine.own().digest,
             "scenario": scenario and [scenario.toml(), scenario.inputs],
             "fluid": dict(self.fluid) and [dict(self.fluid), _fluid_digest()],
             "scheme": self.scheme,
@@ -61,7 +62,7 @@ class PlannedRun:
 
     @property
     def scenario(self) -> Scenario | None:
-        """The scenario, read when it is asked for: it cannot be sent to another process."""
+        """The scenario, read when it is asked for."""
         return _changed(self.source, self.changes) if self.source else None
 
     @property
@@ -154,14 +155,13 @@ def _fluid(of: Experiment, case: SpecCase, at: float | str | None) -> dict[str, 
     return {**case.fluid, of.axis.fluid: at}
 
 
-def execute(plan: PlannedRun) -> Done:
-    """Runs it, and works out its row and curves.
+def execute(plan: PlannedRun, scenario: Scenario | None) -> Done:
+    """Runs it in its scenario, if it has one, and works out its row and curves.
 
     Raises:
         SpecError: A measure or a curve asks for what the run does not have.
     """
     began = time.process_time()
-    scenario = plan.scenario
     if scenario is None:
         summary: Mapping[str, Value] = {}
         tables = fluid.solve(plan.fluid)
@@ -215,11 +215,6 @@ def _number(value: object) -> Value:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     return value if abs(value) < float("inf") else None  # false for NaN, too
-
-
-@cache
-def _core_digest() -> str:
-    return hashlib.sha256(Path(str(_core.__file__)).read_bytes()).hexdigest()
 
 
 @cache

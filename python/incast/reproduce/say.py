@@ -8,7 +8,7 @@ from rich.console import Console
 from incast.reproduce.claims import Verdict
 from incast.reproduce.outcome import At, Outcome
 from incast.reproduce.words import case_label, earlier, heading, origin, totals
-from incast.terminal.numbers import measured, number
+from incast.terminal.numbers import measured, stated
 from incast.terminal.writing import print_columns, say, wrapped
 
 
@@ -64,7 +64,7 @@ def cell(of: Outcome, case: str, at: At, column: str) -> str:
     found = of.spread(case, at, column)
     text = "-" if found is None else measured(found)
     said = of.published(case, at, column)
-    return text if said is None else f"{text} ({number(said)})"
+    return text if said is None else f"{text} ({stated(said)})"
 
 
 def _said(verdict: Verdict) -> str:

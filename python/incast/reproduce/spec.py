@@ -1,4 +1,4 @@
-"""The file of an experiment; docs/adding-an-experiment.md is the page for its writers."""
+"""The file of an experiment; docs/how-to/adding-an-experiment.md is the page for its writers."""
 
 import ast
 import os

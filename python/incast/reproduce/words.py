@@ -17,6 +17,13 @@ _KINDS: dict[ClaimKind, tuple[str, str]] = {
     "ours": ("claim of ours", "claims of ours"),
     "open": ("open question", "open questions"),
 }
+_COUNTED: dict[Word, tuple[str, str]] = {
+    "holds": ("holds", "hold"),
+    "one seed only": ("holds by one seed only", "hold by one seed only"),
+    "falls short": ("falls short", "fall short"),
+    "not comparable": ("is not comparable", "are not comparable"),
+    "open question": ("is open", "are open"),
+}
 _EARLIER = "(earlier): an earlier set-up, as measured before; kept for comparison."
 
 _UNITS = {
@@ -58,13 +65,20 @@ def origin(claim: Claim) -> str:
     return f"ours: {claim.ours}" if claim.ours else claim.open
 
 
+def counted(verdicts: Sequence[Verdict]) -> str:
+    """Verdicts, counted: `8 hold, 1 falls short`."""
+    words = [verdict.word for verdict in verdicts]
+    return ", ".join(
+        f"{count} {_COUNTED[word][count > 1]}" for word in SIGNS if (count := words.count(word))
+    )
+
+
 def totals(verdicts: Sequence[Verdict]) -> str:
     """Verdicts, counted: of the sources' claims, of ours apart, and open questions."""
     parts = []
-    for kind, (one, more) in _KINDS.items():
-        words = [verdict.word for verdict in verdicts if verdict.claim.kind == kind]
-        counts = ", ".join(f"{words.count(word)} {word}" for word in SIGNS if word in words)
-        if words:
-            said = f"{len(words)} {one if len(words) == 1 else more}"
-            parts.append(said if kind == "open" else f"{said}: {counts}")
+    for kind, names in _KINDS.items():
+        own = [verdict for verdict in verdicts if verdict.claim.kind == kind]
+        if own:
+            said = f"{len(own)} {names[len(own) > 1]}"
+            parts.append(said if kind == "open" else f"{said}: {counted(own)}")
     return "; ".join(parts)

@@ -1,10 +1,13 @@
 """Measured against published: the values that there are, and the ratios between schemes."""
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import Protocol
 
 from incast._core import Scenario
+from incast.base.schemes import parts
 from incast.results.stored import StoredScenario
 from incast.results.tables import SchemeRun
 
@@ -58,19 +61,44 @@ class Ratio:
 
 
 def published(scenario: Scenario | StoredScenario, scheme: str) -> Mapping[str, float | str]:
-    """The published values of a scheme, or else of its algorithm under any preset."""
+    """The published values of a scheme, or else of its algorithm with other parameters."""
     known = scenario.published
-    return known.get(scheme) or known.get(scheme.partition(":")[0]) or {}
+    of = parts(scheme)
+    return known.get(scheme) or known.get(of.plain) or known.get(of.algorithm) or {}
 
 
 def ratios(scenario: Scenario | StoredScenario, runs: Mapping[str, SchemeRun]) -> list[Ratio]:
     """The RTT of every other scheme over that of the first one, where both were published.
 
-    Two presets of one algorithm share what was published for it: there is no ratio to compare with.
-    A run that was stopped is left out: what it measured is not what would have been.
+    Two variants of one algorithm share what was published for it: there is no ratio to compare
+    with. A run that was stopped is left out: what it measured is not what would have been.
     """
     complete = [scheme for scheme, run in runs.items() if run.complete]
     return list(_ratios(scenario, runs, complete))
+
+
+class _Compared(Protocol):
+    """A result whose schemes are compared."""
+
+    @property
+    def ratios(self) -> list[Ratio]:
+        """The ratios between its schemes."""
+
+
+def of_means(results: Sequence[_Compared]) -> list[Ratio]:
+    """The ratios of several seeds of one scenario: those of the mean values."""
+    found: dict[tuple[str, str, str], list[Ratio]] = {}
+    for result in results:
+        for ratio in result.ratios:
+            found.setdefault((ratio.key, ratio.scheme, ratio.against), []).append(ratio)
+    return [
+        replace(
+            same[0],
+            below=replace(same[0].below, measured=fmean(one.below.measured for one in same)),
+            above=replace(same[0].above, measured=fmean(one.above.measured for one in same)),
+        )
+        for same in found.values()
+    ]
 
 
 def number(value: float | str | None) -> float | int | None:
@@ -86,12 +114,13 @@ def _ratios(
     if not schemes or schemes[0] != next(iter(runs)):
         return
     first = schemes[0]
+    said = {scheme: published(scenario, runs[scheme].scheme) for scheme in schemes}
     for against in schemes[1:]:
-        if published(scenario, against) == published(scenario, first):
+        if said[against] == said[first]:
             continue
         for key in ("rtt_mean_us", "rtt_p99_us"):
             below, above = (
-                _pair(runs[scheme].summary.get(key), published(scenario, scheme).get(key))
+                _pair(runs[scheme].summary.get(key), said[scheme].get(key))
                 for scheme in (first, against)
             )
             if below and above:

@@ -27,11 +27,14 @@ title = "A run that has every table"
 duration = "200us"
 schemes = ["timely"]
 
+[switch]
+pfc = { enabled = true, xoff = "5KB" }
+
 [network.leaf-spine]
 leaves = 2
 spines = 1
 hosts = { name = "host", count = 2, rate = "10Gbps", delay = "1us" }
-uplink = { rate = "10Gbps", delay = "1us" }
+uplink = { rate = "2Gbps", delay = "1us" }
 
 [[event]]
 at = "100us"

@@ -131,7 +131,7 @@ def _difference(case: Case, base: Case) -> Difference:
             (known(ours[seed].summary, key), known(theirs[seed].summary, key)) for seed in seeds
         ]
         low, high = limits(key)
-        found = spread([_less(*pair) for pair in pairs], (low - high, high - low))
+        found = spread([less(*pair) for pair in pairs], (low - high, high - low))
         if found is None or key.endswith(("_bound", "_bound_us")):
             continue
         values[key] = found
@@ -146,7 +146,7 @@ def _difference(case: Case, base: Case) -> Difference:
     )  # fmt: skip
 
 
-def _less(ours: float | Known | None, theirs: float | Known | None) -> float | Known | None:
+def less(ours: float | Known | None, theirs: float | Known | None) -> float | Known | None:
     """The first less the second, or the least and greatest that this can be."""
     if ours is None or theirs is None:
         return None

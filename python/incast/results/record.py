@@ -1,7 +1,7 @@
 """The runs of one scenario as tables and numbers."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,11 @@ import polars as pl
 from incast import _core
 from incast._core import Scenario
 from incast.results import comparison, titles, unfinished
+from incast.results.arrow import ArrowTable
 from incast.results.columns import TableInfo
 from incast.results.measures import by_traffic
 from incast.results.stored import StoredScenario
-from incast.results.tables import SchemeRun, concatenate, describe
+from incast.results.tables import SchemeRun, concatenate, describe, held
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +34,38 @@ class Record:
     """`release` or `debug`."""
     directory: Path | None = None
     """The directory that it was read from."""
+    named: Mapping[str, str] = field(default_factory=dict)
+    """The schemes that have labels, by these: `schemes`, `runs` and tables have the label."""
+
+    def __eq__(self, other: object) -> bool:
+        """Whether scenario, schemes, seed, version, and all that was measured are the same.
+
+        A result that was read equals the one that was written.
+        """
+        if not isinstance(other, Record):
+            return NotImplemented
+        names = set(self.tables)
+        return (
+            self._identity == other._identity
+            and self.scenario.inputs == other.scenario.inputs
+            and self.rows() == other.rows()
+            and names == set(other.tables)
+            and all(self.table(name).equals(other.table(name)) for name in names)
+        )
+
+    def __hash__(self) -> int:
+        """A hash of scenario, schemes, seed and version."""
+        return hash(self._identity)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields for pickle and copy, with tables of the core as frames."""
+        state = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {**state, "runs": {scheme: held(run) for scheme, run in self.runs.items()}}
+
+    @property
+    def _identity(self) -> tuple[object, ...]:
+        scenario, named = self.scenario, tuple(self.named.items())
+        return scenario.name, scenario.toml(), self.schemes, named, self.seed, self.version
 
     def __repr__(self) -> str:
         """A line with the schemes, the seed, and whether the run reached its end."""
@@ -60,7 +93,8 @@ class Record:
         """Doubts about the scenario and its schemes, and traffic that had not finished."""
         if isinstance(self.scenario, StoredScenario):
             return list(self.scenario.recorded_warnings)
-        of_schemes = (text for scheme in self.schemes for text in self.scenario.warnings(scheme))
+        schemes = (self.named.get(label, label) for label in self.schemes)
+        of_schemes = (text for scheme in schemes for text in self.scenario.warnings(scheme))
         return [*self.scenario.load_warnings(), *of_schemes, *unfinished.warnings([self])]
 
     @cached_property
@@ -115,6 +149,15 @@ class Record:
             raise KeyError(f"{name}: no such table; there is {', '.join(self.tables) or 'none'}")
         return concatenate(found)
 
+    def to_arrow(self, name: str) -> ArrowTable:
+        """The table of that name as an Arrow stream, with units and meanings, without pyarrow.
+
+        Raises:
+            KeyError: There is no table of that name.
+        """
+        rows = self.table(name)
+        return ArrowTable(name, self.describe_tables()[name], rows)
+
     @cached_property
     def ratios(self) -> list[comparison.Ratio]:
         """RTT ratios between the schemes, measured and published."""
@@ -133,6 +176,7 @@ class Record:
             "cooldown_s": self.scenario.cooldown_s,
             "complete": self.complete,
             "schemes": list(self.schemes),
+            **({"named": dict(self.named)} if self.named else {}),
             "warnings": self.warnings,
             "runs": self.rows(),
             "traffic": self.traffic.to_dicts(),
@@ -160,7 +204,7 @@ class Record:
                 "scheme": scheme,
                 "complete": run.complete,
                 "measured": {key: comparison.number(value) for key, value in run.summary.items()},
-                "published": comparison.published(self.scenario, scheme),
+                "published": comparison.published(self.scenario, run.scheme),
             }
             for scheme, run in self.runs.items()
         ]

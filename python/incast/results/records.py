@@ -11,13 +11,15 @@ from typing import Any
 import polars as pl
 from typing_extensions import Self
 
-from incast._core import ParameterError
+from incast._core import ParameterError, Scenario
 from incast.base.words import nearest
-from incast.results import comparison, titles, unfinished
+from incast.results import comparison, settings, titles, unfinished
+from incast.results.arrow import ArrowTable
+from incast.results.columns import ColumnInfo, TableInfo
 from incast.results.measures import bound_of
 from incast.results.record import Record
 from incast.results.seeds import Known, Spread, limits, spread
-from incast.results.stored import ResultError
+from incast.results.stored import ResultError, StoredScenario
 from incast.results.tables import SchemeRun
 
 
@@ -39,7 +41,7 @@ class Case:
     @property
     def published(self) -> Mapping[str, float | str]:
         """The published values of the scheme in the scenario."""
-        return comparison.published(self.results[0].scenario, self.scheme)
+        return comparison.published(self.results[0].scenario, self.runs[0].scheme)
 
     def values(self, key: str) -> list[float | int | Known | None]:
         """A figure of the summary, for each seed; one that is known by a bound alone with it."""
@@ -79,6 +81,8 @@ class Records:
     members: tuple[Record, ...]
     shown: tuple[tuple[str, str], ...] = ()
     """The schemes to show, in this order, each with its label; all if there is none."""
+    flows: tuple[int, ...] = ()
+    """The flows that the figure `state` shows; the first one if there is none."""
 
     def __post_init__(self) -> None:
         """Refuses to count one run twice."""
@@ -95,6 +99,20 @@ class Records:
                             f"{names}: both hold the run of {scheme} with seed {result.seed}; "
                             "name one of them"
                         )
+
+    def __eq__(self, other: object) -> bool:
+        """Whether all results are the same, in this order, and shown in the same way."""
+        if not isinstance(other, Records):
+            return NotImplemented
+        return (self.members, self.shown, self.flows) == (other.members, other.shown, other.flows)
+
+    def __hash__(self) -> int:
+        """A hash of the results."""
+        return hash((self.members, self.shown))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields for pickle and copy."""
+        return {"members": self.members, "shown": self.shown, "flows": self.flows}
 
     def __repr__(self) -> str:
         """A line for each of them."""
@@ -158,10 +176,64 @@ class Records:
                 raise ParameterError(f"{name}={label}: expected a label that no other scheme has")
         return replace(self, shown=tuple(pairs))
 
+    def of_flows(self, flows: Iterable[int]) -> Self:
+        """The same results, of which the figure `state` shows these flows."""
+        return replace(self, flows=tuple(dict.fromkeys(flows)))
+
     @property
     def complete(self) -> bool:
         """Whether every run reached its end."""
         return all(result.complete for result in self.members)
+
+    @property
+    def scenarios(self) -> list[Scenario | StoredScenario]:
+        """The scenarios, each once."""
+        return [group[0].scenario for group in self._groups]
+
+    @property
+    def schemes(self) -> tuple[str, ...]:
+        """All schemes that were asked for, each once."""
+        return tuple(dict.fromkeys(one for result in self.members for one in result.schemes))
+
+    @property
+    def named(self) -> dict[str, str]:
+        """The schemes that have labels, by these."""
+        return {label: one for result in self.members for label, one in result.named.items()}
+
+    @property
+    def runs(self) -> dict[tuple[str, int], SchemeRun]:
+        """All runs, by the label of the scheme and the seed."""
+        return {
+            (case.label, result.seed): result.runs[case.scheme]
+            for case in self.cases
+            for result in case.results
+        }
+
+    @property
+    def versions(self) -> list[str]:
+        """The versions of incast that simulated them, each once."""
+        return list(dict.fromkeys(result.version for result in self.members))
+
+    @property
+    def builds(self) -> list[str]:
+        """`release` or `debug`, each once."""
+        return list(dict.fromkeys(result.build for result in self.members))
+
+    @property
+    def directories(self) -> list[Path | None]:
+        """The directory that each was read from."""
+        return [result.directory for result in self.members]
+
+    @property
+    def warnings(self) -> list[str]:
+        """Doubts about the scenarios and their schemes, and traffic that had not finished."""
+        many = len(self._groups) > 1
+        found = (
+            f"{label}: {text}" if many else text
+            for label, result in self._labelled()
+            for text in result.warnings
+        )
+        return list(dict.fromkeys(found))
 
     @property
     def seeds(self) -> list[int]:
@@ -215,6 +287,51 @@ class Records:
             for label, result in self._labelled()
         )
 
+    @cached_property
+    def traffic(self) -> pl.DataFrame:
+        """The traffic of each run, with `result` (of several) and `seed` in front."""
+        return _below(
+            result.traffic.select(*self._front(label, result), pl.all())
+            for label, result in self._labelled()
+            if result.traffic.width
+        )
+
+    @cached_property
+    def ratios(self) -> list[comparison.Ratio]:
+        """RTT ratios between the schemes of each scenario: of means over the seeds."""
+        return [ratio for group in self._groups for ratio in comparison.of_means(group)]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The values of each run, ready for JSON, with `result` (of several) and `seed`."""
+        many = len(self._groups) > 1
+        return [
+            {**({"result": label} if many else {}), "seed": result.seed, **row}
+            for label, result in self._labelled()
+            for row in result.rows()
+        ]
+
+    def describe_tables(self) -> dict[str, TableInfo]:
+        """The meaning of every table's rows and columns, with units."""
+        front: dict[str, ColumnInfo] = {"seed": {"unit": "", "doc": "seed of the run"}}
+        if len(self._groups) > 1:
+            front = {"result": {"unit": "", "doc": "scenario, or directory, of the run"}, **front}
+        found: dict[str, TableInfo] = {}
+        for result in self.members:
+            for name, info in result.describe_tables().items():
+                known = found.get(name, {"doc": info["doc"], "columns": front})
+                columns = {**known["columns"], **info["columns"]}
+                found[name] = {"doc": info["doc"], "columns": columns}
+        return found
+
+    def to_arrow(self, name: str) -> ArrowTable:
+        """The table of all results as an Arrow stream, with units and meanings, without pyarrow.
+
+        Raises:
+            KeyError: There is no table of that name.
+        """
+        rows = self.table(name)
+        return ArrowTable(name, self.describe_tables()[name], rows)
+
     def to_dict(self) -> dict[str, Any]:
         """All results, ready for JSON."""
         return {"results": [result.to_dict() for result in self.members]}
@@ -228,10 +345,15 @@ class Records:
 
     @cached_property
     def _names(self) -> list[str]:
-        """The names of the groups: the scenario where that is enough, else the directory."""
+        """The names of the groups: the scenario, or the settings that differ, or the directory."""
         names = [group[0].scenario.name for group in self._groups]
         if len(set(names)) == len(names):
             return names
+        texts = [settings.differences([group[0].scenario.toml() for group in self._groups])]
+        if len(set(names)) > 1:
+            texts.append([", ".join(both) for both in zip(names, texts[0], strict=True)])
+        if len(set(texts[-1])) == len(names) and all(texts[0]):
+            return texts[-1]
         homes = [_home(group) for group in self._groups]
         for parts in range(1, max(len(home.parts) for home in homes) + 1):
             names = ["/".join(home.parts[-parts:]) for home in homes]

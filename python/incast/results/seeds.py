@@ -5,9 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
-import numpy.typing as npt
-
 # Two-sided 95 % points of Student's t distribution: degrees of freedom 1 to 30, then some above.
 _T95 = (
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
@@ -15,8 +12,6 @@ _T95 = (
     2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 )  # fmt: skip
 _T95_ABOVE = ((30, 2.042), (40, 2.021), (60, 2.000), (120, 1.980), (math.inf, 1.960))
-
-Floats = npt.NDArray[np.float64]
 
 Limits = tuple[float, float]
 """The least and the greatest that a quantity can be."""
@@ -83,30 +78,32 @@ def spread(
     Where a value is known by a bound alone, so is the mean, and there is no interval.
     """
     ends = [value if isinstance(value, tuple) else (value, value) for value in values]
-    present = [(low, high) for low, high in ends if not _missing(low) and not _missing(high)]
-    least, most = (np.array([end[at] for end in present], float) for at in (0, 1))
-    if (least != most).any():
+    present = [
+        (float(low), float(high))
+        for low, high in ends
+        if low is not None and high is not None and not math.isnan(low) and not math.isnan(high)
+    ]
+    least, most = ([end[at] for end in present] for at in (0, 1))
+    if least != most:
         return _bounded(least, most, within)
-    known = least[np.isfinite(least)]
-    if not known.size:
+    known = [value for value in least if math.isfinite(value)]
+    count = len(known)
+    if not known:
         return None
-    if known.size == 1:
-        return Spread(float(known[0]), None, 1, within)
-    half = t95(known.size - 1) * float(known.std(ddof=1)) / math.sqrt(known.size)
-    return Spread(float(known.mean()), half, known.size, within)
+    if count == 1:
+        return Spread(known[0], None, 1, within)
+    mean = math.fsum(known) / count
+    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in known) / (count - 1))
+    return Spread(mean, t95(count - 1) * deviation / math.sqrt(count), count, within)
 
 
-def _bounded(least: Floats, most: Floats, within: Limits) -> Spread | None:
+def _bounded(least: Sequence[float], most: Sequence[float], within: Limits) -> Spread | None:
     """The mean of values of which some are bounds; None if the bounds are on both sides."""
-    if np.isfinite(least).all():
-        return Spread(float(least.mean()), None, least.size, within, "at least")
-    if np.isfinite(most).all():
-        return Spread(float(most.mean()), None, most.size, within, "at most")
+    sides: tuple[tuple[Side, Sequence[float]], ...] = (("at least", least), ("at most", most))
+    for side, ends in sides:
+        if all(map(math.isfinite, ends)):
+            return Spread(math.fsum(ends) / len(ends), None, len(ends), within, side)
     return None
-
-
-def _missing(value: float | None) -> bool:
-    return value is None or math.isnan(value)
 
 
 def t95(freedom: int) -> float:
@@ -117,5 +114,7 @@ def t95(freedom: int) -> float:
     """
     if freedom <= len(_T95):
         return _T95[freedom - 1]
-    inverse = [1 / known for known, _ in reversed(_T95_ABOVE)]
-    return float(np.interp(1 / freedom, inverse, [value for _, value in reversed(_T95_ABOVE)]))
+    place = next(index for index, (known, _) in enumerate(_T95_ABOVE) if freedom <= known)
+    (below, high), (above, low) = _T95_ABOVE[place - 1], _T95_ABOVE[place]
+    share = (1 / below - 1 / freedom) / (1 / below - 1 / above)
+    return high + share * (low - high)

@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,7 +76,11 @@ def check(directory: str | os.PathLike[str]) -> None:
 
 
 def replaces(
-    directory: str | os.PathLike[str], scenario: str, schemes: Sequence[str], seed: int
+    directory: str | os.PathLike[str],
+    scenario: str,
+    schemes: Sequence[str],
+    seed: int,
+    named: Mapping[str, str] | None = None,
 ) -> str | None:
     """The earlier result that a complete one would take the place of, in words.
 
@@ -92,6 +96,7 @@ def replaces(
         return None
     same = (
         earlier.get("schemes") == list(schemes)
+        and earlier.get("named", {}) == dict(named or {})
         and earlier.get("seed") == seed
         and earlier.get("incast") == _core.__version__
     )
@@ -144,7 +149,7 @@ def write(result: Record, directory: str | os.PathLike[str]) -> Written:
     earlier = _earlier(target, _RESULT)
     if earlier is not None and earlier.get("complete") and not result.complete:
         target = target.with_name(f"{target.name}-incomplete")
-    replaced = replaces(target, result.scenario.toml(), result.schemes, result.seed)
+    replaced = replaces(target, result.scenario.toml(), result.schemes, result.seed, result.named)
     with staged(target) as place:
         tables = _fill(place, result)
         _replace(target.resolve(), place)

@@ -1,7 +1,8 @@
 """Results read back from their directories, to be printed and drawn without simulating again."""
 
+import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
@@ -60,12 +61,41 @@ class StoredTable:
         Raises:
             ResultError: The file is missing, damaged, or is not as `run.json` describes it.
         """
+        with self._readable():
+            rows = self._scan()
+            return rows.filter(pl.col("scheme") == self.scheme).drop("scheme").collect()
+
+    def batches(self, rows: int = 1 << 18) -> Iterator[pl.DataFrame]:
+        """The rows of the scheme in order, some at a time: a trace need not fit into memory.
+
+        Raises:
+            ResultError: As `frame`.
+        """
+        with self._readable():
+            scheme = self._scan().select("scheme").with_row_index("row")
+            own = scheme.filter(pl.col("scheme") == self.scheme).select(
+                pl.col("row").min().alias("first"), pl.len().alias("count")
+            )
+            first, count = own.collect(engine="streaming").row(0)
+        # The rows of a scheme stand together: `concatenate` in tables.py.
+        for start in range(0, count, rows):
+            with self._readable():
+                part = self._scan().slice(first + start, min(rows, count - start))
+                found = part.drop("scheme").collect()
+            yield found
+
+    def _scan(self) -> pl.LazyFrame:
+        rows = pl.scan_parquet(self.path, glob=False)
+        self._check(rows.collect_schema())
+        return rows
+
+    @contextlib.contextmanager
+    def _readable(self) -> Iterator[None]:
+        """Says of a file that is missing or damaged what it is and what to do."""
         if not self.path.is_file():
             raise ResultError(f"{self.path}: is missing; {self._again}")
         try:
-            rows = pl.scan_parquet(self.path, glob=False)
-            self._check(rows.collect_schema())
-            return rows.filter(pl.col("scheme") == self.scheme).drop("scheme").collect()
+            yield
         except (OSError, pl.exceptions.PolarsError) as error:
             reason = (str(error).splitlines() or ["damaged"])[0]
             raise ResultError(f"{self.path}: cannot be read: {reason}; {self._again}") from None
@@ -101,6 +131,7 @@ class Stored:
     runs: dict[str, RecordedRun]
     version: str
     build: str
+    named: Mapping[str, str]
 
 
 class _Column(msgspec.Struct, frozen=True):
@@ -147,6 +178,7 @@ class _Said(msgspec.Struct, frozen=True):
     warnings: list[str]
     runs: list[_Row]
     tables: dict[Annotated[str, msgspec.Meta(pattern="^[a-z][a-z0-9_]*$")], _Table]
+    named: dict[str, str] = {}
 
 
 class _RunText(msgspec.Struct, frozen=True):
@@ -200,7 +232,8 @@ def _stored(path: Path, said: _Said, text: str, found: Mapping[str, str]) -> Sto
         held = [
             StoredTable(path / f"{name}.parquet", row.scheme, info) for name, info in tables.items()
         ]
-        runs[row.scheme] = RecordedRun(row.scheme, said.seed, row.complete, row.measured, held)
+        scheme = said.named.get(row.scheme, row.scheme)
+        runs[row.scheme] = RecordedRun(scheme, said.seed, row.complete, row.measured, held)
     scenario = StoredScenario(
         name=said.scenario,
         title=said.title,
@@ -208,13 +241,21 @@ def _stored(path: Path, said: _Said, text: str, found: Mapping[str, str]) -> Sto
         warmup_s=said.warmup_s,
         cooldown_s=said.cooldown_s,
         schemes=_named(text) or tuple(said.schemes),
-        published={row.scheme: dict(row.published) for row in said.runs},
+        published={
+            said.named.get(row.scheme, row.scheme): dict(row.published) for row in said.runs
+        },
         text=text,
         recorded_warnings=tuple(said.warnings),
         inputs=found,
     )
     return Stored(
-        scenario, tuple(said.schemes), said.seed, runs, version=said.incast, build=said.build
+        scenario,
+        tuple(said.schemes),
+        said.seed,
+        runs,
+        version=said.incast,
+        build=said.build,
+        named=said.named,
     )
 
 

@@ -60,6 +60,33 @@ class RecordedRun:
     tables: Sequence[Table | FramedTable]
 
 
+@dataclass(frozen=True)
+class HeldTable:
+    """The rows of one scheme in memory, outside the core: of a run that was pickled."""
+
+    name: str
+    info: TableInfo
+    rows: pl.DataFrame
+
+    def frame(self) -> pl.DataFrame:
+        """The rows, without a column that names the scheme."""
+        return self.rows
+
+
+def held(run: SchemeRun) -> SchemeRun:
+    """The run with its tables as frames, which another process can be given.
+
+    Tables of a result that was read stay in its directory.
+    """
+    if isinstance(run, RecordedRun):
+        return run
+    tables = [
+        HeldTable(table.name, describe(table), frame(table)) if isinstance(table, Table) else table
+        for table in run.tables
+    ]
+    return RecordedRun(run.scheme, run.seed, run.complete, run.summary, tables)
+
+
 def concatenate(tables: Sequence[tuple[str, Table | FramedTable]]) -> pl.DataFrame:
     """The tables of several schemes as one, with the scheme as the first column."""
     frames = [

@@ -114,6 +114,44 @@ def print_scenarios(out: Console, scenarios: Iterable[Scenario]) -> None:
     out.print(grid)
 
 
+def print_facts(out: Console, rows: Iterable[tuple[str, str]]) -> None:
+    """Prints facts, each beside its name."""
+    found = list(rows)
+    width = max(len(label) for label, _ in found)
+    for label, text in found:
+        wrapped(out, f"{label:{width}}  ", text)
+
+
+def print_keys(
+    out: Console, keys: Iterable[Mapping[str, Any]], inside: Mapping[str, str], *, short: bool
+) -> None:
+    """Prints keys of scenarios with their meanings; `inside` has those of the keys in sections."""
+    for place, key in enumerate(keys):
+        if place and not short:
+            out.print()
+        kind = f'kind = "{key["of_kind"]}"' if key["of_kind"] else None
+        about = [*([kind] if kind else []), key["type"], *(["required"] if key["required"] else [])]
+        about += [f"{key['default']} by default"] if key["default"] is not None else []
+        if short:
+            wrapped(out, f"{key['key']:12} ", key["doc"])
+            continue
+        say(out, f"{key['key']}  ({', '.join(about)})", style="bold")
+        if key["doc"]:
+            wrapped(out, "  ", key["doc"])
+        for value in key["values"]:
+            wrapped(out, f"    {value['value']:12} ", value["doc"])
+        names = {path: path.rpartition(".")[2] for path in key["keys"]}
+        width = max(map(len, names.values()), default=0)
+        for path, name in names.items():
+            wrapped(out, f"    {name:{width}}  ", _first_sentence(inside[path]))
+
+
+def _first_sentence(text: str) -> str:
+    """A text up to its first full stop."""
+    before, stop, _ = text.partition(". ")
+    return f"{before}." if stop else text
+
+
 def print_experiments(out: Console, experiments: Iterable[tuple[str, str, int]]) -> None:
     """Prints a line for each experiment: its name, what it is, and how many claims it has."""
     grid = grid_of(out, wrap=True)

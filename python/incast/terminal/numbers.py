@@ -1,6 +1,13 @@
 """Numbers and spreads in as many digits as are worth reading."""
 
+import math
+
 from incast.results.seeds import Spread
+
+# A mean has no more significant digits than these, however small its uncertainty is.
+_MOST = 8
+# An uncertainty that is smaller, as a part of the mean, is that of adding doubles up.
+_ROUNDING = 1e-12
 
 
 def number(value: float | None) -> str:
@@ -14,11 +21,44 @@ def number(value: float | None) -> str:
     return f"{value:.{digits}f}" if size >= 0.001 else f"{value:.2g}"
 
 
+def stated(value: float) -> str:
+    """A number of a publication, in its own digits."""
+    return f"{value:.15g}"
+
+
 def measured(found: Spread) -> str:
-    """A mean and how far it can be off: half its interval, or from where to where if it is cut."""
-    if found.interval is None:
+    """A mean and how far it can be off: half its interval, or from where to where if it is cut.
+
+    The uncertainty decides the digits: two significant ones of its own, and the mean as many
+    decimals.
+    """
+    half = found.half_width
+    if found.interval is None or half is None:
         return f"{found.side} {number(found.mean)}" if found.side else number(found.mean)
+    if half <= _ROUNDING * abs(found.mean):
+        return f"{number(found.mean)} ± 0"
+    decimals = _decimals(found.mean, half)
+    mean = _to(found.mean, decimals)
     if found.cut:
-        low, high = found.interval
-        return f"{number(found.mean)} ({number(low)} to {number(high)})"
-    return f"{number(found.mean)} ± {number(found.half_width)}"
+        low, high = (_to(end, decimals) for end in found.interval)
+        return f"{mean} ({low} to {high})"
+    last = 10.0**-decimals
+    return f"{mean} ± {_to(half, decimals) if half >= last / 2 else f'<{_to(last, decimals)}'}"
+
+
+def _decimals(mean: float, half: float) -> int:
+    """The decimals of a mean; below zero where the last digits before the point are not known."""
+    # Rounded first: 0.0996 has its first digit where 0.10 has.
+    two = 1 - _place(float(f"{half:.1e}"))
+    return min(two, _MOST - 1 - _place(max(abs(mean), half)))
+
+
+def _place(value: float) -> int:
+    """The power of ten of the first digit."""
+    return math.floor(math.log10(abs(value)))
+
+
+def _to(value: float, decimals: int) -> str:
+    """A number with so many decimals, and zeros for digits before the point that are not known."""
+    text = f"{round(value, decimals):.{max(decimals, 0)}f}"
+    return text if any(digit in text for digit in "123456789") else text.removeprefix("-")

@@ -12,46 +12,82 @@ Advance = Callable[[float, int], bool]
 """The callback of a run, with simulated seconds and events; the run goes on while it is True."""
 
 
-@contextmanager
-def bar_per_scheme(
-    duration_s: float, *, visible: bool
-) -> Iterator[Callable[[str], Advance | None]]:
-    """Shows bars on stderr, and nothing at all when stderr is not a terminal.
+class Bars:
+    """A bar for each run that is under way, and below them, of many runs, one for all."""
 
-    Yields a function that adds the bar of a scheme, for `duration_s` simulated seconds.
-    """
+    def __init__(self, display: bars.Progress | None, runs: int, *, stay: bool) -> None:
+        self._display = display
+        self._stay = stay
+        self._of_run: dict[str, tuple[bars.TaskID, float]] = {}
+        self._ended: set[str] = set()
+        self._all: bars.TaskID | None = None
+        if display is not None and not stay:
+            self._all = display.add_task("all", total=runs, simulated=f"0 of {runs} runs", speed="")
+
+    @property
+    def visible(self) -> bool:
+        """Whether anything is shown."""
+        return self._display is not None
+
+    def start(self, name: str, duration_s: float) -> Advance | None:
+        """Adds the bar of a run of so many simulated seconds; None if nothing is shown."""
+        if self._display is None:
+            return None
+
+        def advance(simulated_s: float, events: int) -> bool:
+            self.advance(name, duration_s, simulated_s, events)
+            return True
+
+        self.advance(name, duration_s, 0.0, 0)
+        return advance
+
+    def advance(self, name: str, duration_s: float, simulated_s: float, events: int) -> None:
+        """Shows how far a run is, which begins with this if it has no bar yet."""
+        if self._display is None or name in self._ended:
+            return
+        if name not in self._of_run:
+            task = self._display.add_task(name, total=duration_s, simulated="", speed="")
+            self._of_run[name] = task, time.monotonic()
+        task, began = self._of_run[name]
+        speed = events / max(time.monotonic() - began, 1e-3) / 1e6
+        self._display.update(
+            task,
+            completed=simulated_s,
+            simulated=f"{simulated_s * 1e3:.1f} of {duration_s * 1e3:g} ms",
+            speed=f"{speed:.1f} M events/s" if events else "",
+        )
+
+    def end(self, name: str, done: int, runs: int) -> None:
+        """Takes the bar of a run away where there are many, and counts the run."""
+        if self._display is None or self._all is None:
+            return
+        self._ended.add(name)  # a report may come late
+        task, _ = self._of_run.pop(name, (None, 0.0))
+        if task is not None:
+            self._display.remove_task(task)
+        self._display.update(self._all, completed=done, simulated=f"{done} of {runs} runs")
+
+
+# Up to so many runs each keeps its bar to the end, and there is none for all.
+_FEW = 4
+
+
+@contextmanager
+def bars_of(runs: int, *, visible: bool) -> Iterator[Bars]:
+    """Shows bars of runs on stderr, and nothing at all when stderr is not a terminal."""
     console = _terminal(visible=visible)
     if console is None:
-        yield lambda _: None
+        yield Bars(None, runs, stay=True)
         return
     columns = (
         bars.TextColumn("{task.description}"),
         bars.BarColumn(),
-        bars.TextColumn("{task.fields[simulated]} of {task.fields[whole]} ms"),
+        bars.TextColumn("{task.fields[simulated]}"),
         bars.TextColumn("{task.fields[speed]}"),
         bars.TimeRemainingColumn(compact=True),
     )
     with bars.Progress(*columns, console=console, transient=True) as display:
-
-        def start(scheme: str) -> Advance:
-            task = display.add_task(
-                scheme, total=duration_s, simulated="0", whole=f"{duration_s * 1e3:g}", speed=""
-            )
-            began = time.monotonic()
-
-            def advance(simulated_s: float, events: int) -> bool:
-                speed = events / max(time.monotonic() - began, 1e-3) / 1e6
-                display.update(
-                    task,
-                    completed=simulated_s,
-                    simulated=f"{simulated_s * 1e3:.1f}",
-                    speed=f"{speed:.1f} M events/s",
-                )
-                return True
-
-            return advance
-
-        yield start
+        yield Bars(display, runs, stay=runs <= _FEW)
 
 
 @contextmanager
@@ -73,6 +109,35 @@ def bar_of_runs(*, visible: bool) -> Iterator[Callable[..., None]]:
     with bars.Progress(*columns, console=console, transient=True) as display:
         task = display.add_task("runs", total=0)
         yield partial(display.update, task)
+
+
+@contextmanager
+def bar_of_sweep(runs: int, kept: int, *, visible: bool) -> Iterator[Callable[[int, int], None]]:
+    """Shows on stderr how many runs are done, `kept` before, failed and left, and the time left.
+
+    Yields a function that is told of the runs that are done and that failed. Nothing at all is
+    shown when stderr is not a terminal.
+    """
+    console = _terminal(visible=visible)
+    if console is None:
+        yield lambda _done, _failed: None
+        return
+    columns = (
+        bars.BarColumn(),
+        bars.TextColumn("{task.description}"),
+        bars.TimeRemainingColumn(compact=True),
+        bars.TextColumn("left"),
+    )
+    with bars.Progress(*columns, console=console, transient=True) as display:
+        task = display.add_task("", total=runs, completed=kept)
+
+        def show(done: int, failed: int) -> None:
+            left = runs - done - failed
+            text = f"{done} runs done, {failed} failed, {left} left"
+            display.update(task, completed=done + failed, description=text)
+
+        show(kept, 0)
+        yield show
 
 
 def _terminal(*, visible: bool) -> Console | None:

@@ -17,7 +17,7 @@ from incast.results.records import Records
 from incast.results.saturation import Point, Saturation
 from incast.results.store import Written
 from incast.terminal import cells, numbers
-from incast.terminal.writing import grid_of, print_columns, say, wrapped
+from incast.terminal.writing import grid_of, print_columns, say, say_no_figures, wrapped
 
 # Columns of the comparison: heading, key of the summary.
 _COLUMNS = (
@@ -249,6 +249,7 @@ def print_saturation(out: Console, found: Saturation, directory: Path) -> None:
         say(out, "* incomplete: stopped; the same command goes on from here.", style="bold")
     out.print()
     say(out, f"Wrote {directory}{os.sep}")
+    say_no_figures(out)
 
 
 def _slowdown(point: Point) -> str:
@@ -271,11 +272,12 @@ def print_used(out: Console, packet_hops: float, used: Meter) -> None:
     millions = packet_hops / 1e6
     rate = millions / max(used.seconds, 1e-9)
     cores = usable_cores()
+    memory = (peak_bytes() + used.others_bytes) / 1e6
     wrapped(
         out, "",
         f"{numbers.number(millions)} M packet-hops in {numbers.number(used.seconds)} s, "
         f"{numbers.number(rate)} M/s, with {used.cores:.1f} of {cores} "
-        f"core{'s' if cores > 1 else ''} and {peak_bytes() / 1e6:.0f} MB of memory.",
+        f"core{'s' if cores > 1 else ''} and {memory:.0f} MB of memory.",
     )  # fmt: skip
 
 
@@ -289,6 +291,7 @@ def print_written(out: Console, written: Written, *, short: bool = False) -> Non
     """Prints the directory of the result, and unless `short`, its files."""
     if short:
         say(out, f"Wrote {written.directory}{os.sep}")
+        say_no_figures(out)
         return
     out.print()
     say(out, f"Wrote {written.directory}{os.sep}")
@@ -296,6 +299,7 @@ def print_written(out: Console, written: Written, *, short: bool = False) -> Non
     figures = ", ".join(dict.fromkeys(path.stem for path in written.figures))
     if figures:
         wrapped(out, "  figures  ", f"{figures} (each .png and .svg)")
+    say_no_figures(out)
     tables = ", ".join(path.stem for path in written.tables)
     wrapped(out, "  tables   ", f"{tables} (each .parquet)")
 

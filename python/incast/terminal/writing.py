@@ -9,6 +9,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from incast.base import extras
+
 _PLAIN_WIDTH = 100  # columns of a pipe or a file
 _LEAST_WIDTH = 80
 
@@ -30,6 +32,12 @@ def console() -> Console:
 def say(out: Console, text: str, style: str | None = None) -> None:
     """A line as it is: not wrapped, so that a path can be copied."""
     out.print(text, style=style, soft_wrap=True)
+
+
+def say_no_figures(out: Console) -> None:
+    """Says what figures take, where it is not installed."""
+    if not extras.have("figures"):
+        say(out, f"  figures  none: matplotlib is not installed: {extras.how('figures')}")
 
 
 def wrapped(out: Console, label: str, text: str, style: str | None = None) -> None:

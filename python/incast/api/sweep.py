@@ -1,0 +1,98 @@
+"""A sweep as Python has it: its dataset, statistics, figures and files."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from incast._core import ParameterError
+from incast.base import extras
+from incast.base.words import nearest
+from incast.results import store
+from incast.results.sweep_files import SweepFolder
+from incast.results.sweeps import USUAL, SweepRecord
+
+if TYPE_CHECKING:  # matplotlib takes half a second, which only figures cost
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sweep(SweepRecord):
+    """The runs of a sweep, with what the seeds of each point say together."""
+
+    @classmethod
+    def read(cls, directory: str | os.PathLike[str]) -> "Sweep":
+        """A sweep as `incast.sweep` left it.
+
+        Raises:
+            ResultError: The directory holds no sweep.
+        """
+        found = SweepFolder(Path(directory)).read()
+        return cls(**vars(found))
+
+    @property
+    def usual_metrics(self) -> list[str]:
+        """The figures of runs that are drawn and printed if nobody names any."""
+        return [name for name in USUAL if name in self.metrics and (self.runs[name] != 0).any()]
+
+    def check_metrics(self, metrics: Sequence[str]) -> list[str]:
+        """The metrics, found to be there; the usual ones if none is named.
+
+        Raises:
+            ParameterError: There is no such figure of a run.
+        """
+        for name in metrics:
+            if name not in self.metrics:
+                raise ParameterError(
+                    f"metric {name}: no figure of these runs; {nearest(name, self.metrics)}"
+                )
+        return list(dict.fromkeys(metrics)) or self.usual_metrics
+
+    def why_no_figures(self) -> str | None:
+        """The reason why there are no figures of this sweep, None if there are.
+
+        Raises:
+            MissingExtraError: matplotlib is not installed.
+        """
+        extras.need("figures")
+        # Late: matplotlib takes half a second, which only figures cost.
+        from incast.figures import sweeps  # noqa: PLC0415
+
+        return sweeps.why_not(self)
+
+    def figure(self, metric: str) -> "Figure":
+        """The figure of a metric: lines with bands over one axis, heat maps over two.
+
+        Raises:
+            FigureError: There are too many panels.
+            MissingExtraError: matplotlib is not installed.
+            ParameterError: There is no such metric.
+        """
+        self.check_metrics([metric])
+        extras.need("figures")
+        # Late: matplotlib takes half a second, which only figures cost.
+        from incast.figures import canvas, look, sweeps  # noqa: PLC0415
+
+        with look.use(look.Look()):
+            return canvas.on_canvas(sweeps.draw(self, metric))
+
+    def write_figures(self, metrics: Sequence[str] = ()) -> list[Path]:
+        """Draws a figure of each metric, of the usual ones if none is named, in its directory.
+
+        Raises:
+            FigureError: There are too many panels.
+            MissingExtraError: matplotlib is not installed.
+            OutputError: They cannot be written.
+            ParameterError: There is no such metric.
+        """
+        names = self.check_metrics(metrics)
+        extras.need("figures")
+        # Late: matplotlib takes half a second, which only figures cost.
+        from incast.figures import sweeps  # noqa: PLC0415
+
+        folder = SweepFolder(self.directory or Path())
+        try:
+            return sweeps.write(self, names, folder.figures())
+        except OSError as error:
+            raise store.unwritable(folder.place, error) from None

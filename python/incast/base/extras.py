@@ -1,0 +1,54 @@
+"""Optional parts of the package, each an extra of pip: which are there, and how to get them."""
+
+from importlib.util import find_spec
+from typing import Literal
+
+from incast._core import IncastError
+
+Extra = Literal["cluster", "figures", "fluid", "reproduce"]
+
+_FIGURES = ("matplotlib", "numpy")
+_MODULES: dict[Extra, tuple[str, ...]] = {
+    "cluster": ("distributed",),
+    "figures": _FIGURES,
+    "fluid": ("jitcdde",),
+    "reproduce": (*_FIGURES, "jinja2", "simpleeval"),
+}
+_WHAT: dict[Extra, str] = {
+    "cluster": "clusters", "figures": "figures", "fluid": "fluid models",
+    "reproduce": "experiments",
+}  # fmt: skip
+
+
+class MissingExtraError(IncastError, ModuleNotFoundError):
+    """A part of the package that is not installed."""
+
+    def __init__(self, extra: Extra) -> None:
+        *others, last = _missing(extra) or _MODULES[extra]
+        names = f"{', '.join(others)} and {last}" if others else last
+        verb = "are" if others else "is"
+        super().__init__(f"{_WHAT[extra]} need {names}, which {verb} not installed: {how(extra)}")
+
+
+def have(extra: Extra) -> bool:
+    """Whether all packages of an extra are installed; imports none of them."""
+    return not _missing(extra)
+
+
+def need(extra: Extra) -> None:
+    """Makes sure of an extra.
+
+    Raises:
+        MissingExtraError: A package of it is not installed.
+    """
+    if not have(extra):
+        raise MissingExtraError(extra)
+
+
+def how(extra: Extra) -> str:
+    """The command that installs an extra."""
+    return f"pip install 'incast[{extra}]'"
+
+
+def _missing(extra: Extra) -> list[str]:
+    return [name for name in _MODULES[extra] if find_spec(name) is None]

@@ -1,0 +1,398 @@
+"""Work side by side in processes: the pool of runs and of experiments.
+
+Ctrl-C is for the process that waits. It tells the workers to stop, or ends them. A worker that dies
+is replaced, and the task that it had is done again.
+"""
+
+import contextlib
+import os
+import pickle
+import queue
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from multiprocessing import connection, get_context, parent_process, resource_tracker
+from multiprocessing.context import SpawnProcess
+from multiprocessing.queues import SimpleQueue
+from types import FrameType, ModuleType
+from typing import Any, Generic, TypeVar
+
+from typing_extensions import Self
+
+from incast._core import IncastError
+from incast.base import parcels
+from incast.base.stopping import Stop
+
+Task = TypeVar("Task")
+Done = TypeVar("Done")
+
+TRIES = 3
+"""A task that so many workers died of is not tried again."""
+
+_CONTEXT = get_context("spawn")
+# The signal by which workers are told to stop.
+_STOP = signal.SIGUSR1
+# A worker whose last task took less has the next one waiting when it is done.
+_QUICK_S = 0.2
+# The time that a worker has to end by itself.
+_PATIENCE_S = 5.0
+
+
+class Worker:
+    """The state of a worker process: whether it was told to stop, and how it reports."""
+
+    def __init__(self) -> None:
+        self.stopped = False
+        self._raises = False
+        self._reports: SimpleQueue[Any] | None = None
+
+    def begin(self, reports: "SimpleQueue[Any] | None") -> None:
+        """Prepares the process, which was started with both signals held back."""
+        self._reports = reports
+        threading.Thread(target=_end_with_parent, daemon=True).start()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(_STOP, self._hear)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, _STOP})
+
+    @contextlib.contextmanager
+    def stoppable(self) -> Iterator[None]:
+        """Work in which being told to stop raises KeyboardInterrupt, once."""
+        if self.stopped:
+            raise KeyboardInterrupt
+        self._raises = True
+        try:
+            yield
+        finally:
+            self._raises = False
+
+    def keep(self) -> None:
+        """Nothing is interrupted from here on to the end of the work."""
+        self._raises = False
+
+    def report(self, message: object) -> None:
+        """Sends a message to the process that waits, if that wants to know."""
+        if self._reports is not None:
+            raises, self._raises = self._raises, False  # no message is sent in part
+            self._reports.put(message)
+            self._raises = raises
+
+    def _hear(self, _signal: int, _frame: FrameType | None) -> None:
+        self.stopped = True
+        if self._raises:
+            self._raises = False
+            raise KeyboardInterrupt
+
+
+worker = Worker()
+"""This process, if it is a worker."""
+
+
+def executed(
+    work: Callable[[Task], Done],
+    tasks: Sequence[Task],
+    jobs: int,
+    *,
+    label: Callable[[Task], str],
+    stop: Stop | None = None,
+    hear: Callable[[Any], None] | None = None,
+    lost: Callable[[Task], Done] | None = None,
+) -> Iterator[tuple[Task, Done]]:
+    """Does the work in processes, some side by side; yields each task as it is done.
+
+    Args:
+        work: A function of a module, which each worker imports.
+        tasks: What it is called with, in this order.
+        jobs: How many side by side.
+        label: The name of a task in errors.
+        stop: When it asks, workers are told, and what they still give is yielded; so it is where a
+            task fails, before that is raised. Without it workers are ended.
+        hear: Called with each message that a worker reports, in a thread of its own.
+        lost: Gives the outcome of a task that the system killed several workers of. Without it
+            that is an error.
+
+    Raises:
+        IncastError: The system killed several workers of one task.
+        Exception: That of a task.
+    """
+    failure: Exception | None = None
+    with (
+        _listening(hear) as reports,
+        _Pool(work, min(jobs, len(tasks)), reports) as workers,
+        stop.telling(workers.tell) if stop is not None else contextlib.nullcontext(),
+    ):
+        waiting = deque(enumerate(tasks))
+        while True:
+            if stop is not None and stop.asked:
+                waiting.clear()
+            workers.feed(waiting)
+            if stop is not None and stop.asked:
+                workers.tell()  # a worker may have begun after the others were told
+            if not workers.busy:
+                break
+            for number, answer in workers.answers(waiting, again=stop is None or not stop.asked):
+                task = tasks[number]
+                if answer is None and lost is not None:
+                    yield task, lost(task)
+                    continue
+                try:
+                    done: Done = opened(answer, label(task))
+                except Exception as error:
+                    if stop is None:
+                        raise
+                    failure = failure or error
+                    stop.ask()
+                else:
+                    yield task, done
+    if failure is not None:
+        raise failure
+
+
+@dataclass
+class Answer:
+    """A worker's answer to a task."""
+
+    value: bytes | None
+    """The outcome, or the exception, as a pickle; None of an exception that makes none."""
+    error: str | None = None
+    """The trace of the exception."""
+
+
+class _RemoteError(Exception):
+    """The trace of an exception in a worker."""
+
+
+def killed(name: str, remedy: str = "try --jobs 1") -> str:
+    """The sentence on a task that the system killed the workers of."""
+    return f"{name} was killed by the system {TRIES} times, often for want of memory: {remedy}"
+
+
+def opened(answer: Answer | None, name: str, remedy: str = "try --jobs 1") -> Any:  # noqa: ANN401
+    """The outcome of a task; raises its exception.
+
+    Raises:
+        IncastError: There is no answer, for the workers died.
+    """
+    if answer is None:
+        raise IncastError(killed(name, remedy))
+    if answer.error is None:
+        return pickle.loads(answer.value or b"")  # noqa: S301 - by a process of ours
+    last = answer.error.strip().splitlines()[-1]
+    try:
+        error = pickle.loads(answer.value or b"")  # noqa: S301
+    except Exception:  # noqa: BLE001 - exceptions with a constructor of their own
+        error = IncastError(last)
+    if not isinstance(error, IncastError):
+        error.__cause__ = _RemoteError(f"\n{answer.error}")
+    raise error
+
+
+@dataclass
+class _Process:
+    """A worker, from the side of the process that waits."""
+
+    process: SpawnProcess
+    pipe: "connection.Connection[Any, Any]"
+    has: deque[tuple[int, Any]] = field(default_factory=deque)
+    """Its tasks and their numbers: the one that it works at, perhaps with one that waits."""
+    knows: set[str] = field(default_factory=set)
+    """The scenarios that it was sent."""
+    since: float = 0.0
+    quick: bool = False
+    """Whether its last task was so short that it should not wait for the next one."""
+
+
+class _Pool(Generic[Task, Done]):
+    """Processes that leave Ctrl-C to this one, and end with it."""
+
+    def __init__(
+        self, work: Callable[[Task], Done], count: int, reports: "SimpleQueue[Any] | None"
+    ) -> None:
+        self._work = work
+        self._count = count
+        self._reports = reports
+        self._workers: list[_Process] = []
+        self._deaths: dict[int, int] = {}
+        self._packer = parcels.Packer()
+
+    def __enter__(self) -> Self:
+        """Starts no worker yet."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Waits for the workers, or ends them where something was raised."""
+        for one in self._workers:
+            if kind is not None:
+                one.process.terminate()
+            one.pipe.close()  # which ends a worker that waits
+        for one in self._workers:
+            one.process.join(_PATIENCE_S)
+            if one.process.is_alive():
+                one.process.kill()
+                one.process.join()
+
+    @property
+    def busy(self) -> bool:
+        """Whether any task is under way."""
+        return any(one.has for one in self._workers)
+
+    def tell(self) -> None:
+        """Tells all workers to stop."""
+        for one in self._workers:
+            if one.process.pid is not None and one.process.is_alive():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(one.process.pid, _STOP)
+
+    def feed(self, waiting: "deque[tuple[int, Task]]") -> None:
+        """Gives a task to each worker that has none, then one more to quick ones."""
+        if waiting and len(self._workers) < self._count:
+            # A worker begins here, and would print Ctrl-C's traceback before it can ignore it.
+            with _starting():
+                while len(self._workers) < min(
+                    self._count, len(waiting) + sum(1 for one in self._workers if one.has)
+                ):
+                    self._workers.append(self._begun())
+        for most in (1, 2):
+            for one in self._workers:
+                if waiting and len(one.has) < most and (most == 1 or one.quick):
+                    self._give(one, *waiting.popleft())
+
+    def answers(
+        self, waiting: "deque[tuple[int, Task]]", *, again: bool
+    ) -> Iterator[tuple[int, Answer | None]]:
+        """Waits for answers, each with the number of its task; None of one that is lost.
+
+        The tasks of a worker that died wait again, unless `again` is False: then they go.
+        """
+        pipes = {one.pipe: one for one in self._workers if one.has}
+        for pipe in connection.wait([*pipes]):
+            one = pipes[pipe]  # type: ignore[index]
+            try:
+                answer = pickle.loads(one.pipe.recv_bytes())  # noqa: S301 - by a process of ours
+            except (EOFError, OSError):
+                self._workers.remove(one)
+                one.pipe.close()
+                one.process.join(_PATIENCE_S)
+                number = one.has[0][0]
+                self._deaths[number] = self._deaths.get(number, 0) + 1
+                if not again:
+                    continue
+                if self._deaths[number] >= TRIES:
+                    one.has.popleft()
+                    yield number, None
+                waiting.extendleft(reversed(one.has))
+                continue
+            number, _ = one.has.popleft()
+            now = time.monotonic()
+            one.quick, one.since = now - one.since < _QUICK_S, now
+            yield number, answer
+
+    def _begun(self) -> _Process:
+        ours, theirs = _CONTEXT.Pipe()
+        process = _CONTEXT.Process(target=_serve, args=(theirs, self._reports))
+        process.start()
+        theirs.close()
+        return _Process(process, ours)
+
+    def _give(self, one: _Process, number: int, task: Task) -> None:
+        if not one.has:
+            one.since = time.monotonic()
+        one.has.append((number, task))
+        parcel, scenarios = self._packer.pack((self._work, task))
+        new = {name: self._packer.scenario(name) for name in scenarios if name not in one.knows}
+        one.knows |= new.keys()
+        with contextlib.suppress(OSError):  # one that is dead is found where its answer is awaited
+            one.pipe.send_bytes(pickle.dumps((parcel, new)))
+
+
+def _serve(pipe: "connection.Connection[Any, Any]", reports: "SimpleQueue[Any] | None") -> None:
+    """Does the tasks that come through the pipe, until it is closed."""
+    worker.begin(reports)
+    unpacker = parcels.Unpacker()
+    come: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+
+    def read() -> None:
+        # All is read at once: who writes here while its own answer waits would wait for ever.
+        with contextlib.suppress(EOFError, OSError):
+            while True:
+                come.put(pipe.recv_bytes())
+        come.put(None)
+
+    threading.Thread(target=read, daemon=True).start()
+    while (message := come.get()) is not None:
+        parcel, scenarios = pickle.loads(message)  # noqa: S301 - by the process that waits
+        answer = answered(parcel, scenarios, unpacker)
+        try:
+            pipe.send_bytes(pickle.dumps(answer))
+        except OSError:  # nobody waits for it
+            return
+
+
+def answered(parcel: bytes, scenarios: Mapping[str, bytes], unpacker: parcels.Unpacker) -> Answer:
+    """Does the work in a parcel, whose scenarios come along or came before."""
+    try:
+        unpacker.learn(scenarios)
+        work, task = unpacker.unpack(parcel)
+        return Answer(pickle.dumps(work(task)))
+    except BaseException as error:  # noqa: BLE001 - a panic of the core is no Exception
+        trace = "".join(traceback.format_exception(error))
+        try:
+            return Answer(pickle.dumps(error), trace)
+        except Exception:  # noqa: BLE001 - whatever a pickle of it raises
+            return Answer(None, trace)
+
+
+def _end_with_parent() -> None:
+    """Ends this process when the one that started it has gone, killed perhaps."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+@contextlib.contextmanager
+def _listening(hear: Callable[[Any], None] | None) -> Iterator["SimpleQueue[Any] | None"]:
+    """A queue of which all that comes is heard, for as long as the block runs."""
+    if hear is None:
+        yield None
+        return
+    queue: SimpleQueue[Any] = _CONTEXT.SimpleQueue()
+    ended = threading.Event()
+
+    def listen() -> None:
+        while not ended.is_set():
+            if queue.empty():
+                ended.wait(0.05)
+            else:
+                hear(queue.get())
+
+    # A worker that was killed may have left half of a message: nobody waits for the rest.
+    thread = threading.Thread(target=listen, daemon=True)
+    thread.start()
+    try:
+        yield queue
+    finally:
+        ended.set()
+        thread.join(1.0)
+
+
+@contextlib.contextmanager
+def _starting() -> Iterator[None]:
+    """Processes that are started meanwhile have Ctrl-C and being told to stop held back.
+
+    They do not import the program of the user again either, of which they need nothing: it would
+    run once more where it does not ask for its `__name__`.
+    """
+    resource_tracker.ensure_running()  # or the first worker does that, and lets Ctrl-C through
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, _STOP})
+    program = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = program
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

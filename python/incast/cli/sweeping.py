@@ -1,0 +1,203 @@
+"""Commands on many runs: sweeps, and what changed between two results."""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, cast
+
+import typer
+
+from incast._core import ParameterError
+from incast.api import scenarios
+from incast.api.interruption import Interrupted
+from incast.base import extras
+from incast.cli import completing, late, options
+from incast.cli.exits import FAILED, INTERRUPTED
+from incast.results.axes import axes_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # it imports Polars
+    from incast.api.sweep import Sweep
+    from incast.results.changes import Test
+
+_TESTS = ("t", "wilcoxon")
+
+
+def sweep(
+    scenario: options.ScenarioName,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUES",
+            help="An axis: values such as 1,4,16, ranges such as 0.3..0.9/0.1 or 1..64*2; repeat "
+            "it for all combinations.",
+        ),
+    ] = None,
+    zipped: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--zip",
+            metavar="KEY=VALUES; ...",
+            help="An axis of several keys, whose values change together.",
+        ),
+    ] = None,
+    point: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE; ...", help="One point; repeat it for an axis of listed points."
+        ),
+    ] = None,
+    cc: options.Schemes = None,
+    assignments: options.Assignments = None,
+    seeds: Annotated[
+        str,
+        typer.Option(metavar="N|LIST", help="The number of seeds, from 1; or 3,7,9 or 5..14."),
+    ] = "1",
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Where to write, results/<scenario>-sweep if not given; finished runs that are "
+            "there are not run again.",
+        ),
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            autocompletion=completing.metrics,
+            help="A figure of runs to print and to draw, such as rtt_p99_us; may be repeated.",
+        ),
+    ] = None,
+    baseline: options.Baseline = None,
+    figures: Annotated[
+        bool, typer.Option("--figures/--no-figures", help="Draw a figure of each metric, or none.")
+    ] = True,
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, max=256, metavar="N", help="Runs side by side; a core each if not."),
+    ] = None,
+    scheduler: options.Scheduler = None,
+    threads: options.Threads = None,
+    yes: options.Yes = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Simulate a scenario at many points, with several seeds.
+
+    Runs are kept as they end: the same command, or one with more values, makes only those that are
+    missing. All schemes have the same arrivals with the same seed.
+    """
+    options.check_scheduler(scheduler, jobs)
+    chosen = options.load(scenario, assignments)
+    sweeping = late.sweeping
+    axes = axes_of(vary or (), zipped or (), point or ())
+    for assignment in assignments or ():
+        key = assignment.partition("=")[0].strip()
+        if any(key in axis.keys for axis in axes):
+            raise ParameterError(f"{key}: varied, and set by --set; leave one of the two out")
+    plan = sweeping.planned(chosen, cc or None, axes, sweeping.seeds_of(seeds))
+    if baseline is not None:
+        late.differences.check_baseline(baseline, plan.schemes)
+    late.sweep_records.check_metrics(metric or ())
+    out = Path("results") / f"{chosen.name}-sweep" if out is None else out
+    settings = sweeping.Options(
+        jobs,
+        scheduler,
+        scenarios.check_threads(threads) or "1",
+        not quiet,
+        yes,
+        baseline,
+        options.ask,
+    )
+    stopped = False
+    try:
+        found = sweeping.execute(plan, out, settings)
+    except Interrupted as interrupted:
+        found, stopped = cast("Sweep", interrupted.result), True
+        typer.echo(
+            f"stopped: {found.done} of {found.planned} rows are kept in {out}{os.sep}, and the "
+            "same command goes on from there",
+            err=True,
+        )
+    metrics = found.check_metrics([name for name in metric or () if name in found.metrics])
+    drawn = _draw(found, metrics) if figures and not stopped else []
+    if as_json:
+        _print_json(found, baseline, drawn)
+    elif not quiet:
+        console = late.writing.console()
+        late.sweeps.print_sweep(console, found, metrics, baseline)
+        late.sweeps.print_sweep_written(console, found, drawn)
+    if stopped:
+        raise typer.Exit(INTERRUPTED)
+    if found.failed:
+        raise typer.Exit(FAILED)
+
+
+def compare(
+    first: Annotated[
+        Path,
+        typer.Argument(metavar="A", help="A result, a directory of several seeds, or a sweep."),
+    ],
+    second: Annotated[Path, typer.Argument(metavar="B", help="Another one.")],
+    test: Annotated[
+        str,
+        typer.Option(
+            metavar="|".join(_TESTS),
+            autocompletion=completing.tests,
+            help="The paired t test, or Wilcoxon's signed-rank test.",
+        ),
+    ] = "t",
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            autocompletion=completing.metrics,
+            help="A figure of runs to compare, such as rtt_p99_us; may be repeated.",
+        ),
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Show all of them, also those that did not change.")
+    ] = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Tell what changed between two results, and what is noise.
+
+    Runs are paired by scheme, seed and, of sweeps, point.
+    """
+    if test not in _TESTS:
+        raise typer.BadParameter(f"--test {test}: expected {' or '.join(_TESTS)}")
+    chosen: Test = "t" if test == "t" else "wilcoxon"
+    found = late.changes.compare(first, second, test=chosen, metrics=metric or None)
+    if as_json:
+        print(json.dumps(found.to_dict(), allow_nan=False))
+    else:
+        late.sweeps.print_comparison(late.writing.console(), found, everything=everything)
+
+
+def _draw(found: "Sweep", metrics: list[str]) -> list[Path]:
+    """Draws the figures, where that is possible; else says why not."""
+    if not metrics or not extras.have("figures"):
+        return []
+    why = found.why_no_figures()
+    if why is not None:
+        print(f"note: not drawn: {why}", file=sys.stderr)
+        return []
+    return found.write_figures(metrics)
+
+
+def _print_json(found: "Sweep", baseline: str | None, drawn: list[Path]) -> None:
+    several = len(found.schemes) > 1
+    print(
+        json.dumps(
+            {
+                **found.to_dict(),
+                "summary": found.summary.to_dicts(),
+                "differences": found.differences(baseline).to_dicts() if several else [],
+                "directory": str(found.directory),
+                "figures": [str(path) for path in drawn],
+            },
+            allow_nan=False,
+        )
+    )

@@ -1,0 +1,394 @@
+"""`incast udp`: messages between real hosts, in user space."""
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from incast import _core
+from incast._core import IncastError
+from incast.cli import completing, live, options
+from incast.cli.exits import INTERRUPTED, UNEQUAL
+
+app = typer.Typer(
+    help="Messages between real hosts over UDP, in user space.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+To = Annotated[str, typer.Argument(metavar="HOST:PORT", help="The server's address.")]
+Secret = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Encrypt with the secret that all hosts have in a file."),
+]
+Identity = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Encrypt with this host's key pair, in a file."),
+]
+Key = Annotated[
+    str | None, typer.Option(metavar="TEXT", help="The server's public key, with --identity.")
+]
+Plaintext = Annotated[
+    bool, typer.Option("--plaintext", help="Do not encrypt: only where everybody is trusted.")
+]
+Control = Annotated[
+    str,
+    typer.Option(
+        "--cc",
+        metavar="NAME",
+        autocompletion=completing.schemes,
+        help="The algorithm of what is sent from here, such as timely:auto or dctcp.",
+    ),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="Change a parameter of it, such as t_low=100us."
+    ),
+]
+LineRate = Annotated[
+    str, typer.Option(metavar="RATE", help="The most that a connection sends: the NIC's rate.")
+]
+Mtu = Annotated[int, typer.Option(metavar="B", help="The largest IP packet of the path.")]
+Spin = Annotated[
+    bool, typer.Option("--spin", help="Never sleep: shorter delays for a CPU of its own.")
+]
+MaxMessage = Annotated[
+    str, typer.Option(metavar="SIZE", help="The longest message that is received.")
+]
+
+
+@app.command()
+def serve(
+    address: Annotated[
+        str, typer.Argument(metavar="HOST:PORT", help="The address, such as 0.0.0.0:7000.")
+    ],
+    into: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep the files that peers send there.")
+    ] = None,
+    secret: Secret = None,
+    identity: Identity = None,
+    peers: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The public keys that may connect, with --identity."),
+    ] = None,
+    plaintext: Plaintext = False,
+    cc: Control = "timely:auto",
+    settings: Settings = None,
+    line_rate: LineRate = "40Gbps",
+    mtu: Mtu = 1500,
+    spin: Spin = False,
+    max_message: MaxMessage = "64MB",
+    threads: Annotated[
+        int, typer.Option(min=1, max=256, metavar="N", help="Threads, each with its own socket.")
+    ] = 1,
+) -> None:
+    """Answer calls and receive files, until Ctrl-C."""
+    # Late: only this command needs it.
+    from incast.udp import bench, files  # noqa: PLC0415
+    from incast.udp.host import Host  # noqa: PLC0415
+
+    if into is not None and not into.is_dir():
+        raise IncastError(f"{into} is no folder; make it first")
+    receiver = files.Receiver(into)
+    with Host(
+        address,
+        secret=secret,
+        identity=identity,
+        peers=peers,
+        plaintext=plaintext,
+        cc=cc,
+        settings=settings or [],
+        line_rate=line_rate,
+        mtu=mtu,
+        always_spin=spin,
+        max_message_bytes=_bytes(max_message, "--max-message"),
+        threads=threads,
+        answers_loads=True,
+    ) as host:
+        options.say_warnings(host.missing_features)
+        print(f"listening at {host.address}; Ctrl-C ends it", flush=True)
+        refusals = live.Refusals()
+        with live.Shown() as shown:
+            try:
+                while True:
+                    request = host.accept(0.5)
+                    shown.show(host)
+                    refusals.show(host)
+                    if request is None:
+                        continue
+                    if files.is_of_file(request.body):
+                        done = receiver.answer(request)
+                        if done is not None:
+                            print(f"received {done}", flush=True)
+                    elif bench.is_of_bench(request.body):
+                        bench.answer(request, host.address)
+                    elif request.wants_reply:
+                        request.refuse("this server answers loads and takes files")
+            except KeyboardInterrupt:
+                print("stopped", file=sys.stderr)
+                raise typer.Exit(INTERRUPTED) from None
+
+
+@app.command()
+def call(
+    address: To,
+    size: Annotated[
+        str, typer.Option(metavar="SIZE", help="The length of each call, such as 64KB.")
+    ] = "64KB",
+    reply: Annotated[str, typer.Option(metavar="SIZE", help="The length of each reply.")] = "32B",
+    rate: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N/s",
+            help="Calls in a second, at random times (Poisson); without it, the next call follows "
+            "each reply.",
+        ),
+    ] = None,
+    in_flight: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Most calls under way: 1, or 1,000 with a rate."),
+    ] = None,
+    duration: Annotated[
+        str, typer.Option(metavar="TIME", help="How long calls are made, such as 10s.")
+    ] = "10s",
+    warmup: Annotated[
+        str, typer.Option(metavar="TIME", help="The time at first that does not count.")
+    ] = "0s",
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="The seed of arrivals.")] = 1,
+    secret: Secret = None,
+    identity: Identity = None,
+    key: Key = None,
+    plaintext: Plaintext = False,
+    cc: Control = "timely:auto",
+    settings: Settings = None,
+    line_rate: LineRate = "40Gbps",
+    mtu: Mtu = 1500,
+    spin: Spin = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write each call and RTT sample there, as Parquet."),
+    ] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Record what congestion control does, for `replay`."),
+    ] = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Call a server at a rate: latency of calls, RTT and sending rate."""
+    # Late: only this command needs it.
+    from incast.udp import measured, recorded  # noqa: PLC0415
+
+    per_second = None if rate is None else _per_second(rate)
+    most = in_flight or (1 if per_second is None else 1000)
+    duration_s, warmup_s = _seconds(duration, "--duration"), _seconds(warmup, "--warmup")
+    if warmup_s >= duration_s:
+        raise IncastError(f"--warmup {warmup} leaves nothing of --duration {duration}")
+    if out is not None and out.exists():
+        raise IncastError(f"{out} is there already; choose another directory for --out")
+    if record is not None:
+        recorded.check(record)
+    chosen = _client(address, secret, identity, plaintext, cc, settings, line_rate, mtu, spin=spin)
+    with live.Bar(duration_s, visible=not as_json) as progress:
+        found = _core.udp_load(
+            chosen,
+            address,
+            key=key,
+            size=_bytes(size, "--size"),
+            reply=_bytes(reply, "--reply"),
+            rate=per_second,
+            in_flight=most,
+            duration_s=duration_s,
+            warmup_s=warmup_s,
+            seed=seed,
+            record_bytes=None if record is None else recorded.MOST_BYTES,
+            progress=progress,
+        )
+    if record is not None:
+        options.say_warnings(recorded.write(record, found["recording"]))
+    summary = measured.summary(found, size=_bytes(size, "--size"), cc=cc)
+    if out is not None:
+        measured.write(out, found, summary)
+    print(json.dumps(summary, indent=2) if as_json else measured.table(summary))
+    if found["gone"] is not None:
+        raise IncastError(f"{found['gone']}; what was measured until then is shown")
+    if found["interrupted"]:
+        print("stopped: what was measured until then is shown", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED)
+
+
+@app.command()
+def send(
+    address: To,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to send.")],
+    secret: Secret = None,
+    identity: Identity = None,
+    key: Key = None,
+    plaintext: Plaintext = False,
+    cc: Control = "timely:auto",
+    settings: Settings = None,
+    line_rate: LineRate = "40Gbps",
+    mtu: Mtu = 1500,
+) -> None:
+    """Send a file to a server that was started with --into."""
+    # Late: only this command needs it.
+    from incast.udp import files  # noqa: PLC0415
+
+    if not file.is_file():
+        raise IncastError(f"{file} is no file")
+    chosen = _client(address, secret, identity, plaintext, cc, settings, line_rate, mtu, spin=False)
+    host = _core.UdpHost(chosen)
+    peer = host.connect(address, key).wait()
+    began = time.monotonic()
+    with live.Bar(float(file.stat().st_size), visible=True) as progress:
+        size = files.send(peer, file, lambda done, _: progress.show(done))
+    took = time.monotonic() - began
+    print(f"sent {file} ({size} B) in {took:.2f} s, {size * 8 / max(took, 1e-9) / 1e9:.2f} Gb/s")
+
+
+@app.command("bench")
+def bench_(
+    address: To,
+    rounds: Annotated[int, typer.Option(min=1, max=99, metavar="N", help="Rounds.")] = 3,
+    duration: Annotated[
+        str, typer.Option(metavar="TIME", help="The time of each measurement.")
+    ] = "1s",
+    secret: Secret = None,
+    identity: Identity = None,
+    key: Key = None,
+    plaintext: Plaintext = False,
+    cc: Control = "timely:auto",
+    settings: Settings = None,
+    line_rate: LineRate = "40Gbps",
+    mtu: Mtu = 1500,
+    spin: Spin = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Measure a path with messages and with bare sockets, in turn."""
+    # Late: only this command needs it.
+    from incast.udp import bench  # noqa: PLC0415
+
+    chosen = _client(address, secret, identity, plaintext, cc, settings, line_rate, mtu, spin=spin)
+    time_s = _seconds(duration, "--duration")
+    if time_s < _LEAST_S:
+        raise IncastError(f"--duration {duration} is too short to measure; give 50ms or more")
+    with live.Bar(float(rounds), visible=not as_json) as progress:
+        found = bench.run(
+            chosen,
+            address,
+            key,
+            spin=spin,
+            rounds=rounds,
+            time_s=time_s,
+            progress=lambda done, _: progress.show(done),
+        )
+    if as_json:
+        print(json.dumps({"rounds": found, "medians": bench.medians(found)}, indent=2))
+    else:
+        print(bench.table(found))
+
+
+@app.command()
+def replay(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A recording of `incast udp call --record`.")
+    ],
+    as_json: options.AsJson = False,
+) -> None:
+    """Replay a recording in the simulator's endpoint.
+
+    The exit code is 1 if a send or a rate differs.
+    """
+    # Late: only this command needs it.
+    from incast.udp import recorded  # noqa: PLC0415
+
+    found = _core.udp_replay(file)
+    print(json.dumps(found, indent=2) if as_json else recorded.text(found))
+    if not found["equal"]:
+        raise typer.Exit(UNEQUAL)
+
+
+@app.command()
+def key(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The new file.")],
+    shared: Annotated[
+        bool, typer.Option("--shared", help="A secret that all hosts have, not a key pair.")
+    ] = False,
+    show: Annotated[
+        bool, typer.Option("--show", help="Show the public key of a file that is there.")
+    ] = False,
+) -> None:
+    """Make a key pair, or a secret that hosts share."""
+    public = _core.udp_public_key(file) if show else _core.udp_make_key(file, shared)
+    if public is not None:
+        print(public)
+
+
+def _client(
+    address: str,
+    secret: Path | None,
+    identity: Path | None,
+    plaintext: bool,
+    cc: str,
+    settings: list[str] | None,
+    line_rate: str,
+    mtu: int,
+    *,
+    spin: bool,
+) -> _core.UdpOptions:
+    """The settings of the end that calls."""
+    # Late: only this command needs it.
+    from incast.udp.host import options as checked  # noqa: PLC0415
+
+    return checked(
+        "[::]:0" if address.startswith("[") else "0.0.0.0:0",
+        secret=secret,
+        identity=identity,
+        plaintext=plaintext,
+        cc=cc,
+        settings=settings or [],
+        line_rate=line_rate,
+        mtu=mtu,
+        always_spin=spin,
+        listens=False,
+    )
+
+
+_LEAST_S = 0.05
+_SIZES = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
+_TIMES = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
+
+
+def _number(text: str, units: dict[str, Any], option: str, example: str) -> float:
+    """A number with a unit."""
+    digits = text.rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    unit = text[len(digits) :]
+    try:
+        value = float(digits)
+    except ValueError:
+        value = -1.0
+    if unit not in units or not 0 <= value < float("inf"):
+        raise IncastError(f"{option} {text!r} is not a number with a unit, such as {example}")
+    return float(value * units[unit])
+
+
+def _bytes(text: str, option: str) -> int:
+    return int(_number(text, _SIZES, option, "64KB"))
+
+
+def _seconds(text: str, option: str) -> float:
+    return _number(text, _TIMES, option, "10s")
+
+
+def _per_second(text: str) -> float:
+    digits = text.removesuffix("/s")
+    try:
+        value = float(digits)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise IncastError(f"--rate {text!r} is not a number of calls in a second, such as 2000/s")
+    return value

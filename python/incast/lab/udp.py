@@ -1,0 +1,145 @@
+"""Messages over UDP as a carrier: the nodes of all hosts, driven by a thread for each CPU."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import polars as pl
+
+from incast import _core
+from incast._core import Scenario
+from incast.lab import cpu
+from incast.lab.bed import Bed
+from incast.lab.carriers import UDP, with_knobs
+from incast.lab.plan import BedPlan, LabError
+from incast.lab.row import Carried, Measured, Row, of_flows, of_requests, percentile
+
+_PORT = 7000
+_INTERVAL_S = 0.1
+
+
+def run(
+    bed: Bed,
+    scenario: Scenario,
+    scheme: str,
+    knobs: Sequence[str],
+    repeat: int,
+    progress: Callable[[float], None] | None = None,
+) -> Measured:
+    """Runs all traffic for the scenario's time.
+
+    Raises:
+        LabError: No RTT was measured.
+        IncastError: A connection could not be opened, or broke.
+    """
+    plan = bed.plan
+    names = [host.name for host in plan.hosts]
+    number = {name: at for at, name in enumerate(names)}
+    hosts = [
+        (
+            host.name, f"/run/netns/{bed.netns(host.name)}", f"{bed.address(host.name)}:{_PORT}",
+            bed.cpu(host.name), f"{host.rate_mbps:g}Mbps",
+        )
+        for host in plan.hosts
+    ]  # fmt: skip
+    drawn = []
+    if plan.requests is not None:
+        drawn = plan.requests.draw(plan.receiver.rate_mbps, plan.seconds, seed=repeat + 1)
+    others = cpu.busy(0.3)
+    before, dropped = cpu.jiffies(), bed.drops()
+    begin_us, end_us = plan.measured_us
+    interval_s = min(_INTERVAL_S, plan.seconds / 10)
+    found = _core.udp_lab(
+        with_knobs(scenario, scheme, knobs),
+        scheme,
+        hosts,
+        [(number[a], number[b]) for a, b in plan.flows],
+        [
+            (at / 1e6, number[plan.requests.client], [number[one] for one in servers], each)
+            for at, servers, each in drawn
+            if plan.requests is not None
+        ],
+        duration_s=plan.seconds,
+        measured_s=(begin_us / 1e6, end_us / 1e6),
+        interval_s=interval_s,
+        progress=progress,
+    )
+    dropped = bed.drops() - dropped
+    samples = pl.DataFrame(
+        {key: found[key] for key in ("sample_at_us", "rtt_us", "sample_flow")},
+        schema={"sample_at_us": pl.Float64, "rtt_us": pl.Float64, "sample_flow": pl.Int64},
+    ).filter(pl.col("sample_at_us").is_between(begin_us, end_us, closed="left"))
+    rtts = tuple(samples["rtt_us"].to_list())
+    if not rtts:
+        raise LabError(
+            f"{plan.name}: no RTT was measured on UDP: run longer, or look whether the kernel "
+            "stamps datagrams (`incast udp serve` says so)"
+        )
+    carried = (
+        _flows(plan, found, samples, interval_s)
+        if plan.requests is None
+        else _answers(plan, found, drawn)
+    )
+    row = Row(
+        carrier=UDP,
+        scheme=scheme,
+        repeat=repeat,
+        throughput_mbps=carried.throughput_mbps,
+        jain_index=carried.jain_index,
+        urgent_p99_us=carried.urgent_p99_us,
+        others_p99_us=carried.others_p99_us,
+        incomplete=carried.incomplete,
+        rtt_p50_us=percentile(rtts, 50),
+        rtt_p99_us=percentile(rtts, 99),
+        drops=dropped,
+        retransmissions=found["retransmissions"],
+        others_percent=others,
+        stolen_percent=cpu.jiffies().percent(since=before).stolen,
+    )
+    return Measured(row, rtts, carried)
+
+
+def _flows(
+    plan: BedPlan, found: dict[str, Any], samples: pl.DataFrame, interval_s: float
+) -> Carried:
+    begin_us, end_us = plan.measured_us
+    means = dict(samples.group_by("sample_flow").agg(pl.col("rtt_us").mean()).rows())
+    flows, series = [], []
+    for number, (source, destination) in enumerate(plan.flows):
+        bits = 8 * found["measured_bytes"][number]
+        flows.append(
+            {
+                "flow": number,
+                "source": source,
+                "destination": destination,
+                "goodput_gbps": bits / (end_us - begin_us) / 1e3,
+                "rtt_mean_us": means.get(number),
+                "retransmissions": found["flow_retransmissions"][number],
+            }
+        )
+        for at, arrived in enumerate(found["series_bytes"][number]):
+            time_us = (at + 1) * interval_s * 1e6
+            goodput = 8e-9 * arrived / interval_s
+            series.append({"time_us": time_us, "flow": number, "goodput_gbps": goodput})
+    columns = {"time_us": pl.Float64, "flow": pl.Int64, "goodput_gbps": pl.Float64}
+    return of_flows(flows, pl.DataFrame(series, schema=columns))
+
+
+def _answers(
+    plan: BedPlan, found: dict[str, Any], drawn: Sequence[tuple[int, list[str], int]]
+) -> Carried:
+    requests = plan.requests
+    if requests is None or not found["answered"]:
+        raise LabError(f"{plan.name}: no request was answered; run longer")
+    rows = [
+        {
+            "traffic": requests.traffic,
+            "client": requests.client,
+            "fan_out": len(drawn[number][1]),
+            "bytes": len(drawn[number][1]) * drawn[number][2],
+            "posted_us": float(drawn[number][0]),
+            "completed_us": completed_us,
+            "completion_us": completed_us - drawn[number][0],
+        }
+        for number, completed_us in found["answered"]
+    ]
+    return of_requests(rows, alone=requests.alone, asked=len(drawn), measured_us=plan.measured_us)

@@ -1,0 +1,95 @@
+"""Runs side by side, each kept as soon as it is done, so that the next call goes on from there."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from incast._core import IncastError, Scenario
+from incast.base import executor, inputs, staging
+from incast.reproduce.runs import Done, PlannedRun, execute
+from incast.results.store import unwritable
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The folder of finished runs: a JSON file for each, named by the key of its inputs."""
+
+    folder: Path
+
+    def get(self, plan: PlannedRun) -> Done | None:
+        """The kept outcome of a run; None if there is none that can be read."""
+        try:
+            said = json.loads(inputs.text(self._path(plan.key), inputs.MARK_BYTES))
+            curves = {name: pl.DataFrame(columns) for name, columns in said["curves"].items()}
+            return Done(said["values"], curves, said["seconds"])
+        except (
+            IncastError, ValueError, KeyError, TypeError, AttributeError, RecursionError,
+            pl.exceptions.PolarsError,
+        ):  # fmt: skip
+            return None
+
+    def put(self, plan: PlannedRun, done: Done) -> None:
+        """Keeps it, whole or not at all.
+
+        Raises:
+            OutputError: It cannot be written: no right to, or no room.
+        """
+        path = self._path(plan.key)
+        said = {
+            "run": plan.label,
+            "values": done.values,
+            "seconds": done.seconds,
+            "curves": {name: rows.to_dict(as_series=False) for name, rows in done.curves.items()},
+        }
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with staging.file(path) as place:
+                place.write_text(json.dumps(said, allow_nan=False), encoding="utf-8")
+        except OSError as error:
+            raise unwritable(self.folder, error) from None
+
+    def _path(self, key: str) -> Path:
+        return self.folder / f"{key}.json"
+
+
+def _execute(task: tuple[PlannedRun, Scenario | None]) -> Done:
+    return execute(*task)
+
+
+def make(
+    wanted: Sequence[PlannedRun], kept: Kept, *, jobs: int, scheduler: str | None = None
+) -> Iterator[tuple[PlannedRun, Done]]:
+    """Makes those that are not kept yet, `jobs` at a time, and yields each plan when it is done.
+
+    With the address of a Dask scheduler its workers make them.
+
+    Plans of the same key, of two experiments say, are one run.
+
+    Raises:
+        OutputError: One cannot be kept.
+        SpecError: A measure asks for what its run does not have.
+        KeyboardInterrupt: Ctrl-C; what was done is kept.
+    """
+    missing: dict[str, list[PlannedRun]] = {}
+    for plan in wanted:
+        done = None if plan.key in missing else kept.get(plan)
+        if done is None:
+            missing.setdefault(plan.key, []).append(plan)
+        else:
+            yield plan, done
+    alone = [plans[0] for plans in missing.values()]
+    tasks = [(plan, plan.scenario) for plan in alone]
+    side_by_side = (jobs > 1 and len(alone) > 1) or scheduler is not None
+    for (plan, _), done in (
+        executor.executed(
+            _execute, tasks, jobs, label=lambda task: task[0].label, scheduler=scheduler
+        )
+        if side_by_side
+        else ((task, _execute(task)) for task in tasks)
+    ):
+        kept.put(plan, done)
+        for one in missing[plan.key]:
+            yield one, done

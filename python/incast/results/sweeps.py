@@ -1,0 +1,321 @@
+"""The outcome of a sweep: a row for each run, and what the seeds of each point say together."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from incast import _core
+from incast._core import ParameterError
+from incast.base.words import nearest
+from incast.results import quantities
+from incast.results.axes import Axis, Point, points
+from incast.results.columns import TableInfo
+from incast.results.differences import check_baseline, less
+from incast.results.records import known
+from incast.results.seeds import Spread, limits, spread
+
+DATASET, SUMMARY, DIFFERENCES = "runs.parquet", "summary.parquet", "differences.parquet"
+"""The files of a sweep."""
+
+MARK = "sweep.json"
+"""The file that says what a sweep is."""
+
+USUAL = (
+    "throughput_gbps", "rtt_mean_us", "rtt_p99_us", "queue_p99_kb", "slowdown_mean",
+    "slowdown_p99", "pfc_pauses", "ecn_marks", "drops", "jain_index",
+)  # fmt: skip
+"""The figures that are shown, drawn and compared if nobody names any."""
+
+Values = Mapping[str, float | int | None]
+
+_FIGURES = {name: (unit, doc) for name, unit, doc in _core.summary_figures()}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A run of a sweep that has ended."""
+
+    point: Point
+    scheme: str
+    seed: int
+    key: str | None
+    """The digest of all that determines its results; None of a run that could not begin."""
+    error: str | None
+    values: Values
+
+
+def unit_of(metric: str) -> str:
+    """The unit of a figure of a run."""
+    return _FIGURES[metric][0]
+
+
+def check_metrics(metrics: Sequence[str]) -> None:
+    """Finds out whether runs have such figures.
+
+    Raises:
+        ParameterError: They do not.
+    """
+    for name in metrics:
+        if name not in metric_names():
+            raise ParameterError(
+                f"metric {name}: no figure of a run; {nearest(name, metric_names())}"
+            )
+
+
+def metric_names() -> list[str]:
+    """The figures of a run, without bounds of others."""
+    return [name for name in _FIGURES if not name.endswith(("_bound", "_bound_us"))]
+
+
+def dataset(axes: Sequence[Axis], rows: Sequence[Row]) -> pl.DataFrame:
+    """The rows as a table, in their order."""
+    columns: list[pl.Series] = [
+        pl.Series("point", [row.point.number for row in rows], pl.UInt32, strict=True)
+    ]
+    for axis in axes:
+        for index, key in enumerate(axis.keys):
+            texts = [row.point.values[key] for row in rows]
+            every = [one[index] for one in axis.values]
+            columns += _axis(key, texts, every)
+    columns += [
+        pl.Series("scheme", [row.scheme for row in rows], pl.String),
+        pl.Series("seed", [row.seed for row in rows], pl.UInt64),
+        pl.Series("run", [row.key for row in rows], pl.String),
+        pl.Series("error", [row.error for row in rows], pl.String),
+    ]
+    for name in _FIGURES:
+        values = [row.values.get(name) for row in rows]
+        there = [value for value in values if value is not None]
+        whole = bool(there) and all(isinstance(value, int) for value in there)
+        columns.append(pl.Series(name, values, pl.Int64 if whole else pl.Float64, strict=False))
+    return pl.DataFrame(columns)
+
+
+def _axis(key: str, texts: Sequence[str], every: Sequence[str]) -> Iterator[pl.Series]:
+    """The column of a key: numbers, or texts; beside quantities one of numbers in a fixed unit."""
+    found = quantities.numbers(every)
+    if found is None:
+        yield pl.Series(key, texts, pl.String)
+        return
+    of_text = dict(zip(every, found.values, strict=True))
+    values = [of_text[text] for text in texts]
+    if found.unit:
+        yield pl.Series(key, texts, pl.String)
+        yield pl.Series(f"{key}_{found.unit}", values, pl.Float64)
+    elif all(value.is_integer() and abs(value) < 2**53 for value in found.values):
+        yield pl.Series(key, [int(value) for value in values], pl.Int64)
+    else:
+        yield pl.Series(key, values, pl.Float64)
+
+
+def describe(axes: Sequence[Axis]) -> TableInfo:
+    """The meaning of the rows of the dataset, with units."""
+    columns = {"point": ("", "number of the point, from 0")}
+    for axis in axes:
+        for index, key in enumerate(axis.keys):
+            columns[key] = "", "value of this key of the scenario"
+            found = quantities.numbers([one[index] for one in axis.values])
+            if found is not None and found.unit:
+                columns[f"{key}_{found.unit}"] = found.shown, f"{key} as a number"
+    columns |= {
+        "scheme": ("", "scheme that was run"),
+        "seed": ("", "seed of the run"),
+        "run": ("", "digest of all that determines the run"),
+        "error": ("", "reason why the run failed; null of one that did not"),
+        **_FIGURES,
+    }
+    return {
+        "doc": "a run of a scheme with a seed at a point of the sweep",
+        "columns": {name: {"unit": unit, "doc": doc} for name, (unit, doc) in columns.items()},
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class SweepRecord:
+    """The runs of a sweep; `incast.Sweep` adds figures and files."""
+
+    name: str
+    """The name of the scenario."""
+    title: str
+    axes: tuple[Axis, ...]
+    schemes: tuple[str, ...]
+    seeds: tuple[int, ...]
+    runs: pl.DataFrame
+    """The dataset: a row for each run that has ended, by point, scheme and seed."""
+    version: str = _core.__version__
+    directory: Path | None = None
+
+    def __repr__(self) -> str:
+        """A line with what was swept."""
+        axes = ", ".join(f"{axis.name} ({len(axis.values)})" for axis in self.axes) or "no axis"
+        return (
+            f"Sweep({self.name!r}, {axes}, {', '.join(self.schemes)}, {len(self.seeds)} seeds: "
+            f"{self.done} of {self.planned} runs done, {self.failed} failed)"
+        )
+
+    def _repr_html_(self) -> str:
+        """The dataset, which notebooks show."""
+        return self.runs._repr_html_()
+
+    @cached_property
+    def points(self) -> list[Point]:
+        """All points."""
+        return points(self.axes)
+
+    @property
+    def planned(self) -> int:
+        """The number of rows when all runs have ended."""
+        return len(self.points) * len(self.schemes) * len(self.seeds)
+
+    @property
+    def failed(self) -> int:
+        """The number of rows of runs that failed."""
+        return int(self.runs["error"].is_not_null().sum())
+
+    @property
+    def done(self) -> int:
+        """The number of rows of runs that reached their end."""
+        return self.runs.height - self.failed
+
+    @property
+    def complete(self) -> bool:
+        """Whether every run reached its end."""
+        return self.done == self.planned
+
+    @property
+    def errors(self) -> dict[str, int]:
+        """The reasons why runs failed, each with their number; the most frequent first."""
+        counted = self.runs["error"].drop_nulls().value_counts(sort=True)
+        return dict(counted.iter_rows())
+
+    @cached_property
+    def metrics(self) -> list[str]:
+        """The figures that any run has."""
+        return [name for name in metric_names() if self.runs[name].is_not_null().any()]
+
+    @cached_property
+    def cells(self) -> dict[tuple[int, str], dict[int, Values]]:
+        """The values by seed of each point and scheme; of runs that reached their end."""
+        found: dict[tuple[int, str], dict[int, Values]] = {}
+        wanted = ["point", "scheme", "seed", *_FIGURES]
+        for row in self.runs.filter(pl.col("error").is_null()).select(wanted).to_dicts():
+            found.setdefault((row["point"], row["scheme"]), {})[row["seed"]] = row
+        return found
+
+    def spread(self, point: int, scheme: str, metric: str) -> Spread | None:
+        """The mean of a figure over the seeds, with its 95 % confidence interval by Student's t."""
+        of_seeds = self.cells.get((point, scheme), {})
+        return spread([known(row, metric) for row in of_seeds.values()], limits(metric))
+
+    def difference(
+        self, point: int, scheme: str, baseline: str, metric: str
+    ) -> tuple[Spread, float | None] | None:
+        """The mean difference of a figure to the baseline, seed by seed, and the baseline's mean.
+
+        Equal seeds have equal arrivals, so that their effect drops out of the difference.
+        """
+        ours, base = (self.cells.get((point, one), {}) for one in (scheme, baseline))
+        seeds = sorted(ours.keys() & base.keys())
+        pairs = [(known(ours[seed], metric), known(base[seed], metric)) for seed in seeds]
+        low, high = limits(metric)
+        found = spread([less(*pair) for pair in pairs], (low - high, high - low))
+        if found is None:
+            return None
+        of_base = spread([theirs for own, theirs in pairs if own is not None])
+        return found, None if of_base is None or of_base.side else of_base.mean
+
+    @cached_property
+    def summary(self) -> pl.DataFrame:
+        """The mean of each figure over the seeds, a row for each point, scheme and figure.
+
+        `low` and `high` are the ends of its 95 % confidence interval, null of a single seed.
+        """
+        rows = [
+            {
+                "point": point.number,
+                "scheme": scheme,
+                "metric": metric,
+                "unit": _FIGURES[metric][0],
+                **_ends(found),
+            }
+            for point in self.points
+            for scheme in self.schemes
+            for metric in self.metrics
+            if (found := self.spread(point.number, scheme, metric)) is not None
+        ]
+        return self._placed(rows)
+
+    def differences(self, baseline: str | None = None) -> pl.DataFrame:
+        """The difference of each scheme to a baseline, seed by seed; a row as in `summary`.
+
+        `relative` is the difference as a part of the baseline's mean. The baseline is the first
+        scheme if None.
+
+        Raises:
+            ParameterError: The baseline is none of the schemes, or the only one.
+        """
+        base = self.schemes[0] if baseline is None else baseline
+        check_baseline(base, self.schemes)
+        rows = []
+        for point in self.points:
+            for scheme in self.schemes:
+                for metric in self.metrics if scheme != base else ():
+                    found = self.difference(point.number, scheme, base, metric)
+                    if found is None:
+                        continue
+                    value, mean = found
+                    relative = value.mean / mean if mean and not value.side else None
+                    rows.append(
+                        {
+                            "point": point.number,
+                            "scheme": scheme,
+                            "baseline": base,
+                            "metric": metric,
+                            "unit": _FIGURES[metric][0],
+                            **_ends(value),
+                            "relative": relative,
+                        }
+                    )
+        return self._placed(rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The sweep without its rows, ready for JSON."""
+        return {
+            "incast": self.version,
+            "scenario": self.name,
+            "title": self.title,
+            "axes": [
+                {"keys": list(axis.keys), "values": [list(one) for one in axis.values]}
+                for axis in self.axes
+            ],
+            "schemes": list(self.schemes),
+            "seeds": list(self.seeds),
+            "runs": {"planned": self.planned, "done": self.done, "failed": self.failed},
+            "complete": self.complete,
+            "errors": self.errors,
+        }
+
+    def _placed(self, rows: Sequence[Mapping[str, object]]) -> pl.DataFrame:
+        """Rows of points, with the values of these beside their numbers."""
+        every = dataset(self.axes, [Row(point, "", 0, None, None, {}) for point in self.points])
+        front = every[:, : every.columns.index("scheme")]
+        if not rows:
+            return front.clear()
+        found = pl.DataFrame(rows, infer_schema_length=None)
+        found = found.with_columns(pl.col("point").cast(pl.UInt32))
+        return front.join(found, on="point", how="inner", maintain_order="right")
+
+
+def _ends(found: Spread) -> dict[str, object]:
+    low, high = found.interval or (None, None)
+    return {
+        "mean": float(found.mean),
+        "low": low,
+        "high": high,
+        "side": found.side,
+        "seeds": found.count,
+    }

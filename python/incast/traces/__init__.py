@@ -1,0 +1,1 @@
+"""Traces of a result, as files that other tools open."""

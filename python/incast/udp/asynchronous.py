@@ -1,0 +1,206 @@
+"""Hosts and peers for event loops."""
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import Any
+
+from incast import _core
+from incast._core import IncastError
+from incast.udp.host import Priority, Request, options
+
+Handler = Callable[[Request], Awaitable[bytes | None]]
+"""The answer to a request: the reply to a call; None for notes, and for calls answered already."""
+
+
+class AsyncPeer:
+    """A host at the other end of a connection."""
+
+    def __init__(self, host: "AsyncHost", peer: _core.UdpPeer) -> None:
+        self._host = host
+        self._peer = peer
+
+    @property
+    def address(self) -> str:
+        """The address, HOST:PORT."""
+        return self._peer.address
+
+    async def call(
+        self, body: bytes, timeout_s: float | None = None, *, priority: Priority = "by-size"
+    ) -> bytes:
+        """Calls the peer. Cancelling the task cancels the call.
+
+        Raises:
+            IncastError: The peer is gone, has refused the call, or takes none of this length.
+            TimeoutError: No reply came in time. The peer may have done what it was called for.
+        """
+        return bytes(await self._host.result(self._peer.call(body, timeout_s, priority)))
+
+    async def note(self, body: bytes, *, priority: Priority = "by-size") -> None:
+        """Sends a message that wants no reply; returns when the peer has it.
+
+        Raises:
+            IncastError: The peer is gone, or takes no message of this length.
+        """
+        await self._host.result(self._peer.note(body, priority))
+
+    def statistics(self) -> dict[str, Any] | None:
+        """The state of the connection; None if the peer is gone."""
+        return self._peer.statistics()
+
+    def close(self) -> None:
+        """Ends the connection. What is under way fails."""
+        self._peer.close()
+
+
+class AsyncHost:
+    """A host with a thread of its own, for the event loop that is running when it is opened."""
+
+    def __init__(self, address: str = "0.0.0.0:0", **settings: Any) -> None:  # noqa: ANN401
+        """Opens the host; `settings` are those of `incast.udp.options`."""
+        self._open: _core.UdpHost | None = _core.UdpHost(options(address, **settings))
+        self._notices = _core.UdpNotices()
+        self._numbers = itertools.count()
+        self._waiting: dict[int, asyncio.Future[None]] = {}
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(self._notices.fileno(), self._hear)
+
+    @property
+    def _host(self) -> _core.UdpHost:
+        if self._open is None:
+            raise IncastError("the host is closed; open another one")
+        return self._open
+
+    @property
+    def address(self) -> str:
+        """The address, with its port."""
+        return self._host.address
+
+    def _hear(self) -> None:
+        """Wakes those whose results may have come."""
+        for number in self._notices.take():
+            future = self._waiting.pop(number, None)
+            if future is not None and not future.done():
+                future.set_result(None)
+
+    async def _notice(self, number: int) -> None:
+        future = self._loop.create_future()
+        self._waiting[number] = future
+        try:
+            await future
+        finally:
+            self._waiting.pop(number, None)
+
+    async def result(self, pending: _core.UdpPending) -> Any:  # noqa: ANN401
+        """The result of something that is still to come."""
+        number = next(self._numbers)
+        try:
+            while (found := pending.poll_with(self._notices, number)) is None:
+                await self._notice(number)
+        except asyncio.CancelledError:
+            pending.cancel()
+            raise
+        return found[0]
+
+    async def connect(self, address: str, key: str | None = None) -> AsyncPeer:
+        """Connects to a host, which has the public key `key` if connections are protected by keys.
+
+        Raises:
+            IncastError: Nothing answers there, or the two ends do not fit; the message says why.
+        """
+        return AsyncPeer(self, await self.result(self._host.connect(address, key)))
+
+    async def accept(self) -> Request:
+        """The next message of any peer."""
+        number = next(self._numbers)
+        while (found := self._host.poll_accept(self._notices, number)) is None:
+            await self._notice(number)
+        return Request(found)
+
+    async def handle(self, handler: Handler) -> None:
+        """Answers all requests by a handler, each in a task of its own, until it is cancelled.
+
+        A call whose handler fails is refused with the error's text.
+        """
+        tasks: set[asyncio.Task[None]] = set()
+        try:
+            while True:
+                task = asyncio.create_task(_answer(await self.accept(), handler))
+                tasks.add(task)
+                task.add_done_callback(tasks.discard)
+        finally:
+            for task in tasks:
+                task.cancel()
+
+    def close(self) -> None:
+        """Ends all connections, and the host's thread."""
+        if self._open is not None:
+            self._loop.remove_reader(self._notices.fileno())
+            self._open = None
+
+    async def __aenter__(self) -> "AsyncHost":  # noqa: PYI034 - Python 3.10 has no Self
+        """The host itself."""
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Closes the host."""
+        self.close()
+
+
+async def _answer(request: Request, handler: Handler) -> None:
+    try:
+        reply = await handler(request)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the caller has to hear of it
+        if request.wants_reply:
+            request.refuse(f"{type(error).__name__}: {error}")
+        return
+    if reply is not None and request.wants_reply:
+        request.reply(reply)
+
+
+@asynccontextmanager
+async def connect(
+    address: str,
+    key: str | None = None,
+    **settings: Any,  # noqa: ANN401
+) -> AsyncIterator[AsyncPeer]:
+    """A connection to a host, which ends with the block; `settings` are those of `options`.
+
+    Raises:
+        IncastError: Nothing answers there, or the two ends do not fit; the message says why.
+    """
+    settings.setdefault("listens", False)
+    here = "[::]:0" if address.startswith("[") else "0.0.0.0:0"
+    async with AsyncHost(here, **settings) as host:
+        peer = await host.connect(address, key)
+        try:
+            yield peer
+        finally:
+            peer.close()
+
+
+@asynccontextmanager
+async def serve(
+    address: str,
+    handler: Handler,
+    **settings: Any,  # noqa: ANN401
+) -> AsyncIterator[AsyncHost]:
+    """A host that answers all requests by a handler, which ends with the block.
+
+    Raises:
+        IncastError: The address is taken, or a setting cannot work.
+    """
+    async with AsyncHost(address, **settings) as host:
+        handling = asyncio.create_task(host.handle(handler))
+        try:
+            yield host
+        finally:
+            handling.cancel()
+            await asyncio.gather(handling, return_exceptions=True)

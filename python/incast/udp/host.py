@@ -1,0 +1,188 @@
+"""Hosts and peers for threads that wait."""
+
+import sys
+from os import PathLike
+from types import TracebackType
+from typing import Any, Literal
+
+from incast import _core
+from incast._core import IncastError
+
+if sys.platform != "linux":
+    raise ImportError("incast.udp needs Linux: it uses UDP_SEGMENT, sendmmsg and SO_TIMESTAMPING")
+
+Path = PathLike[str] | str
+Priority = Literal["by-size", "high", "low"]
+"""The place of a message among others to the same peer, and in the queues on its way.
+
+`by-size` is high for messages of up to 8 KB. Messages of one place arrive in order, and a reply has
+the place of its call.
+"""
+
+
+def options(address: str = "0.0.0.0:0", **settings: Any) -> _core.UdpOptions:  # noqa: ANN401
+    """The settings of a host, checked.
+
+    Args:
+        address: The address to bind to, HOST:PORT; port 0 is any free one.
+        **settings: Of `incast._core.UdpOptions`: `secret`, `identity`, `peers` and `plaintext`
+            protect connections; `cc` and `settings` choose the algorithm; `line_rate` is the most
+            that a connection sends; `mtu`, `spin_us`, `always_spin`, `patience_s`, `threads`,
+            `listens` and `max_message_bytes` are told in docs/guide/udp.md.
+
+    Raises:
+        IncastError: A setting cannot work; the message says which and why.
+    """
+    return _core.UdpOptions(address, **settings)
+
+
+def make_key(path: Path, *, shared: bool = False) -> str | None:
+    """Makes a key pair in a new file and returns its public key; or a secret that hosts share."""
+    return _core.udp_make_key(path, shared)
+
+
+def public_key(path: Path) -> str:
+    """The public key of a key pair's file."""
+    return _core.udp_public_key(path)
+
+
+class Request:
+    """A message from a peer."""
+
+    def __init__(self, request: _core.UdpRequest) -> None:
+        self._request = request
+
+    @property
+    def body(self) -> bytes:
+        """The body of the message."""
+        return self._request.body
+
+    @property
+    def peer(self) -> "Peer":
+        """The sender."""
+        return Peer(self._request.peer)
+
+    @property
+    def wants_reply(self) -> bool:
+        """Whether the message is a call. One that is never answered is refused."""
+        return self._request.wants_reply
+
+    def reply(self, body: bytes) -> None:
+        """Replies to the call."""
+        self._request.reply(body)
+
+    def refuse(self, reason: str) -> None:
+        """Refuses the call, for a reason that the caller reads."""
+        self._request.refuse(reason)
+
+
+class Peer:
+    """A host at the other end of a connection."""
+
+    def __init__(self, peer: _core.UdpPeer) -> None:
+        self._peer = peer
+
+    @property
+    def address(self) -> str:
+        """The address, HOST:PORT."""
+        return self._peer.address
+
+    def call(
+        self, body: bytes, timeout_s: float | None = None, *, priority: Priority = "by-size"
+    ) -> bytes:
+        """Calls the peer, and waits for the reply.
+
+        Raises:
+            IncastError: The peer is gone, has refused the call, or takes none of this length.
+            TimeoutError: No reply came in time. The peer may have done what it was called for.
+        """
+        return bytes(self._peer.call(body, timeout_s, priority).wait())
+
+    def note(
+        self, body: bytes, timeout_s: float | None = None, *, priority: Priority = "by-size"
+    ) -> None:
+        """Sends a message that wants no reply, and waits until the peer has it.
+
+        Raises:
+            IncastError: The peer is gone, or takes no message of this length.
+            TimeoutError: The peer did not have it in time. It may still get it.
+        """
+        self._peer.note(body, priority).wait(timeout_s)
+
+    def statistics(self) -> dict[str, Any] | None:
+        """The state of the connection; None if the peer is gone."""
+        return self._peer.statistics()
+
+    def close(self) -> None:
+        """Ends the connection. What is under way fails."""
+        self._peer.close()
+
+
+class Host:
+    """A host with a thread of its own, which connects and accepts connections."""
+
+    def __init__(self, address: str = "0.0.0.0:0", **settings: Any) -> None:  # noqa: ANN401
+        """Opens the host; `settings` are those of `options`."""
+        self._open: _core.UdpHost | None = _core.UdpHost(options(address, **settings))
+
+    @property
+    def _host(self) -> _core.UdpHost:
+        if self._open is None:
+            raise IncastError("the host is closed; open another one")
+        return self._open
+
+    @property
+    def address(self) -> str:
+        """The address, with its port."""
+        return self._host.address
+
+    @property
+    def missing_features(self) -> list[str]:
+        """A sentence for each feature of the kernel that is missing, which says what is lost."""
+        return self._host.missing_features
+
+    def connect(self, address: str, key: str | None = None, timeout_s: float | None = None) -> Peer:
+        """Connects to a host, which has the public key `key` if connections are protected by keys.
+
+        Raises:
+            IncastError: Nothing answers there, or the two ends do not fit; the message says why.
+            TimeoutError: The connection was not open in time.
+        """
+        return Peer(self._host.connect(address, key).wait(timeout_s))
+
+    def accept(self, timeout_s: float) -> Request | None:
+        """The next message of any peer, or None if there is none in time."""
+        request = self._host.accept(timeout_s)
+        return None if request is None else Request(request)
+
+    def peers(self) -> list[dict[str, Any]]:
+        """The state of each peer whose connection is open."""
+        return self._host.peers()
+
+    def rejected(self) -> list[tuple[str, str]]:
+        """The hosts that were refused since the last call: the address of each, and the reason.
+
+        Of more than 64 they are the last.
+        """
+        return self._host.rejected()
+
+    def counters(self) -> dict[str, int]:
+        """Counts of datagrams since the host was opened."""
+        return self._host.counters()
+
+    def close(self) -> None:
+        """Ends all connections, and the host's thread."""
+        self._open = None
+
+    def __enter__(self) -> "Host":  # noqa: PYI034 - Python 3.10 has no Self
+        """The host itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Closes the host."""
+        self.close()
