@@ -1,6 +1,9 @@
 """The common fixtures: a scenario that takes milliseconds, its result, and the command."""
 
+import contextlib
+import signal
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +34,32 @@ class Finished:
         assert self.err.endswith("\n")
         assert "Traceback" not in self.err
         return self.err
+
+
+@pytest.fixture
+def hears_ctrl_c() -> None:
+    """Python's own answer to Ctrl-C, which programs in the background of a shell do not have."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def children(process: int) -> list[int]:
+    """The processes that a process has started and that are still there."""
+    found = Path(f"/proc/{process}/task").glob("*/children")
+    return [int(pid) for one in found for pid in one.read_text().split()]
+
+
+def gone(processes: list[int]) -> bool:
+    """Whether none of the processes runs any more, or soon will."""
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline:
+        states = []
+        for pid in processes:
+            with contextlib.suppress(OSError):
+                states.append(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0])
+        if not set(states) - {"Z", "X"}:
+            return True
+        time.sleep(0.02)
+    return False
 
 
 @pytest.fixture(scope="session")

@@ -105,6 +105,7 @@ def _tables(random: np.random.Generator, pace: float, count: int) -> dict[str, p
         ),
         "rtt_histogram": _histogram(20 * pace * random.lognormal(0, 0.5, 20 * count)),
         **_series(random, pace),
+        **_traces(random, pace),
         "links": _links(random, pace),
     }
 
@@ -162,6 +163,32 @@ def _series(random: np.random.Generator, pace: float) -> dict[str, pl.DataFrame]
             }
         ),
         "series_flows": pl.concat(flows).sort("time_us", "flow"),
+    }
+
+
+def _traces(random: np.random.Generator, pace: float) -> dict[str, pl.DataFrame]:
+    time = np.arange(1, 401) * 12.5
+    window = 40 + 30 * np.sin(time / 400) + random.uniform(0, 4, 400)
+    flows = [
+        pl.DataFrame(
+            {
+                "time_us": time,
+                "flow": np.uint64(flow),
+                "rtt_us": 50 * pace + random.uniform(0, 20, 400),
+                "rate_gbps": window / 40,
+                "window_kb": window,
+                "in_flight_kb": window - random.uniform(0, 3, 400),
+            }
+        )
+        for flow in range(2)
+    ]
+    gauges = [
+        pl.DataFrame({"time_us": time, "flow": np.uint64(0), "gauge": gauge, "value": value})
+        for gauge, value in (("alpha", random.uniform(0, 1, 400)), ("ssthresh_kb", window / 2))
+    ]
+    return {
+        "trace_flows": pl.concat(flows).sort("time_us", "flow"),
+        "trace_gauges": pl.concat(gauges).sort("time_us"),
     }
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import incast
 from conftest import Finished
-from incast.api import running
+from incast import _core
 
 Command = Callable[..., Finished]
 
@@ -199,7 +199,7 @@ def test_where_experiments_go_is_looked_at_before_they_are_run(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str, said: str
 ) -> None:
     (tmp_path / "file").touch()
-    monkeypatch.setattr(running._core, "run", lambda *_, **__: pytest.fail("was run"))
+    monkeypatch.setattr(_core, "run", lambda *_, **__: pytest.fail("was run"))
     error = command("reproduce", "timely/table-1", "--quick", "--jobs", "1", "--out", out).error
     assert "cannot be written" in error
     assert said in error
@@ -292,7 +292,7 @@ def test_bad_output_is_found_before_the_run(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()
-    monkeypatch.setattr(running._core, "run", lambda *_, **__: pytest.fail("was run"))
+    monkeypatch.setattr(_core, "run", lambda *_, **__: pytest.fail("was run"))
     assert "file" in command("run", "incast", "--out", "file").error
 
 

@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 
 import incast
-from conftest import SHORT, Finished
+from conftest import SHORT, Finished, children, gone
 from incast import _core
 from incast.figures import gallery
 
@@ -246,23 +246,28 @@ def test_scenario_schema_is_a_json_schema(command: Command) -> None:
     assert schema["properties"]
 
 
+@pytest.mark.usefixtures("hears_ctrl_c")
+@pytest.mark.parametrize("jobs", ["1", "2"])
 def test_ctrl_c_writes_what_there_is(
-    tmp_path: Path, interpreter: list[str], short: incast.Scenario
+    tmp_path: Path, interpreter: list[str], short: incast.Scenario, jobs: str
 ) -> None:
     scenario = tmp_path / "long.toml"
     scenario.write_text(short.with_set("run.duration=60s").toml())
     # A terminal on stderr: the progress bar says when the simulation has begun.
     control, terminal = pty.openpty()
     process = subprocess.Popen(
-        [*interpreter, "run", str(scenario), "--cc", "timely", "--cc", "line-rate"],
+        [*interpreter, "run", str(scenario), "--cc", "timely", "--cc", "line-rate", "--jobs", jobs],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=terminal, text=True,
     )  # fmt: skip
     os.close(terminal)
-    shown = b""
+    began = ["timely", "line-rate"][: int(jobs)]
+    shown = ""
     with contextlib.suppress(OSError):  # the other end is closed
-        while b"events/s" not in shown:
-            shown += os.read(control, 4096)
+        while not all(re.search(rf"{scheme} .*events/s", shown) for scheme in began):
+            shown += os.read(control, 4096).decode(errors="replace")
     time.sleep(0.1)
+    workers = children(process.pid)
+    assert len(workers) >= (2 if jobs == "2" else 0)
     process.send_signal(signal.SIGINT)
     with contextlib.suppress(OSError):
         while os.read(control, 4096):
@@ -271,11 +276,12 @@ def test_ctrl_c_writes_what_there_is(
     os.close(control)
     assert process.returncode == 130
     assert "timely *" in out
-    assert "incomplete: line-rate was not run" in out
+    assert ("incomplete: line-rate was not run" in out) == (jobs == "1")
+    assert gone(workers)
     run = json.loads((tmp_path / "results" / "long" / "run.json").read_text())
     assert run["complete"] is False
-    assert [row["scheme"] for row in run["runs"]] == ["timely"]
-    assert 0 < run["runs"][0]["measured"]["simulated_s"] < 60
+    assert [row["scheme"] for row in run["runs"]] == began
+    assert all(0 < row["measured"]["simulated_s"] < 60 for row in run["runs"])
 
 
 def test_a_reader_that_goes_away_is_no_error(interpreter: list[str], tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from typing_extensions import Self
 
 import incast
 from conftest import Finished
+from incast.base import manual
 from incast.figures.catalogue import ABOUT
 from incast.reproduce import spec
 
@@ -101,6 +102,8 @@ def terminal(
         ("incast run incast --thr", "run incast --threads"),
         ("incast plot results --figure rp", "plot results --figure rpc-latency"),
         ("incast scenario ch", "scenario check"),
+        ("incast kernel att", "kernel attach"),
+        ("incast kernel attach tim", "kernel attach timely"),
         ("incast reproduce timely/table", "reproduce timely/table-1"),
     ],
 )
@@ -154,6 +157,7 @@ def test_everything_that_there_is_to_choose_from_is_offered() -> None:
     assert offered("incast workloads ") == [one.name for one in incast.workloads()]
     assert offered("incast plot --figure ") == list(ABOUT)
     assert offered("incast plot --format ") == ["png", "svg", "pdf"]
+    assert offered("incast docs guide/") == [one for one in manual.pages() if "guide/" in one]
     assert {"timely", *spec.known()} <= {*offered("incast reproduce ")}
     assert offered("incast run incast --trace ") == ["queues", "flows", "packets"]
     assert offered("incast completion ") == ["bash", "zsh", "fish"]

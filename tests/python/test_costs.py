@@ -53,12 +53,13 @@ sizes = { fixed = "2KB" }
 
 # Runs a scenario and writes its result; says what was estimated, and the most that it had.
 MEASURED = """
-import resource, sys, incast
+import sys, incast
 from incast.api import costs
+from incast.base import machine
 scenario = incast.Scenario.parse(sys.argv[1], "x.toml")
 estimated = costs.estimate(scenario, ["timely"]).memory_bytes
 incast.run(scenario, "timely").write(sys.argv[2], figures=False)
-print(estimated / (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024))
+print(estimated / machine.peak_bytes())
 """
 
 

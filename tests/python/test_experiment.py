@@ -127,8 +127,9 @@ def test_a_trace_is_one_more_table(short: incast.Scenario, trace: str) -> None:
     traced = incast.run(short.with_set("run.duration=2ms"), "timely", traces=[trace])
     assert traced.table(f"trace_{trace}").height > 0
     traces = {name for name in traced.tables if name.startswith("trace_")}
-    # What flows measure comes with what their algorithms show.
-    assert traces == {f"trace_{trace}"} | ({"trace_gauges"} if trace == "flows" else set())
+    # What flows measure comes with what their algorithms show, packets with the pauses of PFC.
+    more = {"flows": {"trace_gauges"}, "packets": {"trace_pauses"}}
+    assert traces == {f"trace_{trace}"} | more.get(trace, set())
 
 
 def test_progress_is_told_simulated_time_and_events(longer: incast.Scenario) -> None:

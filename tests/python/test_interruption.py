@@ -38,6 +38,12 @@ sizes = { fixed = "2KB" }
 """
 
 
+@pytest.fixture(autouse=True)
+def hears_ctrl_c() -> None:
+    """Python's own answer to Ctrl-C, which programs in the background of a shell do not have."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def ended(process: "subprocess.Popen[str]", *, within_s: float) -> str:
     """The error output of a command after Ctrl-C, which it hears in time."""
     began = time.monotonic()

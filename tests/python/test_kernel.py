@@ -1,5 +1,8 @@
 """`incast kernel` hands its arguments on to a program of its own."""
 
+import re
+import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -7,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Finished
+from incast.cli import completing
 
 
 def _program(folder: Path, body: str) -> None:
@@ -43,3 +47,14 @@ def test_a_program_that_cannot_run_is_said(
     (elsewhere / "incast-kernel").write_bytes(b"\0")
     (elsewhere / "incast-kernel").chmod(0o755)
     assert "cannot be run" in command("kernel", "list").error
+
+
+def test_completion_knows_the_commands_of_the_program(command: Callable[..., Finished]) -> None:
+    program = shutil.which("incast-kernel", path=str(Path(sys.executable).parent))
+    if program is None:
+        pytest.skip("incast-kernel is not built here (make kernel)")
+    assert command("kernel", "algorithms").code == 0
+    said = subprocess.run([program, "--help"], capture_output=True, text=True, check=True).stdout
+    listed = re.findall(r"^  ([a-z]+)  ", said, re.MULTILINE)
+    # `part` is for test beds alone, `lab` is in Python.
+    assert {*listed} - {"part"} == {*completing.KERNEL_COMMANDS} - {"lab"}

@@ -12,11 +12,14 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import incast
 from conftest import Finished
 from incast.lab import attach, bed, plan
+from incast.lab.result import _histogram
+from incast.lab.row import percentile
 
 STAR = """
 title = "Two connections into one port"
@@ -117,9 +120,38 @@ def test_what_a_test_bed_cannot_have_is_said(old: str, new: str, said: str) -> N
         _plan(STAR.replace(old, new, 1))
 
 
-def test_other_networks_are_refused() -> None:
-    with pytest.raises(plan.LabError, match=r"use network\.star"):
-        plan.read(incast.load("timely-clos-rpc"))
+def test_networks_with_several_ways_are_refused() -> None:
+    said = r"network.leaf-spine: there are several ways between its switches.*network\.dumbbell"
+    with pytest.raises(plan.LabError, match=said):
+        plan.read(incast.load("rtcp-over-subscription"))
+    with pytest.raises(plan.LabError, match="1024 hosts: a test bed has 100 at most"):
+        plan.read(incast.load("fat-tree-1024"))
+
+
+DUMBBELL = STAR.replace(
+    STAR[STAR.index("[[network") : STAR.index("[switch]")],
+    """\
+[network.dumbbell]
+left = [{ name = "sender", count = 2, rate = "1Gbps", delay = "1us" }]
+right = [{ name = "receiver", count = 2, rate = "1Gbps", delay = "1us" }]
+bottleneck = { rate = "200Mbps", delay = "5us" }
+""",
+)
+
+
+def test_a_dumbbell_has_two_switches_and_several_receivers() -> None:
+    found = _plan(DUMBBELL)
+    assert [(host.name, host.switch) for host in found.hosts] == [
+        ("sender0", 0),
+        ("sender1", 0),
+        ("receiver0", 1),
+        ("receiver1", 1),
+    ]
+    assert [(one.ends, one.rate_mbps, one.delay_us) for one in found.trunks] == [((0, 1), 200.0, 5)]
+    assert found.receivers == {"receiver0", "receiver1"}
+    assert len(found.flows) == 4
+    # A probe crosses the bottleneck.
+    assert (found.prober_switch, found.receiver.switch) == (0, 1)
 
 
 FETCH = STAR.replace('to = "receiver"', 'to = "sender"').replace(
@@ -131,6 +163,19 @@ sizes = "web-search"
 fan_out = [[1, 0.5], [2, 0.5]]
 split = true
 """
+
+
+def test_rtts_are_counted_in_buckets_and_percentiles_lie_between() -> None:
+    rtts = [0.01, 20.0, 20.0, 47.5, 1e4]
+    rows = _histogram(pl.Series(rtts))
+    assert rows["count"].to_list() == [1, 2, 1, 1]
+    for (low, high, _), rtt in zip(rows.rows(), (0.1, 20.0, 47.5, 1e4), strict=True):
+        assert low <= rtt * (1 + 1e-9)
+        assert rtt < high * (1 + 1e-9)
+        assert high / low == pytest.approx(1.02)
+    assert percentile([1.0, 2.0, 4.0], 50) == 2.0
+    assert percentile([1.0, 2.0, 4.0], 75) == 3.0
+    assert percentile([1.0, 2.0, 4.0], 99) == pytest.approx(3.96)
 
 
 def test_requests_are_drawn_at_their_load() -> None:
@@ -197,7 +242,7 @@ def program_or_skip() -> Path:
 def built(monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes `command` run the program that was built."""
     program = program_or_skip()
-    monkeypatch.setattr("incast.cli.kernel._program", lambda: str(program))
+    monkeypatch.setattr("incast.cli.program.incast_kernel", lambda: str(program))
 
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -280,7 +325,9 @@ def _left() -> list[str]:
     another test bed on this machine.
     """
     available = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text()
-    names = (_namespaces() + available).split()
+    # Namespaces of other names are of others, which come and go meanwhile.
+    own = [name for name in _namespaces().split() if name.startswith("incast")]
+    names = own + available.split()
     makers = {name: re.search(r"(?:incast|_)(\d+)", name) for name in names}
     return [
         name
@@ -297,7 +344,7 @@ def test_timely_keeps_the_queue_short_and_the_line_full(
     before = _left()
     text = STAR.replace('rate = "10Gbps"', f'rate = "{rate}"').replace("200Mbps", rate)
     Path("star.toml").write_text(text.replace("500KB", "1MB"))
-    done = command("kernel", "lab", "star.toml", "--out", "out", "--no-simulate", "--json")
+    done = command("kernel", "lab", "star.toml", "--out", "out", "--on", "linux-tcp", "--json")
     assert _left() == before
     with others.judged("the test bed was removed"):
         assert done.code == 0, done.err
@@ -305,11 +352,11 @@ def test_timely_keeps_the_queue_short_and_the_line_full(
 
     # Tables as the simulator's, and figures of them.
     result = incast.open_result("out").members[0]
-    assert result.schemes == ("cubic on Linux", "timely on Linux")
-    measured = result.summary.filter(scheme="timely on Linux").row(0, named=True)
+    assert result.schemes == ("cubic on linux-tcp", "timely on linux-tcp")
+    measured = result.summary.filter(scheme="timely on linux-tcp").row(0, named=True)
     assert measured["rtt_p50_us"] == timely["rtt_p50_us"]
     assert measured["throughput_gbps"] == pytest.approx(timely["throughput_mbps"] / 1e3)
-    flows = result.table("flows").filter(scheme="timely on Linux")
+    flows = result.table("flows").filter(scheme="timely on linux-tcp")
     assert flows["goodput_gbps"].sum() == pytest.approx(measured["throughput_gbps"])
     assert flows["source"].to_list() == ["sender0", "sender1"]
     assert result.table("rtt_histogram")["count"].sum() > 1_000
@@ -338,7 +385,7 @@ def test_regulated_tcp_leaves_no_connection_to_the_timer_of_delayed_acks(
 ) -> None:
     Path("shallow.toml").write_text(SHALLOW)
     scheme = "rtcp:testbed-websearch-1to1"
-    lab = ("kernel", "lab", "shallow.toml", "--cc", scheme, "--no-simulate", "--json")
+    lab = ("kernel", "lab", "shallow.toml", "--cc", scheme, "--on", "linux-tcp", "--json")
     done = command(*lab, "--out", "out")
     with others.judged("nothing, for the run failed"):
         assert done.code == 0, done.err
@@ -361,16 +408,17 @@ def test_the_simulator_predicts_beside(command: Callable[..., Finished], others:
     done = command("kernel", "lab", "star.toml", *chosen, "--out", "out", "--json")
     with others.judged("nothing, for the run failed"):
         assert done.code == 0, done.err
-    said = json.loads(done.out)
     table = command("show", "out").out
-    assert "cubic on Linux" in table
-    assert "cubic simulated" in table
+    assert "cubic on linux-tcp" in table
+    assert "cubic on simulator" in table
     with others.judged("that both are there to be compared"):
-        for row in said["rows"]:
+        rows = {(row["scheme"], row["carrier"]): row for row in json.loads(done.out)["rows"]}
+        for scheme in schemes:
             # The receiver's port is the bottleneck of both.
-            (simulated,) = said["simulated"][row["scheme"]]
-            assert row["throughput_mbps"] == pytest.approx(simulated["throughput_mbps"], rel=0.15)
-        cubic, (simulated,) = said["rows"][0], said["simulated"]["cubic"]
+            on_linux, simulated = rows[scheme, "linux-tcp"], rows[scheme, "simulator"]
+            goodput = simulated["throughput_mbps"]
+            assert on_linux["throughput_mbps"] == pytest.approx(goodput, rel=0.15)
+        cubic, simulated = rows["cubic", "linux-tcp"], rows["cubic", "simulator"]
         # Its queue of 500 KB is full: 20 ms.
         assert simulated["rtt_p50_us"] / 3 < cubic["rtt_p50_us"] < simulated["rtt_p50_us"] * 3
 
@@ -442,7 +490,9 @@ def test_requests_and_marks_on_a_test_bed(command: Callable[..., Finished], othe
         done = command("kernel", "lab", "fetch.toml", "--cc", "cubic", "--cc", "dctcp", "--json")
         with others.judged("nothing, for the run failed"):
             assert done.code == 0, done.err
-        cubic, dctcp = json.loads(done.out)["rows"]
+        cubic, dctcp = (
+            row for row in json.loads(done.out)["rows"] if row["carrier"] == "linux-tcp"
+        )
         with others.judged("that requests were answered"):
             assert cubic["incomplete"] == dctcp["incomplete"] == 0
             assert cubic["others_p99_us"] > 1_000
@@ -460,4 +510,142 @@ def test_an_error_leaves_nothing_either(command: Callable[..., Finished]) -> Non
     lab = ("kernel", "lab", "star.toml", "--cc")
     assert "t_lwo" in command(*lab, "timely", "--knob", "t_lwo=1us").error
     assert "is not on Linux TCP" in command(*lab, "swift").error
+    assert _left() == before
+
+
+def _not_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+
+
+def test_without_rights_there_is_the_simulator_and_a_sentence_for_each_other_carrier(
+    command: Callable[..., Finished], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _not_root(monkeypatch)
+    Path("star.toml").write_text(STAR.replace("3s", "20ms").replace("1s", "10ms"))
+    done = command("lab", "star.toml", "--cc", "cubic", "--json")
+    assert done.code == 0, done.err
+    assert [row["carrier"] for row in json.loads(done.out)["rows"]] == ["simulator"]
+    for carrier in ("linux-tcp", "udp"):
+        assert f"note: not on {carrier}: not permitted: network namespaces" in done.err
+
+
+@pytest.mark.parametrize("carrier", ["linux-tcp", "udp"])
+def test_a_carrier_that_is_asked_for_has_to_run(
+    carrier: str, command: Callable[..., Finished], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _not_root(monkeypatch)
+    Path("star.toml").write_text(STAR)
+    assert "not permitted" in command("lab", "star.toml", "--on", carrier).error
+    assert "--on tcp: is no carrier" in command("lab", "star.toml", "--on", "tcp").error
+
+
+@pytest.fixture
+def no_bpf(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Takes incast-kernel away; skips where there are no namespaces."""
+    try:
+        bed.check()
+    except plan.LabError as error:
+        pytest.skip(f"no test bed: {error}")
+    monkeypatch.setattr("incast.cli.program.incast_kernel", lambda: None)
+
+
+@pytest.mark.usefixtures("no_bpf")
+def test_udp_carries_a_scenario_without_bpf(
+    command: Callable[..., Finished], others: Others
+) -> None:
+    before = _left()
+    Path("star.toml").write_text(STAR.replace("3s", "2s"))
+    scheme = "timely:auto[t_high=2ms]"
+    chosen = ("--on", "udp", "--on", "simulator", "--cc", scheme)
+    done = command("lab", "star.toml", *chosen, "--knob", "t_low=60us", "--out", "out", "--json")
+    assert _left() == before
+    assert done.code == 0, done.err
+    on_udp, simulated = json.loads(done.out)["rows"]
+    assert (on_udp["carrier"], simulated["carrier"]) == ("udp", "simulator")
+    result = incast.open_result("out").members[0]
+    assert result.schemes == (f"{scheme} on udp", f"{scheme} on simulator")
+    flows = result.table("flows").filter(scheme=f"{scheme} on udp")
+    assert flows["source"].to_list() == ["sender0", "sender1"]
+    assert flows["goodput_gbps"].sum() * 1e3 == pytest.approx(on_udp["throughput_mbps"])
+    assert result.table("rtt_histogram")["count"].sum() > 100
+    assert "rates.png" in {path.name for path in Path("out").iterdir()}
+    # Nobody gets more than the port carries, whatever else the machine does.
+    assert 0 < on_udp["throughput_mbps"] < 205
+    with others.judged("the tables and figures of the result, and that the test bed was removed"):
+        assert on_udp["throughput_mbps"] > 0.6 * simulated["throughput_mbps"]
+        assert on_udp["rtt_p50_us"] < 5_000
+
+
+@pytest.mark.usefixtures("no_bpf")
+def test_a_dumbbell_stands_and_its_trunk_is_the_bottleneck(
+    command: Callable[..., Finished], others: Others
+) -> None:
+    before = _left()
+    Path("dumbbell.toml").write_text(DUMBBELL.replace("3s", "2s"))
+    done = command("lab", "dumbbell.toml", "--on", "udp", "--cc", "line-rate", "--json")
+    assert _left() == before
+    assert done.code == 0, done.err
+    (row,) = json.loads(done.out)["rows"]
+    assert 0 < row["throughput_mbps"] < 205
+    with others.judged("that no more arrived than the trunk carries"):
+        # Four senders of 1 Gb/s into 200 Mb/s.
+        assert row["throughput_mbps"] > 100
+        assert row["drops"] > 0
+
+
+@pytest.mark.usefixtures("no_bpf")
+def test_links_have_their_delays(command: Callable[..., Finished], others: Others) -> None:
+    before = _left()
+    text = STAR.replace("3s", "2s").replace('delay = "1us"', 'delay = "500us"')
+    Path("far.toml").write_text(text)
+    done = command("lab", "far.toml", "--on", "udp", "--cc", "line-rate", "--out", "out", "--json")
+    assert _left() == before
+    assert done.code == 0, done.err
+    histogram = incast.open_result("out").members[0].table("rtt_histogram")
+    # Two links, there and back. The ends of a bucket are 2 % apart.
+    assert histogram["low_us"].min() > 2_000 / 1.03
+    (row,) = json.loads(done.out)["rows"]
+    with others.judged("that no RTT is shorter than the links"):
+        # Beside the delays there is the queue of 500 KB at 200 Mb/s, 20 ms.
+        assert row["rtt_p50_us"] < 2_000 + 20_000 + 10_000
+        assert row["throughput_mbps"] > 100
+
+
+@pytest.mark.usefixtures("no_bpf")
+def test_requests_over_udp_are_answered(command: Callable[..., Finished], others: Others) -> None:
+    text = FETCH.replace('"web-search"', '{ fixed = "100KB" }').replace("load = 0.5", "load = 0.2")
+    Path("fetch.toml").write_text(text.replace("3s", "2s"))
+    done = command("lab", "fetch.toml", "--on", "udp", "--cc", "timely:auto", "--json")
+    assert done.code == 0, done.err
+    (row,) = json.loads(done.out)["rows"]
+    assert row["jain_index"] is None
+    assert row["others_p99_us"] > 1_000
+    with others.judged("that requests were answered"):
+        assert row["incomplete"] <= 5
+
+
+def _has_thread(pid: int, prefix: str) -> bool:
+    """Whether a process has a thread of such a name."""
+    for name in Path(f"/proc/{pid}/task").glob("*/comm"):
+        with contextlib.suppress(OSError):  # the thread has ended
+            if name.read_text().startswith(prefix):
+                return True
+    return False
+
+
+@pytest.mark.usefixtures("no_bpf")
+def test_ctrl_c_ends_traffic_over_udp_and_removes_the_test_bed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = _left()
+    Path("star.toml").write_text(STAR.replace("3s", "60s"))
+    lab = [sys.executable, "-m", "incast", "lab", "star.toml", "--on", "udp", "--cc", "timely"]
+    with subprocess.Popen(lab, start_new_session=True) as running:
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline and not _has_thread(running.pid, "incast-lab"):
+            time.sleep(0.1)
+        time.sleep(0.5)
+        os.killpg(running.pid, signal.SIGINT)
+        assert running.wait(timeout=30) == 130
     assert _left() == before

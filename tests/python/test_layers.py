@@ -18,6 +18,8 @@ CRATES: dict[str, set[str]] = {
     "incast-kernel": {"incast-cc"},
     "incast-schema": {"incast-cc"},
     "incast-transport": {"incast-cc"},
+    "incast-udp": {"incast-cc", "incast-transport"},
+    "incast-quic": {"incast-cc", "incast-transport"},
     "incast-plan": {"incast-cc", "incast-transport"},
     "incast-queue": {"incast-cc", "incast-schema", "incast-transport"},
     "incast-net": {"incast-cc", "incast-plan", "incast-queue", "incast-transport"},
@@ -38,7 +40,8 @@ CRATES: dict[str, set[str]] = {
         "incast-transport",
     },
     "incast-wasm": {"incast-sim"},
-    "incast-python": {"incast-cc", "incast-sim"},
+    "incast-capi": {"incast-cc", "incast-udp"},
+    "incast-python": {"incast-cc", "incast-sim", "incast-udp"},
 }
 
 

@@ -411,3 +411,21 @@ def test_a_bin_stands_between_its_ends() -> None:
     )
     # The middle of 1 KB and 10 KB on a logarithmic axis is 1 KB times the root of 10.
     assert sizes.middle(bins).tolist() == pytest.approx([500, 1000 * 10**0.5, 10_000])
+
+
+@pytest.mark.parametrize("name", ["bars", "rpc-latency"])
+def test_long_labels_leave_narrow_panels_their_room(name: str) -> None:
+    long = "timely[t_high=300us,beta=0.5]"
+    short = ("run.duration=2ms", "run.warmup=200us", "run.cooldown=500us")
+    result = incast.run(incast.load("timely-storage").with_set(*short), cc=["timely", long])
+    figure = result.figure(name, width="3.3in")
+    figure.set_dpi(300)  # as it is saved; letters are wider at 100
+    figure.canvas.draw()
+    labels = [axes.xaxis.label.get_window_extent() for axes in figure.axes]
+    labels = [box for box in labels if box.width > 0]
+    assert len(labels) > 1
+    for number, box in enumerate(labels):
+        assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
+        assert not any(box.overlaps(other) for other in labels[number + 1 :])
+    panels = [axes.get_window_extent().width for axes in figure.axes]
+    assert min(panels) > figure.bbox.width / 5

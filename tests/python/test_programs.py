@@ -37,7 +37,7 @@ def _plan() -> plan.BedPlan:
 
 def test_a_program_is_attached_as_it_is_listed(tmp_path: Path) -> None:
     stub = _stub(tmp_path, STUB)
-    for scheme in ("timely", "dctcp"):
+    for scheme in ("timely", "dctcp", "timely:zhu[t_low=40us,beta=0.5]"):
         with attach.attached(_plan(), stub, scheme, ["g=0.1"] if scheme == "dctcp" else []):
             pass
     asked = (tmp_path / "incast-kernel.asked").read_text().splitlines()
@@ -45,7 +45,9 @@ def test_a_program_is_attached_as_it_is_listed(tmp_path: Path) -> None:
     assert [(line[1], line[4:]) for line in words] == [
         ("timely", ["--set", "line_rate=10000Mbps"]),
         ("dctcp", ["--set", "g=0.1"]),
-    ]
+        ("timely", ["--preset", "zhu", "--set", "line_rate=10000Mbps",
+                    "--set", "t_low=40us", "--set", "beta=0.5"]),
+    ]  # fmt: skip
 
 
 def test_an_algorithm_without_a_program_is_refused_with_those_that_there_are(
@@ -55,6 +57,10 @@ def test_an_algorithm_without_a_program_is_refused_with_those_that_there_are(
     said = "^swift: is not on Linux TCP; there is cubic, bbr, newreno, timely, dctcp$"
     with pytest.raises(plan.LabError, match=said), attach.attached(_plan(), stub, "swift", []):
         pass
+    said = r"^cubic\[beta=0.7\]: Linux's own cubic has no such parameters; leave them out$"
+    cubic = attach.attached(_plan(), stub, "cubic[beta=0.7]", [])
+    with pytest.raises(plan.LabError, match=said), cubic:
+        pass
 
 
 @pytest.mark.parametrize(
@@ -62,13 +68,14 @@ def test_an_algorithm_without_a_program_is_refused_with_those_that_there_are(
     [
         ("timely", "timely"),
         ("timely:linux-tcp", "timely"),
+        ("timely[t_low=30us]", "timely"),
         ("dctcp", "dctcp"),
         ("cubic", "cubic"),
     ],
 )
 def test_what_is_attached_is_simulated(tmp_path: Path, scheme: str, simulated: str) -> None:
     scenario = incast.Scenario.parse(STAR, "mine").with_set("run.duration=1ms", "run.warmup=0us")
-    assert predict.simulate(scenario, _stub(tmp_path, STUB), scheme, [], 1).scheme == simulated
+    assert predict.of_linux(scenario, _stub(tmp_path, STUB), scheme, [], 1).scheme == simulated
 
 
 TIMELY = BpfProgram(
@@ -92,6 +99,11 @@ TIMELY = BpfProgram(
                 "t_high": "2ms",
                 "window": "1ms",
             },
+        ),
+        (
+            "timely:linux-tcp[t_low=40us,beta=0.5]",
+            ["beta=0.6"],
+            {"preset": "linux-tcp", "t_low": "40us", "beta": "0.6"},
         ),
         # eRPC's own first rate stands.
         ("timely:erpc", [], {"preset": "erpc", "min_filter": "500us", "t_low": "20us"}),

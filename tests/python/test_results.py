@@ -139,10 +139,12 @@ def test_other_scenarios_are_called_by_their_names(short: incast.Scenario) -> No
     assert results.title == "incast and tcp-incast"
 
 
-def test_scenarios_of_one_name_are_called_by_their_directories(
+def test_scenarios_with_many_other_settings_are_called_by_their_directories(
     written: Path, short: incast.Scenario
 ) -> None:
-    changed = short.with_set("transport.segment=16KB")
+    changed = short.with_set(
+        "transport.segment=16KB", "run.seed=2", "cc.timely.beta=0.5", "cc.timely.t_high=1ms"
+    )
     place = incast.run(changed, "timely").write(written.parent / "small").directory
     results = incast.open_result(written, place)
     assert [case.label for case in results.cases] == [

@@ -29,6 +29,7 @@ class FakeScenario:
     """A scenario as far as the search uses it; assignments are kept below the text."""
 
     name, title, warmup_s, duration_s, seed = "made-up", "Made up", 0.0, 1.0, 1
+    threads = "1"
     published: dict[str, Any] = {}  # noqa: RUF012
     inputs: dict[str, str] = {}  # noqa: RUF012
     cooldown_s = 0.0
@@ -61,7 +62,7 @@ class FakeScenario:
         assert traces == []
         assert runs > 0
         parts = [("2 hosts", 1e6, "take fewer")]
-        return {"memory_bytes": 1e6, "seconds": 1.0, "packet_hops": 1e6, "parts": parts}
+        return {"memory_bytes": 1e6, "seconds": 0.1, "packet_hops": 1e6, "parts": parts}
 
     def open_loops(self) -> list[tuple[int, str, str]]:
         return [(0, "rpc", "poisson")]

@@ -12,7 +12,8 @@ from incast.cli import late
 from incast.figures import gallery
 from incast.figures.catalogue import ABOUT
 
-HEAVY = ("polars", "numpy", "matplotlib", "pandas", "pyarrow", "jinja2", "jitcdde", "simpleeval")
+HEAVY = ("polars", "numpy", "matplotlib", "pandas", "pyarrow", "jinja2", "jitcdde", "simpleeval",
+         "distributed")  # fmt: skip
 
 # Runs a command line and says on stderr, last, which of the modules it has imported.
 COMMAND = """
@@ -40,18 +41,23 @@ def imported_by(code: str, cwd: Path) -> set[str]:
         "--version",
         "--help",
         "algorithms --help",
+        "docs --help",
         "import --help",
         "plot --help",
         "reproduce --help",
+        "compare --help",
         "run --help",
         "saturate --help",
         "scenario --help",
         "scenario check --help",
         "show --help",
+        "sweep --help",
         "tables --help",
         "workloads --help",
         "algorithms",
         "algorithms timely --json",
+        "docs",
+        "docs switches --json",
         "plot --list",
         "reproduce --list",
         "reproduce --list --json",

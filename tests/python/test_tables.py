@@ -27,6 +27,18 @@ def test_the_page_is_what_the_code_says() -> None:
     assert PAGE.read_text() == expected, "INCAST_UPDATE_GOLDEN=1 renews it"
 
 
+def test_the_page_of_keys_is_what_the_schema_says(command: Command) -> None:
+    page = PAGE.with_name("scenario.md")
+    start = "<!-- what follows is printed by `incast scenario explain --markdown` -->\n\n"
+    head, _, _ = page.read_text().partition(start)
+    expected = head + start + command("scenario", "explain", "--markdown").out
+    if os.environ.get("INCAST_UPDATE_GOLDEN"):
+        page.write_text(expected)
+    assert page.read_text() == expected, "INCAST_UPDATE_GOLDEN=1 renews it"
+    for said in ("| `duration` |", "## `cc.timely`", "## `traffic.poisson`", "| `t_high` |"):
+        assert said in expected
+
+
 def test_every_column_has_a_meaning_and_the_unit_of_its_name() -> None:
     units = {"_us": "us", "_kb": "KB", "_gbps": "Gb/s", "_bytes": "B"}
     for name, table in described.all_tables().items():

@@ -1,0 +1,248 @@
+"""Runs on a real Dask scheduler and its workers, on loopback: the same results, whatever dies."""
+
+import os
+import random
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import incast
+from conftest import SHORT, Finished
+from dask_cluster import Cluster, cluster
+from incast.base import executor
+from incast.reproduce import driver, spec
+
+Command = Callable[..., Finished]
+
+LOAD = """
+title = "A load"
+run = { duration = "2ms", warmup = "500us", schemes = ["dctcp", "timely"] }
+network.star.hosts = [{ name = "host", count = 4, rate = "10Gbps", delay = "1us" }]
+transport.kind = "stream"
+[[traffic]]
+kind = "poisson"
+from = "host"
+load = 0.1
+sizes = { file = "sizes.txt" }
+"""
+EXPERIMENT = """
+title = "Ours"
+place = "nowhere"
+about = "What the tests run."
+assumed = ["everything"]
+differs = "It has nothing to differ from."
+scenario = "incast"
+set = ["run.duration=5ms", "run.warmup=1ms"]
+seeds = 2
+columns = ["throughput_gbps", "flows_with_rtt"]
+
+[[case]]
+name = "timely"
+scheme = "timely"
+
+[measure.flows_with_rtt]
+sql = "SELECT count(*) FROM flows WHERE rtt_samples > 0"
+
+[[claim]]
+says = "All flows have RTTs"
+source = "nowhere"
+value = "least(timely.flows_with_rtt)"
+at_least = 40
+
+[[figure]]
+name = "rates"
+kind = "bars"
+columns = ["throughput_gbps"]
+"""
+SET = tuple(word for assignment in SHORT for word in ("--set", assignment))
+
+
+@pytest.fixture(scope="module")
+def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with cluster(tmp_path_factory.mktemp("dask")) as found:
+        yield found
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> incast.Scenario:
+    """A scenario whose file is gone: workers have what was read."""
+    (tmp_path / "load.toml").write_text(LOAD)
+    (tmp_path / "sizes.txt").write_text("10000 0\n10001 1\n")
+    scenario = incast.load(tmp_path / "load.toml")
+    (tmp_path / "sizes.txt").unlink()
+    return scenario
+
+
+def dataset(out: Path) -> bytes:
+    return (out / "runs.parquet").read_bytes()
+
+
+def test_a_sweep_is_the_same_to_the_byte(
+    dask: Cluster, load: incast.Scenario, tmp_path: Path
+) -> None:
+    vary = {"traffic.0.load": "0.2..0.6/0.2"}
+    there = incast.sweep(load, vary=vary, seeds=3, out=tmp_path / "there", scheduler=dask.address)
+    assert there.complete, there.errors
+    incast.sweep(load, vary=vary, seeds=3, out=tmp_path / "here")
+    assert dataset(tmp_path / "there") == dataset(tmp_path / "here")
+
+
+def test_saturation_is_the_same(dask: Cluster, load: incast.Scenario, tmp_path: Path) -> None:
+    found = [
+        incast.saturate(
+            load, directory=tmp_path / str(where), loads=[0.2, 0.5], scheduler=where
+        ).to_dict()
+        for where in (None, dask.address)
+    ]
+    assert found[0] == found[1]
+
+
+def test_reproduction_is_the_same(dask: Cluster, tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(EXPERIMENT)
+    rows = []
+    for where in (None, dask.address):
+        out = tmp_path / ("there" if where else "here")
+        mine = spec.load(str(tmp_path / "mine.toml"))
+        (outcome,) = driver.reproduce([mine], out, jobs=1, scheduler=where)
+        rows.append(outcome.rows.drop("seconds"))
+    assert rows[0].equals(rows[1])
+
+
+def failing(task: int) -> int:
+    if task == 3:
+        raise incast.ScenarioError("three is none")
+    return task
+
+
+def test_work_that_workers_lack_is_told(dask: Cluster) -> None:
+    # The module of a test is not there on the workers. Either task may be the first to tell.
+    with pytest.raises(
+        incast.IncastError, match=r"cannot do [13]: ModuleNotFoundError: .*test_clus"
+    ):
+        list(executor.executed(failing, [1, 3], 1, label=str, scheduler=dask.address))
+
+
+def test_workers_that_are_killed_cost_nothing_but_time(tmp_path: Path) -> None:
+    long = incast.load("incast").with_set("run.duration=100ms", "run.warmup=1ms")
+    luck = random.Random(3)  # noqa: S311
+    ended = threading.Event()
+    with cluster(tmp_path / "dask") as found:
+
+        def kill() -> None:
+            for _ in range(4):
+                if ended.wait(luck.uniform(0.5, 1.5)):
+                    return
+                found.add()
+                alive = [one for one in found.processes if one.poll() is None]
+                os.kill(luck.choice(alive).pid, signal.SIGKILL)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        try:
+            there = incast.sweep(
+                long, "timely", vary={"traffic.0.connections": "1,2,4"}, seeds=8,
+                out=tmp_path / "there", scheduler=found.address,
+            )  # fmt: skip
+        finally:
+            ended.set()
+            killer.join()
+    assert there.done + there.failed == 24
+    # A run of which four workers died is a failure, which the same call makes good.
+    incast.sweep(
+        long, "timely", vary={"traffic.0.connections": "1,2,4"}, seeds=8, out=tmp_path / "there"
+    )
+    incast.sweep(
+        long, "timely", vary={"traffic.0.connections": "1,2,4"}, seeds=8, out=tmp_path / "here"
+    )
+    assert dataset(tmp_path / "there") == dataset(tmp_path / "here")
+
+
+def test_a_scheduler_that_goes_is_one_sentence_and_what_is_done_is_kept(tmp_path: Path) -> None:
+    long = incast.load("incast").with_set("run.duration=200ms", "run.warmup=1ms")
+    out = tmp_path / "out"
+    with cluster(tmp_path / "dask", workers=1) as found:
+
+        def kill() -> None:
+            while len(list(out.glob("runs/*.json"))) < 3:
+                time.sleep(0.02)
+            os.kill(found.scheduler, signal.SIGKILL)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        with pytest.raises(incast.IncastError, match=r"the scheduler no longer answers$"):
+            incast.sweep(long, "timely", seeds=60, out=out, scheduler=found.address)
+        killer.join()
+    assert len(list(out.glob("runs/*.json"))) >= 3
+
+
+VERSION = """
+import incast.base.engine as engine
+mine = engine.own()._replace({what})
+engine.own = lambda: mine
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "why"),
+    [
+        ('version="0.0.9"', "a worker has incast 0.0.9, not"),
+        ('digest="other"', "a worker has another build of incast"),
+    ],
+)
+def test_workers_of_another_version_are_refused(
+    command: Command, tmp_path: Path, what: str, why: str
+) -> None:
+    with cluster(tmp_path / "dask", workers=0) as found:
+        found.add(preload=VERSION.format(what=what))
+        done = command("sweep", "incast", *SET, "--cc", "timely", "--scheduler", found.address)
+    assert why in done.error
+
+
+def test_workers_without_incast_are_refused(command: Command, tmp_path: Path) -> None:
+    with cluster(tmp_path / "dask", workers=0) as found:
+        found.add(preload="import sys; sys.modules['incast'] = None")
+        done = command("sweep", "incast", *SET, "--cc", "timely", "--scheduler", found.address)
+    assert "its workers cannot do timely, seed 1" in done.error
+    assert "install incast" in done.error
+
+
+def silent() -> Iterator[str]:
+    """The address of something that listens and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        yield f"tcp://127.0.0.1:{listening.getsockname()[1]}"
+
+
+@pytest.mark.parametrize("kind", ["nobody", "silent", "nonsense", "no-name"])
+@pytest.mark.parametrize("name", ["sweep", "saturate"])
+def test_a_cluster_that_does_not_answer_is_told_within_seconds(
+    command: Command, kind: str, name: str
+) -> None:
+    listening = silent()
+    address = {
+        "nobody": "tcp://127.0.0.1:9",
+        "silent": next(listening),
+        "nonsense": "gopher://x",
+        "no-name": "tcp://no-such-host.invalid:8786",
+    }[kind]
+    scenario = {"sweep": ["incast", *SET, "--cc", "timely"], "saturate": ["timely-clos-rpc"]}
+    began = time.monotonic()
+    done = command(name, *scenario[name], "--scheduler", address, "--out", "out")
+    assert time.monotonic() - began < 15
+    assert f"--scheduler {address}: no Dask scheduler answers there" in done.error
+    listening.close()  # type: ignore[attr-defined]
+
+
+def test_without_dask_it_says_what_to_install(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    done = command("sweep", "incast", *SET, "--cc", "timely", "--scheduler", "tcp://x:1")
+    assert done.error == (
+        "error: clusters need distributed, which is not installed: pip install 'incast[cluster]'\n"
+    )

@@ -1,0 +1,227 @@
+"""The report of experiments: one page, complete without scripts, whose parts a script can find."""
+
+import json
+import re
+from collections import Counter
+from html.parser import HTMLParser
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from incast.figures import look
+from incast.figures.style import blank, logarithmic
+from incast.reproduce import driver, figures
+from incast.reproduce.claims import Verdict
+from incast.reproduce.interactive import inline
+from incast.reproduce.outcome import Outcome
+from incast.reproduce.spec import Claim, load
+from incast.reproduce.words import counted
+from incast.results.seeds import NOT_NEGATIVE, Spread
+from incast.terminal.numbers import measured
+from test_reproduce import EXPERIMENT
+
+SECOND = EXPERIMENT.replace("Two schemes", "Again two schemes")
+
+
+class Page(HTMLParser):
+    """The elements of a page, each with its attributes, and the text of its scripts."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str]]] = []
+        self.scripts: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, {key: value or "" for key, value in attrs}))
+
+    def handle_data(self, data: str) -> None:
+        if self.found and self.found[-1][0] == "script" and data.strip():
+            self.scripts.append(data)
+
+    def all(self, tag: str, *keys: str) -> list[dict[str, str]]:
+        return [own for name, own in self.found if name == tag and own.keys() >= {*keys}]
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Outcome], str]:
+    """Two experiments, and their report."""
+    folder = tmp_path_factory.mktemp("report")
+    for name, text in (("first", EXPERIMENT), ("second", SECOND)):
+        (folder / f"{name}.toml").write_text(text)
+    chosen = [load(folder / "first.toml"), load(folder / "second.toml")]
+    found = list(driver.reproduce(chosen, folder / "out", jobs=1))
+    return found, (folder / "out" / "index.html").read_text()
+
+
+def test_nothing_comes_from_elsewhere(written: tuple[list[Outcome], str]) -> None:
+    _, text = written
+    page = Page(text)
+    assert not re.search(r"https?:|//[a-z]|@import|fetch\(|XMLHttp", text)
+    for tag, own in page.found:
+        for key in ("src", "href", "xlink:href", "data", "action", "srcset"):
+            link = own.get(key, "")
+            assert not re.match(r"[a-z]+:", link) or link == "data:,", (tag, link)
+    assert not page.all("img")
+
+
+def test_ids_are_unique_and_what_refers_to_them_finds_them(
+    written: tuple[list[Outcome], str],
+) -> None:
+    found, text = written
+    page = Page(text)
+    ids = Counter(own["id"] for _, own in page.found if "id" in own)
+    assert not [name for name, count in ids.items() if count > 1]
+    wanted = {own["href"][1:] for _, own in page.found if own.get("href", "").startswith("#")}
+    wanted |= set(re.findall(r"url\(#([^)]+)\)", text))
+    wanted |= {own["aria-labelledby"] for _, own in page.found if "aria-labelledby" in own}
+    assert wanted <= ids.keys()
+    assert {f"claims-{of.experiment.name.replace('/', '-')}" for of in found} <= ids.keys()
+
+
+def test_each_claim_is_told_once_with_what_the_filter_reads(
+    written: tuple[list[Outcome], str],
+) -> None:
+    found, text = written
+    page = Page(text)
+    rows = page.all("tr", "data-verdict", "data-paper")
+    assert len(rows) == sum(len(of.verdicts) for of in found) == 8
+    for of in found:
+        for verdict in of.verdicts:
+            # The experiments have the same claims.
+            assert text.count(verdict.claim.says) == 2
+    offered = {own["value"] for own in page.all("input", "name", "value")}
+    assert {row["data-verdict"] for row in rows} == offered
+    assert {row["data-paper"] for row in rows} <= {own["value"] for own in page.all("option")}
+    # Without a script the filter is not there; all claims are.
+    (form,) = page.all("form")
+    assert "hidden" in form
+    assert not [row for row in rows if "hidden" in row]
+
+
+def test_figures_have_series_to_switch_and_points_to_hover(
+    written: tuple[list[Outcome], str],
+) -> None:
+    found, text = written
+    parts = re.findall(r"<figure>.*?</figure>", text, flags=re.DOTALL)
+    assert len(parts) == sum(len(of.experiment.figure) for of in found)
+    for part in parts:
+        page = Page(part)
+        data = json.loads(page.scripts[0])
+        there = {int(own["data-series"]) for own in page.all("g", "data-series")}
+        assert there == set(range(len(data["series"])))
+        # Bars have their names beside them, and no legend of their own.
+        entries = {data["series"][int(own["data-entry"])] for own in page.all("g", "data-entry")}
+        bars = all(not panel["y"] for panel in data["panels"])
+        assert entries == ({"published"} if bars else set(data["series"]))
+        width, height = map(float, page.all("svg")[0]["viewbox"].split()[2:])
+        for panel in data["panels"]:
+            left, top, right, bottom = panel["box"]
+            assert 0 < left < right < width
+            assert 0 < top < bottom < height
+            for index, *points in panel["traces"]:
+                assert points, data["series"][index]
+                for x, y, *values in points:
+                    assert left - 1.1 <= x <= right + 1.1
+                    assert top - 1.1 <= y <= bottom + 1.1
+                    assert all(isinstance(value, str) for value in values)
+
+
+def test_points_have_the_values_of_the_figure(written: tuple[list[Outcome], str]) -> None:
+    of = written[0][0]
+    drawn = {one.name: one for one in figures.draw(of)}
+    lines = json.loads(inline(drawn["lines"], "x-").data)
+    (panel,) = lines["panels"]
+    timely = panel["traces"][0]
+    assert lines["series"] == ["TIMELY", "pfc"]
+    assert panel["x"] == "delay of the clients' links (us)"
+    spread = of.spread("timely", 5, "rtt_mean_us")
+    assert spread is not None
+    assert timely[2][2:] == ["5", measured(spread)]
+    # PFC alone, which the axis does not change, is a level line.
+    (first, last) = panel["traces"][1][1:]
+    assert first[1] == last[1]
+    assert first[3] == last[3]
+    bars = json.loads(inline(drawn["bars"], "x-").data)
+    said = [point for trace in bars["panels"][0]["traces"] for point in trace[1:]]
+    assert any(value.endswith("; published 19.4") for _, _, value, _ in said)
+
+
+def state(drawn: figures.Drawn) -> list[Any]:
+    """What the report changes of a figure while it draws it."""
+    parts = [one for trace in drawn.traces for one in trace.artists]
+    lines = [
+        (*map(np.array, one.get_data()), one.get_rasterized() or False)
+        for one in parts
+        if isinstance(one, Line2D)
+    ]
+    hatches = [one.get_hatch() for one in parts if isinstance(one, Patch)]
+    return [{one.get_gid() for one in drawn.figure.findobj()}, lines, hatches]
+
+
+def test_a_figure_is_as_before_when_it_was_put_into_a_page(
+    written: tuple[list[Outcome], str],
+) -> None:
+    for one in figures.draw(written[0][0]):
+        before = state(one)
+        svg = inline(one, "x-").svg
+        np.testing.assert_equal(state(one), before)
+        assert 5_000 < len(svg) < 200_000
+
+
+@pytest.mark.parametrize(
+    ("mean", "half", "text"),
+    [
+        (19.469931, 3.4e-5, "19.469931 ± 0.000034"),
+        (0.9267, 0.0271, "0.927 ± 0.027"),
+        (0.9267, 0.0996, "0.93 ± 0.10"),
+        (58838.2, 2329.0, "58800 ± 2300"),
+        (118.52, 3.37, "118.5 ± 3.4"),
+        (0.3, 12.7, "0 ± 13"),
+        (-0.0004, 0.012, "0.000 ± 0.012"),
+        (1e-5, 3.21e-6, "0.0000100 ± 0.0000032"),
+        (19.469931, 4e-9, "19.469931 ± <0.000001"),
+        (19.469931, 4e-13, "19.47 ± 0"),
+        (0.0, 0.0, "0 ± 0"),
+        (3.0, 0.0, "3 ± 0"),
+        (0.25, None, "0.250"),
+    ],
+)
+def test_the_uncertainty_decides_the_digits(mean: float, half: float | None, text: str) -> None:
+    assert measured(Spread(mean, half, 3)) == text
+
+
+def test_an_interval_that_is_cut_has_the_same_digits() -> None:
+    assert measured(Spread(0.31, 0.56, 3, NOT_NEGATIVE)) == "0.31 (0.00 to 0.87)"
+
+
+def test_counts_are_whole_sentences() -> None:
+    def several(**count: int) -> list[Verdict]:
+        return [
+            Verdict(Claim("x"), word.replace("_", " "))
+            for word, number in count.items()
+            for _ in range(number)
+        ]
+
+    assert counted(several(holds=8, falls_short=1)) == "8 hold, 1 falls short"
+    assert counted(several(one_seed_only=1, not_comparable=2)) == (
+        "1 holds by one seed only, 2 are not comparable"
+    )
+    assert counted(several(falls_short=5)) == "5 fall short"
+
+
+def test_values_below_the_pointer_have_the_unit_of_the_axis() -> None:
+    with look.use(look.Look()):
+        figure = blank(3.0)
+        axes = figure.subplots()
+        x, y = np.array([1e3, 2e5]), np.array([1.0, 2.0])
+        line = axes.plot(x, y)
+        axes.set_xlabel("RTT (us)")
+        logarithmic(axes, "x", 1e3, 2e5)
+        one = figures.Drawn("a", "A", figure, traces=[figures.Trace(axes, "a", [*line], x, y)])
+        (panel,) = json.loads(inline(one, "x-").data)["panels"]
+    assert panel["x"] == "RTT (ms)"
+    assert [point[2:] for point in panel["traces"][0][1:]] == [["1", "1"], ["200", "2"]]

@@ -1,0 +1,355 @@
+"""Messages between hosts over UDP: the Python API and `incast udp`, over the loopback device."""
+
+import asyncio
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from conftest import Finished
+from incast import IncastError
+
+if sys.platform != "linux":
+    pytest.skip("UDP sockets need Linux", allow_module_level=True)
+
+from incast import udp
+
+Command = Callable[..., Finished]
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> Path:
+    """The file of a secret."""
+    path = tmp_path / "secret"
+    assert udp.make_key(path, shared=True) is None
+    return path
+
+
+@contextmanager
+def answering(host: udp.Host) -> Iterator[list[bytes]]:
+    """Answers calls by their bodies backwards on another thread; yields the notes."""
+    notes: list[bytes] = []
+    over = threading.Event()
+
+    def run() -> None:
+        while not over.is_set():
+            request = host.accept(0.05)
+            if request is None:
+                continue
+            if not request.wants_reply:
+                notes.append(request.body)
+            elif request.body.startswith(b"no"):
+                request.refuse("said no")
+            elif not request.body.startswith(b"slow"):
+                request.reply(request.body[::-1])
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield notes
+    finally:
+        over.set()
+        thread.join()
+
+
+def test_calls_notes_and_refusals(secret: Path) -> None:
+    with (
+        udp.Host("127.0.0.1:0", secret=secret) as server,
+        udp.Host("127.0.0.1:0", secret=secret, cc="swift") as client,
+        answering(server) as notes,
+    ):
+        peer = client.connect(server.address)
+        assert peer.address == server.address
+        body = os.urandom(200_000)
+        assert peer.call(body) == body[::-1]
+        peer.note(b"a note", timeout_s=10)
+        with pytest.raises(IncastError, match="said no"):
+            peer.call(b"no")
+        (state,) = client.peers()
+        assert state["is_open"]
+        assert state["least_rtt_us"] > 0
+        assert peer.statistics() == state
+        assert server.counters()["datagrams"] > 100
+        peer.close()
+        with pytest.raises(IncastError, match=r"gone|closed"):
+            peer.call(b"anybody?")
+        assert notes == [b"a note"]
+    with pytest.raises(IncastError, match="the host is closed"):
+        client.peers()
+
+
+def test_a_call_ends_in_time(secret: Path) -> None:
+    with (
+        udp.Host("127.0.0.1:0", secret=secret) as server,
+        udp.Host("127.0.0.1:0", secret=secret) as client,
+    ):
+        peer = client.connect(server.address)
+        with pytest.raises(TimeoutError, match="no reply came within"):
+            peer.call(b"slow", timeout_s=0.05)
+        with pytest.raises(IncastError, match="too long: the peer takes up to"):
+            peer.call(bytes(65 << 20))
+
+
+def test_keys_of_hosts_are_checked(tmp_path: Path) -> None:
+    alice = udp.make_key(tmp_path / "alice")
+    bob = udp.make_key(tmp_path / "bob")
+    assert alice is not None
+    assert bob == udp.public_key(tmp_path / "bob")
+    (tmp_path / "peers").write_text(f"{alice}\n")
+    with (
+        udp.Host("127.0.0.1:0", identity=tmp_path / "bob", peers=tmp_path / "peers") as server,
+        udp.Host("127.0.0.1:0", identity=tmp_path / "alice") as client,
+        answering(server),
+    ):
+        assert client.connect(server.address, bob).call(b"abc") == b"cba"
+        with pytest.raises(IncastError, match="does not have the public key"):
+            client.connect(server.address, alice)
+        with pytest.raises(IncastError, match="no public key is known"):
+            client.connect(server.address)
+
+
+def test_event_loops_call_serve_and_cancel() -> None:
+    async def answer(request: udp.Request) -> bytes | None:
+        if request.body == b"fail":
+            raise ValueError("on purpose")
+        if request.body == b"wait":
+            await asyncio.sleep(60)
+        return request.body.upper()
+
+    async def run() -> None:
+        async with udp.serve("127.0.0.1:0", answer, plaintext=True) as server:
+            address = server.address
+            async with udp.connect(address, plaintext=True) as peer:
+                replies = await asyncio.gather(*(peer.call(b"n%d" % n) for n in range(50)))
+                assert replies == [b"N%d" % n for n in range(50)]
+                await peer.note(b"a note")
+                with pytest.raises(IncastError, match="ValueError: on purpose"):
+                    await peer.call(b"fail")
+                with pytest.raises(asyncio.TimeoutError):
+                    await asyncio.wait_for(peer.call(b"wait"), 0.05)
+                assert await peer.call(b"still there?") == b"STILL THERE?"
+                statistics = peer.statistics()
+                assert statistics is not None
+                assert statistics["messages"] == 52
+            with pytest.raises(IncastError, match="nothing answers"):
+                async with udp.connect(f"127.0.0.1:{_free_port()}", plaintext=True):
+                    pass
+
+    asyncio.run(run())
+
+
+def _free_port() -> int:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+@contextmanager
+def serving(interpreter: list[str], *arguments: str) -> Iterator[tuple[str, list[str]]]:
+    """A server in a process of its own; yields its address, and later the lines that it prints."""
+    code = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "from incast.command import main; main()"
+    )
+    command = [interpreter[0], "-c", code, "udp", "serve", "127.0.0.1:0", *arguments]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        found = re.match(r"listening at (\S+); Ctrl-C ends it", first)
+        lines: list[str] = []
+        try:
+            assert found is not None, first or process.communicate(timeout=10)
+            yield found[1], lines
+        finally:
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=30)
+            lines += out.splitlines()
+        assert (process.returncode, err) == (130, "stopped\n")
+
+
+def test_the_command_measures_calls_and_sends_files(
+    interpreter: list[str], command: Command, secret: Path, tmp_path: Path
+) -> None:
+    into = tmp_path / "into"
+    into.mkdir()
+    sent = tmp_path / "some.bin"
+    sent.write_bytes(os.urandom(3_000_000))
+    with serving(interpreter, "--secret", str(secret), "--into", str(into)) as (address, lines):
+        common = (address, "--secret", str(secret))
+        load = ("--size", "4KB", "--rate", "300/s", "--duration", "600ms", "--warmup", "100ms")
+        done = command("udp", "call", *common, *load, "--out", "out", "--json")
+        assert done.code == 0, done.err
+        found = json.loads(done.out)
+        assert 60 < found["calls"] < 300
+        assert 0 < found["rtt_p50_us"] <= found["rtt_p99_us"]
+        assert 0 < found["latency_p50_us"] <= found["latency_p999_us"]
+        assert json.loads(Path("out/summary.json").read_text()) == found
+        assert pl.read_parquet("out/calls.parquet").height == found["calls"]
+        assert pl.read_parquet("out/samples.parquet").height == found["samples"]
+        done = command("udp", "call", *common, *load, "--out", "out")
+        assert (done.code, done.out) == (2, "")
+        assert "out is there already" in done.err
+        done = command("udp", "call", *common, *load)
+        assert "latency of a call, us" in done.out
+        assert "sending rate: mean" in done.out
+
+        few = ("--rounds", "1", "--duration", "60ms")
+        done = command("udp", "bench", *common, *few, "--json")
+        assert done.code == 0, done.err
+        medians = json.loads(done.out)["medians"]
+        assert set(medians) == {"latency", "latency_p99", "calls", "goodput"}
+        assert all(one["messages"] > 0 and one["bare"] > 0 for one in medians.values())
+        done = command("udp", "bench", *common, *few)
+        assert "bare sockets" in done.out
+
+        done = command("udp", "send", address, str(sent), "--secret", str(secret))
+        assert done.code == 0, done.err
+        assert (into / "some.bin").read_bytes() == sent.read_bytes()
+        done = command("udp", "send", address, str(sent), "--secret", str(secret))
+        assert done.code == 2
+        assert "some.bin is there already" in done.err
+    assert [path.name for path in into.iterdir()] == ["some.bin"]
+    assert f"received {into}/some.bin (3000000 B)" in lines
+
+
+def test_what_is_recorded_on_the_wire_is_replayed(
+    interpreter: list[str], command: Command, tmp_path: Path
+) -> None:
+    recording = tmp_path / "calls.txt"
+    with serving(interpreter, "--plaintext") as (address, _):
+        load = ("--size", "100KB", "--in-flight", "4", "--duration", "300ms")
+        call = ("udp", "call", address, "--plaintext", *load, "--record", str(recording))
+        done = command(*call, "--cc", "swift", "--set", "ai=2")
+        assert (done.code, done.err) == (0, "")
+        done = command(*call)
+        assert done.code == 2
+        assert "calls.txt is there already" in done.err
+    done = command("udp", "replay", str(recording))
+    assert done.code == 0, done.err
+    assert done.out.startswith("swift: ")
+    assert done.out.endswith("equal: every send, every rate, every RTT sample\n")
+    found = json.loads(command("udp", "replay", str(recording), "--json").out)
+    assert found["equal"]
+    assert found["difference"] is None
+    assert found["sends"] > 100
+    assert found["samples"] > 10
+
+    # One send is a microsecond later than it was.
+    lines = recording.read_text().splitlines(keepends=True)
+    at = [number for number, line in enumerate(lines) if line.startswith("send ")][50]
+    words = lines[at].split(" ")
+    words[1] = str(int(words[1]) + 1000)
+    recording.write_text("".join([*lines[:at], " ".join(words), *lines[at + 1 :]]))
+    done = command("udp", "replay", str(recording))
+    assert done.code == 1
+    assert f"not equal from line {at + 1}:\n  recorded send {words[1]}" in done.out
+
+    for damaged, why in (
+        ("", "no recording of incast"),
+        ("".join(lines[:-1]), "cut short"),
+        ("".join(lines).replace("incast recording 1", "incast recording 9"), "of version 9"),
+        ("".join([*lines[:at], *lines[at + 1 :]]), "lines of calls, and should have"),
+        ("".join([*lines[:at], "send x\n", *lines[at + 1 :]]), f"its line {at + 1} has a field"),
+    ):
+        recording.write_text(damaged)
+        done = command("udp", "replay", str(recording))
+        assert (done.code, done.out) == (2, "")
+        assert done.err.count("\n") == 1
+        assert why in done.err
+    recording.write_bytes(bytes(range(256)))
+    assert "no recording of incast" in command("udp", "replay", str(recording)).err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("replay", "missing"), "cannot read missing"),
+        (("call", "127.0.0.1:7000", "--plaintext", "--record", "no/file"), "no is no folder"),
+        (("call", "127.0.0.1:7000"), "no key is given"),
+        (("call", "127.0.0.1", "--plaintext"), "has no port"),
+        (("call", "no-such-host.invalid:7000", "--plaintext"), "is no address"),
+        (("call", "127.0.0.1:7000", "--plaintext", "--rate", "fast"), "--rate 'fast'"),
+        (("call", "127.0.0.1:7000", "--plaintext", "--size", "4KiB"), "--size '4KiB'"),
+        (("call", "127.0.0.1:7000", "--plaintext", "--duration", "1s", "--warmup", "2s"), "--warm"),
+        (("call", "127.0.0.1:7000", "--plaintext", "--cc", "timly"), "no algorithm is called"),
+        (("call", "127.0.0.1:7000", "--plaintext", "--cc", "hpcc"), "needs telemetry"),
+        (("call", "127.0.0.1:7000", "--plaintext", "--set", "t_low"), "is not KEY=VALUE"),
+        (("call", "127.0.0.1:7000", "--plaintext", "--mtu", "900"), "900 B is too small"),
+        (("call", "127.0.0.1:7000", "--secret", "missing"), "cannot read missing"),
+        (("serve", "192.0.2.1:7000", "--plaintext"), "cannot bind to 192.0.2.1:7000"),
+        (("serve", "127.0.0.1:0", "--plaintext", "--into", "missing"), "missing is no folder"),
+        (("send", "127.0.0.1:7000", "missing", "--plaintext"), "missing is no file"),
+    ],
+)
+def test_bad_input_gets_one_sentence(
+    command: Command, tmp_path: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    done = command("udp", *arguments)
+    assert done.code == 2
+    assert done.err.startswith("error: ")
+    assert done.err.count("\n") == 1
+    assert words in done.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_hosts_that_are_refused_are_told(
+    interpreter: list[str], command: Command, secret: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    udp.make_key(other, shared=True)
+    with udp.Host("127.0.0.1:0", secret=secret) as server:
+        with udp.Host(secret=other) as client, pytest.raises(IncastError, match="another secret"):
+            client.connect(server.address)
+        (address, reason), *_ = server.rejected()
+        assert address.startswith("127.0.0.1:")
+        assert reason.startswith(f"{address} has another secret")
+        assert server.rejected() == []
+    code = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "from incast.command import main; main()"
+    )
+    serve = ["udp", "serve", "127.0.0.1:0", "--secret", str(secret)]
+    with subprocess.Popen(
+        [interpreter[0], "-c", code, *serve],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        found = re.match(r"listening at (\S+); Ctrl-C ends it", process.stdout.readline())
+        assert found is not None
+        for _ in range(2):
+            done = command("udp", "call", found[1], "--secret", str(other), "--duration", "1s")
+            assert (done.code, done.out) == (2, "")
+        told = process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        _, rest = process.communicate(timeout=30)
+    assert re.match(r"refused: 127\.0\.0\.1:\d+ has another secret than this end", told)
+    assert rest == "stopped\n", "it is told once"
+
+
+def test_a_secret_that_others_may_read_is_refused(command: Command, secret: Path) -> None:
+    secret.chmod(0o644)
+    done = command("udp", "call", "127.0.0.1:7000", "--secret", str(secret))
+    assert done.code == 2
+    assert "chmod 600" in done.err
+    secret.unlink()
+    done = command("udp", "key", str(secret))
+    public = done.out.strip()
+    assert command("udp", "key", str(secret), "--show").out.strip() == public
+    again = command("udp", "key", str(secret))
+    assert again.code == 2
+    assert "existing file stays" in again.err
