@@ -20,7 +20,7 @@ KERNEL_PROGRAMS := $(wildcard crates/kernel/src/programs/*.rs)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check test-rust test-python kernel test-kernel test-kernels search fuzz bench bench-ns3 fmt lock clean
+.PHONY: help setup demo test check test-rust test-python kernel wheels test-kernel test-kernels search fuzz bench bench-ns3 fmt lock clean
 
 help:  ## this list
 	@echo 'make TARGET, where TARGET is one of'
@@ -39,6 +39,8 @@ check: setup  ## formatting, lints, types and documentation, of Rust and of Pyth
 	cargo fmt --all --check -- $(LISTED)
 	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	@# An example with endpoints and TLS. That of s2n-quic compiles a library of C for a minute.
+	cargo clippy -p incast-quic --example quinn --features example-quinn --locked -- -D warnings
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked
 	cargo check -p incast-cc --no-default-features --locked
 	$(BIN)/ruff check
@@ -64,6 +66,14 @@ kernel: setup  ## build incast-kernel, for `incast kernel`: congestion control f
 	install -m 755 crates/kernel/target/release/incast-kernel $(BIN)/incast-kernel
 	@# For bpftool, with the defaults in them.
 	for algorithm in $(KERNEL_PROGRAMS:crates/kernel/src/programs/%.rs=%); do $(BIN)/incast-kernel object $$algorithm --out crates/kernel/target/objects || exit 1; done
+
+wheels: setup  ## wheels of incast and, where there is clang, of incast-kernel, in target/wheels
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin build --release --locked --out target/wheels
+	@if missing=$$($(kernel_missing)); [ -n "$$missing" ]; then \
+		echo "skipped: no wheel of incast-kernel is built: $$missing is missing"; \
+	else \
+		cd packaging/kernel && $(CURDIR)/$(BIN)/maturin build --release --locked --out $(CURDIR)/target/wheels; \
+	fi
 
 # On a kernel where this process may attach programs; what is missing is said by the tests, or here.
 test-kernel: setup  ## the tests of the programs for Linux TCP, where this machine allows them
@@ -95,7 +105,7 @@ search:  ## networks drawn at random, 3 minutes of all cores: is there one in wh
 
 bench: setup  ## packet-hops per second, instructions and memory of whole runs, and benchmarks of the parts
 	cargo run --release --locked -p incast-sim --example speed
-	cargo bench -p incast-cc -p incast-sim --bench '*' --locked
+	cargo bench -p incast-cc -p incast-sim -p incast-udp --bench '*' --locked
 
 bench-ns3: setup  ## the same star and leaf-spine in ns-3 and here, pair by pair: downloads ns-3, takes two minutes
 	$(BIN)/python bench/ns3/compare.py --into target/ns3
@@ -110,7 +120,7 @@ fmt: $(TOOLS)  ## format Rust and Python in place
 
 # Universal: one file for Python 3.10 to 3.14. What `incast` needs comes from pyproject.toml, tools from dev.in.
 lock: $(TOOLS)  ## renew requirements/dev.lock
-	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --python-version 3.10 --extra fluid \
+	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --python-version 3.10 --extra cluster --extra fluid --extra reproduce \
 		--custom-compile-command 'make lock' \
 		--output-file requirements/dev.lock pyproject.toml requirements/dev.in
 
