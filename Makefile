@@ -54,11 +54,18 @@ test-rust: setup  ## the Rust tests
 	@# or a sentence on what that needs.
 	cargo test --release -p incast-sim --test golden --locked -- --nocapture
 
-# The experiments, which keep all cores busy for minutes, beside the other tests, which keep one.
+# Two at a time: the experiments, which keep all cores busy for minutes, and then half of the tests,
+# beside the other half. Those that measure in network namespaces are all in the first half.
+VERDICTS    := tests/python/test_verdicts.py
+FIRST_HALF  := $(wildcard tests/python/test_[a-o]*.py)
+SECOND_HALF := $(filter-out $(VERDICTS),$(wildcard tests/python/test_[p-z]*.py))
+
 test-python: setup  ## the Python tests
-	$(BIN)/pytest tests/python/test_verdicts.py & verdicts=$$!; \
-	$(BIN)/pytest --ignore=tests/python/test_verdicts.py; others=$$?; \
-	wait $$verdicts && exit $$others
+	{ $(BIN)/pytest $(VERDICTS); verdicts=$$?; \
+	  $(BIN)/pytest $(SECOND_HALF); second=$$?; \
+	  exit $$((verdicts + second)); } & beside=$$!; \
+	$(BIN)/pytest $(FIRST_HALF); first=$$?; \
+	wait $$beside && exit $$first
 
 kernel: setup  ## build incast-kernel, for `incast kernel`: congestion control for Linux TCP through BPF
 	@$(require_kernel)
