@@ -20,17 +20,26 @@ The command `incast` does the same from a terminal.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from incast._core import (
+        Ack,
         Algorithm,
+        AlgorithmError,
+        Demand,
+        Flow,
         IncastError,
+        Limits,
+        Loss,
         ParameterError,
         Scenario,
         ScenarioError,
+        Sent,
+        Spurious,
         Workload,
         __version__,
         algorithms,
         schema,
         workloads,
     )
+    from incast.api.control import CongestionControl, parameter
     from incast.api.costs import CostError, CostWarning
     from incast.api.imports import read_foreign
     from incast.api.interruption import Interrupted
@@ -51,14 +60,21 @@ if TYPE_CHECKING:
 # The module of each name. All together take half a second to import, so each is imported when it
 # is asked for: the command must hear Ctrl-C first.
 _HOMES = {
+    "Ack": "_core",
     "Algorithm": "_core",
+    "AlgorithmError": "_core",
     "Case": "results.records",
     "Comparison": "results.changes",
+    "CongestionControl": "api.control",
     "CostError": "api.costs",
     "CostWarning": "api.costs",
+    "Demand": "_core",
     "FigureError": "figures.errors",
+    "Flow": "_core",
     "IncastError": "_core",
     "Interrupted": "api.interruption",
+    "Limits": "_core",
+    "Loss": "_core",
     "OutputError": "results.store",
     "OutputWarning": "results.store",
     "ParameterError": "_core",
@@ -69,6 +85,8 @@ _HOMES = {
     "Saturation": "results.saturation",
     "Scenario": "_core",
     "ScenarioError": "_core",
+    "Sent": "_core",
+    "Spurious": "_core",
     "Sweep": "api.sweep",
     "Workload": "_core",
     "__version__": "_core",
@@ -76,6 +94,7 @@ _HOMES = {
     "compare": "results.changes",
     "load": "api.scenarios",
     "open_result": "api.result",
+    "parameter": "api.control",
     "read_foreign": "api.imports",
     "run": "api.running",
     "saturate": "api.saturation",
@@ -86,14 +105,21 @@ _HOMES = {
 }
 
 __all__ = [
+    "Ack",
     "Algorithm",
+    "AlgorithmError",
     "Case",
     "Comparison",
+    "CongestionControl",
     "CostError",
     "CostWarning",
+    "Demand",
     "FigureError",
+    "Flow",
     "IncastError",
     "Interrupted",
+    "Limits",
+    "Loss",
     "OutputError",
     "OutputWarning",
     "ParameterError",
@@ -104,6 +130,8 @@ __all__ = [
     "Saturation",
     "Scenario",
     "ScenarioError",
+    "Sent",
+    "Spurious",
     "Sweep",
     "Workload",
     "__version__",
@@ -111,6 +139,7 @@ __all__ = [
     "compare",
     "load",
     "open_result",
+    "parameter",
     "read_foreign",
     "run",
     "saturate",

@@ -8,14 +8,26 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypedDict, final
 
 __all__ = [
+    "Ack",
     "Algorithm",
+    "AlgorithmError",
+    "Declared",
+    "Delivery",
+    "Demand",
+    "Flow",
+    "Hop",
     "IncastError",
+    "Limits",
+    "Loss",
     "Parameter",
     "ParameterError",
     "Preset",
+    "RttSample",
     "Run",
     "Scenario",
     "ScenarioError",
+    "Sent",
+    "Spurious",
     "Table",
     "UdpCables",
     "UdpHost",
@@ -30,6 +42,7 @@ __all__ = [
     "build_profile",
     "described_stream",
     "import_files",
+    "know_algorithm",
     "most_threads",
     "read_results",
     "restore_scenario",
@@ -199,6 +212,12 @@ class ScenarioError(IncastError):
 
 class ParameterError(IncastError):
     """An unknown algorithm, preset or parameter, or a value that it does not take."""
+
+class AlgorithmError(IncastError):
+    """An algorithm of the user's own raised an exception, or returned what is no answer.
+
+    The exception is the cause of this one. The message names flow and simulated time.
+    """
 
 @final
 class Scenario:
@@ -409,6 +428,417 @@ def described_stream(
     """The rows of another Arrow stream as an Arrow C stream, described as `Table` is.
 
     `rows` has `__arrow_c_stream__`; `columns` has `unit` and `doc` of each column.
+    """
+
+@final
+class Flow:
+    """The facts about a flow at its start."""
+
+    @property
+    def now(self) -> float:
+        """The instant of the start, in seconds since the start of the run."""
+
+    @property
+    def mss(self) -> int:
+        """The largest payload of one packet, in bytes."""
+
+    @property
+    def segment(self) -> int:
+        """The unit of sending and of acknowledgement, in bytes.
+
+        It is up to 64 KB in the message transport, the MSS in a stream.
+        """
+
+    @property
+    def line_rate(self) -> float:
+        """The rate of the sender's NIC, in bits per second. No pacing rate exceeds it."""
+
+    @property
+    def base_rtt(self) -> float | None:
+        """The RTT without queues in seconds, where the operator knows it."""
+
+    @property
+    def active_flows(self) -> int:
+        """The number of flows that the sender already has active."""
+
+    @property
+    def initial_window(self) -> int:
+        """The window of a window-based algorithm before the first ACK, in bytes."""
+
+    @property
+    def slow_start_limit(self) -> int:
+        """The number of segments by which one ACK may let a window grow in slow start."""
+
+    @property
+    def max_window(self) -> int | None:
+        """The most that peer and buffers let be in flight, in bytes; None is no limit."""
+
+    @property
+    def seed(self) -> int:
+        """The seed of random numbers: different for every flow, equal in every run."""
+
+@final
+class Ack:
+    """An acknowledgement, as the sender sees it."""
+
+    @property
+    def now(self) -> float:
+        """The instant of the event, in seconds since the start of the run."""
+
+    @property
+    def sent_at(self) -> float:
+        """The instant at which the newest of the acknowledged data was sent, in seconds."""
+
+    @property
+    def bytes(self) -> int:
+        """Newly acknowledged payload in bytes; each byte is counted once."""
+
+    @property
+    def ce_bytes(self) -> int:
+        """Payload in bytes that arrived with a congestion mark since the receiver's last ACK."""
+
+    @property
+    def first(self) -> int:
+        """The start of the oldest burst of the acknowledged data, in bytes sent since the start."""
+
+    @property
+    def end(self) -> int:
+        """The end of the newest burst, in bytes sent since the start."""
+
+    @property
+    def next(self) -> int:
+        """The start of the next transmission, in bytes sent since the start."""
+
+    @property
+    def rtt(self) -> RttSample | None:
+        """The measured round trip; None where it would be ambiguous."""
+
+    @property
+    def srtt(self) -> float:
+        """The carrier's smoothed RTT in seconds, with this sample in it; zero before the first."""
+
+    @property
+    def min_rtt(self) -> float:
+        """The least RTT of the flow in seconds; infinite before the first sample."""
+
+    @property
+    def one_way(self) -> float | None:
+        """The time from send to arrival in seconds, by the receiver's clock.
+
+        The offset of that clock is constant: only differences mean something.
+        """
+
+    @property
+    def in_flight(self) -> int:
+        """Payload sent and neither acknowledged nor declared lost, in bytes, after this ACK."""
+
+    @property
+    def cwnd_limited(self) -> bool:
+        """Whether the window held data back in this round or the last one.
+
+        Where the application or the pacer did, it is False.
+        """
+
+    @property
+    def in_recovery(self) -> bool:
+        """Whether losses that were detected are still being repaired."""
+
+    @property
+    def round(self) -> int:
+        """The number of round trips so far."""
+
+    @property
+    def delivered(self) -> int:
+        """Payload acknowledged over the life of the flow, in bytes, this ACK included."""
+
+    @property
+    def remaining(self) -> int | None:
+        """Payload posted and not acknowledged, in bytes; None of a message without an end."""
+
+    @property
+    def delivery(self) -> Delivery | None:
+        """The delivery-rate sample, where `reads` names `delivery`."""
+
+    @property
+    def nic_backlog(self) -> int:
+        """Bytes that wait in the sender's own NIC, where `reads` names `nic_backlog`."""
+
+    @property
+    def hop_count(self) -> int:
+        """The number of links that the acknowledged data crossed; zero where unknown."""
+
+    @property
+    def hops(self) -> list[Hop]:
+        """The stamps of the switches in the data, first hop first; empty without telemetry."""
+
+@final
+class RttSample:
+    """A measured round trip and the parts of it that are no network."""
+
+    @property
+    def total(self) -> float:
+        """The time from handing the data to the NIC to its acknowledgement, in seconds."""
+
+    @property
+    def serialization(self) -> float:
+        """The time in seconds that the NIC needs for the data alone."""
+
+    @property
+    def peer(self) -> float:
+        """The peer's turnaround in seconds, where it reports it."""
+
+    @property
+    def network(self) -> float:
+        """Propagation and queueing in both directions, in seconds: TIMELY's RTT."""
+
+@final
+class Delivery:
+    """A delivery-rate sample, as Linux and BBR define it."""
+
+    @property
+    def rate(self) -> float:
+        """Acknowledged payload per time, in bits per second.
+
+        The time is the longer of the send and the ACK interval.
+        """
+
+    @property
+    def in_flight_at_send(self) -> int:
+        """Bytes in flight when the newest acknowledged data was sent."""
+
+    @property
+    def lost(self) -> int:
+        """Payload in bytes declared lost between that instant and now."""
+
+    @property
+    def app_limited(self) -> bool:
+        """Whether the application, not the network, set the rate."""
+
+@final
+class Hop:
+    """The stamp of a switch port in a packet that leaves it. Bytes are wire bytes."""
+
+    @property
+    def port(self) -> int:
+        """The number of the port: counters of two hops compare only where it is the same."""
+
+    @property
+    def at(self) -> float:
+        """The instant at which the packet left the port, in seconds by the switch's clock."""
+
+    @property
+    def rate(self) -> float:
+        """The rate of the link behind the port, in bits per second."""
+
+    @property
+    def queue(self) -> int:
+        """Bytes in the queue that the packet left behind."""
+
+    @property
+    def sent(self) -> int:
+        """Bytes that the port has sent since the start."""
+
+@final
+class Loss:
+    """Data that was declared lost: a burst, or a part of it."""
+
+    @property
+    def now(self) -> float:
+        """The instant of the event, in seconds since the start of the run."""
+
+    @property
+    def sent_at(self) -> float:
+        """The instant at which the newest of the lost data was sent, in seconds."""
+
+    @property
+    def bytes(self) -> int:
+        """Lost payload in bytes."""
+
+    @property
+    def first(self) -> int:
+        """The start of the oldest burst of the lost data, in bytes sent since the start."""
+
+    @property
+    def end(self) -> int:
+        """The end of the newest burst, in bytes sent since the start."""
+
+    @property
+    def next(self) -> int:
+        """The start of the next transmission, in bytes sent since the start."""
+
+    @property
+    def in_flight(self) -> int:
+        """Payload in flight in bytes, the lost bytes no longer counted."""
+
+    @property
+    def in_recovery(self) -> bool:
+        """Whether an earlier loss is still being repaired."""
+
+    @property
+    def cause(self) -> str:
+        """The sign by which the loss was found: "detected", "timeout" or "persistent".
+
+        Persistent is a second timeout without an ACK in between.
+        """
+
+@final
+class Spurious:
+    """A false loss: data declared lost was acknowledged after all."""
+
+    @property
+    def now(self) -> float:
+        """The instant of the event, in seconds since the start of the run."""
+
+    @property
+    def bytes(self) -> int:
+        """Payload in bytes that was no loss."""
+
+    @property
+    def first(self) -> int:
+        """The start of that data, in bytes sent since the start."""
+
+    @property
+    def end(self) -> int:
+        """The end of that data, in bytes sent since the start."""
+
+    @property
+    def returned(self) -> int:
+        """The part of it in bytes that is in flight again."""
+
+@final
+class Sent:
+    """Data that was handed to the network."""
+
+    @property
+    def now(self) -> float:
+        """The instant of the event, in seconds since the start of the run."""
+
+    @property
+    def bytes(self) -> int:
+        """Payload in bytes."""
+
+    @property
+    def end(self) -> int:
+        """The end of that payload, in bytes sent since the start."""
+
+    @property
+    def in_flight(self) -> int:
+        """Payload in flight in bytes, this included."""
+
+    @property
+    def retransmission(self) -> bool:
+        """Whether the data had been sent before."""
+
+    @property
+    def app_limited(self) -> bool:
+        """Whether the flow has nothing more to send."""
+
+@final
+class Demand:
+    """A message that the application has posted, and its terms."""
+
+    @property
+    def now(self) -> float:
+        """The instant of the event, in seconds since the start of the run."""
+
+    @property
+    def size(self) -> int | None:
+        """The size of the message in bytes, where it is known."""
+
+    @property
+    def deadline(self) -> float | None:
+        """The deadline of this message alone, in seconds since the start of the run."""
+
+    @property
+    def weight(self) -> int:
+        """The flow's share relative to others."""
+
+@final
+class Limits:
+    """The limits on sending: a window, a rate, or both."""
+
+    def __new__(
+        cls,
+        *,
+        cwnd: float | None = ...,
+        rate: float | None = ...,
+        pacing_gain: float | None = ...,
+        burst: float | None = ...,
+        burst_rate: float | None = ...,
+    ) -> Limits:
+        """Limits on sending.
+
+        `cwnd` is the most payload in flight in bytes, at least one packet's; None is no window.
+        `rate` is the pacing rate of payload in bits per second, at most the line rate; None is no
+        pacing. `pacing_gain` paces a window in place of `rate`: the window times the gain over the
+        smoothed RTT. `burst` is the most payload in bytes that leaves at once, and `burst_rate` the
+        rate of its packets; None leaves both to the carrier.
+
+        Raises `ValueError` where a value is not above zero, or rate and gain are both given.
+        """
+
+    @property
+    def cwnd(self) -> int | None:
+        """The most payload in flight in bytes; None is no window."""
+
+    @property
+    def rate(self) -> float | None:
+        """The pacing rate in bits per second; None without one."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    __hash__: None  # type: ignore[assignment]
+
+@final
+class Declared:
+    """A parameter of an algorithm in Python, which `incast.parameter` declares."""
+
+    def __new__(
+        cls,
+        name: str,
+        kind: str,
+        default: str,
+        *,
+        doc: str,
+        source: str,
+        least: str | None = ...,
+        most: str | None = ...,
+        words: Sequence[str] = ...,
+    ) -> Declared:
+        """Declares a parameter; `kind` is time, rate, size, number, count or word.
+
+        `least` and `most` are inclusive, and `words` are the values of a word. Raises
+        `ParameterError` where a text is no such value, or the default is out of range.
+        """
+
+    @property
+    def name(self) -> str:
+        """The name of the parameter."""
+
+    def read(self, text: str) -> float | int | str:
+        """The value of a text such as `50us`: a number in its unit, or a word.
+
+        Times are in seconds, rates in bits per second, sizes in bytes. Raises `ParameterError` with
+        the mistake and what is expected.
+        """
+
+    def canonical(self, text: str) -> str:
+        """The value of a text, as it is written in schemes. Raises `ParameterError`."""
+
+def know_algorithm(
+    template: object,
+    about: Mapping[str, str],
+    parameters: Sequence[Declared],
+    methods: set[str],
+    reads: set[str],
+) -> Algorithm:
+    """Makes an algorithm of Python known to all scenarios of this process; returns its description.
+
+    It takes the place of one that had its name before.
+
+    `about` has name, summary, kind, signal, needs, transport and source. Each flow gets what
+    `template._of_a_flow(values)` returns; `methods` are the methods that its class overrides, and
+    `reads` the reports that it wants.
+    Raises `ParameterError` where a word is unknown, or the name is that of another algorithm.
     """
 
 def schema() -> str:

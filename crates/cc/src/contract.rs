@@ -298,6 +298,34 @@ impl Ack<'_> {
         }
     }
 
+    /// This ACK without the stamps of switches, which somebody else has.
+    #[must_use]
+    pub const fn without_hops(&self) -> Ack<'static> {
+        Ack {
+            now: self.now,
+            sent_at: self.sent_at,
+            bytes: self.bytes,
+            ce_bytes: self.ce_bytes,
+            first: self.first,
+            end: self.end,
+            next: self.next,
+            rtt: self.rtt,
+            srtt: self.srtt,
+            min_rtt: self.min_rtt,
+            one_way: self.one_way,
+            in_flight: self.in_flight,
+            cwnd_limited: self.cwnd_limited,
+            in_recovery: self.in_recovery,
+            round: self.round,
+            delivered: self.delivered,
+            remaining: self.remaining,
+            delivery: self.delivery,
+            nic_backlog: self.nic_backlog,
+            hop_count: self.hop_count,
+            hops: &[],
+        }
+    }
+
     /// This ACK with an RTT sample that is all network.
     #[must_use]
     pub const fn with_rtt(mut self, rtt: Span) -> Self {

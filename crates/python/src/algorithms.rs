@@ -13,6 +13,12 @@ pub(crate) struct Algorithm {
     algorithm: AnyAlgorithm,
 }
 
+impl Algorithm {
+    pub(crate) const fn of(algorithm: AnyAlgorithm) -> Self {
+        Self { algorithm }
+    }
+}
+
 #[pymethods]
 impl Algorithm {
     /// The name that `--cc` takes.

@@ -23,6 +23,13 @@ create_exception!(
     IncastError,
     "An unknown algorithm, preset or parameter, or a value that it does not take."
 );
+create_exception!(
+    incast._core,
+    AlgorithmError,
+    IncastError,
+    "An algorithm of the user's own raised an exception, or returned what is no answer.\n\n\
+    The exception is the cause of this one. The message names flow and simulated time."
+);
 
 /// The Python exception for an error of the scenario.
 #[expect(clippy::needless_pass_by_value, reason = "a function for `map_err`")]

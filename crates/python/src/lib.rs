@@ -3,6 +3,7 @@
 //! The module is documented in `python/incast/_core.pyi`, where Python users look.
 
 mod algorithms;
+mod control;
 mod errors;
 mod foreign;
 mod heard;
@@ -25,7 +26,12 @@ mod _core {
     #[pymodule_export]
     use super::algorithms::{Algorithm, Parameter, Preset, algorithms};
     #[pymodule_export]
-    use super::errors::{IncastError, ParameterError, ScenarioError};
+    use super::control::{
+        Ack, Declared, Delivery, Demand, Flow, Hop, Limits, Loss, RttSample, Sent, Spurious,
+        know_algorithm,
+    };
+    #[pymodule_export]
+    use super::errors::{AlgorithmError, IncastError, ParameterError, ScenarioError};
     #[pymodule_export]
     use super::foreign::{import_files, read_results};
     #[pymodule_export]

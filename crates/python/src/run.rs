@@ -9,6 +9,7 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::control;
 use crate::errors::{ParameterError, raise};
 use crate::heard::{Raised, heard};
 use crate::scenario::Scenario;
@@ -161,6 +162,9 @@ pub(crate) fn run(
     let mut pace = Pace::default();
     let mut stopped = false;
     while py.detach(|| pace.advance(&mut simulation)) {
+        if let Some(error) = control::failure(py, &simulation) {
+            return Err(error);
+        }
         let call = |progress: &Bound<'_, PyAny>| {
             let simulated = simulation.simulated().as_secs_f64();
             progress.call1((simulated, simulation.events()))?.is_truthy()
@@ -180,6 +184,9 @@ pub(crate) fn run(
     }
     if let (false, Some(progress)) = (stopped, progress) {
         progress.call1((simulation.simulated().as_secs_f64(), simulation.events()))?;
+    }
+    if let Some(error) = control::failure(py, &simulation) {
+        return Err(error);
     }
     let mut report = heard(py, move || simulation.finish())?;
     let tables = std::mem::take(&mut report.tables).into();

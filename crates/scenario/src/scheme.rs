@@ -93,6 +93,7 @@ impl Scenario {
         let named = field("algorithm");
         let (algorithm_name, preset) = match &named {
             Some(algorithm) => (algorithm.as_str(), None),
+            None if guests::is_known(name) => (name, None),
             None => {
                 name.split_once(':').map_or((name, None), |(name, preset)| (name, Some(preset)))
             }

@@ -2,7 +2,7 @@
 
 use incast_cc::{Bytes, Span, Time};
 
-use crate::build::{Built, build};
+use crate::build::{Built, build, flow_of_seed};
 use crate::report::{Measured, Report, RunInfo, measure, report};
 use incast_net::Partition;
 use incast_net::TraceConfig;
@@ -48,6 +48,7 @@ pub struct Simulation {
     measured_until: Time,
     measured: Option<Measured>,
     info: RunInfo,
+    algorithm: &'static str,
 }
 
 impl Simulation {
@@ -100,9 +101,19 @@ impl Simulation {
         let end = Time::ZERO + scenario.run.duration;
         let measured_until =
             Time::ZERO + scenario.run.duration.saturating_sub(scenario.run.cooldown);
+        let algorithm = scheme.algorithm.name();
         let built = build(scenario, scheme, seed, traces, watch);
         let hosts = built.net.hosts().len();
-        let run = Self { built, windows: None, hosts, end, measured_until, measured: None, info };
+        let run = Self {
+            built,
+            windows: None,
+            hosts,
+            end,
+            measured_until,
+            measured: None,
+            info,
+            algorithm,
+        };
         run.in_threads(scenario.run.threads)
     }
 
@@ -189,6 +200,17 @@ impl Simulation {
     /// The time to be simulated.
     pub fn duration(&self) -> Span {
         self.end.since(Time::ZERO)
+    }
+
+    /// The name of the algorithm that all flows are under.
+    pub const fn algorithm(&self) -> &'static str {
+        self.algorithm
+    }
+
+    /// The number of the flow whose algorithm was started with this [`seed`](incast_cc::Flow::seed);
+    /// for errors, since it looks at all flows.
+    pub fn flow_of_seed(&self, seed: u64) -> Option<u32> {
+        flow_of_seed(&self.built.flows, self.info.seed, seed)
     }
 
     /// The number of hosts.

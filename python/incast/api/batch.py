@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from incast import _core
-from incast._core import IncastError, ParameterError, Scenario
-from incast.api import costs
+from incast._core import AlgorithmError, IncastError, ParameterError, Scenario
+from incast.api import costs, guests
 from incast.api.costs import Cost, CostError
 from incast.base import executor, machine, pool
 from incast.base.machine import Meter
@@ -174,7 +174,11 @@ def _in_processes(
     began = time.monotonic()
     peaks: dict[int, int] = {}
     for plan, simulated in executor.executed(
-        partial(_simulate, reports=shown.visible and scheduler is None),
+        partial(
+            _simulate,
+            reports=shown.visible and scheduler is None,
+            classes=guests.parcel(plan.scheme for plan in plans),
+        ),
         plans,
         jobs,
         label=_said,
@@ -202,7 +206,7 @@ class _Simulated:
     """The most memory that the worker has had so far."""
 
 
-def _simulate(plan: Plan, *, reports: bool) -> _Simulated | None:
+def _simulate(plan: Plan, *, reports: bool, classes: Mapping[str, bytes]) -> _Simulated | None:
     """Makes a run in a worker; None if that was told to stop before there was anything."""
     told = 0.0
 
@@ -220,6 +224,7 @@ def _simulate(plan: Plan, *, reports: bool) -> _Simulated | None:
     try:
         with used, pool.worker.stoppable():
             advance(0.0, 0)
+            guests.receive(classes)
             run = _run(plan, advance)
     except KeyboardInterrupt:
         return None
@@ -236,6 +241,8 @@ def _run(plan: Plan, progress: Advance | None) -> SchemeRun:
             threads=plan.threads,
             progress=progress,
         )
+    except AlgorithmError as error:
+        raise AlgorithmError(f"{_said(plan)}: {error}") from error.__cause__
     except IncastError as error:
         raise type(error)(f"{_said(plan)}: {error}") from None
 

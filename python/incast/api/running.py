@@ -8,6 +8,7 @@ from incast._core import IncastError, Scenario
 from incast.api import batch, costs, scenarios
 from incast.api.interruption import Interrupted
 from incast.api.result import Result, Results
+from incast.api.scenarios import Chosen
 from incast.base.machine import Meter
 from incast.base.stopping import Stop
 from incast.results.tables import SchemeRun
@@ -16,7 +17,7 @@ from incast.results.tables import SchemeRun
 @overload
 def run(
     scenario: Scenario | str | os.PathLike[str],
-    cc: str | Sequence[str] | Mapping[str, str] | None = None,
+    cc: Chosen = None,
     *,
     seed: int | None = None,
     traces: Sequence[str] = (),
@@ -30,7 +31,7 @@ def run(
 @overload
 def run(
     scenario: Scenario | str | os.PathLike[str],
-    cc: str | Sequence[str] | Mapping[str, str] | None = None,
+    cc: Chosen = None,
     *,
     seed: Sequence[int],
     traces: Sequence[str] = (),
@@ -43,7 +44,7 @@ def run(
 
 def run(
     scenario: Scenario | str | os.PathLike[str],
-    cc: str | Sequence[str] | Mapping[str, str] | None = None,
+    cc: Chosen = None,
     *,
     seed: int | Sequence[int] | None = None,
     traces: Sequence[str] = (),
@@ -61,7 +62,8 @@ def run(
         scenario: A scenario, the path of one, or the name of one that ships with the package.
         cc: The schemes; those that the scenario names if None. Each is an algorithm, `timely`, or
             one of its presets, `timely:zhu`, perhaps with parameters in brackets,
-            `timely[t_high=100us,beta=0.5]`. A dictionary has them by the labels that results show.
+            `timely[t_high=100us,beta=0.5]`, or a class of `CongestionControl` or an object of one.
+            A dictionary has them by the labels that results show.
         seed: The seed; that of the scenario if None. Of several, such as `range(10)`, the results
             are `Results`.
         traces: What to record event by event, of `incast.api.scenarios.TRACES`.
@@ -76,6 +78,7 @@ def run(
     Raises:
         CostError: It would need more memory than this machine has.
         Interrupted: Ctrl-C.
+        AlgorithmError: An algorithm of your own raised an exception, which is the cause.
         ScenarioError: The scenario cannot be read or run.
         ParameterError: A scheme or a trace is unknown, a scheme, a label or a seed is there twice,
             or there cannot be so many threads or jobs.

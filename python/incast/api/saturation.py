@@ -15,6 +15,7 @@ from incast._core import ParameterError, Scenario
 from incast.api import batch, costs, scenarios
 from incast.api.interruption import Interrupted
 from incast.api.result import Result
+from incast.api.scenarios import Schemes
 from incast.base import extras, staging
 from incast.base.machine import Meter
 from incast.base.stopping import Stop
@@ -86,7 +87,7 @@ def open_loop(scenario: Scenario, wanted: str | None = None) -> OpenLoop:
 
 def saturate(
     scenario: Scenario | str | os.PathLike[str],
-    cc: str | Sequence[str] | None = None,
+    cc: Schemes = None,
     *,
     directory: str | os.PathLike[str],
     loads: Sequence[float] | None = None,
@@ -108,7 +109,7 @@ def saturate(
 
     Args:
         scenario: A scenario, the path of one, or the name of one that ships with the package.
-        cc: The schemes; those that the scenario names if None.
+        cc: The schemes, as `run` has them; those that the scenario names if None.
         directory: Where the runs and the outcome are kept.
         loads: The loads; 0.1 to 1.0 by 0.1 if None.
         threshold: The least part of the offered load that counts as carrying it.

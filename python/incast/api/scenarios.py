@@ -4,10 +4,20 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TypeGuard
 
 from incast import _core
 from incast._core import ParameterError, Scenario, ScenarioError
+from incast.api import guests
+from incast.api.control import CongestionControl
 from incast.base.words import nearest
+
+Scheme = str | CongestionControl | type[CongestionControl]
+"""An algorithm with its parameters: as text, or of one's own in Python."""
+Schemes = Scheme | Sequence[Scheme] | None
+"""Schemes; None leaves them to the scenario."""
+Chosen = Schemes | Mapping[str, Scheme]
+"""Schemes, perhaps by their labels."""
 
 TRACES = tuple(_core.trace_names)
 """The traces: tables with a row for each event, beside those that every run gives."""
@@ -41,12 +51,25 @@ def load(scenario: str | os.PathLike[str]) -> Scenario:
     raise ScenarioError(f"{path.name}: neither a file nor a shipped scenario; {hint}")
 
 
-def labelled(
-    scenario: Scenario, cc: str | Sequence[str] | Mapping[str, str] | None = None
-) -> dict[str, str]:
+def asked(scenario: Scenario, cc: Schemes = None) -> list[str]:
+    """The schemes that are asked for, or those of the scenario, each as `canonical` has it.
+
+    Raises:
+        ParameterError: A scheme is no text, or a class that cannot be found.
+    """
+    if cc is None:
+        cc = scenario.schemes
+    return [canonical(one) for one in (cc if _several(cc) else [cc])]
+
+
+def _several(cc: object) -> TypeGuard[Sequence[Scheme]]:
+    return isinstance(cc, Sequence) and not isinstance(cc, str)
+
+
+def labelled(scenario: Scenario, cc: Chosen = None) -> dict[str, str]:
     """The schemes to run by their labels, each found fit to run in the scenario.
 
-    The label of a scheme that has none is the scheme.
+    The label of a scheme that has none is the scheme, without the module of a class.
 
     Raises:
         ScenarioError: The scenario cannot be run.
@@ -55,8 +78,12 @@ def labelled(
     if isinstance(cc, Mapping):
         wanted = [(_label(label), canonical(scheme)) for label, scheme in cc.items()]
     else:
-        asked = scenario.schemes if cc is None else [cc] if isinstance(cc, str) else cc
-        wanted = [(canonical(scheme), canonical(scheme)) for scheme in asked]
+        every = asked(scenario, cc)
+        short = [guests.label_of(scheme) for scheme in every]
+        wanted = [
+            (label if short.count(label) == 1 else scheme, scheme)
+            for label, scheme in zip(short, every, strict=True)
+        ]
     if not wanted:
         raise ParameterError(f"{scenario.name}: names no scheme to run, and none was asked for")
     found: dict[str, str] = {}
@@ -70,7 +97,7 @@ def labelled(
     return found
 
 
-def check_schemes(scenario: Scenario, cc: str | Sequence[str] | None = None) -> tuple[str, ...]:
+def check_schemes(scenario: Scenario, cc: Schemes = None) -> tuple[str, ...]:
     """The schemes to run, each found fit to run in the scenario.
 
     Raises:
@@ -83,12 +110,22 @@ def check_schemes(scenario: Scenario, cc: str | Sequence[str] | None = None) -> 
 def canonical(scheme: object) -> str:
     """A scheme without spaces around its brackets, commas and equal signs.
 
+    A class of `CongestionControl`, an object of one, or its place, `module:Class`, is made known.
+
     Raises:
-        ParameterError: It is no text.
+        ParameterError: It is none of these, or the module has no such class.
     """
+    if isinstance(scheme, CongestionControl) or (
+        isinstance(scheme, type) and issubclass(scheme, CongestionControl)
+    ):
+        return guests.scheme_of(scheme)
     if not isinstance(scheme, str):
-        raise ParameterError(f"{scheme!r}: expected a scheme such as timely or timely[t_high=1ms]")
-    return re.sub(r"\s*([\[\],=])\s*", r"\1", scheme.strip())
+        raise ParameterError(
+            f"{scheme!r}: expected a scheme such as timely or timely[t_high=1ms], or a class of "
+            "incast.CongestionControl"
+        )
+    text = re.sub(r"\s*([\[\],=])\s*", r"\1", scheme.strip())
+    return guests.found(text)
 
 
 def _label(label: object) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from incast._core import IncastError, ParameterError, Scenario
+from incast.api import guests
 from incast.base import engine, schemes
 from incast.results.axes import MOST_VALUES, Axis, Point, points
 
@@ -85,6 +86,7 @@ def plan(
     refused: dict[tuple[int, str], str] = {}
     places: list[Place] = []
     runs: dict[str, SweepRun] = {}
+    digests = {scheme: guests.digest_of(scheme) for scheme in chosen}
     for point in every:
         variants: dict[tuple[str, ...], Scenario | str] = {}
         for scheme in chosen:
@@ -99,7 +101,7 @@ def plan(
                 continue
             text = _text(found)
             for seed in seeds:
-                key = _key(text, scheme, seed)
+                key = _key(text, scheme, seed, digests[scheme])
                 places.append(Place(point, scheme, seed, key))
                 runs.setdefault(key, SweepRun(scenario, matter, scheme, seed))
     _check_refused(every, axes, chosen, refused)
@@ -205,5 +207,6 @@ def _text(scenario: Scenario) -> str:
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
-def _key(text: str, scheme: str, seed: int) -> str:
-    return hashlib.sha256(json.dumps([text, scheme, seed]).encode()).hexdigest()[:32]
+def _key(text: str, scheme: str, seed: int, code: str) -> str:
+    said = [text, scheme, seed, *([code] if code else [])]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:32]

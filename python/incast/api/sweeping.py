@@ -9,9 +9,10 @@ from pathlib import Path
 
 from incast import _core
 from incast._core import ParameterError, Scenario
-from incast.api import batch, costs, scenarios, sweep_plan
+from incast.api import batch, costs, guests, scenarios, sweep_plan
 from incast.api.costs import Cost, CostError
 from incast.api.interruption import Interrupted
+from incast.api.scenarios import Schemes
 from incast.api.sweep import Sweep
 from incast.api.sweep_plan import SweepPlan, SweepRun
 from incast.base import executor, machine, pool
@@ -46,7 +47,7 @@ class Options:
 
 def sweep(
     scenario: Scenario | str | os.PathLike[str],
-    cc: str | Sequence[str] | None = None,
+    cc: Schemes = None,
     *,
     vary: Mapping[str, Values] | Iterable[str] = (),
     zipped: Iterable[Mapping[str, Values] | str] = (),
@@ -68,7 +69,8 @@ def sweep(
 
     Args:
         scenario: A scenario, the path of one, or the name of one that ships with the package.
-        cc: The schemes; those that the scenario names if None.
+        cc: The schemes, as `run` has them; those that the scenario names if None. A class travels
+            to the workers with its module, of which they need what that imports.
         vary: An axis for each key: `{"cc.timely.t_high": ["100us", "1ms"]}`. Values are a list, or
             a text with ranges such as `0.3..0.9/0.1` and `1..64*2`.
         zipped: Groups of keys whose values change together, an axis each.
@@ -110,7 +112,7 @@ def sweep(
 
 def planned(
     scenario: Scenario,
-    cc: str | Sequence[str] | None,
+    cc: Schemes,
     axes: Sequence[Axis],
     seeds: int | Sequence[int],
 ) -> SweepPlan:
@@ -129,8 +131,7 @@ def planned(
     for seed in wanted:
         if not 0 <= seed < 2**64:
             raise ParameterError(f"seed {seed}: expected a number from 0 to {2**64 - 1}")
-    asked = scenario.schemes if cc is None else [cc] if isinstance(cc, str) else cc
-    named = [scenarios.canonical(scheme) for scheme in asked]
+    named = scenarios.asked(scenario, cc)
     if not named:
         raise ParameterError(f"{scenario.name}: names no scheme to run, and none was asked for")
     for place, scheme in enumerate(named):
@@ -176,7 +177,7 @@ def execute(plan: SweepPlan, out: Path, options: Options) -> Sweep:
         shown.bar_of_sweep(len(plan.runs), len(outcomes), visible=options.progress) as show,
     ):
         for (key, run), outcome in executor.executed(
-            partial(_execute, threads=options.threads),
+            partial(_execute, threads=options.threads, classes=guests.parcel(plan.schemes)),
             list(missing.items()),
             jobs,
             label=lambda task: task[1].name,
@@ -250,12 +251,15 @@ def _cost(plan: SweepPlan, missing: int) -> tuple[Cost, Cost]:
     )
 
 
-def _execute(task: tuple[str, SweepRun], *, threads: str) -> Outcome | None:
+def _execute(
+    task: tuple[str, SweepRun], *, threads: str, classes: Mapping[str, bytes]
+) -> Outcome | None:
     """Makes a run in a worker; None if that was told to stop."""
     run = task[1]
     began = time.thread_time()
     try:
         with pool.worker.stoppable():
+            guests.receive(classes)
             made = _core.run(
                 _cached(run),
                 run.scheme,

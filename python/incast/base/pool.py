@@ -24,7 +24,7 @@ from typing import Any, Generic, TypeVar
 
 from typing_extensions import Self
 
-from incast._core import IncastError
+from incast._core import AlgorithmError, IncastError
 from incast.base import parcels
 from incast.base.stopping import Stop
 
@@ -162,8 +162,8 @@ class Answer:
     """The trace of the exception."""
 
 
-class _RemoteError(Exception):
-    """The trace of an exception in a worker."""
+class RemoteError(Exception):
+    """The trace of an exception in a worker, or in an algorithm of the user's own there."""
 
 
 def killed(name: str, remedy: str = "try --jobs 1") -> str:
@@ -186,8 +186,8 @@ def opened(answer: Answer | None, name: str, remedy: str = "try --jobs 1") -> An
         error = pickle.loads(answer.value or b"")  # noqa: S301
     except Exception:  # noqa: BLE001 - exceptions with a constructor of their own
         error = IncastError(last)
-    if not isinstance(error, IncastError):
-        error.__cause__ = _RemoteError(f"\n{answer.error}")
+    if isinstance(error, AlgorithmError) or not isinstance(error, IncastError):
+        error.__cause__ = RemoteError(f"\n{answer.error}")
     raise error
 
 
@@ -339,7 +339,9 @@ def answered(parcel: bytes, scenarios: Mapping[str, bytes], unpacker: parcels.Un
         work, task = unpacker.unpack(parcel)
         return Answer(pickle.dumps(work(task)))
     except BaseException as error:  # noqa: BLE001 - a panic of the core is no Exception
-        trace = "".join(traceback.format_exception(error))
+        # An algorithm of the user's own fails for the reason that it raised itself.
+        own = error.__cause__ if isinstance(error, AlgorithmError) else None
+        trace = "".join(traceback.format_exception(own or error))
         try:
             return Answer(pickle.dumps(error), trace)
         except Exception:  # noqa: BLE001 - whatever a pickle of it raises

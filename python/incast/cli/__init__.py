@@ -2,6 +2,7 @@
 
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from typing import Annotated, Any, NoReturn
 
@@ -9,7 +10,7 @@ import typer
 import typer.core
 
 from incast import _core
-from incast._core import IncastError
+from incast._core import AlgorithmError, IncastError
 from incast.cli import (
     algorithms,
     completing,
@@ -83,6 +84,8 @@ completing.offer()
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Runs the command; bad input gets one line and exit code 2."""
+    # `--cc my_module:MyControl` is found where the user is, after all that is installed.
+    sys.path.append("")
     try:
         code = app(arguments, standalone_mode=False, complete_var=completing.VARIABLE) or 0
         sys.stdout.flush()
@@ -127,8 +130,21 @@ def _incast(
         print(context.get_help())
 
 
+def _print_trace(cause: BaseException) -> None:
+    """Prints the trace of an exception in an algorithm of the user's own, if it has one."""
+    # Late: few commands end so.
+    from incast.base.pool import RemoteError  # noqa: PLC0415
+
+    if isinstance(cause, RemoteError):
+        print(str(cause).strip(), file=sys.stderr)
+    elif cause.__traceback__ is not None:
+        traceback.print_exception(cause)
+
+
 def _fail(error: IncastError | typer.TyperException) -> int:
     text = error.format_message() if isinstance(error, typer.TyperException) else str(error)
+    if isinstance(error, AlgorithmError) and error.__cause__ is not None:
+        _print_trace(error.__cause__)
     line = " ".join(part.strip() for part in text.splitlines() if part.strip())
     print(f"error: {line}", file=sys.stderr)
     return USAGE

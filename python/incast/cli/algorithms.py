@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from incast import _core
+from incast.api import guests
 from incast.base import inputs
 from incast.base.words import nearest
 from incast.cli import completing, late
@@ -23,6 +24,9 @@ def algorithms(
 ) -> None:
     """List the algorithms, or the parameters and presets of one."""
     known = {algorithm.name: algorithm for algorithm in _core.algorithms()}
+    own = None if name is None else guests.described(name)
+    if name is not None and own is not None:
+        known[name] = own
     if name is not None and name not in known:
         raise _core.ParameterError(f"{name}: no such algorithm; {nearest(name, known)}")
     chosen = list(known.values()) if name is None else [known[name]]

@@ -32,7 +32,7 @@ def print_algorithm(out: Console, algorithm: Algorithm) -> None:
         out.print()
         accepted = ", ".join(text for text in (item.unit, item.range) if text)
         say(out, f"  {item.name}={item.default}" + (f"  ({accepted})" if accepted else ""))
-        wrapped(out, "      ", f"{item.doc.rstrip('.')} [{item.source}]")
+        wrapped(out, "      ", item.doc.rstrip(".") + (f" [{item.source}]" if item.source else ""))
     for preset in algorithm.presets:
         out.print()
         say(out, f"--cc {algorithm.name}:{preset.name}", style="bold")

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use incast_cc::Bytes;
 use incast_cc::parts::random::derive;
-use incast_transport::{Address, Opener, Opening, Path, Role, Signal, Terms, Transport};
+use incast_transport::{Address, Opener, Opening, Path, Role, Signal, Terms, Transport, random};
 
 use super::ways::Ways;
 use incast_net::Duties;
@@ -13,7 +13,7 @@ use incast_net::{Oracle, Way};
 use incast_plan::Plan;
 use incast_plan::Watch;
 use incast_plan::application::{ENDLESS, Post};
-use incast_plan::flows::{End, Flows, Life};
+use incast_plan::flows::{End, Flows, Leg, Life};
 use incast_plan::random::purpose;
 use incast_scenario::{Scheme, TransportKind};
 
@@ -83,6 +83,21 @@ fn oracle(flows: &Flows, connections: &[Arc<[u32]>], ways: &Ways, watch: &Watch<
     Oracle { ways: (0..).zip(connections).map(of_host).collect() }
 }
 
+/// The seed of the end of a connection from which `leg` leads.
+fn connection_seed(run: u64, leg: Leg) -> u64 {
+    derive(run, purpose::CONNECTION, &[leg.label])
+}
+
+/// The flow whose algorithm was started with `seed`, which no other has.
+pub(crate) fn flow_of_seed(flows: &Flows, run: u64, seed: u64) -> Option<u32> {
+    (0..).zip(flows.iter()).map(|(number, flow)| (number, flow.sender())).find_map(
+        |(number, end)| {
+            let connection = connection_seed(run, flows.legs(number, end)[0]);
+            (derive(connection, random::ALGORITHM, &[]) == seed).then_some(number)
+        },
+    )
+}
+
 /// The facts that one host needs to open its connections.
 struct Book {
     host: u32,
@@ -117,7 +132,7 @@ impl Book {
             once: flow.life == Life::Once,
         };
         let address = Address { host: peer, route: self.ways.route(legs[0]).bits() };
-        let seed = derive(self.seed, purpose::CONNECTION, &[legs[0].label]);
+        let seed = connection_seed(self.seed, legs[0]);
         Opening { terms, role, peer: peer_connection, address, seed }
     }
 }

@@ -1,0 +1,187 @@
+"""Algorithms in Python by the names that schemes have for them, here and in other processes."""
+
+import hashlib
+import importlib
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from types import FunctionType
+
+from incast._core import Algorithm, AlgorithmError, ParameterError, algorithms, know_algorithm
+from incast.api.control import CongestionControl, declared
+from incast.base import schemes
+from incast.base.words import nearest
+
+
+@dataclass(frozen=True)
+class _Guest:
+    """An algorithm in Python that the core knows."""
+
+    of: type[CongestionControl]
+    algorithm: Algorithm
+
+
+_known: dict[str, _Guest] = {}
+_parcels: dict[str, bytes] = {}
+"""The classes that came from another process, as they came."""
+
+
+def name_of(of: type[CongestionControl]) -> str:
+    """The name of a class in schemes: that which it gives itself, or else `module:Class`."""
+    return of.name or f"{of.__module__}:{of.__qualname__.rpartition('.')[2]}"
+
+
+def label_of(scheme: str) -> str:
+    """The scheme as people read it, where it is of a class: without its module."""
+    guest = _known.get(schemes.parts(scheme).plain)
+    return scheme if guest is None or guest.of.name else scheme.partition(":")[2]
+
+
+def scheme_of(cc: CongestionControl | type[CongestionControl]) -> str:
+    """The scheme of a class or an object, made known to the core: `module:Class[t_low=40us]`.
+
+    Raises:
+        ParameterError: The class has a name that is taken, or a property with an unknown word.
+    """
+    of = cc if isinstance(cc, type) else type(cc)
+    _make_known(of)
+    settings = {} if isinstance(cc, type) else cc.settings
+    inside = ",".join(f"{name}={value}" for name, value in settings.items())
+    return f"{name_of(of)}[{inside}]" if inside else name_of(of)
+
+
+def found(scheme: str) -> str:
+    """The scheme, after the class that it names, if any, was made known to the core.
+
+    Raises:
+        AlgorithmError: The module raised an exception, which is the cause.
+        ParameterError: There is no such module, or it has no such class.
+    """
+    of = schemes.parts(scheme)
+    if of.plain in _known or not of.preset or of.algorithm in _built_in():
+        return scheme
+    cls = _imported(of.algorithm, of.preset)
+    _make_known(cls)
+    return name_of(cls) + scheme[len(of.plain) :]
+
+
+def described(name: str) -> Algorithm | None:
+    """The description of the class of that name; None of anything else.
+
+    Raises:
+        AlgorithmError: The module raised an exception, which is the cause.
+        ParameterError: There is no such module, or it has no such class.
+    """
+    guest = _known.get(found(name))
+    return None if guest is None else guest.algorithm
+
+
+def parcel(chosen: Iterable[str]) -> dict[str, bytes]:
+    """The classes among some schemes, by their names, for `receive` in another process.
+
+    A class travels with the module that it is in; modules that this imports must be there.
+    """
+    packed: dict[str, bytes] = {}
+    for scheme in chosen:
+        name = schemes.parts(scheme).plain
+        if name in _known and name not in packed:
+            packed[name] = _packed(_known[name].of)
+    return packed
+
+
+def receive(classes: Mapping[str, bytes]) -> None:
+    """Makes classes known that came from another process."""
+    for name, content in classes.items():
+        if _parcels.get(name) != content:
+            # Late, as below.
+            import cloudpickle  # noqa: PLC0415
+
+            _make_known(cloudpickle.loads(content))
+            _parcels[name] = content
+
+
+def digest_of(scheme: str) -> str:
+    """A digest of the module that a scheme's class is in; empty for algorithms of this project.
+
+    Of a class that was typed into an interpreter it is one of the compiled methods.
+    """
+    guest = _known.get(schemes.parts(scheme).plain)
+    if guest is None:
+        return ""
+    # Late: it takes ten milliseconds to import.
+    import inspect  # noqa: PLC0415
+
+    try:
+        text = inspect.getsource(sys.modules[guest.of.__module__]).encode()
+    except (OSError, TypeError, KeyError):
+        text = _packed(guest.of)
+    return hashlib.sha256(text).hexdigest()
+
+
+def _packed(of: type[CongestionControl]) -> bytes:
+    # Late: only runs in other processes need it.
+    import cloudpickle  # noqa: PLC0415
+
+    module = sys.modules.get(of.__module__)
+    if module is None or of.__module__ == "__main__":
+        return bytes(cloudpickle.dumps(of))
+    cloudpickle.register_pickle_by_value(module)
+    try:
+        return bytes(cloudpickle.dumps(of))
+    finally:
+        cloudpickle.unregister_pickle_by_value(module)
+
+
+def _built_in() -> set[str]:
+    return {algorithm.name for algorithm in algorithms()}
+
+
+def _make_known(of: type[CongestionControl]) -> None:
+    name = name_of(of)
+    if name in _known and _known[name].of is of:
+        return
+    lines = (of.__doc__ or "").strip().splitlines()
+    about = {
+        "name": name,
+        "summary": of.summary or (lines[0].rstrip(".") if lines else of.__name__),
+        "kind": of.kind,
+        "signal": of.signal,
+        "needs": " ".join(of.needs),
+        "transport": of.transport,
+        "source": of.source or f"{of.__module__}.{of.__qualname__}",
+    }
+    parameters = [one.known for one in declared(of).values()]
+    algorithm = know_algorithm(of(), about, parameters, set(_overridden(of)), set(of.reads))
+    _known[name] = _Guest(of, algorithm)
+
+
+def _overridden(of: type[CongestionControl]) -> Iterator[str]:
+    for name, method in vars(CongestionControl).items():
+        if isinstance(method, FunctionType) and getattr(of, name) is not method:
+            yield name
+
+
+def _imported(module: str, name: str) -> type[CongestionControl]:
+    place = f"{module}:{name}"
+    try:
+        cls = getattr(importlib.import_module(module), name, None)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise _broken(place, error) from error
+        raise ParameterError(
+            f"{place}: there is no algorithm {module} with presets, nor a module {error.name} that "
+            f"has a class; {nearest(module, _built_in())}"
+        ) from None
+    except Exception as error:
+        raise _broken(place, error) from error
+    if not (isinstance(cls, type) and issubclass(cls, CongestionControl)):
+        raise ParameterError(
+            f"{place}: {module} has no class {name} that is derived from incast.CongestionControl"
+        )
+    return cls
+
+
+def _broken(place: str, error: Exception) -> AlgorithmError:
+    return AlgorithmError(
+        f"{place}: the module cannot be imported: {type(error).__name__}: {error}"
+    )

@@ -1,0 +1,1 @@
+"""Algorithms in Python, to read, to run and to begin one of your own with."""
