@@ -1,9 +1,9 @@
 """The tutorials and the how-tos: every command runs, and prints what its page shows.
 
 A block `console` has commands behind `$`, continued behind `>`, each with what it prints. A block
-`toml NAME` is a file. `...` stands for what is left out: for lines where it is a line, for a part
-of one, such as a time or a path, otherwise. A block `sh` does not run, and a comment above it says
-why: `<!-- not run: ... -->`.
+`toml NAME` or `python NAME` is a file. `...` stands for what is left out: for lines where it is a
+line, for a part of one, such as a time or a path, otherwise. A block `sh` does not run, and a
+comment above it says why: `<!-- not run: ... -->`.
 """
 
 import os
@@ -17,7 +17,9 @@ import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted([*DOCS.glob("tutorials/*.md"), *DOCS.glob("how-to/*.md")])
-_BLOCK = re.compile(r"^```(console|toml [\w.-]+)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
+_BLOCK = re.compile(
+    r"^```(console|(?:toml|python) [\w.-]+)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE
+)
 _UNTOLD = re.compile(r"(?<!-->\n)^```(?:sh|bash)\n", flags=re.MULTILINE)
 _REASON = re.compile(r"<!-- not run: .{10,} -->\n```(?:sh|bash)\n")
 
