@@ -140,7 +140,7 @@ def test_plot_says_as_json_what_it_wrote(command: Command, written: str) -> None
         (("plot", "RESULT", "--out", "RESULT"), "choose another directory"),
         (("plot", "RESULT", "RESULT"), "both hold the run of timely with seed 1"),
         (("show", "."), "holds no result of incast"),
-        (("tables", "RESULT", "flow"), "flow: no such table; there is flows"),
+        (("tables", "RESULT", "flow"), "flow: no such table; there is summary, flows"),
     ],
 )
 def test_bad_input_is_refused_before_anything_is_written(
@@ -167,3 +167,5 @@ def test_tables_of_one_name(command: Command, written: str) -> None:
     read = json.loads(command("tables", written, "links", "--json").out)
     assert list(read) == ["links"]
     assert read["links"]["columns"]["rate_gbps"] == {"unit": "Gb/s", "doc": "its first rate"}
+    read = json.loads(command("tables", written, "summary", "--json").out)
+    assert read["summary"]["columns"]["rtt_p99_us"]["unit"] == "us"

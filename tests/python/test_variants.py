@@ -164,3 +164,8 @@ def test_settings_that_differ_too_much_are_no_names() -> None:
     pair = ["[x]\nk = 1\n[y]\nk = true", "[x]\nk = 2\n[y]\nk = false"]
     assert settings.differences(pair) == ["x.k=1, y.k=true", "x.k=2, y.k=false"]
     assert settings.differences(["l = [1, 2]", "l = [1, 3]"]) == ["l.1=2", "l.1=3"]
+    # "enabled" alone would not say of what.
+    pfc = "[switch.pfc]\nenabled = true"
+    assert settings.differences([pfc, pfc.replace("true", "false")]) == [
+        "pfc.enabled=true", "pfc.enabled=false",
+    ]  # fmt: skip

@@ -48,7 +48,8 @@ def tables(
     if directory is None:
         known = late.described.all_tables()
     else:
-        known = late.result.open_result(directory).members[0].describe_tables()
+        own = late.result.open_result(directory).members[0].describe_tables()
+        known = {"summary": late.described.all_tables()["summary"], **own}
     for wanted in name or []:
         if wanted not in known:
             raise typer.BadParameter(f"{wanted}: no such table; there is {', '.join(known)}")

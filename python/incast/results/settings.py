@@ -6,6 +6,8 @@ import msgspec
 
 # Texts, and the schemes that are chosen, are no settings of a run.
 _NO_SETTINGS = ("title", "description", "published", "run.schemes")
+# Names that say nothing without the table that they are of.
+_VAGUE = {"enabled", "kind"}
 _MOST = 3
 """The most settings that a name has room for."""
 
@@ -56,7 +58,8 @@ def short(keys: Sequence[str]) -> list[str]:
     """The last words of keys, as many as tell them apart."""
     for words in range(1, max(key.count(".") for key in keys) + 2):
         names = [".".join(key.split(".")[-words:]) for key in keys]
-        # A number alone, the place in a list, says nothing.
-        if len(set(names)) == len(names) and not any(name[0].isdigit() for name in names):
+        # A number alone, the place in a list, says nothing either.
+        vague = any(name in _VAGUE or name[0].isdigit() for name in names)
+        if len(set(names)) == len(names) and not vague:
             return names
     return list(keys)
