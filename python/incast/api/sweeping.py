@@ -24,6 +24,7 @@ from incast.results.sweep_files import Outcome, SweepFolder
 from incast.results.sweeps import Row
 from incast.terminal import progress as shown
 
+_NONE: Mapping[str, bytes] = {}
 # The most scenarios whose costs are estimated; of more, as many evenly.
 _MOST_ESTIMATES = 300
 
@@ -252,7 +253,7 @@ def _cost(plan: SweepPlan, missing: int) -> tuple[Cost, Cost]:
 
 
 def _execute(
-    task: tuple[str, SweepRun], *, threads: str, classes: Mapping[str, bytes]
+    task: tuple[str, SweepRun], *, threads: str, classes: Mapping[str, bytes] = _NONE
 ) -> Outcome | None:
     """Makes a run in a worker; None if that was told to stop."""
     run = task[1]
