@@ -17,7 +17,7 @@ use incast_transport::{Config, Endpoint, Purpose, REQUEST_BYTES, Serialization, 
 use crate::ideal::{Cut, Segments};
 use crate::routing::Routing;
 use connect::connect;
-pub(crate) use connect::flow_of_seed;
+pub(crate) use connect::{flow_of_seed, seed_of_flow};
 use incast_net::{
     HostConfig, LinkChange, LinkChangeKind, Network as Net, NetworkConfig, TraceConfig, WireFormat,
 };

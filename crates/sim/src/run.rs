@@ -2,7 +2,7 @@
 
 use incast_cc::{Bytes, Span, Time};
 
-use crate::build::{Built, build, flow_of_seed};
+use crate::build::{Built, build, flow_of_seed, seed_of_flow};
 use crate::report::{Measured, Report, RunInfo, measure, report};
 use incast_net::Partition;
 use incast_net::TraceConfig;
@@ -49,6 +49,8 @@ pub struct Simulation {
     measured: Option<Measured>,
     info: RunInfo,
     algorithm: &'static str,
+    /// The instant to which the run was told to go.
+    stopped_at: Option<Time>,
 }
 
 impl Simulation {
@@ -64,6 +66,17 @@ impl Simulation {
     ) -> Result<Self, ScenarioError> {
         let resolved = scenario.scheme(scheme)?;
         Ok(Self::built(scenario, (scheme, resolved), seed, traces, &Watch::nobody()))
+    }
+
+    /// Builds the network of `scenario` with every flow under `scheme`, which results call `name`.
+    /// An algorithm from elsewhere needs no name that scenarios know.
+    pub fn under(
+        scenario: &Scenario,
+        (name, scheme): (&str, Scheme),
+        seed: u64,
+        traces: TraceConfig,
+    ) -> Self {
+        Self::built(scenario, (name, scheme), seed, traces, &Watch::nobody())
     }
 
     /// Builds the network, and calls `go_on` every few milliseconds; returns nothing if that
@@ -113,6 +126,7 @@ impl Simulation {
             measured: None,
             info,
             algorithm,
+            stopped_at: None,
         };
         run.in_threads(scenario.run.threads)
     }
@@ -172,6 +186,56 @@ impl Simulation {
         more
     }
 
+    /// Handles all events up to `until`, those at that instant included, and no later one. Returns
+    /// whether there are more. A time that has passed changes nothing.
+    ///
+    /// Results are those of [`advance`](Self::advance), however a run is cut.
+    ///
+    /// ```
+    /// # use incast_sim::{Simulation, TraceConfig, scenario::Document};
+    /// use incast_cc::Span;
+    /// # let text = r#"
+    /// #     title = "one flow"
+    /// #     [run]
+    /// #     duration = "1ms"
+    /// #     schemes = ["timely"]
+    /// #     [[network.star.hosts]]
+    /// #     name = "host"
+    /// #     count = 2
+    /// #     rate = "10Gbps"
+    /// #     delay = "1us"
+    /// #     [[traffic]]
+    /// #     kind = "connections"
+    /// #     from = "host0"
+    /// #     to = "host1"
+    /// # "#;
+    /// # let document = Document::parse(text.to_owned(), "example.toml")?;
+    /// let mut run = Simulation::new(document.scenario(), "timely", 1, TraceConfig::default())?;
+    /// assert!(run.run_until(Span::from_us(400)));
+    /// assert_eq!(run.simulated(), Span::from_us(400));
+    /// assert!(run.delivered(0).get() > 400_000);
+    /// # Ok::<(), incast_sim::scenario::ScenarioError>(())
+    /// ```
+    pub fn run_until(&mut self, until: Span) -> bool {
+        let until = Time::ZERO + until;
+        if until < self.built.net.now() {
+            return !self.info.complete;
+        }
+        // An event at the end of the measurement is not measured.
+        if self.measured.is_none() && self.measured_until <= until.min(self.end) {
+            while self.run(self.measured_until, u64::MAX) {}
+            if self.measured_until < self.end {
+                self.measured = Some(measure(&mut self.built, &self.info));
+            }
+        }
+        // Nor does an event at the end of the run belong to it.
+        let behind = (until + Span::from_ps(1)).min(self.end);
+        while self.run(behind, u64::MAX) {}
+        self.stopped_at = (until < self.end).then_some(until);
+        self.info.complete = until >= self.end;
+        !self.info.complete
+    }
+
     fn run(&mut self, end: Time, events: u64) -> bool {
         let net = &mut self.built.net;
         match &mut self.windows {
@@ -194,7 +258,9 @@ impl Simulation {
 
     /// The time simulated so far.
     pub fn simulated(&self) -> Span {
-        self.built.net.now().since(Time::ZERO)
+        let now = self.built.net.now();
+        let stopped = self.stopped_at.filter(|&at| at + Span::from_ps(1) == now);
+        stopped.unwrap_or(now).since(Time::ZERO)
     }
 
     /// The time to be simulated.
@@ -211,6 +277,22 @@ impl Simulation {
     /// for errors, since it looks at all flows.
     pub fn flow_of_seed(&self, seed: u64) -> Option<u32> {
         flow_of_seed(&self.built.flows, self.info.seed, seed)
+    }
+
+    /// The [`seed`](incast_cc::Flow::seed) with which the algorithm of a flow is started.
+    ///
+    /// # Panics
+    /// There is no such flow.
+    pub fn seed_of_flow(&self, flow: usize) -> u64 {
+        seed_of_flow(&self.built.flows, self.info.seed, flow)
+    }
+
+    /// The number of the traffic that a flow belongs to.
+    ///
+    /// # Panics
+    /// There is no such flow.
+    pub fn traffic_of_flow(&self, flow: usize) -> usize {
+        self.built.flows[flow].traffic.into()
     }
 
     /// The number of hosts.

@@ -98,6 +98,15 @@ pub(crate) fn flow_of_seed(flows: &Flows, run: u64, seed: u64) -> Option<u32> {
     )
 }
 
+/// The seed with which the algorithm of a flow is started.
+///
+/// # Panics
+/// There is no such flow.
+pub(crate) fn seed_of_flow(flows: &Flows, run: u64, number: usize) -> u64 {
+    let (end, number) = (flows[number].sender(), u32::try_from(number).unwrap_or(u32::MAX));
+    derive(connection_seed(run, flows.legs(number, end)[0]), random::ALGORITHM, &[])
+}
+
 /// The facts that one host needs to open its connections.
 struct Book {
     host: u32,

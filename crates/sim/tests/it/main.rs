@@ -26,6 +26,7 @@ mod switch_errors;
 mod switches;
 mod threads;
 mod traffic_errors;
+mod until;
 mod witness;
 mod work;
 
