@@ -7,6 +7,7 @@ mod control;
 mod errors;
 mod foreign;
 mod heard;
+mod learning;
 mod resolved;
 mod run;
 mod scenario;
@@ -34,6 +35,8 @@ mod _core {
     use super::errors::{AlgorithmError, IncastError, ParameterError, ScenarioError};
     #[pymodule_export]
     use super::foreign::{import_files, read_results};
+    #[pymodule_export]
+    use super::learning::{Environments, know_tree, observation_features};
     #[pymodule_export]
     use super::run::{Run, run, summary_figures};
     #[pymodule_export]

@@ -69,6 +69,13 @@ pub(crate) struct Run {
     tables: Arc<[incast_sim::Table]>,
 }
 
+impl From<Report> for Run {
+    fn from(mut report: Report) -> Self {
+        let tables = std::mem::take(&mut report.tables).into();
+        Self { report, tables }
+    }
+}
+
 #[pymethods]
 impl Run {
     /// `algorithm` or `algorithm:preset`.
@@ -188,9 +195,7 @@ pub(crate) fn run(
     if let Some(error) = control::failure(py, &simulation) {
         return Err(error);
     }
-    let mut report = heard(py, move || simulation.finish())?;
-    let tables = std::mem::take(&mut report.tables).into();
-    Ok(Run { report, tables })
+    heard(py, move || simulation.finish()).map(Run::from)
 }
 
 /// Name, unit and meaning of each figure of `Run.summary`.
