@@ -841,6 +841,77 @@ def know_algorithm(
     Raises `ParameterError` where a word is unknown, or the name is that of another algorithm.
     """
 
+@final
+class Environments:
+    """Runs in which some flows are a learner's, which take a step side by side in threads.
+
+    Arrays travel as bytes of native order. Each has an entry, or a row of features, for each flow
+    of each environment: environment by environment, flow by flow.
+    """
+
+    def __new__(
+        cls,
+        count: int,
+        *,
+        threads: int,
+        flows: Sequence[int | str],
+        others: str,
+        interval: str,
+        action: str,
+        step: float,
+        initial: float,
+        reward: Sequence[float],
+    ) -> Environments:
+        """Environments of the same settings.
+
+        `flows` are numbers of flows or names of traffic; `reward` has the weights of throughput,
+        latency and loss. Raises `ParameterError` where a setting cannot be.
+        """
+
+    def reset(self, number: int, scenario: Scenario, seed: int) -> list[int]:
+        """Begins a run of an environment, and returns the numbers of the learner's flows.
+
+        Raises `ParameterError` where the scenario has no such flows, or the scheme of the others is
+        none, and `ScenarioError` where it has no flows at all.
+        """
+
+    def step(self, actions: bytes, takes: Sequence[bool]) -> None:
+        """Simulates an interval in each environment that `takes` is true for.
+
+        `actions` are 32-bit numbers, one for each flow of all environments. The GIL is released.
+        Raises `ParameterError` where there are too few or too many, and `AlgorithmError` where the
+        others' algorithm is of Python and has raised an exception.
+        """
+
+    def state(self) -> tuple[bytearray, bytearray, bytearray, bytearray, list[bool]]:
+        """The arrays of the last step, and whether environments are over.
+
+        Features are 32-bit numbers, measures and rewards 64-bit numbers; whether flows have ended
+        are bytes.
+        """
+
+    def simulated(self) -> list[float]:
+        """The time simulated in each environment, in seconds."""
+
+    def finish(self, number: int) -> Run | None:
+        """Simulates what is left of a run under the last actions, and reports the whole of it.
+
+        None where no run has begun, or it was reported before.
+        """
+
+def observation_features() -> list[tuple[str, str, str, float, float, str]]:
+    """Name, unit, scale, bounds and definition of each feature of an observation."""
+
+def know_tree(name: str, text: str) -> Algorithm:
+    """Makes a decision tree known as an algorithm by this name, and returns its description.
+
+    `text` is JSON as `incast.learning.Tree` writes it. Raises `ParameterError` where it is none, or
+    another algorithm has the name.
+    """
+
+def check_tree(text: str) -> None:
+    """Raises `ParameterError` where the text is no decision tree."""
+
 def schema() -> str:
     """The JSON Schema of a scenario."""
 

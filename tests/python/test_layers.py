@@ -39,9 +39,10 @@ CRATES: dict[str, set[str]] = {
         "incast-table",
         "incast-transport",
     },
+    "incast-learn": {"incast-cc", "incast-sim"},
     "incast-wasm": {"incast-sim"},
     "incast-capi": {"incast-cc", "incast-udp"},
-    "incast-python": {"incast-cc", "incast-sim", "incast-udp"},
+    "incast-python": {"incast-cc", "incast-learn", "incast-sim", "incast-udp"},
 }
 
 

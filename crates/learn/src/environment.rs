@@ -169,6 +169,11 @@ impl Environment {
         &self.flows
     }
 
+    /// The present run, if one has begun.
+    pub const fn run(&self) -> Option<&Simulation> {
+        self.run.as_ref()
+    }
+
     /// Takes a step: sets the actions of all learner's flows, and simulates an interval. Without a
     /// run nothing happens.
     ///

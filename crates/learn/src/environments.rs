@@ -1,12 +1,12 @@
 //! Many environments that take a step side by side, and their observations in one array.
 
-use incast_sim::Report;
 use incast_sim::scenario::Document;
+use incast_sim::{Report, Simulation};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
 use crate::environment::{Environment, LearnError, Setup};
-use crate::observation::{FEATURES, WIDTH};
+use crate::observation::WIDTH;
 
 /// An environment, and what its last step gave.
 struct Place {
@@ -117,7 +117,12 @@ impl Environments {
         self.places[number].environment.flows()
     }
 
-    /// All features: environment by environment, flow by flow, in the order of [`FEATURES`].
+    /// The present runs.
+    pub fn runs(&self) -> impl Iterator<Item = &Simulation> {
+        self.places.iter().filter_map(|place| place.environment.run())
+    }
+
+    /// All features: environment by environment, flow by flow, in the order of [`FEATURES`](crate::FEATURES).
     pub fn features(&self) -> impl Iterator<Item = f32> + '_ {
         self.places.iter().flat_map(|place| place.features.as_flattened().iter().copied())
     }
@@ -150,10 +155,5 @@ impl Environments {
     /// Simulates what is left of a run, and reports it; see [`Environment::finish`].
     pub fn finish(&mut self, number: usize) -> Option<Report> {
         self.places[number].environment.finish()
-    }
-
-    /// The number of features of an observation.
-    pub const fn width() -> usize {
-        FEATURES.len()
     }
 }

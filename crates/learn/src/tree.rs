@@ -174,7 +174,7 @@ impl GuestAlgorithm for Planted {
 ///
 /// # Errors
 /// The name is that of another algorithm, or none.
-pub fn make_known(name: &str, tree: Tree) -> Result<(), TreeError> {
+pub fn make_known(name: &str, tree: Tree) -> Result<Guest, TreeError> {
     let info = Box::leak(Box::new(Info {
         name: Box::leak(name.to_owned().into_boxed_str()),
         summary: "the rate is what a decision tree says once per interval",
@@ -184,7 +184,9 @@ pub fn make_known(name: &str, tree: Tree) -> Result<(), TreeError> {
         transport: Transport::Message,
         source: "incast.learning.distill",
     }));
-    Ok(guests::make_known(Guest::keep(Planted { info, tree: Arc::new(tree) }))?)
+    let guest = Guest::keep(Planted { info, tree: Arc::new(tree) });
+    guests::make_known(guest)?;
+    Ok(guest)
 }
 
 #[cfg(test)]

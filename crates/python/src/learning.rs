@@ -2,12 +2,14 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use incast_cc::Span;
+use incast_cc::{AnyAlgorithm, Span};
 use incast_learn::{Control, FEATURES, LearnError, Learner, Reward, Setup, Tree, TreeError};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes};
 
+use crate::algorithms::Algorithm;
+use crate::control;
 use crate::errors::{ParameterError, ScenarioError, raise};
 use crate::run::Run;
 use crate::scenario::Scenario;
@@ -90,7 +92,8 @@ impl Environments {
     /// Simulates an interval in each environment that `takes` is true for.
     ///
     /// `actions` are 32-bit numbers, one for each flow of all environments. The GIL is released.
-    /// Raises `ParameterError` where there are too few or too many.
+    /// Raises `ParameterError` where there are too few or too many, and `AlgorithmError` where the
+    /// others' algorithm is of Python and has raised an exception.
     #[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts a list by value")]
     fn step(&self, py: Python<'_>, actions: &Bound<'_, PyBytes>, takes: Vec<bool>) -> PyResult<()> {
         let given = actions.as_bytes().chunks_exact(4);
@@ -110,11 +113,15 @@ impl Environments {
             environments.step(&actions, &takes);
             Ok(())
         })
-        .map_err(ParameterError::new_err)
+        .map_err(ParameterError::new_err)?;
+        let failure = self.lock().runs().find_map(|run| control::failure(py, run));
+        failure.map_or(Ok(()), Err)
     }
 
-    /// Features as 32-bit numbers, measures and rewards as 64-bit numbers, whether flows have ended
-    /// as bytes, and whether environments are over.
+    /// The arrays of the last step, and whether environments are over.
+    ///
+    /// Features are 32-bit numbers, measures and rewards 64-bit numbers; whether flows have ended
+    /// are bytes.
     fn state<'py>(&self, py: Python<'py>) -> PyResult<State<'py>> {
         let environments = self.lock();
         let features: Vec<f32> = environments.features().collect();
@@ -182,20 +189,27 @@ fn filled<'py, T: Copy, const N: usize>(
 /// Name, unit, scale, least and greatest value, and definition of a feature.
 type Described = (&'static str, &'static str, &'static str, f32, f32, &'static str);
 
-/// Name, unit, scale, least and greatest value, and definition of each feature of an observation.
+/// Name, unit, scale, bounds and definition of each feature of an observation.
 #[pyfunction]
 pub(crate) fn observation_features() -> Vec<Described> {
     let all = FEATURES.iter();
     all.map(|one| (one.name, one.unit, one.scale, one.low, one.high, one.doc)).collect()
 }
 
-/// Makes a decision tree known as an algorithm, by this name.
+/// Makes a decision tree known as an algorithm by this name, and returns its description.
 ///
-/// `text` is JSON as `incast.learning.distill` writes it. Raises `ParameterError` where it is none,
-/// or another algorithm has the name.
+/// `text` is JSON as `incast.learning.Tree` writes it. Raises `ParameterError` where it is none, or
+/// another algorithm has the name.
 #[pyfunction]
-pub(crate) fn know_tree(name: &str, text: &str) -> PyResult<()> {
+pub(crate) fn know_tree(name: &str, text: &str) -> PyResult<Algorithm> {
     let wrong = |error: TreeError| ParameterError::new_err(format!("{name}: {error}"));
     let tree = Tree::parse(text).map_err(wrong)?;
-    incast_learn::make_known(name, tree).map_err(wrong)
+    let guest = incast_learn::make_known(name, tree).map_err(wrong)?;
+    Ok(Algorithm::of(AnyAlgorithm::Guest(guest)))
+}
+
+/// Raises `ParameterError` where the text is no decision tree.
+#[pyfunction]
+pub(crate) fn check_tree(text: &str) -> PyResult<()> {
+    Tree::parse(text).map(drop).map_err(|error| ParameterError::new_err(error.to_string()))
 }

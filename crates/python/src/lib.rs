@@ -36,7 +36,7 @@ mod _core {
     #[pymodule_export]
     use super::foreign::{import_files, read_results};
     #[pymodule_export]
-    use super::learning::{Environments, know_tree, observation_features};
+    use super::learning::{Environments, check_tree, know_tree, observation_features};
     #[pymodule_export]
     use super::run::{Run, run, summary_figures};
     #[pymodule_export]

@@ -15,24 +15,24 @@ pub enum GuestError {
     #[error("an algorithm is called {0} already; choose another name")]
     Taken(&'static str),
     /// The name would be read as something else in a scheme.
-    #[error("{0:?} is no name of an algorithm: expected letters, digits, -, _, . and :")]
+    #[error("{0:?} is no name of an algorithm: expected letters, digits, -, _, ., : and /")]
     Name(&'static str),
 }
 
 /// Makes an algorithm known to all scenarios of this process, by its name. One from elsewhere that
 /// had the name before is forgotten.
 ///
-/// A name may say where the algorithm comes from, as `module:Class` does.
+/// A name may say where the algorithm comes from, as `module:Class` and `tree:FILE` do.
 ///
 /// # Errors
-/// The name is taken, or has other characters than letters, digits, `-`, `_`, `.` and `:`.
+/// The name is taken, or has other characters than letters, digits, `-`, `_`, `.`, `:` and `/`.
 pub fn make_known(algorithm: Guest) -> Result<(), GuestError> {
     let name = algorithm.info().name;
     let family = name.split(':').next().unwrap_or(name);
     if AnyAlgorithm::named(family).is_some() {
         return Err(GuestError::Taken(family));
     }
-    let fits = |c: char| c.is_alphanumeric() || "-_.:".contains(c);
+    let fits = |c: char| c.is_alphanumeric() || "-_.:/".contains(c);
     if name.is_empty() || !name.chars().all(fits) {
         return Err(GuestError::Name(name));
     }

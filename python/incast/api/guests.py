@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import FunctionType
 
 from incast._core import Algorithm, AlgorithmError, ParameterError, algorithms, know_algorithm
+from incast.api import trees
 from incast.api.control import CongestionControl, declared
 from incast.base import schemes
 from incast.base.words import nearest
@@ -58,6 +59,9 @@ def found(scheme: str) -> str:
         ParameterError: There is no such module, or it has no such class.
     """
     of = schemes.parts(scheme)
+    if trees.is_one(of.plain):
+        trees.know(of.plain)
+        return scheme
     if of.plain in _known or not of.preset or of.algorithm in _built_in():
         return scheme
     cls = _imported(of.algorithm, of.preset)
@@ -72,6 +76,8 @@ def described(name: str) -> Algorithm | None:
         AlgorithmError: The module raised an exception, which is the cause.
         ParameterError: There is no such module, or it has no such class.
     """
+    if trees.is_one(name):
+        return trees.know(name)
     guest = _known.get(found(name))
     return None if guest is None else guest.algorithm
 
@@ -84,6 +90,8 @@ def parcel(chosen: Iterable[str]) -> dict[str, bytes]:
     packed: dict[str, bytes] = {}
     for scheme in chosen:
         name = schemes.parts(scheme).plain
+        if trees.is_one(name):
+            packed[name] = trees.content(name)
         if name in _known and name not in packed:
             packed[name] = _packed(_known[name].of)
     return packed
@@ -92,7 +100,9 @@ def parcel(chosen: Iterable[str]) -> dict[str, bytes]:
 def receive(classes: Mapping[str, bytes]) -> None:
     """Makes classes known that came from another process."""
     for name, content in classes.items():
-        if _parcels.get(name) != content:
+        if trees.is_one(name):
+            trees.receive(name, content)
+        elif _parcels.get(name) != content:
             # Late, as below.
             import cloudpickle  # noqa: PLC0415
 
@@ -105,7 +115,10 @@ def digest_of(scheme: str) -> str:
 
     Of a class that was typed into an interpreter it is one of the compiled methods.
     """
-    guest = _known.get(schemes.parts(scheme).plain)
+    name = schemes.parts(scheme).plain
+    if trees.is_one(name):
+        return hashlib.sha256(trees.content(name)).hexdigest()
+    guest = _known.get(name)
     if guest is None:
         return ""
     # Late: it takes ten milliseconds to import.

@@ -5,18 +5,21 @@ from typing import Literal
 
 from incast._core import IncastError
 
-Extra = Literal["cluster", "figures", "fluid", "reproduce"]
+Extra = Literal["cluster", "distill", "figures", "fluid", "learn", "reproduce"]
 
 _FIGURES = ("matplotlib", "numpy")
+_LEARN = ("gymnasium", "numpy", "pettingzoo")
 _MODULES: dict[Extra, tuple[str, ...]] = {
     "cluster": ("distributed",),
+    "distill": (*_LEARN, "sklearn"),
     "figures": _FIGURES,
     "fluid": ("jitcdde",),
+    "learn": _LEARN,
     "reproduce": (*_FIGURES, "jinja2", "simpleeval"),
 }
 _WHAT: dict[Extra, str] = {
-    "cluster": "clusters", "figures": "figures", "fluid": "fluid models",
-    "reproduce": "experiments",
+    "cluster": "clusters", "distill": "trees of policies", "figures": "figures",
+    "fluid": "fluid models", "learn": "environments for learning", "reproduce": "experiments",
 }  # fmt: skip
 
 

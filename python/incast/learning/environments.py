@@ -33,16 +33,17 @@ def action_space(batch: Batch) -> gymnasium.spaces.Box:
 def run_seed(options: dict[str, Any] | None) -> int | None:
     """The seed of the run that options of `reset` ask for; None if they do not.
 
+    Other options are left alone: wrappers and checkers pass some of their own.
+
     Raises:
-        ParameterError: There is another option, or no such seed.
+        ParameterError: It is no seed.
     """
-    for name, value in (options or {}).items():
-        if name != "run_seed":
-            raise ParameterError(f"{name!r}: no option of reset; expected run_seed")
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**64:
-            raise ParameterError(f"run_seed = {value!r}: expected a number from 0 to {2**64 - 1}")
-        return value
-    return None
+    value = (options or {}).get("run_seed")
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**64:
+        raise ParameterError(f"run_seed = {value!r}: expected a number from 0 to {2**64 - 1}")
+    return value
 
 
 def one_flow(batch: Batch) -> Batch:
@@ -98,7 +99,7 @@ class CongestionEnv(gymnasium.Env[Array, Array]):
             options: `run_seed`, the seed of the run in place of a drawn one.
 
         Raises:
-            ParameterError: An option is unknown, or the values drawn do not fit together.
+            ParameterError: `run_seed` is no seed, or the values drawn do not fit together.
         """
         super().reset(seed=seed)
         episode = self.batch.reset(0, self.np_random, run_seed(options))
@@ -178,8 +179,8 @@ class CongestionVectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
             options: `run_seed`, the seed of all runs in place of drawn ones.
 
         Raises:
-            ParameterError: There are not as many seeds as environments, an option is unknown, or
-                the values drawn do not fit together.
+            ParameterError: There are not as many seeds as environments, `run_seed` is no seed,
+                or the values drawn do not fit together.
         """
         if isinstance(seed, int):
             seed = [seed + number for number in range(self.num_envs)]
