@@ -107,7 +107,9 @@ class Batch:
             raise ParameterError(f"count = {count}: expected at least one environment")
         if threads is not None and threads < 1:
             raise ParameterError(f"threads = {threads}: expected at least one")
-        asked = [flows] if isinstance(flows, int | str) else list(flows)
+        asked = (
+            list(flows) if isinstance(flows, Sequence) and not isinstance(flows, str) else [flows]
+        )
         for flow in asked:
             if isinstance(flow, bool) or not isinstance(flow, int | str):
                 raise ParameterError(f"flows = {flow!r}: expected a number or a name of traffic")
@@ -139,11 +141,10 @@ class Batch:
         self.flows = len(first)
         for number in range(1, count):
             self._environments.reset(number, self.scenario, self.scenario.seed)
+        self.over: NDArray[np.bool_]
         self._read()
 
-    def reset(
-        self, number: int, random: np.random.Generator, seed: int | None = None
-    ) -> Episode:
+    def reset(self, number: int, random: np.random.Generator, seed: int | None = None) -> Episode:
         """Begins an episode of an environment, and says what was drawn for it.
 
         Args:

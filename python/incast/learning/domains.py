@@ -51,8 +51,9 @@ class _Range:
 
     def written(self, value: float) -> Value:
         if self.unit:
-            digits = f"{value:.6f}".rstrip("0").rstrip(".")
-            return f"{digits}{self.unit}"
+            # Quantities are whole bytes, picoseconds and bits per second.
+            is_least = self.unit in {"B", "bps", "ps"} or "i" in self.unit
+            return f"{value:.{0 if is_least else 3}f}{self.unit}"
         return round(value) if self.whole else value
 
 

@@ -1,7 +1,7 @@
 """Environments of Gymnasium: one learning flow, alone or many at once."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import gymnasium
 import numpy as np
@@ -17,17 +17,19 @@ from incast.learning.features import FEATURES
 Array = NDArray[np.float32]
 
 
-def observation_space() -> gymnasium.spaces.Box:
+def observation_space() -> gymnasium.Space[Array]:
     """The space of an observation: the features, each within its bounds."""
     low, high = ([getattr(one, end) for one in FEATURES] for end in ("low", "high"))
-    return gymnasium.spaces.Box(
+    box = gymnasium.spaces.Box(
         np.array(low, dtype=np.float32), np.array(high, dtype=np.float32), dtype=np.float32
     )
+    return cast("gymnasium.Space[Array]", box)
 
 
-def action_space(batch: Batch) -> gymnasium.spaces.Box:
+def action_space(batch: Batch) -> gymnasium.Space[Array]:
     """The space of an action: one number."""
-    return gymnasium.spaces.Box(batch.low, batch.high, shape=(1,), dtype=np.float32)
+    box = gymnasium.spaces.Box(batch.low, batch.high, shape=(1,), dtype=np.float32)
+    return cast("gymnasium.Space[Array]", box)
 
 
 def run_seed(options: dict[str, Any] | None) -> int | None:
@@ -74,7 +76,11 @@ class CongestionEnv(gymnasium.Env[Array, Array]):
     metadata = {"render_modes": []}  # noqa: RUF012 - as Gymnasium declares it
 
     def __init__(
-        self, scenario: Any = "incast", *, render_mode: str | None = None, **settings: Any  # noqa: ANN401
+        self,
+        scenario: Any = "incast",  # noqa: ANN401
+        *,
+        render_mode: str | None = None,
+        **settings: Any,  # noqa: ANN401
     ) -> None:
         """Makes the environment, with the settings of `Batch`.
 
@@ -126,7 +132,7 @@ class CongestionEnv(gymnasium.Env[Array, Array]):
         return self.batch.finish()
 
 
-class CongestionVectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
+class CongestionVectorEnv(gymnasium.vector.VectorEnv[Array, Array, Any]):
     """Environments as `CongestionEnv` that take their steps in one call, in threads of Rust.
 
     An environment whose episode was over is reset by the next step, which gives it the first

@@ -13,7 +13,7 @@ from incast.learning.batch import Batch
 from incast.learning.environments import Array, action_space, observation_space, run_seed
 
 
-class CongestionParallelEnv(ParallelEnv[str, Array, Array]):
+class CongestionParallelEnv(ParallelEnv):  # type: ignore[misc] # PettingZoo has no types
     """The rates of several flows of one run, an action of each per monitoring interval.
 
     Agents are `flow_0`, `flow_1` and so on, in the order in which `flows` names the flows.
@@ -47,11 +47,11 @@ class CongestionParallelEnv(ParallelEnv[str, Array, Array]):
         self.action_spaces = {agent: action_space(self.batch) for agent in self.possible_agents}
         self._random = seeding.np_random(None)[0]
 
-    def observation_space(self, agent: str) -> gymnasium.spaces.Box:
+    def observation_space(self, agent: str) -> gymnasium.Space[Array]:
         """The space of an agent's observations."""
         return self.observation_spaces[agent]
 
-    def action_space(self, agent: str) -> gymnasium.spaces.Box:
+    def action_space(self, agent: str) -> gymnasium.Space[Array]:
         """The space of an agent's actions."""
         return self.action_spaces[agent]
 
@@ -101,10 +101,14 @@ class CongestionParallelEnv(ParallelEnv[str, Array, Array]):
         given = np.zeros((1, self.batch.flows), dtype=np.float32)
         for agent in self.agents:
             if agent not in actions:
-                raise ParameterError(f"{agent} has no action; expected one of each of {self.agents}")
+                raise ParameterError(
+                    f"{agent} has no action; expected one of each of {self.agents}"
+                )
             action = np.asarray(actions[agent], dtype=np.float32)
             if action.shape != (1,):
-                raise ParameterError(f"the action of {agent} has the shape {action.shape}; expected (1,)")
+                raise ParameterError(
+                    f"the action of {agent} has the shape {action.shape}; expected (1,)"
+                )
             given[0, self._place(agent)] = action[0]
         self.batch.step(given)
         places = {agent: self._place(agent) for agent in self.agents}
@@ -114,7 +118,10 @@ class CongestionParallelEnv(ParallelEnv[str, Array, Array]):
         over = bool(self.batch.over[0])
         time_s = self.batch.seconds[0]
         infos: dict[str, dict[str, Any]] = {
-            agent: {"time_s": time_s, **{name: float(of[0, place]) for name, of in measures.items()}}
+            agent: {
+                "time_s": time_s,
+                **{name: float(of[0, place]) for name, of in measures.items()},
+            }
             for agent, place in places.items()
         }
         observed = self._observed()

@@ -185,9 +185,7 @@ def _nodes(fitted: Any) -> list[dict[str, Any]]:  # noqa: ANN401
         if threshold > fitted.threshold[at]:
             threshold = np.nextafter(threshold, np.float32(-np.inf))
         feature = FEATURES[int(fitted.feature[at])].name
-        nodes.append(
-            {"feature": feature, "threshold": _short(threshold), "low": low, "high": high}
-        )
+        nodes.append({"feature": feature, "threshold": _short(threshold), "low": low, "high": high})
     return nodes
 
 
