@@ -56,7 +56,9 @@ pub enum LearnError {
         last: usize,
     },
     /// No traffic with flows has this name.
-    #[error("flows = {name:?}: no traffic of {scenario} with flows has this name; expected {known}")]
+    #[error(
+        "flows = {name:?}: no traffic of {scenario} with flows has this name; expected {known}"
+    )]
     UnknownTraffic {
         /// The name that was asked for.
         name: String,

@@ -24,6 +24,7 @@ mod monitor;
 mod observation;
 mod pilot;
 mod pilots;
+mod planted;
 mod reward;
 mod tree;
 
@@ -31,5 +32,6 @@ pub use action::{Action, Control};
 pub use environment::{Environment, LearnError, Learner, Setup};
 pub use environments::Environments;
 pub use observation::{FEATURES, Feature, Observation, WIDTH};
+pub use planted::make_known;
 pub use reward::Reward;
-pub use tree::{Tree, TreeError, make_known};
+pub use tree::{Tree, TreeError};

@@ -1,22 +1,16 @@
-//! A policy as a decision tree, which is an algorithm of its own.
+//! A policy as a decision tree.
 
-use std::fmt;
-use std::sync::Arc;
-
-use incast_cc::guest::{Guest, GuestAlgorithm, GuestControl};
-use incast_cc::param::{Info, Kind, Param, SetError, Transport};
-use incast_cc::{Flow, Span};
-use incast_sim::scenario::guests::{self, GuestError};
+use incast_cc::Span;
+use incast_sim::scenario::guests::GuestError;
 use serde::Deserialize;
 
 use crate::action::Control;
 use crate::observation::{FEATURES, WIDTH};
-use crate::pilot::{Pilot, Policy};
 
 /// A decision tree over observations, with the control that it was made for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tree {
-    control: Control,
+    pub(crate) control: Control,
     nodes: Vec<Node>,
 }
 
@@ -134,59 +128,6 @@ fn finite(number: usize, what: &str, value: f64) -> Result<f32, TreeError> {
         return Ok(short);
     }
     Err(TreeError::Value(format!("node {number}: {what} = {value} is too large")))
-}
-
-/// A tree as an algorithm.
-struct Planted {
-    info: &'static Info,
-    tree: Arc<Tree>,
-}
-
-impl GuestAlgorithm for Planted {
-    fn info(&self) -> &'static Info {
-        self.info
-    }
-
-    fn params(&self) -> &'static [Param] {
-        &[]
-    }
-
-    fn with(&self, _name: &str, _text: &str) -> Result<Guest, SetError> {
-        Err(SetError::Unknown)
-    }
-
-    fn write(&self, _name: &str, _out: &mut dyn fmt::Write) -> fmt::Result {
-        Err(fmt::Error)
-    }
-
-    fn burst_varies(&self) -> bool {
-        false
-    }
-
-    fn start(&self, flow: &Flow) -> Box<dyn GuestControl> {
-        let first = self.tree.action(&[0.0; WIDTH]);
-        let policy = Policy::Tree(Arc::clone(&self.tree), first);
-        Box::new(Pilot::new(self.tree.control, policy, flow))
-    }
-}
-
-/// Makes a tree known to all scenarios of this process, by this name, in place of one that had it.
-///
-/// # Errors
-/// The name is that of another algorithm, or none.
-pub fn make_known(name: &str, tree: Tree) -> Result<Guest, TreeError> {
-    let info = Box::leak(Box::new(Info {
-        name: Box::leak(name.to_owned().into_boxed_str()),
-        summary: "the rate is what a decision tree says once per interval",
-        kind: Kind::Rate,
-        signal: "observations of an interval",
-        needs: &[],
-        transport: Transport::Message,
-        source: "incast.learning.distill",
-    }));
-    let guest = Guest::keep(Planted { info, tree: Arc::new(tree) });
-    guests::make_known(guest)?;
-    Ok(guest)
 }
 
 #[cfg(test)]

@@ -39,6 +39,7 @@ impl Environments {
     /// `flows` are numbers of flows or names of traffic; `reward` has the weights of throughput,
     /// latency and loss. Raises `ParameterError` where a setting cannot be.
     #[new]
+    #[expect(clippy::too_many_arguments, reason = "named ones, of Python")]
     #[pyo3(signature = (count, *, threads, flows, others, interval, action, step, initial, reward))]
     fn new(
         count: usize,
@@ -51,9 +52,9 @@ impl Environments {
         initial: f64,
         reward: [f64; 3],
     ) -> PyResult<Self> {
-        let length: Span = interval.parse().map_err(|error| {
-            ParameterError::new_err(format!("interval = {interval:?} {error}"))
-        })?;
+        let length: Span = interval
+            .parse()
+            .map_err(|error| ParameterError::new_err(format!("interval = {interval:?} {error}")))?;
         let control =
             Control::of(length, action, step, initial).map_err(ParameterError::new_err)?;
         let [throughput, latency, loss] = reward;
@@ -97,8 +98,9 @@ impl Environments {
     #[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts a list by value")]
     fn step(&self, py: Python<'_>, actions: &Bound<'_, PyBytes>, takes: Vec<bool>) -> PyResult<()> {
         let given = actions.as_bytes().chunks_exact(4);
-        let actions: Vec<f32> =
-            given.map(|bytes| f32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])).collect();
+        let actions: Vec<f32> = given
+            .map(|bytes| f32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+            .collect();
         py.detach(|| {
             let mut environments = self.lock();
             let flows: usize = (0..environments.len()).map(|n| environments.flows(n).len()).sum();
@@ -129,9 +131,9 @@ impl Environments {
         let rewards: Vec<f64> = environments.rewards().collect();
         let ended: Vec<u8> = environments.ended().map(u8::from).collect();
         Ok((
-            filled(py, &features, |number| number.to_ne_bytes())?,
-            filled(py, &measures, |number| number.to_ne_bytes())?,
-            filled(py, &rewards, |number| number.to_ne_bytes())?,
+            filled(py, &features, f32::to_ne_bytes)?,
+            filled(py, &measures, f64::to_ne_bytes)?,
+            filled(py, &rewards, f64::to_ne_bytes)?,
             PyByteArray::new(py, &ended),
             environments.over().collect(),
         ))
