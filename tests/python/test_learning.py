@@ -459,8 +459,10 @@ def test_trees_are_not_made_without_scikit_learn(
 def test_a_learner_beats_chance_within_a_minute(
     star: incast.Scenario, record_property: Callable[[str, object], None]
 ) -> None:
+    import torch  # noqa: PLC0415
     from stable_baselines3 import PPO  # noqa: PLC0415
 
+    torch.set_num_threads(1)  # so small a network is ten times slower in several
     settings: dict[str, Any] = {"others": "line-rate[share=0.1]", "step": 0.2}
     env = CongestionEnv(star, **settings)
     random = np.random.default_rng(1)
