@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from incast import _core
 from incast._core import ParameterError, Scenario
 from incast.api import scenarios
+from incast.api.scenarios import Scheme
 from incast.base.machine import usable_cores
 from incast.learning.domains import Domain, Domains, Value
 from incast.learning.features import FEATURES
@@ -37,7 +38,7 @@ RewardFunction = Callable[[Measures], ArrayLike]
 
 
 class Episode(NamedTuple):
-    """What was drawn for an episode."""
+    """The draws of an episode."""
 
     seed: int
     """The seed of the run: with it `incast.run` draws the same traffic."""
@@ -59,7 +60,7 @@ class Batch:
         rewards: The rewards of the last step, of the shape (environments, flows).
         ended: Whether flows have ended, of the shape (environments, flows).
         over: Whether episodes are over, because their run is, of the shape (environments,).
-        episodes: What was drawn for each environment.
+        episodes: The draws of the present episode of each environment.
         low: The least action.
         high: The greatest action.
     """
@@ -70,7 +71,7 @@ class Batch:
         count: int = 1,
         *,
         flows: Sequence[int | str] | int | str = 0,
-        others: str | None = None,
+        others: Scheme | None = None,
         interval: str = "10us",
         action: str = "change",
         step: float = 0.1,
@@ -86,7 +87,8 @@ class Batch:
             count: The number of environments.
             flows: The learner's flows: numbers as in results, or names of traffic for all flows of
                 it.
-            others: The scheme of all other flows; the first of the scenario if None. Its transport
+            others: The scheme of all other flows, as `incast.run` has it; the first of the scenario
+                if None. Its transport
                 and signal are those of all flows.
             interval: The length of a monitoring interval, from 1us to 1s.
             action: `change` for a change of the rate by a factor, from -1 to 1, or `share` for the
@@ -145,7 +147,7 @@ class Batch:
         self._read()
 
     def reset(self, number: int, random: np.random.Generator, seed: int | None = None) -> Episode:
-        """Begins an episode of an environment, and says what was drawn for it.
+        """Begins an episode of an environment, and returns its draws.
 
         Args:
             number: The environment.

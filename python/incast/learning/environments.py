@@ -62,7 +62,7 @@ def one_flow(batch: Batch) -> Batch:
 
 
 def described(episode: Episode) -> dict[str, Any]:
-    """What was drawn for an episode, as `reset` tells it."""
+    """The draws of an episode, as `reset` tells them."""
     return {"run_seed": episode.seed, "settings": episode.settings, "flow": episode.flows[0]}
 
 
