@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from incast.api.scenarios import load, shipped
     from incast.api.sweep import Sweep
     from incast.api.sweeping import sweep
+    from incast.api.tuned import Tuning
+    from incast.api.tuning import tune
     from incast.figures.errors import FigureError
     from incast.results.changes import Comparison, compare
     from incast.results.comparison import Ratio
@@ -88,6 +90,7 @@ _HOMES = {
     "Sent": "_core",
     "Spurious": "_core",
     "Sweep": "api.sweep",
+    "Tuning": "api.tuned",
     "Workload": "_core",
     "__version__": "_core",
     "algorithms": "_core",
@@ -101,6 +104,7 @@ _HOMES = {
     "schema": "_core",
     "shipped": "api.scenarios",
     "sweep": "api.sweeping",
+    "tune": "api.tuning",
     "workloads": "_core",
 }
 
@@ -133,6 +137,7 @@ __all__ = [
     "Sent",
     "Spurious",
     "Sweep",
+    "Tuning",
     "Workload",
     "__version__",
     "algorithms",
@@ -146,6 +151,7 @@ __all__ = [
     "schema",
     "shipped",
     "sweep",
+    "tune",
     "workloads",
 ]
 

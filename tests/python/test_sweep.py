@@ -147,7 +147,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def here(_work: object, tasks: list[Any], *_: object, **__: object) -> Any:  # noqa: ANN401
         for task in tasks:
             made.append(task[1].name)
-            yield task, sweeping._execute(task, threads="1")
+            yield task, sweeping.execute_run(task, threads="1")
 
     monkeypatch.setattr("incast.base.executor.executed", here)
     return made

@@ -4,12 +4,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # they import Polars, and commands name the exception before anything is run
     from incast.api.result import Result, Results
     from incast.api.sweep import Sweep
+    from incast.api.tuned import Tuning
     from incast.results.saturation import Saturation
 
 
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C during a simulation. `result` has what there is, and says that it is not complete."""
 
-    def __init__(self, result: "Result | Results | Saturation | Sweep") -> None:
+    def __init__(self, result: "Result | Results | Saturation | Sweep | Tuning") -> None:
         super().__init__()
         self.result = result

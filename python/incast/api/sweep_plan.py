@@ -99,9 +99,9 @@ def plan(
                 refused[point.number, scheme] = str(why)
                 places += [Place(point, scheme, seed, None, str(why)) for seed in seeds]
                 continue
-            text = _text(found)
+            text = digest(found)
             for seed in seeds:
-                key = _key(text, scheme, seed, digests[scheme])
+                key = key_of(text, scheme, seed, digests[scheme])
                 places.append(Place(point, scheme, seed, key))
                 runs.setdefault(key, SweepRun(scenario, matter, scheme, seed))
     _check_refused(every, axes, chosen, refused)
@@ -201,12 +201,13 @@ def _of_values(
     yield whole
 
 
-def _text(scenario: Scenario) -> str:
+def digest(scenario: Scenario) -> str:
     """A digest of all that a scenario says, and of the simulator."""
     said = [engine.own().version, engine.own().digest, scenario.toml(), scenario.inputs]
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
-def _key(text: str, scheme: str, seed: int, code: str) -> str:
+def key_of(text: str, scheme: str, seed: int, code: str) -> str:
+    """The key of a run: of the digest of its scenario, its scheme, seed, and that of a class."""
     said = [text, scheme, seed, *([code] if code else [])]
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:32]

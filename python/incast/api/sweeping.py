@@ -20,7 +20,8 @@ from incast.base.stopping import Stop
 from incast.results import sweeps, titles
 from incast.results.axes import Axis, Values, axes_of
 from incast.results.comparison import number
-from incast.results.sweep_files import Outcome, SweepFolder
+from incast.results.run_files import Outcome
+from incast.results.sweep_files import SweepFolder
 from incast.results.sweeps import Row
 from incast.terminal import progress as shown
 
@@ -122,6 +123,24 @@ def planned(
     Raises:
         ParameterError: A scheme, a key, a value or a seed does not fit.
     """
+    wanted = checked_seeds(scenario, seeds)
+    named = scenarios.asked(scenario, cc)
+    if not named:
+        raise ParameterError(f"{scenario.name}: names no scheme to run, and none was asked for")
+    for place, scheme in enumerate(named):
+        if scheme in named[:place]:
+            raise ParameterError(f"{scheme}: named twice; a scheme is run once")
+    if not axes:
+        scenarios.check_schemes(scenario, named)
+    return sweep_plan.plan(scenario, axes, named, wanted)
+
+
+def checked_seeds(scenario: Scenario, seeds: int | Sequence[int]) -> list[int]:
+    """The seeds: those that are named, or so many from 1.
+
+    Raises:
+        ParameterError: There is none, one is named twice, or one is no seed.
+    """
     if isinstance(seeds, int):
         if not 1 <= seeds <= sweep_plan.MOST_RUNS:
             raise ParameterError(f"{seeds} seeds: expected 1 to {sweep_plan.MOST_RUNS}")
@@ -132,15 +151,7 @@ def planned(
     for seed in wanted:
         if not 0 <= seed < 2**64:
             raise ParameterError(f"seed {seed}: expected a number from 0 to {2**64 - 1}")
-    named = scenarios.asked(scenario, cc)
-    if not named:
-        raise ParameterError(f"{scenario.name}: names no scheme to run, and none was asked for")
-    for place, scheme in enumerate(named):
-        if scheme in named[:place]:
-            raise ParameterError(f"{scheme}: named twice; a scheme is run once")
-    if not axes:
-        scenarios.check_schemes(scenario, named)
-    return sweep_plan.plan(scenario, axes, named, wanted)
+    return wanted
 
 
 def seeds_of(text: str) -> int | list[int]:
@@ -171,20 +182,22 @@ def execute(plan: SweepPlan, out: Path, options: Options) -> Sweep:
     folder.claim()
     outcomes = folder.kept(list(plan.runs))
     missing = {key: run for key, run in plan.runs.items() if key not in outcomes}
-    jobs = _side_by_side(plan, len(missing), options)
+    jobs = side_by_side(
+        plan.scenario.name, len(missing), lambda: _cost(plan, len(missing)), options
+    )
     failed = 0
     with (
         Stop() as stop,
         shown.bar_of_sweep(len(plan.runs), len(outcomes), visible=options.progress) as show,
     ):
         for (key, run), outcome in executor.executed(
-            partial(_execute, threads=options.threads, classes=guests.parcel(plan.schemes)),
+            partial(execute_run, threads=options.threads, classes=guests.parcel(plan.schemes)),
             list(missing.items()),
             jobs,
             label=lambda task: task[1].name,
             scheduler=options.scheduler,
             stop=stop,
-            lost=_lost,
+            lost=lost_run,
         ):
             if outcome is None:
                 continue
@@ -218,15 +231,26 @@ def _found(plan: SweepPlan, outcomes: Mapping[str, Outcome], out: Path) -> Sweep
     )
 
 
-def _side_by_side(plan: SweepPlan, missing: int, options: Options) -> int:
-    """The number of runs that go side by side; refuses what does not fit the memory."""
+def side_by_side(
+    name: str, missing: int, cost: Callable[[], tuple[Cost, Cost]], options: Options
+) -> int:
+    """The number of runs that go side by side; refuses what does not fit the memory.
+
+    Args:
+        name: The name of what is run, for errors.
+        missing: The number of runs.
+        cost: Gives the largest cost of a run, and that of all.
+        options: How the runs are made.
+
+    Raises:
+        CostError: They do not fit the memory.
+    """
     most = min(missing, options.jobs or machine.usable_cores())
     if most == 0 or options.scheduler is not None:
         return 1
     if options.whatever_it_costs:
         return most
-    largest, total = _cost(plan, missing)
-    name = plan.scenario.name
+    largest, total = cost()
     if why := costs.too_much(largest):
         raise CostError(f"{name}: {why}; or go on with --yes, in Python whatever_it_costs=True")
     costs.doubt(name, replace(total, memory_bytes=largest.memory_bytes), options.ask)
@@ -252,7 +276,7 @@ def _cost(plan: SweepPlan, missing: int) -> tuple[Cost, Cost]:
     )
 
 
-def _execute(
+def execute_run(
     task: tuple[str, SweepRun], *, threads: str, classes: Mapping[str, bytes] = _NONE
 ) -> Outcome | None:
     """Makes a run in a worker; None if that was told to stop."""
@@ -278,7 +302,8 @@ def _execute(
     return Outcome(values, None, round(time.thread_time() - began, 6))
 
 
-def _lost(task: tuple[str, SweepRun]) -> Outcome | None:
+def lost_run(task: tuple[str, SweepRun]) -> Outcome | None:
+    """The outcome of a run that the system killed several workers of."""
     return Outcome({}, pool.killed(task[1].name, "take fewer --jobs"))
 
 

@@ -61,7 +61,7 @@ def executed(
     """
     with _connected(scheduler) as client:
         desk = _Desk(client, scheduler, work)
-        waiting = deque(enumerate(tasks))
+        waiting, known = deque(enumerate(tasks)), len(tasks)
         while waiting or desk.has:
             if stop is not None and stop.asked:
                 return
@@ -75,12 +75,16 @@ def executed(
             answer = desk.answer(future, label(task))
             if answer is None and lost is not None:
                 yield task, lost(task)
-                continue
-            try:
-                done: Done = pool.opened(answer, label(task), "look into the logs of the workers")
-            except ImportError as error:
-                raise ClusterError(desk.cannot(label(task), error)) from None
-            yield task, done
+            else:
+                try:
+                    done: Done = pool.opened(
+                        answer, label(task), "look into the logs of the workers"
+                    )
+                except ImportError as error:
+                    raise ClusterError(desk.cannot(label(task), error)) from None
+                yield task, done
+            waiting.extend((place, tasks[place]) for place in range(known, len(tasks)))
+            known = len(tasks)
 
 
 class _Desk:

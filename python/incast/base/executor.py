@@ -24,7 +24,7 @@ def executed(
     """Does the work, and yields each task as it is done: as `pool.executed`, or on a cluster.
 
     With the address of a Dask scheduler its workers do it, as many tasks as these have threads, and
-    `jobs` and `hear` do not matter.
+    `jobs` and `hear` do not matter. Tasks that are appended meanwhile are done as well.
 
     Raises:
         IncastError: The workers of one task died several times, or the cluster does not answer.

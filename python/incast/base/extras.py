@@ -5,7 +5,7 @@ from typing import Literal
 
 from incast._core import IncastError
 
-Extra = Literal["cluster", "distill", "figures", "fluid", "learn", "reproduce"]
+Extra = Literal["cluster", "distill", "figures", "fluid", "learn", "reproduce", "tune"]
 
 _FIGURES = ("matplotlib", "numpy")
 _LEARN = ("gymnasium", "numpy", "pettingzoo")
@@ -16,10 +16,12 @@ _MODULES: dict[Extra, tuple[str, ...]] = {
     "fluid": ("jitcdde",),
     "learn": _LEARN,
     "reproduce": (*_FIGURES, "jinja2", "simpleeval"),
+    "tune": ("optuna",),
 }
 _WHAT: dict[Extra, str] = {
     "cluster": "clusters", "distill": "trees of policies", "figures": "figures",
     "fluid": "fluid models", "learn": "environments for learning", "reproduce": "experiments",
+    "tune": "tunings",
 }  # fmt: skip
 
 

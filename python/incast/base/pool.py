@@ -106,7 +106,8 @@ def executed(
 
     Args:
         work: A function of a module, which each worker imports.
-        tasks: What it is called with, in this order.
+        tasks: What it is called with, in this order. Who takes what is done may append more to
+            them until the last one is done.
         jobs: How many side by side.
         label: The name of a task in errors.
         stop: When it asks, workers are told, and what they still give is yielded; so it is where a
@@ -122,10 +123,10 @@ def executed(
     failure: Exception | None = None
     with (
         _listening(hear) as reports,
-        _Pool(work, min(jobs, len(tasks)), reports) as workers,
+        _Pool(work, jobs, reports) as workers,
         stop.telling(workers.tell) if stop is not None else contextlib.nullcontext(),
     ):
-        waiting = deque(enumerate(tasks))
+        waiting, known = deque(enumerate(tasks)), len(tasks)
         while True:
             if stop is not None and stop.asked:
                 waiting.clear()
@@ -138,16 +139,18 @@ def executed(
                 task = tasks[number]
                 if answer is None and lost is not None:
                     yield task, lost(task)
-                    continue
-                try:
-                    done: Done = opened(answer, label(task))
-                except Exception as error:
-                    if stop is None:
-                        raise
-                    failure = failure or error
-                    stop.ask()
                 else:
+                    try:
+                        done: Done = opened(answer, label(task))
+                    except Exception as error:
+                        if stop is None:
+                            raise
+                        failure = failure or error
+                        stop.ask()
+                        continue
                     yield task, done
+                waiting.extend((place, tasks[place]) for place in range(known, len(tasks)))
+                known = len(tasks)
     if failure is not None:
         raise failure
 

@@ -25,6 +25,7 @@ from incast.cli import (
     running,
     scenario,
     sweeping,
+    tuning,
     udp,
 )
 from incast.cli.exits import INTERRUPTED, USAGE
@@ -53,6 +54,7 @@ for command in (
     running.saturate,
     sweeping.sweep,
     sweeping.compare,
+    tuning.tune,
     lab.lab,
     reproducing.reproduce,
     reading.show,

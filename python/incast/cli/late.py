@@ -11,7 +11,17 @@ from incast.base import extras, leaving
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from incast.api import batch, checking, imports, result, running, saturation, sweeping
+    from incast.api import (
+        batch,
+        checking,
+        imports,
+        result,
+        running,
+        saturation,
+        sweeping,
+        tuning,
+        tuning_plan,
+    )
     from incast.cli import observing
     from incast.figures import canvas, gallery, look, network
     from incast.lab import attach, bed, carriers, measure, plan, predict
@@ -21,7 +31,7 @@ if TYPE_CHECKING:
     from incast.reproduce import driver, say
     from incast.results import changes, described, differences, store
     from incast.results import sweeps as sweep_records
-    from incast.terminal import catalogue, pages, progress, report, sweeps, writing
+    from incast.terminal import catalogue, pages, progress, report, sweeps, tunings, writing
     from incast.traces import exporting
 
 _HOMES = {
@@ -59,6 +69,9 @@ _HOMES = {
     "sweep_records": "results.sweeps",
     "sweeping": "api.sweeping",
     "sweeps": "terminal.sweeps",
+    "tuning": "api.tuning",
+    "tuning_plan": "api.tuning_plan",
+    "tunings": "terminal.tunings",
     "writing": "terminal.writing",
 }
 
@@ -107,6 +120,9 @@ __all__ = [
     "sweep_records",
     "sweeping",
     "sweeps",
+    "tuning",
+    "tuning_plan",
+    "tunings",
     "writing",
 ]
 

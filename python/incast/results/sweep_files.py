@@ -1,7 +1,6 @@
-"""The directory of a sweep: a file for each run as soon as it ends, then the dataset of all."""
+"""The directory of a sweep: a file for each run, then the dataset of all."""
 
 import json
-import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,35 +9,15 @@ from pathlib import Path
 import msgspec
 import polars as pl
 
-from incast._core import IncastError, Scenario
+from incast._core import Scenario
 from incast.base import inputs, staging
 from incast.results import store, sweeps
 from incast.results.axes import Axis
-from incast.results.store import OutputError
+from incast.results.run_files import RunFolder
 from incast.results.stored import ResultError
 from incast.results.sweeps import DATASET, DIFFERENCES, MARK, SUMMARY, SweepRecord
 
-_RUNS = "runs"
 _FIGURES = "figures"
-
-
-class Outcome(msgspec.Struct, frozen=True):
-    """The outcome of one run."""
-
-    values: dict[str, int | float | None]
-    """The figures of the run; none of one that failed."""
-    error: str | None = None
-    seconds: float = 0.0
-    """The time that it took of a core."""
-
-
-class _Kept(msgspec.Struct, frozen=True):
-    """A file in the folder of runs."""
-
-    run: str
-    scheme: str
-    seed: int
-    outcome: Outcome
 
 
 class _AxisSaid(msgspec.Struct, frozen=True):
@@ -63,56 +42,11 @@ class _Said(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class SweepFolder:
+class SweepFolder(RunFolder):
     """The directory of a sweep."""
 
-    place: Path
-
-    def claim(self) -> None:
-        """Makes the directory ours, or refuses one that holds something else.
-
-        Raises:
-            OutputError: It holds something else, or cannot be written.
-        """
-        try:
-            used = self.place.is_dir() and any(self.place.iterdir())
-            if used and not (self.place / MARK).is_file():
-                raise OutputError(f"{self.place}: holds something else than a sweep")
-            (self.place / _RUNS).mkdir(parents=True, exist_ok=True)
-            for folder in (self.place, self.place / _RUNS):
-                staging.clean(folder)
-                staging.check(folder)
-            (self.place / MARK).touch()
-        except OSError as error:
-            raise store.unwritable(self.place, error) from None
-
-    def kept(self, keys: Sequence[str]) -> dict[str, Outcome]:
-        """The runs of these keys that reached their end; damaged files count as missing."""
-        there = {entry.name for entry in os.scandir(self.place / _RUNS)}
-        found = {}
-        for key in keys:
-            if f"{key}.json" not in there:
-                continue
-            try:
-                text = inputs.read(self._path(key), inputs.MARK_BYTES)
-                kept = msgspec.json.decode(text, type=_Kept)
-            except (IncastError, msgspec.DecodeError, RecursionError):
-                continue
-            if kept.run == key and kept.outcome.error is None:
-                found[key] = kept.outcome
-        return found
-
-    def put(self, key: str, scheme: str, seed: int, outcome: Outcome) -> None:
-        """Keeps a run, whole or not at all.
-
-        Raises:
-            OutputError: It cannot be written: no right to, or no room.
-        """
-        try:
-            with staging.file(self._path(key)) as place:
-                place.write_bytes(msgspec.json.encode(_Kept(key, scheme, seed, outcome)))
-        except OSError as error:
-            raise store.unwritable(self.place, error) from None
+    mark = MARK
+    kind = "sweep"
 
     def write(self, sweep: SweepRecord, scenario: Scenario, baseline: str | None = None) -> None:
         """Writes the dataset, and what it says with differences to a baseline; no figures.
@@ -185,9 +119,6 @@ class SweepFolder:
         return SweepRecord(
             said.scenario, said.title, axes, said.schemes, said.seeds, runs, said.incast, self.place
         )
-
-    def _path(self, key: str) -> Path:
-        return self.place / _RUNS / f"{key}.json"
 
 
 def _check(place: Path, runs: pl.DataFrame, axes: Sequence[Axis]) -> None:

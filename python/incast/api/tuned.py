@@ -1,0 +1,71 @@
+"""A tuning as Python has it: its trials, the best of them, figures and files."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from incast._core import ParameterError
+from incast.base import extras
+from incast.base.words import nearest
+from incast.results import store
+from incast.results.tuning_files import TuningFolder
+from incast.results.tunings import TuningRecord
+
+if TYPE_CHECKING:  # matplotlib takes half a second, which only figures cost
+    from matplotlib.figure import Figure
+
+FIGURES = ("pareto", "history", "parameters")
+"""The figures of a tuning."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tuning(TuningRecord):
+    """The trials of a tuning, with the best of them and the front of its objectives."""
+
+    def figure(self, name: str = "pareto") -> "Figure":
+        """A figure: `pareto`, `history` or `parameters`.
+
+        `pareto` has each trial by the first two objectives, or by the objective and the figure of
+        the first constraint; `history` the first objective by trial; `parameters` the first
+        objective by the value of each parameter.
+
+        Raises:
+            MissingExtraError: matplotlib is not installed.
+            ParameterError: There is no such figure, or no trial.
+        """
+        if name not in FIGURES:
+            raise ParameterError(f"{name}: no figure of a tuning; {nearest(name, FIGURES)}")
+        if not self.every:
+            raise ParameterError(f"{name}: no trial has ended, and there is nothing to draw")
+        extras.need("figures")
+        # Late: matplotlib takes half a second, which only figures cost.
+        from incast.figures import canvas, look, tunings  # noqa: PLC0415
+
+        with look.use(look.Look()):
+            return canvas.on_canvas(tunings.draw(self, name))
+
+    def write_figures(self, names: Sequence[str] = FIGURES) -> list[Path]:
+        """Draws figures in its directory, each as PNG and SVG; returns their paths.
+
+        Raises:
+            MissingExtraError: matplotlib is not installed.
+            OutputError: They cannot be written.
+            ParameterError: There is no such figure, or no trial.
+        """
+        extras.need("figures")
+        # Late: matplotlib takes half a second, which only figures cost.
+        from incast.figures import canvas  # noqa: PLC0415
+
+        folder = TuningFolder(self.directory or Path())
+        paths = []
+        try:
+            place = folder.figures()
+            for name in names:
+                figure = self.figure(name)
+                for suffix in ("png", "svg"):
+                    paths.append(place / f"{name}.{suffix}")
+                    canvas.save(figure, paths[-1])
+        except OSError as error:
+            raise store.unwritable(folder.place, error) from None
+        return paths

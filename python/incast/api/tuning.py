@@ -1,0 +1,368 @@
+"""Tunings: settings of an algorithm that Optuna proposes, and runs that judge them."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import cast
+
+from incast._core import ParameterError, Scenario
+from incast.api import batch as side_by_side
+from incast.api import costs, scenarios, sweep_plan, sweeping, tuning_plan, tuning_space
+from incast.api.costs import Cost
+from incast.api.interruption import Interrupted
+from incast.api.sweep import Sweep
+from incast.api.sweep_plan import SweepRun
+from incast.api.sweeping import Options
+from incast.api.tuned import Tuning
+from incast.api.tuning_plan import BATCH, TuningPlan
+from incast.base import executor, extras
+from incast.base.stopping import Stop
+from incast.results.run_files import Outcome
+from incast.results.tuning_files import TuningFolder
+from incast.results.tunings import Ran
+from incast.terminal import progress as shown
+
+# The most settings of a front that are validated, evenly along it.
+_MOST_VALIDATED = 5
+
+Scenarios = Scenario | str | os.PathLike[str]
+
+
+def tune(
+    scenario: Scenarios | Sequence[Scenarios],
+    cc: str,
+    *,
+    minimize: str | Sequence[str] = (),
+    maximize: str | Sequence[str] = (),
+    subject_to: str | Sequence[str] = (),
+    over: Iterable[str] | Mapping[str, object] | None = None,
+    trials: int = 100,
+    seeds: int | Sequence[int] = 1,
+    batch: int = BATCH,
+    sampler_seed: int = 0,
+    validate: Scenarios | Sequence[Scenarios] = (),
+    validate_seeds: int | Sequence[int] | None = None,
+    out: str | os.PathLike[str],
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    threads: int | str = 1,
+    progress: bool = False,
+    whatever_it_costs: bool = False,
+) -> Tuning:
+    """Searches settings of an algorithm that are good by some figures of runs.
+
+    Runs are kept in `out` as soon as they end. The same call makes only those that are missing, and
+    one with more trials goes on from there. The result depends neither on the number of jobs nor on
+    interruptions: settings are proposed in batches of a fixed size, each by what the batches before
+    it gave. Ctrl-C raises `Interrupted`, a KeyboardInterrupt, whose `result` has what there is.
+
+    Args:
+        scenario: A scenario, the path of one, or the name of one that ships; or several of them.
+        cc: The scheme: an algorithm, or a preset of it; parameters in its brackets stay.
+        minimize: Figures of runs that are to be small, such as `rtt_p99_us`, in the unit that
+            `incast tables` tells. Of several scenarios each is the geometric mean of its ratios
+            to the scheme as it was given.
+        maximize: Figures that are to be large.
+        subject_to: Constraints, such as `throughput_gbps >= 0.95 * best`, which hold in each
+            scenario.
+        over: Parameters to search, each as `t_high`, `t_high=50us..2ms` or `startup=on,off`, or
+            such ranges by name; all with a number that is not zero if None.
+        trials: How many settings are tried, that of the scheme as it was given included.
+        seeds: The seeds of the runs of each trial, or how many of them from 1.
+        batch: How many trials are proposed at once.
+        sampler_seed: The seed of the proposals.
+        validate: Scenarios in which what was found is run beside the defaults and presets.
+        validate_seeds: The seeds of that, or how many of them after those of the tuning. Without
+            `validate` it is in the scenarios of the tuning.
+        out: The directory.
+        jobs: How many runs go side by side, each in a process of its own; a core each if None.
+        scheduler: The address of a Dask scheduler whose workers make the runs.
+        threads: How many threads each run has, a number or `auto`.
+        progress: Shows runs done, failed and left on the terminal.
+        whatever_it_costs: Runs what needs more memory than there seems to be, and does not warn of
+            hours.
+
+    Raises:
+        ClusterError: The cluster does not answer, or its workers have another version.
+        CostError: A run would need more memory than this machine has.
+        Interrupted: Ctrl-C.
+        MissingExtraError: Optuna is not installed.
+        ParameterError: A scheme, a figure, a constraint, a range, a seed or a number does not fit.
+        ScenarioError: A scenario cannot be read.
+        OutputError: The directory cannot be written or holds something else.
+    """
+    extras.need("tune")
+    found = tuning_plan.planned(
+        _loaded(scenario),
+        cc,
+        minimize=minimize,
+        maximize=maximize,
+        subject_to=subject_to,
+        over=over,
+        trials=trials,
+        seeds=seeds,
+        batch=batch,
+        sampler_seed=sampler_seed,
+        validate=_loaded(validate),
+        validate_seeds=validate_seeds,
+    )
+    if scheduler is not None and jobs is not None:
+        raise ParameterError(
+            f"jobs {jobs} and scheduler {scheduler}: a cluster has as many runs side by side as "
+            "its workers have threads; leave one of the two out"
+        )
+    options = Options(
+        side_by_side.check_jobs(jobs),
+        scheduler,
+        scenarios.check_threads(threads) or "1",
+        progress,
+        whatever_it_costs,
+    )
+    return execute(found, Path(out), options)
+
+
+def _loaded(named: Scenarios | Sequence[Scenarios]) -> list[Scenario]:
+    every = [named] if isinstance(named, (Scenario, str, os.PathLike)) else [*named]
+    return [one if isinstance(one, Scenario) else scenarios.load(one) for one in every]
+
+
+def execute(plan: TuningPlan, out: Path, options: Options) -> Tuning:
+    """Makes the runs that are missing in a directory, and writes the tables.
+
+    Raises:
+        Interrupted: Ctrl-C.
+        IncastError: As `tune`.
+    """
+    extras.need("tune")
+    folder = TuningFolder(out)
+    folder.claim()
+    study = _Study(plan, folder)
+    runs = plan.trials * len(plan.scenarios) * len(plan.seeds)
+    tasks = study.next()
+    jobs = sweeping.side_by_side(plan.scenarios[0].name, runs, lambda: _cost(plan), options)
+    with (
+        Stop() as stop,
+        shown.bar_of_sweep(runs, study.done, visible=options.progress) as show,
+    ):
+        while tasks and not stop.asked:
+            for (key, run), outcome in executor.executed(
+                partial(sweeping.execute_run, threads=options.threads),
+                tasks,
+                jobs,
+                label=lambda task: task[1].name,
+                scheduler=options.scheduler,
+                stop=stop,
+                lost=sweeping.lost_run,
+            ):
+                if outcome is not None:
+                    folder.put(key, run.scheme, run.seed, outcome)
+                    study.outcomes[key] = outcome
+                    tasks += study.next()
+                    show(study.done - study.failed, study.failed)
+            tasks = study.next()
+    found = study.result(out)
+    folder.write(found)
+    if stop.asked:
+        raise Interrupted(found)
+    return _validated(plan, found, folder, options) if plan.validate else found
+
+
+def _cost(plan: TuningPlan) -> tuple[Cost, Cost]:
+    """The largest cost of a run, and that of all, by those of the scheme as it was given."""
+    found = [costs.estimate(one, [plan.scheme]) for one in plan.scenarios]
+    largest = max(found, key=lambda cost: cost.memory_bytes)
+    times = plan.trials * len(plan.seeds)
+    return largest, replace(
+        largest,
+        seconds=times * sum(cost.seconds for cost in found),
+        packet_hops=times * sum(cost.packet_hops for cost in found),
+    )
+
+
+class _Study:
+    """The trials so far: which runs they lack, and what comes next."""
+
+    def __init__(self, plan: TuningPlan, folder: TuningFolder) -> None:
+        self._plan = plan
+        self._folder = folder
+        self._asked: list[tuple[Mapping[str, str], Mapping[str, float | str] | None]] = []
+        self._ended: list[Ran] = []
+        self.outcomes: dict[str, Outcome] = {}
+
+    def next(self) -> list[tuple[str, SweepRun]]:
+        """The runs of the next batch that are missing, when all before it have ended.
+
+        Empty while runs of a batch are under way, and when all trials have ended.
+
+        Raises:
+            ParameterError: The runs have no such figure.
+        """
+        while True:
+            trials = [self._trial(number) for number in range(len(self._ended), len(self._asked))]
+            if any(one is None for one in trials):
+                return []
+            self._ended += [one for one in trials if one is not None]
+            if self._ended:
+                self._check_figures()
+            begin = len(self._asked)
+            if begin >= self._plan.trials:
+                return []
+            self._ask(min(self._plan.batch, self._plan.trials - begin))
+            runs = dict(
+                pair for number in range(begin, len(self._asked)) for pair in self._runs(number)
+            )
+            self.outcomes |= self._folder.kept([key for key in runs if key not in self.outcomes])
+            missing = [(key, run) for key, run in runs.items() if key not in self.outcomes]
+            if missing:
+                return missing
+
+    @property
+    def done(self) -> int:
+        """The number of runs that have ended, each as often as trials have it."""
+        return sum(
+            key in self.outcomes
+            for number in range(len(self._asked))
+            for key, _ in self._runs(number)
+        )
+
+    @property
+    def failed(self) -> int:
+        """The number of runs that failed."""
+        return sum(one.error is not None for one in self.outcomes.values())
+
+    def result(self, out: Path) -> Tuning:
+        """The tuning with all trials that have ended."""
+        # Late: Optuna is an extra.
+        from incast.api import tuning_sampler  # noqa: PLC0415
+
+        plan = self._plan
+        return Tuning(
+            plan.scheme,
+            plan.goals,
+            plan.space,
+            plan.seeds,
+            plan.trials,
+            tuple(plan.goals.judged(self._ended)) if self._ended else (),
+            {
+                "batch": plan.batch,
+                "sampler_seed": plan.sampler_seed,
+                "optuna": tuning_sampler.version(),
+            },
+            directory=out,
+        )
+
+    def _ask(self, count: int) -> None:
+        # Late: Optuna takes half a second to import, and is an extra.
+        from incast.api import tuning_sampler  # noqa: PLC0415
+
+        plan = self._plan
+        number = len(self._asked) // plan.batch
+        if not self._asked:
+            starts = {one.name: one.start for one in plan.space}
+            known = {name: start for name, start in starts.items() if start is not None}
+            inside = known if len(known) == len(starts) else None
+            self._asked.append(({one.name: one.value for one in plan.space}, inside))
+            count -= 1
+        told = [
+            tuning_sampler.Told(ran.drawn, trial.values, trial.violations)
+            for ran, trial in zip(
+                self._ended, plan.goals.judged(self._ended) if self._ended else (), strict=True
+            )
+            if ran.drawn is not None
+        ]
+        for drawn in tuning_sampler.proposed(
+            plan.space,
+            plan.goals.objectives,
+            told,
+            seed=plan.sampler_seed,
+            batch=number,
+            count=count,
+            fits=lambda drawn: plan.fits(self._scheme(self._texts(drawn))),
+        ):
+            self._asked.append((self._texts(drawn), drawn))
+
+    def _texts(self, drawn: Mapping[str, float | str]) -> dict[str, str]:
+        return {one.name: one.text(drawn[one.name]) for one in self._plan.space}
+
+    def _scheme(self, settings: Mapping[str, str]) -> str:
+        return tuning_space.with_settings(self._plan.scheme, settings)
+
+    def _runs(self, number: int) -> list[tuple[str, SweepRun]]:
+        """The runs of a trial by their keys: by scenario, then by seed."""
+        plan = self._plan
+        scheme = self._scheme(self._asked[number][0]) if number else plan.scheme
+        return [
+            (sweep_plan.key_of(digest, scheme, seed), SweepRun(scenario, (), scheme, seed))
+            for scenario, digest in zip(plan.scenarios, plan.digests, strict=True)
+            for seed in plan.seeds
+        ]
+
+    def _trial(self, number: int) -> Ran | None:
+        """A trial whose runs have all ended; None of others."""
+        runs = self._runs(number)
+        found = tuple(
+            (run.scenario.name, run.seed, key, self.outcomes[key])
+            for key, run in runs
+            if key in self.outcomes
+        )
+        if len(found) < len(runs):
+            return None
+        settings, drawn = self._asked[number]
+        return Ran(number, number // self._plan.batch, runs[0][1].scheme, settings, drawn, found)
+
+    def _check_figures(self) -> None:
+        """Refuses goals by what no run has, as soon as runs have ended."""
+        goals, ended = self._plan.goals, self._ended
+        for name in goals.scenarios:
+            for figure in goals.figures:
+                if all(ran.error is not None or ran.mean(name, figure) is None for ran in ended):
+                    why = next((f"; {ran.error}" for ran in ended if ran.error), "")
+                    raise ParameterError(
+                        f"{figure}: no run of {self._plan.scheme} in {name} has this figure{why}; "
+                        "take another one"
+                    )
+        for goal in goals.objectives if len(goals.scenarios) > 1 else ():
+            if goals.combined(ended[0], ended[0], goal.figure) is None:
+                raise ParameterError(
+                    f"{goal.figure}: is zero or missing with {self._plan.scheme} as it is, so "
+                    "there are no ratios to combine scenarios by; take another figure, or one "
+                    "scenario"
+                )
+
+
+def _validated(plan: TuningPlan, found: Tuning, folder: TuningFolder, options: Options) -> Tuning:
+    """The tuning with sweeps of what was found beside the defaults and the presets."""
+    front = list(found.front)
+    if not front:
+        return found
+    step = max(1.0, (len(front) - 1) / (_MOST_VALIDATED - 1))
+    picked = [front[round(place * step)] for place in range(min(len(front), _MOST_VALIDATED))]
+    schemes = dict.fromkeys(
+        [*(one.scheme for one in picked), plan.scheme, *tuning_space.published(plan.scheme)]
+    )
+    sweeps: dict[str, Sweep] = {}
+    for scenario in plan.validate:
+        place = folder.validation(scenario.name)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        # Presets that the scenario cannot run would be rows of errors.
+        fit = [one for one in schemes if _fits(scenario, one)]
+        swept = sweeping.planned(scenario, fit, (), plan.validate_seeds)
+        stopped = False
+        try:
+            one = sweeping.execute(swept, place, replace(options, baseline=plan.scheme))
+        except Interrupted as interrupted:
+            one, stopped = cast("Sweep", interrupted.result), True
+        sweeps[scenario.name] = one
+        if stopped:
+            raise Interrupted(replace(found, validation=sweeps))
+    return replace(found, validation=sweeps)
+
+
+def _fits(scenario: Scenario, scheme: str) -> bool:
+    try:
+        scenario.check(scheme)
+    except ParameterError:
+        return False
+    return True

@@ -1,0 +1,174 @@
+"""The parameters that a tuning searches, and the range of each."""
+
+import math
+from collections.abc import Iterable, Mapping
+
+from incast import _core
+from incast._core import IncastError, Parameter, ParameterError, Scenario
+from incast.base import schemes
+from incast.base.words import nearest
+from incast.results.quantities import numbers
+from incast.results.searched import Searched, number_of, text_of
+
+REACH = 10.0
+"""The range of a parameter that none is named for: from a tenth of its value to ten times it."""
+
+
+def searched(
+    scenario: Scenario, scheme: str, over: Iterable[str] | Mapping[str, object] | None = None
+) -> tuple[Searched, ...]:
+    """The parameters to search: those that are named, else all with a number that is not zero.
+
+    Args:
+        scenario: The scenario whose sections `[cc.NAME]` count.
+        scheme: An algorithm, or a preset of it; parameters in its brackets are left as they are.
+        over: Parameters, each as `t_high`, with a range `t_high=50us..2ms`, or with words
+            `startup=on,off`; or such ranges by name.
+
+    Raises:
+        ParameterError: There is no such parameter, a range has not two ends, or nothing is left.
+    """
+    known = _known(scheme)
+    set_already = {text.partition("=")[0] for text in schemes.parts(scheme).settings}
+    values = _values(scenario, scheme)
+    if over is None or (not isinstance(over, Mapping) and not (over := [*over])):
+        found = [
+            _round(one, values[name])
+            for name, one in known.items()
+            if name not in set_already and _is_number(values[name])
+        ]
+        if not found:
+            raise ParameterError(f"{scheme}: has no parameter with a number; nothing to tune")
+        return tuple(found)
+    pairs = (
+        [(name, str(span or "")) for name, span in over.items()]
+        if isinstance(over, Mapping)
+        else [(text.partition("=")[0].strip(), text.partition("=")[2].strip()) for text in over]
+    )
+    chosen: dict[str, Searched] = {}
+    for name, span in pairs:
+        if name not in known:
+            raise ParameterError(f"--over {name}: no parameter of {scheme}; {nearest(name, known)}")
+        if name in chosen:
+            raise ParameterError(f"--over {name}: named twice; a parameter has one range")
+        if name in set_already:
+            raise ParameterError(f"--over {name}: is set in {scheme}; leave one of the two out")
+        chosen[name] = _named(scenario, scheme, known[name], span, values[name])
+    return tuple(chosen.values())
+
+
+def with_settings(scheme: str, settings: Mapping[str, str]) -> str:
+    """The scheme with settings added to its brackets."""
+    parts = schemes.parts(scheme)
+    inside = ",".join([*parts.settings, *(f"{name}={text}" for name, text in settings.items())])
+    return f"{parts.plain}[{inside}]" if inside else parts.plain
+
+
+def published(scheme: str) -> list[str]:
+    """The algorithm's presets as schemes, the default one by the algorithm's name alone."""
+    name = schemes.parts(scheme).algorithm
+    _, *others = next(one for one in _core.algorithms() if one.name == name).presets
+    return [name, *(f"{name}:{preset.name}" for preset in others)]
+
+
+def _known(scheme: str) -> dict[str, Parameter]:
+    name = schemes.parts(scheme).algorithm
+    found = {one.name: one for one in _core.algorithms()}
+    if name not in found:
+        raise ParameterError(f"{scheme}: no algorithm to tune; {nearest(name, found)}")
+    return {one.name: one for one in found[name].parameters}
+
+
+def _values(scenario: Scenario, scheme: str) -> dict[str, str]:
+    """The values of all parameters without tuning: default, preset, section of the scenario."""
+    parts = schemes.parts(scheme)
+    values = {name: one.default for name, one in _known(scheme).items()}
+    for algorithm in _core.algorithms():
+        if algorithm.name == parts.algorithm:
+            for preset in algorithm.presets:
+                if preset.name == parts.preset:
+                    values |= preset.values
+    sections = scenario.resolved()["parameters"]
+    values |= {name: text for name, text in sections.get(parts.plain, ()) if name in values}
+    return values
+
+
+def _is_number(text: str) -> bool:
+    found = numbers([text])
+    return found is not None and found.values[0] > 0
+
+
+def _bounds(parameter: Parameter, unit: str) -> tuple[float, float, str, str]:
+    """The least and the greatest value that a parameter takes, as numbers and as texts."""
+    low, _, high = parameter.range.partition(" to ")
+    least, most = number_of(low, unit), number_of(high, unit)
+    return (
+        0.0 if least is None else least, math.inf if most is None else most, low, high,
+    )  # fmt: skip
+
+
+def _round(parameter: Parameter, value: str) -> Searched:
+    """The range round a value."""
+    found = numbers([value])
+    if found is None or found.values[0] <= 0:
+        raise ParameterError(
+            f"--over {parameter.name}: {value} has no range round it; name one, such as "
+            f"--over {parameter.name}=LOW..HIGH"
+        )
+    (middle,), unit = found.values, found.unit
+    whole = parameter.unit == "count" or unit == "bytes"
+    least, most, low, high = _bounds(parameter, unit)
+    ends = []
+    for end, bound, text, outside in (
+        (middle / REACH, least, low, middle / REACH < least),
+        (middle * REACH, most, high, middle * REACH > most),
+    ):
+        chosen = max(1.0, end) if whole and not outside else end
+        ends.append((bound, text) if outside else (chosen, text_of(chosen, unit, whole=whole)))
+    first, last = ((number_of(text, unit) or 0.0, text) for _, text in ends)
+    return Searched(
+        parameter.name, unit, first[0], last[0], (first[1], last[1]), whole, value=value
+    )
+
+
+def _named(
+    scenario: Scenario, scheme: str, parameter: Parameter, span: str, value: str
+) -> Searched:
+    """The range or the words that were asked for."""
+    name = parameter.name
+    if not span:
+        return _round(parameter, value)
+    place = f"--over {name}={span}"
+    if ".." not in span:
+        words = tuple(dict.fromkeys(part.strip() for part in span.split(",")))
+        if len(words) < 2 or "" in words:
+            raise ParameterError(
+                f"{place}: expected a range such as 50us..2ms, or values such as on,off"
+            )
+        for word in words:
+            try:
+                scenario.check(with_settings(scheme, {name: word}))
+            except IncastError as error:  # noqa: PERF203 - a few words
+                raise ParameterError(f"{place}: {error}") from None
+        return Searched(name, words=words, value=value)
+    low, _, high = (part.strip() for part in span.partition(".."))
+    if not low or not high or "inf" in (low, high):
+        raise ParameterError(f"{place}: an unbounded range; expected both ends, such as 50us..2ms")
+    found = numbers([low, high])
+    if found is None:
+        raise ParameterError(
+            f"{place}: expected two numbers with the same kind of unit, such as 50us..2ms"
+        )
+    least, most, of_least, of_most = _bounds(parameter, found.unit)
+    first, last = found.values
+    if first >= last:
+        raise ParameterError(f"{place}: expected a range that begins below its end")
+    own = numbers([value])
+    if own is not None and own.unit != found.unit and own.values[0] != 0:
+        raise ParameterError(f"{place}: expected a {parameter.unit}, such as {value}")
+    if first < least or last > most:
+        raise ParameterError(f"{place}: expected a range within {of_least} to {of_most}")
+    whole = parameter.unit == "count" or found.unit == "bytes"
+    if whole and not (first.is_integer() and last.is_integer()):
+        raise ParameterError(f"{place}: expected whole numbers")
+    return Searched(name, found.unit, first, last, (low, high), whole, value=value)
