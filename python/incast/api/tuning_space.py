@@ -1,5 +1,6 @@
 """The parameters that a tuning searches, and the range of each."""
 
+import contextlib
 import math
 from collections.abc import Iterable, Mapping
 
@@ -19,6 +20,8 @@ def searched(
 ) -> tuple[Searched, ...]:
     """The parameters to search: those that are named, else all with a number that is not zero.
 
+    Of the latter those that have no effect, which the scheme refuses, are left out.
+
     Args:
         scenario: The scenario whose sections `[cc.NAME]` count.
         scheme: An algorithm, or a preset of it; parameters in its brackets are left as they are.
@@ -32,11 +35,12 @@ def searched(
     set_already = {text.partition("=")[0] for text in schemes.parts(scheme).settings}
     values = _values(scenario, scheme)
     if over is None or (not isinstance(over, Mapping) and not (over := [*over])):
-        found = [
+        every = [
             _round(one, values[name])
             for name, one in known.items()
             if name not in set_already and _is_number(values[name])
         ]
+        found = [one for one in every if _is_taken(scenario, scheme, one)]
         if not found:
             raise ParameterError(f"{scheme}: has no parameter with a number; nothing to tune")
         return tuple(found)
@@ -91,6 +95,17 @@ def _values(scenario: Scenario, scheme: str) -> dict[str, str]:
     sections = scenario.resolved()["parameters"]
     values |= {name: text for name, text in sections.get(parts.plain, ()) if name in values}
     return values
+
+
+def _is_taken(scenario: Scenario, scheme: str, one: Searched) -> bool:
+    """Whether other values are taken: a scheme refuses those of a parameter without effect."""
+    for value in (one.low, one.high, math.sqrt(one.low * one.high)):
+        text = one.text(value)
+        if one.number(text) != one.number(one.value):
+            with contextlib.suppress(ParameterError):
+                scenario.check(with_settings(scheme, {one.name: text}))
+                return True
+    return False
 
 
 def _is_number(text: str) -> bool:
