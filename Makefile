@@ -127,7 +127,7 @@ fmt: $(TOOLS)  ## format Rust and Python in place
 
 # Universal: one file for Python 3.10 to 3.14. What `incast` needs comes from pyproject.toml, tools from dev.in.
 lock: $(TOOLS)  ## renew requirements/dev.lock
-	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --python-version 3.10 --extra cluster --extra fluid --extra learn --extra reproduce \
+	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --python-version 3.10 --extra cluster --extra fluid --extra learn --extra reproduce --extra tune \
 		--custom-compile-command 'make lock' \
 		--output-file requirements/dev.lock pyproject.toml requirements/dev.in
 
