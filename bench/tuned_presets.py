@@ -129,7 +129,7 @@ def scenario(name: str, cc: str, rate: int) -> incast.Scenario:
         count=count,
         connections=connections,
         duration=duration,
-        warmup=duration * 0.4,
+        warmup=round(duration * 0.4, 3),
         lossless=str(messages).lower(),
         transport='segment = "16KB"'
         if messages

@@ -9,9 +9,10 @@ from typing import cast
 
 from incast._core import ParameterError, Scenario
 from incast.api import batch as side_by_side
-from incast.api import costs, scenarios, sweep_plan, sweeping, tuning_plan, tuning_space
+from incast.api import costs, guests, scenarios, sweep_plan, sweeping, tuning_plan, tuning_space
 from incast.api.costs import Cost
 from incast.api.interruption import Interrupted
+from incast.api.scenarios import Scheme
 from incast.api.sweep import Sweep
 from incast.api.sweep_plan import SweepRun
 from incast.api.sweeping import Options
@@ -32,7 +33,7 @@ Scenarios = Scenario | str | os.PathLike[str]
 
 def tune(
     scenario: Scenarios | Sequence[Scenarios],
-    cc: str,
+    cc: Scheme,
     *,
     minimize: str | Sequence[str] = (),
     maximize: str | Sequence[str] = (),
@@ -60,7 +61,8 @@ def tune(
 
     Args:
         scenario: A scenario, the path of one, or the name of one that ships; or several of them.
-        cc: The scheme: an algorithm, or a preset of it; parameters in its brackets stay.
+        cc: The scheme: an algorithm, a preset of it, or a class of `CongestionControl`; parameters
+            in its brackets stay.
         minimize: Figures of runs that are to be small, such as `rtt_p99_us`, in the unit that
             `incast tables` tells. Of several scenarios each is the geometric mean of its ratios
             to the scheme as it was given.
@@ -148,7 +150,11 @@ def execute(plan: TuningPlan, out: Path, options: Options) -> Tuning:
     ):
         while tasks and not stop.asked:
             for (key, run), outcome in executor.executed(
-                partial(sweeping.execute_run, threads=options.threads),
+                partial(
+                    sweeping.execute_run,
+                    threads=options.threads,
+                    classes=guests.parcel([plan.scheme]),
+                ),
                 tasks,
                 jobs,
                 label=lambda task: task[1].name,
@@ -294,7 +300,10 @@ class _Study:
         plan = self._plan
         scheme = self._scheme(self._asked[number][0]) if number else plan.scheme
         return [
-            (sweep_plan.key_of(digest, scheme, seed), SweepRun(scenario, (), scheme, seed))
+            (
+                sweep_plan.key_of(digest, scheme, seed, plan.code),
+                SweepRun(scenario, (), scheme, seed),
+            )
             for scenario, digest in zip(plan.scenarios, plan.digests, strict=True)
             for seed in plan.seeds
         ]

@@ -1,10 +1,11 @@
 """The plan of a tuning, found fit to run before anything is run."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from incast._core import ParameterError, Scenario
-from incast.api import scenarios, sweep_plan, sweeping, tuning_space
+from incast.api import guests, scenarios, sweep_plan, sweeping, tuning_space
+from incast.api.scenarios import Scheme
 from incast.results import goals
 from incast.results.searched import Searched
 from incast.results.tunings import Goals
@@ -33,8 +34,10 @@ class TuningPlan:
     sampler_seed: int
     validate: tuple[Scenario, ...] = ()
     validate_seeds: tuple[int, ...] = ()
-    digests: tuple[str, ...] = field(default=())
+    digests: tuple[str, ...] = ()
     """Those of the scenarios, of which the keys of runs are made."""
+    code: str = ""
+    """The digest of the module of an algorithm in Python."""
 
     def fits(self, scheme: str) -> bool:
         """Whether a scheme can be run in all scenarios."""
@@ -48,7 +51,7 @@ class TuningPlan:
 
 def planned(
     chosen: Sequence[Scenario],
-    cc: str,
+    cc: Scheme,
     *,
     minimize: str | Sequence[str] = (),
     maximize: str | Sequence[str] = (),
@@ -101,6 +104,7 @@ def planned(
         tuple(validate) or (tuple(chosen) if validate_seeds is not None else ()),
         tuple(unseen),
         tuple(sweep_plan.digest(one) for one in chosen),
+        guests.digest_of(scheme),
     )
 
 

@@ -5,7 +5,8 @@ import math
 from collections.abc import Iterable, Mapping
 
 from incast import _core
-from incast._core import IncastError, Parameter, ParameterError, Scenario
+from incast._core import Algorithm, IncastError, Parameter, ParameterError, Scenario
+from incast.api import guests
 from incast.base import schemes
 from incast.base.words import nearest
 from incast.results.quantities import numbers
@@ -70,28 +71,31 @@ def with_settings(scheme: str, settings: Mapping[str, str]) -> str:
 
 def published(scheme: str) -> list[str]:
     """The algorithm's presets as schemes, the default one by the algorithm's name alone."""
-    name = schemes.parts(scheme).algorithm
-    _, *others = next(one for one in _core.algorithms() if one.name == name).presets
+    name = _algorithm(scheme).name
+    others = _algorithm(scheme).presets[1:]
     return [name, *(f"{name}:{preset.name}" for preset in others)]
 
 
 def _known(scheme: str) -> dict[str, Parameter]:
-    name = schemes.parts(scheme).algorithm
-    found = {one.name: one for one in _core.algorithms()}
-    if name not in found:
-        raise ParameterError(f"{scheme}: no algorithm to tune; {nearest(name, found)}")
-    return {one.name: one for one in found[name].parameters}
+    return {one.name: one for one in _algorithm(scheme).parameters}
+
+
+def _algorithm(scheme: str) -> Algorithm:
+    parts = schemes.parts(scheme)
+    found = {one.name: one for one in _core.algorithms()}.get(parts.algorithm)
+    found = found or guests.described(parts.plain)
+    if found is None:
+        raise ParameterError(f"{scheme}: no algorithm to tune")
+    return found
 
 
 def _values(scenario: Scenario, scheme: str) -> dict[str, str]:
     """The values of all parameters without tuning: default, preset, section of the scenario."""
     parts = schemes.parts(scheme)
     values = {name: one.default for name, one in _known(scheme).items()}
-    for algorithm in _core.algorithms():
-        if algorithm.name == parts.algorithm:
-            for preset in algorithm.presets:
-                if preset.name == parts.preset:
-                    values |= preset.values
+    for preset in _algorithm(scheme).presets:
+        if preset.name == parts.preset:
+            values |= preset.values
     sections = scenario.resolved()["parameters"]
     values |= {name: text for name, text in sections.get(parts.plain, ()) if name in values}
     return values

@@ -118,7 +118,7 @@ def tune(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Search settings of an algorithm that are good by figures of runs.
+    """Search good settings of an algorithm by its runs.
 
     Runs are kept as they end: the same command, or one with more trials, makes only those that are
     missing. The result depends neither on the number of jobs nor on interruptions.
