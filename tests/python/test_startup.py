@@ -13,7 +13,7 @@ from incast.figures import gallery
 from incast.figures.catalogue import ABOUT
 
 HEAVY = ("polars", "numpy", "matplotlib", "pandas", "pyarrow", "jinja2", "jitcdde", "simpleeval",
-         "distributed")  # fmt: skip
+         "distributed", "optuna")  # fmt: skip
 
 # Runs a command line and says on stderr, last, which of the modules it has imported.
 COMMAND = """
@@ -52,6 +52,7 @@ def imported_by(code: str, cwd: Path) -> set[str]:
         "scenario check --help",
         "show --help",
         "sweep --help",
+        "tune --help",
         "tables --help",
         "workloads --help",
         "algorithms",
