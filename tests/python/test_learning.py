@@ -300,6 +300,16 @@ def test_what_cannot_be_is_told_in_a_sentence(
     assert "\n" not in str(raised.value)
 
 
+def test_traffic_whose_number_of_flows_is_drawn_is_told(star: incast.Scenario) -> None:
+    drawn = star.with_set(
+        'traffic.0={ kind = "poisson", from = "sender", load = 0.5, sizes = { fixed = "40KB" } }'
+    )
+    env = CongestionParallelEnv(drawn, flows="poisson")
+    assert len(env.possible_agents) > 100
+    with pytest.raises(incast.ParameterError, match=r"flows to learn with under seed \d+"):
+        env.reset(seed=1)
+
+
 def test_a_scenario_without_flows_is_told(star: incast.Scenario) -> None:
     quiet = star.with_set(
         'traffic.0={ kind = "poisson", from = "sender", load = 1e-9, sizes = { fixed = "1KB" } }'

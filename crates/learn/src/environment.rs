@@ -80,7 +80,8 @@ pub enum LearnError {
     },
 }
 
-/// A run in which some flows are a learner's, and the one that follows it.
+/// A run in which some flows are a learner's, and the one that follows it. Its algorithm, some 200
+/// bytes, is kept for as long as the process lives.
 pub struct Environment {
     setup: Setup,
     pilots: Pilots,
@@ -91,6 +92,13 @@ pub struct Environment {
     seats: Vec<Arc<Mutex<Seat>>>,
     /// The number of steps that were taken.
     steps: u64,
+}
+
+impl Drop for Environment {
+    fn drop(&mut self) {
+        // The algorithm stays: it gives up its seats.
+        self.pilots.begin(AnyAlgorithm::LineRate(LineRate::default()));
+    }
 }
 
 impl Environment {

@@ -164,8 +164,8 @@ class Batch:
         flows = tuple(self._environments.reset(number, scenario, seed))
         if len(flows) != self.flows:
             raise ParameterError(
-                f"{len(flows)} flows to learn with, where the scenario as it is has {self.flows}; "
-                f"leave their number alone: {settings}"
+                f"{len(flows)} flows to learn with under seed {seed} with {settings}, where there "
+                f"were {self.flows}; name flows by number"
             )
         self.episodes[number] = Episode(seed, settings, flows, scenario)
         self._read()

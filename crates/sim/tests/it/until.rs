@@ -86,23 +86,23 @@ fn runs_in_pieces_of_time_are_those_of_advance() {
         ("incast", ["timely", "line-rate"]),
         ("fat-tree-web-search", ["dctcp", "hpcc"]),
         ("tcp-incast", ["newreno", "cubic"]),
-        ("dragonfly", ["swift", "dcqcn"]),
+        ("parking-lot", ["swift", "dcqcn"]),
         ("timely-network-imbalance", ["swift", "patched-timely"]),
     ] {
         let document = shipped(name, &short);
         for (seed, scheme) in (1..).zip(schemes) {
-            for traces in [TraceConfig::default(), ALL_TRACES] {
-                let start = || started(&document, scheme, traces);
-                let mut whole = start();
-                while whole.advance(10_000) {}
-                let whole = report_of(whole);
-                for nodes in [false, true] {
-                    let pieces = in_pieces(start().in_node_windows(nodes), seed);
-                    assert!(whole == pieces, "{name}, {scheme}, windows of nodes: {nodes}");
-                }
-                let threads = start().in_threads(Threads::Count(2));
-                assert!(whole == in_pieces(threads, seed), "{name}, {scheme}, two threads");
+            // Ports that are traced have an event for each packet; the others look ahead.
+            let traces = if seed == 1 { TraceConfig::default() } else { ALL_TRACES };
+            let start = || started(&document, scheme, traces);
+            let mut whole = start();
+            while whole.advance(10_000) {}
+            let whole = report_of(whole);
+            for nodes in [false, true] {
+                let pieces = in_pieces(start().in_node_windows(nodes), seed);
+                assert!(whole == pieces, "{name}, {scheme}, windows of nodes: {nodes}");
             }
+            let threads = start().in_threads(Threads::Count(2));
+            assert!(whole == in_pieces(threads, seed), "{name}, {scheme}, two threads");
         }
     }
 }
