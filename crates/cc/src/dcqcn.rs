@@ -134,6 +134,45 @@ impl Configurable for Dcqcn {
                 ("reference", "25Gbps"),
             ],
         },
+        Preset {
+            name: "tuned-10g",
+            source: "this project: found by incast tune at 10 Gb/s (docs/how-to/tune-an-algorithm.md)",
+            values: &[
+                ("g", "0.00229"),
+                ("alpha_timer", "112us"),
+                ("rate_timer", "47.7us"),
+                ("byte_counter", "63600KB"),
+                ("fast_recovery", "8"),
+                ("rate_ai", "13.8Mbps"),
+                ("rate_hai", "67.9Mbps"),
+            ],
+        },
+        Preset {
+            name: "tuned-25g",
+            source: "this project: found by incast tune at 25 Gb/s (docs/how-to/tune-an-algorithm.md)",
+            values: &[
+                ("g", "0.00116"),
+                ("alpha_timer", "230us"),
+                ("rate_timer", "62.3us"),
+                ("byte_counter", "18200KB"),
+                ("fast_recovery", "4"),
+                ("rate_ai", "22.2Mbps"),
+                ("rate_hai", "54.4Mbps"),
+            ],
+        },
+        Preset {
+            name: "tuned-100g",
+            source: "this project: found by incast tune at 100 Gb/s (docs/how-to/tune-an-algorithm.md)",
+            values: &[
+                ("g", "0.00106"),
+                ("alpha_timer", "122us"),
+                ("rate_timer", "88.5us"),
+                ("byte_counter", "4120KB"),
+                ("fast_recovery", "7"),
+                ("rate_ai", "56.4Mbps"),
+                ("rate_hai", "208Mbps"),
+            ],
+        },
     ];
     configurable_by_name!();
 
