@@ -13,6 +13,8 @@ import pytest
 from incast.base import extras
 
 SHORT = ("--set", "run.duration=5ms", "--set", "run.warmup=1ms")
+# Modules whose package has another name.
+MODULES = {"scikit-learn": "sklearn"}
 OPTIONAL = sorted({name for names in extras._MODULES.values() for name in names})
 
 # The command where no extra is installed: a module that is None cannot be found or imported.
@@ -143,7 +145,8 @@ def test_extras_are_those_of_the_package() -> None:
         name, _, condition = line.partition(";")
         for extra in extras._MODULES:
             if f"'{extra}'" in condition.replace('"', "'"):
-                declared.setdefault(extra, set()).add(re.split(r"[\[<>=]", name)[0].strip())
+                package = re.split(r"[\[<>=]", name)[0].strip()
+                declared.setdefault(extra, set()).add(MODULES.get(package, package))
     everything = {name for names in declared.values() for name in names} - {"incast"}
     assert everything == {*OPTIONAL}
     assert declared["figures"] == {*extras._MODULES["figures"]}
