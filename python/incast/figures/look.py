@@ -1,6 +1,7 @@
 """The look of figures: the settings of all, their width, a title or none, a style sheet on top."""
 
 import contextlib
+import io
 import logging
 import math
 import os
@@ -140,6 +141,12 @@ class DrawnFigure(Figure):
         """Saves the figure, as matplotlib does."""
         with mpl.rc_context(self._look.settings):
             super().savefig(fname, **options)
+
+    def _repr_png_(self) -> bytes:
+        """The figure as a picture, which notebooks show."""
+        picture = io.BytesIO()
+        self.savefig(picture, format="png")
+        return picture.getvalue()
 
 
 def _inches(width: str | float) -> float:
