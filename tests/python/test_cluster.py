@@ -246,3 +246,18 @@ def test_without_dask_it_says_what_to_install(
     assert done.error == (
         "error: clusters need distributed, which is not installed: pip install 'incast[cluster]'\n"
     )
+
+
+def test_a_tuning_on_a_cluster_is_that_of_this_machine(dask: Cluster, tmp_path: Path) -> None:
+    short = incast.load("incast").with_set(*SHORT)
+    found = [
+        incast.tune(
+            short, "timely", minimize="rtt_mean_us", over=["t_high", "beta"], trials=6, batch=3,
+            out=tmp_path / name, **there,
+        )
+        for name, there in (("here", {"jobs": 1}), ("there", {"scheduler": dask.address}))
+    ]  # fmt: skip
+    assert found[0].trials.equals(found[1].trials)
+    assert (tmp_path / "here" / "runs.parquet").read_bytes() == (
+        tmp_path / "there" / "runs.parquet"
+    ).read_bytes()

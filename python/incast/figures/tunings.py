@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib import ticker
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -114,6 +115,8 @@ def _parameters(tuning: TuningRecord) -> Figure:
             axes.set_xlim(-0.5, len(places) - 0.5)
         else:
             _far(axes, "x", [x for x, _ in points.values()])
+            if columns > 1 and axes.get_xscale() == "log":
+                axes.xaxis.set_major_locator(ticker.LogLocator(subs=(1,)))  # panels are narrow
     for axes in grid.flat:
         _far(axes, "y", [_at(tuning, trial, goal) for trial in tuning.every])
     for axes in list(grid.flat)[len(space) :]:
