@@ -38,6 +38,7 @@ check: setup  ## formatting, lints, types and documentation, of Rust and of Pyth
 	@# With files: a macro declares the modules of the algorithms, where cargo fmt does not find them.
 	cargo fmt --all --check -- $(LISTED)
 	cargo fmt --check --manifest-path fuzz/Cargo.toml
+	cargo fmt --check --manifest-path examples/own-algorithm/Cargo.toml
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	@# An example with endpoints and TLS. That of s2n-quic compiles a library of C for a minute.
 	cargo clippy -p incast-quic --example quinn --features example-quinn --locked -- -D warnings
@@ -120,6 +121,7 @@ bench-ns3: setup  ## the same star and leaf-spine in ns-3 and here, pair by pair
 fmt: $(TOOLS)  ## format Rust and Python in place
 	cargo fmt --all -- $(LISTED)
 	cargo fmt --manifest-path fuzz/Cargo.toml
+	cargo fmt --manifest-path examples/own-algorithm/Cargo.toml
 	cargo fmt --manifest-path crates/kernel/Cargo.toml
 	rustfmt --edition 2024 $(KERNEL_PROGRAMS)
 	$(BIN)/ruff check --fix --select I

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         schema,
         workloads,
     )
+    from incast.api.compiled import CompiledControl
     from incast.api.control import CongestionControl, parameter
     from incast.api.costs import CostError, CostWarning
     from incast.api.imports import read_foreign
@@ -67,6 +68,7 @@ _HOMES = {
     "AlgorithmError": "_core",
     "Case": "results.records",
     "Comparison": "results.changes",
+    "CompiledControl": "api.compiled",
     "CongestionControl": "api.control",
     "CostError": "api.costs",
     "CostWarning": "api.costs",
@@ -114,6 +116,7 @@ __all__ = [
     "AlgorithmError",
     "Case",
     "Comparison",
+    "CompiledControl",
     "CongestionControl",
     "CostError",
     "CostWarning",

@@ -45,8 +45,11 @@ __all__ = [
     "described_stream",
     "import_files",
     "know_algorithm",
+    "know_compiled",
+    "know_table",
     "know_tree",
     "most_threads",
+    "native_fields",
     "observation_features",
     "read_results",
     "restore_scenario",
@@ -915,6 +918,38 @@ def know_tree(name: str, text: str) -> Algorithm:
 
 def check_tree(text: str) -> None:
     """Raises `ParameterError` where the text is no decision tree."""
+
+def know_compiled(
+    about: Mapping[str, str],
+    parameters: Sequence[Declared],
+    functions: Mapping[str, int],
+    state_size: int,
+    gauges: Sequence[str],
+    reads: set[str],
+) -> Algorithm:
+    """Makes an algorithm of compiled functions known to this process; returns its description.
+
+    It takes the place of one that had its name before. `about` and `reads` are as in
+    `know_algorithm`. `functions` has addresses of C functions by name, which stay there for good
+    and take the structs of `native_fields`; each parameter is eight bytes, and the state of a flow
+    `state_size` bytes. `gauges` are the names of gauges.
+    Raises `ParameterError` where a word is unknown, or the name is that of another algorithm.
+    """
+
+def know_table(address: int) -> Algorithm:
+    """Makes the algorithm of a crate of its own known to this process; returns its description.
+
+    `address` is that of the table that `incast_algorithm` of the crate returns.
+    Raises `ParameterError` where the crate was built with another version of the interface, or the
+    name is that of another algorithm.
+    """
+
+def native_fields() -> dict[str, list[tuple[str, str]]]:
+    """The structs that compiled functions take, by name: their fields, each of eight bytes.
+
+    The type of a field is `f` for a float, `i` for an integer, `u` for an unsigned one, or the name
+    of a struct.
+    """
 
 def schema() -> str:
     """The JSON Schema of a scenario."""

@@ -15,6 +15,7 @@ FOLDER = Path(__file__).parents[2] / "crates"
 CRATES: dict[str, set[str]] = {
     "incast-cc": set(),
     "incast-table": set(),
+    "incast-native": {"incast-cc"},
     "incast-kernel": {"incast-cc"},
     "incast-schema": {"incast-cc"},
     "incast-transport": {"incast-cc"},
@@ -42,7 +43,7 @@ CRATES: dict[str, set[str]] = {
     "incast-learn": {"incast-cc", "incast-sim"},
     "incast-wasm": {"incast-sim"},
     "incast-capi": {"incast-cc", "incast-udp"},
-    "incast-python": {"incast-cc", "incast-learn", "incast-sim", "incast-udp"},
+    "incast-python": {"incast-cc", "incast-learn", "incast-native", "incast-sim", "incast-udp"},
 }
 
 

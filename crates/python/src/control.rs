@@ -5,6 +5,8 @@
 //! event. An exception ends the control: the flow keeps its last limits, and the run is stopped at
 //! the next look.
 
+mod compiled;
+mod description;
 mod failure;
 mod limits;
 mod parameters;
@@ -15,7 +17,7 @@ use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use incast_cc::guest::{Guest, GuestAlgorithm, GuestControl};
-use incast_cc::param::{Info, Kind, Need, Param, SetError, Transport};
+use incast_cc::param::{Info, Param, SetError};
 use incast_cc::{AnyAlgorithm, CongestionControl, Reads, Span, Time, contract};
 use incast_sim::scenario::guests;
 use pyo3::exceptions::PyValueError;
@@ -25,6 +27,7 @@ use pyo3::types::PyDict;
 use crate::algorithms::Algorithm;
 use crate::errors::ParameterError;
 
+pub(crate) use self::compiled::{know_compiled, know_table, native_fields};
 pub(crate) use self::failure::failure;
 pub(crate) use self::limits::Limits;
 pub(crate) use self::parameters::Declared;
@@ -346,35 +349,8 @@ pub(crate) fn know_algorithm(
     methods: BTreeSet<String>,
     reads: BTreeSet<String>,
 ) -> PyResult<Algorithm> {
-    let text = |key: &str| about.get(key).map_or("", |text| kept(text));
-    let one_of = |key: &str, words: &[&str]| -> PyResult<usize> {
-        let found = words.iter().position(|&word| word == text(key));
-        found.ok_or_else(|| unknown(text("name"), key, text(key), words))
-    };
-    let kinds = [Kind::Rate, Kind::Window, Kind::Telemetry, Kind::Fixed];
-    let kind = kinds[one_of("kind", &kinds.map(Kind::as_str))?];
-    let transports = [Transport::Message, Transport::Stream];
-    let transport = transports[one_of("transport", &transports.map(Transport::as_str))?];
-    let mut needs = Vec::new();
-    for word in text("needs").split_whitespace() {
-        let found = NEEDS.iter().find(|(name, _)| *name == word);
-        let words = NEEDS.map(|(name, _)| name);
-        needs.push(found.ok_or_else(|| unknown(text("name"), "needs", word, &words))?.1);
-    }
-    for word in &reads {
-        if !READS.contains(&word.as_str()) {
-            return Err(unknown(text("name"), "reads", word, &READS));
-        }
-    }
-    let info = Box::leak(Box::new(Info {
-        name: text("name"),
-        summary: text("summary"),
-        kind,
-        signal: text("signal"),
-        needs: needs.leak(),
-        transport,
-        source: text("source"),
-    }));
+    let info = description::info(&about)?;
+    let reads = description::reads(info.name, &reads)?;
     let overridden = Overridden::of(&methods);
     let algorithm = PythonAlgorithm {
         info,
@@ -383,29 +359,9 @@ pub(crate) fn know_algorithm(
         declared: parameters.leak(),
         template: Box::leak(Box::new(template)),
         overridden,
-        reads: Reads {
-            delivery: reads.contains("delivery"),
-            nic_backlog: reads.contains("nic_backlog"),
-            sent: overridden.sent,
-        },
+        reads: Reads { sent: overridden.sent, ..reads },
     };
     let guest = Guest::keep(algorithm);
     guests::make_known(guest).map_err(|error| ParameterError::new_err(error.to_string()))?;
     Ok(Algorithm::of(AnyAlgorithm::Guest(guest)))
-}
-
-/// The reports that take a carrier extra work.
-const READS: [&str; 2] = ["delivery", "nic_backlog"];
-
-/// The needs of algorithms, by the words that classes have for them.
-const NEEDS: [(&str, Need); 5] = [
-    ("ecn", Need::Ecn),
-    ("notifications", Need::Notifications),
-    ("telemetry", Need::Telemetry),
-    ("lossless", Need::Lossless),
-    ("each_acknowledged", Need::EachAcknowledged),
-];
-
-fn unknown(name: &str, key: &str, word: &str, words: &[&str]) -> PyErr {
-    ParameterError::new_err(format!("{name}: {key} = {word:?} is not one of {}", words.join(", ")))
 }

@@ -29,7 +29,7 @@ mod _core {
     #[pymodule_export]
     use super::control::{
         Ack, Declared, Delivery, Demand, Flow, Hop, Limits, Loss, RttSample, Sent, Spurious,
-        know_algorithm,
+        know_algorithm, know_compiled, know_table, native_fields,
     };
     #[pymodule_export]
     use super::errors::{AlgorithmError, IncastError, ParameterError, ScenarioError};

@@ -142,17 +142,8 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else repr(value)
 
 
-class CongestionControl:
-    """A congestion control algorithm of your own; derive from it, and override `on_ack`.
-
-    An object of the class is the algorithm with its parameters: `MyControl(t_low="40us")`. For each
-    flow the simulator copies it and calls `on_start` of the copy. After every event it reads
-    `limits`. Times are in seconds, rates in bits per second, sizes in bytes. All state of a flow
-    belongs into `on_start`: what a class or a module holds is shared by all flows, and results then
-    depend on the order of their events.
-
-    Methods of the same names as those of the Rust trait answer the same events in the same order.
-    """
+class OwnControl:
+    """The description and the parameters of an algorithm of your own; derive from a class below."""
 
     name: ClassVar[str] = ""
     """The name in schemes and results; `module:Class` if empty."""
@@ -172,11 +163,6 @@ class CongestionControl:
     reads: ClassVar[tuple[str, ...]] = ()
     """The reports of an ACK that take extra work, where they are wanted: `delivery`,
     `nic_backlog`."""
-
-    rate: float | None = None
-    """The pacing rate in bits per second that `limits` tells; None is none."""
-    cwnd: float | None = None
-    """The window in bytes that `limits` tells; None is none."""
 
     def __init__(self, **values: float | str) -> None:
         """Makes the algorithm with parameters by name.
@@ -203,6 +189,24 @@ class CongestionControl:
     def __repr__(self) -> str:
         settings = ", ".join(f"{name}={value!r}" for name, value in self.settings.items())
         return f"{type(self).__name__}({settings})"
+
+
+class CongestionControl(OwnControl):
+    """A congestion control algorithm of your own; derive from it, and override `on_ack`.
+
+    An object of the class is the algorithm with its parameters: `MyControl(t_low="40us")`. For each
+    flow the simulator copies it and calls `on_start` of the copy. After every event it reads
+    `limits`. Times are in seconds, rates in bits per second, sizes in bytes. All state of a flow
+    belongs into `on_start`: what a class or a module holds is shared by all flows, and results then
+    depend on the order of their events.
+
+    Methods of the same names as those of the Rust trait answer the same events in the same order.
+    """
+
+    rate: float | None = None
+    """The pacing rate in bits per second that `limits` tells; None is none."""
+    cwnd: float | None = None
+    """The window in bytes that `limits` tells; None is none."""
 
     def on_start(self, flow: Flow) -> None:
         """A flow begins: sets its state, and `rate` or `cwnd`, or both."""
@@ -260,7 +264,7 @@ class CongestionControl:
         return one
 
 
-def declared(of: type[CongestionControl]) -> dict[str, Parameter]:
+def declared(of: type[OwnControl]) -> dict[str, Parameter]:
     """The parameters of a class by name, those of its bases first."""
     found: dict[str, Parameter] = {}
     for base in reversed(of.__mro__):

@@ -8,17 +8,18 @@ from dataclasses import dataclass
 from types import FunctionType
 
 from incast._core import Algorithm, AlgorithmError, ParameterError, algorithms, know_algorithm
-from incast.api import trees
-from incast.api.control import CongestionControl, declared
+from incast.api import compiled, plugins, trees
+from incast.api.control import CongestionControl, OwnControl, declared
 from incast.base import schemes
 from incast.base.words import nearest
 
 
 @dataclass(frozen=True)
 class _Guest:
-    """An algorithm in Python that the core knows."""
+    """An algorithm in Python, or of a package, that the core knows."""
 
-    of: type[CongestionControl]
+    of: type[OwnControl] | None
+    """None of a package's."""
     algorithm: Algorithm
 
 
@@ -27,7 +28,7 @@ _parcels: dict[str, bytes] = {}
 """The classes that came from another process, as they came."""
 
 
-def name_of(of: type[CongestionControl]) -> str:
+def name_of(of: type[OwnControl]) -> str:
     """The name of a class in schemes: that which it gives itself, or else `module:Class`."""
     return of.name or f"{of.__module__}:{of.__qualname__.rpartition('.')[2]}"
 
@@ -35,10 +36,10 @@ def name_of(of: type[CongestionControl]) -> str:
 def label_of(scheme: str) -> str:
     """The scheme as people read it, where it is of a class: without its module."""
     guest = _known.get(schemes.parts(scheme).plain)
-    return scheme if guest is None or guest.of.name else scheme.partition(":")[2]
+    return scheme if guest is None or not guest.of or guest.of.name else scheme.partition(":")[2]
 
 
-def scheme_of(cc: CongestionControl | type[CongestionControl]) -> str:
+def scheme_of(cc: OwnControl | type[OwnControl]) -> str:
     """The scheme of a class or an object, made known to the core: `module:Class[t_low=40us]`.
 
     Raises:
@@ -52,7 +53,9 @@ def scheme_of(cc: CongestionControl | type[CongestionControl]) -> str:
 
 
 def found(scheme: str) -> str:
-    """The scheme, after the class that it names, if any, was made known to the core.
+    """The scheme, after the algorithm that it names, if any, was made known to the core.
+
+    It is a class, or that of an installed package.
 
     Raises:
         AlgorithmError: The module raised an exception, which is the cause.
@@ -62,7 +65,11 @@ def found(scheme: str) -> str:
     if trees.is_one(of.plain):
         trees.know(of.plain)
         return scheme
-    if of.plain in _known or not of.preset or of.algorithm in _built_in():
+    if of.plain in _known or of.algorithm in _built_in():
+        return scheme
+    if not of.preset:
+        if of.plain in plugins.names():
+            _known[of.plain] = _Guest(None, plugins.know(of.plain))
         return scheme
     cls = _imported(of.algorithm, of.preset)
     _make_known(cls)
@@ -82,10 +89,21 @@ def described(name: str) -> Algorithm | None:
     return None if guest is None else guest.algorithm
 
 
+def installed() -> list[Algorithm]:
+    """The algorithms of installed packages.
+
+    Raises:
+        AlgorithmError: The module of one raised an exception, which is the cause.
+        ParameterError: One was built for another version.
+    """
+    return [_known[found(name)].algorithm for name in plugins.names()]
+
+
 def parcel(chosen: Iterable[str]) -> dict[str, bytes]:
     """The classes among some schemes, by their names, for `receive` in another process.
 
-    A class travels with the module that it is in; modules that this imports must be there.
+    A class travels with the module that it is in; modules that this imports must be there. So must
+    packages with algorithms.
     """
     packed: dict[str, bytes] = {}
     for scheme in chosen:
@@ -93,7 +111,8 @@ def parcel(chosen: Iterable[str]) -> dict[str, bytes]:
         if trees.is_one(name):
             packed[name] = trees.content(name)
         if name in _known and name not in packed:
-            packed[name] = _packed(_known[name].of)
+            of = _known[name].of
+            packed[name] = b"" if of is None else _packed(of)
     return packed
 
 
@@ -102,6 +121,8 @@ def receive(classes: Mapping[str, bytes]) -> None:
     for name, content in classes.items():
         if trees.is_one(name):
             trees.receive(name, content)
+        elif not content:
+            found(name)
         elif _parcels.get(name) != content:
             # Late, as below.
             import cloudpickle  # noqa: PLC0415
@@ -111,7 +132,7 @@ def receive(classes: Mapping[str, bytes]) -> None:
 
 
 def digest_of(scheme: str) -> str:
-    """A digest of the module that a scheme's class is in; empty for algorithms of this project.
+    """A digest of the module that a scheme is of; empty for algorithms of this project.
 
     Of a class that was typed into an interpreter it is one of the compiled methods.
     """
@@ -121,6 +142,8 @@ def digest_of(scheme: str) -> str:
     guest = _known.get(name)
     if guest is None:
         return ""
+    if guest.of is None:
+        return plugins.digest_of(guest.algorithm.name)
     # Late: it takes ten milliseconds to import.
     import inspect  # noqa: PLC0415
 
@@ -131,7 +154,7 @@ def digest_of(scheme: str) -> str:
     return hashlib.sha256(text).hexdigest()
 
 
-def _packed(of: type[CongestionControl]) -> bytes:
+def _packed(of: type[OwnControl]) -> bytes:
     # Late: only runs in other processes need it.
     import cloudpickle  # noqa: PLC0415
 
@@ -149,7 +172,7 @@ def _built_in() -> set[str]:
     return {algorithm.name for algorithm in algorithms()}
 
 
-def _make_known(of: type[CongestionControl]) -> None:
+def _make_known(of: type[OwnControl]) -> None:
     name = name_of(of)
     if name in _known and _known[name].of is of:
         return
@@ -164,17 +187,20 @@ def _make_known(of: type[CongestionControl]) -> None:
         "source": of.source or f"{of.__module__}.{of.__qualname__}",
     }
     parameters = [one.known for one in declared(of).values()]
-    algorithm = know_algorithm(of(), about, parameters, set(_overridden(of)), set(of.reads))
+    if issubclass(of, compiled.CompiledControl):
+        algorithm = compiled.know(of, about, parameters)
+    else:
+        algorithm = know_algorithm(of(), about, parameters, set(_overridden(of)), set(of.reads))
     _known[name] = _Guest(of, algorithm)
 
 
-def _overridden(of: type[CongestionControl]) -> Iterator[str]:
+def _overridden(of: type[OwnControl]) -> Iterator[str]:
     for name, method in vars(CongestionControl).items():
         if isinstance(method, FunctionType) and getattr(of, name) is not method:
             yield name
 
 
-def _imported(module: str, name: str) -> type[CongestionControl]:
+def _imported(module: str, name: str) -> type[OwnControl]:
     place = f"{module}:{name}"
     try:
         cls = getattr(importlib.import_module(module), name, None)
@@ -187,9 +213,10 @@ def _imported(module: str, name: str) -> type[CongestionControl]:
         ) from None
     except Exception as error:
         raise _broken(place, error) from error
-    if not (isinstance(cls, type) and issubclass(cls, CongestionControl)):
+    if not (isinstance(cls, type) and issubclass(cls, OwnControl)):
         raise ParameterError(
-            f"{place}: {module} has no class {name} that is derived from incast.CongestionControl"
+            f"{place}: {module} has no class {name} that is derived from "
+            "incast.CongestionControl or incast.CompiledControl"
         )
     return cls
 

@@ -9,10 +9,10 @@ from typing import TypeGuard
 from incast import _core
 from incast._core import ParameterError, Scenario, ScenarioError
 from incast.api import guests
-from incast.api.control import CongestionControl
+from incast.api.control import OwnControl
 from incast.base.words import nearest
 
-Scheme = str | CongestionControl | type[CongestionControl]
+Scheme = str | OwnControl | type[OwnControl]
 """An algorithm with its parameters: as text, or of one's own in Python."""
 Schemes = Scheme | Sequence[Scheme] | None
 """Schemes; None leaves them to the scenario."""
@@ -115,8 +115,8 @@ def canonical(scheme: object) -> str:
     Raises:
         ParameterError: It is none of these, or the module has no such class.
     """
-    if isinstance(scheme, CongestionControl) or (
-        isinstance(scheme, type) and issubclass(scheme, CongestionControl)
+    if isinstance(scheme, OwnControl) or (
+        isinstance(scheme, type) and issubclass(scheme, OwnControl)
     ):
         return guests.scheme_of(scheme)
     if not isinstance(scheme, str):

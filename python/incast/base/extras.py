@@ -5,12 +5,15 @@ from typing import Literal
 
 from incast._core import IncastError
 
-Extra = Literal["cluster", "distill", "figures", "fluid", "learn", "reproduce", "tune"]
+Extra = Literal[
+    "cluster", "compiled", "distill", "figures", "fluid", "learn", "reproduce", "tune"
+]  # fmt: skip
 
 _FIGURES = ("matplotlib", "numpy")
 _LEARN = ("gymnasium", "numpy", "pettingzoo")
 _MODULES: dict[Extra, tuple[str, ...]] = {
     "cluster": ("distributed",),
+    "compiled": ("numba",),
     "distill": (*_LEARN, "sklearn"),
     "figures": _FIGURES,
     "fluid": ("jitcdde",),
@@ -19,9 +22,9 @@ _MODULES: dict[Extra, tuple[str, ...]] = {
     "tune": ("optuna",),
 }
 _WHAT: dict[Extra, str] = {
-    "cluster": "clusters", "distill": "trees of policies", "figures": "figures",
-    "fluid": "fluid models", "learn": "environments for learning", "reproduce": "experiments",
-    "tune": "tunings",
+    "cluster": "clusters", "compiled": "compiled algorithms", "distill": "trees of policies",
+    "figures": "figures", "fluid": "fluid models", "learn": "environments for learning",
+    "reproduce": "experiments", "tune": "tunings",
 }  # fmt: skip
 
 

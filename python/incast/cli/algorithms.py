@@ -24,6 +24,8 @@ def algorithms(
 ) -> None:
     """List the algorithms, or the parameters and presets of one."""
     known = {algorithm.name: algorithm for algorithm in _core.algorithms()}
+    if name is None:
+        known |= {algorithm.name: algorithm for algorithm in guests.installed()}
     own = None if name is None else guests.described(name)
     if name is not None and own is not None:
         known[name] = own

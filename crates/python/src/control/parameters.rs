@@ -158,6 +158,18 @@ impl Declared {
 }
 
 impl Declared {
+    /// The eight bytes of a value: seconds, bits per second and numbers as a float, sizes and
+    /// counts as an integer, a word as its place among the words.
+    pub(super) fn word(&self, value: Value) -> u64 {
+        let place = |word| self.words.iter().position(|&one| one == word).unwrap_or_default();
+        match value {
+            Value::Time(_) | Value::Rate(_) | Value::Number(_) => value.number().to_bits(),
+            Value::Size(bytes) => bytes.get(),
+            Value::Count(count) => count.cast_unsigned(),
+            Value::Word(word) => place(word) as u64,
+        }
+    }
+
     /// The value of a text, within the range.
     pub(super) fn value(&self, text: &str) -> Result<Value, SetError> {
         let text = text.trim();

@@ -1,0 +1,178 @@
+//! The algorithm of a table, as a guest.
+
+use core::ffi::c_void;
+use core::fmt;
+
+use incast_cc::guest::{Guest, GuestAlgorithm, GuestControl};
+use incast_cc::param::{Conflict, Info, Kind, Need, Param, SetError, Transport, Value};
+use incast_cc::{Bytes, Fraction, Rate, Reads, Span, contract};
+
+use crate::control::{Native, NativeControl, Report};
+use crate::export::NEEDS;
+use crate::table::{Layout, Table, Text, set};
+
+/// An algorithm of a table, with its parameters.
+struct Loaded {
+    table: &'static Table,
+    info: &'static Info,
+    params: &'static [Param],
+    native: &'static Native,
+}
+
+/// The algorithm of a table.
+///
+/// # Errors
+/// The table is of another version, or has a word that this one does not know: a sentence.
+///
+/// # Safety
+/// The table was made by [`export`](crate::export) of some version, and stays with all that it
+/// points to for as long as the process lives.
+pub unsafe fn load(table: *const Table, report: Report) -> Result<Guest, String> {
+    // SAFETY: the first part is the same in all versions.
+    let layout = unsafe { table.cast::<Layout>().read() };
+    if layout != Layout::OURS {
+        return Err(format!(
+            "built with another version of incast-native: its interface is {} of {} B, and that of \
+             this incast {} of {} B; build it with the sources of incast {}",
+            layout.version,
+            layout.table,
+            Layout::OURS.version,
+            Layout::OURS.table,
+            env!("CARGO_PKG_VERSION"),
+        ));
+    }
+    // SAFETY: it has the layout of ours, and stays.
+    let table: &'static Table = unsafe { &*table };
+    // SAFETY: texts of a table stay, as the table.
+    let text = |text: Text| -> &'static str { unsafe { text.get() } };
+    let kinds = [Kind::Rate, Kind::Window, Kind::Telemetry, Kind::Fixed];
+    let kind = kinds.into_iter().find(|kind| kind.as_str() == text(table.kind));
+    let transports = [Transport::Message, Transport::Stream];
+    let transport = transports.into_iter().find(|one| one.as_str() == text(table.transport));
+    // SAFETY: the table has so many parameters.
+    let params = unsafe { core::slice::from_raw_parts(table.params, table.param_count) };
+    let param = |one: &crate::table::ParamText| Param {
+        name: text(one.name),
+        doc: text(one.doc),
+        unit: text(one.unit),
+        source: text(one.source),
+        range: text(one.range),
+    };
+    // SAFETY: a function of the table.
+    let parameters = unsafe { (table.defaults)() };
+    let info = Info {
+        name: text(table.name),
+        summary: text(table.summary),
+        kind: kind.ok_or_else(|| format!("kind = {:?}", text(table.kind)))?,
+        signal: text(table.signal),
+        needs: needs(table, parameters),
+        transport: transport.ok_or_else(|| format!("transport = {:?}", text(table.transport)))?,
+        source: text(table.source),
+    };
+    let native = Native {
+        name: info.name,
+        calls: table.calls,
+        parameters,
+        state_size: table.state_size,
+        gauge_names: &[],
+        reads: Reads::NONE,
+        report,
+    };
+    Ok(Guest::keep(Loaded {
+        table,
+        info: Box::leak(Box::new(info)),
+        params: params.iter().map(param).collect::<Vec<_>>().leak(),
+        native: Box::leak(Box::new(native)),
+    }))
+}
+
+fn needs(table: &Table, parameters: *const c_void) -> &'static [Need] {
+    // SAFETY: a function of the table, with its parameters.
+    let bits = unsafe { (table.needs)(parameters) };
+    let each = NEEDS.iter().enumerate().filter(|(bit, _)| bits >> bit & 1 == 1);
+    each.map(|(_, &need)| need).collect::<Vec<_>>().leak()
+}
+
+/// The mistake of a text that is no value of a unit.
+fn no_value(unit: &'static str, text: &str) -> SetError {
+    let read = match unit {
+        "time" => Span::read(text).err(),
+        "rate" => Rate::read(text).err(),
+        "size" => Bytes::read(text).err(),
+        "number" => Fraction::read(text).err(),
+        _ => None,
+    };
+    read.unwrap_or(SetError::NotOneOf(unit))
+}
+
+impl GuestAlgorithm for Loaded {
+    fn info(&self) -> &'static Info {
+        self.info
+    }
+
+    fn params(&self) -> &'static [Param] {
+        self.params
+    }
+
+    fn with(&self, name: &str, text: &str) -> Result<Guest, SetError> {
+        let param = self.params.iter().find(|param| param.name == name);
+        let param = param.ok_or(SetError::Unknown)?;
+        let mut message = Text::EMPTY;
+        // SAFETY: functions of the table, with its parameters and texts that stay for the call.
+        let (parameters, result) = unsafe {
+            let parameters = (self.table.copy)(self.native.parameters);
+            let (name, text) = (Text::lent(name), Text::lent(text));
+            (parameters, (self.table.set)(parameters, name, text, &raw mut message))
+        };
+        // SAFETY: the message is a text of the table.
+        let message = unsafe { message.get() };
+        match result {
+            set::DONE => {
+                let native = Box::leak(Box::new(Native { parameters, ..*self.native }));
+                Ok(Guest::keep(Self { native, ..*self }))
+            }
+            set::UNKNOWN => Err(SetError::Unknown),
+            set::OUT_OF_RANGE => Err(SetError::OutOfRange(message)),
+            set::NO_VALUE => Err(no_value(param.unit, text)),
+            set::PANIC => Err(SetError::NotOneOf("the values with which it does not panic")),
+            _ => Err(SetError::NotOneOf(message)),
+        }
+    }
+
+    fn write(&self, name: &str, out: &mut dyn fmt::Write) -> fmt::Result {
+        let mut bytes = [0; 256];
+        let (name, parameters) = (Text::lent(name), self.native.parameters);
+        // SAFETY: a function of the table, with its parameters; the bytes are there for the call.
+        let length =
+            unsafe { (self.table.write)(parameters, name, bytes.as_mut_ptr(), bytes.len()) };
+        let written = usize::try_from(length).ok().and_then(|length| bytes.get(..length));
+        let written = written.and_then(|written| core::str::from_utf8(written).ok());
+        out.write_str(written.ok_or(fmt::Error)?)
+    }
+
+    fn needs(&self) -> &'static [Need] {
+        needs(self.table, self.native.parameters)
+    }
+
+    fn burst_varies(&self) -> bool {
+        // SAFETY: a function of the table, with its parameters.
+        unsafe { (self.table.burst_varies)(self.native.parameters) != 0 }
+    }
+
+    fn check(&self) -> Result<(), Conflict> {
+        let mut found = [Text::EMPTY; 3];
+        // SAFETY: a function of the table, with its parameters.
+        if unsafe { (self.table.conflict)(self.native.parameters, &raw mut found) } == 0 {
+            return Ok(());
+        }
+        // SAFETY: texts of the table.
+        let [name, rule, other] = found.map(|text| unsafe { text.get() });
+        Err(Conflict { name, rule, other })
+    }
+
+    fn start(&self, flow: &contract::Flow) -> Box<dyn GuestControl> {
+        // SAFETY: the functions were made by `export`, for parameters and a state like these; its
+        // types let flows go to other threads.
+        Box::new(unsafe { NativeControl::start(self.native, flow) })
+    }
+}
