@@ -1,6 +1,7 @@
 """Algorithms in Python that Numba compiles: TIMELY as in Rust, errors, other processes."""
 
 import importlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -223,3 +224,26 @@ def test_without_numba_a_sentence_says_what_to_install(
     mine = importlib.import_module("compiled_without").Mine
     with pytest.raises(incast.IncastError, match=r"pip install 'incast\[compiled\]'"):
         incast.run(scenario, cc=mine)
+
+
+@needs_numba
+def test_the_class_of_the_tutorial_has_the_results_of_the_plain_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tutorials = Path(__file__).parents[2] / "docs/tutorials"
+    for page, name in (
+        ("an-algorithm-in-python", "delay_target"),
+        ("a-compiled-algorithm", "compiled_target"),
+    ):
+        text = (tutorials / f"{page}.md").read_text(encoding="utf-8")
+        found = re.search(rf"^```python {name}\.py\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+        assert found is not None
+        (tmp_path / f"{name}.py").write_text(found[1])
+    monkeypatch.syspath_prepend(tmp_path)
+    scenario = incast.load("incast").with_set("run.duration=30ms", "run.warmup=5ms")
+    schemes = ["delay_target:DelayTarget", "compiled_target:CompiledTarget"]
+    result = incast.run(scenario, cc=schemes, traces=["packets"])
+    plain, compiled = (tables(result, label) for label in result.runs)
+    assert plain["trace_packets"].height > 10_000
+    for name, table in plain.items():
+        assert table.equals(compiled[name]), name

@@ -114,8 +114,7 @@ pub(crate) fn loss(loss: &Loss) -> contract::Loss {
         1 => LossCause::Timeout,
         _ => LossCause::Persistent,
     };
-    let mut made =
-        contract::Loss::new(time(loss.now), time(loss.sent_at), size(loss.bytes), cause);
+    let mut made = contract::Loss::new(time(loss.now), time(loss.sent_at), size(loss.bytes), cause);
     made.first = size(loss.first);
     made.end = size(loss.end);
     made.next = size(loss.next);
@@ -133,8 +132,7 @@ pub(crate) fn spurious(spurious: &Spurious) -> contract::Spurious {
 }
 
 pub(crate) fn sent(sent: &Sent) -> contract::Sent {
-    let mut made =
-        contract::Sent::new(time(sent.now), size(sent.bytes), size(sent.in_flight));
+    let mut made = contract::Sent::new(time(sent.now), size(sent.bytes), size(sent.in_flight));
     made.end = size(sent.end);
     made.retransmission = sent.retransmission != 0;
     made.app_limited = sent.app_limited != 0;

@@ -139,8 +139,13 @@ fn values_that_do_not_fit_are_refused_in_the_same_words() {
     let mut through = loaded::<incast_cc::timely::Timely>();
     let mut direct = incast_cc::timely::Timely::default();
     for (name, text) in [
-        ("t_high", "2"), ("t_high", "3s"), ("beta", "x"), ("delta", "5us"), ("nothing", "1"),
-        ("hai_counts", "none"), ("hai_n", "0.5"),
+        ("t_high", "2"),
+        ("t_high", "3s"),
+        ("beta", "x"),
+        ("delta", "5us"),
+        ("nothing", "1"),
+        ("hai_counts", "none"),
+        ("hai_n", "0.5"),
     ] {
         let found: SetError = through.set(name, text).unwrap_err();
         assert_eq!(found, direct.set(name, text).unwrap_err(), "{name} = {text}");

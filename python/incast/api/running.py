@@ -62,8 +62,8 @@ def run(
         scenario: A scenario, the path of one, or the name of one that ships with the package.
         cc: The schemes; those that the scenario names if None. Each is an algorithm, `timely`, or
             one of its presets, `timely:zhu`, perhaps with parameters in brackets,
-            `timely[t_high=100us,beta=0.5]`, or a class of `CongestionControl` or an object of one.
-            A dictionary has them by the labels that results show.
+            `timely[t_high=100us,beta=0.5]`, or a class of `CongestionControl` or `CompiledControl`,
+            or an object of one. A dictionary has them by the labels that results show.
         seed: The seed; that of the scenario if None. Of several, such as `range(10)`, the results
             are `Results`.
         traces: What to record event by event, of `incast.api.scenarios.TRACES`.
