@@ -13,6 +13,7 @@ use incast_native::{export, loaded};
 
 static MISTAKES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
+#[expect(clippy::needless_pass_by_value, reason = "the type of a report")]
 fn report(name: &'static str, seed: u64, at: Time, method: &'static str, mistake: String) {
     let text = format!("{name} {seed} {} {method}: {mistake}", at.as_ps());
     MISTAKES.lock().unwrap().push(text);
