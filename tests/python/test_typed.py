@@ -1,0 +1,74 @@
+"""The public names in a user's project: a strict type checker is content, and knows the types."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+PROJECT = """
+import polars as pl
+
+import incast
+
+scenario: incast.Scenario = incast.load("incast").with_set({"run.duration": "5ms"})
+result = incast.run(scenario, cc=["timely", "line-rate"])
+reveal_type(result)
+frame: pl.DataFrame = result.summary
+several = incast.run(scenario, cc={"100 us": "timely[t_high=100us]"}, seed=[1, 2], jobs=2)
+reveal_type(several)
+throughput = result.runs["timely"].summary["throughput_gbps"]
+reveal_type(throughput)
+
+
+class Mine(incast.CongestionControl):
+    target = incast.parameter("60us", doc="The RTT to aim at.")
+    steps = incast.parameter(3, doc="Steps at once.", least=1)
+    mode = incast.parameter("slow", doc="A word.", words=("slow", "fast"))
+
+    def on_start(self, flow: incast.Flow) -> None:
+        self.rate = flow.line_rate / (flow.active_flows + 1)
+        reveal_type(self.target)
+        reveal_type(self.steps)
+        reveal_type(self.mode)
+
+    def on_ack(self, ack: incast.Ack) -> None:
+        if ack.rtt is not None and ack.rtt.network > self.target and self.rate is not None:
+            self.rate = max(self.rate * 0.9, 1e6)
+
+    def limits(self) -> incast.Limits:
+        return incast.Limits(rate=self.rate)
+
+
+incast.run(scenario, cc=[Mine, Mine(target=40e-6), "timely"])
+swept = incast.sweep(
+    scenario, cc=[Mine, "timely"], vary={"traffic.0.connections": [1, 4]}, seeds=3, out="sweep"
+)
+reveal_type(swept.summary)
+found = incast.tune(scenario, "timely", minimize="rtt_p99_us", over={"t_high": None}, out="tuning")
+reveal_type(found)
+incast.compare("one", "two")
+mistake: int = incast.run(scenario)
+"""
+
+REVEALED = [
+    "incast.api.result.Result",
+    "incast.api.result.Results",
+    "float | int | None",
+    "float",
+    "int",
+    "str",
+    "polars.dataframe.frame.DataFrame",
+    "incast.api.tuned.Tuning",
+]
+
+
+def test_a_strict_checker_passes_a_users_project_and_finds_its_mistake(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(PROJECT)
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "mine.py"],
+        check=False, cwd=tmp_path, capture_output=True, text=True,
+    )  # fmt: skip
+    notes = [line for line in done.stdout.splitlines() if "Revealed type is" in line]
+    errors = [line for line in done.stdout.splitlines() if ": error: " in line]
+    assert [line.split('"')[1].replace("builtins.", "") for line in notes] == REVEALED, done.stdout
+    (error,) = errors
+    assert 'expression has type "Result", variable has type "int"' in error
