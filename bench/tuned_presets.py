@@ -116,7 +116,7 @@ size = "{burst}KB"
 
 
 def scenario(name: str, cc: str, rate: int) -> incast.Scenario:
-    """One of the networks: `few`, `many` or `random`; `middle` or `bursts` of the validation."""
+    """The network of that name: `few`, `many`, `random`; `middle`, `bursts` of the validation."""
     count, connections = {"few": (8, 1), "many": (16, 4), "middle": (12, 3)}.get(name, (15, 1))
     body = {"random": _STAR + _RANDOM, "bursts": _LEAF_SPINE}.get(name, _STAR + _FAN_IN)
     # In ms; shorter where more happens.

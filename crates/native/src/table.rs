@@ -30,7 +30,7 @@ impl Text {
     /// The text in Rust; empty if it is no UTF-8.
     ///
     /// # Safety
-    /// It is still there, and stays for `'a`.
+    /// The text is still there, and stays for `'a`.
     pub unsafe fn get<'a>(self) -> &'a str {
         // SAFETY: it was made of a text of that length, and the caller promises that it stays.
         let bytes = unsafe { core::slice::from_raw_parts(self.start, self.length) };
@@ -85,7 +85,7 @@ impl Layout {
 
 /// The results of setting a parameter.
 pub mod set {
-    /// It was set.
+    /// The value was set.
     pub const DONE: i32 = 0;
     /// There is no such parameter.
     pub const UNKNOWN: i32 = 1;

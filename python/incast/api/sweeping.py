@@ -46,6 +46,35 @@ class Options:
     ask: Callable[[str], bool] | None = None
     """Asks whether to go on with what takes long; without, there is a warning."""
 
+    @classmethod
+    def asked(
+        cls,
+        jobs: int | None,
+        scheduler: str | None,
+        *,
+        threads: int | str,
+        progress: bool,
+        whatever_it_costs: bool,
+    ) -> "Options":
+        """The options of a call in Python, found fit.
+
+        Raises:
+            ParameterError: Both jobs and a scheduler are given, or there cannot be so many threads
+                or jobs.
+        """
+        if scheduler is not None and jobs is not None:
+            raise ParameterError(
+                f"jobs {jobs} and scheduler {scheduler}: a cluster has as many runs side by side "
+                "as its workers have threads; leave one of the two out"
+            )
+        return cls(
+            batch.check_jobs(jobs),
+            scheduler,
+            scenarios.check_threads(threads) or "1",
+            progress,
+            whatever_it_costs,
+        )
+
 
 def sweep(
     scenario: Scenario | str | os.PathLike[str],
@@ -97,17 +126,12 @@ def sweep(
     """
     chosen = scenario if isinstance(scenario, Scenario) else scenarios.load(scenario)
     found = planned(chosen, cc, axes_of(vary, zipped, points), seeds)
-    if scheduler is not None and jobs is not None:
-        raise ParameterError(
-            f"jobs {jobs} and scheduler {scheduler}: a cluster has as many runs side by side as "
-            "its workers have threads; leave one of the two out"
-        )
-    options = Options(
-        batch.check_jobs(jobs),
+    options = Options.asked(
+        jobs,
         scheduler,
-        scenarios.check_threads(threads) or "1",
-        progress,
-        whatever_it_costs,
+        threads=threads,
+        progress=progress,
+        whatever_it_costs=whatever_it_costs,
     )
     return execute(found, Path(out), options)
 

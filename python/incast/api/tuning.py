@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import cast
 
 from incast._core import ParameterError, Scenario
-from incast.api import batch as side_by_side
 from incast.api import costs, guests, scenarios, sweep_plan, sweeping, tuning_plan, tuning_space
 from incast.api.costs import Cost
 from incast.api.interruption import Interrupted
@@ -110,17 +109,12 @@ def tune(
         validate=_loaded(validate),
         validate_seeds=validate_seeds,
     )
-    if scheduler is not None and jobs is not None:
-        raise ParameterError(
-            f"jobs {jobs} and scheduler {scheduler}: a cluster has as many runs side by side as "
-            "its workers have threads; leave one of the two out"
-        )
-    options = Options(
-        side_by_side.check_jobs(jobs),
+    options = Options.asked(
+        jobs,
         scheduler,
-        scenarios.check_threads(threads) or "1",
-        progress,
-        whatever_it_costs,
+        threads=threads,
+        progress=progress,
+        whatever_it_costs=whatever_it_costs,
     )
     return execute(found, Path(out), options)
 

@@ -57,6 +57,10 @@ Jobs = Annotated[
         "short.",
     ),
 ]
+JobsOnCores = Annotated[
+    int | None,
+    typer.Option(min=1, max=256, metavar="N", help="Runs side by side; a core each if not given."),
+]
 Scheduler = Annotated[
     str | None,
     typer.Option(

@@ -74,10 +74,7 @@ def sweep(
     figures: Annotated[
         bool, typer.Option("--figures/--no-figures", help="Draw a figure of each metric, or none.")
     ] = True,
-    jobs: Annotated[
-        int | None,
-        typer.Option(min=1, max=256, metavar="N", help="Runs side by side; a core each if not."),
-    ] = None,
+    jobs: options.JobsOnCores = None,
     scheduler: options.Scheduler = None,
     threads: options.Threads = None,
     yes: options.Yes = False,

@@ -108,10 +108,7 @@ def tune(
     figures: Annotated[
         bool, typer.Option("--figures/--no-figures", help="Draw figures, or none.")
     ] = True,
-    jobs: Annotated[
-        int | None,
-        typer.Option(min=1, max=256, metavar="N", help="Runs side by side; a core each if not."),
-    ] = None,
+    jobs: options.JobsOnCores = None,
     scheduler: options.Scheduler = None,
     threads: options.Threads = None,
     yes: options.Yes = False,
