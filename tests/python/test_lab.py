@@ -17,7 +17,7 @@ import pytest
 
 import incast
 from conftest import Finished
-from incast.lab import attach, bed, plan
+from incast.lab import attach, bed, cpu, plan
 from incast.lab.result import _histogram
 from incast.lab.row import percentile
 
@@ -49,6 +49,17 @@ to = "receiver"
 
 def _plan(text: str = STAR) -> plan.BedPlan:
     return plan.read(incast.Scenario.parse(text, "mine"))
+
+
+def test_real_time_threads_are_not_throttled_while_a_bed_stands(tmp_path: Path) -> None:
+    limit = tmp_path / "limit"
+    limit.write_text("950000\n")
+    with contextlib.suppress(ZeroDivisionError), cpu.unthrottled(limit):
+        assert limit.read_text() == "-1"
+        raise ZeroDivisionError
+    assert limit.read_text() == "950000"
+    with cpu.unthrottled(tmp_path / "none"):
+        assert not (tmp_path / "none").exists()
 
 
 def test_a_scenario_becomes_hosts_ports_and_flows() -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from incast import _core
+from incast.lab import cpu
 from incast.lab.plan import BedPlan, LabError
 
 TOOLS = ("ip", "tc")
@@ -122,7 +123,7 @@ def check(tools: Iterable[str] = TOOLS) -> None:
 def standing(plan: BedPlan, kernel: Path | None) -> Iterator[Bed]:
     """Makes the namespaces, and removes them in the end, also after an error or Ctrl-C.
 
-    Without `incast-kernel` no switch marks packets.
+    Without `incast-kernel` no switch marks packets. Real-time threads are not throttled meanwhile.
 
     Raises:
         LabError: The machine refuses.
@@ -130,6 +131,7 @@ def standing(plan: BedPlan, kernel: Path | None) -> Iterator[Bed]:
     check()
     bed = Bed(f"incast{os.getpid()}", plan)
     with contextlib.ExitStack() as stack:
+        stack.enter_context(cpu.unthrottled())
         stack.callback(_remove, bed)
         _ip("netns", "add", bed.switch)
         bed = replace(bed, netem=_has_netem(bed))
@@ -138,8 +140,8 @@ def standing(plan: BedPlan, kernel: Path | None) -> Iterator[Bed]:
             _ip("netns", "add", bed.relay)
         _make(bed, kernel)
         if bed.cables:
-            cpu = max(os.sched_getaffinity(0))
-            laid = _core.UdpCables(f"/run/netns/{bed.relay}", cpu, bed.cables)
+            last = max(os.sched_getaffinity(0))
+            laid = _core.UdpCables(f"/run/netns/{bed.relay}", last, bed.cables)
             stack.callback(laid.close)
         yield bed
 

@@ -1,8 +1,13 @@
-"""The share of this machine's CPUs that other work takes."""
+"""This machine's CPUs: the share that other work takes, and the limit on real-time threads."""
 
+import contextlib
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+
+REAL_TIME_LIMIT = Path("/proc/sys/kernel/sched_rt_runtime_us")
+_NO_LIMIT = "-1"
 
 
 class Cpu(NamedTuple):
@@ -35,3 +40,24 @@ def busy(seconds: float) -> float:
     before = jiffies()
     time.sleep(seconds)
     return jiffies().percent(since=before).busy
+
+
+@contextlib.contextmanager
+def unthrottled(limit: Path = REAL_TIME_LIMIT) -> Iterator[None]:
+    """A stretch of time in which the kernel does not stop real-time threads.
+
+    By default threads of real-time priority get 95 % of a second and then nothing. A host that is
+    stopped for the rest of it answers tens of milliseconds late. A kernel without the limit, or one
+    that keeps it, is left as it is.
+    """
+    before = None
+    with contextlib.suppress(OSError):
+        before = limit.read_text().strip()
+        if before != _NO_LIMIT:
+            limit.write_text(_NO_LIMIT)
+    try:
+        yield
+    finally:
+        if before is not None:
+            with contextlib.suppress(OSError):
+                limit.write_text(before)
