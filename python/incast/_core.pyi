@@ -563,6 +563,17 @@ class Ack:
         """Payload posted and not acknowledged, in bytes; None of a message without an end."""
 
     @property
+    def due(self) -> float | None:
+        """The deadline that stands, in seconds since the start of the run.
+
+        It is None without one, and where `reads` does not name `due`.
+        """
+
+    @property
+    def due_bytes(self) -> int | None:
+        """The payload up to that deadline that is not acknowledged, in bytes; None without one."""
+
+    @property
     def delivery(self) -> Delivery | None:
         """The delivery-rate sample, where `reads` names `delivery`."""
 

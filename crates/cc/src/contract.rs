@@ -173,8 +173,8 @@ pub struct Demand {
     pub now: Time,
     /// The size of the message, where it is known (RTCP's urgent flows, D2TCP).
     pub size: Option<Bytes>,
-    /// The deadline of this message alone (D2TCP, MCP). Messages posted before it may still wait,
-    /// and are sent first; their deadlines came with their own demands.
+    /// The deadline of this message alone. Messages posted before it may still wait, and are sent
+    /// first; [`Ack::due`] says whose deadline stands.
     pub deadline: Option<Time>,
     /// The flow's share relative to others, 1 by default.
     pub weight: u32,
@@ -185,6 +185,20 @@ impl Demand {
     pub const fn new(now: Time, size: Option<Bytes>) -> Self {
         Self { now, size, deadline: None, weight: 1 }
     }
+}
+
+/// The deadline that stands, and the payload that it leaves to be acknowledged.
+///
+/// Messages of a flow are sent one after the other. While several wait, the deadline that stands is
+/// that of the oldest one that has a deadline and is not acknowledged to its end; it stands until
+/// then, also when it has passed. Messages before it count in `bytes`, those behind it do not, and
+/// nor do their deadlines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Due {
+    /// The instant of the deadline.
+    pub at: Time,
+    /// The payload up to the end of its message that is not acknowledged.
+    pub bytes: Bytes,
 }
 
 /// An acknowledgement, as the sender sees it.
@@ -230,10 +244,12 @@ pub struct Ack<'a> {
     pub round: u64,
     /// Payload acknowledged over the life of the flow, this ACK included.
     pub delivered: Bytes,
-    /// Payload posted and not acknowledged, of all messages of the flow together: while two wait,
-    /// both count, and the deadline of the last [`Demand`] is only the newer one's. `None` once the
+    /// Payload posted and not acknowledged, of all messages of the flow together. `None` once the
     /// application has posted a message without an end.
     pub remaining: Option<Bytes>,
+    /// The deadline that stands after this ACK, with the payload up to it (D2TCP, MCP). `None`
+    /// without one, and where the algorithm does not [read](CongestionControl::reads) it.
+    pub due: Option<Due>,
     /// The delivery-rate sample; absent when its interval is shorter than `min_rtt`, and where the
     /// algorithm does not [read](CongestionControl::reads) it.
     pub delivery: Option<Delivery>,
@@ -257,11 +273,13 @@ pub struct Reads {
     pub nic_backlog: bool,
     /// The calls of [`CongestionControl::on_sent`]. Without them a carrier need not make any.
     pub sent: bool,
+    /// [`Ack::due`].
+    pub due: bool,
 }
 
 impl Reads {
     /// None of these reports.
-    pub const NONE: Self = Self { delivery: false, nic_backlog: false, sent: false };
+    pub const NONE: Self = Self { delivery: false, nic_backlog: false, sent: false, due: false };
 }
 
 impl Default for Reads {
@@ -291,6 +309,7 @@ impl Ack<'_> {
             round: 0,
             delivered: Bytes::ZERO,
             remaining: None,
+            due: None,
             delivery: None,
             nic_backlog: Bytes::ZERO,
             hop_count: 0,
@@ -319,6 +338,7 @@ impl Ack<'_> {
             round: self.round,
             delivered: self.delivered,
             remaining: self.remaining,
+            due: self.due,
             delivery: self.delivery,
             nic_backlog: self.nic_backlog,
             hop_count: self.hop_count,

@@ -60,8 +60,8 @@ algorithms!(modules);
 
 pub use caution::{Caution, PathFacts};
 pub use contract::{
-    Ack, Algorithm, Burst, CongestionControl, Delivery, Demand, Flow, Hop, Limits, Loss, LossCause,
-    Notification, Pacing, Reads, RttSample, Sent, Spurious,
+    Ack, Algorithm, Burst, CongestionControl, Delivery, Demand, Due, Flow, Hop, Limits, Loss,
+    LossCause, Notification, Pacing, Reads, RttSample, Sent, Spurious,
 };
 pub use registry::{AnyAlgorithm, AnyControl};
 pub use units::{Bytes, Fraction, Rate, Span, Time};

@@ -113,6 +113,8 @@ pub enum Need {
     /// Receivers that acknowledge each packet: a window below two packets, or what each tells,
     /// waits for no delayed ACK.
     EachAcknowledged,
+    /// Messages that have a deadline, of which the sender knows.
+    Deadlines,
 }
 
 impl Need {
@@ -124,6 +126,7 @@ impl Need {
             Self::Telemetry => "INT",
             Self::Lossless => "PFC",
             Self::EachAcknowledged => "an ACK for each packet",
+            Self::Deadlines => "deadlines",
         }
     }
 }

@@ -101,6 +101,10 @@ pub(crate) fn ack<'a>(ack: &Ack, hops: &'a [contract::Hop]) -> contract::Ack<'a>
     made.round = size(ack.round).get();
     made.delivered = size(ack.delivered);
     made.remaining = size_there(ack.remaining);
+    made.due = there(ack.due)
+        .map(time)
+        .zip(size_there(ack.due_bytes))
+        .map(|(at, bytes)| contract::Due { at, bytes });
     made.delivery = delivery(&ack.delivery);
     made.nic_backlog = size(ack.nic_backlog);
     made.hop_count = u8::try_from(ack.hop_count).unwrap_or(u8::MAX);

@@ -14,8 +14,14 @@ use crate::facts::{Ack, Answer, Demand, Flow, Hop, Loss, Moment, Sent, Spurious}
 use crate::table::{Layout, ParamText, Table, Text, set};
 
 /// The needs of algorithms, in the order of the bits that stand for them.
-pub(crate) const NEEDS: [Need; 5] =
-    [Need::Ecn, Need::Notifications, Need::Telemetry, Need::Lossless, Need::EachAcknowledged];
+pub(crate) const NEEDS: [Need; 6] = [
+    Need::Ecn,
+    Need::Notifications,
+    Need::Telemetry,
+    Need::Lossless,
+    Need::EachAcknowledged,
+    Need::Deadlines,
+];
 
 /// Exports an algorithm of the contract: the function `incast_algorithm` returns its table.
 ///
@@ -312,7 +318,8 @@ unsafe extern "C" fn gauges<C: CongestionControl>(
 unsafe extern "C" fn reads<C: CongestionControl>(state: *const c_void) -> u64 {
     // SAFETY: there is a control in the state.
     let reads = unsafe { (*state.cast::<C>()).reads() };
-    u64::from(reads.delivery) | u64::from(reads.nic_backlog) << 1 | u64::from(reads.sent) << 2
+    let words = [reads.delivery, reads.nic_backlog, reads.sent, reads.due];
+    (0..).zip(words).map(|(bit, reads)| u64::from(reads) << bit).sum()
 }
 
 unsafe extern "C" fn copy<C: Clone>(from: *const c_void, to: *mut c_void) {

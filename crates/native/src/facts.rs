@@ -111,6 +111,10 @@ structs! {
         delivered: i,
         /// Payload posted and not acknowledged; -1 of a message without an end.
         remaining: i,
+        /// The deadline that stands, where the algorithm reads it.
+        due: f,
+        /// The payload up to that deadline that is not acknowledged; -1 without one.
+        due_bytes: i,
         /// The delivery-rate sample, where the algorithm reads it.
         delivery: Delivery,
         /// Bytes that wait in the sender's own NIC, where the algorithm reads it.
@@ -311,6 +315,8 @@ impl From<&contract::Ack<'_>> for Ack {
             round: int(ack.round),
             delivered: size(ack.delivered),
             remaining: ack.remaining.map_or(-1, size),
+            due: ack.due.map_or(f64::NAN, |due| due.at.as_secs_f64()),
+            due_bytes: ack.due.map_or(-1, |due| size(due.bytes)),
             delivery: ack.delivery.into(),
             nic_backlog: size(ack.nic_backlog),
             hop_count: ack.hop_count.into(),

@@ -65,7 +65,7 @@ pub struct Layout {
 impl Layout {
     /// The layout of this build.
     pub const OURS: Self = Self {
-        version: 1,
+        version: 2,
         table: size_of::<Table>() as u64,
         facts: [
             size_of::<Flow>() as u64,

@@ -5,7 +5,7 @@
 
 use std::sync::Mutex;
 
-use incast_cc::contract::{Ack, CongestionControl, Demand, Flow, Hop, Loss, LossCause, Sent};
+use incast_cc::contract::{Ack, CongestionControl, Demand, Due, Flow, Hop, Loss, LossCause, Sent};
 use incast_cc::guest::Guest;
 use incast_cc::param::{Configurable, SetError};
 use incast_cc::{Bytes, Rate, RttSample, Span, Time};
@@ -100,6 +100,8 @@ where
         (ack.end, ack.next, ack.in_flight) = (sent, sent + bytes, Bytes::new(14_600));
         (ack.delivered, ack.round, ack.cwnd_limited) = (sent, step / 10, random.below(2) == 0);
         ack.ce_bytes = Bytes::new(random.below(2) * 1_460);
+        let due = Due { at: now + rtt * random.below(9), bytes: Bytes::new(random.below(1 << 30)) };
+        ack.due = Some(due).filter(|_| step % 3 != 0);
         ack.hops = &hops;
         direct.on_ack(&ack);
         through.on_ack(&ack);

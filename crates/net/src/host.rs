@@ -21,6 +21,7 @@ use super::transmitter::Transmitter;
 use crate::metrics::Histogram;
 use incast_plan::application::{Application, Post};
 use incast_plan::flows::Flows;
+use incast_plan::{DeadlineNumber, Deadlines};
 use measuring::Tallies;
 pub use measuring::Tally;
 use nic::NicAhead;
@@ -32,9 +33,22 @@ pub struct Duties {
     /// The flow of each of the host's connections.
     pub connections: Arc<[u32]>,
     /// Messages that are posted in any case, in any order.
-    pub posts: Vec<Post>,
+    pub posts: Vec<Planned>,
     /// Applications, which post further messages.
     pub applications: Vec<Box<dyn Application>>,
+}
+
+/// A message that is posted in any case.
+#[derive(Clone, Copy, Debug)]
+pub struct Planned {
+    /// The moment of posting.
+    pub at: Time,
+    /// Payload, or [`ENDLESS`](incast_plan::application::ENDLESS).
+    pub bytes: u64,
+    /// The host's number of the connection.
+    pub connection: u32,
+    /// The deadline, by its number in [`Flows::deadlines`].
+    pub deadline: DeadlineNumber,
 }
 
 /// A message that was posted. The messages of a flow are numbered in the order of time.
@@ -46,6 +60,8 @@ pub struct Posted {
     pub at: Time,
     /// Payload, or [`ENDLESS`](incast_plan::application::ENDLESS).
     pub bytes: u64,
+    /// The number of its deadline ([`Host::deadline`]).
+    pub(crate) deadline: DeadlineNumber,
 }
 
 /// The departure of the first packet of a message, or of the request for it.
@@ -108,13 +124,15 @@ pub struct Host {
     /// The connections that had delivered payload when measurement started, and how much.
     delivered_before: Vec<(u32, u64)>,
     /// The posts to come; the last is the next.
-    posts: Vec<Post>,
+    posts: Vec<Planned>,
     next_post_at: Time,
     pub(crate) applications: Vec<Box<dyn Application>>,
     /// The posts that applications have just decided on.
     due: Vec<Post>,
     start: Time,
     pub(crate) posted: Vec<Posted>,
+    /// The deadlines of the messages that were posted.
+    pub(crate) deadlines: Deadlines,
     pub(crate) begun: Vec<Begun>,
     pub(crate) deliveries: Vec<Delivery>,
     pub(crate) sent: Count,
@@ -160,6 +178,7 @@ impl Host {
             due: Vec::new(),
             start,
             posted: Vec::new(),
+            deadlines: Deadlines::default(),
             begun: Vec::new(),
             deliveries: Vec::new(),
             sent: Count::default(),

@@ -52,7 +52,7 @@ pub use config::{ClassConfig, HostConfig, NetworkConfig, SwitchConfig, WatchdogC
 pub use count::{Count, DropCause, PortCounters};
 pub use dead_lock::{DeadLock, HeldPort, QueuePlace};
 pub use failure::Losses;
-pub use host::{Begun, Delivery, Duties, Host, Posted, Tally, WireFormat};
+pub use host::{Begun, Delivery, Duties, Host, Planned, Posted, Tally, WireFormat};
 pub use network::Network;
 pub use oracle::{Oracle, Way};
 pub use partition::Partition;

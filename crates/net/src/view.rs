@@ -1,6 +1,6 @@
 //! The read-only view of a network: what a report may see of hosts, switches, ports and links.
 
-use incast_cc::{Hop, Rate, Time};
+use incast_cc::{Hop, Rate, Span, Time};
 use incast_plan::application::Application;
 use incast_transport::Endpoint;
 
@@ -139,6 +139,11 @@ impl Host {
     /// The messages that were posted, in the order of time for each flow.
     pub fn posted(&self) -> &[Posted] {
         &self.posted
+    }
+
+    /// The time that a posted message had from posting to completion, where it had a deadline.
+    pub fn deadline(&self, posted: &Posted) -> Option<Span> {
+        self.deadlines.get(posted.deadline)
     }
 
     /// The messages and requests whose first packet has left.

@@ -6,7 +6,7 @@
 
 use std::fmt::Debug;
 
-use incast_cc::{Bytes, Time};
+use incast_cc::{Bytes, Span, Time};
 
 /// A message that is posted on a connection of a host.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +17,8 @@ pub struct Post {
     pub bytes: u64,
     /// The host's number of the connection.
     pub connection: u32,
+    /// The time that the message has from posting to completion.
+    pub deadline: Option<Span>,
 }
 
 /// The size of a message that lasts until the end of time.
@@ -44,6 +46,8 @@ pub struct Finished {
     pub bytes: Bytes,
     /// The number of messages that it took.
     pub fan_out: u32,
+    /// The time that it had.
+    pub deadline: Option<Span>,
 }
 
 /// A request, or a round of a collective, that is not complete.
@@ -59,6 +63,8 @@ pub struct UnderWay {
     pub fan_out: u32,
     /// The number of messages that are not complete yet.
     pub missing: u32,
+    /// The time that it has from asking to completion.
+    pub deadline: Option<Span>,
 }
 
 /// A program on one host. It refers to its connections by slots, which it numbers itself.

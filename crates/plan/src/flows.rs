@@ -11,6 +11,7 @@ use incast_transport::Role;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::deadlines::{DeadlineNumber, Deadlines};
 use crate::random::purpose;
 
 /// The length of a [`Leg`]'s label, in bits.
@@ -76,8 +77,6 @@ pub struct Treatment {
     pub class: u8,
     /// The share relative to other flows.
     pub weight: u32,
-    /// The time that a message has from posting to completion.
-    pub deadline: Option<Span>,
 }
 
 /// A host's end of a connection.
@@ -125,6 +124,8 @@ pub struct Flows {
     /// The rank of each flow: how many similar flows come before it. Only flows whose rank is not
     /// one more than the previous flow's are listed, as flow number and rank.
     before: Vec<(u32, u32)>,
+    /// The deadlines of planned messages.
+    deadlines: Deadlines,
 }
 
 impl Deref for Flows {
@@ -307,6 +308,17 @@ impl Flows {
     pub fn finish(&mut self) {
         self.rows.shrink_to_fit();
         self.before.shrink_to_fit();
+        self.deadlines.finish();
+    }
+
+    /// The number of the deadline of a planned message.
+    pub fn number_deadline(&mut self, deadline: Option<Span>) -> DeadlineNumber {
+        self.deadlines.number(deadline)
+    }
+
+    /// The deadlines of planned messages.
+    pub const fn deadlines(&self) -> &Deadlines {
+        &self.deadlines
     }
 
     /// The treatment of a flow's payload.
@@ -332,7 +344,7 @@ impl Flows {
 mod tests {
     use super::*;
 
-    const TREATMENT: Treatment = Treatment { class: 0, weight: 1, deadline: None };
+    const TREATMENT: Treatment = Treatment { class: 0, weight: 1 };
 
     #[test]
     fn a_flow_takes_few_bytes() {

@@ -16,12 +16,14 @@
 )]
 
 pub mod application;
+mod deadlines;
 pub mod flows;
 mod plan;
 pub mod random;
 pub mod topology;
 mod watch;
 
+pub use deadlines::{DeadlineNumber, Deadlines};
 pub use plan::{Gathering, Plan, PlannedApplication, PlannedPost, PlannedTraffic};
 pub use watch::Watch;
 

@@ -7,9 +7,10 @@
 use std::fmt;
 use std::ops::Range;
 
-use incast_cc::{Bytes, Time};
+use incast_cc::{Bytes, Span, Time};
 
 use crate::application::Application;
+use crate::deadlines::DeadlineNumber;
 use crate::flows::Flows;
 
 /// The facts of one traffic that results tell.
@@ -32,6 +33,8 @@ pub struct PlannedPost {
     pub at: Time,
     /// Payload; [`None`] has no end.
     pub bytes: Option<Bytes>,
+    /// The deadline, by its number in [`Flows::deadlines`].
+    pub deadline: DeadlineNumber,
 }
 
 /// Flows that belong together: one incast.
@@ -47,6 +50,8 @@ pub struct Gathering {
     pub flows: Range<u32>,
     /// Payload of all flows together.
     pub bytes: Bytes,
+    /// The time that all of it has from posting to completion.
+    pub deadline: Option<Span>,
 }
 
 /// Makes an application from the flows of the run, which are known once all traffic is planned.
@@ -100,6 +105,12 @@ impl Plan {
     /// An empty plan between `hosts` hosts.
     pub fn between(hosts: usize) -> Self {
         Self { owners: vec![Vec::new(); hosts], flows: Flows::between(hosts), ..Self::default() }
+    }
+
+    /// Posts a message whatever happens, `bytes` long or without end.
+    pub fn post(&mut self, flow: u32, at: Time, bytes: Option<Bytes>, deadline: Option<Span>) {
+        let deadline = self.flows.number_deadline(deadline);
+        self.posts.push(PlannedPost { flow, at, bytes, deadline });
     }
 
     /// The number that the next application on `host` will have: applications are numbered host by

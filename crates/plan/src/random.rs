@@ -27,6 +27,8 @@ pub mod purpose {
     pub const REQUESTS: &str = "requests";
     /// Think times of a client, by traffic and host.
     pub const THINK_TIMES: &str = "think times";
+    /// Deadlines of messages and requests, by traffic and, but for incasts, host.
+    pub const DEADLINES: &str = "deadlines";
     /// The seed of a switch's hash of flows, by switch.
     pub const ECMP: &str = "ECMP";
     /// The ports that packets are sprayed over, by switch.
@@ -37,7 +39,7 @@ pub mod purpose {
     pub const QUEUE_MANAGEMENT: &str = "queue management";
 
     #[cfg(test)]
-    pub(super) const ALL: [&str; 13] = [
+    pub(super) const ALL: [&str; 14] = [
         HOST,
         FLOW_LABEL,
         CONNECTION,
@@ -47,6 +49,7 @@ pub mod purpose {
         INCASTS,
         REQUESTS,
         THINK_TIMES,
+        DEADLINES,
         ECMP,
         SPRAYING,
         VALIANT,
@@ -144,6 +147,6 @@ mod tests {
         let streams = first.len();
         first.sort_unstable();
         first.dedup();
-        assert_eq!((streams, first.len()), ((13 + 4) * 40 * 2, streams));
+        assert_eq!((streams, first.len()), ((14 + 4) * 40 * 2, streams));
     }
 }

@@ -70,9 +70,9 @@ pub use topology::settings::*;
 pub use topology::{Cable, GraphLink, HostGroup, NETWORKS, Network, NodeGroup, Uplink, topology};
 pub use traffic::{
     After, AfterEvent, Amount, Collective, CollectiveOperation, Common, Connections, Counts,
-    Demand, Destinations, FanOut, FlowList, Incast, ListedFlow, LoadOf, Opens, PingPong, Poisson,
-    Requests, ResolvedTraffic, TRAFFIC_KINDS, Traffic, TrafficKind, Urgent, amounts, counts,
-    hosts_of,
+    Deadline, DeadlineLaw, Demand, Destinations, FanOut, FlowList, Incast, ListedFlow, LoadOf,
+    Opens, PingPong, Poisson, Requests, ResolvedTraffic, TRAFFIC_KINDS, Traffic, TrafficKind,
+    Urgent, amounts, counts, hosts_of,
 };
 pub use transport::{
     Ecn, Nic, Recovery, Signal, SignalKind, Stack, Stream, StreamPreset, Transport, TransportKind,

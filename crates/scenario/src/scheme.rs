@@ -8,7 +8,7 @@ use incast_cc::{AnyAlgorithm, Span};
 use incast_transport::{Signal, Timestamps};
 
 use super::{
-    Ecn, ResolvedClass, Scenario, ScenarioError, SignalKind, Stack, TransportKind, guests,
+    Ecn, ResolvedClass, Scenario, ScenarioError, SignalKind, Stack, Traffic, TransportKind, guests,
 };
 use incast_schema::DATE_FIELD;
 use incast_schema::{Fault, suggestion};
@@ -62,6 +62,9 @@ impl Scenario {
                         && self.transport.stream.delayed_ack.is_some_and(|wait| wait > 1) =>
                 {
                     "an ACK waits for several; leave out transport.stream.delayed_ack or set it to 1"
+                }
+                Need::Deadlines if !self.traffic.iter().any(Traffic::has_deadlines) => {
+                    "no traffic has any; set the deadline of a [[traffic]], such as \"20ms\""
                 }
                 Need::Lossless if classes.iter().any(|class| class.protected) => continue,
                 Need::Lossless if answers_loss(&scheme.algorithm) => {

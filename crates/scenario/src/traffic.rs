@@ -8,6 +8,7 @@
 mod amount;
 pub(crate) mod checked;
 pub(crate) mod context;
+pub(crate) mod deadline;
 mod demand;
 mod fields;
 #[macro_use]
@@ -35,6 +36,7 @@ pub use checked::{Counts, counts};
 pub use collective::{Collective, CollectiveOperation};
 pub use connections::Connections;
 pub use context::hosts_of;
+pub use deadline::{Deadline, DeadlineLaw};
 pub use demand::Demand;
 pub use flows::{After, AfterEvent, FlowList, ListedFlow};
 pub use incast::Incast;
@@ -74,11 +76,11 @@ pub struct Common {
     /// The weight relative to other flows, for algorithms that use weights (RTCP).
     #[serde(default = "default_weight")]
     pub weight: u32,
-    /// The time that a message has from posting to completion. Results say which messages were in
-    /// time, and algorithms know the deadline.
-    #[serde(default, deserialize_with = "quantity::optional_duration")]
-    #[schemars(with = "Option<String>")]
-    pub deadline: Option<Span>,
+    /// The time that a message, or a request as a whole, has from posting to completion. Results
+    /// say which were in time, and algorithms know the deadline.
+    #[serde(default, deserialize_with = "deadline::optional")]
+    #[schemars(with = "Option<deadline::DeadlineForm>")]
+    pub deadline: Option<Deadline>,
     /// A class and a weight for small messages.
     pub urgent: Option<Urgent>,
     /// The time at which the traffic starts.
@@ -117,6 +119,11 @@ impl Traffic {
     /// Whether each of the flows sends all the time.
     pub fn is_endless(&self) -> bool {
         self.kind.settings().is_endless()
+    }
+
+    /// Whether any of its messages or requests may have a deadline.
+    pub fn has_deadlines(&self) -> bool {
+        self.common.deadline.is_some() || self.kind.settings().has_deadlines()
     }
 
     /// The pairs of sender and receiver, for traffic that names them one by one instead of with

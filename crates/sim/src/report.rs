@@ -1,5 +1,6 @@
 //! The report of a run: a summary, and tables.
 
+mod deadlines;
 mod failures;
 mod messages;
 mod quantiles;
@@ -132,6 +133,7 @@ pub(crate) fn report(built: &Built, info: RunInfo, measured: Measured) -> Report
         books: &books,
         slowdowns: Quantiles::of(work.measured().map(|m| m.observed_slowdown(net.now()))),
         retransmissions: built.flows.iter().map(|flow| retransmissions(built, flow)).sum(),
+        deadlines: work.judged(built),
         watchdog_reports: count(false),
         dead_locks: count(true),
     });

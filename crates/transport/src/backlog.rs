@@ -5,6 +5,27 @@ use std::collections::VecDeque;
 use incast_cc::{Bytes, Time};
 
 use crate::connection::ENDLESS;
+use crate::packet::DueBy;
+
+/// A message as it is posted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Posted {
+    /// Its size, or [`ENDLESS`].
+    pub(crate) bytes: u64,
+    /// Its deadline.
+    pub(crate) deadline: Option<Time>,
+    /// The bytes that it asks the peer for; zero for none.
+    pub(crate) read: u64,
+    /// The deadline of what it asks for.
+    pub(crate) due: DueBy,
+}
+
+impl Posted {
+    /// A message of `bytes` that asks for nothing and has no deadline.
+    pub(crate) const fn of(bytes: u64) -> Self {
+        Self { bytes, deadline: None, read: 0, due: DueBy::NONE }
+    }
+}
 
 /// The messages of one connection that are not sent completely, in the order of posting.
 #[derive(Clone, Debug)]
@@ -18,6 +39,7 @@ pub(crate) struct Backlog {
 struct Message {
     remaining: u64,
     read: u64,
+    due: DueBy,
     /// The end in all payload posted, [`ENDLESS`] where there is none.
     end: u64,
     /// The time of posting, until the first byte is cut off.
@@ -31,6 +53,8 @@ pub(crate) struct Piece {
     pub(crate) ends_message: bool,
     /// The bytes that the message asks the peer for; zero for none.
     pub(crate) read: u64,
+    /// The deadline of what it asks for.
+    pub(crate) due: DueBy,
     /// The end of the message in all payload posted, [`ENDLESS`] where there is none.
     pub(crate) message_end: u64,
     /// The time of posting, in the first part of a message.
@@ -43,11 +67,13 @@ impl Backlog {
     }
 
     /// Queues a message of `bytes`, or [`ENDLESS`]. Returns its size, if it has one.
-    pub(crate) fn post(&mut self, now: Time, bytes: u64, read: u64) -> Option<Bytes> {
+    pub(crate) fn post(&mut self, now: Time, posted: &Posted) -> Option<Bytes> {
+        let &Posted { bytes, read, due, .. } = posted;
         let size = (bytes != ENDLESS).then_some(Bytes::new(bytes));
         self.posted = self.posted.zip(size).map(|(posted, size)| posted + size);
         let end = self.posted.map_or(ENDLESS, Bytes::get);
-        self.queue.push_back(Message { remaining: bytes, read, end, untouched_since: Some(now) });
+        let untouched_since = Some(now);
+        self.queue.push_back(Message { remaining: bytes, read, due, end, untouched_since });
         size
     }
 
@@ -92,13 +118,13 @@ impl Backlog {
         if message.remaining != ENDLESS {
             message.remaining -= u64::from(bytes);
         }
-        let Message { remaining, read, end: message_end, .. } = *message;
+        let Message { remaining, read, due, end: message_end, .. } = *message;
         let ends_message = remaining == 0;
         let begins = message.untouched_since.take();
         if ends_message {
             self.queue.pop_front();
         }
-        Some(Piece { bytes, ends_message, read, message_end, begins })
+        Some(Piece { bytes, ends_message, read, due, message_end, begins })
     }
 }
 
@@ -110,8 +136,8 @@ mod tests {
     fn a_message_is_cut_within_its_bounds_and_begins_once() {
         let mut messages = Backlog::new();
         let posted_at = Time::from_ps(7);
-        messages.post(posted_at, 2_500, 9);
-        messages.post(posted_at, 10, 0);
+        messages.post(posted_at, &Posted { read: 9, ..Posted::of(2_500) });
+        messages.post(posted_at, &Posted::of(10));
         let cut = |messages: &mut Backlog| {
             let piece = messages.cut(1_000).unwrap();
             (piece.bytes, piece.begins.is_some(), piece.ends_message, piece.read)
@@ -127,7 +153,7 @@ mod tests {
     #[test]
     fn a_message_without_end_stays() {
         let mut messages = Backlog::new();
-        assert_eq!(messages.post(Time::ZERO, ENDLESS, 0), None);
+        assert_eq!(messages.post(Time::ZERO, &Posted::of(ENDLESS)), None);
         (0..10).for_each(|_| assert_eq!(messages.cut(64_000).unwrap().bytes, 64_000));
         assert_eq!((messages.remaining(), messages.posted()), (ENDLESS, None));
     }

@@ -3,6 +3,8 @@
 
 use incast_cc::{Flow, Rate, RttSample, Span};
 
+use crate::packet::DueBy;
+
 /// The transport of a connection's payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Transport {
@@ -33,8 +35,6 @@ pub struct Terms {
     pub class: u8,
     /// The share relative to other connections.
     pub weight: u32,
-    /// The time after posting by which a message should be complete.
-    pub deadline: Option<Span>,
     /// Whether each end posts one message at most. Then the sender's state is freed when that
     /// message is acknowledged, and the receiver's when it is delivered, provided that an
     /// [`Opener`] can open the connection again for packets that come late.
@@ -51,7 +51,6 @@ impl Default for Terms {
             path: Path::default(),
             class: 0,
             weight: 1,
-            deadline: None,
             once: false,
         }
     }
@@ -187,6 +186,8 @@ pub struct Sample {
 pub(crate) struct Delivered {
     /// The bytes that the message asks for; zero for none.
     pub(crate) read: u64,
+    /// The deadline of them.
+    pub(crate) due: DueBy,
 }
 
 /// The size of a message without end.

@@ -15,6 +15,7 @@ use incast_cc::parts::random::derive;
 use incast_cc::{AnyControl, CongestionControl, Flow, Hop, Time};
 use rand_pcg::Pcg64Mcg;
 
+use crate::backlog::Posted;
 use crate::config::Config;
 use crate::connection::{
     Address, Delivered, ENDLESS, Event, Opener, Opening, Operation, Purpose, Role, Starter,
@@ -23,7 +24,7 @@ use crate::connection::{
 use crate::directory::Directory;
 use crate::halves::{Receiver, Sender};
 use crate::pacing::PacingEngine;
-use crate::packet::{Body, Form, Header};
+use crate::packet::{Body, DueBy, Form, Header};
 use crate::random;
 use crate::rate::{RateComputation, Report};
 use crate::rtt::RttMeasurement;
@@ -207,22 +208,40 @@ impl<C: CongestionControl> Endpoint<C> {
     /// # Panics
     /// When the connection's role does not allow it, or its only message has been sent.
     pub fn post(&mut self, now: Time, connection: u32, operation: Operation) {
-        let (role, bytes, read) = match operation {
-            Operation::Write { bytes } => (Role::Sender, bytes.clamp(1, ENDLESS - 1), 0),
-            Operation::Stream => (Role::Sender, ENDLESS, 0),
-            Operation::Read { bytes } => {
-                (Role::Requester, REQUEST_BYTES, bytes.clamp(1, ENDLESS - 1))
-            }
-            Operation::ReadStream => (Role::Requester, REQUEST_BYTES, ENDLESS),
+        self.post_due(now, connection, operation, None);
+    }
+
+    /// Starts an operation of the application that should be complete by a deadline. A request
+    /// carries the deadline of a read to the peer, whose algorithm hears of it.
+    ///
+    /// # Panics
+    /// As [`post`](Self::post).
+    pub fn post_due(
+        &mut self,
+        now: Time,
+        connection: u32,
+        operation: Operation,
+        deadline: Option<Time>,
+    ) {
+        let asks = |read| {
+            let due = deadline.map_or(DueBy::NONE, |at| DueBy::of(now, at));
+            Posted { read, due, ..Posted::of(REQUEST_BYTES) }
+        };
+        let sends = |bytes| Posted { deadline, ..Posted::of(bytes) };
+        let (role, posted) = match operation {
+            Operation::Write { bytes } => (Role::Sender, sends(bytes.clamp(1, ENDLESS - 1))),
+            Operation::Stream => (Role::Sender, sends(ENDLESS)),
+            Operation::Read { bytes } => (Role::Requester, asks(bytes.clamp(1, ENDLESS - 1))),
+            Operation::ReadStream => (Role::Requester, asks(ENDLESS)),
         };
         let place = self.opened(connection);
         let place = place.unwrap_or_else(|| panic!("connection {connection} posts again"));
         let is = self.connections[place as usize].opening.role;
         assert!(is == role, "connection {connection} is {is:?}, {operation:?} takes {role:?}");
-        self.post_message(now, place, bytes, read);
+        self.post_message(now, place, &posted);
     }
 
-    fn post_message(&mut self, now: Time, place: u32, bytes: u64, read: u64) {
+    fn post_message(&mut self, now: Time, place: u32, posted: &Posted) {
         if self.connections[place as usize].sender.is_none() {
             let Connection { index, opening, completed, .. } = &self.connections[place as usize];
             debug_assert!(!opening.terms.once || *completed == 0, "connection {index} posts again");
@@ -234,7 +253,7 @@ impl<C: CongestionControl> Endpoint<C> {
             let config = &self.config;
             // Data that was not there before is not late.
             let earliest = if sender.is_drained() { now } else { config.earliest_send_time(now) };
-            counted(&mut self.nic_backlog, sender, |sender| sender.post(now, bytes, read, config));
+            counted(&mut self.nic_backlog, sender, |sender| sender.post(now, posted, config));
             return self.reschedule_from(now, place, earliest);
         }
         self.reschedule(now, place);

@@ -3,7 +3,7 @@
 use incast_cc::parts::Pacer;
 use incast_cc::{CongestionControl, Rate, Time};
 
-use crate::backlog::Backlog;
+use crate::backlog::{Backlog, Posted};
 use crate::rate::{RateComputation, pacing_rate, spacing};
 use crate::rtt::RttMeasurement;
 
@@ -46,8 +46,11 @@ impl<C: CongestionControl> Engines<C> {
     }
 
     /// Queues a message and tells the algorithm of it.
-    pub(crate) fn post(&mut self, now: Time, bytes: u64, read: u64) {
-        let size = self.messages.post(now, bytes, read);
-        self.rate.on_demand(now, size);
+    pub(crate) fn post(&mut self, now: Time, posted: &Posted) {
+        let size = self.messages.post(now, posted);
+        match posted.deadline.zip(self.messages.posted()) {
+            Some((deadline, end)) => self.rate.on_demand_due(now, size, deadline, end),
+            None => self.rate.on_demand(now, size),
+        }
     }
 }

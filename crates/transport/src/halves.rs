@@ -2,6 +2,7 @@
 
 use incast_cc::{CongestionControl, Rate, Time};
 
+use crate::backlog::Posted;
 use crate::config::Config;
 use crate::connection::Transport;
 use crate::directory::Remains;
@@ -116,10 +117,10 @@ impl<C: CongestionControl> Sender<C> {
         self.is_idle() && self.queued() == 0
     }
 
-    pub(crate) fn post(&mut self, now: Time, bytes: u64, read: u64, config: &Config) {
+    pub(crate) fn post(&mut self, now: Time, posted: &Posted, config: &Config) {
         match self {
-            Self::Message(sender) => sender.post(now, bytes, read),
-            Self::Stream(sender) => sender.post(now, bytes, read, config),
+            Self::Message(sender) => sender.post(now, posted),
+            Self::Stream(sender) => sender.post(now, posted, config),
         }
     }
 

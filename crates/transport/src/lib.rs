@@ -40,7 +40,7 @@ pub use connection::{
 pub use early::{Early, EarlyNic};
 pub use endpoint::{Endpoint, News, Outgoing, REQUEST_BYTES, Stop};
 pub use halves::{Receiver, Sender};
-pub use packet::{Body, Form, Header, Kind, Packet, clock_ns};
+pub use packet::{Body, DueBy, Form, Header, Kind, Packet, clock_ns};
 pub use rate::{Clock, Report};
 pub use scheduler::{RoundRobin, Scheduler};
 pub use signal::{Signal, Stack, Timestamps};

@@ -27,6 +27,49 @@ pub const fn clock_ns(time: Time) -> u32 {
     (time.as_ps() / 1_000) as u32
 }
 
+/// The deadline of an answer, as the request for it carries it: microseconds of the requester's
+/// clock modulo 2^24, which is 16.8 s. A deadline more than 8 s away counts as 8 s away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DueBy([u8; 3]);
+
+impl DueBy {
+    /// No deadline.
+    pub const NONE: Self = Self([0; 3]);
+
+    /// Half of the times that can be told apart, and the longest time to a deadline, in
+    /// microseconds.
+    const HALF: u64 = 1 << 23;
+    const MOST: u64 = 8_000_000;
+
+    /// The deadline `at`, in a request that is posted `now`; rounded up to a microsecond.
+    #[must_use]
+    pub fn of(now: Time, at: Time) -> Self {
+        let (now, at) = (now.as_ps() / 1_000_000, at.as_ps().div_ceil(1_000_000));
+        let us = at.clamp(now, now + Self::MOST);
+        // Zero is no deadline: a microsecond later is as good.
+        let us = if us.is_multiple_of(2 * Self::HALF) { us + 1 } else { us };
+        let [a, b, c, ..] = us.to_le_bytes();
+        Self([a, b, c])
+    }
+
+    /// The deadline, less than 8 s from `near`.
+    pub fn time(self, near: Time) -> Option<Time> {
+        let [a, b, c] = self.0;
+        if self == Self::NONE {
+            return None;
+        }
+        let us = u64::from(u32::from_le_bytes([a, b, c, 0]));
+        let near = near.as_ps() / 1_000_000;
+        let ahead = us.wrapping_sub(near) % (2 * Self::HALF);
+        let at = if ahead < Self::HALF {
+            near + ahead
+        } else {
+            (near + ahead).saturating_sub(2 * Self::HALF)
+        };
+        Some(Time::from_ps(at * 1_000_000))
+    }
+}
+
 /// The content of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
@@ -158,5 +201,26 @@ mod tests {
     fn packets_stay_small() {
         // Packets are copied from queue to queue at every hop.
         assert!(size_of::<Packet>() <= 48, "{} bytes", size_of::<Packet>());
+    }
+
+    #[test]
+    fn a_deadline_arrives_to_the_microsecond_whenever_the_request_does() {
+        let us = |us: u64| Time::from_ps(us * 1_000_000);
+        for now in [0, 5, 16_777_214, 16_777_216, 1_000_000_007] {
+            for left in [1, 250, 20_000, 7_900_000] {
+                let due = DueBy::of(us(now), us(now + left));
+                for later in [0, 1, left, left + 1_000_000] {
+                    let at = due.time(us(now + later)).unwrap();
+                    let expected = now + left;
+                    // 2^24 us stands for no deadline.
+                    let shift = u64::from(expected.is_multiple_of(1 << 24));
+                    assert_eq!(at, us(expected + shift), "{now} {left} {later}");
+                }
+            }
+        }
+        assert_eq!(DueBy::of(us(9), Time::from_ps(10_000_001)).time(us(9)), Some(us(11)));
+        let far = DueBy::of(us(9), us(60_000_000)).time(us(9)).unwrap();
+        assert_eq!(far, us(9 + 8_000_000));
+        assert_eq!(DueBy::NONE.time(us(9)), None);
     }
 }

@@ -3,10 +3,12 @@
 //! Both transports run it. Messages leave out two parts of the contract: the one-way delay, and the
 //! backlog of the NIC, which takes packets when it is free.
 
+use std::collections::VecDeque;
+
 use incast_cc::parts::RoundCounter;
 use incast_cc::{
-    Ack, Bytes, CongestionControl, Delivery, Demand, Hop, Limits, Loss, LossCause, Notification,
-    Pacing, Rate, Reads, RttSample, Sent, Span, Spurious, Time,
+    Ack, Bytes, CongestionControl, Delivery, Demand, Due, Hop, Limits, Loss, LossCause,
+    Notification, Pacing, Rate, Reads, RttSample, Sent, Span, Spurious, Time,
 };
 
 use crate::connection::Terms;
@@ -34,7 +36,16 @@ pub struct RateComputation<C> {
     signal: Option<Replaced>,
     hop_count: u8,
     weight: u32,
-    deadline: Option<Span>,
+    /// The deadlines of messages, where the algorithm reads them and there was one.
+    dues: Option<Box<VecDeque<Waiting>>>,
+}
+
+/// A message with a deadline that is not acknowledged to its end.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    deadline: Time,
+    /// The end of the message in all payload posted.
+    end: Bytes,
 }
 
 /// The state from which each ACK gives a sample of the delivery rate (Cheng et al.,
@@ -192,7 +203,7 @@ impl<C: CongestionControl> RateComputation<C> {
             signal,
             hop_count: terms.path.hop_count,
             weight: terms.weight,
-            deadline: terms.deadline,
+            dues: None,
         }
     }
 
@@ -235,11 +246,34 @@ impl<C: CongestionControl> RateComputation<C> {
 
     /// Tells the algorithm of a message that the application has posted.
     pub fn on_demand(&mut self, now: Time, size: Option<Bytes>) {
+        self.tell_demand(Demand::new(now, size));
+    }
+
+    /// Tells the algorithm of a message with a deadline, which ends at `end` in all payload posted.
+    #[cold]
+    pub fn on_demand_due(&mut self, now: Time, size: Option<Bytes>, deadline: Time, end: Bytes) {
+        if self.reads.due {
+            self.dues.get_or_insert_default().push_back(Waiting { deadline, end });
+        }
         let mut demand = Demand::new(now, size);
+        demand.deadline = Some(deadline);
+        self.tell_demand(demand);
+    }
+
+    fn tell_demand(&mut self, mut demand: Demand) {
         demand.weight = self.weight;
-        demand.deadline = self.deadline.map(|deadline| now + deadline);
         self.control.on_demand(&demand);
         self.limits = self.control.limits();
+    }
+
+    /// The deadline that stands.
+    #[cold]
+    fn due(dues: &mut VecDeque<Waiting>, delivered: Bytes) -> Option<Due> {
+        while dues.front().is_some_and(|waiting| waiting.end <= delivered) {
+            dues.pop_front();
+        }
+        let due = |waiting: &Waiting| Due { at: waiting.deadline, bytes: waiting.end - delivered };
+        dues.front().map(due)
     }
 
     /// Notes that nothing, new or lost, waited to be sent when an ACK or a message came. If the
@@ -373,6 +407,9 @@ impl<C: CongestionControl> RateComputation<C> {
         ack.round = round;
         ack.delivered = self.delivered;
         ack.remaining = completion.posted.map(|posted| posted.saturating_sub(self.delivered));
+        if let Some(dues) = &mut self.dues {
+            ack.due = Self::due(dues, self.delivered);
+        }
         self.control.on_ack(&ack);
         self.limits = self.control.limits();
     }

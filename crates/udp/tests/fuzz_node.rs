@@ -24,6 +24,7 @@ use forger::Forger;
 use incast_cc::AnyAlgorithm;
 use incast_cc::param::Need;
 use incast_cc::registry::NAMES;
+use incast_transport::DueBy;
 use incast_transport::message::{Ack, Data as Packet, Nack as Report, PacketSet};
 use incast_udp::security::Security;
 use incast_udp::wire::{
@@ -155,6 +156,7 @@ impl Target {
                 ack_request: random.below(2) == 0,
                 ends_message,
                 read: 0,
+                due: DueBy::NONE,
                 remaining: 0,
             },
             message,

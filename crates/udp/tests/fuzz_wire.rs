@@ -10,6 +10,7 @@
 mod damage;
 
 use damage::{Random, damage, fuzz};
+use incast_transport::DueBy;
 use incast_transport::message::{self, PacketSet};
 use incast_udp::wire::{
     COOKIE_BYTES, Close, Completion, Completions, ConnectionId, Data, Frame, Frames, HEADER_BYTES,
@@ -42,6 +43,7 @@ fn frame(random: &mut Random) -> Frame<'static> {
                 ack_request: random.below(2) == 0,
                 ends_message: random.below(2) == 0,
                 read: 0,
+                due: DueBy::NONE,
                 remaining: 0,
             };
             let (message, payload) = (random.number(), &BYTES[..bytes as usize]);

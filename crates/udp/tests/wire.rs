@@ -4,6 +4,7 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use incast_transport::DueBy;
 use incast_transport::message::{self, PacketSet};
 use incast_udp::wire::{
     COOKIE_BYTES, Close, Completion, Completions, ConnectionId, DATA_BYTES, Data, Frame, Frames,
@@ -59,6 +60,7 @@ fn data() -> impl Strategy<Value = Frame<'static>> {
                 ack_request,
                 ends_message,
                 read: 0,
+                due: DueBy::NONE,
                 remaining: 0,
             };
             Frame::Data(Data { connection, sent_ns, packet, message, length, offset, payload })
@@ -286,6 +288,7 @@ fn the_format_of_version_1_stays() {
         ack_request: true,
         ends_message: false,
         read: 0,
+        due: DueBy::NONE,
         remaining: 0,
     };
     let frame = Frame::Data(Data {
@@ -360,6 +363,7 @@ fn data_outside_its_segment_or_message_is_refused() {
             ack_request: false,
             ends_message: false,
             read: 0,
+            due: DueBy::NONE,
             remaining: 0,
         },
         message: 0,

@@ -157,12 +157,12 @@ class OwnControl:
     """The publication."""
     needs: ClassVar[tuple[str, ...]] = ()
     """Needs of the network, which a run warns of where it lacks them: `ecn`, `notifications`,
-    `telemetry`, `lossless`, `each_acknowledged`."""
+    `telemetry`, `lossless`, `each_acknowledged`, `deadlines`."""
     transport: ClassVar[str] = "message"
     """The transport that it was made for: `message` or `stream`."""
     reads: ClassVar[tuple[str, ...]] = ()
     """The reports of an ACK that take extra work, where they are wanted: `delivery`,
-    `nic_backlog`."""
+    `nic_backlog`, `due`."""
 
     def __init__(self, **values: float | str) -> None:
         """Makes the algorithm with parameters by name.

@@ -3,7 +3,7 @@
 
 use incast_cc::registry::AnyAlgorithm;
 use incast_cc::{
-    Ack, AnyControl, Bytes, CongestionControl, Delivery, Demand, Flow, Hop, Loss, LossCause,
+    Ack, AnyControl, Bytes, CongestionControl, Delivery, Demand, Due, Flow, Hop, Loss, LossCause,
     Notification, RttSample, Sent, Span, Spurious, Time,
 };
 use proptest::prelude::*;
@@ -209,6 +209,8 @@ struct Carrier {
     transmitted: u64,
     settled: u64,
     round: u64,
+    /// The deadline of the newest message.
+    due: Option<Time>,
 }
 
 impl Carrier {
@@ -226,6 +228,7 @@ impl Carrier {
             transmitted: 0,
             settled: 0,
             round: 0,
+            due: None,
         }
     }
 
@@ -274,6 +277,7 @@ impl Carrier {
             Operation::Demand { size, deadline, weight } => {
                 let mut demand = Demand::new(self.now, size.map(Bytes::new));
                 (demand.deadline, demand.weight) = (deadline.map(|span| self.now + span), weight);
+                self.due = demand.deadline;
                 self.control.on_demand(&demand);
             }
             Operation::Restart { idle } => self.control.on_restart(self.now, idle),
@@ -302,6 +306,7 @@ impl Carrier {
         (ack.cwnd_limited, ack.in_recovery) = (acked.cwnd_limited, acked.in_recovery);
         (ack.in_flight, ack.delivered) = (Bytes::new(self.in_flight), Bytes::new(self.delivered));
         (ack.round, ack.remaining, ack.delivery) = (self.round, acked.remaining, acked.delivery);
+        ack.due = self.due.zip(acked.remaining).map(|(at, bytes)| Due { at, bytes });
         (ack.nic_backlog, ack.hop_count) = (acked.nic_backlog, acked.hop_count);
         ack.hops = &acked.hops;
         self.control.on_ack(&ack);

@@ -8,7 +8,7 @@ use std::ops::Range;
 use incast_cc::param::Kind;
 use incast_cc::registry::AnyAlgorithm;
 use incast_cc::{
-    Ack, AnyControl, Bytes, CongestionControl, Delivery, Demand, Flow, Hop, Limits, Loss,
+    Ack, AnyControl, Bytes, CongestionControl, Delivery, Demand, Due, Flow, Hop, Limits, Loss,
     LossCause, Notification, Pacing, Rate, RttSample, Sent, Span, Spurious, Time,
 };
 use proptest::prelude::*;
@@ -264,6 +264,8 @@ struct Carrier {
     to_repair: Bytes,
     /// Posted and never sent; nothing is known of it while a message has no size.
     unsent: Option<Bytes>,
+    /// The end of each message with a deadline, in the payload delivered, and the deadline.
+    dues: VecDeque<(Bytes, Time)>,
     in_flight: Bytes,
     transmitted: Bytes,
     delivered: Bytes,
@@ -301,6 +303,7 @@ impl Carrier {
             declared_lost: Vec::new(),
             to_repair: Bytes::ZERO,
             unsent: Some(Bytes::ZERO),
+            dues: VecDeque::new(),
             in_flight: Bytes::ZERO,
             transmitted: Bytes::ZERO,
             delivered: Bytes::ZERO,
@@ -340,6 +343,9 @@ impl Carrier {
                 let mut demand = Demand::new(self.now, size);
                 demand.weight = weight;
                 demand.deadline = deadline.map(|deadline| self.now + deadline);
+                if let Some((at, remaining)) = demand.deadline.zip(self.remaining()) {
+                    self.dues.push_back((self.delivered + remaining, at));
+                }
                 self.control.on_demand(&demand);
             }
             Step::Notification => self.control.on_notification(&Notification::new(self.now)),
@@ -544,6 +550,11 @@ impl Carrier {
         ack.in_recovery = self.recovery_until.is_some();
         ack.round = self.round;
         ack.remaining = self.remaining();
+        while self.dues.front().is_some_and(|&(end, _)| end <= self.delivered) {
+            self.dues.pop_front();
+        }
+        let due = self.dues.front();
+        ack.due = due.map(|&(end, at)| Due { at, bytes: end - self.delivered });
         (ack.nic_backlog, ack.hop_count) = (path.nic_backlog, 2);
         let hops = [self.hop(0, Span::ZERO), self.hop(1, path.queue)];
         ack.hops = &hops;

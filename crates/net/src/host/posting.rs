@@ -5,7 +5,7 @@ use incast_plan::application::{ENDLESS, Outcome, Post};
 use incast_plan::flows::Operation as Direction;
 use incast_transport::Operation;
 
-use super::{Host, Posted};
+use super::{Host, Planned, Posted};
 
 impl Host {
     /// Posts the planned messages that are due.
@@ -17,7 +17,9 @@ impl Host {
             if self.posts.len() < self.posts.capacity() / 2 {
                 self.posts.shrink_to_fit(); // each is moved once, all in all
             }
-            self.post(now, post);
+            let Planned { at, bytes, connection, deadline } = post;
+            let deadline = self.flows.deadlines().get(deadline);
+            self.post(now, Post { at, bytes, connection, deadline });
         }
     }
 
@@ -31,16 +33,17 @@ impl Host {
     }
 
     pub(super) fn post(&mut self, now: Time, post: Post) {
-        let Post { bytes, connection, .. } = post;
+        let Post { bytes, connection, deadline, .. } = post;
         let flow = self.flow(connection);
-        self.posted.push(Posted { flow, at: now, bytes });
+        let number = self.deadlines.number(deadline);
+        self.posted.push(Posted { flow, at: now, bytes, deadline: number });
         let operation = match (self.flows[flow as usize].operation, bytes) {
             (Direction::Write, ENDLESS) => Operation::Stream,
             (Direction::Write, bytes) => Operation::Write { bytes },
             (Direction::Read, ENDLESS) => Operation::ReadStream,
             (Direction::Read, bytes) => Operation::Read { bytes },
         };
-        self.endpoint.post(now, connection, operation);
+        self.endpoint.post_due(now, connection, operation, deadline.map(|span| now + span));
     }
 
     /// Posts the messages that applications have just decided on.

@@ -45,19 +45,21 @@ pub(super) fn reads(name: &str, words: &BTreeSet<String>) -> PyResult<Reads> {
         }
     }
     let has = |word: &str| words.contains(word);
-    Ok(Reads { delivery: has("delivery"), nic_backlog: has("nic_backlog"), sent: false })
+    let (delivery, nic_backlog, due) = (has("delivery"), has("nic_backlog"), has("due"));
+    Ok(Reads { delivery, nic_backlog, due, sent: false })
 }
 
 /// The reports that take a carrier extra work.
-const READS: [&str; 2] = ["delivery", "nic_backlog"];
+const READS: [&str; 3] = ["delivery", "nic_backlog", "due"];
 
 /// The needs of algorithms, by the words that classes have for them.
-const NEEDS: [(&str, Need); 5] = [
+const NEEDS: [(&str, Need); 6] = [
     ("ecn", Need::Ecn),
     ("notifications", Need::Notifications),
     ("telemetry", Need::Telemetry),
     ("lossless", Need::Lossless),
     ("each_acknowledged", Need::EachAcknowledged),
+    ("deadlines", Need::Deadlines),
 ];
 
 fn unknown(name: &str, key: &str, word: &str, words: &[&str]) -> PyErr {

@@ -143,6 +143,12 @@ views! {
         delivered: u64 = |one| one.ack.delivered.get();
         /// Payload posted and not acknowledged, in bytes; None of a message without an end.
         remaining: Option<u64> = |one| one.ack.remaining.map(Bytes::get);
+        /// The deadline that stands, in seconds since the start of the run.
+        ///
+        /// It is None without one, and where `reads` does not name `due`.
+        due: Option<f64> = |one| one.ack.due.map(|due| instant(due.at));
+        /// The payload up to that deadline that is not acknowledged, in bytes; None without one.
+        due_bytes: Option<u64> = |one| one.ack.due.map(|due| due.bytes.get());
         /// The delivery-rate sample, where `reads` names `delivery`.
         delivery: Option<Delivery> = |one| one.ack.delivery.map(Delivery);
         /// Bytes that wait in the sender's own NIC, where `reads` names `nic_backlog`.

@@ -12,6 +12,9 @@ use incast_schema::{Fault, suggestion};
 /// The most connections and messages, so that a typing error does not fill the memory.
 const MAX_CONNECTIONS: u64 = 4_000_000;
 const MAX_MESSAGES: u64 = 50_000_000;
+/// The sentence that refuses a deadline of a message without end.
+pub(crate) const ENDLESS_DEADLINE: &str =
+    "a message without end is never complete; set its size, or take the deadline out";
 pub(crate) const MAX_WEIGHT: u32 = 1_000;
 /// The largest load. Loads above 1 are allowed, for those who want to see the effect.
 const MAX_LOAD: f64 = 100.0;
@@ -79,6 +82,7 @@ impl<'a> Checked<'a> {
 impl Checked<'_> {
     fn check(mut self) -> Result<Counts, Fault> {
         self.check_classes()?;
+        self.check_deadline()?;
         if self.traffic.kind.has("from") {
             self.find_hosts()?;
             self.check_times()?;
@@ -193,6 +197,16 @@ impl Checked<'_> {
         let weight = urgent.weight.unwrap_or(1);
         let checked = self.in_range("", weight, (1, MAX_WEIGHT));
         checked.map_err(|fault| within("weight", fault.into_message()))
+    }
+
+    /// Checks the setting `deadline`.
+    fn check_deadline(&self) -> Result<(), Fault> {
+        let Some(deadline) = &self.traffic.common.deadline else { return Ok(()) };
+        if self.traffic.is_endless() {
+            return Err(self.at("deadline", ENDLESS_DEADLINE.into()));
+        }
+        let place: [&dyn Display; 3] = [&"traffic", &self.number, &"deadline"];
+        deadline.check().map_err(|fault| fault.within(&place))
     }
 
     /// The sentence that refuses the name of a class; [`None`] if the name is right.

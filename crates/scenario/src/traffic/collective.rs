@@ -72,9 +72,10 @@ impl Kind for Collective {
             plan.flows.follow(flow, false, (applications[(place + 1) % hosts.len()], 0));
             let (members, size) = (hosts.len() as u64, self.size);
             let (rounds, compute) = (u64::from(self.rounds), self.compute);
+            let deadlines = context.deadlines_of(host);
             plan.applications.push(PlannedApplication::new(host, move |flows| {
                 let connection = flows[flow as usize].posting();
-                Member::new(connection, members, size, rounds, compute, start)
+                Member::new(connection, members, size, rounds, compute, start, deadlines)
             }));
         }
         None

@@ -3,7 +3,7 @@
 use incast_cc::{Bytes, Span, Time};
 use incast_plan::flows::{Life, Operation};
 use incast_plan::random::{below, distinct, purpose};
-use incast_plan::{Plan, PlannedPost};
+use incast_plan::Plan;
 use incast_schema::{Fault, quantity};
 use rand_pcg::Pcg64Mcg;
 use schemars::JsonSchema;
@@ -90,6 +90,7 @@ impl Kind for Connections {
         for &source in &context.sources {
             let others = || context.destinations.iter().copied().filter(|&host| host != source);
             let mut random = context.generator_of(source, purpose::LASTING);
+            let mut deadlines = context.deadlines_of(source);
             let picked: Vec<_> = match self.fan_out {
                 None => others().collect(),
                 Some(count) => pick(&others().collect::<Vec<_>>(), count, &mut random),
@@ -100,11 +101,10 @@ impl Kind for Connections {
                 let start = self.start(context.start(), &mut random);
                 let flow = context.flow(source, destination, self.message);
                 let flow = NewFlow { before, life: Life::Lasting, ..flow }.add_to(plan);
-                plan.posts.extend((0..u64::from(self.count)).map(|message| PlannedPost {
-                    flow,
-                    at: start + self.every * message,
-                    bytes: self.message,
-                }));
+                for message in 0..u64::from(self.count) {
+                    let deadline = self.message.and_then(|bytes| deadlines.draw(bytes));
+                    plan.post(flow, start + self.every * message, self.message, deadline);
+                }
             }
         }
         None

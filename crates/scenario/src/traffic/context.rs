@@ -1,12 +1,13 @@
 //! The context of planning a traffic: its hosts, new flows, and generators of random numbers.
 
-use incast_cc::{Bytes, Time};
+use incast_cc::{Bytes, Span, Time};
 use incast_plan::flows::{Life, Operation, Treatment};
-use incast_plan::random::generator;
+use incast_plan::random::{generator, purpose};
 use incast_plan::topology::Topology;
-use incast_plan::{Plan, PlannedPost, Watch};
+use incast_plan::{Plan, Watch};
 use rand_pcg::Pcg64Mcg;
 
+use super::deadline::DrawnDeadlines;
 use super::places::Places;
 use super::{Common, Traffic};
 use crate::Scenario;
@@ -94,7 +95,6 @@ impl<'a> Context<'a> {
             treatment: Treatment {
                 class: class.map_or(0, |name| self.scenario.class_number(name).unwrap_or(0)),
                 weight: urgent.and_then(|urgent| urgent.weight).unwrap_or(self.common.weight),
-                deadline: self.common.deadline,
             },
             source,
             destination,
@@ -120,6 +120,18 @@ impl<'a> Context<'a> {
         self.places.line_rate(host).as_bps() as f64
     }
 
+    /// The deadlines of what a host starts.
+    pub(crate) fn deadlines_of(&self, host: u32) -> DrawnDeadlines {
+        let random = self.generator_of(host, purpose::DEADLINES);
+        DrawnDeadlines::new(self.common.deadline.clone(), random, self.line_bps(host))
+    }
+
+    /// The deadlines of the whole traffic, which [`DrawnDeadlines::draw_on`] draws.
+    pub(crate) fn deadlines(&self) -> DrawnDeadlines {
+        let random = self.generator(purpose::DEADLINES);
+        DrawnDeadlines::new(self.common.deadline.clone(), random, f64::NAN)
+    }
+
     /// The generator for one purpose of the whole traffic.
     pub(crate) fn generator(&self, purpose: &str) -> Pcg64Mcg {
         generator(self.seed, purpose, &[u64::from(self.number)])
@@ -139,9 +151,15 @@ impl NewFlow {
     }
 
     /// Adds the flow with a single message, and returns its number.
-    pub(crate) fn add_single(self, plan: &mut Plan, at: Time, bytes: Bytes) -> u32 {
+    pub(crate) fn add_single(
+        self,
+        plan: &mut Plan,
+        at: Time,
+        bytes: Bytes,
+        deadline: Option<Span>,
+    ) -> u32 {
         let flow = self.add_to(plan);
-        plan.posts.push(PlannedPost { flow, at, bytes: Some(bytes) });
+        plan.post(flow, at, Some(bytes), deadline);
         flow
     }
 }

@@ -14,7 +14,7 @@ use super::amount::{Links, Sent};
 use super::checked::{Checked, Counts};
 use super::context::Context;
 use super::kind::{Pairs, ReadFile};
-use super::{Kind, Settings};
+use super::{Deadline, Kind, Settings, deadline};
 use crate::foreign;
 
 /// Flows one by one: listed here, or in a file of another simulator.
@@ -54,9 +54,9 @@ pub struct ListedFlow {
     /// The weight; that of the traffic if absent.
     pub weight: Option<u32>,
     /// The time that the flow has from posting to completion; as for the traffic if absent.
-    #[serde(default, deserialize_with = "quantity::optional_duration")]
-    #[schemars(with = "Option<String>")]
-    pub deadline: Option<Span>,
+    #[serde(default, deserialize_with = "deadline::optional")]
+    #[schemars(with = "Option<deadline::DeadlineForm>")]
+    pub deadline: Option<Deadline>,
     /// The line in the file, for a flow that was read from a file.
     #[serde(skip)]
     pub line: Option<usize>,
@@ -125,6 +125,10 @@ impl Kind for FlowList {
         let sizes =
             self.list.iter().map(|flow| flow.size.map_or(links.most, |size| size.get() as f64));
         Sent { bytes: sizes.sum(), messages: None }
+    }
+
+    fn has_deadlines(&self) -> bool {
+        self.list.iter().any(|flow| flow.deadline.is_some())
     }
 
     fn pairs(&self) -> Option<Pairs<'_>> {

@@ -55,6 +55,7 @@ impl Kind for Incast {
         let all_bps: f64 = context.destinations.iter().map(|&host| context.line_bps(host)).sum();
         let offered = self.load * all_bps;
         let mut random = context.generator(purpose::INCASTS);
+        let mut deadlines = context.deadlines();
         let bytes = self.size * u64::from(self.senders);
         let gap = mean_gap(bytes.get() as f64, 1.0, offered);
         let (mut at, mut before): (Time, _) = (context.start(), 0);
@@ -68,16 +69,17 @@ impl Kind for Incast {
             let own = context.sources.binary_search(&receiver).ok();
             #[expect(clippy::cast_possible_truncation, reason = "bounded by the hosts")]
             let others = (context.sources.len() - usize::from(own.is_some())) as u32;
+            let deadline = deadlines.draw_on(context.line_bps(receiver), None, bytes);
             let mut flows = 0..0;
             for place in distinct(&mut random, self.senders, others) {
                 let sender = context.sources[skip(place as usize, own)];
                 let flow = context.flow(sender, receiver, Some(self.size));
-                let flow = NewFlow { before, ..flow }.add_single(plan, at, self.size);
+                let flow = NewFlow { before, ..flow }.add_single(plan, at, self.size, deadline);
                 before += 1;
                 flows = if flows.is_empty() { flow..flow + 1 } else { flows.start..flow + 1 };
             }
             let traffic = context.number;
-            plan.gatherings.push(Gathering { traffic, receiver, at, flows, bytes });
+            plan.gatherings.push(Gathering { traffic, receiver, at, flows, bytes, deadline });
         }
     }
 

@@ -83,6 +83,11 @@ pub(crate) trait Kind: Debug {
         false
     }
 
+    /// Whether messages have deadlines by the kind's own settings.
+    fn has_deadlines(&self) -> bool {
+        false
+    }
+
     /// The pairs of sender and receiver that the settings name one by one. Kinds without `from`
     /// implement this.
     fn pairs(&self) -> Option<Pairs<'_>> {

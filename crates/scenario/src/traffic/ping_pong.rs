@@ -13,6 +13,7 @@ use serde::Deserialize;
 use super::amount::{Links, Sent};
 use super::checked::{Checked, Counts};
 use super::context::Context;
+use super::deadline::DrawnDeadlines;
 use super::{Kind, Settings};
 
 /// Messages back and forth between pairs: the first host of `from` and the first of `to`, the
@@ -65,12 +66,14 @@ impl Kind for PingPong {
             let there = context.flow(host, partner, Some(message)).add_to(plan);
             let back = context.flow(partner, host, Some(answer)).add_to(plan);
             let (rounds, pause, start) = (self.rounds, self.pause, context.start());
+            let [deadlines, of_answers] = [host, partner].map(|host| context.deadlines_of(host));
             // Each application is told of messages that arrive at its own host, on its slot 0.
             let player = plan.next_application(host, context.number);
             plan.flows.follow(back, false, (player, 0));
             plan.applications.push(PlannedApplication::new(host, move |flows| Player {
                 connection: flows[there as usize].posting(),
                 message,
+                deadlines,
                 rounds,
                 pause,
                 next: start,
@@ -82,6 +85,7 @@ impl Kind for PingPong {
             plan.applications.push(PlannedApplication::new(partner, move |flows| Partner {
                 connection: flows[back as usize].posting(),
                 answer,
+                deadlines: of_answers,
             }));
         }
         None
@@ -99,6 +103,7 @@ impl Kind for PingPong {
 struct Player {
     connection: u32,
     message: Bytes,
+    deadlines: DrawnDeadlines,
     rounds: u32,
     pause: Span,
     /// The time of the next message.
@@ -118,7 +123,8 @@ impl Application for Player {
         if self.next_timer() <= now {
             self.posted = Some(now);
             let (connection, bytes) = (self.connection, self.message.get());
-            posts.push(Post { at: now, connection, bytes });
+            let deadline = self.deadlines.draw(self.message);
+            posts.push(Post { at: now, connection, bytes, deadline });
         }
     }
 
@@ -126,7 +132,8 @@ impl Application for Player {
     fn on_outcome(&mut self, now: Time, _slot: u32, _outcome: Outcome, _posts: &mut Vec<Post>) {
         let Some(posted) = self.posted.take() else { return };
         let (kind, completed, bytes) = (PingPong::NAME, now, self.message);
-        self.finished.push(Finished { kind, posted, completed, bytes, fan_out: 2 });
+        let deadline = None;
+        self.finished.push(Finished { kind, posted, completed, bytes, fan_out: 2, deadline });
         self.next = now + self.pause;
     }
 
@@ -136,7 +143,8 @@ impl Application for Player {
 
     fn under_way(&self) -> Vec<UnderWay> {
         let (kind, bytes) = (PingPong::NAME, self.message);
-        let round = |posted| UnderWay { kind, posted, bytes, fan_out: 2, missing: 1 };
+        let (fan_out, missing, deadline) = (2, 1, None);
+        let round = |posted| UnderWay { kind, posted, bytes, fan_out, missing, deadline };
         self.posted.map(round).into_iter().collect()
     }
 
@@ -150,11 +158,14 @@ impl Application for Player {
 struct Partner {
     connection: u32,
     answer: Bytes,
+    deadlines: DrawnDeadlines,
 }
 
 impl Application for Partner {
     fn on_outcome(&mut self, now: Time, _slot: u32, _outcome: Outcome, posts: &mut Vec<Post>) {
-        posts.push(Post { at: now, connection: self.connection, bytes: self.answer.get() });
+        let (connection, bytes) = (self.connection, self.answer.get());
+        let deadline = self.deadlines.draw(self.answer);
+        posts.push(Post { at: now, connection, bytes, deadline });
     }
 }
 
@@ -171,6 +182,7 @@ mod tests {
         let mut player = Player {
             connection: 3,
             message: Bytes::new(64),
+            deadlines: DrawnDeadlines::none(),
             rounds: 2,
             pause: Span::from_us(5),
             next: at(1),

@@ -102,6 +102,7 @@ impl Kind for Poisson {
         let (offered, all_bps) = (peers.offered_bps(self), peers.line_bps());
         for source in peers.senders() {
             let mut random = context.generator_of(source, purpose::ARRIVALS);
+            let mut deadlines = context.deadlines_of(source);
             let share = context.line_bps(source) / all_bps;
             let gap = mean_gap(sizes.mean(), share, offered);
             let mut at: Time = context.start();
@@ -113,7 +114,8 @@ impl Kind for Poisson {
                 let bytes = sizes.sample(&mut random);
                 let destination = peers.draw(source, &mut random);
                 let flow = context.flow(source, destination, Some(bytes));
-                NewFlow { before, ..flow }.add_single(plan, at, bytes);
+                let deadline = deadlines.draw(bytes);
+                NewFlow { before, ..flow }.add_single(plan, at, bytes, deadline);
             }
         }
         Some(offered)

@@ -219,9 +219,10 @@ impl Kind for Requests {
             let (workload, start) = (Arc::clone(&workload), context.start());
             let random = context.generator_of(host, purpose::REQUESTS);
             let thoughts = context.generator_of(host, purpose::THINK_TIMES);
+            let deadlines = context.deadlines_of(host);
             plan.applications.push(PlannedApplication::new(host, move |flows| {
                 let servers = servers.iter().map(|ranges| connected(ranges, flows)).collect();
-                Client::new(workload, servers, (random, thoughts), start, pace)
+                Client::new(workload, servers, (random, thoughts), deadlines, start, pace)
             }));
         }
         offered

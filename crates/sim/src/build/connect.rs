@@ -7,12 +7,11 @@ use incast_cc::parts::random::derive;
 use incast_transport::{Address, Opener, Opening, Path, Role, Signal, Terms, Transport, random};
 
 use super::ways::Ways;
-use incast_net::Duties;
 use incast_net::Network as Net;
-use incast_net::{Oracle, Way};
+use incast_net::{Duties, Oracle, Planned, Way};
 use incast_plan::Plan;
 use incast_plan::Watch;
-use incast_plan::application::{ENDLESS, Post};
+use incast_plan::application::ENDLESS;
 use incast_plan::flows::{End, Flows, Leg, Life};
 use incast_plan::random::purpose;
 use incast_scenario::{Scheme, TransportKind};
@@ -54,7 +53,7 @@ pub(super) fn connect(
 }
 
 /// The posts of each host.
-fn posts(plan: &mut Plan, flows: &Flows, hosts: usize) -> Vec<Vec<Post>> {
+fn posts(plan: &mut Plan, flows: &Flows, hosts: usize) -> Vec<Vec<Planned>> {
     let mut counts = vec![0; hosts];
     for planned in &plan.posts {
         counts[flows[planned.flow as usize].source as usize] += 1;
@@ -63,8 +62,8 @@ fn posts(plan: &mut Plan, flows: &Flows, hosts: usize) -> Vec<Vec<Post>> {
     for planned in std::mem::take(&mut plan.posts) {
         let flow = &flows[planned.flow as usize];
         let bytes = planned.bytes.map_or(ENDLESS, Bytes::get);
-        let (at, connection) = (planned.at, flow.posting());
-        posts[flow.source as usize].push(Post { at, bytes, connection });
+        let (at, connection, deadline) = (planned.at, flow.posting(), planned.deadline);
+        posts[flow.source as usize].push(Planned { at, bytes, connection, deadline });
     }
     posts
 }
@@ -137,7 +136,6 @@ impl Book {
             path: if sends { path() } else { Path::default() },
             class: treatment.class,
             weight: treatment.weight,
-            deadline: treatment.deadline,
             once: flow.life == Life::Once,
         };
         let address = Address { host: peer, route: self.ways.route(legs[0]).bits() };

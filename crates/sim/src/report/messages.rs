@@ -3,6 +3,7 @@
 
 use incast_cc::{Bytes, Rate, Span, Time};
 
+use super::deadlines::{Judged, Timing};
 use super::delivered;
 use super::quantiles::Observed;
 use crate::build::Built;
@@ -28,11 +29,19 @@ pub(super) struct Message {
     /// The wait at hosts, before the network; known once the first packet has left.
     pub(super) host: Option<Span>,
     pub(super) ideal: Span,
+    /// The time that it had from posting to completion.
+    pub(super) deadline: Option<Span>,
 }
 
 impl Message {
     pub(super) fn completion(&self) -> Option<Span> {
         self.completed.map(|completed| completed.since(self.posted))
+    }
+
+    /// The message by its deadline, in a run that ended at `end`.
+    pub(super) fn timing(&self, end: Time) -> Timing {
+        let &Self { posted, deadline, completed, .. } = self;
+        Timing { posted, deadline, completed, end }
     }
 
     pub(super) fn slowdown(&self) -> Option<f64> {
@@ -68,18 +77,9 @@ pub(super) struct Carried {
     pub(super) completed: u64,
     /// The messages with a deadline that were delivered by the end of the run, or whose deadline
     /// had passed.
-    pub(super) deadlines: u64,
-    pub(super) deadlines_met: u64,
+    pub(super) judged: Judged,
 }
 
-impl Carried {
-    /// Counts a message with a deadline, unless it may still arrive in time.
-    fn judge(&mut self, posted: Time, deadline: Span, completed: Option<Time>, end: Time) {
-        let taken = completed.unwrap_or(end).since(posted);
-        self.deadlines += u64::from(completed.is_some() || taken > deadline);
-        self.deadlines_met += u64::from(completed.is_some() && taken <= deadline);
-    }
-}
 /// All messages, in the order of flows, and the results of each traffic in the measured `window`.
 pub(super) fn messages(built: &Built, window: (Time, Time)) -> (Vec<Message>, Vec<Carried>) {
     let flows = &built.flows;
@@ -97,8 +97,8 @@ pub(super) fn messages(built: &Built, window: (Time, Time)) -> (Vec<Message>, Ve
         let number = of_flow[0].flow;
         let flow = &flows[number as usize];
         let (requests, data) = take_flow(&mut begun, number);
-        let (deadline, mut links) = (flows.treatment(flow).deadline, None);
-        let (mut arrived, mut before) = (None, 0);
+        let poster = &built.net.hosts()[flow.source as usize];
+        let (mut links, mut arrived, mut before) = (None, None, 0);
         for (message, posted) in (0_u32..).zip(of_flow) {
             let delivery =
                 deliveries.next_if(|next| next.flow == number && next.message == message);
@@ -110,14 +110,10 @@ pub(super) fn messages(built: &Built, window: (Time, Time)) -> (Vec<Message>, Ve
             let counts = posted.at >= window.0 && posted.at < window.1;
             carried.posted += u64::from(counts);
             carried.posted_bytes += if counts { bytes.get() } else { 0 };
-            if let Some(deadline) = deadline.filter(|_| counts) {
-                let completed = delivery.map(|delivery| delivery.at);
-                carried.judge(posted.at, deadline, completed, built.net.now());
-            }
             carried.completed += u64::from(counts && delivery.is_some());
             let begun = data.get(message as usize);
             let of_request = requests.get(message as usize).map_or(Span::ZERO, |b| b.waited);
-            messages.push(Message {
+            let message = Message {
                 flow: number,
                 number: message,
                 bytes,
@@ -137,7 +133,12 @@ pub(super) fn messages(built: &Built, window: (Time, Time)) -> (Vec<Message>, Ve
                     links.get_or_insert_with(|| links_of(built, number)),
                     bytes,
                 ),
-            });
+                deadline: poster.deadline(posted),
+            };
+            if counts {
+                carried.judged.add(&message.timing(built.net.now()));
+            }
+            messages.push(message);
             before += bytes.get();
         }
     }

@@ -1,27 +1,39 @@
 //! Requests, incasts and rounds of collectives: transfers that are complete as a whole, and their
 //! results.
 
-use incast_cc::{Bytes, Time};
+use incast_cc::{Bytes, Span, Time};
 
+use super::deadlines::Timing;
 use super::messages::Message;
 use super::tables::us;
+use super::work::{one_or_zero, us_or_null};
 use crate::build::Built;
 use incast_plan::application::UnderWay;
 use incast_table::Table;
 
 /// A request, and its client.
 pub(super) struct Request {
-    traffic: u16,
+    pub(super) traffic: u16,
     client: u32,
     number: u64,
     kind: &'static str,
-    posted: Time,
+    pub(super) posted: Time,
     /// The time of completion; none if that was not by the end of the run.
     completed: Option<Time>,
     bytes: Bytes,
     fan_out: u32,
     /// The messages that were complete by then.
     done: u32,
+    /// The time that it had from posting to completion.
+    pub(super) deadline: Option<Span>,
+}
+
+impl Request {
+    /// The request by its deadline, in a run that ended at `end`.
+    pub(super) fn timing(&self, end: Time) -> Timing {
+        let &Self { posted, deadline, completed, .. } = self;
+        Timing { posted, deadline, completed, end }
+    }
 }
 
 /// All requests that were posted, in the order of traffic and client; complete ones first.
@@ -38,6 +50,7 @@ pub(super) fn requests(built: &Built, messages: &[Message]) -> Vec<Request> {
                     bytes: f.bytes,
                     fan_out: f.fan_out,
                     missing: 0,
+                    deadline: f.deadline,
                 };
                 (all, Some(f.completed))
             });
@@ -53,6 +66,7 @@ pub(super) fn requests(built: &Built, messages: &[Message]) -> Vec<Request> {
                 bytes: request.bytes,
                 fan_out: request.fan_out,
                 done: request.fan_out - request.missing,
+                deadline: request.deadline,
             }));
         }
     }
@@ -89,12 +103,13 @@ fn incasts(built: &Built, messages: &[Message]) -> impl Iterator<Item = Request>
             fan_out,
             #[expect(clippy::cast_possible_truncation, reason = "at most the fan-out")]
             done: done as u32,
+            deadline: gathering.deadline,
         })
     })
 }
 
 pub(super) fn table(built: &Built, requests: &[Request], end: Time) -> Table {
-    Table::new(
+    let table = Table::new(
         "requests",
         "one request, incast, or round of a collective at one host, that was posted, complete or not, over the \
          whole run",
@@ -150,5 +165,44 @@ pub(super) fn table(built: &Built, requests: &[Request], end: Time) -> Table {
         ),
         requests,
         |r| r.completed.map_or_else(|| end.since(r.posted).as_us_f64(), |_| f64::NAN),
-    )
+    );
+    if requests.iter().all(|request| request.deadline.is_none()) {
+        table
+    } else {
+        deadlines(table, requests, end)
+    }
+}
+
+/// The columns of deadlines, which are there where a request has one.
+fn deadlines(table: Table, requests: &[Request], end: Time) -> Table {
+    table
+        .column(
+            (
+                "deadline_us",
+                "us",
+                "time that it had from posting to completion; null without a deadline. This column and those after it \
+                 are there where a request has a deadline",
+            ),
+            requests,
+            |r| us_or_null(r.deadline),
+        )
+        .column(
+            (
+                "met_deadline",
+                "",
+                "1 if it was complete by then, 0 if not; null without one, and if it could still be met when the \
+                 run ended",
+            ),
+            requests,
+            |r| one_or_zero(r.timing(end).met()),
+        )
+        .column(
+            (
+                "late_us",
+                "us",
+                "from the deadline to its completion, below zero before it; null without one of the two",
+            ),
+            requests,
+            |r| r.timing(end).late_us(),
+        )
 }

@@ -5,6 +5,7 @@ use incast_net::metrics::Histogram;
 use incast_net::{Network, QueueLengths};
 
 use super::Books;
+use super::deadlines::Judged;
 use super::quantiles::Quantiles;
 
 /// The facts that are known when the measurement ends, which the run may outlast.
@@ -38,6 +39,8 @@ pub(super) struct Facts<'a> {
     pub(super) books: &'a Books,
     /// Slowdowns of the messages that were posted while measured.
     pub(super) slowdowns: Quantiles,
+    /// The deadlines of the messages and requests that were posted while measured.
+    pub(super) deadlines: Judged,
     pub(super) retransmissions: u64,
     pub(super) watchdog_reports: u64,
     pub(super) dead_locks: u64,
@@ -139,6 +142,13 @@ figures! {
         |f| f.slowdowns.at(0.99);
     slowdown_p99_bound: Number, "", "the 99th percentile is at least this, where it is null",
         |f| f.slowdowns.bound_at(0.99);
+    deadlines: Count, "", "deadlines of messages and requests that were posted while measured and were complete, or whose deadline \
+            had passed, by the end of the run; messages of a request with a deadline count as that one",
+        |f| f.deadlines.deadlines;
+    deadlines_missed_percent: Number, "%", "share of these that were missed: complete too late, or not by the end of the run; null without any",
+        |f| f.deadlines.missed_percent();
+    late_mean_us: Number, "us", "mean time from the deadline to the completion, of those that were complete too late; null without any",
+        |f| f.deadlines.late_mean_us();
     packet_hops: Count, "packets", "packets that left a link, PFC frames not counted, over the whole run",
         |f| f.net.transmitters().map(|link| link.hops().packets).sum();
     events: Count, "", "events handled",

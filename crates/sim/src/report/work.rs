@@ -2,6 +2,7 @@
 
 use incast_cc::{Bytes, Span, Time};
 
+use super::deadlines::Judged;
 use super::messages::{self, Carried, Message};
 use super::quantiles::Quantiles;
 use super::requests::{self, Request};
@@ -34,6 +35,24 @@ impl Work {
     pub(super) fn measured(&self) -> impl Iterator<Item = &Message> {
         let (from, until) = self.window;
         self.messages.iter().filter(move |message| message.posted >= from && message.posted < until)
+    }
+
+    /// The deadlines of what was posted in the measured window. Where requests of a traffic have
+    /// deadlines, their messages have the same, and do not count beside them.
+    pub(super) fn judged(&self, built: &Built) -> Judged {
+        let (from, until) = self.window;
+        let mut by_request = vec![false; built.plan.traffic.len()];
+        let mut judged = Judged::default();
+        for request in self.requests.iter().filter(|request| request.deadline.is_some()) {
+            by_request[request.traffic as usize] = true;
+            if request.posted >= from && request.posted < until {
+                judged.add(&request.timing(self.end));
+            }
+        }
+        let traffic = |message: &Message| built.flows[message.flow as usize].traffic as usize;
+        let alone = self.measured().filter(|message| !by_request[traffic(message)]);
+        alone.for_each(|message| judged.add(&message.timing(self.end)));
+        judged
     }
 
     pub(super) fn tables(&self, built: &Built) -> Vec<Table> {
@@ -77,7 +96,7 @@ fn message_table(built: &Built, messages: &[Message], end: Time) -> Table {
             |m| m.delivered.get(),
         );
     let table = message_times(table, messages, end);
-    message_deadlines(table, built, messages, end)
+    message_deadlines(table, messages, end)
 }
 
 /// The columns of the times at which messages were posted, sent and complete, and of how long that
@@ -158,16 +177,10 @@ fn message_times(table: Table, messages: &[Message], end: Time) -> Table {
         )
 }
 
-fn message_deadlines(table: Table, built: &Built, messages: &[Message], end: Time) -> Table {
-    let flow = |message: &Message| &built.flows[message.flow as usize];
-    let deadline = |message: &Message| built.flows.treatment(flow(message)).deadline;
-    let met = |message: &Message, deadline: Span| match message.completion() {
-        Some(completion) => Some(completion <= deadline),
-        None => (end.since(message.posted) > deadline).then_some(false),
-    };
-    table
+fn message_deadlines(table: Table, messages: &[Message], end: Time) -> Table {
+    let table = table
         .column(("deadline_us", "us", "time that it had; null without a deadline"), messages, |m| {
-            deadline(m).map_or(f64::NAN, Span::as_us_f64)
+            us_or_null(m.deadline)
         })
         .column(
             (
@@ -177,14 +190,29 @@ fn message_deadlines(table: Table, built: &Built, messages: &[Message], end: Tim
                  run ended",
             ),
             messages,
-            |m| {
-                let met = deadline(m).and_then(|deadline| met(m, deadline));
-                met.map_or(f64::NAN, |met| f64::from(u8::from(met)))
-            },
-        )
+            |m| one_or_zero(m.timing(end).met()),
+        );
+    if messages.iter().all(|message| message.deadline.is_none()) {
+        return table;
+    }
+    table.column(
+        (
+            "late_us",
+            "us",
+            "from the deadline to its completion, below zero before it; null without one of the two. The column is \
+             there where a message has a deadline",
+        ),
+        messages,
+        |m| m.timing(end).late_us(),
+    )
 }
 
-fn us_or_null(span: Option<Span>) -> f64 {
+/// A truth value as a number; not a number where there is none.
+pub(super) fn one_or_zero(truth: Option<bool>) -> f64 {
+    truth.map_or(f64::NAN, |truth| f64::from(u8::from(truth)))
+}
+
+pub(super) fn us_or_null(span: Option<Span>) -> f64 {
     span.map_or(f64::NAN, Span::as_us_f64)
 }
 
@@ -346,9 +374,9 @@ fn load_table(built: &Built, work: &Work, measured: Span) -> Table {
              the run",
         ),
         &rows,
-        |(_, c)| c.deadlines,
+        |(_, c)| c.judged.deadlines,
     )
-    .column(("deadlines_met", "", "of these delivered by then"), &rows, |(_, c)| c.deadlines_met)
+    .column(("deadlines_met", "", "of these delivered by then"), &rows, |(_, c)| c.judged.met)
     .column(
         ("requests", "", "requests and rounds begun, over the whole run"),
         &rows,

@@ -119,6 +119,66 @@ fn hosts_and_classes_are_known() {
 }
 
 #[test]
+fn deadlines_have_a_law_and_shares_are_at_most_all() {
+    let says =
+        |sentence: &'static str| -> &'static [&'static str] { Box::leak(Box::new([sentence])) };
+    let weight = "class = \"bulk\"";
+    let at = |text: &'static str, column, sentence| {
+        let text: &'static str = Box::leak(format!("deadline = {text}").into_boxed_str());
+        (weight, text, (20, column), says(sentence))
+    };
+    check(&[
+        at("\"0us\"", 12, "\"0us\" is out of range; expected 1us to 1000s"),
+        at("5", 12, "expected a time such as \"20ms\""),
+        at("{ exponential = \"0ms\" }", 28, "\"0ms\" is out of range; expected 1us to 1000s"),
+        at("{ least = \"3ms\" }", 12, "no law; expected fixed, exponential or factor"),
+        at("{ mean = \"3ms\" }", 14, "unknown field \"mean\""),
+        at("{ fixed = \"3ms\", factor = 2 }", 38, "factor beside fixed; take one of them out"),
+        at(
+            "{ fixed = \"3ms\", base = \"3ms\" }",
+            36,
+            "base belongs to factor; take it out, or set factor",
+        ),
+        at("{ factor = 0 }", 23, "0 is out of range; expected above 0, up to 1000000"),
+        at(
+            "{ share = 0.5, fixed = \"3ms\" }",
+            22,
+            "a share is of a list; put the table in brackets",
+        ),
+        at("[]", 12, "an empty list; expected tables, or leave it out"),
+        at("[{ fixed = \"3ms\" }]", 13, "no share; set it, such as share = 0.5"),
+        at(
+            "[{ share = 1.5, fixed = \"3ms\" }]",
+            23,
+            "1.5 is out of range; expected above 0, up to 1",
+        ),
+        at(
+            "[{ share = 0.5, fixed = \"3ms\" }, { share = 0.75, fixed = \"4ms\" }]",
+            55,
+            "0.75 makes the shares 1.25, more than all messages; lower it",
+        ),
+        (
+            "message = \"3MB\"\ncount = 4",
+            "deadline = \"3ms\"",
+            (71, 12),
+            &["a message without end is never complete; set its size, or take the deadline out"],
+        ),
+        (
+            "to = \"host1\", size = \"1MB\", id = 1",
+            "to = \"host1\", deadline = \"1ms\", id = 1",
+            (62, 48),
+            &["a message without end is never complete"],
+        ),
+        (
+            "to = \"host1\", size = \"1MB\", id = 1",
+            "to = \"host1\", deadline = { factor = -1 }, size = \"1MB\", id = 1",
+            (62, 59),
+            &["-1 is out of range"],
+        ),
+    ]);
+}
+
+#[test]
 fn a_traffic_is_of_one_kind_and_has_its_settings_alone() {
     check(&[
         (

@@ -9,6 +9,7 @@ mod arrivals;
 mod arrivals_to_whom;
 mod causality;
 mod collective;
+mod deadlines;
 mod everything;
 mod fabric;
 mod ideal;

@@ -3,6 +3,7 @@
 use incast_cc::{CongestionControl, Span, Time};
 
 use super::{Connection, Endpoint, More, News, Reply, counted};
+use crate::backlog::Posted;
 use crate::connection::{Delivered, Event, Opening, Role, Sample, Transport};
 use crate::directory::Standing;
 use crate::halves::{Receiver, Sender};
@@ -268,13 +269,14 @@ impl<C: CongestionControl> Endpoint<C> {
         }
         self.answers.clear();
         for number in 0..self.messages.len() {
-            let Delivered { read } = self.messages[number];
+            let Delivered { read, due } = self.messages[number];
             let message = self.connections[place as usize].delivered;
             self.connections[place as usize].delivered += 1;
             if let Role::Responder { answers } = role {
                 // The answer is a message of its own, paced here.
                 if let Some(answers) = self.opened(answers) {
-                    self.post_message(now, answers, read, 0);
+                    let deadline = due.time(now);
+                    self.post_message(now, answers, &Posted { deadline, ..Posted::of(read) });
                 }
             } else {
                 self.push_event(Event::Delivered { connection: index, message });

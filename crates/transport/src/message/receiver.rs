@@ -6,7 +6,7 @@ use crate::config::Recovery;
 use crate::connection::Delivered;
 use crate::directory::Remains;
 use crate::packet::message::{Ack, Data, MAX_SEGMENT_PACKETS, Nack, PacketSet};
-use crate::packet::{Body, Header};
+use crate::packet::{Body, DueBy, Header};
 
 /// The packets of one connection that have arrived.
 ///
@@ -35,6 +35,7 @@ struct Extent {
     count: u8,
     ends_message: bool,
     read: u64,
+    due: DueBy,
 }
 
 impl Extent {
@@ -44,6 +45,7 @@ impl Extent {
             count: data.count,
             ends_message: data.ends_message,
             read: data.read,
+            due: data.due,
         }
     }
 
@@ -52,7 +54,8 @@ impl Extent {
     }
 
     const fn message(&self) -> Option<Delivered> {
-        if self.ends_message { Some(Delivered { read: self.read }) } else { None }
+        let Self { read, due, .. } = *self;
+        if self.ends_message { Some(Delivered { read, due }) } else { None }
     }
 }
 
@@ -125,7 +128,7 @@ impl Receiver {
         }
         let first = self.next - u64::from(index);
         let ends_message = header.has(Header::ENDS_MESSAGE);
-        self.current = Extent { first, count, ends_message, read: 0 };
+        self.current = Extent { first, count, ends_message, read: 0, due: DueBy::NONE };
         self.next += 1;
         self.delivered_bytes += u64::from(header.payload);
         true
@@ -306,6 +309,7 @@ mod tests {
             ack_request: sequence % 3 == 2,
             ends_message: sequence / 3 % 2 == 1,
             read: 0,
+            due: DueBy::NONE,
             remaining: 100,
         }
     }

@@ -3,6 +3,7 @@
 use incast_cc::{Bytes, Span, Time};
 
 use crate::config::{Config, Recovery};
+use crate::packet::DueBy;
 use crate::packet::message::PacketSet;
 use crate::rate::Transmission;
 
@@ -44,6 +45,7 @@ pub(super) struct Segment {
     pub(super) damaged: bool,
     pub(super) ends_message: bool,
     pub(super) read: u64,
+    pub(super) due: DueBy,
     /// The end of the message in all payload posted.
     pub(super) message_end: u64,
     /// The last burst, with the start of the first one in transmission order.

@@ -13,11 +13,11 @@ use self::doubts::Doubts;
 use self::episode::Episode;
 use super::segment::{Departure, Fate, Segment, burst_size};
 use super::segment_limit;
-use crate::backlog::Piece;
+use crate::backlog::{Piece, Posted};
 use crate::config::{Config, Nic};
 use crate::engines::Engines;
 use crate::packet::message::{Data, PacketSet};
-use crate::packet::{Body, Form, Header, Kind, Next, Packet, clock_ns};
+use crate::packet::{Body, DueBy, Form, Header, Kind, Next, Packet, clock_ns};
 use crate::rate::{RateComputation, gap};
 use crate::rtt::RttMeasurement;
 
@@ -66,6 +66,7 @@ struct Burst {
     /// Whether none of it has left the NIC.
     waits: bool,
     read: u64,
+    due: DueBy,
     /// The end of the message in all payload posted.
     message_end: u64,
     /// The time of posting, if the first packet begins a message.
@@ -108,9 +109,9 @@ impl<C: CongestionControl> Sender<C> {
         self.engines.messages.is_empty() && self.segments.is_empty()
     }
 
-    pub(crate) fn post(&mut self, now: Time, bytes: u64, read: u64) {
+    pub(crate) fn post(&mut self, now: Time, posted: &Posted) {
         self.note_drained();
-        self.engines.post(now, bytes, read);
+        self.engines.post(now, posted);
     }
 
     /// Tells the rate computation engine if the application has left room, before that changes.
@@ -194,7 +195,7 @@ impl<C: CongestionControl> Sender<C> {
     fn cut_segment(&mut self, now: Time, from: Time, config: &Config) -> Burst {
         let most = self.segment_bytes(config).get() as u32;
         let piece = self.engines.messages.cut(most);
-        let Piece { bytes, ends_message, read, message_end, begins } =
+        let Piece { bytes, ends_message, read, due, message_end, begins } =
             piece.unwrap_or_else(|| unreachable!("send_time allowed a segment"));
         let count = u64::from(bytes).div_ceil(config.payload.get()).max(1) as u8;
         let first = self.next_sequence;
@@ -219,6 +220,7 @@ impl<C: CongestionControl> Sender<C> {
             damaged: false,
             ends_message,
             read,
+            due,
             message_end,
             sent,
             serialization,
@@ -236,6 +238,7 @@ impl<C: CongestionControl> Sender<C> {
             ends_message,
             waits: true,
             read,
+            due,
             message_end,
             begins,
             next_at: now,
@@ -277,6 +280,7 @@ impl<C: CongestionControl> Sender<C> {
             ends_message: segment.ends_message,
             waits: true,
             read: segment.read,
+            due: segment.due,
             message_end: segment.message_end,
             begins: None,
             next_at: now,
@@ -302,7 +306,7 @@ impl<C: CongestionControl> Sender<C> {
         let payload = if last { burst.bytes - full * u32::from(burst.count - 1) } else { full };
         let ack_request = burst.packets.is_empty();
         let (sequence, next_at) = (burst.segment + u64::from(index), now + burst.gap);
-        let Burst { count, attempt, ends_message, read, message_end, .. } = *burst;
+        let Burst { count, attempt, ends_message, read, due, message_end, .. } = *burst;
         burst.next_at = next_at;
         let begins = burst.begins.take();
         let may_be = read == 0 && !config.full_packets;
@@ -328,6 +332,7 @@ impl<C: CongestionControl> Sender<C> {
                 ack_request,
                 ends_message,
                 read,
+                due,
                 remaining,
             };
             let body = Body::Data(data);

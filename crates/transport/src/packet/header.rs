@@ -1,6 +1,6 @@
 //! The compact form of packets: a header of 20 bytes, in which nearly all packets travel.
 
-use super::{Body, Packet, message, stream};
+use super::{Body, DueBy, Packet, message, stream};
 
 /// A packet whose content fits a few words, as carriers keep it while it travels.
 ///
@@ -155,11 +155,13 @@ impl Header {
                 ack_request: self.has(Self::ACK_REQUEST),
                 ends_message,
                 read: 0,
+                due: DueBy::NONE,
                 remaining: 0,
             }),
             Kind::Segment => Body::Segment(stream::Segment {
                 sequence,
                 read: 0,
+                due: DueBy::NONE,
                 remaining: 0,
                 payload,
                 ends_message,
@@ -260,11 +262,13 @@ mod tests {
                         ack_request: a,
                         ends_message: b,
                         read,
+                        due: DueBy::NONE,
                         remaining: 0,
                     }),
                     1 => Body::Segment(stream::Segment {
                         sequence,
                         read,
+                        due: DueBy::NONE,
                         remaining: 0,
                         payload,
                         ends_message: a,

@@ -1,5 +1,7 @@
 //! The packets of messages: data, acknowledgements, reports of missing packets.
 
+use super::DueBy;
+
 /// The most packets of one segment, so that a set of them fits 128 bits.
 pub const MAX_SEGMENT_PACKETS: u32 = 128;
 
@@ -22,6 +24,8 @@ pub struct Data {
     pub ends_message: bool,
     /// The bytes that the message asks to be sent back (RDMA read); zero for none.
     pub read: u64,
+    /// The deadline of what is sent back.
+    pub due: DueBy,
     /// The payload of the message, and of those before it on the connection, that was not
     /// acknowledged when the packet left; `u32::MAX` if it is more, or has no end.
     pub remaining: u32,

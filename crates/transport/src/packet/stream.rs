@@ -1,5 +1,7 @@
 //! The packets of a stream: segments and their acknowledgements.
 
+use super::DueBy;
+
 /// A part of the stream that belongs to one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "the flags of a header")]
@@ -8,6 +10,8 @@ pub struct Segment {
     pub sequence: u64,
     /// The bytes that the message which ends here asks to be sent back; zero for none.
     pub read: u64,
+    /// The deadline of what is sent back.
+    pub due: DueBy,
     /// The payload that was posted and not acknowledged when the segment left; `u32::MAX` if it is
     /// more, or has no end.
     pub remaining: u32,

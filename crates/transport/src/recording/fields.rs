@@ -5,7 +5,7 @@ use std::str::{FromStr, SplitAsciiWhitespace};
 use incast_cc::{Span, Time};
 
 use crate::packet::message::{Ack, Data, MAX_SEGMENT_PACKETS, Nack, PacketSet};
-use crate::packet::{Body, Packet};
+use crate::packet::{Body, DueBy, Packet};
 
 /// The latest time of a recording: half a year, with room for the timeouts behind it.
 const LATEST: u64 = u64::MAX / 4;
@@ -116,6 +116,7 @@ impl<'a> Fields<'a> {
             ack_request: flags & 1 != 0,
             ends_message: flags & 2 != 0,
             read: 0,
+            due: DueBy::NONE,
             remaining: 0,
         })
     }

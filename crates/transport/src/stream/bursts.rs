@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use incast_cc::{Bytes, Time};
 
 use super::scoreboard::{Fate, Record};
+use crate::packet::DueBy;
 use crate::rate::{Books, Transmission};
 
 /// The segments that the NIC got at one event, all in flight, sent once and in the order of the
@@ -236,6 +237,7 @@ impl Bursts {
                     payload: payload as u32,
                     ends_message,
                     read: 0,
+                    due: DueBy::NONE,
                     sent: burst.transmission(sequence, payload, shift),
                     fate: Fate::Flying,
                     sent_again: false,

@@ -20,8 +20,8 @@ pub struct Receiver {
     ahead: Ranges,
     /// A byte of each of the ranges that grew last, the newest first.
     recent: [u64; SACK_BLOCKS],
-    /// Messages that end beyond a gap, by their end, with the bytes that they ask for.
-    ends: BTreeMap<u64, u64>,
+    /// Messages that end beyond a gap, by their end, with what they ask for.
+    ends: BTreeMap<u64, Delivered>,
     /// The number of segments that have arrived in order since the last ACK.
     unacknowledged: u32,
     /// The latest time for the ACK of the oldest of them.
@@ -171,7 +171,7 @@ impl Receiver {
         if in_order {
             self.next = segment.end();
             if segment.ends_message {
-                deliver(Delivered { read: segment.read });
+                deliver(asked(segment));
             }
             self.unacknowledged += 1;
             if self.unacknowledged < config.delayed_ack && !changed {
@@ -202,7 +202,7 @@ impl Receiver {
             return;
         }
         if segment.ends_message {
-            self.ends.insert(segment.end(), segment.read);
+            self.ends.insert(segment.end(), asked(segment));
         }
         if let Some(filled) = self.ahead.containing(self.next) {
             self.next = filled.end;
@@ -211,7 +211,7 @@ impl Receiver {
         while let Some(first) = self.ends.first_entry()
             && *first.key() <= self.next
         {
-            deliver(Delivered { read: first.remove() });
+            deliver(first.remove());
         }
     }
 
@@ -246,4 +246,9 @@ impl Receiver {
             echo: self.echo,
         }
     }
+}
+
+/// The message that a segment ends.
+const fn asked(segment: &Segment) -> Delivered {
+    Delivered { read: segment.read, due: segment.due }
 }

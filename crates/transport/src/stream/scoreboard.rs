@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::ranges::Ranges;
+use crate::packet::DueBy;
 use crate::rate::Transmission;
 use incast_cc::Bytes;
 
@@ -14,6 +15,7 @@ pub(super) struct Record {
     pub(super) payload: u32,
     pub(super) ends_message: bool,
     pub(super) read: u64,
+    pub(super) due: DueBy,
     /// The last transmission, with the start of the first one.
     pub(super) sent: Transmission,
     pub(super) fate: Fate,
@@ -425,6 +427,7 @@ mod tests {
                 payload: 1_000,
                 ends_message: false,
                 read: 0,
+                due: DueBy::NONE,
                 sent,
                 fate: Fate::Flying,
                 sent_again: false,

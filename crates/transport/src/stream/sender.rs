@@ -11,13 +11,13 @@ use incast_cc::{Bytes, CongestionControl, LossCause, Pacing, Rate, Span, Time};
 use super::bursts::Bursts;
 use super::recovery::{Credits, Episode, Rack, Reduction, Repair, Silence};
 use super::scoreboard::{Fate, Record, Scoreboard};
-use crate::backlog::Piece;
+use crate::backlog::{Piece, Posted};
 use crate::config::Config;
 use crate::config::stream::EcnEcho;
 use crate::connection::ENDLESS;
 use crate::engines::Engines;
 use crate::packet::stream::Segment;
-use crate::packet::{Body, Form, Next, Packet, clock_ns};
+use crate::packet::{Body, DueBy, Form, Next, Packet, clock_ns};
 use crate::rate::{RateComputation, Transmission, gap};
 use crate::rtt::RttMeasurement;
 
@@ -196,9 +196,9 @@ impl<C: CongestionControl> Sender<C> {
         self.engines.messages.is_empty() && self.bursts.is_empty() && self.board.is_empty()
     }
 
-    pub(crate) fn post(&mut self, now: Time, bytes: u64, read: u64, config: &Config) {
+    pub(crate) fn post(&mut self, now: Time, posted: &Posted, config: &Config) {
         self.note_drained(now);
-        self.engines.post(now, bytes, read);
+        self.engines.post(now, posted);
         if !self.opened && self.asked.is_none() {
             self.ask(now, Asked { first: now, last: now, before: 0 }, config);
         }
@@ -213,6 +213,7 @@ impl<C: CongestionControl> Sender<C> {
         let segment = Segment {
             sequence: 0,
             read: 0,
+            due: DueBy::NONE,
             remaining: 0,
             payload: 0,
             ends_message: false,
@@ -368,7 +369,7 @@ impl<C: CongestionControl> Sender<C> {
     #[expect(clippy::cast_possible_truncation, reason = "at most an MSS")]
     fn send_new(&mut self, now: Time, most: u64, config: &Config, open: &mut bool) -> u64 {
         let Some(piece) = self.engines.messages.cut(most as u32) else { return most };
-        let Piece { bytes: payload, ends_message, read, begins, .. } = piece;
+        let Piece { bytes: payload, ends_message, read, due, begins, .. } = piece;
         if self.is_fast {
             if read == 0 {
                 self.send_fast(now, &piece, open);
@@ -384,6 +385,7 @@ impl<C: CongestionControl> Sender<C> {
             payload,
             ends_message,
             read,
+            due,
             sent,
             fate: Fate::Flying,
             sent_again: false,
@@ -424,6 +426,7 @@ impl<C: CongestionControl> Sender<C> {
         let segment = Segment {
             sequence: record.sequence,
             read: record.read,
+            due: record.due,
             remaining: 0, // until it leaves
             payload: record.payload,
             ends_message: record.ends_message,

@@ -4,6 +4,7 @@
 //! Gb/s.
 
 use incast_cc::{Span, Time};
+use incast_transport::DueBy;
 use incast_transport::stream::Segment;
 use incast_transport::{
     Body, Config, Endpoint, Nic, Operation, Packet, Report, Role, Terms, Transport,
@@ -31,6 +32,7 @@ fn order(nic: Nic) -> Vec<(u32, bool)> {
     let segment = Segment {
         sequence: 0,
         read: 0,
+        due: DueBy::NONE,
         remaining: 1_460,
         payload: 1_460,
         ends_message: true,

@@ -8,6 +8,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use incast_cc::Time;
+use incast_transport::DueBy;
 use incast_transport::{Body, Outgoing, message};
 
 use super::Node;
@@ -150,7 +151,7 @@ impl Node {
         let frame = Frame::Data(Data {
             connection: packet.connection,
             sent_ns: packet.sent_ns,
-            packet: message::Data { read: 0, remaining: 0, ..data },
+            packet: message::Data { read: 0, due: DueBy::NONE, remaining: 0, ..data },
             message: place.message,
             length: place.length,
             offset: place.offset,

@@ -2,6 +2,7 @@
 
 use super::WireError;
 use super::bytes::{Reader, Writer, value};
+use incast_transport::DueBy;
 use incast_transport::message::{self, MAX_SEGMENT_PACKETS};
 
 /// The most bytes of a frame of data beside its payload.
@@ -113,6 +114,7 @@ impl<'a> Data<'a> {
             ack_request: flags & ACK_REQUEST != 0,
             ends_message: flags & ENDS_MESSAGE != 0,
             read: 0,
+            due: DueBy::NONE,
             remaining: 0,
         };
         let payload = reader.take(payload as usize, "the payload")?;

@@ -3,6 +3,7 @@
 use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
+use incast_transport::DueBy;
 use incast_transport::message;
 use incast_udp::Node;
 use incast_udp::security::{End, Handshake, Security, Session, Step, fresh_id};
@@ -93,6 +94,7 @@ pub(crate) fn whole(lane: u32, number: u64, payload: &[u8]) -> Frame<'_> {
             ack_request: true,
             ends_message: true,
             read: 0,
+            due: DueBy::NONE,
             remaining: 0,
         },
         message: number,

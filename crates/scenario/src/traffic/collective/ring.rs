@@ -5,6 +5,7 @@
 
 use incast_cc::{Bytes, Span, Time};
 
+use crate::traffic::deadline::DrawnDeadlines;
 use incast_plan::application::{Application, Finished, Outcome, Post, UnderWay};
 
 /// The name of a round in results.
@@ -22,6 +23,8 @@ pub(super) struct Member {
     /// The number of rounds, and the time from the end of one to the start of the next.
     rounds: u64,
     compute: Span,
+    /// The deadlines of chunks.
+    deadlines: DrawnDeadlines,
     /// The number of chunks so far, over all rounds.
     sent: u64,
     received: u64,
@@ -40,6 +43,7 @@ impl Member {
         rounds: u64,
         compute: Span,
         start: Time,
+        deadlines: DrawnDeadlines,
     ) -> Self {
         Self {
             connection,
@@ -48,6 +52,7 @@ impl Member {
             steps: 2 * (members - 1),
             rounds,
             compute,
+            deadlines,
             sent: 0,
             received: 0,
             starts: start,
@@ -64,7 +69,8 @@ impl Member {
         while self.sent < end && (self.sent == first || self.sent <= self.received) {
             self.sent += 1;
             let (connection, bytes) = (self.connection, self.chunk.get());
-            posts.push(Post { at: now, connection, bytes });
+            let deadline = self.deadlines.draw(self.chunk);
+            posts.push(Post { at: now, connection, bytes, deadline });
         }
         if self.started > self.finished.len() as u64 && self.received >= end {
             self.finished.push(Finished {
@@ -73,6 +79,7 @@ impl Member {
                 completed: now,
                 bytes: self.bytes,
                 fan_out: self.fan_out(),
+                deadline: None,
             });
             self.starts = now + self.compute;
         }
@@ -121,6 +128,7 @@ impl Application for Member {
             bytes: self.bytes,
             fan_out: self.fan_out(),
             missing: missing as u32,
+            deadline: None,
         });
         round.into_iter().collect()
     }
@@ -140,7 +148,8 @@ mod tests {
 
     #[test]
     fn each_chunk_waits_for_that_of_the_step_before() {
-        let mut member = Member::new(3, 3, Bytes::new(10), 2, Span::from_us(50), at(1));
+        let none = DrawnDeadlines::none();
+        let mut member = Member::new(3, 3, Bytes::new(10), 2, Span::from_us(50), at(1), none);
         let mut posts = Vec::new();
         member.on_timer(at(1), &mut posts);
         assert_eq!(posts.len(), 1, "the first chunk");

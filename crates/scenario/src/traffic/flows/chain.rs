@@ -1,6 +1,6 @@
 //! Flows that start when other flows have arrived or have been acknowledged at the same host.
 
-use incast_cc::Time;
+use incast_cc::{Span, Time};
 
 use incast_plan::application::{Application, Outcome, Post};
 
@@ -24,6 +24,7 @@ pub(super) struct Trigger {
 pub(super) struct Dependent {
     pub(super) connection: u32,
     pub(super) bytes: u64,
+    pub(super) deadline: Option<Span>,
     pub(super) awaited: Awaited,
 }
 
@@ -44,8 +45,8 @@ impl Application for Chain {
                 Awaited::More(more) if more > 1 => dependent.awaited = Awaited::More(more - 1),
                 Awaited::More(_) => {
                     dependent.awaited = Awaited::Nothing;
-                    let Dependent { connection, bytes, .. } = *dependent;
-                    posts.push(Post { at: now, connection, bytes });
+                    let Dependent { connection, bytes, deadline, .. } = *dependent;
+                    posts.push(Post { at: now, connection, bytes, deadline });
                 }
                 Awaited::Nothing => {}
             }
@@ -62,7 +63,12 @@ mod tests {
         let trigger = |outcome| vec![Trigger { outcome, dependent: 0 }];
         let mut chain = Chain {
             triggers: vec![trigger(Outcome::Received), trigger(Outcome::Sent)],
-            dependents: vec![Dependent { connection: 7, bytes: 9, awaited: Awaited::More(2) }],
+            dependents: vec![Dependent {
+                connection: 7,
+                bytes: 9,
+                deadline: None,
+                awaited: Awaited::More(2),
+            }],
         };
         let mut posts = Vec::new();
         let now = Time::from_ps(5);

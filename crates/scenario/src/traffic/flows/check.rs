@@ -1,8 +1,9 @@
 //! Checks of listed flows.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 
-use super::super::checked::{Checked, Counts, MAX_WEIGHT};
+use super::super::checked::{Checked, Counts, ENDLESS_DEADLINE, MAX_WEIGHT};
 use super::{AfterEvent, FlowList, ListedFlow};
 use incast_schema::Fault;
 
@@ -30,6 +31,14 @@ pub(super) fn check(checked: &Checked<'_>, list: &FlowList) -> Result<Counts, Fa
         if let Some(weight) = flow.weight.filter(|weight| !(1..=MAX_WEIGHT).contains(weight)) {
             let message = format!("{weight} is out of range; expected 1 to {MAX_WEIGHT}");
             return fail("weight", message);
+        }
+        if let Some(deadline) = &flow.deadline {
+            if flow.size.is_none() {
+                return fail("deadline", ENDLESS_DEADLINE.into());
+            }
+            let outer: [&dyn Display; 5] =
+                [&"traffic", &checked.number, &"list", &place, &"deadline"];
+            deadline.check().map_err(|fault| fault.within(&outer))?;
         }
         let end = checked.scenario.run.duration;
         if flow.start.is_some_and(|start| start >= end) {

@@ -6,7 +6,7 @@ use incast_cc::{Bytes, Span, Time};
 
 use incast_plan::application::Outcome;
 use incast_plan::flows::Life;
-use incast_plan::{Plan, PlannedApplication, PlannedPost};
+use incast_plan::{Plan, PlannedApplication};
 
 use super::super::context::{Context, NewFlow};
 use super::chain::{Awaited, Chain, Dependent, Trigger};
@@ -16,8 +16,16 @@ use super::{After, AfterEvent, FlowList};
 #[derive(Debug, Default)]
 struct PlannedChain {
     triggers: Vec<Vec<Trigger>>,
-    /// The number, the payload and the number of triggers of each flow.
-    dependents: Vec<(u32, Bytes, u32)>,
+    /// Each flow, and the number of its triggers.
+    dependents: Vec<(Waiting, u32)>,
+}
+
+/// A flow that waits for others.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    flow: u32,
+    bytes: Bytes,
+    deadline: Option<Span>,
 }
 
 /// Plans the flows in the order of the list.
@@ -29,6 +37,7 @@ pub(super) fn plan(context: &Context<'_>, plan: &mut Plan, list: &FlowList) {
     };
     let mut by_id = BTreeMap::new();
     let mut waiting = Vec::new();
+    let mut deadlines = context.deadlines();
     for (listed, before) in list.list.iter().zip(ranks(list, context.common.start)) {
         let start = Time::ZERO + listed.start.unwrap_or(context.common.start);
         let flow = context.flow(host(&listed.from), host(&listed.to), listed.size);
@@ -38,32 +47,38 @@ pub(super) fn plan(context: &Context<'_>, plan: &mut Plan, list: &FlowList) {
             treatment.class = context.scenario.class_number(class).unwrap_or(treatment.class);
         }
         treatment.weight = listed.weight.unwrap_or(treatment.weight);
-        treatment.deadline = listed.deadline.or(treatment.deadline);
         if listed.size.is_none() {
             flow.life = Life::Lasting;
         }
+        let bps = context.line_bps(flow.source);
+        let own = listed.deadline.as_ref();
+        let deadline = listed.size.and_then(|bytes| deadlines.draw_on(bps, own, bytes));
         let flow = flow.add_to(plan);
         if let Some(id) = listed.id {
             by_id.insert(id, flow);
         }
         match &listed.after {
-            None => plan.posts.push(PlannedPost { flow, at: start, bytes: listed.size }),
-            Some(after) => waiting.push((flow, listed.size.unwrap_or(Bytes::ZERO), after)),
+            None => plan.post(flow, start, listed.size, deadline),
+            Some(after) => {
+                let bytes = listed.size.unwrap_or(Bytes::ZERO);
+                waiting.push((Waiting { flow, bytes, deadline }, after));
+            }
         }
     }
     let mut chains = BTreeMap::new();
-    for (flow, bytes, after) in waiting {
-        let host = plan.flows[flow as usize].source;
+    for (waits, after) in waiting {
+        let host = plan.flows[waits.flow as usize].source;
         let (number, chain) = chains.entry(host).or_insert_with(|| {
             (plan.next_application(host, context.number), PlannedChain::default())
         });
-        wait(plan, *number, chain, (flow, bytes), after, &by_id);
+        wait(plan, *number, chain, (waits, after), &by_id);
     }
     plan.applications.extend(chains.into_iter().map(|(host, (_, chain))| {
         PlannedApplication::new(host, move |flows| {
-            let dependents = chain.dependents.into_iter().map(|(flow, bytes, needs)| Dependent {
-                connection: flows[flow as usize].posting(),
-                bytes: bytes.get(),
+            let dependents = chain.dependents.into_iter().map(|(waits, needs)| Dependent {
+                connection: flows[waits.flow as usize].posting(),
+                bytes: waits.bytes.get(),
+                deadline: waits.deadline,
                 awaited: Awaited::More(needs),
             });
             Chain { triggers: chain.triggers, dependents: dependents.collect() }
@@ -97,15 +112,14 @@ fn wait(
     plan: &mut Plan,
     number: u16,
     chain: &mut PlannedChain,
-    (flow, bytes): (u32, Bytes),
-    after: &After,
+    (waits, after): (Waiting, &After),
     by_id: &BTreeMap<u64, u32>,
 ) {
     let (ids, needs) =
         if after.all.is_empty() { (&after.any, 1) } else { (&after.all, after.all.len()) };
     #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the connections")]
     let (dependent, needs) = (chain.dependents.len() as u32, needs as u32);
-    chain.dependents.push((flow, bytes, needs));
+    chain.dependents.push((waits, needs));
     for awaited in ids.iter().filter_map(|id| by_id.get(id)) {
         let (at_source, outcome) = match after.event {
             AfterEvent::Sent => (true, Outcome::Sent),

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use incast_cc::{Bytes, Span, Time};
 use rand_pcg::Pcg64Mcg;
 
+use crate::traffic::deadline::DrawnDeadlines;
 use crate::workload::Sizes;
 use incast_plan::application::{Application, Finished, Outcome, Post, UnderWay};
 use incast_plan::random::{below, distinct, exponential, share, unit};
@@ -71,6 +72,8 @@ pub(super) struct Client {
     /// The generator of think times, separate from `random`. Requests must not depend on when
     /// answers come, so that schemes are compared on the same requests.
     thoughts: Pcg64Mcg,
+    /// The deadlines of requests, from a generator of their own.
+    deadlines: DrawnDeadlines,
     /// Open loop: the mean gap between requests.
     gap: Option<Span>,
     /// The times at which the next requests are due.
@@ -91,6 +94,7 @@ impl Client {
         workload: Arc<Workload>,
         servers: Vec<Server>,
         (mut random, thoughts): (Pcg64Mcg, Pcg64Mcg),
+        deadlines: DrawnDeadlines,
         start: Time,
         pace: Pace,
     ) -> Self {
@@ -115,6 +119,7 @@ impl Client {
             servers,
             random,
             thoughts,
+            deadlines,
             gap,
             due,
             requests: Vec::new(),
@@ -140,7 +145,8 @@ impl Client {
         #[expect(clippy::cast_possible_truncation, reason = "bounded by the hosts")]
         let fan_out = servers.len() as u32;
         let each = if workload.split { share(bytes, fan_out) } else { bytes };
-        let request = UnderWay { kind, posted: now, bytes, fan_out, missing: fan_out };
+        let deadline = self.deadlines.draw(each * u64::from(fan_out));
+        let request = UnderWay { kind, posted: now, bytes, fan_out, missing: fan_out, deadline };
         let place = self.place(request);
         let urgent = usize::from(each < workload.urgent_below);
         for server in servers {
@@ -150,7 +156,7 @@ impl Client {
             let least = slots.iter().min_by_key(|&(slot, _)| waiting(slot));
             let Some((slot, connection)) = least else { continue };
             self.waiting.entry(slot).or_default().push_back(place);
-            posts.push(Post { at: now, connection, bytes: each.get() });
+            posts.push(Post { at: now, connection, bytes: each.get(), deadline });
         }
     }
 
@@ -211,8 +217,8 @@ impl Application for Client {
         if request.missing > 0 {
             return;
         }
-        let UnderWay { kind, posted, bytes, fan_out, .. } = *request;
-        self.finished.push(Finished { kind, posted, completed: now, bytes, fan_out });
+        let UnderWay { kind, posted, bytes, fan_out, deadline, .. } = *request;
+        self.finished.push(Finished { kind, posted, completed: now, bytes, fan_out, deadline });
         self.vacant.push(place);
         if self.gap.is_none() {
             let think = self.workload.think_time;
@@ -277,7 +283,8 @@ mod tests {
         };
         let servers = (0..8).map(server).collect();
         let random = ["requests", "think times"].map(|purpose| generator(1, purpose, &[]));
-        Client::new(workload.into(), servers, random.into(), Time::ZERO, pace)
+        let deadlines = DrawnDeadlines::none();
+        Client::new(workload.into(), servers, random.into(), deadlines, Time::ZERO, pace)
     }
 
     #[test]

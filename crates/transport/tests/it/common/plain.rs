@@ -104,7 +104,7 @@ impl Plain {
 
 impl CongestionControl for Plain {
     fn reads(&self) -> Reads {
-        Reads { delivery: true, nic_backlog: true, sent: true }
+        Reads { delivery: true, nic_backlog: true, sent: true, due: true }
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {
@@ -118,6 +118,7 @@ impl CongestionControl for Plain {
         (owned.round, owned.delivered) = (ack.round, ack.delivered);
         (owned.remaining, owned.delivery) = (ack.remaining, ack.delivery);
         (owned.nic_backlog, owned.hop_count) = (ack.nic_backlog, ack.hop_count);
+        owned.due = ack.due;
         self.told().acks.push(owned);
     }
     fn on_sent(&mut self, sent: &Sent) {

@@ -1,6 +1,7 @@
 //! The answers of receivers, and their times: delayed ACKs, SACK, the two ECN echoes.
 
 use incast_cc::{Bytes, Flow, Hop, Rate, Span, Time};
+use incast_transport::DueBy;
 use incast_transport::stream::{Block, EcnEcho, Segment};
 use incast_transport::{Body, Endpoint, InitialTimeout, Packet, Report, Role, Terms, Transport};
 
@@ -290,6 +291,7 @@ fn first(payload: u32) -> Packet {
     let segment = Segment {
         sequence: 0,
         read: 0,
+        due: DueBy::NONE,
         remaining: payload,
         payload,
         ends_message: payload > 0,

@@ -5,7 +5,7 @@ use incast_cc::{Ack, Bytes, Delivery, Rate, Span, Time};
 use incast_transport::{Config, Operation, Transport};
 
 use super::{MSS, RTT, SEGMENT, ack_of, config, config_with, lose_once, net, ns};
-use crate::common::net::{Fate, Net, WRITE, Wire};
+use crate::common::net::{Fate, Net, REQUEST, WRITE, Wire};
 use crate::common::plain::{Plain, window};
 
 /// Whether each ACK said that the window held data back.
@@ -18,6 +18,58 @@ fn stream_for(rtts: u64, config: Config, plain: &Plain) -> Net {
     net.ends[0].post(Time::ZERO, WRITE, Operation::Stream);
     net.run(ns(0) + RTT * rtts, |_| Fate::Arrives);
     net
+}
+
+/// The deadlines that ACKs told of, with the payload up to them, each once per change.
+fn dues(plain: &Plain) -> Vec<Option<(Time, u64)>> {
+    let mut all: Vec<_> =
+        plain.told().acks.iter().map(|ack| ack.due.map(|due| (due.at, due.bytes.get()))).collect();
+    all.dedup();
+    all
+}
+
+#[test]
+fn the_deadline_that_stands_is_that_of_the_oldest_message_with_one() {
+    for transport in [Transport::Message, Transport::Stream] {
+        let plain = window(64_000);
+        let mut net = Net::new(transport, config(), Wire::default(), &plain);
+        let write = |bytes| Operation::Write { bytes };
+        // The first has none; the third is due before the second, and comes after it.
+        for (bytes, due) in [(MSS, None), (2 * MSS, Some(9_000_000)), (MSS, Some(5_000_000))] {
+            net.ends[0].post_due(net.now, WRITE, write(bytes), due.map(ns));
+        }
+        net.finish(|_| Fate::Arrives);
+        let (second, third) = (ns(9_000_000), ns(5_000_000));
+        let mut expected = vec![Some((second, 2 * MSS))]; // the first is acknowledged
+        if transport == Transport::Stream {
+            expected.push(Some((second, MSS))); // segment by segment
+        }
+        expected.extend([Some((third, MSS)), None]);
+        assert_eq!(dues(&plain), expected, "{transport:?}");
+    }
+}
+
+#[test]
+fn a_request_carries_the_deadline_of_its_answer() {
+    for transport in [Transport::Message, Transport::Stream] {
+        let plain = window(64_000);
+        let mut net = Net::new(transport, config(), Wire::default(), &plain);
+        let mut asked = net.now;
+        for due in [None, Some(Span::from_ns(7_000_400))] {
+            let read = Operation::Read { bytes: 2 * MSS };
+            asked = net.now;
+            net.ends[0].post_due(asked, REQUEST, read, due.map(|span| asked + span));
+            net.finish(|_| Fate::Arrives);
+        }
+        // To the microsecond, rounded up.
+        let mut expected = vec![None];
+        if transport == Transport::Stream {
+            expected.push(Some((asked + Span::from_us(7_001), MSS)));
+        }
+        expected.push(None);
+        expected.dedup();
+        assert_eq!(dues(&plain), expected, "{transport:?}");
+    }
 }
 
 #[test]
