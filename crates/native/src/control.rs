@@ -91,7 +91,8 @@ impl NativeControl {
             // SAFETY: as in `call`.
             let bits = unsafe { reads(control.state.as_ptr().cast()) };
             let has = |bit| bits & bit != 0;
-            control.reads = Reads { delivery: has(1), nic_backlog: has(2), sent: has(4) };
+            control.reads =
+                Reads { delivery: has(1), nic_backlog: has(2), sent: has(4), ..Reads::NONE };
         }
         control
     }

@@ -45,7 +45,7 @@ pub(super) fn reads(name: &str, words: &BTreeSet<String>) -> PyResult<Reads> {
         }
     }
     let has = |word: &str| words.contains(word);
-    Ok(Reads { delivery: has("delivery"), nic_backlog: has("nic_backlog"), sent: false })
+    Ok(Reads { delivery: has("delivery"), nic_backlog: has("nic_backlog"), ..Reads::NONE })
 }
 
 /// The reports that take a carrier extra work.
