@@ -28,6 +28,7 @@ macro_rules! algorithms {
 
             // From marks that the switches of a datacenter set (ECN).
             dctcp::Dctcp,
+            pias::Pias,
             dcqcn::Dcqcn,
 
             // From the reports of switches (telemetry).

@@ -113,6 +113,10 @@ pub enum Need {
     /// Receivers that acknowledge each packet: a window below two packets, or what each tells,
     /// waits for no delayed ACK.
     EachAcknowledged,
+    /// Ports with so many traffic classes for data: the algorithm chooses that of each packet.
+    Classes(u8),
+    /// Ports that serve the packet of which least remains (the discipline `srpt`).
+    RemainingFirst,
 }
 
 impl Need {
@@ -124,6 +128,8 @@ impl Need {
             Self::Telemetry => "INT",
             Self::Lossless => "PFC",
             Self::EachAcknowledged => "an ACK for each packet",
+            Self::Classes(_) => "traffic classes",
+            Self::RemainingFirst => "ports that serve what is nearly done",
         }
     }
 }
