@@ -28,6 +28,10 @@ macro_rules! algorithms {
 
             // From marks that the switches of a datacenter set (ECN).
             dctcp::Dctcp,
+            pias::Pias,
+
+            // Switches that serve the shortest flow first.
+            pfabric::Pfabric,
             dcqcn::Dcqcn,
 
             // From the reports of switches (telemetry).

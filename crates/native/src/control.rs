@@ -91,8 +91,8 @@ impl NativeControl {
             // SAFETY: as in `call`.
             let bits = unsafe { reads(control.state.as_ptr().cast()) };
             let has = |bit| bits & bit != 0;
-            control.reads =
-                Reads { delivery: has(1), nic_backlog: has(2), sent: has(4), due: has(8) };
+            let (delivery, nic_backlog, sent, due) = (has(1), has(2), has(4), has(8));
+            control.reads = Reads { delivery, nic_backlog, sent, due, ..Reads::NONE };
         }
         control
     }
