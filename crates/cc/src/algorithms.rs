@@ -29,9 +29,15 @@ macro_rules! algorithms {
             // From marks that the switches of a datacenter set (ECN).
             dctcp::Dctcp,
             dcqcn::Dcqcn,
+            hull::Hull,
 
             // From the reports of switches (telemetry).
             hpcc::Hpcc,
+
+            // From what switches tell explicitly (feedback).
+            d3::D3,
+            rcp::Rcp,
+            vcp::Vcp,
 
             // A rate, from a model of the path or from the outcome of trials.
             bbr::Bbr,

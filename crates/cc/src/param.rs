@@ -113,6 +113,10 @@ pub enum Need {
     /// Receivers that acknowledge each packet: a window below two packets, or what each tells,
     /// waits for no delayed ACK.
     EachAcknowledged,
+    /// Ports that answer senders in this language, a kind of `switch.feedback`.
+    Feedback(&'static str),
+    /// Switches that mark by a phantom queue, before there is a real one.
+    PhantomQueue,
 }
 
 impl Need {
@@ -124,6 +128,8 @@ impl Need {
             Self::Telemetry => "INT",
             Self::Lossless => "PFC",
             Self::EachAcknowledged => "an ACK for each packet",
+            Self::Feedback(_) => "answers of switches",
+            Self::PhantomQueue => "phantom queues",
         }
     }
 }

@@ -30,6 +30,7 @@ pub mod rtt;
 mod scheduler;
 mod send_times;
 pub mod signal;
+mod stamps;
 pub mod stream;
 
 pub use config::{Config, ConfigError, InitialTimeout, Nic, Recovery, Serialization};
@@ -44,3 +45,4 @@ pub use packet::{Body, Form, Header, Kind, Packet, clock_ns};
 pub use rate::{Clock, Report};
 pub use scheduler::{RoundRobin, Scheduler};
 pub use signal::{Signal, Stack, Timestamps};
+pub use stamps::Stamps;

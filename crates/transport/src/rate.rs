@@ -5,13 +5,14 @@
 
 use incast_cc::parts::RoundCounter;
 use incast_cc::{
-    Ack, Bytes, CongestionControl, Delivery, Demand, Hop, Limits, Loss, LossCause, Notification,
-    Pacing, Rate, Reads, RttSample, Sent, Span, Spurious, Time,
+    Ack, Bytes, CongestionControl, Delivery, Demand, Feedback, Leaving, Limits, Loss, LossCause,
+    Notification, Pacing, Rate, Reads, RttSample, Sent, Span, Spurious, Time,
 };
 
 use crate::connection::Terms;
 use crate::rtt::RttMeasurement;
 use crate::signal::{Heard, Replaced};
+use crate::stamps::Stamps;
 
 /// The algorithm of one connection, with its books.
 #[derive(Clone, Debug)]
@@ -136,9 +137,8 @@ pub struct Completion<'a> {
 pub struct Report<'a> {
     /// Whether a switch has marked the packet (ECN CE).
     pub marked: bool,
-    /// The telemetry that switches have stamped into the packet; in an ACK, into the data that it
-    /// acknowledges.
-    pub hops: &'a [Hop],
+    /// The words of sender and switches in the packet; in an ACK, in the data that it acknowledges.
+    pub stamps: &'a Stamps,
     /// The oracle's RTT of the connection at this instant, without serialization at the sender.
     pub truth: Option<Span>,
     /// The clock that tells the RTT.
@@ -219,6 +219,12 @@ impl<C: CongestionControl> RateComputation<C> {
     /// The start of the next transmission in transmission order.
     pub const fn transmitted(&self) -> Bytes {
         self.transmitted
+    }
+
+    /// The header that the algorithm writes into a packet that leaves.
+    #[cold]
+    pub(crate) fn request(&mut self, leaving: &Leaving) -> Option<Feedback> {
+        self.control.request(leaving)
     }
 
     /// The payload before `end`, in all payload posted, that is not acknowledged; `u32::MAX` if it
@@ -366,7 +372,8 @@ impl<C: CongestionControl> RateComputation<C> {
             ack.nic_backlog = completion.nic_backlog;
         }
         ack.hop_count = self.hop_count;
-        ack.hops = completion.report.hops;
+        (ack.hops, ack.feedback) =
+            (completion.report.stamps.hops(), completion.report.stamps.feedback());
         ack.in_flight = self.in_flight;
         ack.cwnd_limited = self.limited_round.is_some_and(|limited| limited + 1 >= round);
         ack.in_recovery = completion.in_recovery;
