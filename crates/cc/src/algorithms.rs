@@ -33,9 +33,15 @@ macro_rules! algorithms {
             // Switches that serve the shortest flow first.
             pfabric::Pfabric,
             dcqcn::Dcqcn,
+            hull::Hull,
 
             // From the reports of switches (telemetry).
             hpcc::Hpcc,
+
+            // From what switches tell explicitly (feedback).
+            d3::D3,
+            rcp::Rcp,
+            vcp::Vcp,
 
             // A rate, from a model of the path or from the outcome of trials.
             bbr::Bbr,

@@ -53,6 +53,7 @@
 //! `cwnd` is at least one [`Flow::mss`], and above [`Flow::max_window`] only where that is less, or
 //! as [`Bytes::MAX`]; gauges are finite.
 
+use crate::feedback::{Feedback, Leaving};
 use crate::units::{Bytes, Rate, Span, Time};
 
 /// The state of one flow under one algorithm.
@@ -92,6 +93,13 @@ pub trait CongestionControl {
 
     /// The instant of the next call of [`on_timer`](Self::on_timer).
     fn next_timer(&self) -> Option<Time> {
+        None
+    }
+
+    /// The header that a data packet takes to ports that answer senders, from one that leaves. Asked
+    /// for each packet where the ports speak the algorithm's language
+    /// ([`Need::Feedback`](crate::param::Need)), for no other.
+    fn request(&mut self, _leaving: &Leaving) -> Option<Feedback> {
         None
     }
 
@@ -315,6 +323,9 @@ pub struct Ack<'a> {
     pub hop_count: u8,
     /// The stamps of the switches in the data, first hop first; empty without telemetry.
     pub hops: &'a [Hop],
+    /// The header of the data as the ports have left it, where the sender has written one
+    /// ([`CongestionControl::request`]).
+    pub feedback: Option<&'a Feedback>,
 }
 
 /// The reports that an algorithm reads, of those that take a carrier extra work. By default these
@@ -372,10 +383,11 @@ impl Ack<'_> {
             nic_backlog: Bytes::ZERO,
             hop_count: 0,
             hops: &[],
+            feedback: None,
         }
     }
 
-    /// This ACK without the stamps of switches, which somebody else has.
+    /// This ACK without the stamps and the header of switches, which somebody else has.
     #[must_use]
     pub const fn without_hops(&self) -> Ack<'static> {
         Ack {
@@ -401,6 +413,7 @@ impl Ack<'_> {
             nic_backlog: self.nic_backlog,
             hop_count: self.hop_count,
             hops: &[],
+            feedback: None,
         }
     }
 
@@ -649,6 +662,9 @@ macro_rules! forward {
             }
             fn on_timer(&mut self, now: Time) { (**self).on_timer(now); }
             fn next_timer(&self) -> Option<Time> { (**self).next_timer() }
+            fn request(&mut self, leaving: &Leaving) -> Option<Feedback> {
+                (**self).request(leaving)
+            }
             fn reads(&self) -> Reads { (**self).reads() }
             fn level(&self, place: &Place) -> u8 { (**self).level(place) }
             fn loss_detection(&self) -> LossDetection { (**self).loss_detection() }

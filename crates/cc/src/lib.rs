@@ -47,6 +47,7 @@ mod algorithms;
 pub mod caution;
 pub mod contract;
 #[cfg(feature = "alloc")]
+pub mod feedback;
 pub mod guest;
 pub mod param;
 pub mod parts;
@@ -63,5 +64,6 @@ pub use contract::{
     Ack, Algorithm, Burst, CongestionControl, Delivery, Demand, Due, Flow, Hop, Limits, Loss,
     LossCause, LossDetection, Notification, Pacing, Place, Reads, RttSample, Sent, Spurious,
 };
+pub use feedback::{Feedback, Leaving};
 pub use registry::{AnyAlgorithm, AnyControl};
 pub use units::{Bytes, Fraction, Rate, Span, Time};

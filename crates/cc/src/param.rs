@@ -119,6 +119,10 @@ pub enum Need {
     Classes(u8),
     /// Ports that serve the packet of which least remains (the discipline `srpt`).
     RemainingFirst,
+    /// Ports that answer senders in this language, a kind of `switch.feedback`.
+    Feedback(&'static str),
+    /// Switches that mark by a phantom queue, before there is a real one.
+    PhantomQueue,
 }
 
 impl Need {
@@ -133,6 +137,8 @@ impl Need {
             Self::Deadlines => "deadlines",
             Self::Classes(_) => "traffic classes",
             Self::RemainingFirst => "ports that serve what is nearly done",
+            Self::Feedback(_) => "answers of switches",
+            Self::PhantomQueue => "phantom queues",
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::contract::{
     Ack, Algorithm, CongestionControl, Demand, Flow, Limits, Loss, LossDetection, Notification,
     Place, Reads, Sent, Spurious,
 };
+use crate::feedback::{Feedback, Leaving};
 #[cfg(feature = "alloc")]
 use crate::guest::{Guest, GuestControl};
 use crate::param::{Configurable, Conflict, Info, Need, Param, Preset, SetError};
@@ -221,6 +222,13 @@ macro_rules! registry {
                     $(Self::$type(control) => control.next_timer(),)+
                     #[cfg(feature = "alloc")]
                     Self::Guest(guest) => guest.next_timer(),
+                }
+            }
+            fn request(&mut self, leaving: &Leaving) -> Option<Feedback> {
+                match self {
+                    $(Self::$type(control) => control.request(leaving),)+
+                    #[cfg(feature = "alloc")]
+                    Self::Guest(guest) => guest.request(leaving),
                 }
             }
             fn reads(&self) -> Reads {

@@ -5,6 +5,7 @@ use incast_plan::Watch;
 use incast_plan::random::{generator, purpose};
 use incast_plan::topology::{Node, Ports, Topology};
 use incast_queue::discipline::QueueDiscipline;
+use incast_queue::feedback::AnyFeedback;
 use incast_queue::management::Aqm;
 use incast_transport::{Endpoint, Scheduler};
 
@@ -80,6 +81,8 @@ pub struct SwitchConfig {
     /// The number of packets that a port may put on its link before their transmission starts. 0
     /// where the queue at a packet's departure matters, or where links change.
     pub look_ahead: u32,
+    /// The answers that every port gives to senders, if any.
+    pub feedback: Option<AnyFeedback>,
     /// Whether packets of one connection may take several paths, or overtake each other.
     pub several_paths: bool,
 }
@@ -280,6 +283,9 @@ impl Assembly<'_> {
                     let law = settings.start(rate, random(number.into()));
                     port.manage(number, law, settings.is_of_whole_port());
                 }
+            }
+            if let Some(feedback) = &config.feedback {
+                port.answer_with(feedback.start(rate), feedback.listens());
             }
             port.look_ahead(ahead);
             out.push(port);

@@ -2,35 +2,10 @@
 
 use incast_cc::Hop;
 use incast_queue::discipline::{self, Job};
-use incast_transport::{Address, Body, Form, Header, Kind};
+use incast_transport::{Address, Body, Form, Header, Kind, Stamps};
 
 use super::path::Path;
 use incast_plan::PFC_FRAME_BYTES;
-
-/// The telemetry stamps of switches in a packet. They are kept beside the packets, so that packets
-/// without stamps, nearly all, stay small and cost nothing.
-#[derive(Debug, Default)]
-#[expect(clippy::box_collection, reason = "one word where there are none")]
-pub(crate) struct Stamps(Option<Box<Vec<Hop>>>);
-
-impl Stamps {
-    pub(crate) const NONE: Self = Self(None);
-
-    pub(crate) fn push(&mut self, hop: Hop) {
-        self.0.get_or_insert_default().push(hop);
-    }
-
-    #[inline]
-    pub(crate) fn hops(&self) -> &[Hop] {
-        self.0.as_ref().map_or(&[], |hops| hops)
-    }
-}
-
-impl From<Box<[Hop]>> for Stamps {
-    fn from(hops: Box<[Hop]>) -> Self {
-        if hops.is_empty() { Self::NONE } else { Self(Some(Box::new(hops.into()))) }
-    }
-}
 
 /// A packet as it travels: by value, through links and queues.
 ///
@@ -347,7 +322,7 @@ impl Packets {
     /// [`remove`](Self::remove).
     pub(crate) fn take_in(&mut self, frame: &mut Frame, stored: Stored) {
         frame.rest = self.put(stored.form).0;
-        if !stored.stamps.hops().is_empty() {
+        if !stored.stamps.is_empty() {
             *self.stamps_of(frame) = stored.stamps;
         }
     }

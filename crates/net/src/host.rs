@@ -95,7 +95,7 @@ pub struct WireFormat {
     pub header: u16,
     /// The size of an ACK, in bytes.
     pub ack: u16,
-    /// Whether data packets reserve room for the stamps of switches (INT).
+    /// Whether data packets reserve room for the words of switches (feedback).
     pub telemetry: bool,
     /// The wait in the NIC above which data is marked, in nanoseconds.
     pub marks_after_ns: Option<u32>,

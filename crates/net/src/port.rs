@@ -5,8 +5,9 @@ mod ahead;
 use std::collections::VecDeque;
 use std::hint::black_box;
 
-use incast_cc::{Bytes, Hop, Rate, Time};
+use incast_cc::{Rate, Time};
 use incast_queue::discipline::{AnyDiscipline, Discipline, Job};
+use incast_queue::feedback::{self, Departure, Law as _};
 use incast_queue::management::{AnyLaw, Law, Verdict};
 use incast_transport::Scheduler;
 
@@ -42,7 +43,7 @@ pub struct Port {
     ahead: Ahead,
     /// The time at which a packet last left a queue, and its size.
     last_left: (Time, u64),
-    /// Whether a class has queue management.
+    /// Whether a class has queue management, or feedback hears of arrivals.
     managed: bool,
     /// A bit for each class, set if the watchdog has found it held too long in its present pause.
     overdue: u8,
@@ -54,6 +55,8 @@ pub struct Port {
     /// The law that sees all packets of the port, and a mask of the classes whose packets it
     /// judges.
     of_all_classes: Option<Box<(AnyLaw, u8)>>,
+    /// The answers of the port to senders, if it gives any.
+    feedback: Option<Box<Answering>>,
     /// PFC frames, which go before all others.
     pfc: VecDeque<Frame>,
     pub(crate) counters: PortCounters,
@@ -75,6 +78,14 @@ struct Managed {
     law: AnyLaw,
     /// The arrival time of each packet.
     enqueued_at: VecDeque<Time>,
+}
+
+/// The feedback of a port.
+#[derive(Debug)]
+struct Answering {
+    law: feedback::AnyLaw,
+    /// Whether it hears of arrivals.
+    listens: bool,
 }
 
 impl Port {
@@ -105,6 +116,7 @@ impl Port {
             queues,
             scheduler,
             of_all_classes: None,
+            feedback: None,
             pfc: VecDeque::new(),
             counters: PortCounters::default(),
         }
@@ -140,6 +152,10 @@ impl Port {
     pub(crate) fn judge_arrival(&mut self, now: Time, frame: &Frame) -> Verdict {
         if !self.managed {
             return Verdict::Pass;
+        }
+        if let Some(answering) = self.feedback.as_mut().filter(|answering| answering.listens) {
+            let (queued, wire) = (u64::from(self.bytes), u64::from(frame.wire));
+            answering.law.on_arrival(now, queued, wire);
         }
         let bytes = self.queued_bytes(frame.class());
         let queue = &mut self.queues[frame.class() as usize];
@@ -367,18 +383,30 @@ impl Port {
         Some(frame)
     }
 
-    /// Stamps the packet of `frame` with the state of the port at its departure (INT).
-    pub(crate) fn stamp(&self, now: Time, frame: &Frame, transit: &mut Transit) {
+    /// Gives the port feedback, which `listens` to arrivals or not.
+    pub(crate) fn answer_with(&mut self, law: feedback::AnyLaw, listens: bool) {
+        self.managed |= listens;
+        self.feedback = Some(Box::new(Answering { law, listens }));
+    }
+
+    /// Lets the port's feedback read and change the words in the packet of `frame`, which leaves.
+    pub(crate) fn stamp(&mut self, now: Time, frame: &Frame, transit: &mut Transit) {
         if !transit.packets.is_stored_data(frame) {
             return; // an ACK echoes the stamps of its data
         }
-        let Transmitter { link, .. } = &self.transmitter;
-        let mut hop = Hop::default();
-        let link = &transit.links[*link as usize];
-        (hop.port, hop.at, hop.rate) = (link.number(), now, link.rate());
-        hop.queue = Bytes::new(self.backlog_bytes());
-        hop.sent = Bytes::new(self.transmitter.hops().bytes + u64::from(frame.wire));
-        transit.packets.stamps_of(frame).push(hop);
+        let (wire, queued) = (u64::from(frame.wire), self.backlog_bytes());
+        let Some(answering) = &mut self.feedback else { return };
+        let link = &transit.links[self.transmitter.link as usize];
+        let departure = Departure {
+            now,
+            port: link.number(),
+            rate: link.rate(),
+            queued,
+            sent: self.transmitter.hops().bytes + wire,
+            wire,
+            payload: u64::from(transit.packets.stored(frame).payload()),
+        };
+        answering.law.on_departure(&departure, transit.packets.stamps_of(frame));
     }
 
     /// Whether something could be sent if the link were free.

@@ -1,8 +1,8 @@
 //! The lists of kinds, and how a scenario's table of a kind is read.
 //!
 //! A line declares the module of a kind and registers its type. The module has the name that
-//! scenarios give the kind. `management.rs` and `discipline.rs`, each with its `registry.rs`, make
-//! everything else from the lists.
+//! scenarios give the kind. `management.rs`, `discipline.rs` and `feedback.rs`, each with its
+//! `registry.rs`, make everything else from the lists.
 
 use std::fmt::Display;
 
@@ -32,6 +32,20 @@ macro_rules! disciplines {
         $make! {
             fifo::Fifo,
             srpt::Srpt,
+        }
+    };
+}
+
+macro_rules! feedbacks {
+    ($make:ident) => {
+        $make! {
+            // The state of the port, for the sender to judge.
+            int::Int,
+
+            // A rate, or the load.
+            d3::D3,
+            rcp::Rcp,
+            vcp::Vcp,
         }
     };
 }

@@ -4,6 +4,7 @@
 //!   full. It marks or drops packets as they come or leave.
 //! * [`discipline`]: queue disciplines, which say which packet leaves next, and which one is
 //!   dropped when room is short.
+//! * [`feedback`]: explicit answers to senders, in the packets that leave.
 //!
 //! The file of a kind holds its settings, their checks, and its behaviour; a line in `kinds.rs`
 //! registers it. The crate knows no network: the owner of a queue passes packets, bytes and the
@@ -15,6 +16,7 @@
 mod kinds;
 
 pub mod discipline;
+pub mod feedback;
 pub mod management;
 
 /// The name of a field, and a sentence that says what is wrong with it.

@@ -8,7 +8,8 @@ use incast_cc::{AnyAlgorithm, Span};
 use incast_transport::{Signal, Timestamps};
 
 use super::{
-    Ecn, ResolvedClass, Scenario, ScenarioError, SignalKind, Stack, Traffic, TransportKind, guests,
+    Ecn, ResolvedClass, Scenario, ScenarioError, SignalKind, Stack, Switch, Traffic, TransportKind,
+    guests,
 };
 use incast_schema::DATE_FIELD;
 use incast_schema::{Fault, suggestion};
@@ -70,8 +71,19 @@ impl Scenario {
                 {
                     "receivers do not echo marks exactly; set transport.stream.ecn to \"exact\""
                 }
-                Need::Telemetry if !switch.telemetry => {
+                Need::Telemetry if switch.feedback("int").is_none() => {
                     "no switch stamps them into packets; set switch.telemetry to true"
+                }
+                Need::Feedback(kind) if switch.feedback(kind).is_none() => {
+                    warnings.push(format!(
+                        "{name} needs {}, but no port speaks {kind}; add a table \
+                         [switch.feedback.{kind}]",
+                        need.as_str()
+                    ));
+                    continue;
+                }
+                Need::PhantomQueue if !has_phantom_queue(switch) => {
+                    "no switch has one; set switch.aqm to { kind = \"phantom\" }"
                 }
                 Need::EachAcknowledged
                     if scheme.transport == TransportKind::Stream
@@ -319,6 +331,11 @@ fn variant(scheme: &str) -> Result<Variant<'_>, String> {
         settings.push((key, value));
     }
     Ok((name.trim(), settings))
+}
+
+/// Whether switches mark by a phantom queue.
+fn has_phantom_queue(switch: &Switch) -> bool {
+    switch.aqm.as_ref().is_some_and(|aqm| aqm.kind() == "phantom")
 }
 
 /// Whether the algorithm has a parameter that makes it react to losses.

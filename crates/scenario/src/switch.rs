@@ -4,6 +4,9 @@ use incast_cc::{Bytes, Fraction, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use incast_cc::param::Need;
+use incast_queue::feedback::{AnyFeedback, Feedbacks};
+
 use super::{Aqm, QueueDiscipline};
 use incast_schema::quantity;
 
@@ -44,11 +47,32 @@ pub struct Switch {
     /// one is dropped when the queue is full. By default `fifo`; another kind by its name, or as a
     /// table with its settings.
     pub discipline: QueueDiscipline,
-    /// Stamps the state of a port into each packet that leaves it (INT), for HPCC. The stamps take
-    /// no space in the packet.
+    /// Stamps the state of a port into each packet that leaves it (INT), for HPCC: the same as a
+    /// table `feedback.int`. The stamps take no space in the packet.
     pub telemetry: bool,
+    /// The languages in which each port answers senders, a table for each: `int`, `d3`, `rcp`,
+    /// `vcp`. A run uses the one that its algorithm understands. Answers take no space in packets.
+    pub feedback: Feedbacks,
     /// Priority flow control.
     pub pfc: Pfc,
+}
+
+impl Switch {
+    /// The feedback of ports in the language `kind`, if they speak it.
+    pub fn feedback(&self, kind: &str) -> Option<AnyFeedback> {
+        let stamps = self.telemetry && kind == "int";
+        self.feedback.of(kind).or_else(|| AnyFeedback::named(kind).filter(|_| stamps))
+    }
+
+    /// The feedback of ports that an algorithm with these needs understands, if they speak it.
+    pub fn feedback_for(&self, needs: &[Need]) -> Option<AnyFeedback> {
+        let kind = needs.iter().find_map(|need| match need {
+            Need::Telemetry => Some("int"),
+            Need::Feedback(kind) => Some(*kind),
+            _ => None,
+        });
+        self.feedback(kind?)
+    }
 }
 
 impl Default for Switch {
@@ -63,6 +87,7 @@ impl Default for Switch {
             aqm: None,
             discipline: QueueDiscipline::default(),
             telemetry: false,
+            feedback: Feedbacks::default(),
             pfc: Pfc::default(),
         }
     }

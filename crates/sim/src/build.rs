@@ -184,11 +184,11 @@ fn pin(net: &mut Net, flows: &Flows, routing: &Routing) {
 /// where PFC or another class may take them back.
 fn look_ahead(scenario: &Scenario, scheme: Scheme) -> u32 {
     let classes = scenario.classes(scheme.transport);
-    let telemetry = needs_telemetry(scenario, scheme);
+    let feedback = has_feedback(scenario, scheme);
     let managed = classes
         .iter()
         .any(|class| class.aqm.is_some() || class.weight.is_some() || !class.discipline.is_fifo());
-    if managed || telemetry || scheme.signal == Signal::Oracle || !scenario.events.is_empty() {
+    if managed || feedback || scheme.signal == Signal::Oracle || !scenario.events.is_empty() {
         0
     } else if classes.len() > 1 || scenario.switch.pfc.enabled {
         16
@@ -208,13 +208,12 @@ fn wire_format(scenario: &Scenario, scheme: Scheme, line_rate: Rate) -> WireForm
         let before = line_rate.time_for(most.saturating_sub(transport.mtu));
         u32::try_from(before.as_ns()).unwrap_or(u32::MAX)
     });
-    WireFormat { header, ack, telemetry: needs_telemetry(scenario, scheme), marks_after_ns }
+    WireFormat { header, ack, telemetry: has_feedback(scenario, scheme), marks_after_ns }
 }
 
-/// Whether data packets carry stamps of switches.
-fn needs_telemetry(scenario: &Scenario, scheme: Scheme) -> bool {
-    let needed = scheme.algorithm.info().needs.contains(&Need::Telemetry);
-    needed && scenario.switch.telemetry
+/// Whether data packets carry words of switches.
+fn has_feedback(scenario: &Scenario, scheme: Scheme) -> bool {
+    scenario.switch.feedback_for(scheme.algorithm.info().needs).is_some()
 }
 
 /// A host's transport; `seed` is the host's own.

@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use incast_cc::parts::random::derive;
-use incast_cc::{AnyControl, CongestionControl, Flow, Hop, Time};
+use incast_cc::{AnyControl, CongestionControl, Flow, Time};
 use rand_pcg::Pcg64Mcg;
 
 use crate::backlog::Posted;
@@ -29,6 +29,7 @@ use crate::random;
 use crate::rate::{RateComputation, Report};
 use crate::rtt::RttMeasurement;
 use crate::signal::Replaced;
+use crate::stamps::Stamps;
 use crate::{message, stream};
 
 /// Payload of a read request.
@@ -53,8 +54,8 @@ struct Connection<C> {
     alarm: Time,
     /// The earliest time of the next notification of marks.
     notify_from: Time,
-    /// The telemetry of a segment whose ACK is delayed.
-    hops: Box<[Hop]>,
+    /// The words of switches in a segment whose ACK is delayed.
+    stamps: Stamps,
 }
 
 /// Times at which to look at connections, with their index.
@@ -73,9 +74,8 @@ pub struct Outgoing {
     pub begins: Option<Time>,
     /// The packet, with the connection's index at the peer.
     pub form: Form,
-    /// The telemetry of the data that an ACK answers, on its way back to the sender. Empty, which
-    /// takes no memory, where there is none.
-    pub hops: Box<[Hop]>,
+    /// The words of switches in the data that an ACK answers, on their way back to the sender.
+    pub stamps: Stamps,
 }
 
 /// An ACK or a report, with the time at which the hardware has it ready. It fills a cache line.
@@ -94,7 +94,7 @@ struct Reply {
 #[derive(Clone, Debug)]
 struct More {
     form: Form,
-    hops: Box<[Hop]>,
+    stamps: Stamps,
 }
 
 /// The work of a carrier after a packet has arrived.
@@ -361,9 +361,9 @@ impl<C: CongestionControl> Endpoint<C> {
             if let Receiver::Stream(receiver) = &mut self.receivers[place as usize]
                 && let Some(ack) = receiver.on_timer(now, &self.config.stream)
             {
-                let hops = std::mem::take(&mut connection.hops);
+                let stamps = std::mem::take(&mut connection.stamps);
                 self.answers.push(Body::SegmentAck(ack));
-                self.reply(now, place, Report { hops: &hops, ..Report::default() });
+                self.reply(now, place, Report { stamps: &stamps, ..Report::default() });
             }
             let connection = &mut self.connections[place as usize];
             if let Some(at) = self.receivers[place as usize].alarm() {

@@ -1,6 +1,6 @@
 //! The sending and the receiving half of a connection, of either transport.
 
-use incast_cc::{CongestionControl, Rate, Time};
+use incast_cc::{CongestionControl, Feedback, Leaving, Rate, Time};
 
 use crate::backlog::Posted;
 use crate::config::Config;
@@ -178,6 +178,11 @@ impl<C: CongestionControl> Sender<C> {
             Self::Message(sender) => sender.on_alarm(now, config),
             Self::Stream(sender) => sender.on_alarm(now, config),
         }
+    }
+
+    /// The header that the algorithm writes into a packet that leaves.
+    pub(crate) fn request(&mut self, leaving: &Leaving) -> Option<Feedback> {
+        either!(self, sender => sender.engines_mut().rate.request(leaving))
     }
 
     /// Payload that waits in the NIC.

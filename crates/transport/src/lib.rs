@@ -31,6 +31,7 @@ pub mod rtt;
 mod scheduler;
 mod send_times;
 pub mod signal;
+mod stamps;
 pub mod stream;
 
 pub use config::{Config, ConfigError, InitialTimeout, Nic, Recovery, Serialization};
@@ -45,3 +46,4 @@ pub use packet::{Body, DueBy, Form, Header, Kind, Packet, clock_ns};
 pub use rate::{Clock, Report};
 pub use scheduler::{RoundRobin, Scheduler};
 pub use signal::{Signal, Stack, Timestamps};
+pub use stamps::Stamps;

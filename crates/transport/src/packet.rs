@@ -164,6 +164,23 @@ impl Form {
         }
     }
 
+    /// Whether the receiver answers this very packet: a segment of a stream, or the last packet of a
+    /// segment of a message.
+    pub const fn is_answered(&self) -> bool {
+        match self {
+            Self::Compact(header) => match header.kind {
+                Kind::Segment => true,
+                Kind::Data => header.has(Header::ACK_REQUEST),
+                Kind::Ack | Kind::SegmentAck | Kind::Notification => false,
+            },
+            Self::Full(packet) => match &packet.body {
+                Body::Segment(_) => true,
+                Body::Data(data) => data.ack_request,
+                _ => false,
+            },
+        }
+    }
+
     /// The connection's index at the receiver ([`Packet::connection`]).
     #[inline]
     pub const fn connection(&self) -> u32 {

@@ -7,13 +7,14 @@ use std::collections::VecDeque;
 
 use incast_cc::parts::RoundCounter;
 use incast_cc::{
-    Ack, Bytes, CongestionControl, Delivery, Demand, Due, Hop, Limits, Loss, LossCause,
-    Notification, Pacing, Place, Rate, Reads, RttSample, Sent, Span, Spurious, Time,
+    Ack, Bytes, CongestionControl, Delivery, Demand, Due, Feedback, Leaving, Limits, Loss,
+    LossCause, Notification, Pacing, Place, Rate, Reads, RttSample, Sent, Span, Spurious, Time,
 };
 
 use crate::connection::Terms;
 use crate::rtt::RttMeasurement;
 use crate::signal::{Heard, Replaced};
+use crate::stamps::Stamps;
 
 /// The algorithm of one connection, with its books.
 #[derive(Clone, Debug)]
@@ -147,9 +148,8 @@ pub struct Completion<'a> {
 pub struct Report<'a> {
     /// Whether a switch has marked the packet (ECN CE).
     pub marked: bool,
-    /// The telemetry that switches have stamped into the packet; in an ACK, into the data that it
-    /// acknowledges.
-    pub hops: &'a [Hop],
+    /// The words of sender and switches in the packet; in an ACK, in the data that it acknowledges.
+    pub stamps: &'a Stamps,
     /// The oracle's RTT of the connection at this instant, without serialization at the sender.
     pub truth: Option<Span>,
     /// The clock that tells the RTT.
@@ -230,6 +230,12 @@ impl<C: CongestionControl> RateComputation<C> {
     /// The start of the next transmission in transmission order.
     pub const fn transmitted(&self) -> Bytes {
         self.transmitted
+    }
+
+    /// The header that the algorithm writes into a packet that leaves.
+    #[cold]
+    pub(crate) fn request(&mut self, leaving: &Leaving) -> Option<Feedback> {
+        self.control.request(leaving)
     }
 
     /// The payload before `end`, in all payload posted, that is not acknowledged; `u32::MAX` if it
@@ -405,7 +411,8 @@ impl<C: CongestionControl> RateComputation<C> {
             ack.nic_backlog = completion.nic_backlog;
         }
         ack.hop_count = self.hop_count;
-        ack.hops = completion.report.hops;
+        (ack.hops, ack.feedback) =
+            (completion.report.stamps.hops(), completion.report.stamps.feedback());
         ack.in_flight = self.in_flight;
         ack.cwnd_limited = round < self.unlimited_from;
         ack.in_recovery = completion.in_recovery;

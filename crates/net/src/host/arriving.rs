@@ -36,8 +36,8 @@ impl Host {
                     self.take_back(now, transit);
                 }
             }
-            let (marked, hops) = (frame.is_marked(), stamps.hops());
-            let report = Report { marked, hops, truth, ..Report::default() };
+            let (marked, stamps) = (frame.is_marked(), &stamps);
+            let report = Report { marked, stamps, truth, ..Report::default() };
             self.take_in(now, frame, report, transit)
         };
         match news {

@@ -1,7 +1,7 @@
 //! Packets that leave a host, each by an event of its own.
 
 use incast_cc::Time;
-use incast_transport::{Outgoing, clock_ns};
+use incast_transport::{Outgoing, Stamps, clock_ns};
 
 use super::{Begun, Host};
 use crate::Transit;
@@ -73,6 +73,9 @@ impl Host {
         let bytes = wire.header + form.payload() as u16;
         let sent_ns = form.sent_ns();
         let mut frame = Frame::new(address, bytes, class, form, wire.telemetry, packets);
+        if wire.telemetry && let Some(feedback) = self.endpoint.request(now, connection, &form) {
+            *packets.stamps_of(&frame) = Stamps::of(feedback);
+        }
         if let Some(most) = wire.marks_after_ns
             && clock_ns(now).wrapping_sub(sent_ns) > most
             && frame.is_ect()
@@ -93,10 +96,10 @@ impl Host {
     #[expect(clippy::inline_always, reason = "a reply is long, and is made where it stays")]
     #[inline(always)]
     pub(super) fn reply_frame(&self, reply: Outgoing, packets: &mut Packets) -> Frame {
-        let Outgoing { address, class, form, hops, .. } = reply;
-        let frame = Frame::new(address, self.wire.ack, class, form, !hops.is_empty(), packets);
-        if !hops.is_empty() {
-            *packets.stamps_of(&frame) = hops.into();
+        let Outgoing { address, class, form, stamps, .. } = reply;
+        let frame = Frame::new(address, self.wire.ack, class, form, !stamps.is_empty(), packets);
+        if !stamps.is_empty() {
+            *packets.stamps_of(&frame) = stamps;
         }
         frame
     }

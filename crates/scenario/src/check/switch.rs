@@ -63,6 +63,9 @@ pub(super) fn check_switch(scenario: &Scenario, net: &Topology) -> Result<(), Fa
         .map_err(|(field, message)| Fault::at([&"switch", &"discipline", &field], message))?;
     in_order(switch.aqm.as_ref(), &switch.discipline)
         .map_err(|message| Fault::at([&"switch", &"discipline"], message))?;
+    switch.feedback.check().map_err(|(kind, (field, message))| {
+        Fault::at([&"switch", &"feedback", &kind, &field], message)
+    })?;
     if switch.buffer < scenario.transport.mtu {
         let message = format!(
             "a buffer of {} does not hold one packet of {}; make it larger",

@@ -24,6 +24,7 @@ pub(super) fn switch_config(scenario: &Scenario, scheme: Scheme, look_ahead: u32
         }),
         largest_packet: transport.mtu.max(transport.ack).get(),
         look_ahead,
+        feedback: switch.feedback_for(scheme.algorithm.info().needs),
         several_paths: has_several_paths(scenario) || scheme.chooses_class(),
     }
 }

@@ -10,6 +10,7 @@ use crate::halves::{Receiver, Sender};
 use crate::packet::{Body, Form, Header, Kind, Packet, clock_ns};
 use crate::random;
 use crate::rate::Report;
+use crate::stamps::Stamps;
 
 impl<C: CongestionControl> Endpoint<C> {
     /// Takes in a packet that has arrived, in either form, with the network's report of it.
@@ -35,7 +36,7 @@ impl<C: CongestionControl> Endpoint<C> {
         if header.kind == Kind::Segment
             && let Some(Receiver::Stream(receiver)) = self.receivers.get_mut(place as usize)
             && receiver.is_plain(header, report.marked)
-            && report.hops.is_empty()
+            && report.stamps.is_empty()
             && !(report.marked && self.config.notification_interval.is_some())
         {
             return self.take_plain_segment(now, place, header, report.marked);
@@ -134,7 +135,7 @@ impl<C: CongestionControl> Endpoint<C> {
         let header = Header { connection: peer, ..ack };
         let more = self.config.full_packets.then(|| {
             let near = self.receivers[place as usize].expects();
-            Box::new(More { form: Form::Full(header.packet(near)), hops: Box::default() })
+            Box::new(More { form: Form::Full(header.packet(near)), stamps: Stamps::NONE })
         });
         self.replies.push_back(Reply { ready_at, address, header, connection: index, class, more });
         if self.has_reply(now, u8::MAX) { News::Now } else { News::Later }
@@ -188,8 +189,8 @@ impl<C: CongestionControl> Endpoint<C> {
                     |message| messages.push(message),
                 );
                 let ack_at = receiver.alarm();
-                if self.answers.is_empty() && !report.hops.is_empty() {
-                    self.connections[place as usize].hops = report.hops.into();
+                if self.answers.is_empty() && !report.stamps.is_empty() {
+                    self.connections[place as usize].stamps = report.stamps.clone();
                 }
                 let news = self.settle(now, place, report);
                 let connection = &mut self.connections[place as usize];
@@ -252,7 +253,7 @@ impl<C: CongestionControl> Endpoint<C> {
         let ready_at = self.ready_at(now);
         for &body in &self.answers {
             let echoes = matches!(body, Body::Ack(_) | Body::SegmentAck(_));
-            let stamped = echoes && !report.hops.is_empty();
+            let stamped = echoes && !report.stamps.is_empty();
             let form = Form::of(
                 Packet { connection: peer, sent_ns: clock_ns(now), body },
                 self.config.full_packets,
@@ -260,8 +261,8 @@ impl<C: CongestionControl> Endpoint<C> {
             let (header, more) = match form {
                 Form::Compact(header) if !stamped => (header, None),
                 form => {
-                    let hops = if stamped { report.hops.into() } else { Box::default() };
-                    (Header::NONE, Some(Box::new(More { form, hops })))
+                    let stamps = if stamped { report.stamps.clone() } else { Stamps::NONE };
+                    (Header::NONE, Some(Box::new(More { form, stamps })))
                 }
             };
             let connection = index;

@@ -1,6 +1,6 @@
 //! Packets that leave: replies and data, for a NIC that asks when it is free.
 
-use incast_cc::{CongestionControl, Time};
+use incast_cc::{CongestionControl, Feedback, Leaving, Time};
 
 use super::{Endpoint, Outgoing, Reply, counted};
 use crate::config::Nic;
@@ -8,6 +8,7 @@ use crate::connection::{Opening, Transport};
 use crate::halves::Sender;
 use crate::pacing::Turn;
 use crate::packet::{Form, Next};
+use crate::stamps::Stamps;
 
 impl<C: CongestionControl> Endpoint<C> {
     /// The next ACK or report that the hardware has ready, of a class in the mask `open`. Replies
@@ -25,11 +26,11 @@ impl<C: CongestionControl> Endpoint<C> {
             place => self.replies.remove(place),
         };
         let Reply { connection, address, class, header, more, .. } = reply?;
-        let (form, hops) = match more {
-            None => (Form::Compact(header), Box::default()),
-            Some(more) => (more.form, more.hops),
+        let (form, stamps) = match more {
+            None => (Form::Compact(header), Stamps::NONE),
+            Some(more) => (more.form, more.stamps),
         };
-        Some(Outgoing { connection, address, class, begins: None, form, hops })
+        Some(Outgoing { connection, address, class, begins: None, form, stamps })
     }
 
     /// The next data packet that may leave now, of a class in the mask `open`, for a NIC that is
@@ -100,10 +101,22 @@ impl<C: CongestionControl> Endpoint<C> {
                 at if turn == Turn::Ended => self.pacing.schedule(place, at),
                 Some(_) => {}
             }
-            let hops = Box::default();
-            return Some(Outgoing { connection: index, address, class, begins, form, hops });
+            let stamps = Stamps::NONE;
+            return Some(Outgoing { connection: index, address, class, begins, form, stamps });
         }
         None
+    }
+
+    /// The header that the algorithm of a connection writes into a data packet that leaves now, for
+    /// ports that answer.
+    #[cold]
+    pub fn request(&mut self, now: Time, connection: u32, form: &Form) -> Option<Feedback> {
+        let place = self.directory.place(connection);
+        let sender = self.connections.get_mut(place as usize)?.sender.as_deref_mut()?;
+        let mut leaving = Leaving::new(now);
+        leaving.is_answered = form.is_answered();
+        leaving.is_last = leaving.is_answered && sender.is_drained() && sender.queued() == 0;
+        sender.request(&leaving)
     }
 
     /// The next packet that may leave now, a reply before data, after timers that are due. It is

@@ -8,6 +8,7 @@ use crate::connection::{Address, Opener, Opening, Role, Terms, Transport};
 use crate::directory::{END, Standing};
 use crate::halves::{Receiver, Sender};
 use crate::random;
+use crate::stamps::Stamps;
 
 impl<C: CongestionControl> Endpoint<C> {
     /// Expects this many connections more. Each is opened as `opener` says when something is posted
@@ -95,7 +96,7 @@ impl<C: CongestionControl> Endpoint<C> {
             completed: 0,
             alarm: Time::MAX,
             notify_from: Time::ZERO,
-            hops: Box::default(),
+            stamps: Stamps::NONE,
         };
         let place = self.vacant.pop().unwrap_or(self.connections.len() as u32);
         self.directory.open(index, place);
@@ -179,7 +180,7 @@ impl<C: CongestionControl> Endpoint<C> {
     }
 
     fn vacate(&mut self, place: u32) {
-        self.connections[place as usize].hops = Box::default();
+        self.connections[place as usize].stamps = Stamps::NONE;
         self.receivers[place as usize] = Receiver::new(Transport::Message);
         self.vacant.push(place);
     }

@@ -98,6 +98,10 @@ impl<C: CongestionControl> Sender<C> {
         &self.engines
     }
 
+    pub(crate) const fn engines_mut(&mut self) -> &mut Engines<C> {
+        &mut self.engines
+    }
+
     /// A sequence number that is less than [`MAX_PACKETS_AHEAD`] and a segment above any that is
     /// not acknowledged.
     pub(crate) const fn acknowledged(&self) -> u64 {

@@ -178,6 +178,10 @@ impl<C: CongestionControl> Sender<C> {
         &self.engines
     }
 
+    pub(crate) const fn engines_mut(&mut self) -> &mut Engines<C> {
+        &mut self.engines
+    }
+
     /// The epoch of segments that are sent now: the number of silences before them.
     fn epoch(&self) -> u8 {
         self.silence.as_ref().map_or(0, |silence| silence.epoch)

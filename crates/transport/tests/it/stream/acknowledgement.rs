@@ -3,7 +3,7 @@
 use incast_cc::{Bytes, Flow, Hop, Rate, Span, Time};
 use incast_transport::DueBy;
 use incast_transport::stream::{Block, EcnEcho, Segment};
-use incast_transport::{Body, Endpoint, InitialTimeout, Packet, Report, Role, Terms, Transport};
+use incast_transport::{Body, Endpoint, InitialTimeout, Packet, Report, Role, Stamps, Terms, Transport};
 
 use super::{
     MSS, RTT, SEGMENT, config, config_with, is_one_of, lose_once, net, ns, number, sent_again,
@@ -308,10 +308,12 @@ fn a_delayed_ack_brings_back_what_switches_stamped() {
     let mut end = receiving_end();
     let mut hop = Hop::default();
     hop.port = 7;
-    end.handle_packet(ns(0), &first(1_460), Report { hops: &[hop], ..Report::default() });
+    let mut stamps = Stamps::NONE;
+    stamps.push(hop);
+    end.handle_packet(ns(0), &first(1_460), Report { stamps: &stamps, ..Report::default() });
     assert_eq!(end.poll_transmit(ns(0) + SEGMENT), None, "the ACK waits");
     let reply = end.poll_transmit(ns(500_000)).expect("the ACK is due");
-    assert_eq!(*reply.hops, [hop]);
+    assert_eq!(reply.stamps.hops(), [hop]);
 }
 
 #[test]

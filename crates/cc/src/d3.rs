@@ -1,0 +1,407 @@
+//! D3: deadlines become requests for rates, which switches grant first come first served.
+//!
+//! Wilson, Ballani, Karagiannis and Rowstron, "Better Never than Late: Meeting Deadlines in
+//! Datacenter Networks", SIGCOMM 2011. Once per round trip a flow asks for the rate that meets its
+//! deadline, gives back what it held, and paces at the least rate that a port on its way grants.
+//! `docs/algorithms/d3.md` has the equations, what is assumed, and the departures.
+
+use crate::contract::{
+    Ack, Algorithm, Burst, CongestionControl, Demand, Flow, Limits, Loss, LossCause, Pacing, Sent,
+};
+use crate::feedback::{Feedback, Grants, Leaving, Request};
+use crate::param::{Configurable, Info, Kind, Need, Preset, Transport};
+use crate::units::{Bytes, Rate, Span, Time};
+use crate::{configurable_by_name, parameters, words};
+
+parameters! {
+    /// D3's parameters. The default is the preset `sigcomm11`.
+    pub struct D3 {
+        /// The least rate of a flow; 0bps is a packet in each round trip, which keeps it asking.
+        pub base_rate: Rate = Rate::ZERO, in "0bps" to "1Tbps", source "this project";
+        /// The way of a flow whose deadline cannot be met any more.
+        pub quit: Quit = Quit::Share, source "this project";
+    }
+}
+
+words! {
+    /// The way of a flow whose deadline cannot be met any more. It delivers its message in any case.
+    pub enum Quit {
+        /// It goes on as a flow without a deadline.
+        Share = "share",
+        /// It gives back its rate and sends at the base rate.
+        Base = "base",
+        /// It asks for all of its own link until the deadline is over.
+        Never = "never",
+    }
+}
+
+impl Algorithm for D3 {
+    type Control = D3Control;
+    const NAME: &'static str = "d3";
+
+    fn start(&self, flow: &Flow) -> D3Control {
+        D3Control {
+            params: *self,
+            mss: flow.mss,
+            line_rate: flow.line_rate,
+            deadline: None,
+            left: 0,
+            asked: None,
+            asks_from: flow.now,
+            previous: Rate::ZERO,
+            held: Grants::NONE,
+            is_known: false,
+            has_quit: false,
+            granted: None,
+            rtt: flow.base_rtt.unwrap_or(Span::ZERO),
+        }
+    }
+}
+
+impl Configurable for D3 {
+    const INFO: Info = Info {
+        name: Self::NAME,
+        summary: "the rate is what switches grant to deadlines, first come first served",
+        kind: Kind::Telemetry,
+        signal: "rates that switches grant",
+        needs: &[Need::Feedback("d3"), Need::EachAcknowledged],
+        transport: Transport::Stream,
+        source: "Wilson et al., SIGCOMM 2011",
+    };
+    const PRESETS: &'static [Preset] = &[
+        Preset { name: "sigcomm11", source: "D3, SIGCOMM 2011", values: &[] },
+        Preset {
+            name: "quitting",
+            source: "D3, SIGCOMM 2011, with flows that quit",
+            values: &[("quit", "base")],
+        },
+    ];
+    configurable_by_name!();
+}
+
+/// A request that is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Asked {
+    at: Time,
+    desired: Rate,
+}
+
+/// A flow under D3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct D3Control {
+    params: D3,
+    mss: Bytes,
+    line_rate: Rate,
+    /// The deadline of the newest message.
+    deadline: Option<Time>,
+    /// The payload that was posted and not sent.
+    left: u64,
+    /// The request that is under way.
+    asked: Option<Asked>,
+    /// The earliest time of the next request.
+    asks_from: Time,
+    /// The desired rate of the last request that was answered, and its grants.
+    previous: Rate,
+    held: Grants,
+    /// Whether ports count the flow.
+    is_known: bool,
+    /// Whether the flow has quit.
+    has_quit: bool,
+    /// The least rate granted; none before the first answer.
+    granted: Option<Rate>,
+    rtt: Span,
+}
+
+/// The round trips after which a request counts as lost.
+const LOST_AFTER: u64 = 3;
+
+impl D3Control {
+    /// The rate that meets the deadline, or none if that is too late.
+    fn desired(&self, now: Time) -> Option<Rate> {
+        let Some(deadline) = self.deadline else { return Some(Rate::ZERO) };
+        if deadline <= now {
+            return None;
+        }
+        let seconds = deadline.since(now).as_secs_f64();
+        let rate = Rate::from_bps_f64(self.left as f64 * 8.0 / seconds);
+        (rate <= self.line_rate).then_some(rate)
+    }
+
+    /// Whether the next answer would come in time to be of use.
+    fn outlasts_answer(&self) -> bool {
+        let Some(granted) = self.granted else { return true };
+        let sent = self.floored(granted).as_bps() as f64 / 8.0 * self.rtt.as_secs_f64();
+        self.left as f64 > sent
+    }
+
+    /// The request by which the flow gives back what it holds, if ports know it.
+    fn end(&mut self) -> Option<Feedback> {
+        let request = Request {
+            previous: self.previous,
+            held: self.held,
+            rtt: self.rtt,
+            ends: true,
+            ..Request::default()
+        };
+        let is_known = self.is_known;
+        (self.asked, self.granted, self.is_known) = (None, None, false);
+        (self.previous, self.held) = (Rate::ZERO, Grants::NONE);
+        is_known.then_some(Feedback::Request(request))
+    }
+
+    /// `granted`, at least the base rate and at most the line's.
+    fn floored(&self, granted: Rate) -> Rate {
+        let packet = Rate::of(self.mss, self.rtt.max(Span::from_us(1)));
+        let base = if self.params.base_rate.is_zero() { packet } else { self.params.base_rate };
+        granted.max(base).max(Rate::from_bps(1)).min(self.line_rate)
+    }
+}
+
+impl CongestionControl for D3Control {
+    fn on_demand(&mut self, demand: &Demand) {
+        let size = demand.size.map_or(u64::MAX, Bytes::get);
+        self.left = self.left.saturating_add(size);
+        (self.deadline, self.has_quit) = (demand.deadline, false);
+        self.asks_from = demand.now;
+    }
+
+    fn on_sent(&mut self, sent: &Sent) {
+        if !sent.retransmission && self.left != u64::MAX {
+            self.left = self.left.saturating_sub(sent.bytes.get());
+        }
+    }
+
+    fn on_restart(&mut self, now: Time, _idle: Span) {
+        self.asks_from = now;
+    }
+
+    fn request(&mut self, leaving: &Leaving) -> Option<Feedback> {
+        if leaving.is_last {
+            return self.end();
+        }
+        let now = leaving.now;
+        let awaits = match self.asked {
+            // The first is known to be lost by silence alone.
+            Some(Asked { at, .. }) => self.rtt.is_zero() || now < at + self.rtt * LOST_AFTER,
+            None => now < self.asks_from,
+        };
+        if self.has_quit || !leaving.is_answered || awaits || !self.outlasts_answer() {
+            return None;
+        }
+        let desired = match (self.desired(now), self.params.quit) {
+            (Some(desired), _) => desired,
+            (None, Quit::Share) => Rate::ZERO,
+            (None, Quit::Base) => {
+                self.has_quit = true;
+                let gives_back = self.end();
+                self.granted = Some(Rate::ZERO);
+                return gives_back;
+            }
+            (None, Quit::Never) if self.deadline.is_some_and(|deadline| deadline > now) => {
+                self.line_rate
+            }
+            (None, Quit::Never) => Rate::ZERO,
+        };
+        self.asked = Some(Asked { at: now, desired });
+        Some(Feedback::Request(Request {
+            desired,
+            previous: self.previous,
+            held: self.held,
+            granted: Grants::NONE,
+            rtt: self.rtt,
+            begins: !self.is_known,
+            ends: false,
+        }))
+    }
+
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        if !ack.srtt.is_zero() {
+            self.rtt = ack.srtt;
+        }
+        let Some(Feedback::Request(answer)) = ack.feedback else { return };
+        let Some(Asked { at, desired }) = self.asked else { return };
+        if answer.ends || answer.granted.is_empty() {
+            return;
+        }
+        (self.previous, self.held, self.is_known) = (desired, answer.granted, true);
+        self.granted = answer.granted.least();
+        (self.asked, self.asks_from) = (None, ack.now.max(at + self.rtt));
+    }
+
+    /// Only silence is answered: what is granted fits the links. After it the flow asks anew.
+    fn on_loss(&mut self, loss: &Loss) {
+        if loss.cause != LossCause::Detected {
+            (self.asked, self.granted, self.asks_from) = (None, None, loss.now);
+        }
+    }
+
+    fn on_mss_change(&mut self, mss: Bytes) {
+        self.mss = mss;
+    }
+
+    fn limits(&self) -> Limits {
+        let burst = Burst { bytes: self.mss, rate: Rate::MAX };
+        match self.granted {
+            // A packet asks, and the others wait for the answer.
+            None => Limits { cwnd: self.mss, pacing: Pacing::Unpaced, burst },
+            Some(granted) => {
+                let pacing = Pacing::Rate(self.floored(granted));
+                Limits { cwnd: Bytes::MAX, pacing, burst }
+            }
+        }
+    }
+
+    fn gauges(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+        emit("granted_gbps", self.granted.unwrap_or(Rate::ZERO).as_gbps_f64());
+        emit("desired_gbps", self.previous.as_gbps_f64());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn us(us: u64) -> Time {
+        Time::ZERO + Span::from_us(us)
+    }
+
+    fn mbps(mbps: u64) -> Rate {
+        Rate::from_mbps(mbps)
+    }
+
+    /// A flow on 1 Gb/s with a message of `kb` and a deadline.
+    fn flow(params: D3, kb: u64, deadline_us: Option<u64>) -> D3Control {
+        let mut flow = Flow::new(Bytes::new(1_000), Rate::from_gbps(1));
+        flow.mss = Bytes::new(1_000);
+        let mut control = params.start(&flow);
+        let mut demand = Demand::new(us(0), Some(Bytes::from_kb(kb)));
+        demand.deadline = deadline_us.map(us);
+        control.on_demand(&demand);
+        control
+    }
+
+    fn ask(control: &mut D3Control, at: u64) -> Option<Request> {
+        match control.request(&Leaving::new(us(at)))? {
+            Feedback::Request(request) => Some(request),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Answers `request` with these grants in Mb/s of ports 1, 2 and so on, after an RTT of 100 us.
+    fn answer(control: &mut D3Control, at: u64, request: &Request, grants: &[u64]) {
+        let mut answered = *request;
+        for (port, &grant) in (1..).zip(grants) {
+            assert!(answered.granted.push(port, mbps(grant)));
+        }
+        let feedback = Feedback::Request(answered);
+        let mut ack = Ack::new(us(at), us(at - 100), Bytes::new(1_000));
+        (ack.srtt, ack.feedback) = (Span::from_us(100), Some(&feedback));
+        control.on_ack(&ack);
+    }
+
+    fn pacing(control: &D3Control) -> Pacing {
+        control.limits().pacing
+    }
+
+    #[test]
+    fn asks_for_the_rate_that_meets_the_deadline() {
+        // 100 KB in 2 ms: 400 Mb/s.
+        let mut control = flow(D3::default(), 100, Some(2_000));
+        assert_eq!(control.limits().cwnd, Bytes::new(1_000), "a packet asks");
+        let request = ask(&mut control, 0).unwrap();
+        assert_eq!((request.desired, request.begins), (mbps(400), true));
+        assert_eq!(ask(&mut control, 50), None, "a request is under way");
+        answer(&mut control, 100, &request, &[900, 500]);
+        assert_eq!(pacing(&control), Pacing::Rate(mbps(500)), "the least grant");
+    }
+
+    #[test]
+    fn a_request_gives_back_what_each_port_has_granted() {
+        let mut control = flow(D3::default(), 100, Some(2_000));
+        let request = ask(&mut control, 0).unwrap();
+        answer(&mut control, 100, &request, &[900, 500]);
+        control.on_sent(&Sent::new(us(100), Bytes::new(5_000), Bytes::new(5_000)));
+        // 95 KB in 1.9 ms: 400 Mb/s still.
+        let request = ask(&mut control, 100).unwrap();
+        assert_eq!((request.desired, request.previous), (mbps(400), mbps(400)));
+        assert_eq!((request.held.of(1), request.held.of(2)), (Some(mbps(900)), Some(mbps(500))));
+        assert!(!request.begins);
+    }
+
+    #[test]
+    fn a_flow_without_a_deadline_desires_nothing() {
+        let mut control = flow(D3::default(), 100, None);
+        assert_eq!(ask(&mut control, 0).unwrap().desired, Rate::ZERO);
+    }
+
+    #[test]
+    fn the_base_rate_is_a_packet_in_a_round_trip() {
+        let mut control = flow(D3::default(), 100, None);
+        let request = ask(&mut control, 0).unwrap();
+        answer(&mut control, 100, &request, &[0]);
+        assert_eq!(pacing(&control), Pacing::Rate(mbps(80)), "8,000 bits in 100 us");
+        let mut control = flow(D3 { base_rate: mbps(3), ..D3::default() }, 100, None);
+        let request = ask(&mut control, 0).unwrap();
+        answer(&mut control, 100, &request, &[0]);
+        assert_eq!(pacing(&control), Pacing::Rate(mbps(3)));
+    }
+
+    #[test]
+    fn the_last_packet_gives_all_back() {
+        let mut control = flow(D3::default(), 100, Some(2_000));
+        let request = ask(&mut control, 0).unwrap();
+        answer(&mut control, 100, &request, &[900]);
+        let mut last = Leaving::new(us(900));
+        last.is_last = true;
+        let Some(Feedback::Request(request)) = control.request(&last) else { panic!("no request") };
+        assert!(request.ends);
+        assert_eq!((request.previous, request.held.of(1)), (mbps(400), Some(mbps(900))));
+        assert_eq!(control.request(&last), None, "ports know it no more");
+        assert_eq!(flow(D3::default(), 1, None).request(&last), None, "they never did");
+    }
+
+    #[test]
+    fn nothing_is_asked_whose_answer_comes_too_late() {
+        let mut control = flow(D3::default(), 10, None);
+        let request = ask(&mut control, 0).unwrap();
+        // 800 Mb/s send 10 KB in a round trip.
+        answer(&mut control, 100, &request, &[800]);
+        assert_eq!(ask(&mut control, 100), None);
+    }
+
+    #[test]
+    fn a_deadline_out_of_reach_is_given_up_as_the_parameter_says() {
+        // 1 MB in 2 ms would take 4 Gb/s, of a link of 1 Gb/s.
+        let late = |quit| flow(D3 { quit, ..D3::default() }, 1_000, Some(2_000));
+        assert_eq!(ask(&mut late(Quit::Share), 0).unwrap().desired, Rate::ZERO);
+        assert_eq!(ask(&mut late(Quit::Never), 0).unwrap().desired, Rate::from_gbps(1));
+        assert_eq!(ask(&mut late(Quit::Never), 3_000).unwrap().desired, Rate::ZERO, "it is over");
+        let mut quits = late(Quit::Base);
+        assert_eq!(ask(&mut quits, 0), None, "ports have not heard of it");
+        assert_eq!(ask(&mut quits, 10_000), None);
+        assert!(matches!(pacing(&quits), Pacing::Rate(_)), "and it delivers all the same");
+    }
+
+    #[test]
+    fn a_request_that_is_lost_is_asked_again_after_three_round_trips() {
+        let mut control = flow(D3::default(), 1_000, None);
+        let request = ask(&mut control, 0).unwrap();
+        answer(&mut control, 100, &request, &[500]);
+        assert!(ask(&mut control, 100).is_some());
+        assert_eq!(ask(&mut control, 399), None);
+        assert!(ask(&mut control, 400).is_some());
+    }
+
+    #[test]
+    fn silence_is_answered_with_one_packet() {
+        let mut control = flow(D3::default(), 1_000, None);
+        let request = ask(&mut control, 0).unwrap();
+        answer(&mut control, 100, &request, &[500]);
+        control.on_loss(&Loss::new(us(200), us(100), Bytes::new(1_000), LossCause::Detected));
+        assert_eq!(control.limits().cwnd, Bytes::MAX);
+        control.on_loss(&Loss::new(us(9_000), us(100), Bytes::new(1_000), LossCause::Timeout));
+        assert_eq!(control.limits().cwnd, Bytes::new(1_000));
+        let again = ask(&mut control, 9_000).unwrap();
+        assert_eq!(again.held.of(1), Some(mbps(500)), "ports get back what they gave");
+    }
+}
