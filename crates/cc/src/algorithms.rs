@@ -29,6 +29,7 @@ macro_rules! algorithms {
             // From marks that the switches of a datacenter set (ECN).
             dctcp::Dctcp,
             dcqcn::Dcqcn,
+            tcp_bolt::TcpBolt,
 
             // From the reports of switches (telemetry).
             hpcc::Hpcc,

@@ -35,6 +35,9 @@ pub struct Terms {
     pub weight: u32,
     /// The time after posting by which a message should be complete.
     pub deadline: Option<Span>,
+    /// The number of the scheme at both ends: 0 for that of the endpoint's own configuration, others
+    /// as [`Endpoint::add_scheme`](crate::Endpoint::add_scheme) counts them.
+    pub scheme: u8,
     /// Whether each end posts one message at most. Then the sender's state is freed when that
     /// message is acknowledged, and the receiver's when it is delivered, provided that an
     /// [`Opener`] can open the connection again for packets that come late.
@@ -52,6 +55,7 @@ impl Default for Terms {
             class: 0,
             weight: 1,
             deadline: None,
+            scheme: 0,
             once: false,
         }
     }

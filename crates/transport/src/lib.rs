@@ -32,6 +32,7 @@ mod send_times;
 pub mod signal;
 pub mod stream;
 
+pub use config::scheme::SchemeConfig;
 pub use config::{Config, ConfigError, InitialTimeout, Nic, Recovery, Serialization};
 pub use connection::{
     Address, CLASSES, Event, Opener, Opening, Operation, Path, Purpose, Role, Sample, Starter,

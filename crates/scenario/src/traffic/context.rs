@@ -1,6 +1,6 @@
 //! The context of planning a traffic: its hosts, new flows, and generators of random numbers.
 
-use incast_cc::{Bytes, Time};
+use incast_cc::{Bytes, Fraction, Time};
 use incast_plan::flows::{Life, Operation, Treatment};
 use incast_plan::random::generator;
 use incast_plan::topology::Topology;
@@ -8,7 +8,7 @@ use incast_plan::{Plan, PlannedPost, Watch};
 use rand_pcg::Pcg64Mcg;
 
 use super::places::Places;
-use super::{Common, Traffic};
+use super::{Common, Traffic, TrafficScheme};
 use crate::Scenario;
 
 /// A flow that has not been added to the plan yet.
@@ -34,6 +34,8 @@ pub(crate) struct Context<'a> {
     /// The number of the traffic in the file.
     pub(crate) number: u16,
     traffic: &'a Traffic,
+    /// The number of the traffic's scheme.
+    scheme: u8,
     /// The settings that all kinds share.
     pub(crate) common: &'a Common,
     /// The hosts of `from`, ascending.
@@ -69,6 +71,7 @@ impl<'a> Context<'a> {
             seed,
             number,
             traffic,
+            scheme: scenario.scheme_number(traffic),
             common,
             sources,
             destinations,
@@ -95,6 +98,9 @@ impl<'a> Context<'a> {
                 class: class.map_or(0, |name| self.scenario.class_number(name).unwrap_or(0)),
                 weight: urgent.and_then(|urgent| urgent.weight).unwrap_or(self.common.weight),
                 deadline: self.common.deadline,
+                scheme: self.scheme,
+                share: self.common.scheme.as_ref().map_or(Fraction::ONE, TrafficScheme::share),
+                routing: self.common.routing.unwrap_or(self.scenario.routing.kind),
             },
             source,
             destination,

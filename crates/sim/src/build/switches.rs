@@ -2,15 +2,15 @@
 
 use incast_cc::Bytes;
 use incast_net::{ClassConfig, ClassLimits, PfcConfig, SwitchConfig, WatchdogConfig};
-use incast_scenario::{ResolvedClass, RoutingKind, Scenario, Scheme, WatchdogAction};
+use incast_scenario::{Mix, ResolvedClass, RoutingKind, Scenario, WatchdogAction};
 
-/// The settings that all switches share under `scheme`.
-pub(super) fn switch_config(scenario: &Scenario, scheme: Scheme, look_ahead: u32) -> SwitchConfig {
+/// The settings that all switches share under the schemes of a run.
+pub(super) fn switch_config(scenario: &Scenario, mix: &Mix, look_ahead: u32) -> SwitchConfig {
     let (switch, transport) = (&scenario.switch, &scenario.transport);
     let pfc = &switch.pfc;
     SwitchConfig {
         buffer: switch.buffer.get(),
-        classes: scenario.classes(scheme.transport).iter().map(class_config).collect(),
+        classes: scenario.classes_in(mix).iter().map(class_config).collect(),
         port_limit: switch.port_limit.map(Bytes::get),
         pfc: pfc.enabled.then(|| PfcConfig {
             alpha: pfc.alpha,
@@ -29,7 +29,7 @@ pub(super) fn switch_config(scenario: &Scenario, scheme: Scheme, look_ahead: u32
 
 /// Whether packets of one connection may take several paths.
 fn has_several_paths(scenario: &Scenario) -> bool {
-    scenario.routing.kind == RoutingKind::Spray || !scenario.events.is_empty()
+    scenario.routing_kinds().contains(&RoutingKind::Spray) || !scenario.events.is_empty()
 }
 
 fn class_config(class: &ResolvedClass) -> ClassConfig {

@@ -66,7 +66,7 @@ impl<C: CongestionControl> Sender<C> {
             self.opened(now, ack.echo, config);
             return (None, 0);
         }
-        self.slow_down(config);
+        self.slow_down();
         self.note_drained(now);
         let mut news = News {
             progress: ack.sequence > self.acknowledged,
