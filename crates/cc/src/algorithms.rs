@@ -28,12 +28,13 @@ macro_rules! algorithms {
 
             // From marks that the switches of a datacenter set (ECN).
             dctcp::Dctcp,
-            pias::Pias,
-
-            // Switches that serve the shortest flow first.
-            pfabric::Pfabric,
             dcqcn::Dcqcn,
             hull::Hull,
+            pias::Pias,
+            tcp_bolt::TcpBolt,
+
+            // From what switches do: they serve the shortest flow first.
+            pfabric::Pfabric,
 
             // From the reports of switches (telemetry).
             hpcc::Hpcc,

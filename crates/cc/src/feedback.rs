@@ -53,8 +53,7 @@ pub struct Grants {
 
 impl Grants {
     /// No grant of any port.
-    pub const NONE: Self =
-        Self { ports: [0; MAX_PORTS], rates: [Rate::ZERO; MAX_PORTS], count: 0 };
+    pub const NONE: Self = Self { ports: [0; MAX_PORTS], rates: [Rate::ZERO; MAX_PORTS], count: 0 };
 
     /// Adds the grant of a port; returns whether there was room.
     pub fn push(&mut self, port: u32, rate: Rate) -> bool {

@@ -6,6 +6,9 @@
 //! switch. With equal seeds, the connections that one switch sends to its first port would all take
 //! the first port of the next switch as well, and leave the others empty (polarisation).
 //!
+//! A packet says if it is sprayed, or takes the first port of each set; so connections with
+//! different routing share tables.
+//!
 //! Under Valiant routing a packet first goes to an edge in a random group of switches, then to its
 //! destination. The edge follows from the label, so every switch knows it. The packet itself says
 //! whether it has been in that group.
@@ -115,8 +118,8 @@ pub struct Routes {
     edge: u16,
     table: Table,
     seed: u64,
-    /// The generator that draws a port for each packet, where packets are sprayed.
-    spray: Option<Random>,
+    /// The generator that draws a port for each packet that is sprayed.
+    spray: Random,
     /// The ports of connections whose path is given, by the destination and the label.
     pinned: BTreeMap<(u32, u64), u16>,
     /// The intermediate groups under Valiant routing, and the switch's own group.
@@ -125,13 +128,13 @@ pub struct Routes {
 
 impl Routes {
     /// The routes of a switch: the places of all hosts, the switch's own number among the edges,
-    /// its table, the seed of its hash, and the generator that sprays where packets are sprayed.
+    /// its table, the seed of its hash, and the generator for packets that are sprayed.
     pub fn new(
         places: Arc<[RackPlace]>,
         edge: u16,
         table: Table,
         seed: u64,
-        spray: Option<Random>,
+        spray: Random,
     ) -> Self {
         Self { places, edge, table, seed, spray, pinned: BTreeMap::new(), detours: None }
     }
@@ -152,7 +155,7 @@ impl Routes {
             return Some(place.port);
         }
         let edge = self.aim(place.edge, &mut frame.path);
-        self.towards(edge, frame.destination(), frame.path.label())
+        self.towards(edge, frame.destination(), frame.path)
     }
 
     /// The next edge for a packet to the edge `last`: the one in its intermediate group, unless it
@@ -174,19 +177,17 @@ impl Routes {
     }
 
     /// The port towards another edge.
-    fn towards(&mut self, edge: u16, destination: u32, label: u64) -> Option<u16> {
+    fn towards(&mut self, edge: u16, destination: u32, path: Path) -> Option<u16> {
+        let label = path.label();
         let Set { first, count } = self.set(edge, destination, label);
-        let member = match &mut self.spray {
-            _ if count <= 1 => 0,
-            Some(random) => random.below(u32::from(count)),
-            None => self.flow_hash(label, count),
+        let member = if count <= 1 || path.is_first() {
+            0
+        } else if path.is_sprayed() {
+            self.spray.below(u32::from(count))
+        } else {
+            self.flow_hash(label, count)
         };
         self.member(first, count, member)
-    }
-
-    /// Whether the packets of a connection always take the same path.
-    pub const fn is_fixed(&self) -> bool {
-        self.spray.is_none()
     }
 
     /// The port by which a packet leaves whose next port is not known; where packets are sprayed, a
@@ -198,7 +199,8 @@ impl Routes {
         }
         let (edge, label) = (self.aim(place.edge, path), path.label());
         let Set { first, count } = self.set(edge, destination, label);
-        self.member(first, count, self.flow_hash(label, count))
+        let member = if path.is_first() { 0 } else { self.flow_hash(label, count) };
+        self.member(first, count, member)
     }
 
     #[inline]

@@ -5,12 +5,13 @@
 use std::collections::BTreeMap;
 use std::ops::Deref;
 
-use incast_cc::Span;
 use incast_cc::parts::random::derive;
+use incast_cc::{Fraction, Span};
 use incast_transport::Role;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::RoutingKind;
 use crate::deadlines::{DeadlineNumber, Deadlines};
 use crate::random::purpose;
 
@@ -77,6 +78,12 @@ pub struct Treatment {
     pub class: u8,
     /// The share relative to other flows.
     pub weight: u32,
+    /// The number of the scheme among those of the run, 0 for that of the run itself.
+    pub scheme: u8,
+    /// The share of flows that are under that scheme. The others are under the run's.
+    pub share: Fraction,
+    /// The routing of the packets in both directions.
+    pub routing: RoutingKind,
 }
 
 /// A host's end of a connection.
@@ -101,6 +108,8 @@ pub struct Leg {
     /// on anything else that is sent, so a run is the same up to some time whatever is posted
     /// later.
     pub label: u64,
+    /// The routing of the packets.
+    pub routing: RoutingKind,
 }
 
 /// An application that follows consecutive flows at one end, and the slots that it knows them by.
@@ -259,7 +268,8 @@ impl Flows {
         let flow = [traffic.into(), source, destination, before, data.into(), out.into()];
         let label = derive(0, purpose::FLOW_LABEL, &flow.map(u64::from)) >> (64 - LABEL_BITS);
         let [from, to] = if out { [source, destination] } else { [destination, source] };
-        Leg { from, to, label }
+        let routing = self.treatment(&self.rows[number as usize]).routing;
+        Leg { from, to, label, routing }
     }
 
     /// Both directions of all connections of a flow.
@@ -326,6 +336,18 @@ impl Flows {
         self.treatments[flow.treatment as usize]
     }
 
+    /// The number of the scheme of a flow in a run with the seed `run`: that of its traffic, where
+    /// the flow is drawn among the traffic's share, and else 0.
+    pub fn scheme(&self, number: u32, run: u64) -> u8 {
+        let Treatment { scheme, share, .. } = self.treatment(&self.rows[number as usize]);
+        if scheme == 0 || share >= Fraction::ONE {
+            return scheme;
+        }
+        let label = self.leg(number, true, true).label;
+        let drawn = derive(run, purpose::SCHEME, &[label]) >> (u64::BITS - Fraction::BITS);
+        if drawn < u64::from(share.bits()) { scheme } else { 0 }
+    }
+
     /// The flow of each connection, by host and connection.
     pub fn by_connection(&self) -> Vec<Vec<u32>> {
         let mut hosts: Vec<_> =
@@ -344,7 +366,13 @@ impl Flows {
 mod tests {
     use super::*;
 
-    const TREATMENT: Treatment = Treatment { class: 0, weight: 1 };
+    const TREATMENT: Treatment = Treatment {
+        class: 0,
+        weight: 1,
+        scheme: 0,
+        share: Fraction::ONE,
+        routing: RoutingKind::Ecmp,
+    };
 
     #[test]
     fn a_flow_takes_few_bytes() {
@@ -421,6 +449,25 @@ mod tests {
         all.sort_unstable();
         all.dedup();
         assert_eq!(all.len(), (5 + 3 * 7) * 4);
+    }
+
+    #[test]
+    fn a_share_of_flows_is_under_the_scheme_of_its_traffic() {
+        let mut flows = Flows::between(2);
+        let quarter = Treatment { scheme: 2, share: Fraction::from_ratio(1, 4), ..TREATMENT };
+        let all = Treatment { scheme: 3, ..TREATMENT };
+        for (traffic, treatment, number) in [(0, quarter, 4_000), (1, all, 9), (2, TREATMENT, 9)] {
+            for before in 0..number {
+                let write = (traffic, Operation::Write);
+                flows.add((0, 1), write, before, treatment, Life::OnDemand);
+            }
+        }
+        let drawn = |run| (0..4_000).filter(|&flow| flows.scheme(flow, run) == 2).count();
+        // 1,000 of 4,000, with a standard deviation of sqrt(4,000 * 1/4 * 3/4) = 27.
+        assert!([drawn(1), drawn(2)].iter().all(|&count| count.abs_diff(1_000) < 4 * 27));
+        assert!((0..4_000).any(|flow| flows.scheme(flow, 1) != flows.scheme(flow, 2)));
+        assert!((4_000..4_009).all(|flow| flows.scheme(flow, 1) == 3));
+        assert!((4_009..4_018).all(|flow| flows.scheme(flow, 1) == 0));
     }
 
     #[test]

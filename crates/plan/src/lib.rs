@@ -4,6 +4,7 @@
 //! scenario writes the plan, the network reads it, and neither knows the other.
 //!
 //! * [`topology`]: nodes and cables;
+//! * [`trees`]: trees of links that share no link;
 //! * [`flows`]: who sends to whom, on which connections;
 //! * [`application`]: programs on hosts that react to what happens there;
 //! * [`Plan`]: the flows of a run, what is posted on them, and its applications;
@@ -20,11 +21,14 @@ mod deadlines;
 pub mod flows;
 mod plan;
 pub mod random;
+mod routing;
 pub mod topology;
+pub mod trees;
 mod watch;
 
 pub use deadlines::{DeadlineNumber, Deadlines};
 pub use plan::{Gathering, Plan, PlannedApplication, PlannedPost, PlannedTraffic};
+pub use routing::RoutingKind;
 pub use watch::Watch;
 
 /// The size of a PFC frame on the wire (IEEE 802.1Qbb), in bytes.

@@ -35,11 +35,15 @@ pub mod purpose {
     pub const SPRAYING: &str = "spraying";
     /// The seed of the intermediate groups of Valiant routing.
     pub const VALIANT: &str = "Valiant routing";
+    /// The seed of the hash that draws a connection's tree.
+    pub const TREES: &str = "spanning trees";
+    /// Whether a flow is under the scheme of its traffic, by the label of its payload's way out.
+    pub const SCHEME: &str = "schemes of flows";
     /// The packets that queue management chooses, by switch, port and class.
     pub const QUEUE_MANAGEMENT: &str = "queue management";
 
     #[cfg(test)]
-    pub(super) const ALL: [&str; 14] = [
+    pub(super) const ALL: [&str; 15] = [
         HOST,
         FLOW_LABEL,
         CONNECTION,
@@ -53,6 +57,8 @@ pub mod purpose {
         ECMP,
         SPRAYING,
         VALIANT,
+        TREES,
+        SCHEME,
         QUEUE_MANAGEMENT,
     ];
 }

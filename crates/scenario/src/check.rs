@@ -29,6 +29,7 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Fault> {
     check_classes(scenario)?;
     check_switch(scenario, &net)?;
     check_traffic(scenario, &net)?;
+    scenario.check_mix()?;
     check_measure(scenario, &net)?;
     for name in scenario.cc.keys() {
         if name.contains(['[', ']']) {

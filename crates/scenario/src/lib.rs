@@ -26,6 +26,7 @@ mod import;
 mod input;
 mod load;
 mod measure;
+mod mix;
 mod plan;
 mod queues;
 mod resolved;
@@ -52,6 +53,7 @@ pub use class::{Class, MOST_CLASSES, ResolvedClass};
 pub use document::{Document, INPUTS, json_schema};
 pub use error::ScenarioError;
 pub use import::{Imported, Kind as ImportedKind, Options as ImportOptions, import};
+pub use incast_plan::RoutingKind;
 pub use incast_plan::flows::Operation;
 pub use incast_queue::discipline::{QueueDiscipline, fifo::Fifo, srpt::Srpt};
 pub use incast_queue::management::{
@@ -59,9 +61,10 @@ pub use incast_queue::management::{
 };
 pub use incast_schema::Place;
 pub use measure::{MOST_SERIES_ROWS, Measure};
-pub use plan::{demand, lasting, lasting_flows, plan};
+pub use mix::{MOST_SCHEMES, Mix, NamedScheme};
+pub use plan::{LastingFlow, demand, lasting, lasting_flows, plan};
 pub use resolved::{Resolved, ResolvedHost, ResolvedQueue};
-pub use routing::{LinkEvent, LinkState, Routing, RoutingKind, RoutingPath};
+pub use routing::{LinkEvent, LinkState, Routing, RoutingPath};
 pub use scheme::Scheme;
 pub use sizes::FlowSizes;
 pub use switch::{EcnScope, Pfc, Switch, Watchdog, WatchdogAction};
@@ -71,8 +74,8 @@ pub use topology::{Cable, GraphLink, HostGroup, NETWORKS, Network, NodeGroup, Up
 pub use traffic::{
     After, AfterEvent, Amount, Collective, CollectiveOperation, Common, Connections, Counts,
     Deadline, DeadlineLaw, Demand, Destinations, FanOut, FlowList, Incast, ListedFlow, LoadOf,
-    Opens, PingPong, Poisson, Requests, ResolvedTraffic, TRAFFIC_KINDS, Traffic, TrafficKind,
-    Urgent, amounts, counts, hosts_of,
+    Opens, PingPong, Poisson, Requests, ResolvedTraffic, SharedScheme, TRAFFIC_KINDS, Traffic,
+    TrafficKind, TrafficScheme, Urgent, amounts, counts, hosts_of,
 };
 pub use transport::{
     Ecn, Nic, Recovery, Signal, SignalKind, Stack, Stream, StreamPreset, Transport, TransportKind,

@@ -7,8 +7,10 @@ mod demand;
 #[cfg(test)]
 mod tests;
 
+use incast_cc::Fraction;
+use incast_plan::flows::{Flow, Treatment};
 use incast_plan::topology::Topology;
-use incast_plan::{Plan, PlannedTraffic, Watch};
+use incast_plan::{Plan, PlannedTraffic, RoutingKind, Watch};
 
 use crate::traffic::context::Context;
 use crate::traffic::places::Places;
@@ -44,12 +46,40 @@ pub fn lasting_flows(scenario: &Scenario, topology: &Topology) -> usize {
     count
 }
 
-/// Flows without end that send all the time: sender, receiver and class.
-pub fn lasting(scenario: &Scenario, topology: &Topology) -> Vec<(u32, u32, u8)> {
+/// A flow without end that sends all the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LastingFlow {
+    /// The sending host.
+    pub from: u32,
+    /// The receiving host.
+    pub to: u32,
+    /// The traffic class.
+    pub class: u8,
+    /// The routing of its packets.
+    pub routing: RoutingKind,
+    /// The number of the scheme of its traffic ([`Scenario::mix`]).
+    pub scheme: u8,
+    /// Whether only a share of the traffic is under that scheme.
+    pub shared: bool,
+}
+
+/// Flows without end that send all the time.
+pub fn lasting(scenario: &Scenario, topology: &Topology) -> Vec<LastingFlow> {
     let mut alone = scenario.clone();
     alone.traffic.retain(Traffic::is_endless);
     let flows = plan(&alone, topology, scenario.run.seed, &Watch::nobody()).flows;
-    let ends =
-        flows.iter().map(|flow| (flow.sender().0, flow.receiver().0, flows.treatment(flow).class));
-    ends.collect()
+    // The scenario with this traffic alone has fewer schemes.
+    let (all, own) = (scenario.mixed_names(), alone.mixed_names());
+    let number = |of_alone: u8| {
+        let name = usize::from(of_alone).checked_sub(1).map(|place| own[place]);
+        let place = name.and_then(|name| all.iter().position(|other| *other == name));
+        place.and_then(|place| u8::try_from(place + 1).ok()).unwrap_or(0)
+    };
+    let lasting = |flow: &Flow| {
+        let Treatment { class, routing, scheme, share, .. } = flows.treatment(flow);
+        let ((from, _), (to, _)) = (flow.sender(), flow.receiver());
+        let (scheme, shared) = (number(scheme), share < Fraction::ONE);
+        LastingFlow { from, to, class, routing, scheme, shared }
+    };
+    flows.iter().map(lasting).collect()
 }

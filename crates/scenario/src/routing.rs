@@ -1,13 +1,16 @@
 //! Routing, and links that fail, come back or change their rate.
 
+use std::collections::BTreeSet;
+
 use incast_cc::{Rate, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use incast_plan::RoutingKind;
 use incast_plan::topology::Topology;
 use incast_schema::quantity;
 
-use crate::Scenario;
+use crate::{Scenario, Traffic};
 
 /// The choice among several paths.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -15,13 +18,15 @@ use crate::Scenario;
 pub struct Routing {
     /// The kind of routing: shortest paths, or paths through a random group of switches.
     pub kind: RoutingKind,
-    /// The seed of the switches' hashes, of the generators that spray, and of the intermediate
-    /// groups of Valiant routing; `run.seed` if absent.
+    /// The seed of the switches' hashes, of the generators that spray, of the intermediate groups
+    /// of Valiant routing, and of the hash that draws a tree; `run.seed` if absent.
     pub hash_seed: Option<u64>,
     /// The time from a link's failure or repair to the new routes of all switches.
     #[serde(deserialize_with = "quantity::time")]
     #[schemars(with = "String")]
     pub convergence: Span,
+    /// With `spanning-trees`: the number of trees; if absent, as many as are found.
+    pub trees: Option<u32>,
     /// Explicit paths, which apply whatever the kind of routing.
     #[serde(rename = "path")]
     pub paths: Vec<RoutingPath>,
@@ -33,25 +38,10 @@ impl Default for Routing {
             kind: RoutingKind::default(),
             hash_seed: None,
             convergence: Span::from_us(100),
+            trees: None,
             paths: Vec::new(),
         }
     }
-}
-
-/// The kind of routing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum RoutingKind {
-    /// Each connection takes one of the shortest paths, by a hash that differs at each switch.
-    #[default]
-    Ecmp,
-    /// All packets take the same shortest path: the lowest port of each switch.
-    Single,
-    /// Each packet takes one of the shortest paths, at random at each switch.
-    Spray,
-    /// Each connection goes first to a random group of switches, then to its destination, both on a
-    /// shortest path.
-    Valiant,
 }
 
 /// A path from some hosts to others; it does not apply to the way back.
@@ -96,6 +86,12 @@ pub enum LinkState {
 }
 
 impl Scenario {
+    /// The kinds of routing of all traffic.
+    pub fn routing_kinds(&self) -> BTreeSet<RoutingKind> {
+        let own = |traffic: &Traffic| traffic.common.routing.unwrap_or(self.routing.kind);
+        self.traffic.iter().map(own).collect()
+    }
+
     /// The events of links in the order of the scenario, each with its cable. Events of a link that
     /// does not exist are left out.
     pub fn link_events(&self, topology: &Topology) -> impl Iterator<Item = (&LinkEvent, usize)> {

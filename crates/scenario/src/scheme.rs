@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use incast_cc::param::{Conflict, Need, SetError};
 use incast_cc::registry::NAMES;
 use incast_cc::{AnyAlgorithm, Span};
+use incast_queue::feedback::AnyFeedback;
 use incast_transport::{Signal, Timestamps};
 
 use super::{
@@ -30,6 +31,11 @@ pub(crate) const RESERVED: [&str; 7] =
     ["algorithm", "preset", "transport", "signal", "noise", "tick", "stack"];
 
 impl Scheme {
+    /// The feedback of ports that the algorithm understands, if they speak it.
+    pub fn feedback(&self, switch: &Switch) -> Option<AnyFeedback> {
+        switch.feedback_for(self.algorithm.needs())
+    }
+
     /// Whether the algorithm chooses the traffic class of each packet.
     pub fn chooses_class(&self) -> bool {
         self.algorithm.needs().iter().any(|need| matches!(need, Need::Classes(_)))

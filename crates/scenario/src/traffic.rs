@@ -20,6 +20,7 @@ pub(crate) mod read;
 mod registry;
 pub(crate) mod resolved;
 mod schema;
+mod scheme;
 
 macro_rules! modules {
     ($($module:ident::$type:ident,)+) => { $(mod $module;)+ };
@@ -27,6 +28,7 @@ macro_rules! modules {
 kinds!(modules);
 
 use incast_cc::{Bytes, Span};
+use incast_plan::RoutingKind;
 use incast_plan::flows::Operation;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -46,6 +48,7 @@ pub use poisson::{LoadOf, Poisson};
 pub use registry::{TRAFFIC_KINDS, TrafficKind};
 pub use requests::{FanOut, Requests};
 pub use resolved::ResolvedTraffic;
+pub use scheme::{SharedScheme, TrafficScheme};
 
 pub(crate) use kind::{Kind, Settings};
 
@@ -73,6 +76,10 @@ pub struct Common {
     pub to: Option<String>,
     /// The traffic class of the payload, by name; the lowest class if absent.
     pub class: Option<String>,
+    /// The scheme of the flows, or of a share of them; that of the run if absent.
+    pub scheme: Option<TrafficScheme>,
+    /// The kind of routing of the packets in both directions; `routing.kind` if absent.
+    pub routing: Option<RoutingKind>,
     /// The weight relative to other flows, for algorithms that use weights (RTCP).
     #[serde(default = "default_weight")]
     pub weight: u32,

@@ -12,7 +12,7 @@ use incast_cc::param::Need;
 use incast_cc::parts::random::derive;
 use incast_cc::{Algorithm, AnyControl, Bytes, CongestionControl, Flow, Rate, Span, Time};
 use incast_transport::message::segment_limit;
-use incast_transport::{Config, Endpoint, Purpose, REQUEST_BYTES, Serialization, Signal};
+use incast_transport::{Config, Endpoint, Purpose, REQUEST_BYTES, Serialization, Starter};
 
 use crate::ideal::{Cut, Segments};
 use crate::routing::Routing;
@@ -21,13 +21,13 @@ pub(crate) use connect::{flow_of_seed, seed_of_flow};
 use incast_net::{
     HostConfig, LinkChange, LinkChangeKind, Network as Net, NetworkConfig, TraceConfig, WireFormat,
 };
-use incast_plan::flows::{Flows, Leg};
+use incast_plan::flows::Flows;
 use incast_plan::random::purpose;
 use incast_plan::topology::{Node, Ports, Topology};
 use incast_plan::{Plan, Watch};
 use incast_scenario::{
-    LinkState, MOST_CLASSES, MOST_SERIES_ROWS, Nic, Scenario, Scheme, TransportKind, headroom,
-    plan, topology,
+    LinkState, MOST_CLASSES, MOST_SERIES_ROWS, Mix, NamedScheme, Nic, Scenario, Scheme,
+    TransportKind, headroom, plan, topology,
 };
 use switches::switch_config;
 pub(crate) use ways::Ways;
@@ -41,16 +41,32 @@ pub(crate) struct Built {
     pub(crate) plan: Plan,
     /// The names of all traffic classes.
     pub(crate) classes: Vec<String>,
-    /// How messages are cut into packets.
-    pub(crate) cut: Cut,
+    /// How messages are cut into packets, under each scheme.
+    pub(crate) cuts: Vec<Cut>,
+    /// The schemes of the run.
+    pub(crate) mix: Mix,
+    /// The seed of the run.
+    seed: u64,
     /// The sizes that separate the bins in the table of completion times.
     pub(crate) size_bins: Vec<Bytes>,
+}
+
+impl Built {
+    /// The number of a flow's scheme.
+    pub(crate) fn scheme_of(&self, flow: u32) -> u8 {
+        self.flows.scheme(flow, self.seed)
+    }
+
+    /// The name of a flow's scheme.
+    pub(crate) fn scheme_name(&self, flow: u32) -> &str {
+        &self.mix.all()[usize::from(self.scheme_of(flow))].name
+    }
 }
 
 /// Builds the network and the posts of its applications, unless `watch` stops it.
 pub(crate) fn build(
     scenario: &Scenario,
-    scheme: Scheme,
+    mix: Mix,
     seed: u64,
     traces: TraceConfig,
     watch: &Watch<'_>,
@@ -58,24 +74,19 @@ pub(crate) fn build(
     let topology = Arc::new(topology(scenario));
     let ports = topology.ports();
     let routing = Routing::new(scenario, &topology, &ports, seed, watch);
-    let config = configuration(scenario, (&topology, &ports), &routing, scheme, seed, traces);
+    let config = configuration(scenario, (&topology, &ports), &routing, &mix, seed, traces);
     let mut net = Net::new(config, watch);
     let mut plan = plan(scenario, &topology, seed, watch);
-    let ways = Arc::new(Ways::new(scenario, &topology, ports, routing, scheme.transport));
-    let flows = connect(&mut net, &mut plan, scheme, scenario, &ways, (seed, watch));
-    pin(&mut net, &flows, &ways.routing);
+    let ways = Arc::new(Ways::new(scenario, &topology, ports, routing));
+    let flows = connect(&mut net, &mut plan, (scenario, &mix), &ways, (seed, watch));
+    pin(&mut net, &flows, &ways);
     choose_traces(scenario, &mut net, &topology);
     let (flow_series, queue_series) = series(scenario, &net, &flows);
     net.start(Time::ZERO + scenario.run.warmup, flow_series, queue_series);
-    let cut = cut(scenario, scheme);
+    let cuts = mix.all().iter().map(|named| cut(scenario, named.scheme)).collect();
     let size_bins = scenario.measure.size_bins.clone();
-    let classes = class_names(scenario, scheme);
-    Built { net, topology, ways, flows, plan, classes, cut, size_bins }
-}
-
-/// The names of all traffic classes under `scheme`.
-fn class_names(scenario: &Scenario, scheme: Scheme) -> Vec<String> {
-    scenario.classes(scheme.transport).into_iter().map(|class| class.name).collect()
+    let classes = scenario.classes_in(&mix).into_iter().map(|class| class.name).collect();
+    Built { net, topology, ways, flows, plan, classes, cuts, mix, seed, size_bins }
 }
 
 /// Whether to keep time series of flows, and of queues: in a large network they are larger than
@@ -117,12 +128,12 @@ pub(crate) fn cut(scenario: &Scenario, scheme: Scheme) -> Cut {
     Cut { payload, header: transport.header, segments, request: Bytes::new(REQUEST_BYTES) }
 }
 
-/// The scenario's network under `scheme`, in the plain types that the engine takes.
+/// The scenario's network under its schemes, in the plain types that the engine takes.
 fn configuration<'a>(
     scenario: &Scenario,
     (topology, ports): (&'a Topology, &'a Ports),
     routing: &Routing,
-    scheme: Scheme,
+    mix: &Mix,
     seed: u64,
     traces: TraceConfig,
 ) -> NetworkConfig<'a> {
@@ -130,8 +141,8 @@ fn configuration<'a>(
         let line_rate = topology.cables[cables[0].0].rate;
         let seed = derive(seed, purpose::HOST, &[host]);
         HostConfig {
-            endpoint: endpoint(scenario, line_rate, scheme, seed),
-            wire: wire_format(scenario, scheme, line_rate),
+            endpoint: endpoint(scenario, line_rate, mix, seed),
+            wire: wire_format(scenario, mix, line_rate),
         }
     });
     let headroom = topology.cables.iter().map(|cable| headroom(scenario, cable).get());
@@ -139,7 +150,7 @@ fn configuration<'a>(
         topology,
         ports,
         hosts: hosts.collect(),
-        switch: switch_config(scenario, scheme, look_ahead(scenario, scheme)),
+        switch: switch_config(scenario, mix, look_ahead(scenario, mix)),
         routes: routing.switches.clone(),
         headroom: headroom.collect(),
         link_changes: link_changes(scenario, topology),
@@ -165,15 +176,15 @@ fn link_changes(scenario: &Scenario, topology: &Topology) -> Vec<LinkChange> {
     changes.collect()
 }
 
-/// Tells switches the ports of connections whose path is given.
-fn pin(net: &mut Net, flows: &Flows, routing: &Routing) {
-    if !routing.pins() {
+/// Tells switches the ports of connections whose path is given, or in a tree.
+fn pin(net: &mut Net, flows: &Flows, ways: &Ways) {
+    if !ways.routing.pins() {
         return;
     }
     for (flow, _) in (0..).zip(flows.iter()) {
-        for Leg { from, to, label } in flows.all_legs(flow) {
-            for &(switch, port) in routing.pinned(from, to) {
-                net.pin(switch, to, label, port);
+        for leg in flows.all_legs(flow) {
+            for &(switch, port) in &*ways.given(leg) {
+                net.pin(switch, leg.to, leg.label, port);
             }
         }
     }
@@ -182,13 +193,13 @@ fn pin(net: &mut Net, flows: &Flows, routing: &Routing) {
 /// The number of packets that a port may put on its link before they start. 0 where the queue at a
 /// packet's departure matters, or where a link may fail or change its rate in the meantime. Few
 /// where PFC or another class may take them back.
-fn look_ahead(scenario: &Scenario, scheme: Scheme) -> u32 {
-    let classes = scenario.classes(scheme.transport);
-    let feedback = has_feedback(scenario, scheme);
+fn look_ahead(scenario: &Scenario, mix: &Mix) -> u32 {
+    let classes = scenario.classes_in(mix);
+    let feedback = has_feedback(scenario, mix);
     let managed = classes
         .iter()
         .any(|class| class.aqm.is_some() || class.weight.is_some() || !class.discipline.is_fifo());
-    if managed || feedback || scheme.signal == Signal::Oracle || !scenario.events.is_empty() {
+    if managed || feedback || mix.has_oracle() || !scenario.events.is_empty() {
         0
     } else if classes.len() > 1 || scenario.switch.pfc.enabled {
         16
@@ -198,26 +209,47 @@ fn look_ahead(scenario: &Scenario, scheme: Scheme) -> u32 {
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds packets to 9,216 bytes")]
-fn wire_format(scenario: &Scenario, scheme: Scheme, line_rate: Rate) -> WireFormat {
+fn wire_format(scenario: &Scenario, mix: &Mix, line_rate: Rate) -> WireFormat {
     let transport = &scenario.transport;
     let (header, ack) = (transport.header.get() as u16, transport.ack.get() as u16);
     // A queue is served at line rate, so a packet's wait follows from the backlog before it.
-    let fifo = transport.nic == Nic::Fifo && scheme.transport == TransportKind::Stream;
+    let streams = mix.any(|scheme| scheme.transport == TransportKind::Stream);
+    let fifo = transport.nic == Nic::Fifo && streams;
     let threshold = transport.nic_ecn_threshold.filter(|_| fifo);
     let marks_after_ns = threshold.map(|most| {
         let before = line_rate.time_for(most.saturating_sub(transport.mtu));
         u32::try_from(before.as_ns()).unwrap_or(u32::MAX)
     });
-    WireFormat { header, ack, telemetry: has_feedback(scenario, scheme), marks_after_ns }
+    WireFormat { header, ack, telemetry: has_feedback(scenario, mix), marks_after_ns }
 }
 
 /// Whether data packets carry words of switches.
-fn has_feedback(scenario: &Scenario, scheme: Scheme) -> bool {
-    scenario.switch.feedback_for(scheme.algorithm.info().needs).is_some()
+fn has_feedback(scenario: &Scenario, mix: &Mix) -> bool {
+    mix.feedback(&scenario.switch).is_some()
 }
 
 /// A host's transport; `seed` is the host's own.
-fn endpoint(scenario: &Scenario, line_rate: Rate, scheme: Scheme, seed: u64) -> Endpoint {
+fn endpoint(scenario: &Scenario, line_rate: Rate, mix: &Mix, seed: u64) -> Endpoint {
+    let config = config_under(scenario, line_rate, *mix.run(), seed);
+    let mut endpoint = Endpoint::new(config, starter(mix.run()));
+    for NamedScheme { scheme, .. } in &mix.all()[1..] {
+        let settings = config_under(scenario, line_rate, *scheme, seed).scheme();
+        endpoint.add_scheme(settings, starter(scheme));
+    }
+    endpoint
+}
+
+/// The function that starts the algorithm of flows under `scheme`.
+fn starter(scheme: &Scheme) -> Starter<AnyControl> {
+    let algorithm = scheme.algorithm;
+    Box::new(move |flow: &Flow, purpose| match purpose {
+        Purpose::Data => algorithm.start(flow),
+        Purpose::Requests => AnyControl::LineRate(LineRate::default().start(flow)),
+    })
+}
+
+/// The settings of a host whose connections are under `scheme`; `seed` is the host's own.
+fn config_under(scenario: &Scenario, line_rate: Rate, scheme: Scheme, seed: u64) -> Config {
     let (transport, algorithm) = (&scenario.transport, scheme.algorithm);
     let (rto_initial, rto_min, rto_max) = transport.timeouts(scheme.transport);
     let mut weights = [0; MOST_CLASSES];
@@ -225,7 +257,7 @@ fn endpoint(scenario: &Scenario, line_rate: Rate, scheme: Scheme, seed: u64) -> 
         *weight = class.weight.map_or(0, |weight| u16::try_from(weight).unwrap_or(u16::MAX));
     }
     let notifies = algorithm.info().needs.contains(&Need::Notifications);
-    let config = Config {
+    Config {
         segment: transport.segment,
         payload: transport.mtu.saturating_sub(transport.header),
         recovery: transport.recovery(),
@@ -248,10 +280,5 @@ fn endpoint(scenario: &Scenario, line_rate: Rate, scheme: Scheme, seed: u64) -> 
         pacing_credit: Span::ZERO,
         reordering: Span::ZERO,
         serialization: Serialization::LineRate,
-    };
-    let start = move |flow: &Flow, purpose| match purpose {
-        Purpose::Data => algorithm.start(flow),
-        Purpose::Requests => AnyControl::LineRate(LineRate::default().start(flow)),
-    };
-    Endpoint::new(config, Box::new(start))
+    }
 }

@@ -17,7 +17,8 @@ use incast_plan::Watch;
 use incast_plan::flows::Leg;
 use incast_plan::topology::{Node, Topology};
 use incast_scenario::{
-    Opens, RoutingKind, Scenario, Scheme, TransportKind, amounts, lasting, lasting_flows, topology,
+    LastingFlow, Opens, RoutingKind, Scenario, Scheme, TransportKind, amounts, lasting,
+    lasting_flows, topology,
 };
 
 /// A link each way, with its ports, its queues and the packets on it.
@@ -94,7 +95,7 @@ pub fn cost(scenario: &Scenario, scheme: &Scheme, traces: TraceConfig) -> Cost {
     let mut sum = Sum::default();
     let by_paths = lasting_flows(scenario, &net) <= MOST_PATHS;
     if by_paths {
-        sum.endless_wire_bytes = endless_wire_bytes(scenario, scheme.transport, &net);
+        sum.endless_wire_bytes = endless_wire_bytes(scenario, &net);
     }
     for (traffic, amount) in scenario.traffic.iter().zip(amounts(scenario, &net)) {
         let connections = amount.connections as f64;
@@ -246,13 +247,12 @@ fn series_rows(scenario: &Scenario, net: &Topology) -> f64 {
 
 /// The bytes that flows without end send in a run, summed over the links of their paths. Each flow
 /// has the least of its equal shares of the links on its path.
-fn endless_wire_bytes(scenario: &Scenario, kind: TransportKind, net: &Arc<Topology>) -> f64 {
+fn endless_wire_bytes(scenario: &Scenario, net: &Arc<Topology>) -> f64 {
     let ports = net.ports();
     let routing = Routing::new(scenario, net, &ports, scenario.run.seed, &Watch::nobody());
-    let ways = Ways::new(scenario, net, ports, routing, kind);
+    let ways = Ways::new(scenario, net, ports, routing);
     let flows = (0..).zip(lasting(scenario, net));
-    let paths: Vec<_> =
-        flows.map(|(label, (from, to, _))| ways.links(Leg { from, to, label })).collect();
+    let paths: Vec<_> = flows.map(|(label, flow)| ways.links(leg_of(&flow, label))).collect();
     let mut loads: HashMap<(usize, usize), u64> = HashMap::new();
     for link in paths.iter().flatten() {
         *loads.entry(*link).or_default() += 1;
@@ -262,6 +262,11 @@ fn endless_wire_bytes(scenario: &Scenario, kind: TransportKind, net: &Arc<Topolo
         path.iter().map(share).min().unwrap_or(0) as f64 * path.len() as f64
     };
     paths.iter().map(bps).sum::<f64>() / 8.0 * scenario.run.duration.as_secs_f64()
+}
+
+/// The way of a flow without end, with any label.
+pub(crate) const fn leg_of(flow: &LastingFlow, label: u64) -> Leg {
+    Leg { from: flow.from, to: flow.to, label, routing: flow.routing }
 }
 
 /// The mean number of links from a host to another. A way through an intermediate group counts as

@@ -3,6 +3,7 @@
 mod deadlines;
 mod failures;
 mod messages;
+mod mix;
 mod quantiles;
 mod requests;
 mod series;
@@ -120,6 +121,7 @@ pub(crate) fn report(built: &Built, info: RunInfo, measured: Measured) -> Report
     assert!(books.balance(), "packets were lost or made up: {books:?}");
     let Measured { facts, flows, queues, tables: [rtt, delays, links], carried_bps, until } =
         measured;
+    let goodputs: Vec<_> = flows.iter().map(|flow| flow.goodput_bps).collect();
     let (flows, queues) = (tables::flows(built, &flows), tables::queues(built, &queues));
     let mut tables = vec![flows, rtt, delays, queues, links];
     let work = Work::of(built, (info.measured_from, until), carried_bps);
@@ -137,8 +139,10 @@ pub(crate) fn report(built: &Built, info: RunInfo, measured: Measured) -> Report
         watchdog_reports: count(false),
         dead_locks: count(true),
     });
+    let mixed = mix::table(built, &goodputs, &work);
     tables.push(watchdog::table(&findings));
     tables.extend(work.tables(built));
+    tables.extend(mixed);
     tables.extend(series::tables(built, &info));
     tables.extend(failures::table(built));
     tables.extend(traces::traces(built));

@@ -1,19 +1,21 @@
-//! Routing: all shortest paths, the changes when links fail, and detours (Valiant).
+//! Routing: all shortest paths, the changes when links fail, detours (Valiant), and trees.
 
 mod circles;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use incast_cc::Time;
 use incast_cc::parts::random::{Random, derive};
 
 use incast_net::{Detours, NO_EDGE, Path, RackPlace, RouteChange, Routes, Table, TableBuilder};
+use incast_plan::RoutingKind;
 use incast_plan::Watch;
 use incast_plan::flows::Leg;
 use incast_plan::random::purpose;
 use incast_plan::topology::{Node, Ports, Topology};
-use incast_scenario::{LinkState, RoutingKind, Scenario};
+use incast_plan::trees::{Tree, spanning_trees};
+use incast_scenario::{LinkState, Scenario};
 
 pub(crate) use circles::has_circle;
 
@@ -26,14 +28,20 @@ pub(crate) struct Routing {
     pub(crate) changes: Vec<RouteChange>,
     /// The given paths.
     pinned: Pinned,
-    /// Whether connections go through intermediate groups.
-    detours: bool,
+    /// The kinds of routing of all traffic.
+    kinds: BTreeSet<RoutingKind>,
+    /// The trees for connections that stay in one, and the seed of the hash that draws it.
+    trees: Vec<Tree>,
+    tree_seed: u64,
     /// The switches with hosts, in the order of the tables.
     edges: Vec<usize>,
 }
 
+/// A hop of a path: a switch, and the port by which a packet leaves it.
+pub(crate) type Hop = (u32, u16);
+
 /// The switch and the port of each hop, by the sending and the receiving host.
-type Pinned = BTreeMap<(u32, u32), Arc<[(u32, u16)]>>;
+type Pinned = BTreeMap<(u32, u32), Arc<[Hop]>>;
 
 impl Routing {
     pub(crate) fn new(
@@ -43,20 +51,18 @@ impl Routing {
         seed: u64,
         watch: &Watch<'_>,
     ) -> Self {
-        let routing = &scenario.routing;
-        let seed = routing.hash_seed.unwrap_or(seed);
-        let single = routing.kind == RoutingKind::Single;
-        let spray = routing.kind == RoutingKind::Spray;
+        let seed = scenario.routing.hash_seed.unwrap_or(seed);
+        let kinds = scenario.routing_kinds();
         let edges = Edges::of(topology, ports);
-        let first = edges.tables(topology, ports, &|_| true, single, watch);
+        let first = edges.tables(topology, ports, &|_| true, watch);
         let changes = changes(scenario, (topology, ports), &edges, &first, watch);
-        let detours = (routing.kind == RoutingKind::Valiant).then(|| {
+        let detours = kinds.contains(&RoutingKind::Valiant).then(|| {
             let groups = edges.switches.iter().map(|&switch| topology.groups[switch]).collect();
             Arc::new(Detours { seed: derive(seed, purpose::VALIANT, &[]), groups })
         });
         let switches = (0_u32..).zip(&edges.numbers).zip(first).map(|((switch, &edge), table)| {
             let seed_for = |purpose| derive(seed, purpose, &[switch.into()]);
-            let spraying = spray.then(|| Random::new(seed_for(purpose::SPRAYING)));
+            let spraying = Random::new(seed_for(purpose::SPRAYING));
             let places = edges.places.clone();
             let mut routes = Routes::new(places, edge, table, seed_for(purpose::ECMP), spraying);
             if let Some(detours) = &detours {
@@ -66,13 +72,22 @@ impl Routing {
         });
         let switches = switches.collect();
         let pinned = pinned(scenario, topology, ports);
-        Self { switches, changes, pinned, detours: detours.is_some(), edges: edges.switches }
+        let stays = kinds.contains(&RoutingKind::SpanningTrees);
+        let trees =
+            if stays { spanning_trees(topology, ports, scenario.routing.trees) } else { vec![] };
+        let tree_seed = derive(seed, purpose::TREES, &[]);
+        Self { switches, changes, pinned, kinds, trees, tree_seed, edges: edges.switches }
     }
 
     /// The path of packets whose ports are not written down. A given path has no detour.
-    pub(crate) fn unknown(&self, Leg { from, to, label }: Leg) -> Path {
-        let detour = self.detours && !self.pinned.contains_key(&(from, to));
-        if detour { Path::detour(label) } else { Path::labelled(label) }
+    pub(crate) fn unknown(&self, Leg { from, to, label, routing }: Leg) -> Path {
+        match routing {
+            RoutingKind::Ecmp | RoutingKind::SpanningTrees => Path::labelled(label),
+            RoutingKind::Single => Path::first(label),
+            RoutingKind::Spray => Path::sprayed(label),
+            RoutingKind::Valiant if self.pinned.contains_key(&(from, to)) => Path::labelled(label),
+            RoutingKind::Valiant => Path::detour(label),
+        }
     }
 
     /// The links that packets take, by the first routes: the cable of each, and its sending end.
@@ -84,11 +99,11 @@ impl Routing {
         leg @ Leg { from, to, .. }: Leg,
     ) -> Vec<(usize, usize)> {
         let mut written = self.unknown(leg);
-        let pinned = self.pinned.get(&(from, to)).map_or(&[][..], |path| path);
+        let given = self.given(topology, ports, leg);
         let mut link = ports.hosts[from as usize][0];
         let mut path = vec![link];
         while let Node::Switch(switch) = topology.far_end(link) {
-            let given = pinned.iter().find(|hop| hop.0 == switch).map(|hop| hop.1);
+            let given = given.iter().find(|hop| hop.0 == switch).map(|hop| hop.1);
             let port = given.or_else(|| self.switches[switch as usize].port_of(to, &mut written));
             let Some(port) = port else { break };
             link = ports.switches[switch as usize][port as usize];
@@ -97,20 +112,39 @@ impl Routing {
         path
     }
 
-    /// Whether a connection's packets always take the same path.
-    pub(crate) fn is_fixed(&self) -> bool {
-        self.changes.is_empty() && self.switches.iter().all(Routes::is_fixed)
+    /// Whether packets always take the same path.
+    pub(crate) fn is_fixed(&self, leg: Leg) -> bool {
+        self.changes.is_empty() && leg.routing != RoutingKind::Spray
     }
 
-    /// The switch and the port of each hop on the given path between two hosts.
-    pub(crate) fn pinned(&self, from: u32, to: u32) -> &[(u32, u16)] {
-        self.pinned.get(&(from, to)).map_or(&[], |path| path)
+    /// The hops of a path that switches do not find in their tables: one that is given, or the way
+    /// in a tree.
+    pub(crate) fn given(&self, topology: &Topology, ports: &Ports, leg: Leg) -> Arc<[Hop]> {
+        let Leg { from, to, label, routing } = leg;
+        if let Some(hops) = self.pinned.get(&(from, to)) {
+            return Arc::clone(hops);
+        }
+        if routing != RoutingKind::SpanningTrees || self.trees.is_empty() {
+            return Arc::default();
+        }
+        let count = u32::try_from(self.trees.len()).unwrap_or(u32::MAX);
+        let tree = Random::new(label ^ self.tree_seed).below(count) as usize;
+        let path = self.trees[tree].path(topology, topology.edge(from), topology.edge(to));
+        path.into_iter().filter_map(|link| hop(topology, ports, link)).collect()
     }
 
-    /// Whether any path is given.
+    /// Whether any path is given, or in a tree.
     pub(crate) fn pins(&self) -> bool {
-        !self.pinned.is_empty()
+        !self.pinned.is_empty() || !self.trees.is_empty()
     }
+}
+
+/// The hop of a link that a switch sends on.
+#[expect(clippy::cast_possible_truncation, reason = "a switch's ports fit 16 bits")]
+fn hop(topology: &Topology, ports: &Ports, link @ (cable, end): (usize, usize)) -> Option<Hop> {
+    let Node::Switch(switch) = topology.cables[cable].ends[end] else { return None };
+    let port = ports.switches[switch as usize].iter().position(|&own| own == link)?;
+    Some((switch, port as u16))
 }
 
 /// The switches with hosts, numbered among themselves.
@@ -147,7 +181,6 @@ impl Edges {
         topology: &Topology,
         ports: &Ports,
         up: &dyn Fn(usize) -> bool,
-        single: bool,
         watch: &Watch<'_>,
     ) -> Vec<Table> {
         let neighbours: Vec<Vec<Neighbour>> = ports
@@ -177,7 +210,6 @@ impl Edges {
                     own != FAR && to[next.switch as usize].saturating_add(next.length) == own
                 });
                 closer.extend(nearer.map(|next| next.port));
-                closer.truncate(if single { 1 } else { usize::MAX });
                 table.push(&closer);
             }
         }
@@ -254,14 +286,13 @@ fn changes(
         .collect();
     states.sort_by_key(|&(at, ..)| at);
     let mut down = vec![false; topology.cables.len()];
-    let single = scenario.routing.kind == RoutingKind::Single;
     let (mut now, mut changes) = (first.to_vec(), Vec::new());
     for simultaneous in states.chunk_by(|a, b| a.0 == b.0) {
         for &(_, cable, state) in simultaneous {
             down[cable] = state == LinkState::Down;
         }
         let at = Time::ZERO + simultaneous[0].0 + scenario.routing.convergence;
-        let next = edges.tables(topology, ports, &|cable| !down[cable], single, watch);
+        let next = edges.tables(topology, ports, &|cable| !down[cable], watch);
         for ((switch, now), next) in (0..).zip(&mut now).zip(next) {
             if *now != next {
                 now.clone_from(&next);

@@ -115,7 +115,7 @@ impl Simulation {
         let measured_until =
             Time::ZERO + scenario.run.duration.saturating_sub(scenario.run.cooldown);
         let algorithm = scheme.algorithm.name();
-        let built = build(scenario, scheme, seed, traces, watch);
+        let built = build(scenario, scenario.mix(name, scheme), seed, traces, watch);
         let hosts = built.net.hosts().len();
         let run = Self {
             built,

@@ -22,21 +22,32 @@ mod timeouts;
 
 use incast_cc::{Bytes, Span};
 
-use incast_scenario::{Scenario, Scheme};
+use incast_scenario::{NamedScheme, Scenario, Scheme};
 
 pub use dead_locks::dead_lock_warnings;
-pub(crate) use survey::{Surveyed, survey};
+pub(crate) use survey::{Of, Surveyed, survey};
 
 /// All warnings under `scheme`, which is called `name`: a sentence each.
 pub fn warnings(scenario: &Scenario, name: &str, scheme: &Scheme) -> Vec<String> {
-    let mut warnings = scenario.unmet_needs(name, scheme);
-    warnings.extend(path_warnings(scenario, name, scheme));
+    let mix = scenario.mix(name, *scheme);
+    let mut warnings = Vec::new();
+    for (number, NamedScheme { name, scheme }) in (0..).zip(mix.all()) {
+        if number == 0 && !scenario.uses_run_scheme() {
+            warnings.push(format!(
+                "{name}: no flow is under it, since all [[traffic]] has a scheme of its own; take \
+                 scheme out of one, or run a single scheme"
+            ));
+            continue;
+        }
+        warnings.extend(scenario.unmet_needs(name, scheme));
+        warnings.extend(path_warnings(scenario, name, scheme, Of::Scheme(number)));
+    }
     warnings
 }
 
-/// The warnings about the paths of the traffic.
-fn path_warnings(scenario: &Scenario, name: &str, scheme: &Scheme) -> Vec<String> {
-    let paths = survey(scenario, *scheme);
+/// The warnings about the paths of some traffic.
+fn path_warnings(scenario: &Scenario, name: &str, scheme: &Scheme, of: Of) -> Vec<String> {
+    let paths = survey(scenario, *scheme, of);
     let mut warnings = cautions::sentences(scenario, (name, scheme), &paths);
     warnings.extend(timeouts::sentence(scenario, (name, scheme), &paths));
     warnings.extend(buffers::sentence(scenario, (name, scheme), &paths));

@@ -1,5 +1,6 @@
 //! The configuration of an endpoint.
 
+pub(crate) mod scheme;
 pub(crate) mod stream;
 
 use std::fmt;

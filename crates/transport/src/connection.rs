@@ -35,6 +35,9 @@ pub struct Terms {
     pub class: u8,
     /// The share relative to other connections.
     pub weight: u32,
+    /// The number of the scheme at both ends: 0 for that of the endpoint's own configuration, others
+    /// as [`Endpoint::add_scheme`](crate::Endpoint::add_scheme) counts them.
+    pub scheme: u8,
     /// Whether each end posts one message at most. Then the sender's state is freed when that
     /// message is acknowledged, and the receiver's when it is delivered, provided that an
     /// [`Opener`] can open the connection again for packets that come late.
@@ -51,6 +54,7 @@ impl Default for Terms {
             path: Path::default(),
             class: 0,
             weight: 1,
+            scheme: 0,
             once: false,
         }
     }

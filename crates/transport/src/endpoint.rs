@@ -12,11 +12,12 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use incast_cc::parts::random::derive;
-use incast_cc::{AnyControl, CongestionControl, Flow, Time};
+use incast_cc::{AnyControl, CongestionControl, Flow, Span, Time};
 use rand_pcg::Pcg64Mcg;
 
 use crate::backlog::Posted;
 use crate::config::Config;
+use crate::config::scheme::SchemeConfig;
 use crate::connection::{
     Address, Delivered, ENDLESS, Event, Opener, Opening, Operation, Purpose, Role, Starter,
     Transport,
@@ -39,6 +40,8 @@ pub const REQUEST_BYTES: u64 = 32;
 struct Connection<C> {
     index: u32,
     opening: Opening,
+    /// The class of ACKs and reports.
+    ack_class: u8,
     /// Whether an [`Opener`] can open the connection again.
     expected: bool,
     /// The number of its remains in the directory, if it has finished before.
@@ -108,6 +111,12 @@ pub enum News {
     Now,
 }
 
+/// A scheme beside that of the endpoint's configuration.
+struct OtherScheme<C> {
+    settings: SchemeConfig,
+    start: Starter<C>,
+}
+
 /// Acts on a sender, and keeps count of its payload that waits in the NIC.
 #[inline]
 fn counted<C: CongestionControl, T>(
@@ -125,6 +134,12 @@ fn counted<C: CongestionControl, T>(
 pub struct Endpoint<C = AnyControl> {
     config: Config,
     start: Starter<C>,
+    /// The schemes beside that of the configuration, from number 1 on.
+    others: Vec<OtherScheme<C>>,
+    /// The most that ACKs of any scheme are late.
+    most_jitter: Span,
+    /// Whether receivers notify senders of marks under any scheme.
+    notifies: bool,
     /// The function that opens expected connections.
     opener: Option<Opener>,
     /// The states of connections, by index.
@@ -172,8 +187,11 @@ impl<C: CongestionControl> Endpoint<C> {
         let weights = config.weights.map(|weight| (weight > 0).then_some(u32::from(weight)));
         Self {
             random: random::generator(config.seed, random::ACK_JITTER, &[]),
+            most_jitter: config.ack_jitter,
+            notifies: config.notification_interval.is_some(),
             config,
             start,
+            others: Vec::new(),
             opener: None,
             directory: Directory::default(),
             connections: Vec::new(),
@@ -190,6 +208,24 @@ impl<C: CongestionControl> Endpoint<C> {
             answers: Vec::new(),
             messages: Vec::new(),
         }
+    }
+
+    /// Adds a scheme beside that of the configuration, and returns the number that the
+    /// [`Terms`](crate::Terms) of its connections have.
+    ///
+    /// # Panics
+    /// When there are 255 others.
+    pub fn add_scheme(&mut self, settings: SchemeConfig, start: Starter<C>) -> u8 {
+        self.most_jitter = self.most_jitter.max(settings.ack_jitter);
+        self.notifies |= settings.notification_interval.is_some();
+        self.others.push(OtherScheme { settings, start });
+        u8::try_from(self.others.len()).unwrap_or_else(|_| panic!("more than 255 schemes"))
+    }
+
+    /// The settings of a scheme.
+    fn scheme(&self, number: u8) -> SchemeConfig {
+        let other = usize::from(number).checked_sub(1).map(|other| self.others[other].settings);
+        other.unwrap_or_else(|| self.config.scheme())
     }
 
     /// Makes streams that have not started keep a record of each segment, as they do after a loss
@@ -260,8 +296,12 @@ impl<C: CongestionControl> Endpoint<C> {
     }
 
     fn start_sender(&mut self, now: Time, place: u32) {
-        let Self { config, start, .. } = self;
         let Opening { role, terms, seed, .. } = self.connections[place as usize].opening;
+        let other = usize::from(terms.scheme).checked_sub(1).map(|other| &self.others[other]);
+        let (config, start) = match other {
+            None => (&self.config, &self.start),
+            Some(other) => (&self.config.under(&other.settings), &other.start),
+        };
         let requests = role == Role::Requester;
         let purpose = if requests { Purpose::Requests } else { Purpose::Data };
         let (stream, messages) = (&config.stream, terms.transport == Transport::Message);

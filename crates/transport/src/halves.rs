@@ -196,18 +196,19 @@ impl<C: CongestionControl> Sender<C> {
 }
 
 impl Receiver {
-    pub(crate) fn new(transport: Transport) -> Self {
+    /// A receiver; in a stream its ACKs wait for `delayed_ack` segments.
+    pub(crate) fn new(transport: Transport, delayed_ack: u32) -> Self {
         match transport {
             Transport::Message => Self::Message(message::Receiver::default()),
-            Transport::Stream => Self::Stream(stream::Receiver::default()),
+            Transport::Stream => Self::Stream(stream::Receiver::new(delayed_ack)),
         }
     }
 
     /// The receiver that has left these remains.
-    pub(crate) fn revived(transport: Transport, remains: &Remains) -> Self {
+    pub(crate) fn revived(transport: Transport, delayed_ack: u32, remains: &Remains) -> Self {
         match transport {
             Transport::Message => Self::Message(message::Receiver::revived(remains)),
-            Transport::Stream => Self::Stream(stream::Receiver::revived(remains)),
+            Transport::Stream => Self::Stream(stream::Receiver::revived(delayed_ack, remains)),
         }
     }
 

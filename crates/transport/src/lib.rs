@@ -34,6 +34,7 @@ pub mod signal;
 mod stamps;
 pub mod stream;
 
+pub use config::scheme::SchemeConfig;
 pub use config::{Config, ConfigError, InitialTimeout, Nic, Recovery, Serialization};
 pub use connection::{
     Address, CLASSES, Event, Opener, Opening, Operation, Path, Purpose, Role, Sample, Starter,

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::{LinkEvent, LinkState, RoutingPath, Scenario};
 use crate::hosts::unknown_host;
+use incast_plan::RoutingKind;
 use incast_plan::topology::{Node, Topology};
+use incast_plan::trees::spanning_trees;
 use incast_schema::{Fault, suggestion};
 
 /// The most pairs of hosts with given paths, so that a typing error does not fill the memory.
@@ -15,7 +17,8 @@ pub(super) fn check_routing(scenario: &Scenario, net: &Topology) -> Result<(), F
     for (i, path) in scenario.routing.paths.iter().enumerate() {
         check_path(scenario, net, i, path, &mut pairs)?;
     }
-    check_events(scenario, net)
+    check_events(scenario, net)?;
+    check_trees(scenario, net)
 }
 
 fn check_path(
@@ -123,6 +126,48 @@ fn check_events(scenario: &Scenario, net: &Topology) -> Result<(), Fault> {
         }
     }
     Ok(())
+}
+
+/// Checks that there are trees for traffic that stays in them.
+fn check_trees(scenario: &Scenario, net: &Topology) -> Result<(), Fault> {
+    let asked = scenario.routing.trees;
+    let at = |field: &'static str, message| Err(Fault::at([&"routing", &field], message));
+    if !scenario.routing_kinds().contains(&RoutingKind::SpanningTrees) {
+        return match asked {
+            Some(trees) => at(
+                "trees",
+                format!(
+                    "{trees} trees that no traffic takes; set routing.kind to \"spanning-trees\""
+                ),
+            ),
+            None => Ok(()),
+        };
+    }
+    if let Some((i, _)) = scenario.events.iter().enumerate().find(|(_, own)| own.state.is_some()) {
+        let message = "a tree of \"spanning-trees\" has no other way around a link that fails; \
+                       take the event out, or choose \"ecmp\""
+            .into();
+        return Err(Fault::at([&"event", &i, &"state"], message));
+    }
+    if asked == Some(0) {
+        return at("trees", "0 trees connect nothing; expected 1 or more".into());
+    }
+    let found = spanning_trees(net, &net.ports(), asked).len();
+    if found == 0 {
+        let message = "\"spanning-trees\" found no tree: links do not connect all switches with \
+                       hosts; add links, or choose \"ecmp\"";
+        return at("kind", message.into());
+    }
+    match asked {
+        Some(asked) if asked as usize > found => at(
+            "trees",
+            format!(
+                "{asked} trees that share no link, of which the network has {found}; set it to \
+                 {found} or less, or add links"
+            ),
+        ),
+        _ => Ok(()),
+    }
 }
 
 /// The cable of an event.

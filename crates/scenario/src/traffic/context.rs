@@ -1,6 +1,6 @@
 //! The context of planning a traffic: its hosts, new flows, and generators of random numbers.
 
-use incast_cc::{Bytes, Span, Time};
+use incast_cc::{Bytes, Fraction, Span, Time};
 use incast_plan::flows::{Life, Operation, Treatment};
 use incast_plan::random::{generator, purpose};
 use incast_plan::topology::Topology;
@@ -9,7 +9,7 @@ use rand_pcg::Pcg64Mcg;
 
 use super::deadline::DrawnDeadlines;
 use super::places::Places;
-use super::{Common, Traffic};
+use super::{Common, Traffic, TrafficScheme};
 use crate::Scenario;
 
 /// A flow that has not been added to the plan yet.
@@ -35,6 +35,8 @@ pub(crate) struct Context<'a> {
     /// The number of the traffic in the file.
     pub(crate) number: u16,
     traffic: &'a Traffic,
+    /// The number of the traffic's scheme.
+    scheme: u8,
     /// The settings that all kinds share.
     pub(crate) common: &'a Common,
     /// The hosts of `from`, ascending.
@@ -70,6 +72,7 @@ impl<'a> Context<'a> {
             seed,
             number,
             traffic,
+            scheme: scenario.scheme_number(traffic),
             common,
             sources,
             destinations,
@@ -95,6 +98,9 @@ impl<'a> Context<'a> {
             treatment: Treatment {
                 class: class.map_or(0, |name| self.scenario.class_number(name).unwrap_or(0)),
                 weight: urgent.and_then(|urgent| urgent.weight).unwrap_or(self.common.weight),
+                scheme: self.scheme,
+                share: self.common.scheme.as_ref().map_or(Fraction::ONE, TrafficScheme::share),
+                routing: self.common.routing.unwrap_or(self.scenario.routing.kind),
             },
             source,
             destination,

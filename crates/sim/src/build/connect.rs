@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use incast_cc::Bytes;
 use incast_cc::parts::random::derive;
-use incast_transport::{Address, Opener, Opening, Path, Role, Signal, Terms, Transport, random};
+use incast_transport::{Address, Opener, Opening, Path, Role, Terms, Transport, random};
 
 use super::ways::Ways;
 use incast_net::Network as Net;
@@ -14,15 +14,14 @@ use incast_plan::Watch;
 use incast_plan::application::ENDLESS;
 use incast_plan::flows::{End, Flows, Leg, Life};
 use incast_plan::random::purpose;
-use incast_scenario::{MOST_CLASSES, Scenario, Scheme, TransportKind};
+use incast_scenario::{MOST_CLASSES, Mix, NamedScheme, Scenario, TransportKind};
 
 /// Gives the hosts their connections, which are opened on first use, their posts, and their
 /// applications. Returns all flows.
 pub(super) fn connect(
     net: &mut Net,
     plan: &mut Plan,
-    scheme: Scheme,
-    scenario: &Scenario,
+    (scenario, mix): (&Scenario, &Mix),
     ways: &Arc<Ways>,
     (seed, watch): (u64, &Watch<'_>),
 ) -> Arc<Flows> {
@@ -34,25 +33,36 @@ pub(super) fn connect(
         applications[host as usize].push(application);
     }
     let connections: Vec<Arc<[u32]>> = flows.by_connection().into_iter().map(Arc::from).collect();
-    if scheme.signal == Signal::Oracle {
-        net.set_oracle(oracle(&flows, &connections, ways, watch));
+    let transports: Arc<[_]> =
+        mix.all().iter().map(|named| transport_of(named.scheme.transport)).collect();
+    if mix.has_oracle() {
+        let kind = |flow| transports[usize::from(flows.scheme(flow, seed))];
+        net.set_oracle(oracle(&flows, &connections, ways, &kind, watch));
     }
-    let transport = match scheme.transport {
-        TransportKind::Message => Transport::Message,
-        TransportKind::Stream => Transport::Stream,
-    };
-    let numbers = std::array::from_fn(|number| u8::try_from(number).unwrap_or(u8::MAX));
-    let classes = numbers.map(|class| scenario.first_class(class, &scheme));
+    let numbers: [u8; MOST_CLASSES] =
+        std::array::from_fn(|number| u8::try_from(number).unwrap_or(u8::MAX));
+    let classes =
+        |named: &NamedScheme| numbers.map(|class| scenario.first_class(class, &named.scheme));
+    let classes: Arc<[_]> = mix.all().iter().map(classes).collect();
     let duties = connections.into_iter().zip(posts.into_iter().zip(applications));
     for (number, (connections, (posts, applications))) in (0..).zip(duties) {
         watch.steps(connections.len());
         let (flows, ways) = (Arc::clone(&flows), Arc::clone(ways));
-        let own = Book { host: number, flows, connections, ways, transport, classes, seed };
+        let (transports, classes) = (Arc::clone(&transports), Arc::clone(&classes));
+        let own = Book { host: number, flows, connections, ways, transports, classes, seed };
         let (flows, connections) = (Arc::clone(&own.flows), Arc::clone(&own.connections));
         let duties = Duties { flows, connections, posts, applications };
         net.set_duties(number as usize, own.opener(), duties);
     }
     flows
+}
+
+/// The transport's own word for a kind.
+const fn transport_of(kind: TransportKind) -> Transport {
+    match kind {
+        TransportKind::Message => Transport::Message,
+        TransportKind::Stream => Transport::Stream,
+    }
 }
 
 /// The posts of each host.
@@ -72,11 +82,17 @@ fn posts(plan: &mut Plan, flows: &Flows, hosts: usize) -> Vec<Vec<Planned>> {
 }
 
 /// The oracle, with the way of each connection's data.
-fn oracle(flows: &Flows, connections: &[Arc<[u32]>], ways: &Ways, watch: &Watch<'_>) -> Oracle {
+fn oracle(
+    flows: &Flows,
+    connections: &[Arc<[u32]>],
+    ways: &Ways,
+    kind: &dyn Fn(u32) -> Transport,
+    watch: &Watch<'_>,
+) -> Oracle {
     let way = |end, flow: u32| {
         watch.step();
         let sends = flows[flow as usize].sender() == end;
-        if sends { ways.way(flows.legs(flow, end)) } else { Way::default() }
+        if sends { ways.way(flows.legs(flow, end), kind(flow)) } else { Way::default() }
     };
     let of_host = |(host, own): (u32, &Arc<[u32]>)| {
         let own = (0..).zip(&**own);
@@ -116,9 +132,10 @@ struct Book {
     /// The flow of each of the host's connections.
     connections: Arc<[u32]>,
     ways: Arc<Ways>,
-    transport: Transport,
-    /// The class in which the data of each traffic class begins.
-    classes: [u8; MOST_CLASSES],
+    /// The transport of each scheme.
+    transports: Arc<[Transport]>,
+    /// The class in which the data of each traffic class begins, under each scheme.
+    classes: Arc<[[u8; MOST_CLASSES]]>,
     /// The seed of the run.
     seed: u64,
 }
@@ -135,11 +152,14 @@ impl Book {
         let End { role, peer, peer_connection } = flow.end(self.host, connection);
         let treatment = self.flows.treatment(flow);
         let sends = matches!(role, Role::Sender | Role::Requester);
-        let path = || self.ways.path(legs);
+        let scheme = self.flows.scheme(number, self.seed);
+        let transport = self.transports[usize::from(scheme)];
+        let path = || self.ways.path(legs, transport);
         let terms = Terms {
-            transport: self.transport,
+            transport,
+            scheme,
             path: if sends { path() } else { Path::default() },
-            class: self.classes[treatment.class as usize % MOST_CLASSES],
+            class: self.classes[usize::from(scheme)][treatment.class as usize % MOST_CLASSES],
             weight: treatment.weight,
             once: flow.life == Life::Once,
         };
@@ -184,8 +204,8 @@ mod tests {
         "#;
         let document = Document::parse(text.to_owned(), "test.toml").unwrap();
         let scenario = document.scenario();
-        let scheme = scenario.scheme("timely").unwrap();
-        let built = build(scenario, scheme, 1, TraceConfig::default(), &Watch::nobody());
+        let mix = scenario.mix("timely", scenario.scheme("timely").unwrap());
+        let built = build(scenario, mix, 1, TraceConfig::default(), &Watch::nobody());
         let mut streams = Vec::new();
         let mut draw = |seed, purpose| {
             let mut random = generator(seed, purpose, &[]);
@@ -197,8 +217,8 @@ mod tests {
                 flows: Arc::clone(&built.flows),
                 connections: connections.into(),
                 ways: Arc::clone(&built.ways),
-                transport: Transport::Message,
-                classes: [0; MOST_CLASSES],
+                transports: [Transport::Message].into(),
+                classes: [[0; MOST_CLASSES]].into(),
                 seed: 1,
             };
             for connection in 0..4 {

@@ -2,15 +2,17 @@
 
 use incast_cc::Bytes;
 use incast_net::{ClassConfig, ClassLimits, PfcConfig, SwitchConfig, WatchdogConfig};
-use incast_scenario::{EcnScope, ResolvedClass, RoutingKind, Scenario, Scheme, WatchdogAction};
+use incast_scenario::{
+    EcnScope, Mix, ResolvedClass, RoutingKind, Scenario, Scheme, WatchdogAction,
+};
 
-/// The settings that all switches share under `scheme`.
-pub(super) fn switch_config(scenario: &Scenario, scheme: Scheme, look_ahead: u32) -> SwitchConfig {
+/// The settings that all switches share under the schemes of a run.
+pub(super) fn switch_config(scenario: &Scenario, mix: &Mix, look_ahead: u32) -> SwitchConfig {
     let (switch, transport) = (&scenario.switch, &scenario.transport);
     let pfc = &switch.pfc;
     SwitchConfig {
         buffer: switch.buffer.get(),
-        classes: scenario.classes(scheme.transport).iter().map(class_config).collect(),
+        classes: scenario.classes_in(mix).iter().map(class_config).collect(),
         port_limit: switch.port_limit.map(Bytes::get),
         ecn_of_port: switch.ecn_scope == EcnScope::Port,
         pfc: pfc.enabled.then(|| PfcConfig {
@@ -24,14 +26,14 @@ pub(super) fn switch_config(scenario: &Scenario, scheme: Scheme, look_ahead: u32
         }),
         largest_packet: transport.mtu.max(transport.ack).get(),
         look_ahead,
-        feedback: switch.feedback_for(scheme.algorithm.info().needs),
-        several_paths: has_several_paths(scenario) || scheme.chooses_class(),
+        feedback: mix.feedback(switch),
+        several_paths: has_several_paths(scenario) || mix.any(Scheme::chooses_class),
     }
 }
 
 /// Whether packets of one connection may take several paths.
 fn has_several_paths(scenario: &Scenario) -> bool {
-    scenario.routing.kind == RoutingKind::Spray || !scenario.events.is_empty()
+    scenario.routing_kinds().contains(&RoutingKind::Spray) || !scenario.events.is_empty()
 }
 
 fn class_config(class: &ResolvedClass) -> ClassConfig {

@@ -3,23 +3,25 @@
 use std::sync::Arc;
 
 use incast_cc::{Bytes, Span};
-use incast_transport::Path;
+use incast_transport::{Path, Transport};
 
-use crate::routing::Routing;
+use crate::routing::{Hop, Routing};
 use incast_net as routes;
 use incast_net::Way;
+use incast_plan::RoutingKind;
 use incast_plan::flows::Leg;
 use incast_plan::topology::{Node, Ports, Topology};
-use incast_scenario::{Scenario, TransportKind};
+use incast_scenario::Scenario;
 
 /// The ways between hosts, by the first routes.
 pub(crate) struct Ways {
     topology: Arc<Topology>,
     ports: Ports,
     pub(super) routing: Routing,
-    /// The size of a data packet and of an ACK on the wire, and the time that the receiver takes to
-    /// answer.
-    packet: Bytes,
+    /// The sizes of a data packet of messages and of streams and of an ACK on the wire, and the time
+    /// that the receiver takes to answer.
+    message_packet: Bytes,
+    stream_packet: Bytes,
     ack: Bytes,
     turnaround: Span,
 }
@@ -30,18 +32,14 @@ impl Ways {
         topology: &Arc<Topology>,
         ports: Ports,
         routing: Routing,
-        kind: TransportKind,
     ) -> Self {
         let transport = &scenario.transport;
-        let packet = match kind {
-            TransportKind::Message => transport.mtu,
-            TransportKind::Stream => transport.mss() + transport.header,
-        };
         Self {
             topology: Arc::clone(topology),
             ports,
             routing,
-            packet,
+            message_packet: transport.mtu,
+            stream_packet: transport.mss() + transport.header,
             ack: transport.ack,
             turnaround: transport.ack_turnaround,
         }
@@ -52,11 +50,19 @@ impl Ways {
         self.routing.path(&self.topology, &self.ports, leg)
     }
 
+    /// The hops of a way that switches are told, if they do not find it in their tables. Where
+    /// packets carry all ports of a tree, they are told nothing.
+    pub(super) fn given(&self, leg: Leg) -> Arc<[Hop]> {
+        let carried = leg.routing == RoutingKind::SpanningTrees
+            && self.route(leg) != self.routing.unknown(leg);
+        if carried { Arc::default() } else { self.routing.given(&self.topology, &self.ports, leg) }
+    }
+
     /// The ports of switches on the way, unless the way may change or packets take several.
     #[expect(clippy::cast_possible_truncation, reason = "a switch's ports fit 16 bits")]
     pub(super) fn route(&self, leg: Leg) -> routes::Path {
         let unknown = self.routing.unknown(leg);
-        if !self.routing.is_fixed() {
+        if !self.routing.is_fixed(leg) {
             return unknown;
         }
         let port = |link @ &(cable, end): &(usize, usize)| {
@@ -74,18 +80,27 @@ impl Ways {
         cables.map(|cable| cable.delay + cable.rate.time_for(bytes)).sum()
     }
 
-    /// The way to the other end of a connection, and the way back.
-    pub(super) fn path(&self, legs: [Leg; 2]) -> Path {
+    /// The size of a data packet on the wire.
+    fn packet(&self, kind: Transport) -> Bytes {
+        match kind {
+            Transport::Message => self.message_packet,
+            Transport::Stream => self.stream_packet,
+        }
+    }
+
+    /// The way to the other end of a connection of this kind, and the way back.
+    pub(super) fn path(&self, legs: [Leg; 2], kind: Transport) -> Path {
         let [there, back] = legs.map(|leg| self.links(leg));
-        let rtt = self.delay(&there, self.packet) + self.turnaround + self.delay(&back, self.ack);
+        let rtt =
+            self.delay(&there, self.packet(kind)) + self.turnaround + self.delay(&back, self.ack);
         Path { base_rtt: Some(rtt), hop_count: u8::try_from(there.len()).unwrap_or(u8::MAX) }
     }
 
     /// The oracle's way of a connection whose data takes the first of these legs.
     #[expect(clippy::cast_possible_truncation, reason = "a switch's ports fit 16 bits")]
-    pub(super) fn way(&self, legs: [Leg; 2]) -> Way {
-        let (links, rtt) = (self.links(legs[0]), self.path(legs).base_rtt);
-        let sender = self.topology.cables[links[0].0].rate.time_for(self.packet);
+    pub(super) fn way(&self, legs: [Leg; 2], kind: Transport) -> Way {
+        let (links, rtt) = (self.links(legs[0]), self.path(legs, kind).base_rtt);
+        let sender = self.topology.cables[links[0].0].rate.time_for(self.packet(kind));
         let rtt = rtt.unwrap_or(Span::ZERO);
         let queues = links.iter().filter_map(|link @ &(cable, end)| {
             let Node::Switch(switch) = self.topology.cables[cable].ends[end] else { return None };

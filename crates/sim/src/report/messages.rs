@@ -9,7 +9,6 @@ use super::quantiles::Observed;
 use crate::build::Built;
 use incast_net::{Begun, Delivery, Host, Posted};
 use incast_plan::application::ENDLESS;
-use incast_plan::flows::Flow;
 use incast_scenario::Operation;
 
 /// A message of known size that was posted.
@@ -129,7 +128,7 @@ pub(super) fn messages(built: &Built, window: (Time, Time)) -> (Vec<Message>, Ve
                 host: begun.map(|begun| of_request + begun.waited).or(delivery.map(|_| of_request)),
                 ideal: ideal(
                     built,
-                    flow,
+                    number,
                     links.get_or_insert_with(|| links_of(built, number)),
                     bytes,
                 ),
@@ -163,9 +162,10 @@ fn links_of(built: &Built, flow: u32) -> Vec<(Rate, Span)> {
     cables.map(|cable| (cable.rate, cable.delay)).collect()
 }
 
-fn ideal(built: &Built, flow: &Flow, links: &[(Rate, Span)], bytes: Bytes) -> Span {
-    match flow.operation {
-        Operation::Write => built.cut.ideal(bytes, links),
-        Operation::Read => built.cut.ideal_read(bytes, links),
+fn ideal(built: &Built, flow: u32, links: &[(Rate, Span)], bytes: Bytes) -> Span {
+    let cut = &built.cuts[usize::from(built.scheme_of(flow))];
+    match built.flows[flow as usize].operation {
+        Operation::Write => cut.ideal(bytes, links),
+        Operation::Read => cut.ideal_read(bytes, links),
     }
 }

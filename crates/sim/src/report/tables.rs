@@ -53,7 +53,7 @@ pub(super) fn flows(built: &Built, results: &[FlowResult]) -> Table {
     let flows = &built.flows[..];
     let numbered: Vec<_> = (0_u64..).zip(flows).collect();
     let starts = first_posted(built);
-    Table::new("flows", "one connection of the traffic")
+    let table = Table::new("flows", "one connection of the traffic")
         .column(("flow", "", "number, from 0"), &numbered, |&(i, _)| i)
         .column(("source", "", "host that started it"), flows, |f| hosts[f.source as usize].clone())
         .column(("destination", "", "host at the other end"), flows, |f| {
@@ -88,8 +88,18 @@ pub(super) fn flows(built: &Built, results: &[FlowResult]) -> Table {
             ("retransmissions", "packets", "packets sent again, over the whole run"),
             flows,
             |f| retransmissions(built, f),
-        )
+        );
+    if !built.mix.is_mixed() {
+        return table;
+    }
+    let own = (SCHEME_COLUMN, "", "scheme of its traffic, or of the run");
+    let numbers: Vec<_> = (0_u32..).take(flows.len()).collect();
+    table.column(own, &numbers, |&flow| built.scheme_name(flow).to_owned())
 }
+
+/// The column of the scheme of a flow, in runs whose traffic names schemes. The first column of all
+/// tables is the scheme of the run.
+pub(super) const SCHEME_COLUMN: &str = "own_scheme";
 
 /// The time at which the first message of each connection was posted.
 fn first_posted(built: &Built) -> Vec<Option<Time>> {

@@ -6,7 +6,7 @@ use super::deadlines::Judged;
 use super::messages::{self, Carried, Message};
 use super::quantiles::Quantiles;
 use super::requests::{self, Request};
-use super::tables::us;
+use super::tables::{SCHEME_COLUMN, us};
 use crate::build::Built;
 use incast_plan::PlannedTraffic;
 use incast_table::Table;
@@ -96,7 +96,12 @@ fn message_table(built: &Built, messages: &[Message], end: Time) -> Table {
             |m| m.delivered.get(),
         );
     let table = message_times(table, messages, end);
-    message_deadlines(table, messages, end)
+    let table = message_deadlines(table, messages, end);
+    if !built.mix.is_mixed() {
+        return table;
+    }
+    let own = (SCHEME_COLUMN, "", "scheme of its traffic, or of the run");
+    table.column(own, messages, |m| built.scheme_name(m.flow).to_owned())
 }
 
 /// The columns of the times at which messages were posted, sent and complete, and of how long that
@@ -216,6 +221,7 @@ pub(super) fn us_or_null(span: Option<Span>) -> f64 {
     span.map_or(f64::NAN, Span::as_us_f64)
 }
 
+/// The messages of a traffic and of a range of sizes.
 struct Bin {
     traffic: usize,
     from: Bytes,

@@ -7,60 +7,118 @@
 
 use std::collections::BTreeSet;
 
+use incast_plan::RoutingKind;
 use incast_plan::topology::{Node, Ports, Topology};
+use incast_plan::trees::Tree;
 
-use super::Routing;
+use super::{Hop, Routing, hop};
 
 /// The most pairs of links that are looked at.
 const MOST_PAIRS: usize = 5_000_000;
 
-/// Whether shortest paths have a circle of links that wait for each other; [`None`] where there are
-/// too many pairs of links. All hosts may send to all. Given paths, and paths after a failure, are
-/// left out.
+/// Whether the paths of all kinds of routing have a circle of links that wait for each other;
+/// [`None`] where there are too many pairs of links. All hosts may send to all. Given paths, paths
+/// after a failure, and those through other groups (Valiant) are left out.
 pub(crate) fn has_circle(routing: &Routing, topology: &Topology, ports: &Ports) -> Option<bool> {
-    Some(circle_in(&waiting(routing, topology, ports)?))
+    Some(circle_in(&Waiting::of(routing, topology, ports)?.waiting))
 }
 
-/// For each link from a switch, by its number: the links that it waits for. Links are numbered
-/// switch by switch, port by port.
-fn waiting(routing: &Routing, topology: &Topology, ports: &Ports) -> Option<Vec<BTreeSet<usize>>> {
-    let mut first = Vec::with_capacity(ports.switches.len());
-    let mut links = 0;
-    for own in &ports.switches {
-        first.push(links);
-        links += own.len();
-    }
-    let mut waiting = vec![BTreeSet::new(); links];
-    let mut pairs = 0;
-    for (number, &edge) in (0..).zip(&routing.edges) {
-        // Only switches that packets for the edge pass count.
-        let mut passed = vec![false; ports.switches.len()];
-        let mut reached = routing.edges.clone();
-        for &switch in &reached {
-            passed[switch] = true;
+/// The links that wait for others.
+struct Waiting<'a> {
+    topology: &'a Topology,
+    ports: &'a Ports,
+    /// The number of the first link of each switch. Links are numbered switch by switch, port by
+    /// port.
+    first: Vec<usize>,
+    /// For each link from a switch, by its number: the links that it waits for.
+    waiting: Vec<BTreeSet<usize>>,
+    /// The pairs of links that were looked at.
+    pairs: usize,
+}
+
+impl<'a> Waiting<'a> {
+    fn of(routing: &Routing, topology: &'a Topology, ports: &'a Ports) -> Option<Self> {
+        let mut first = Vec::with_capacity(ports.switches.len());
+        let mut links = 0;
+        for own in &ports.switches {
+            first.push(links);
+            links += own.len();
         }
-        while let Some(switch) = reached.pop() {
-            for port in routing.switches[switch].ports_to(number) {
-                let link = ports.switches[switch][port as usize];
-                let Node::Switch(next) = topology.far_end(link) else { continue };
-                let next = next as usize;
-                if next == edge {
-                    continue;
+        let waiting = vec![BTreeSet::new(); links];
+        let mut all = Self { topology, ports, first, waiting, pairs: 0 };
+        // A first path is one of the shortest.
+        let is_short = |kind: &&RoutingKind| !matches!(kind, RoutingKind::SpanningTrees);
+        let shortest: Vec<_> = routing.kinds.iter().filter(is_short).collect();
+        if !shortest.is_empty() {
+            let single = shortest == [&RoutingKind::Single];
+            all.add_shortest(routing, single)?;
+        }
+        for tree in &routing.trees {
+            all.add_tree(routing, tree)?;
+        }
+        Some(all)
+    }
+
+    /// Counts pairs of links; [`None`] where there are too many.
+    fn count(&mut self, more: usize) -> Option<()> {
+        self.pairs += more;
+        (self.pairs <= MOST_PAIRS).then_some(())
+    }
+
+    /// Adds shortest paths: all, or the `single` one of the lowest ports.
+    fn add_shortest(&mut self, routing: &Routing, single: bool) -> Option<()> {
+        let ports_to = |switch: usize, edge| {
+            let mut ports = routing.switches[switch].ports_to(edge);
+            ports.truncate(if single { 1 } else { usize::MAX });
+            ports
+        };
+        for (number, &edge) in (0..).zip(&routing.edges) {
+            // Only switches that packets for the edge pass count.
+            let mut passed = vec![false; self.ports.switches.len()];
+            let mut reached = routing.edges.clone();
+            for &switch in &reached {
+                passed[switch] = true;
+            }
+            while let Some(switch) = reached.pop() {
+                for port in ports_to(switch, number) {
+                    let link = self.ports.switches[switch][port as usize];
+                    let Node::Switch(next) = self.topology.far_end(link) else { continue };
+                    let next = next as usize;
+                    if next == edge {
+                        continue;
+                    }
+                    if !std::mem::replace(&mut passed[next], true) {
+                        reached.push(next);
+                    }
+                    let onwards = ports_to(next, number);
+                    self.count(onwards.len())?;
+                    let own = self.first[next];
+                    let onwards = onwards.iter().map(|&port| own + port as usize);
+                    self.waiting[self.first[switch] + port as usize].extend(onwards);
                 }
-                if !std::mem::replace(&mut passed[next], true) {
-                    reached.push(next);
-                }
-                let onwards = routing.switches[next].ports_to(number);
-                pairs += onwards.len();
-                if pairs > MOST_PAIRS {
-                    return None;
-                }
-                let onwards = onwards.iter().map(|&port| first[next] + port as usize);
-                waiting[first[switch] + port as usize].extend(onwards);
             }
         }
+        Some(())
     }
-    Some(waiting)
+
+    /// Adds the paths in a tree between all switches with hosts.
+    fn add_tree(&mut self, routing: &Routing, tree: &Tree) -> Option<()> {
+        let number = |first: &[usize], (switch, port): Hop| first[switch as usize] + port as usize;
+        for (&from, &to) in
+            routing.edges.iter().flat_map(|a| routing.edges.iter().map(move |b| (a, b)))
+        {
+            let [from, to] = [from, to].map(|edge| u32::try_from(edge).unwrap_or(u32::MAX));
+            let path = tree.path(self.topology, from, to);
+            self.count(path.len())?;
+            let hops: Vec<_> =
+                path.into_iter().filter_map(|link| hop(self.topology, self.ports, link)).collect();
+            for pair in hops.windows(2) {
+                let [before, after] = [pair[0], pair[1]].map(|own| number(&self.first, own));
+                self.waiting[before].insert(after);
+            }
+        }
+        Some(())
+    }
 }
 
 /// Whether the links contain a circle: some remain after links that wait for none are removed again

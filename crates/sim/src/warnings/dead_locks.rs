@@ -17,26 +17,29 @@ pub fn dead_lock_warnings(scenario: &Scenario) -> Vec<String> {
         return Vec::new();
     }
     let kind = scenario.network.kind();
-    let paths = match scenario.routing.kind {
-        RoutingKind::Valiant => "paths through other groups",
-        _ => "shortest paths",
+    let paths = if scenario.routing_kinds().contains(&RoutingKind::Valiant) {
+        "paths through other groups"
+    } else {
+        "shortest paths"
     };
     vec![format!(
         "switch.pfc.enabled = true on network.{kind}: {paths} lead over links that can wait for \
-         each other in a circle, a dead-lock, since there are no virtual channels; turn PFC off, or \
-         set switch.pfc.watchdog.action to \"drop\""
+         each other in a circle, a dead-lock, since there are no virtual channels; turn PFC off, \
+         set switch.pfc.watchdog.action to \"drop\", or routing.kind to \"spanning-trees\""
     )]
 }
 
 /// Whether links on the paths of all hosts to all may wait for each other in a circle.
 fn may_wait_in_a_circle(scenario: &Scenario) -> bool {
     let net = topology(scenario);
-    if scenario.routing.kind == RoutingKind::Valiant {
+    let kinds = scenario.routing_kinds();
+    if kinds.contains(&RoutingKind::Valiant) {
         // Among three switches with hosts, a way may lead from any one through another to the
         // third.
         return net.edge_switches() > 2;
     }
-    if net.layers.iter().any(|layer| layer.is_core()) {
+    let trees = kinds.contains(&RoutingKind::SpanningTrees);
+    if !trees && net.layers.iter().any(|layer| layer.is_core()) {
         return false; // shortest paths lead up and then down
     }
     let ports = net.ports();

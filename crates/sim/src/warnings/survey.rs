@@ -6,11 +6,12 @@ use std::sync::Arc;
 use incast_cc::{Bytes, PathFacts, Rate, Span};
 
 use crate::build::{Ways, cut};
+use crate::cost::leg_of;
 use crate::routing::Routing;
-use incast_plan::Watch;
 use incast_plan::flows::Leg;
 use incast_plan::topology::{Node, Topology};
-use incast_scenario::{Operation, Scenario, Scheme, TransportKind};
+use incast_plan::{RoutingKind, Watch};
+use incast_scenario::{LastingFlow, Operation, Scenario, Scheme, TrafficScheme, TransportKind};
 use incast_scenario::{hosts_of, lasting, shared_buffer, topology};
 use incast_transport::Signal;
 
@@ -41,25 +42,48 @@ struct Pair {
     to: u32,
     class: u8,
     unit: Option<Bytes>,
+    routing: RoutingKind,
+}
+
+/// The traffic whose paths are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Of {
+    /// All traffic.
+    All,
+    /// The traffic with flows under the scheme of this number ([`Scenario::mix`]).
+    Scheme(u8),
+}
+
+impl Of {
+    /// Whether traffic counts whose scheme has this number, and of which a share has it.
+    fn counts(self, number: u8, shared: bool) -> bool {
+        match self {
+            Self::All => true,
+            Self::Scheme(wanted) => wanted == number || wanted == 0 && shared,
+        }
+    }
 }
 
 /// The paths of the traffic by the first routes, one of each kind.
-pub(crate) fn survey(scenario: &Scenario, scheme: Scheme) -> Vec<Surveyed> {
+pub(crate) fn survey(scenario: &Scenario, scheme: Scheme, of: Of) -> Vec<Surveyed> {
     let net = Arc::new(topology(scenario));
     let ports = net.ports();
     let routing = Routing::new(scenario, &net, &ports, scenario.run.seed, &Watch::nobody());
-    let ways = Ways::new(scenario, &net, ports, routing, scheme.transport);
+    let ways = Ways::new(scenario, &net, ports, routing);
     // Flows without end share their links with each other all the time. Traffic that comes and goes
     // does not.
     let mut loads: BTreeMap<(usize, usize), u64> = BTreeMap::new();
     let mut pairs = BTreeSet::new();
-    for (label, (from, to, class)) in (0..).zip(lasting(scenario, &net)) {
-        for link in ways.links(Leg { from, to, label }) {
+    for (label, flow) in (0..).zip(lasting(scenario, &net)) {
+        for link in ways.links(leg_of(&flow, label)) {
             *loads.entry(link).or_default() += 1;
         }
-        pairs.insert(Pair { from, to, class, unit: None });
+        let LastingFlow { from, to, class, routing, scheme, shared } = flow;
+        if of.counts(scheme, shared) {
+            pairs.insert(Pair { from, to, class, unit: None, routing });
+        }
     }
-    pairs.extend(others(scenario, &net));
+    pairs.extend(others(scenario, &net, of));
     let mut seen = BTreeSet::new();
     let mut paths = Vec::new();
     for pair in pairs {
@@ -74,19 +98,22 @@ pub(crate) fn survey(scenario: &Scenario, scheme: Scheme) -> Vec<Surveyed> {
 }
 
 /// Pairs of hosts of traffic that comes and goes: one for each kind of host at either end.
-fn others(scenario: &Scenario, net: &Topology) -> Vec<Pair> {
+fn others(scenario: &Scenario, net: &Topology, of: Of) -> Vec<Pair> {
     let ports = net.ports();
     let mut pairs = Vec::new();
     for (number, traffic) in scenario.traffic.iter().enumerate() {
         let class = traffic.common.class.as_ref().and_then(|name| scenario.class_number(name));
         let class = class.unwrap_or(0);
+        let routing = traffic.common.routing.unwrap_or(scenario.routing.kind);
         let packet = Some(Bytes::new(1));
         let reads = traffic.operation() == Operation::Read;
         let mut add = |a, b| {
             let (from, to) = if reads { (b, a) } else { (a, b) };
-            pairs.push(Pair { from, to, class, unit: packet });
+            pairs.push(Pair { from, to, class, unit: packet, routing });
         };
-        if traffic.is_endless() {
+        let own = scenario.scheme_number(traffic);
+        let shared = traffic.common.scheme.as_ref().is_some_and(TrafficScheme::is_shared);
+        if traffic.is_endless() || !of.counts(own, shared) {
             continue;
         }
         if let Some(named) = traffic.pairs() {
@@ -137,9 +164,9 @@ fn look(
     pair: Pair,
 ) -> Surveyed {
     let transport = &scenario.transport;
-    let Pair { from, to, .. } = pair;
-    let there = ways.links(Leg { from, to, label: 0 });
-    let back = ways.links(Leg { from: to, to: from, label: 0 });
+    let Pair { from, to, routing, .. } = pair;
+    let there = ways.links(Leg { from, to, label: 0, routing });
+    let back = ways.links(Leg { from: to, to: from, label: 0, routing });
     let cut = cut(scenario, scheme);
     let segment = match scheme.transport {
         TransportKind::Message => transport.segment,

@@ -157,8 +157,10 @@ fn a_scenario_with_too_few_classes_is_warned_of() {
     let fifo = warnings(&star(&[], "", &traffic), "pfabric");
     assert_eq!(
         fifo,
-        ["pfabric needs ports that serve what is nearly done, but they serve what came first; set \
-          switch.discipline to \"srpt\""]
+        [
+            "pfabric needs ports that serve what is nearly done, but they serve what came first; set \
+          switch.discipline to \"srpt\""
+        ]
     );
     assert!(warnings(&star(&[], "discipline = \"srpt\"", &traffic), "pfabric").is_empty());
 }

@@ -28,7 +28,7 @@ impl<C: CongestionControl> Endpoint<C> {
         let place = self.directory.place(header.connection);
         if header.kind == Kind::Data
             && let Some(Receiver::Message(receiver)) = self.receivers.get_mut(place as usize)
-            && !(report.marked && self.config.notification_interval.is_some())
+            && !(report.marked && self.notifies)
             && receiver.take_plain(header, report.marked)
         {
             return News::None;
@@ -37,7 +37,7 @@ impl<C: CongestionControl> Endpoint<C> {
             && let Some(Receiver::Stream(receiver)) = self.receivers.get_mut(place as usize)
             && receiver.is_plain(header, report.marked)
             && report.stamps.is_empty()
-            && !(report.marked && self.config.notification_interval.is_some())
+            && !(report.marked && self.notifies)
         {
             return self.take_plain_segment(now, place, header, report.marked);
         }
@@ -128,10 +128,9 @@ impl<C: CongestionControl> Endpoint<C> {
             connection.arm(now, ack_at, &mut self.alarms);
             return News::Later;
         };
-        let Connection { index, opening, .. } = &self.connections[place as usize];
-        let (index, &Opening { peer, address, ref terms, .. }) = (*index, opening);
-        let class = self.config.ack_class.unwrap_or(terms.class);
-        let ready_at = self.ready_at(now);
+        let Connection { index, ack_class, ref opening, .. } = self.connections[place as usize];
+        let (class, &Opening { peer, address, ref terms, .. }) = (ack_class, opening);
+        let ready_at = self.ready_at(now, terms.scheme);
         let header = Header { connection: peer, ..ack };
         let more = self.config.full_packets.then(|| {
             let near = self.receivers[place as usize].expects();
@@ -143,12 +142,14 @@ impl<C: CongestionControl> Endpoint<C> {
 
     /// The time at which a reply to a packet that has just arrived is ready.
     #[inline]
-    fn ready_at(&mut self, now: Time) -> Time {
+    fn ready_at(&mut self, now: Time, scheme: u8) -> Time {
         let ready_at = now + self.config.ack_turnaround;
-        if self.config.ack_jitter.is_zero() {
+        if self.most_jitter.is_zero() {
             return ready_at;
         }
-        let late = random::below(&mut self.random, self.config.ack_jitter.as_ps() + 1);
+        let jitter =
+            if scheme == 0 { self.config.ack_jitter } else { self.scheme(scheme).ack_jitter };
+        let late = random::below(&mut self.random, jitter.as_ps() + 1);
         let last = self.replies.back().map_or(Time::ZERO, |reply| reply.ready_at);
         (ready_at + Span::from_ps(late)).max(last) // ACKs do not overtake each other
     }
@@ -223,7 +224,7 @@ impl<C: CongestionControl> Endpoint<C> {
     /// Passes on the receiver's answers to a packet, if there are any.
     #[inline]
     fn settle(&mut self, now: Time, place: u32, report: Report<'_>) -> News {
-        if report.marked && self.config.notification_interval.is_some() {
+        if report.marked && self.notifies {
             self.notify(now, place);
         }
         if self.answers.is_empty() && self.messages.is_empty() {
@@ -237,8 +238,10 @@ impl<C: CongestionControl> Endpoint<C> {
 
     /// Answers marked payload with a notification, unless one was sent within the interval.
     fn notify(&mut self, now: Time, place: u32) {
+        let scheme = self.connections[place as usize].opening.terms.scheme;
+        let interval = self.scheme(scheme).notification_interval;
         let connection = &mut self.connections[place as usize];
-        if let Some(interval) = self.config.notification_interval
+        if let Some(interval) = interval
             && now >= connection.notify_from
         {
             connection.notify_from = now + interval;
@@ -247,10 +250,9 @@ impl<C: CongestionControl> Endpoint<C> {
     }
 
     pub(super) fn reply(&mut self, now: Time, place: u32, report: Report<'_>) {
-        let Connection { index, opening, .. } = &self.connections[place as usize];
-        let (index, &Opening { peer, address, role, terms, .. }) = (*index, opening);
-        let class = self.config.ack_class.unwrap_or(terms.class);
-        let ready_at = self.ready_at(now);
+        let Connection { index, ack_class, ref opening, .. } = self.connections[place as usize];
+        let (class, &Opening { peer, address, role, terms, .. }) = (ack_class, opening);
+        let ready_at = self.ready_at(now, terms.scheme);
         for &body in &self.answers {
             let echoes = matches!(body, Body::Ack(_) | Body::SegmentAck(_));
             let stamped = echoes && !report.stamps.is_empty();

@@ -34,7 +34,8 @@ impl<C: CongestionControl> Endpoint<C> {
         let index = self.directory.add();
         let seed = derive(self.config.seed, random::CONNECTION, &[u64::from(index)]);
         let opening = Opening { terms, role, peer, address: Address::default(), seed };
-        self.settle_in(index, opening, Receiver::new(terms.transport), false, None);
+        let receiver = self.receiver(&terms);
+        self.settle_in(index, opening, receiver, false, None);
         index
     }
 
@@ -56,7 +57,8 @@ impl<C: CongestionControl> Endpoint<C> {
             self.active -= u32::from(closed.opening.role == Role::Sender && !sender.is_idle());
         }
         closed.alarm = Time::MAX;
-        self.receivers[place as usize] = Receiver::new(closed.opening.terms.transport);
+        let transport = closed.opening.terms.transport;
+        self.receivers[place as usize] = Receiver::new(transport, 1);
         let is = |index: u32| index == connection;
         self.replies.retain(|reply| !is(reply.connection));
         let events = self.event.take().into_iter().chain(std::mem::take(&mut self.events));
@@ -75,6 +77,11 @@ impl<C: CongestionControl> Endpoint<C> {
         }
     }
 
+    /// A new receiver of a connection.
+    fn receiver(&self, terms: &Terms) -> Receiver {
+        Receiver::new(terms.transport, self.scheme(terms.scheme).delayed_ack)
+    }
+
     /// Gives a connection a place, and returns it.
     #[expect(clippy::cast_possible_truncation, reason = "the directory bounds places")]
     fn settle_in(
@@ -85,9 +92,11 @@ impl<C: CongestionControl> Endpoint<C> {
         expected: bool,
         left: Option<u32>,
     ) -> u32 {
+        let ack_class = self.scheme(opening.terms.scheme).ack_class;
         let connection = Connection {
             index,
             opening,
+            ack_class: ack_class.unwrap_or(opening.terms.class),
             expected,
             left,
             sender: None,
@@ -125,8 +134,11 @@ impl<C: CongestionControl> Endpoint<C> {
         let opening = opening.unwrap_or_else(|| unreachable!("{index} is expected to be opened"));
         let transport = opening.terms.transport;
         let receiver = match left {
-            None => Receiver::new(transport),
-            Some(number) => Receiver::revived(transport, &self.directory.remains(number)),
+            None => self.receiver(&opening.terms),
+            Some(number) => {
+                let delayed_ack = self.scheme(opening.terms.scheme).delayed_ack;
+                Receiver::revived(transport, delayed_ack, &self.directory.remains(number))
+            }
         };
         Some(self.settle_in(index, opening, receiver, true, left))
     }
@@ -181,7 +193,7 @@ impl<C: CongestionControl> Endpoint<C> {
 
     fn vacate(&mut self, place: u32) {
         self.connections[place as usize].stamps = Stamps::NONE;
-        self.receivers[place as usize] = Receiver::new(Transport::Message);
+        self.receivers[place as usize] = Receiver::new(Transport::Message, 1);
         self.vacant.push(place);
     }
 

@@ -14,6 +14,8 @@ use crate::packet::{Header, MARKED_END, clock_ns};
 /// The receiving half of one stream.
 #[derive(Clone, Debug, Default)]
 pub struct Receiver {
+    /// The number of segments that one ACK waits for.
+    delayed_ack: u32,
     /// The end of the data that has arrived in order.
     next: u64,
     /// The ranges that have arrived beyond gaps.
@@ -51,9 +53,15 @@ impl Receiver {
         self.duplicates
     }
 
+    /// A receiver whose ACKs wait for this many segments.
+    pub(crate) fn new(delayed_ack: u32) -> Self {
+        Self { delayed_ack, ..Self::default() }
+    }
+
     /// A receiver whose only message has been delivered and acknowledged.
-    pub(crate) fn revived(remains: &Remains) -> Self {
+    pub(crate) fn revived(delayed_ack: u32, remains: &Remains) -> Self {
         Self {
+            delayed_ack,
             next: remains.delivered_bytes,
             ce: remains.ce,
             ece: remains.ece,
@@ -124,7 +132,7 @@ impl Receiver {
         }
         self.next += u64::from(header.payload);
         self.unacknowledged += 1;
-        if self.unacknowledged < config.delayed_ack && !changed {
+        if self.unacknowledged < self.delayed_ack && !changed {
             self.ack_at = self.ack_at.or(Some(now + config.delayed_ack_timeout));
             return None;
         }
@@ -174,7 +182,7 @@ impl Receiver {
                 deliver(asked(segment));
             }
             self.unacknowledged += 1;
-            if self.unacknowledged < config.delayed_ack && !changed {
+            if self.unacknowledged < self.delayed_ack && !changed {
                 self.ack_at = self.ack_at.or(Some(now + config.delayed_ack_timeout));
                 return;
             }

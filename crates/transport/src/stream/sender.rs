@@ -89,6 +89,10 @@ pub struct Sender<C> {
     echo_from: u64,
     /// The newest transmission that was acknowledged.
     newest: Option<Transmission>,
+    /// Whether segments say that switches may mark them.
+    ect: bool,
+    /// The number of segments that an ACK of the peer waits for.
+    delayed_ack: u32,
     /// The largest payload of a segment ([`stream::Config::largest_segment`](super::Config)).
     segment: u32,
     /// The time of a full segment on the wire, which spares a division per ACK.
@@ -169,6 +173,8 @@ impl<C: CongestionControl> Sender<C> {
             cwr: false,
             echo_from: 0,
             newest: None,
+            ect: config.stream.ect,
+            delayed_ack: config.stream.delayed_ack,
             segment,
             full_segment: config.line_rate.time_for(config.stream.mss + config.header),
         }
@@ -206,14 +212,14 @@ impl<C: CongestionControl> Sender<C> {
         self.note_drained(now);
         self.engines.post(now, posted, self.acknowledged);
         if !self.opened && self.asked.is_none() {
-            self.ask(now, Asked { first: now, last: now, before: 0 }, config);
+            self.ask(now, Asked { first: now, last: now, before: 0 });
         }
         self.fill(now, config);
     }
 
     /// Asks the peer to open the connection.
-    fn ask(&mut self, now: Time, asked: Asked, config: &Config) {
-        self.slow_down(config);
+    fn ask(&mut self, now: Time, asked: Asked) {
+        self.slow_down();
         self.asked = Some(Box::new(asked));
         self.next_at = self.next_at.max(now);
         self.send_empty(now, 0, asked.before);
@@ -388,7 +394,7 @@ impl<C: CongestionControl> Sender<C> {
         }
         let mut left = bytes.get();
         while left > 0 {
-            let sent = self.send_new(now, left.min(u64::from(self.segment)), config, open);
+            let sent = self.send_new(now, left.min(u64::from(self.segment)), open);
             left = left.saturating_sub(sent);
         }
         true
@@ -397,7 +403,7 @@ impl<C: CongestionControl> Sender<C> {
     #[expect(clippy::inline_always, reason = "a record is long, and is made where it stays")]
     #[inline(always)]
     #[expect(clippy::cast_possible_truncation, reason = "at most an MSS")]
-    fn send_new(&mut self, now: Time, most: u64, config: &Config, open: &mut bool) -> u64 {
+    fn send_new(&mut self, now: Time, most: u64, open: &mut bool) -> u64 {
         let Some(piece) = self.engines.messages.cut(most as u32) else { return most };
         let Piece { bytes: payload, ends_message, read, due, begins, .. } = piece;
         if self.is_fast {
@@ -405,7 +411,7 @@ impl<C: CongestionControl> Sender<C> {
                 self.send_fast(now, &piece, open);
                 return u64::from(payload);
             }
-            self.slow_down(config);
+            self.slow_down();
         }
         let app_limited = self.engines.messages.is_empty();
         let sent =
@@ -424,7 +430,7 @@ impl<C: CongestionControl> Sender<C> {
         self.next = record.end();
         self.board.push(record);
         let cwr = std::mem::take(&mut self.cwr);
-        self.enqueue(&record, config.stream.ect, cwr, begins);
+        self.enqueue(&record, self.ect, cwr, begins);
         u64::from(payload)
     }
 
@@ -441,7 +447,7 @@ impl<C: CongestionControl> Sender<C> {
     fn enqueue_again(&mut self, record: &Record, config: &Config) {
         self.engines.retransmissions += 1;
         // RFC 3168, section 6.1.5, forbids marks on retransmissions; RFC 8257 wants them.
-        let ect = config.stream.ect && config.stream.echo == EcnEcho::Exact;
+        let ect = self.ect && config.stream.echo == EcnEcho::Exact;
         self.enqueue(record, ect, false, None);
     }
 

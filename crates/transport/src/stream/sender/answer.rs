@@ -70,7 +70,7 @@ impl<C: CongestionControl> Sender<C> {
             }
             return (None, 0);
         }
-        self.slow_down(config);
+        self.slow_down();
         self.note_drained(now);
         let mut news = News {
             progress: ack.sequence > self.acknowledged,

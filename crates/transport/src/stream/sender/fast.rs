@@ -228,7 +228,7 @@ impl<C: CongestionControl> Sender<C> {
             rest: u32::from(self.epoch()) << 24,
             payload: payload as u16,
             kind: Kind::Segment,
-            flags: flags | if config.stream.ect { Header::ECT } else { 0 },
+            flags: flags | if self.ect { Header::ECT } else { 0 },
         };
         Some((header, self.take_begin(sequence)))
     }
@@ -307,14 +307,14 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Leaves the fast path: writes a record of each segment.
     #[inline]
-    pub(super) fn slow_down(&mut self, config: &Config) {
+    pub(super) fn slow_down(&mut self) {
         if self.is_fast {
-            self.keep_records(config);
+            self.keep_records();
         }
     }
 
     #[cold]
-    fn keep_records(&mut self, config: &Config) {
+    fn keep_records(&mut self) {
         debug_assert!(self.board.is_empty() && self.outbox.is_empty());
         (self.is_fast, self.calm) = (false, 0);
         let (shift, left) = (self.shift(), self.bursts.left());
@@ -322,7 +322,7 @@ impl<C: CongestionControl> Sender<C> {
         for record in self.bursts.take_records(shift) {
             if record.sequence >= left {
                 let begins = self.take_begin(record.sequence);
-                self.put_in_outbox(&record, config.stream.ect, false, begins);
+                self.put_in_outbox(&record, self.ect, false, begins);
             }
             self.board.push(record);
         }

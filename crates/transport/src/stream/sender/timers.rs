@@ -69,9 +69,9 @@ impl<C: CongestionControl> Sender<C> {
             return None;
         }
         let few = if self.is_fast {
-            self.bursts.are_fewer_than(u64::from(stream.delayed_ack))
+            self.bursts.are_fewer_than(u64::from(self.delayed_ack))
         } else {
-            self.board.len() < stream.delayed_ack as usize
+            self.board.len() < self.delayed_ack as usize
         };
         let delayed = few && !self.engines.rtt.srtt().is_zero();
         let more = if delayed { stream.delayed_ack_timeout } else { Span::ZERO };
@@ -93,14 +93,14 @@ impl<C: CongestionControl> Sender<C> {
         self.engines.rate.on_timer(now);
         let due = |at: Option<Time>| at.is_some_and(|at| at <= now);
         if due(self.probe_at(config)) {
-            self.slow_down(config);
+            self.slow_down();
             self.send_probe(now, config);
         } else if due(self.timeout_at()) {
-            self.slow_down(config);
+            self.slow_down();
             match self.asked.as_deref() {
                 Some(&Asked { first, before, .. }) => {
                     let before = before.saturating_add(1);
-                    self.ask(now, Asked { first, last: now, before }, config);
+                    self.ask(now, Asked { first, last: now, before });
                 }
                 None => self.on_timeout(now),
             }
@@ -159,7 +159,8 @@ impl<C: CongestionControl> Sender<C> {
     /// Lets a sender that [asks](Self::ask_again) whether packets arrive send data again, since an
     /// ACK has come. Returns whether it did ask.
     pub(super) fn end_probes(&mut self, now: Time) -> bool {
-        let probes = self.engines.blind_mut().is_some_and(|blind| std::mem::take(&mut blind.probes));
+        let probes =
+            self.engines.blind_mut().is_some_and(|blind| std::mem::take(&mut blind.probes));
         if probes {
             (self.timeouts, self.engines.timer_from) = (0, now);
         }
@@ -174,7 +175,7 @@ impl<C: CongestionControl> Sender<C> {
         let segment = next.min(u64::from(self.segment));
         let mut copied = None;
         if segment > 0 && segment <= self.room() {
-            self.send_new(now, segment, config, &mut false);
+            self.send_new(now, segment, &mut false);
         } else if let Some(record) = self.board.copy_last() {
             copied = Some(record.sequence);
             self.enqueue_again(&record, config);
