@@ -38,6 +38,7 @@ impl Node {
         // The stamps of data come before the ACKs that answer it.
         self.read_stamps()?;
         let now = self.clock.now();
+        self.awaited.look(now, self.endpoint.next_send_time());
         for received in arrivals.iter_mut() {
             let (from, marked) = (received.from, received.ecn == Ecn::Ce);
             let stamp = received.stamp;
@@ -52,16 +53,18 @@ impl Node {
 
     /// Reads the stamps of what has left, if any are to come.
     pub(super) fn read_stamps(&mut self) -> io::Result<()> {
-        let Self { socket, endpoint, departures, clock, .. } = self;
+        let Self { socket, endpoint, departures, clock, lateness, .. } = self;
         if departures.are_known() || !socket.features().send_stamps {
             return Ok(());
         }
         socket.sent_stamps(|sent| {
-            let at = clock.stamped(sent.stamp);
-            for burst in departures.left(sent.key) {
-                if let Some(at) = at {
-                    endpoint.on_sent_at(burst.connection, burst.sequence, burst.attempt, at);
-                }
+            let begun = departures.left(sent.key);
+            let Some(at) = clock.stamped(sent.stamp) else { return };
+            if let Some(due) = begun.due {
+                lateness.add(at.max(due).since(due));
+            }
+            for burst in begun.bursts() {
+                endpoint.on_sent_at(burst.connection, burst.sequence, burst.attempt, at);
             }
         })?;
         Ok(())

@@ -232,6 +232,7 @@ impl Node {
         let lane = &mut peer.lanes[lane];
         let bytes = lane.outbox.post(head, body, token);
         if is_open {
+            self.awaited.look(now, self.endpoint.next_send_time());
             self.endpoint.post(now, lane.sends, bytes);
         } else {
             lane.early.push(bytes);
