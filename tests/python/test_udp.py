@@ -23,6 +23,7 @@ if sys.platform != "linux":
     pytest.skip("UDP sockets need Linux", allow_module_level=True)
 
 from incast import udp
+from incast.udp import bench
 
 Command = Callable[..., Finished]
 
@@ -204,15 +205,7 @@ def test_the_command_measures_calls_and_sends_files(
         done = command("udp", "call", *common, *load)
         assert "latency of a call, us" in done.out
         assert "sending rate: mean" in done.out
-
-        few = ("--rounds", "1", "--duration", "60ms")
-        done = command("udp", "bench", *common, *few, "--json")
-        assert done.code == 0, done.err
-        medians = json.loads(done.out)["medians"]
-        assert set(medians) == {"latency", "latency_p99", "calls", "goodput"}
-        assert all(one["messages"] > 0 and one["bare"] > 0 for one in medians.values())
-        done = command("udp", "bench", *common, *few)
-        assert "bare sockets" in done.out
+        assert "with headers, in" in done.out
 
         done = command("udp", "send", address, str(sent), "--secret", str(secret))
         assert done.code == 0, done.err
@@ -222,6 +215,49 @@ def test_the_command_measures_calls_and_sends_files(
         assert "some.bin is there already" in done.err
     assert [path.name for path in into.iterdir()] == ["some.bin"]
     assert f"received {into}/some.bin (3000000 B)" in lines
+
+
+def test_the_command_measures_beside_bare_sockets(
+    interpreter: list[str], command: Command, secret: Path
+) -> None:
+    with serving(interpreter, "--secret", str(secret)) as (address, _):
+        common = (address, "--secret", str(secret))
+        few = ("--rounds", "1", "--duration", "60ms")
+        done = command("udp", "bench", *common, *few, "--busy", "--json")
+        assert done.code == 0, done.err
+        told = json.loads(done.out)
+        assert set(told["medians"]) == set(bench.MEASURES)
+        for name, one in told["medians"].items():
+            assert one["messages"] > 0, name
+            assert one["bare"] > 0, name
+            assert ("by_hand" in one) == name.startswith("goodput")
+        assert told["work"]["one_machine"]
+        assert told["work"]["server"]["cpu_s"] > 0
+        assert told["work"]["client"]["cpus"] == sorted(os.sched_getaffinity(0))
+        done = command("udp", "bench", *common, *few)
+        assert "bare sockets" in done.out
+        assert "by hand" in done.out
+        assert "of CPU time." in done.out
+        assert "other programs took" in done.out
+        done = command("udp", "bench", *common, "--duration", "2min")
+        assert "too short or too long: give 50ms to 50s" in done.err
+
+
+def test_sends_are_late_by_what_is_told(
+    interpreter: list[str], command: Command, secret: Path
+) -> None:
+    with serving(interpreter, "--secret", str(secret)) as (address, _):
+        common = (address, "--secret", str(secret))
+        paced = ("--size", "1MB", "--cc", "line-rate", "--line-rate", "100Mbps")
+        done = command("udp", "call", *common, *paced, "--duration", "600ms", "--json")
+        assert done.code == 0, done.err
+        found = json.loads(done.out)
+        # A send of 60 KB each 4.9 ms, of which the first few had no time to wait for.
+        assert found["paced_sends"] > 50
+        assert 0 <= found["late_p50_us"] <= found["late_p99_us"] <= found["late_most_us"]
+        assert found["sent_gbps"] <= 0.11
+        done = command("udp", "call", *common, *paced, "--duration", "300ms")
+        assert "sends that waited for their time, late by p50" in done.out
 
 
 def test_what_is_recorded_on_the_wire_is_replayed(

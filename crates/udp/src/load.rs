@@ -195,7 +195,7 @@ pub fn run(
                     free.pop_front();
                     open.insert(call, at);
                 }
-                Err(Refused::Full { .. }) => break,
+                Err(Refused::Full { .. } | Refused::FullInAll { .. }) => break,
                 Err(_) => {
                     outcome.failed += 1;
                     break;

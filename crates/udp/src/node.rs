@@ -94,6 +94,8 @@ pub struct Node {
     events: VecDeque<Event>,
     /// The bytes of messages from peers that are not whole, or not taken.
     incoming: usize,
+    /// The bytes of messages to peers that are not acknowledged.
+    outgoing: u64,
     arrivals: Option<Box<ReceiveBatch>>,
     out: SendBatch,
     /// The slots of peers to which answers wait. Some may have left.
@@ -156,6 +158,7 @@ impl Node {
             calls: Calls::default(),
             events: VecDeque::new(),
             incoming: 0,
+            outgoing: 0,
             arrivals: Some(Box::new(ReceiveBatch::new(16, MAX_RECEIVE_BYTES))),
             out: SendBatch::new(MOST_SENDS, BATCH_BYTES),
             answering: Vec::new(),

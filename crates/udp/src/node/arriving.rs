@@ -9,7 +9,7 @@ use incast_transport::{Body, Clock as RttClock, Event as Told, Packet, Report};
 use super::departures::Arrival;
 use super::inbox::{BOOKS_BYTES, Piece, Untaken};
 use super::names::PeerId;
-use super::peers::{LANES, Owner, Peer};
+use super::peers::{LANES, Owner, Peer, Stamping};
 use super::{Event, Gone, Incoming, Node, Sampled};
 use crate::clock::Clock;
 use crate::message::{HEAD_BYTES, Head, Kind as Message};
@@ -139,9 +139,10 @@ impl Node {
     ) -> Option<()> {
         let peer = self.peers.get(id)?;
         let lane = |connection: u32| peer.lanes.get(connection as usize);
+        let lacks_stamps = !self.has_stamps || peer.stamping == Stamping::Lacking;
         let clock = |turnaround: Turnaround| match (arrival.time, turnaround.span()) {
             // Times with the wait for a processor in them are better than none at all.
-            _ if !self.has_stamps => RttClock::Calls,
+            _ if lacks_stamps => RttClock::Calls,
             (Some(time), Some(peer)) => RttClock::Stamps { arrived: Some(time), peer },
             _ => RttClock::Stamps { arrived: None, peer: Span::ZERO },
         };
@@ -165,6 +166,9 @@ impl Node {
                         Report { marked, clock: clock(completion.turnaround), ..Report::default() };
                     let packet = Packet { connection, sent_ns: *sent_ns, body };
                     self.endpoint.handle_packet(now, &packet, report);
+                }
+                if let Some(peer) = self.peers.get_mut(id).filter(|_| self.has_stamps) {
+                    peer.stamping.answered();
                 }
             }
             Frame::Nack(nack) => {
@@ -272,6 +276,7 @@ impl Node {
                 },
                 Told::Completed { .. } => {
                     if let Some(sending) = lane.outbox.acknowledged() {
+                        self.outgoing = self.outgoing.saturating_sub(sending.length());
                         self.tell_acknowledged(id, sending.token);
                     }
                 }

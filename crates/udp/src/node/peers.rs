@@ -51,6 +51,60 @@ pub struct Statistics {
     pub retransmissions: u64,
     /// The longest datagram that is sent to the peer, in bytes.
     pub datagram: usize,
+    /// Whether RTTs are times of user space: no timestamps come on the way to this peer, though the
+    /// kernel gives them over the loopback device.
+    pub lacks_stamps: bool,
+}
+
+impl Statistics {
+    /// A sentence on what the path lacks, which says what is lost.
+    pub fn warning(&self) -> Option<String> {
+        self.lacks_stamps.then(|| {
+            format!(
+                "{}: {ANSWERS} answers brought no RTT by timestamps: a device on the way gives \
+                 none, here or there; RTTs include waits for processors.",
+                self.address
+            )
+        })
+    }
+}
+
+/// The answers after which a path without any RTT by timestamps counts as one that has none.
+pub(super) const ANSWERS: u32 = 64;
+
+/// The timestamps on the way to a peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stamping {
+    /// No RTT came yet, after so many answers.
+    Unknown(u32),
+    /// RTTs by timestamps have come.
+    There,
+    /// None has come in many answers: RTTs are times of user space from now on.
+    Lacking,
+}
+
+impl Stamping {
+    /// Takes note of an answer; it may bring an RTT.
+    pub(super) const fn answered(&mut self) {
+        if let Self::Unknown(answers) = self {
+            *answers = answers.saturating_add(1);
+        }
+    }
+
+    /// Decides whether timestamps lack. Not sooner than all RTTs are noted that answers have
+    /// brought.
+    pub(super) fn decide(&mut self) {
+        if matches!(self, Self::Unknown(answers) if *answers >= ANSWERS) {
+            *self = Self::Lacking;
+        }
+    }
+
+    /// Takes note of an RTT.
+    pub(super) fn sampled(&mut self) {
+        if matches!(self, Self::Unknown(_)) {
+            *self = Self::There;
+        }
+    }
 }
 
 /// One way of messages to a peer, and one from it.
@@ -107,6 +161,7 @@ pub(super) struct Peer {
     pub(super) moving: Option<Moving>,
     /// The smoothed and the least RTT.
     pub(super) rtt: Option<(Span, Span)>,
+    pub(super) stamping: Stamping,
     pub(super) messages: u64,
     pub(super) received: u64,
 }
@@ -141,11 +196,13 @@ impl Peer {
             messages: self.messages,
             retransmissions: open.map(|lane| endpoint.retransmissions(lane.sends)).sum(),
             datagram: self.link.as_ref().map_or(0, |link| link.datagram),
+            lacks_stamps: self.stamping == Stamping::Lacking,
         }
     }
 
     /// Takes in an RTT sample.
     pub(super) fn sampled(&mut self, rtt: Span) {
+        self.stamping.sampled();
         self.rtt = Some(match self.rtt {
             None => (rtt, rtt),
             Some((smoothed, least)) => ((smoothed * 7 + rtt) / 8, least.min(rtt)),
