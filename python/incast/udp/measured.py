@@ -74,8 +74,8 @@ def table(summary: dict[str, Any]) -> str:
             console.print("no RTT samples: the kernel gave no timestamps")
         if summary["paced_sends"]:
             console.print(
-                f"pacing: {summary['paced_sends']:,} sends that waited for their time, late by "
-                f"p50 {_text(summary['late_p50_us'])} us, p99 {_text(summary['late_p99_us'])} us"
+                f"pacing: {summary['paced_sends']:,} sends waited for their time; late by p50 "
+                f"{_text(summary['late_p50_us'])} us, p99 {_text(summary['late_p99_us'])} us"
             )
         console.print(
             f"sent {_text(summary['sent_gbps'], 4)} Gb/s with headers, "
