@@ -86,6 +86,9 @@ impl UdpOptions {
         options.answers_loads = answers_loads;
         options.memory.message = max_message_bytes;
         options.memory.incoming = options.memory.incoming.max(2 * max_message_bytes);
+        // As many messages of the longest kind wait to be sent as may come.
+        options.memory.outgoing = options.memory.outgoing.max(2 * max_message_bytes);
+        options.memory.outgoing_in_all = options.memory.outgoing_in_all.max(4 * max_message_bytes);
         options.memory.incoming_in_all = options.memory.incoming_in_all.max(4 * max_message_bytes);
         Ok(Self { options, threads })
     }
@@ -340,6 +343,7 @@ fn to_dict<'py>(py: Python<'py>, statistics: &Statistics) -> PyResult<Bound<'py,
     dict.set_item("waiting_bytes", statistics.waiting)?;
     dict.set_item("retransmissions", statistics.retransmissions)?;
     dict.set_item("datagram_bytes", statistics.datagram)?;
+    dict.set_item("warning", statistics.warning())?;
     Ok(dict)
 }
 

@@ -26,6 +26,7 @@ mod rest;
 mod run;
 mod search;
 mod sending;
+mod stamping;
 mod wake;
 
 use std::collections::VecDeque;

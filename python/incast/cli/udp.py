@@ -216,6 +216,8 @@ def call(
         )
     if record is not None:
         options.say_warnings(recorded.write(record, found["recording"]))
+    if found.get("warning"):
+        options.say_warnings([found["warning"]])
     summary = measured.summary(found, size=_bytes(size, "--size"), cc=cc)
     if out is not None:
         measured.write(out, found, summary)

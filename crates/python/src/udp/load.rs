@@ -6,7 +6,7 @@ use incast_udp::bare::{Caller, Echo, Stamps};
 use incast_udp::load::{self, Load};
 use incast_udp::security::{PeerKey, SecurityError};
 use incast_udp::socket::Features;
-use incast_udp::{Gone, Host, Node, NodeError, Waiting, place};
+use incast_udp::{Gone, Host, Node, NodeError, Statistics, Waiting, place};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -80,12 +80,12 @@ pub(crate) fn udp_load<'py>(
                 false
             })
         });
-        let all = peers.iter().filter_map(|&peer| node.statistics(peer));
-        let again: u64 = all.map(|statistics| statistics.retransmissions).sum();
+        let all: Vec<_> = peers.iter().filter_map(|&peer| node.statistics(peer)).collect();
         node.close_all();
-        Ok((outcome.map_err(raise)?, again, node.take_recording()))
+        Ok((outcome.map_err(raise)?, all, node.take_recording()))
     });
-    let (outcome, retransmissions, recording) = outcome?;
+    let (outcome, peers, recording) = outcome?;
+    let retransmissions: u64 = peers.iter().map(|state| state.retransmissions).sum();
     // An interrupted load keeps what it has measured.
     let interrupted = match stopped {
         Some(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => true,
@@ -118,6 +118,7 @@ pub(crate) fn udp_load<'py>(
     dict.set_item("interrupted", interrupted)?;
     dict.set_item("gone", outcome.gone.map(|why| why.to_string()))?;
     dict.set_item("retransmissions", retransmissions)?;
+    dict.set_item("warning", peers.iter().find_map(Statistics::warning))?;
     dict.set_item("recording", recording)?;
     Ok(dict)
 }

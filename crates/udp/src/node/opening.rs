@@ -7,7 +7,8 @@ use incast_cc::{Span, Time};
 
 use super::greeting::Greeting;
 use super::names::PeerId;
-use super::peers::{Lane, Link, Peer, Stamping, open_lanes};
+use super::peers::{Lane, Link, Peer, open_lanes};
+use super::stamping::Stamping;
 use super::search::Search;
 use super::{Event, Gone, IP_UDP_BYTES, Node};
 use crate::options::Options;

@@ -13,6 +13,7 @@ use super::inbox::Inbox;
 use super::names::PeerId;
 use super::outbox::Outbox;
 use super::search::{Moving, Search};
+use super::stamping::{ANSWERS, Stamping};
 use crate::security::{PeerKey, Session};
 use crate::wire::ConnectionId;
 
@@ -66,44 +67,6 @@ impl Statistics {
                 self.address
             )
         })
-    }
-}
-
-/// The answers after which a path without any RTT by timestamps counts as one that has none.
-pub(super) const ANSWERS: u32 = 64;
-
-/// The timestamps on the way to a peer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stamping {
-    /// No RTT came yet, after so many answers.
-    Unknown(u32),
-    /// RTTs by timestamps have come.
-    There,
-    /// None has come in many answers: RTTs are times of user space from now on.
-    Lacking,
-}
-
-impl Stamping {
-    /// Takes note of an answer; it may bring an RTT.
-    pub(super) const fn answered(&mut self) {
-        if let Self::Unknown(answers) = self {
-            *answers = answers.saturating_add(1);
-        }
-    }
-
-    /// Decides whether timestamps lack. Not sooner than all RTTs are noted that answers have
-    /// brought.
-    pub(super) fn decide(&mut self) {
-        if matches!(self, Self::Unknown(answers) if *answers >= ANSWERS) {
-            *self = Self::Lacking;
-        }
-    }
-
-    /// Takes note of an RTT.
-    pub(super) fn sampled(&mut self) {
-        if matches!(self, Self::Unknown(_)) {
-            *self = Self::There;
-        }
     }
 }
 
