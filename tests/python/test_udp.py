@@ -27,6 +27,8 @@ from incast.udp import bench
 
 Command = Callable[..., Finished]
 
+_KINDS = ("png", "svg")
+
 
 @pytest.fixture
 def secret(tmp_path: Path) -> Path:
@@ -199,6 +201,8 @@ def test_the_command_measures_calls_and_sends_files(
         assert json.loads(Path("out/summary.json").read_text()) == found
         assert pl.read_parquet("out/calls.parquet").height == found["calls"]
         assert pl.read_parquet("out/samples.parquet").height == found["samples"]
+        figures = {path.name for path in Path("out").glob("*.*g")}
+        assert figures == {f"{of}.{kind}" for of in ("times-cdf", "over-time") for kind in _KINDS}
         done = command("udp", "call", *common, *load, "--out", "out")
         assert (done.code, done.out) == (2, "")
         assert "out is there already" in done.err
@@ -327,6 +331,12 @@ def test_what_is_recorded_on_the_wire_is_replayed(
         (("serve", "192.0.2.1:7000", "--plaintext"), "cannot bind to 192.0.2.1:7000"),
         (("serve", "127.0.0.1:0", "--plaintext", "--into", "missing"), "missing is no folder"),
         (("send", "127.0.0.1:7000", "missing", "--plaintext"), "missing is no file"),
+        (("send", "127.0.0.1:7000", "--plaintext"), "give either a FILE to send, or a message"),
+        (("send", "127.0.0.1:7000", "-", "--text", "a", "--plaintext"), "either a FILE to send"),
+        (
+            ("call", "127.0.0.1:7000", "--plaintext", "--max-message", "1GiB"),
+            "--max-message '1GiB'",
+        ),
     ],
 )
 def test_bad_input_gets_one_sentence(
@@ -337,6 +347,63 @@ def test_bad_input_gets_one_sentence(
     assert done.err.startswith("error: ")
     assert done.err.count("\n") == 1
     assert words in done.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_port_that_is_taken_is_said(command: Command) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+        other.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{other.getsockname()[1]}"
+        done = command("udp", "serve", address, "--plaintext")
+    assert (done.code, done.out) == (2, "")
+    words = "is taken by another socket; choose another port, or end the program that has it"
+    assert done.err == f"error: {address} {words}\n"
+
+
+def test_ends_of_different_versions_say_so(command: Command) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+        other.bind(("127.0.0.1", 0))
+        other.settimeout(10)
+        address = f"127.0.0.1:{other.getsockname()[1]}"
+        hellos = []
+
+        def answer() -> None:
+            # The header: version, kind, two zeros, the receiver's id, a number; then the id of the
+            # sender, at the same place in all versions.
+            # One refusal, which anybody could send, is not believed.
+            for _ in range(2):
+                hello, client = other.recvfrom(2_000)
+                hellos.append(hello)
+                other.sendto(bytes([2, 3, 0, 0]) + hello[20:28] + bytes(8), client)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        done = command("udp", "call", address, "--plaintext", "--duration", "1s")
+        thread.join()
+        assert (done.code, done.out) == (2, "")
+        said = "speaks version 2, this end version 1; update the older one"
+        assert done.err == f"error: {address} {said}\n"
+
+        with udp.Host("127.0.0.1:0", plaintext=True) as server:
+            host, _, port = server.address.rpartition(":")
+            other.sendto(bytes([2]) + hellos[0][1:], (host, int(port)))
+            refused = other.recv(2_000)
+            # Its own version, a refusal, to the sender, because of the version.
+            assert (refused[0], refused[1], refused[4:12]) == (1, 6, hellos[0][20:28])
+            assert refused[20] == 0
+            assert server.rejected() == [(address, f"{address} {said}")]
+
+
+def test_a_message_is_sent_and_shown(
+    interpreter: list[str], command: Command, tmp_path: Path
+) -> None:
+    with serving(interpreter, "--plaintext") as (address, lines):
+        for text in ("how are you?", "file \x1b[31m names", "x" * 300):
+            done = command("udp", "send", address, "--plaintext", "--text", text)
+            assert done.code == 0, done.err
+            assert done.out.startswith(f"sent a message of {len(text)} B; {address} has it after")
+    shown = [line.partition(": ")[2] for line in lines if line.startswith("message from")]
+    assert shown == ["how are you?", "file  [31m names", "x" * 200 + " ... (300 B)"]
     assert not list(tmp_path.iterdir())
 
 
