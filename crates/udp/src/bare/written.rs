@@ -142,7 +142,8 @@ impl Caller {
                 for ack in received.datagrams().filter_map(Ack::of) {
                     heard_at = Instant::now();
                     acknowledged = acknowledged.max(ack.bytes);
-                    let is_older = |sent: &Sent| (1..1 << 31).contains(&ack.key.wrapping_sub(sent.key));
+                    let is_older =
+                        |sent: &Sent| (1..1 << 31).contains(&ack.key.wrapping_sub(sent.key));
                     while waiting.front().is_some_and(is_older) {
                         waiting.pop_front();
                     }
@@ -182,7 +183,8 @@ impl Caller {
             datagram[8..12].copy_from_slice(&key.to_be_bytes());
             datagram[12..HEAD].copy_from_slice(&number(*place).to_be_bytes());
             datagram[HEAD..].copy_from_slice(&message[*place..*place + PAYLOAD]);
-            (at, payload, *place) = (at + datagram.len(), payload + PAYLOAD as u64, *place + PAYLOAD);
+            (at, payload, *place) =
+                (at + datagram.len(), payload + PAYLOAD as u64, *place + PAYLOAD);
         }
         let send = Transmit { segment: Some(COUNTED), stamp: Some(key), ..Transmit::to(self.to) };
         self.out.commit(send, at).map_err(io::Error::other)?;

@@ -10,12 +10,12 @@ use std::net::SocketAddr;
 use incast_cc::Time;
 use incast_transport::{Body, Outgoing, message};
 
-use super::{IP_UDP_BYTES, Node, overhead};
 use super::answers::{Answer, frame_of};
 use super::departures::{Arrival, Burst};
 use super::names::PeerId;
 use super::peers::{LANES, LONG, Owner, Peer};
 use super::run::{Exit, Run};
+use super::{IP_UDP_BYTES, Node, overhead};
 use crate::clock::Clock;
 use crate::socket::{MAX_SEND_BYTES, SendBatch, Transmit};
 use crate::wire::{Close, Data, Frame, MAX_COMPLETIONS};
