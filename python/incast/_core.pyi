@@ -30,6 +30,7 @@ __all__ = [
     "Sent",
     "Spurious",
     "Table",
+    "UdpBare",
     "UdpCables",
     "UdpHost",
     "UdpNotices",
@@ -58,7 +59,6 @@ __all__ = [
     "summary_figures",
     "trace_names",
     "udp_bare",
-    "udp_bare_echo",
     "udp_lab",
     "udp_load",
     "udp_make_key",
@@ -1163,6 +1163,20 @@ class UdpHost:
     def counters(self) -> dict[str, int]:
         """Counts of the host's datagrams since it was opened."""
 
+    def bare(self, here: str, there: str, kind: str, spin: bool) -> tuple[int, UdpBare]:
+        """Opens a bare socket at an address, which answers one other address.
+
+        Returns its port and what begins it. It answers on the first thread of the host for some
+        seconds at most, and the host rests meanwhile.
+        """
+
+@final
+class UdpBare:
+    """A bare socket that is open, and does not answer yet."""
+
+    def begin(self, most_s: float) -> None:
+        """Has the socket answer for some seconds at most; it does so once."""
+
 @final
 class UdpPeer:
     """A peer of a host."""
@@ -1243,6 +1257,7 @@ def udp_load(
     reply: int = 0,
     rate: float | None = None,
     in_flight: int = 1,
+    peers: int = 1,
     duration_s: float = 1.0,
     warmup_s: float = 0.0,
     seed: int = 1,
@@ -1252,7 +1267,9 @@ def udp_load(
     """Makes the calls of a load, and returns what became of them.
 
     `progress` gets the seconds and the number of replies some times a second; it ends the load
-    where it returns false. With `record_bytes` there is a recording of at most so many bytes.
+    where it returns false. With several `peers` there are so many connections to the server, which
+    have equal parts of the calls. With `record_bytes` there is a recording of at most so many
+    bytes.
     """
 
 def udp_lab(
@@ -1284,12 +1301,11 @@ def udp_make_key(path: os.PathLike[str] | str, shared: bool) -> str | None:
 def udp_public_key(path: os.PathLike[str] | str) -> str:
     """The public key of a key pair's file."""
 
-def udp_bare_echo(here: str, host: str, spin: bool, time_s: float) -> int:
-    """Opens a bare socket, which answers one host for some seconds; returns its port."""
+def udp_bare(
+    address: str, kind: str, size: int, in_flight: int, spin: bool, time_s: float
+) -> dict[str, Any]:
+    """Measures a bare socket's echo, as `udp_load` measures a server, and ends it.
 
-def udp_bare(address: str, size: int, in_flight: int, spin: bool, time_s: float) -> Any:  # noqa: ANN401
-    """Measures a bare socket's echo, as `udp_load` measures a server.
-
-    Returns the times in microseconds of datagrams of a size, with some in flight; or the bytes that
-    came in `time_s` if none are.
+    Of `calls` of a size, with some in flight, and of `rtts` there are the times in microseconds; of
+    a `stream`, and of a stream that is `written` by hand, the bytes that came.
     """

@@ -1,6 +1,7 @@
 """The test bed: what a scenario asks of it; and where the machine allows, one that stands."""
 
 import contextlib
+import dataclasses
 import json
 import os
 import re
@@ -190,18 +191,48 @@ def test_rtts_are_counted_in_buckets_and_percentiles_lie_between() -> None:
 
 
 def test_requests_are_drawn_at_their_load() -> None:
-    requests = _plan(FETCH).requests
-    assert requests is not None
-    assert (requests.client, requests.servers) == ("receiver", ("sender0", "sender1"))
-    drawn = requests.draw(200.0, 2_000.0, seed=1)
-    assert [at for at, _, _ in drawn] == sorted(at for at, _, _ in drawn)
-    bits = sum(len(servers) * each * 8 for _, servers, each in drawn)
+    client = _plan(FETCH).client
+    assert client is not None
+    assert (client.name, client.servers) == ("receiver", ("sender0", "sender1"))
+    drawn = client.draw(200.0, 2_000.0, 0)
+    assert [one.at_us for one in drawn] == sorted(one.at_us for one in drawn)
+    bits = sum(len(one.servers) * one.bytes_each * 8 for one in drawn)
     # Some 15,000 requests of sizes with a long tail: the load is theirs within a few per cent.
     assert bits / 2_000.0 / 200e6 == pytest.approx(0.5, rel=0.05)
-    double = sum(len(servers) == 2 for _, servers, _ in drawn) / len(drawn)
+    double = sum(len(one.servers) == 2 for one in drawn) / len(drawn)
     assert double == pytest.approx(0.5, abs=0.03)
-    assert drawn == requests.draw(200.0, 2_000.0, seed=1)
-    assert drawn != requests.draw(200.0, 2_000.0, seed=2)
+    assert drawn == client.draw(200.0, 2_000.0, 0)
+    assert drawn != client.draw(200.0, 2_000.0, 1)
+
+
+def test_requests_of_several_traffics_are_drawn_beside_each_other() -> None:
+    of = plan.read(incast.load("calls-beside-calls"))
+    client = of.client
+    assert client is not None
+    assert (client.name, len(client.servers), of.receiver.name) == ("server", 8, "server")
+    drawn = client.draw(1_000.0, 100.0, 0)
+    assert [one.at_us for one in drawn] == sorted(one.at_us for one in drawn)
+    sizes = {"long": 64_000, "short": 1_000}
+    assert all(one.bytes_each == sizes[one.traffic] for one in drawn)
+    for traffic, load in (("long", 0.8), ("short", 0.0125)):
+        own = [one for one in drawn if one.traffic == traffic]
+        # 156,250 of each: a Poisson process is within a per cent of its mean.
+        bits = sum(one.bytes_each * 8 for one in own)
+        assert bits / 100.0 / 1e9 == pytest.approx(load, rel=0.01)
+    # What one traffic draws does not depend on another beside it.
+    alone = dataclasses.replace(client, requests=client.requests[:1])
+    assert alone.draw(1_000.0, 100.0, 0) == [one for one in drawn if one.traffic == "long"]
+
+
+BESIDE = """
+[[traffic]]
+kind = "poisson"
+from = "receiver"
+to = "sender0"
+operation = "read"
+load = 0.1
+sizes = { fixed = "1KB" }
+"""
 
 
 @pytest.mark.parametrize(
@@ -213,6 +244,11 @@ def test_requests_are_drawn_at_their_load() -> None:
             "are a table, or fixed",
         ),
         ("load = 0.5", "outstanding = 1", "have a load"),
+        (
+            "[[traffic]]",
+            BESIDE + "[[traffic]]",
+            "all of one client to the same servers",
+        ),
     ],
 )
 def test_requests_that_a_test_bed_cannot_have(old: str, new: str, said: str) -> None:

@@ -23,8 +23,11 @@ if sys.platform != "linux":
     pytest.skip("UDP sockets need Linux", allow_module_level=True)
 
 from incast import udp
+from incast.udp import bench
 
 Command = Callable[..., Finished]
+
+_KINDS = ("png", "svg")
 
 
 @pytest.fixture
@@ -198,21 +201,15 @@ def test_the_command_measures_calls_and_sends_files(
         assert json.loads(Path("out/summary.json").read_text()) == found
         assert pl.read_parquet("out/calls.parquet").height == found["calls"]
         assert pl.read_parquet("out/samples.parquet").height == found["samples"]
+        figures = {path.name for path in Path("out").glob("*.*g")}
+        assert figures == {f"{of}.{kind}" for of in ("times-cdf", "over-time") for kind in _KINDS}
         done = command("udp", "call", *common, *load, "--out", "out")
         assert (done.code, done.out) == (2, "")
         assert "out is there already" in done.err
         done = command("udp", "call", *common, *load)
         assert "latency of a call, us" in done.out
         assert "sending rate: mean" in done.out
-
-        few = ("--rounds", "1", "--duration", "60ms")
-        done = command("udp", "bench", *common, *few, "--json")
-        assert done.code == 0, done.err
-        medians = json.loads(done.out)["medians"]
-        assert set(medians) == {"latency", "latency_p99", "calls", "goodput"}
-        assert all(one["messages"] > 0 and one["bare"] > 0 for one in medians.values())
-        done = command("udp", "bench", *common, *few)
-        assert "bare sockets" in done.out
+        assert "with headers, in" in done.out
 
         done = command("udp", "send", address, str(sent), "--secret", str(secret))
         assert done.code == 0, done.err
@@ -222,6 +219,49 @@ def test_the_command_measures_calls_and_sends_files(
         assert "some.bin is there already" in done.err
     assert [path.name for path in into.iterdir()] == ["some.bin"]
     assert f"received {into}/some.bin (3000000 B)" in lines
+
+
+def test_the_command_measures_beside_bare_sockets(
+    interpreter: list[str], command: Command, secret: Path
+) -> None:
+    with serving(interpreter, "--secret", str(secret)) as (address, _):
+        common = (address, "--secret", str(secret))
+        few = ("--rounds", "1", "--duration", "60ms")
+        done = command("udp", "bench", *common, *few, "--busy", "--json")
+        assert done.code == 0, done.err
+        told = json.loads(done.out)
+        assert set(told["medians"]) == set(bench.MEASURES)
+        for name, one in told["medians"].items():
+            assert one["messages"] > 0, name
+            assert one["bare"] > 0, name
+            assert ("by_hand" in one) == name.startswith("goodput")
+        assert told["work"]["one_machine"]
+        assert told["work"]["server"]["cpu_s"] > 0
+        assert told["work"]["client"]["cpus"] == sorted(os.sched_getaffinity(0))
+        done = command("udp", "bench", *common, *few)
+        assert "bare sockets" in done.out
+        assert "by hand" in done.out
+        assert "of CPU time." in done.out
+        assert "other programs took" in done.out
+        done = command("udp", "bench", *common, "--duration", "2min")
+        assert "too short or too long: give 50ms to 50s" in done.err
+
+
+def test_sends_are_late_by_what_is_told(
+    interpreter: list[str], command: Command, secret: Path
+) -> None:
+    with serving(interpreter, "--secret", str(secret)) as (address, _):
+        common = (address, "--secret", str(secret))
+        paced = ("--size", "1MB", "--cc", "line-rate", "--line-rate", "100Mbps")
+        done = command("udp", "call", *common, *paced, "--duration", "600ms", "--json")
+        assert done.code == 0, done.err
+        found = json.loads(done.out)
+        # A send of 60 KB each 4.9 ms, of which the first few had no time to wait for.
+        assert found["paced_sends"] > 50
+        assert 0 <= found["late_p50_us"] <= found["late_p99_us"] <= found["late_most_us"]
+        assert found["sent_gbps"] <= 0.11
+        done = command("udp", "call", *common, *paced, "--duration", "300ms")
+        assert "sends waited for their time; late by p50" in done.out
 
 
 def test_what_is_recorded_on_the_wire_is_replayed(
@@ -291,6 +331,12 @@ def test_what_is_recorded_on_the_wire_is_replayed(
         (("serve", "192.0.2.1:7000", "--plaintext"), "cannot bind to 192.0.2.1:7000"),
         (("serve", "127.0.0.1:0", "--plaintext", "--into", "missing"), "missing is no folder"),
         (("send", "127.0.0.1:7000", "missing", "--plaintext"), "missing is no file"),
+        (("send", "127.0.0.1:7000", "--plaintext"), "give either a FILE to send, or a message"),
+        (("send", "127.0.0.1:7000", "-", "--text", "a", "--plaintext"), "either a FILE to send"),
+        (
+            ("call", "127.0.0.1:7000", "--plaintext", "--max-message", "1GiB"),
+            "--max-message '1GiB'",
+        ),
     ],
 )
 def test_bad_input_gets_one_sentence(
@@ -301,6 +347,63 @@ def test_bad_input_gets_one_sentence(
     assert done.err.startswith("error: ")
     assert done.err.count("\n") == 1
     assert words in done.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_port_that_is_taken_is_said(command: Command) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+        other.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{other.getsockname()[1]}"
+        done = command("udp", "serve", address, "--plaintext")
+    assert (done.code, done.out) == (2, "")
+    words = "is taken by another socket; choose another port, or end the program that has it"
+    assert done.err == f"error: {address} {words}\n"
+
+
+def test_ends_of_different_versions_say_so(command: Command) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+        other.bind(("127.0.0.1", 0))
+        other.settimeout(10)
+        address = f"127.0.0.1:{other.getsockname()[1]}"
+        hellos = []
+
+        def answer() -> None:
+            # The header: version, kind, two zeros, the receiver's id, a number; then the id of the
+            # sender, at the same place in all versions.
+            # One refusal, which anybody could send, is not believed.
+            for _ in range(2):
+                hello, client = other.recvfrom(2_000)
+                hellos.append(hello)
+                other.sendto(bytes([2, 3, 0, 0]) + hello[20:28] + bytes(8), client)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        done = command("udp", "call", address, "--plaintext", "--duration", "1s")
+        thread.join()
+        assert (done.code, done.out) == (2, "")
+        said = "speaks version 2, this end version 1; update the older one"
+        assert done.err == f"error: {address} {said}\n"
+
+        with udp.Host("127.0.0.1:0", plaintext=True) as server:
+            host, _, port = server.address.rpartition(":")
+            other.sendto(bytes([2]) + hellos[0][1:], (host, int(port)))
+            refused = other.recv(2_000)
+            # Its own version, a refusal, to the sender, because of the version.
+            assert (refused[0], refused[1], refused[4:12]) == (1, 6, hellos[0][20:28])
+            assert refused[20] == 0
+            assert server.rejected() == [(address, f"{address} {said}")]
+
+
+def test_a_message_is_sent_and_shown(
+    interpreter: list[str], command: Command, tmp_path: Path
+) -> None:
+    with serving(interpreter, "--plaintext") as (address, lines):
+        for text in ("how are you?", "file \x1b[31m names", "x" * 300):
+            done = command("udp", "send", address, "--plaintext", "--text", text)
+            assert done.code == 0, done.err
+            assert done.out.startswith(f"sent a message of {len(text)} B; {address} has it after")
+    shown = [line.partition(": ")[2] for line in lines if line.startswith("message from")]
+    assert shown == ["how are you?", "file  [31m names", "x" * 200 + " ... (300 B)"]
     assert not list(tmp_path.iterdir())
 
 

@@ -60,7 +60,7 @@ impl From<Failure> for Fault {
     fn from(failure: Failure) -> Self {
         let code = match &failure {
             Failure::Refused(Refused::TooLong { .. }) => INCAST_TOO_LONG,
-            Failure::Refused(Refused::Full { .. }) => INCAST_FULL,
+            Failure::Refused(Refused::Full { .. } | Refused::FullInAll { .. }) => INCAST_FULL,
             Failure::Refused(Refused::Gone) | Failure::Gone(_) | Failure::Security(_) => {
                 INCAST_GONE
             }

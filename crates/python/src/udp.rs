@@ -7,10 +7,11 @@ mod replay;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use incast_cc::Rate;
+use incast_udp::bare::Echo;
 use incast_udp::security::{Identity, PeerKey, Secret};
 use incast_udp::settings::{self, SettingError};
 use incast_udp::{Failure, Host, Options, Peer, Priority, Request, Statistics, Terms, Waiting};
@@ -20,7 +21,7 @@ use pyo3::types::{PyBytes, PyDict};
 use crate::errors::{IncastError, ParameterError};
 
 pub(crate) use self::lab::{UdpCables, udp_lab};
-pub(crate) use self::load::{udp_bare, udp_bare_echo, udp_load};
+pub(crate) use self::load::{udp_bare, udp_load};
 pub(crate) use self::pending::{UdpNotices, UdpPending};
 pub(crate) use self::replay::udp_replay;
 
@@ -85,6 +86,9 @@ impl UdpOptions {
         options.answers_loads = answers_loads;
         options.memory.message = max_message_bytes;
         options.memory.incoming = options.memory.incoming.max(2 * max_message_bytes);
+        // As many messages of the longest kind wait to be sent as may come.
+        options.memory.outgoing = options.memory.outgoing.max(2 * max_message_bytes);
+        options.memory.outgoing_in_all = options.memory.outgoing_in_all.max(4 * max_message_bytes);
         options.memory.incoming_in_all = options.memory.incoming_in_all.max(4 * max_message_bytes);
         Ok(Self { options, threads })
     }
@@ -160,6 +164,14 @@ impl UdpHost {
         Ok(request.map(|request| UdpRequest { request: Some(request) }))
     }
 
+    /// Opens a bare socket at an address, which answers one other address; returns its port and
+    /// what begins it. It answers on the first thread of the host for some seconds at most, and
+    /// the host rests meanwhile.
+    fn bare(&self, here: &str, there: &str, kind: &str, spin: bool) -> PyResult<(u16, UdpBare)> {
+        let (port, echo) = load::echo(&self.host, here, there, kind, spin)?;
+        Ok((port, UdpBare { host: Arc::clone(&self.host), echo: Mutex::new(Some(echo)) }))
+    }
+
     /// The state of each peer whose connection is open.
     fn peers<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let (peers, _) = py.detach(|| self.host.statistics());
@@ -181,7 +193,28 @@ impl UdpHost {
         dict.set_item("refused", counters.refused)?;
         dict.set_item("no_memory", counters.no_memory)?;
         dict.set_item("unsent", counters.unsent)?;
+        dict.set_item("data_bytes", counters.data_bytes)?;
         Ok(dict.into())
+    }
+}
+
+/// A bare socket that is open, and does not answer yet.
+#[pyclass(frozen, module = "incast._core")]
+pub(crate) struct UdpBare {
+    host: Arc<Host>,
+    echo: Mutex<Option<Echo>>,
+}
+
+#[pymethods]
+impl UdpBare {
+    /// Has the socket answer for some seconds at most; it does so once.
+    fn begin(&self, most_s: f64) -> PyResult<()> {
+        let most = seconds(most_s, "the time")?;
+        let echo = self.echo.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(echo) = echo {
+            self.host.answer_bare(echo, most);
+        }
+        Ok(())
     }
 }
 
@@ -310,6 +343,7 @@ fn to_dict<'py>(py: Python<'py>, statistics: &Statistics) -> PyResult<Bound<'py,
     dict.set_item("waiting_bytes", statistics.waiting)?;
     dict.set_item("retransmissions", statistics.retransmissions)?;
     dict.set_item("datagram_bytes", statistics.datagram)?;
+    dict.set_item("warning", statistics.warning())?;
     Ok(dict)
 }
 

@@ -1,9 +1,10 @@
-//! Congestion control of `incast` in QUIC libraries, and of a QUIC library on incast's transport.
+//! Congestion control of `incast` in QUIC libraries, and of QUIC libraries on incast's transport.
 //!
 //! * [`quinn`] (feature `quinn`): any algorithm of [`incast_cc`] as quinn's `Controller`;
 //! * [`guest`] (feature `quinn`): quinn's controllers as algorithms of [`incast_cc`], which run on
 //!   the endpoints of [`incast_transport`];
-//! * [`s2n`] (feature `s2n`): any algorithm as s2n-quic's `CongestionController`.
+//! * [`s2n`] (feature `s2n`): any algorithm as s2n-quic's `CongestionController`;
+//! * [`s2n_guest`] (feature `s2n`): s2n-quic's controllers as algorithms of [`incast_cc`].
 //!
 //! All of them are told the time by whoever calls them, and read no clock.
 //!
@@ -41,6 +42,8 @@ pub mod quinn;
 mod record;
 #[cfg(feature = "s2n")]
 pub mod s2n;
+#[cfg(feature = "s2n")]
+pub mod s2n_guest;
 
 /// The facts that an algorithm needs about a host, and that QUIC cannot measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

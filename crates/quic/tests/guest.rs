@@ -1,7 +1,7 @@
-//! quinn's controllers beside incast's algorithms of the same name: a stream through a link of
-//! 1 Gb/s whose queue holds 150 packets.
+//! The controllers of quinn and s2n-quic beside incast's algorithms of the same name: a stream
+//! through a link of 1 Gb/s whose queue holds 150 packets.
 
-#![cfg(feature = "quinn")]
+#![cfg(all(feature = "quinn", feature = "s2n"))]
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -11,10 +11,13 @@ use incast_cc::{
     Reads, Sent, Span, Spurious, Time,
 };
 use incast_quic::guest::Guest;
+use incast_quic::s2n_guest;
 use incast_transport::{
     Config, Endpoint, Form, Operation, Report, Role, Starter, Terms, Transport, stream,
 };
 use quinn_proto::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
+use s2n_quic_core::recovery::bbr::BbrCongestionController;
+use s2n_quic_core::recovery::{CongestionController, CubicCongestionController};
 
 type Control = Box<dyn CongestionControl>;
 
@@ -151,6 +154,15 @@ fn theirs(factory: impl ControllerFactory + Send + Sync + 'static) -> Outcome {
     run(move |flow| Box::new(Guest::new(factory.clone(), flow)))
 }
 
+fn of_s2n<C: CongestionController + Sync>(
+    start: impl Fn(u16) -> C + Send + Sync + 'static,
+) -> Outcome {
+    run(move |flow| {
+        let mss = u16::try_from(flow.mss.get()).expect("an MTU of 1,500 B");
+        Box::new(s2n_guest::Guest::new(start(mss)))
+    })
+}
+
 impl Outcome {
     /// The window at the ACK before `at`, in segments of 1,460 B.
     fn window(&self, at: Time) -> f64 {
@@ -208,4 +220,15 @@ fn newreno_and_bbr_of_quinn_fill_the_link_too() {
     outcome.tell("bbr of quinn");
     ours("bbr").tell("bbr of incast");
     assert!(outcome.goodput > 500.0, "{:.1} Mb/s", outcome.goodput);
+}
+
+#[test]
+fn cubic_and_bbr_of_s2n_fill_the_link_too() {
+    let cubic = of_s2n(|mss| CubicCongestionController::new(mss, Default::default()));
+    cubic.tell("cubic of s2n-quic");
+    let bbr = of_s2n(|mss| BbrCongestionController::new(mss, Default::default()));
+    bbr.tell("bbr of s2n-quic");
+    assert!(cubic.goodput > 850.0, "{:.1} Mb/s", cubic.goodput);
+    assert!(!cubic.course.losses.is_empty());
+    assert!(bbr.goodput > 500.0, "{:.1} Mb/s", bbr.goodput);
 }

@@ -364,6 +364,11 @@ impl<C: CongestionControl> Endpoint<C> {
         (next < Time::MAX).then_some(next)
     }
 
+    /// The earliest send time of all connections that wait for one; [`Time::MAX`] if none does.
+    pub fn next_send_time(&self) -> Time {
+        self.pacing.next_release()
+    }
+
     /// Releases the connections whose send time has come, and looks at silent ones.
     #[inline]
     pub fn on_timer(&mut self, now: Time) {

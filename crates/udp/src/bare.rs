@@ -3,19 +3,28 @@
 //! They show what the path and the kernel give at best. Nothing is paced, repaired or encrypted, so
 //! this is for measurements alone.
 
+mod probe;
+mod written;
+
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
+use self::probe::Probe;
+use self::written::Taken;
 use crate::options::Waiting;
 use crate::socket::{
     Features, MAX_RECEIVE_BYTES, OpenError, Options, ReceiveBatch, SendBatch, Socket, Transmit,
 };
 
+pub use self::written::Stream;
+
 /// The longest datagram that is echoed; longer ones are counted.
 const ECHOED: usize = 1_000;
 /// The question for the number of bytes that were counted.
 const COUNT: &[u8] = b"count";
+/// The datagram that ends an echo.
+const END: &[u8] = b"end it";
 /// The payload of the datagrams that are counted: with it they fill an MTU of 1,500 B.
 const COUNTED: u16 = 1_448;
 /// The datagrams of a send.
@@ -24,10 +33,23 @@ const SEND: usize = 44;
 const LOST: Duration = Duration::from_millis(100);
 
 /// The socket that echoes short datagrams of one host, and counts long ones.
+#[derive(Debug)]
 pub struct Echo {
     socket: Socket,
     host: IpAddr,
     waiting: Waiting,
+    out: SendBatch,
+    /// What a stream has brought.
+    taken: Taken,
+}
+
+/// The use of a bare socket, which decides on its timestamps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stamps {
+    /// No timestamps: an echo, or bytes that are counted.
+    Off,
+    /// The kernel stamps what comes and what leaves: probes, or a stream with acknowledgements.
+    On,
 }
 
 impl Echo {
@@ -41,9 +63,11 @@ impl Echo {
         host: IpAddr,
         waiting: Waiting,
         features: Features,
+        stamps: Stamps,
     ) -> Result<Self, OpenError> {
-        let socket = open(SocketAddr::new(here, 0), features)?;
-        Ok(Self { socket, host, waiting })
+        let socket = open(SocketAddr::new(here, 0), features, stamps)?;
+        let (out, taken) = (SendBatch::new(64, 1 << 20), Taken::default());
+        Ok(Self { socket, host, waiting, out, taken })
     }
 
     /// The port of the socket.
@@ -55,42 +79,52 @@ impl Echo {
         Ok(self.socket.address()?.port())
     }
 
-    /// Answers for a time, and longer as long as `goes_on` says so.
+    /// Answers until the other end has [ended](Caller::end) it, as long as `goes_on` says so.
     ///
     /// # Errors
     ///
     /// If the kernel reports an error of the socket.
     pub fn run(mut self, mut goes_on: impl FnMut() -> bool) -> io::Result<()> {
         let mut got = ReceiveBatch::new(16, MAX_RECEIVE_BYTES);
-        let mut out = SendBatch::new(64, 1 << 20);
-        let mut counted = 0_u64;
+        let (mut counted, host) = (0_u64, self.host);
         while goes_on() {
             wait(&self.socket, self.waiting)?;
             self.socket.receive(&mut got)?;
-            for received in got.iter().filter(|received| received.from.ip() == self.host) {
+            for received in got.iter().filter(|received| received.from.ip() == host) {
                 let to = Transmit::to(received.from);
-                if received.data == COUNT {
-                    out.push(to, &counted.to_be_bytes()).ok();
+                if received.data == END {
+                    return Ok(());
+                } else if received.data == COUNT {
+                    self.out.push(to, &counted.to_be_bytes()).ok();
+                } else if written::is_data(received.data) {
+                    self.take_stream(&received)?;
                 } else if received.segment > ECHOED {
                     counted += received.data.len() as u64;
+                } else if let (Some(probe), Some(came)) =
+                    (Probe::asked(received.data), received.stamp)
+                {
+                    self.answer(to, probe, came)?;
                 } else {
                     // Datagrams that came together leave together.
                     let segment = u16::try_from(received.segment).ok();
                     let several = received.data.len() > received.segment;
                     let to = Transmit { segment: segment.filter(|_| several), ..to };
-                    if out.push(to, received.data).is_err() {
-                        self.socket.send(&mut out)?;
+                    if self.out.push(to, received.data).is_err() {
+                        self.socket.send(&mut self.out)?;
                     }
                 }
             }
-            self.socket.send(&mut out)?;
+            self.socket.send(&mut self.out)?;
         }
         Ok(())
     }
 }
 
-fn open(address: SocketAddr, features: Features) -> Result<Socket, OpenError> {
-    let features = Features { receive_stamps: false, send_stamps: false, ..features };
+fn open(address: SocketAddr, features: Features, stamps: Stamps) -> Result<Socket, OpenError> {
+    let features = match stamps {
+        Stamps::Off => Features { receive_stamps: false, send_stamps: false, ..features },
+        Stamps::On => features,
+    };
     Socket::open(&Options::at(address), features)
 }
 
@@ -117,9 +151,14 @@ impl Caller {
     /// # Errors
     ///
     /// If its socket cannot be opened.
-    pub fn open(to: SocketAddr, waiting: Waiting, features: Features) -> Result<Self, OpenError> {
+    pub fn open(
+        to: SocketAddr,
+        waiting: Waiting,
+        features: Features,
+        stamps: Stamps,
+    ) -> Result<Self, OpenError> {
         let here: IpAddr = if to.is_ipv4() { [0; 4].into() } else { [0_u16; 8].into() };
-        let socket = open(SocketAddr::new(here, 0), features)?;
+        let socket = open(SocketAddr::new(here, 0), features, stamps)?;
         let got = ReceiveBatch::new(64, MAX_RECEIVE_BYTES);
         Ok(Self { socket, to, waiting, got, out: SendBatch::new(64, 1 << 20) })
     }
@@ -186,6 +225,20 @@ impl Caller {
         Ok(self.counted()? - before)
     }
 
+    /// Ends the echo. The word may be lost: it is said three times.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel reports an error of the socket.
+    pub fn end(&mut self) -> io::Result<()> {
+        for _ in 0..3 {
+            self.out.push(Transmit::to(self.to), END).map_err(io::Error::other)?;
+            self.socket.send(&mut self.out)?;
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        Ok(())
+    }
+
     /// The bytes that the echo has counted.
     fn counted(&mut self) -> io::Result<u64> {
         for _ in 0..50 {
@@ -210,28 +263,54 @@ impl Caller {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicBool, Ordering};
-
     use super::*;
 
-    #[test]
-    fn datagrams_come_back_and_streams_are_counted() {
+    /// Has a caller measure an echo over the loopback device, and end it.
+    fn with_echo(stamps: Stamps, measure: impl FnOnce(&mut Caller)) {
         let features = Features::probe().unwrap();
         let sleep = Waiting::Sleep { spin: Duration::ZERO };
         let here: IpAddr = [127, 0, 0, 1].into();
-        let echo = Echo::open(here, here, sleep, features).unwrap();
+        let echo = Echo::open(here, here, sleep, features, stamps).unwrap();
         let to = SocketAddr::new(here, echo.port().unwrap());
-        let stop = AtomicBool::new(false);
+        let end = Instant::now() + Duration::from_secs(20);
         std::thread::scope(|scope| {
-            scope.spawn(|| echo.run(|| !stop.load(Ordering::Relaxed)).unwrap());
-            let mut caller = Caller::open(to, sleep, features).unwrap();
+            scope.spawn(|| echo.run(|| Instant::now() < end).unwrap());
+            let mut caller = Caller::open(to, sleep, features, stamps).unwrap();
+            measure(&mut caller);
+            caller.end().unwrap();
+        });
+        assert!(Instant::now() < end, "ended by the caller");
+    }
+
+    #[test]
+    fn datagrams_come_back_and_streams_are_counted() {
+        with_echo(Stamps::Off, |caller| {
             for in_flight in [1, 64] {
                 let times = caller.calls(64, in_flight, Duration::from_millis(50)).unwrap();
                 assert!(times.len() > 10, "{in_flight}: {}", times.len());
             }
             let bytes = caller.stream(Duration::from_millis(50)).unwrap();
             assert!(bytes > 1_000_000, "{bytes}");
-            stop.store(true, Ordering::Relaxed);
+        });
+    }
+
+    #[test]
+    fn stamps_tell_rtts_without_the_turnaround() {
+        with_echo(Stamps::On, |caller| {
+            let mut rtts = caller.rtts(Duration::from_millis(100)).unwrap();
+            rtts.sort_unstable();
+            assert!(rtts.len() > 10, "{}", rtts.len());
+            // Over the loopback device, whoever else runs.
+            assert!(rtts[rtts.len() / 2] < Duration::from_millis(5), "{:?}", rtts[rtts.len() / 2]);
+        });
+    }
+
+    #[test]
+    fn a_stream_by_hand_is_acknowledged_and_measures_rtts() {
+        with_echo(Stamps::On, |caller| {
+            let stream = caller.written(Duration::from_millis(100)).unwrap();
+            assert!(stream.bytes > 1_000_000 && stream.rtts > 10, "{stream:?}");
+            assert!(stream.least < Duration::from_millis(5), "{stream:?}");
         });
     }
 }

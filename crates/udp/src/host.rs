@@ -27,6 +27,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
+use crate::bare::Echo;
+use crate::load::Ends;
 use crate::message::{Priority, Terms};
 use crate::node::{Counters, Gone, Incoming, NodeError, PeerId, Refused, Statistics};
 use crate::options::Options;
@@ -219,6 +221,19 @@ impl Host {
     /// the last: nobody fills the memory by being refused.
     pub fn rejected(&self) -> Vec<(SocketAddr, SecurityError)> {
         self.rejected.lock().unwrap_or_else(PoisonError::into_inner).drain(..).rev().collect()
+    }
+
+    /// Has a bare socket answer on the first thread of the host, whose node rests until then: for
+    /// measurements in turn with messages, at the same place. It ends when the other end says so, or
+    /// after `most`.
+    pub fn answer_bare(&self, echo: Echo, most: Duration) {
+        self.drivers[0].handle.command(Command::Ask(Box::new(move |node| {
+            // What was said before leaves first. An error of the node shows at its next turn.
+            drop(node.turn(None, None));
+            let ends = Ends::within(most);
+            // An error of the bare socket ends it: those who ask it get no answer.
+            drop(echo.run(|| !ends.is_over()));
+        })));
     }
 
     /// The state of all peers, and the counts of all nodes together.

@@ -4,14 +4,15 @@
 //! The body of a call begins with the length of the reply that it asks for ([`Ask`]); a server that
 //! [answers](answer) replies with so many bytes of the body, and zeros behind them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
-use crate::node::{CallId, Event, Gone, Incoming, Node, PeerId, Refused, Sampled};
+use crate::node::{CallId, Event, Gone, Incoming, Lateness, Node, PeerId, Refused, Sampled};
+use crate::place;
 use crate::security::{PeerKey, SecurityError};
 
 /// The bytes of an [`Ask`]: the least body of a call.
@@ -73,7 +74,8 @@ pub struct Load {
     /// The calls that arrive in a second, as a Poisson process; [`None`] makes a call as soon as
     /// there are fewer than `in_flight`.
     pub rate: Option<f64>,
-    /// The most calls under way. Calls of a rate that come beyond wait, and the wait counts.
+    /// The most calls under way to all peers, which have equal parts of them. Calls of a rate that
+    /// come beyond wait, and the wait counts.
     pub in_flight: usize,
     /// The time for which calls are made.
     pub duration: Duration,
@@ -105,9 +107,17 @@ pub struct Outcome {
     pub samples: Vec<Sampled>,
     /// The replies that came after the warm-up, to whichever calls: those of `elapsed`.
     pub replies: u64,
+    /// The replies with those of the warm-up.
+    pub replies_in_all: u64,
     /// The time from the end of the warm-up to the end of the load.
     pub elapsed: Duration,
-    /// The reason why the peer was gone before the end.
+    /// The CPU time of the calling thread in that time.
+    pub cpu: Duration,
+    /// The bytes of data packets that were sent in that time, with the headers that pacing counts.
+    pub data_bytes: u64,
+    /// The lateness of sends in that time.
+    pub lateness: Lateness,
+    /// The reason why a peer was gone before the end.
     pub gone: Option<Gone>,
 }
 
@@ -137,7 +147,7 @@ pub fn connect<E: From<io::Error> + From<Gone> + From<SecurityError>>(
     }
 }
 
-/// Makes the calls of a load. `goes_on` is told the time since the start and the number of replies
+/// Makes the calls of a load, to peers in turn. `goes_on` is told the time since the start and the number of replies
 /// some times a second, and ends the load early.
 ///
 /// # Errors
@@ -145,7 +155,7 @@ pub fn connect<E: From<io::Error> + From<Gone> + From<SecurityError>>(
 /// If the kernel reports an error of the socket.
 pub fn run(
     node: &mut Node,
-    peer: PeerId,
+    peers: &[PeerId],
     load: &Load,
     mut goes_on: impl FnMut(Duration, u64) -> bool,
 ) -> io::Result<Outcome> {
@@ -155,25 +165,37 @@ pub fn run(
     drop(node.take_samples());
     let mut arrivals = Arrivals::new(load);
     let mut open: HashMap<CallId, Duration> = HashMap::new();
+    // A peer for each call that may be under way beside those that are.
+    let mut free: VecDeque<PeerId> = peers.iter().copied().cycle().take(load.in_flight).collect();
     let mut outcome = Outcome::default();
     let start = Instant::now();
-    let (mut next, mut tell_at, mut replies) = (arrivals.next(), TELL, 0);
+    let (mut next, mut tell_at) = (arrivals.next(), TELL);
+    let mut before = None;
     loop {
         let mut now = start.elapsed();
+        if now >= load.warmup && before.is_none() {
+            before = Some((place::cpu_time(), node.counters().data_bytes));
+            drop(node.take_lateness());
+        }
         if now >= load.duration || outcome.gone.is_some() {
             break;
         }
         if now >= tell_at {
             tell_at = now + TELL;
-            if !goes_on(now, replies) {
+            if !goes_on(now, outcome.replies_in_all) {
                 break;
             }
         }
-        while open.len() < load.in_flight && next.is_none_or(|at| at <= now) {
+        while let Some(&peer) = free.front()
+            && next.is_none_or(|at| at <= now)
+        {
             let at = next.unwrap_or(now);
             match node.call(peer, body.clone(), None) {
-                Ok(call) => drop(open.insert(call, at)),
-                Err(Refused::Full { .. }) => break,
+                Ok(call) => {
+                    free.pop_front();
+                    open.insert(call, at);
+                }
+                Err(Refused::Full { .. } | Refused::FullInAll { .. }) => break,
                 Err(_) => {
                     outcome.failed += 1;
                     break;
@@ -182,7 +204,7 @@ pub fn run(
             next = arrivals.next();
             now = start.elapsed();
         }
-        let full = open.len() >= load.in_flight;
+        let full = free.is_empty();
         let until = next.filter(|_| !full).unwrap_or(tell_at).min(tell_at).min(load.duration);
         node.turn(Some(start + until), None)?;
         let now = start.elapsed();
@@ -190,7 +212,8 @@ pub fn run(
             match event {
                 Event::Replied { call, .. } => {
                     let Some(at) = open.remove(&call) else { continue };
-                    replies += 1;
+                    free.push_back(call.peer());
+                    outcome.replies_in_all += 1;
                     outcome.replies += u64::from(now >= load.warmup);
                     if at >= load.warmup {
                         let latency = now.saturating_sub(at);
@@ -198,19 +221,28 @@ pub fn run(
                     }
                 }
                 Event::Refused { call, .. } | Event::Failed { call, .. } => {
-                    outcome.failed += u64::from(open.remove(&call).is_some());
+                    if open.remove(&call).is_some() {
+                        free.push_back(call.peer());
+                        outcome.failed += 1;
+                    }
                 }
-                Event::Gone { peer: gone, why } if gone == peer => outcome.gone = Some(why),
+                Event::Gone { peer, why } if peers.contains(&peer) => outcome.gone = Some(why),
                 _ => {}
             }
         }
         let samples = node.take_samples();
         if now >= load.warmup {
-            outcome.samples.extend(samples.into_iter().filter(|sample| sample.peer == peer));
+            let of_load = samples.into_iter().filter(|sample| peers.contains(&sample.peer));
+            outcome.samples.extend(of_load);
         }
     }
     outcome.unfinished = open.len() as u64;
     outcome.elapsed = start.elapsed().saturating_sub(load.warmup);
+    if let Some((cpu, data_bytes)) = before {
+        outcome.cpu = place::cpu_time().saturating_sub(cpu);
+        outcome.data_bytes = node.counters().data_bytes - data_bytes;
+        outcome.lateness = node.take_lateness();
+    }
     Ok(outcome)
 }
 

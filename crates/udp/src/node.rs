@@ -16,6 +16,7 @@ mod event;
 mod greeting;
 mod group;
 mod inbox;
+mod lateness;
 mod names;
 mod opening;
 mod outbox;
@@ -25,6 +26,7 @@ mod rest;
 mod run;
 mod search;
 mod sending;
+mod stamping;
 mod wake;
 
 use std::collections::VecDeque;
@@ -40,6 +42,7 @@ use incast_transport::{CLASSES, Config, InitialTimeout, Nic, Recovery, Serializa
 use self::calls::Calls;
 use self::departures::Departures;
 use self::inbox::BOOKS_BYTES;
+use self::lateness::Awaited;
 use self::peers::Peers;
 use self::sending::{BATCH_BYTES, MOST_SENDS};
 use crate::clock::Clock;
@@ -52,6 +55,7 @@ use crate::wire::{Close, DATA_BYTES, HEADER_BYTES};
 pub use self::calls::Refused;
 pub use self::event::{Counters, Event, Gone, NodeError, Sampled};
 pub use self::group::Group;
+pub use self::lateness::Lateness;
 pub use self::names::{CallId, Incoming, PeerId};
 pub use self::peers::Statistics;
 pub use self::wake::{Wake, Waker};
@@ -91,6 +95,8 @@ pub struct Node {
     events: VecDeque<Event>,
     /// The bytes of messages from peers that are not whole, or not taken.
     incoming: usize,
+    /// The bytes of messages to peers that are not acknowledged.
+    outgoing: u64,
     arrivals: Option<Box<ReceiveBatch>>,
     out: SendBatch,
     /// The slots of peers to which answers wait. Some may have left.
@@ -101,6 +107,9 @@ pub struct Node {
     /// whether that may be too long.
     refused: Vec<(SocketAddr, usize, bool)>,
     departures: Departures,
+    /// The send time that is waited for.
+    awaited: Awaited,
+    lateness: Lateness,
     /// The time of the next look at silent peers.
     look_at: Time,
     /// Whether datagrams of data ask switches for marks.
@@ -155,12 +164,15 @@ impl Node {
             calls: Calls::default(),
             events: VecDeque::new(),
             incoming: 0,
+            outgoing: 0,
             arrivals: Some(Box::new(ReceiveBatch::new(16, MAX_RECEIVE_BYTES))),
             out: SendBatch::new(MOST_SENDS, BATCH_BYTES),
             answering: Vec::new(),
             scratch: vec![0; options.mtu.into()].into(),
             refused: Vec::new(),
             departures: Departures::default(),
+            awaited: Awaited::default(),
+            lateness: Lateness::default(),
             look_at: Time::ZERO,
             marks: needs.contains(&Need::Ecn),
             has_stamps: features.send_stamps && features.receive_stamps,
@@ -187,6 +199,17 @@ impl Node {
     /// The counts since the node was opened.
     pub const fn counters(&self) -> Counters {
         self.counters
+    }
+
+    /// The lateness of sends since the node was opened, or since it was last
+    /// [taken](Self::take_lateness).
+    pub const fn lateness(&self) -> &Lateness {
+        &self.lateness
+    }
+
+    /// Takes the lateness of sends, which is counted anew from now on.
+    pub fn take_lateness(&mut self) -> Lateness {
+        std::mem::take(&mut self.lateness)
     }
 
     /// Begins a connection to a host, which has the public key `key` if connections are protected

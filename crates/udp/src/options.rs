@@ -30,6 +30,8 @@ pub struct Memory {
     pub message: usize,
     /// The bytes that may wait to be sent or acknowledged to a peer; a post beyond is refused.
     pub outgoing: usize,
+    /// The bytes that may wait to be sent or acknowledged to all peers together.
+    pub outgoing_in_all: usize,
     /// The bytes of messages from one peer that are not whole, or that the application has not
     /// taken. What comes beyond is dropped, and sent again by the peer.
     pub incoming: usize,
@@ -95,6 +97,7 @@ impl Options {
             memory: Memory {
                 message: 64 << 20,
                 outgoing: 128 << 20,
+                outgoing_in_all: 1 << 30,
                 incoming: 128 << 20,
                 incoming_in_all: 1 << 30,
             },

@@ -7,6 +7,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::AsRawFd;
 use std::path::Path;
+use std::time::Duration;
 
 /// Moves the calling thread to a network namespace, such as `/run/netns/NAME`. Sockets that it opens
 /// from now on are there, and stay there when it leaves.
@@ -37,6 +38,20 @@ pub fn pin(cpu: usize) -> io::Result<()> {
         libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), set.as_ptr())
     };
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The CPU time that the calling thread has taken: its own work, and that of the kernel for it.
+pub fn cpu_time() -> Duration {
+    // SAFETY: a structure of zeros is a valid one.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the kernel writes the structure alone.
+    let done = unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
+    debug_assert_eq!(done, 0, "the thread is the caller's own");
+    let duration = |time: libc::timeval| {
+        let (seconds, us) = (u64::try_from(time.tv_sec), u64::try_from(time.tv_usec));
+        Duration::from_secs(seconds.unwrap_or(0)) + Duration::from_micros(us.unwrap_or(0))
+    };
+    duration(usage.ru_utime) + duration(usage.ru_stime)
 }
 
 /// Has the calling thread wake up when its sleeps end, not up to 50 us later.

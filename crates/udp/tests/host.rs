@@ -214,7 +214,7 @@ fn a_load_is_answered_and_measured() {
             seed: 1,
         };
         let mut told = 0;
-        let outcome = load::run(&mut client, peer, &load, |_, _| {
+        let outcome = load::run(&mut client, &[peer], &load, |_, _| {
             told += 1;
             true
         })

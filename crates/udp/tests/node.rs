@@ -198,6 +198,38 @@ fn a_message_that_cannot_be_sent_is_refused_with_the_bound() {
 }
 
 #[test]
+fn what_waits_for_all_peers_together_is_bounded() {
+    let mut big = options(Security::Plain);
+    big.memory.outgoing_in_all = 50_000;
+    let mut client = Node::open(big, features()).unwrap();
+    // Peers whose connections are not open yet: what is posted waits.
+    let [first, second] = [(); 2].map(|()| client.connect(local(), None).unwrap());
+    for number in 0..4 {
+        client.note([first, second][number as usize % 2], body(number, 10_000)).unwrap();
+    }
+    // Each message has a head of 16 B.
+    let error = client.note(second, body(5, 10_000)).unwrap_err();
+    assert_eq!(error, Refused::FullInAll { waiting: 4 * 10_016, most: 50_000 });
+    client.close(first);
+    client.note(second, body(5, 10_000)).unwrap();
+    client.note(second, body(6, 10_000)).unwrap();
+    let error = client.note(second, body(7, 10_000)).unwrap_err();
+    assert_eq!(error, Refused::FullInAll { waiting: 4 * 10_016, most: 50_000 });
+
+    // What the peer has no longer waits.
+    let mut narrow = options(Security::Plain);
+    narrow.memory.outgoing_in_all = 15_000;
+    let (mut client, mut server) = (Node::open(narrow, features()).unwrap(), node(Security::Plain));
+    let peer = client.connect(server.address().unwrap(), None).unwrap();
+    for number in 0..5 {
+        client.note(peer, body(number, 10_000)).unwrap();
+        turn_both(&mut client, &mut server, |at_client, _, event| {
+            at_client && matches!(event, Event::Delivered { .. })
+        });
+    }
+}
+
+#[test]
 fn a_server_that_does_not_take_its_messages_holds_bounded_memory_and_loses_none() {
     let mut narrow = options(Security::Plain);
     (narrow.memory.message, narrow.memory.incoming) = (100_000, 400_000);

@@ -24,6 +24,8 @@ use nodes::{body, features, local, options};
 const TASK: &str = "INCAST_UDP_TEST_CHILD";
 /// The silence after which a peer counts as gone.
 const PATIENCE: Duration = Duration::from_millis(1_200);
+/// The patience of those who wait for one that is stopped: that of a node unless it is set.
+const LONG: Duration = Duration::from_secs(15);
 /// The time that the machine may be late.
 const LATE: Duration = Duration::from_millis(800);
 
@@ -108,13 +110,13 @@ fn child() {
     let words: Vec<_> = task.split(' ').collect();
     let address = words[1].parse().unwrap();
     if words[0] == "server" {
-        let mut node = open(address, Duration::from_secs(6));
+        let mut node = open(address, LONG);
         loop {
             serve(&mut node, Duration::from_millis(100));
         }
     }
     let calls = words[2].parse().unwrap();
-    let mut node = open("127.0.0.1:0".parse().unwrap(), Duration::from_secs(6));
+    let mut node = open("127.0.0.1:0".parse().unwrap(), LONG);
     let mut caller = Caller::connect(&mut node, address);
     while caller.replied < calls {
         caller.go_on(&mut node, calls);
@@ -271,6 +273,59 @@ fn a_client_that_is_stopped_for_some_seconds_goes_on_and_nothing_is_lost() {
             break status;
         }
         assert!(start.elapsed() < Duration::from_secs(40));
+    };
+    assert!(status.success());
+}
+
+#[test]
+fn a_server_that_is_stopped_for_ten_seconds_under_load_goes_on_and_nothing_is_lost() {
+    let address = local();
+    let server = Process::start(&format!("server {address}"));
+    let mut client = open("127.0.0.1:0".parse().unwrap(), LONG);
+    let mut caller = Caller::connect(&mut client, address);
+    let start = Instant::now();
+    let goes_on = |caller: &mut Caller, client: &mut Node, all: u64| {
+        caller.go_on(client, all);
+        assert!(caller.gone.is_none() && start.elapsed() < Duration::from_secs(60));
+    };
+    while caller.replied < 100 {
+        goes_on(&mut caller, &mut client, u64::MAX);
+    }
+    server.signal("-STOP");
+    let end = Instant::now() + Duration::from_secs(10);
+    while Instant::now() < end {
+        goes_on(&mut caller, &mut client, u64::MAX);
+    }
+    server.signal("-CONT");
+    let all = caller.made + 300;
+    while caller.replied < all {
+        goes_on(&mut caller, &mut client, all);
+    }
+    assert_eq!((caller.failed, caller.under_way.len()), (0, 0));
+}
+
+#[test]
+fn a_client_that_is_stopped_for_ten_seconds_under_load_goes_on_and_nothing_is_lost() {
+    let mut server = open("127.0.0.1:0".parse().unwrap(), LONG);
+    let mut client = Process::start(&format!("client {} 6000", server.address().unwrap()));
+    let start = Instant::now();
+    let serves = |server: &mut Node, time: Duration| {
+        let end = Instant::now() + time;
+        while Instant::now() < end {
+            let gone = serve(server, Duration::from_millis(2));
+            assert!(gone.iter().all(|(_, why)| matches!(why, Gone::Closed(_))), "{gone:?}");
+        }
+    };
+    serves(&mut server, Duration::from_millis(300));
+    client.signal("-STOP");
+    serves(&mut server, Duration::from_secs(10));
+    client.signal("-CONT");
+    let status = loop {
+        serves(&mut server, Duration::from_millis(5));
+        if let Some(status) = client.0.try_wait().unwrap() {
+            break status;
+        }
+        assert!(start.elapsed() < Duration::from_secs(60));
     };
     assert!(status.success());
 }

@@ -181,7 +181,7 @@ class _Session:
     def _one(self, stands: Any, one: "Target", scheme: str, turn: int) -> "Measured | Run":  # noqa: ANN401
         own, kernel, knobs = self._of[one], self._kernel, self._knobs
         if one.carrier == late.carriers.UDP:
-            return late.over_udp.run(stands, own, scheme, knobs, turn)
+            return late.over_udp.run(stands, own, scheme, knobs, turn, kernel)
         if one.carrier == late.carriers.LINUX and kernel is not None:
             with late.attach.on_hosts(stands, kernel, scheme, knobs) as name:
                 return late.measure.run(stands, kernel, scheme, name, turn)

@@ -10,6 +10,7 @@ import typer
 
 from incast import _core
 from incast._core import IncastError
+from incast.base import extras
 from incast.cli import completing, live, options
 from incast.cli.exits import INTERRUPTED, UNEQUAL
 
@@ -120,13 +121,15 @@ def serve(
                     refusals.show(host)
                     if request is None:
                         continue
-                    if files.is_of_file(request.body):
+                    if not request.wants_reply:
+                        print(files.said(request), flush=True)
+                    elif files.is_of_file(request.body):
                         done = receiver.answer(request)
                         if done is not None:
                             print(f"received {done}", flush=True)
                     elif bench.is_of_bench(request.body):
-                        bench.answer(request, host.address)
-                    elif request.wants_reply:
+                        bench.answer(request, host)
+                    else:
                         request.refuse("this server answers loads and takes files")
             except KeyboardInterrupt:
                 print("stopped", file=sys.stderr)
@@ -167,10 +170,11 @@ def call(
     settings: Settings = None,
     line_rate: LineRate = "40Gbps",
     mtu: Mtu = 1500,
+    max_message: MaxMessage = "64MB",
     spin: Spin = False,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Write each call and RTT sample there, as Parquet."),
+        typer.Option(metavar="DIR", help="Write calls, RTT samples and figures there."),
     ] = None,
     record: Annotated[
         Path | None,
@@ -191,7 +195,10 @@ def call(
         raise IncastError(f"{out} is there already; choose another directory for --out")
     if record is not None:
         recorded.check(record)
-    chosen = _client(address, secret, identity, plaintext, cc, settings, line_rate, mtu, spin=spin)
+    chosen = _client(
+        address, secret, identity, plaintext, cc, settings, line_rate, mtu, spin=spin,
+        max_message=max_message,
+    )  # fmt: skip
     with live.Bar(duration_s, visible=not as_json) as progress:
         found = _core.udp_load(
             chosen,
@@ -209,9 +216,18 @@ def call(
         )
     if record is not None:
         options.say_warnings(recorded.write(record, found["recording"]))
+    if found.get("warning"):
+        options.say_warnings([found["warning"]])
     summary = measured.summary(found, size=_bytes(size, "--size"), cc=cc)
     if out is not None:
         measured.write(out, found, summary)
+        if extras.have("figures"):
+            # Late: matplotlib takes half a second.
+            from incast.udp import figures  # noqa: PLC0415
+
+            figures.write(out, found, title=f"{cc} to {address}, calls of {size}")
+        else:
+            print(f"note: no figures: {extras.how('figures')}", file=sys.stderr)
     print(json.dumps(summary, indent=2) if as_json else measured.table(summary))
     if found["gone"] is not None:
         raise IncastError(f"{found['gone']}; what was measured until then is shown")
@@ -223,7 +239,13 @@ def call(
 @app.command()
 def send(
     address: To,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to send.")],
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="FILE", help="The file to send; - is a message on stdin."),
+    ] = None,
+    text: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Send this message instead of a file.")
+    ] = None,
     secret: Secret = None,
     identity: Identity = None,
     key: Key = None,
@@ -233,16 +255,29 @@ def send(
     line_rate: LineRate = "40Gbps",
     mtu: Mtu = 1500,
 ) -> None:
-    """Send a file to a server that was started with --into."""
+    """Send a file to a server that was started with --into, or a message to any.
+
+    `incast udp serve` prints the messages that it receives.
+    """
     # Late: only this command needs it.
     from incast.udp import files  # noqa: PLC0415
 
-    if not file.is_file():
+    if (file is None) == (text is None):
+        raise IncastError("give either a FILE to send, or a message by --text")
+    message = None if text is None else text.encode()
+    if str(file) == "-":
+        message = sys.stdin.buffer.read()
+    elif file is not None and not file.is_file():
         raise IncastError(f"{file} is no file")
     chosen = _client(address, secret, identity, plaintext, cc, settings, line_rate, mtu, spin=False)
     host = _core.UdpHost(chosen)
     peer = host.connect(address, key).wait()
     began = time.monotonic()
+    if message is not None or file is None:
+        peer.note(message or b"").wait()
+        took = 1e3 * (time.monotonic() - began)
+        print(f"sent a message of {len(message or b'')} B; {address} has it after {took:.1f} ms")
+        return
     with live.Bar(float(file.stat().st_size), visible=True) as progress:
         size = files.send(peer, file, lambda done, _: progress.show(done))
     took = time.monotonic() - began
@@ -265,30 +300,32 @@ def bench_(
     line_rate: LineRate = "40Gbps",
     mtu: Mtu = 1500,
     spin: Spin = False,
+    busy: Annotated[
+        bool,
+        typer.Option("--busy", help="Measure RTTs with all CPUs of this machine busy as well."),
+    ] = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Measure a path with messages and with bare sockets, in turn."""
     # Late: only this command needs it.
     from incast.udp import bench  # noqa: PLC0415
 
-    chosen = _client(address, secret, identity, plaintext, cc, settings, line_rate, mtu, spin=spin)
+    ends = [
+        _client(address, secret, identity, plaintext, cc, settings, line_rate, mtu, spin=one)
+        for one in (spin, False)
+    ]
     time_s = _seconds(duration, "--duration")
-    if time_s < _LEAST_S:
-        raise IncastError(f"--duration {duration} is too short to measure; give 50ms or more")
+    if not _LEAST_S <= time_s <= _MOST_S:
+        raise IncastError(f"--duration {duration} is too short or too long: give 50ms to 50s")
+    measures = bench.Bench(*ends, address, key, spin=spin, time_s=time_s)
     with live.Bar(float(rounds), visible=not as_json) as progress:
         found = bench.run(
-            chosen,
-            address,
-            key,
-            spin=spin,
+            measures,
             rounds=rounds,
-            time_s=time_s,
+            busy=busy,
             progress=lambda done, _: progress.show(done),
         )
-    if as_json:
-        print(json.dumps({"rounds": found, "medians": bench.medians(found)}, indent=2))
-    else:
-        print(bench.table(found))
+    print(json.dumps(found, indent=2) if as_json else bench.table(found))
 
 
 @app.command()
@@ -338,6 +375,7 @@ def _client(
     mtu: int,
     *,
     spin: bool,
+    max_message: str = "64MB",
 ) -> _core.UdpOptions:
     """The settings of the end that calls."""
     # Late: only this command needs it.
@@ -354,10 +392,11 @@ def _client(
         mtu=mtu,
         always_spin=spin,
         listens=False,
+        max_message_bytes=_bytes(max_message, "--max-message"),
     )
 
 
-_LEAST_S = 0.05
+_LEAST_S, _MOST_S = 0.05, 50.0
 _SIZES = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 _TIMES = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
 

@@ -1,19 +1,14 @@
 """The measurement of a scheme on Linux TCP: traffic, and a probe of RTTs beside it."""
 
-import json
-import subprocess
-import time
-from collections.abc import Sequence
 from pathlib import Path
 
 from incast.lab import cpu
-from incast.lab.bed import Bed, call, kept, start
+from incast.lab.bed import Bed, call
 from incast.lab.carriers import LINUX
+from incast.lab.ping import Prober
 from incast.lab.plan import LabError
 from incast.lab.row import Measured, Row, percentile
 from incast.lab.traffic import carry
-
-_PROBE_PORT = 7
 
 
 def run(bed: Bed, kernel: Path, scheme: str, name: str, repeat: int) -> Measured:
@@ -22,26 +17,19 @@ def run(bed: Bed, kernel: Path, scheme: str, name: str, repeat: int) -> Measured
     Raises:
         LabError: A connection could not be made.
     """
-    receiver = bed.plan.receiver.name
     others = cpu.busy(0.3)
-    reflector = f"{bed.address(receiver)}:{_PROBE_PORT}"
-    part = [str(kernel), "part"]
-    with kept(bed.inside(receiver, *part, "reflect", reflector)):
-        time.sleep(0.2)
-        idle, _ = _samples(start(_probing(bed, part, reflector, 0.5)))
+    with Prober(bed, kernel).standing() as prober:
         before = cpu.jiffies()
         sent_again, dropped = _retransmitted(bed), bed.drops()
         # The probe begins with the traffic; its samples of the warm-up are left out.
-        probes: list[subprocess.Popen[str]] = []
-        probing = _probing(bed, part, reflector, bed.plan.seconds)
-        carried = carry(bed, part, name, repeat, lambda: probes.append(start(probing)))
-        found, lost = _samples(probes[0])
+        carried = carry(bed, [str(kernel), "part"], name, repeat, prober.begin)
+        pings = prober.answers()
         sent_again, dropped = _retransmitted(bed) - sent_again, bed.drops() - dropped
     stolen = cpu.jiffies().percent(since=before).stolen
-    begin, end = bed.plan.measured_us
-    rtts = tuple(rtt for at, rtt in found if begin <= at < end)
+    rtts = pings.within(*bed.plan.measured_us)
     if not rtts:
         raise LabError("no probe was answered while it was measured: the receiver is too busy")
+    p50, p99 = percentile(rtts, 50), percentile(rtts, 99)
     row = Row(
         carrier=LINUX,
         scheme=scheme,
@@ -51,12 +39,14 @@ def run(bed: Bed, kernel: Path, scheme: str, name: str, repeat: int) -> Measured
         urgent_p99_us=carried.urgent_p99_us,
         others_p99_us=carried.others_p99_us,
         incomplete=carried.incomplete,
-        rtt_p50_us=percentile(rtts, 50),
-        rtt_p99_us=percentile(rtts, 99),
-        rtt_idle_us=percentile([rtt for _, rtt in idle], 50),
+        rtt_p50_us=p50,
+        rtt_p99_us=p99,
+        ping_p50_us=p50,
+        ping_p99_us=p99,
+        rtt_idle_us=prober.idle_us,
         drops=dropped,
         retransmissions=sent_again,
-        probes_lost=lost,
+        probes_lost=pings.lost,
         others_percent=others,
         stolen_percent=stolen,
     )
@@ -71,20 +61,3 @@ def _retransmitted(bed: Bed) -> int:
         names, values = (line.split() for line in said.splitlines() if line.startswith("Tcp:"))
         total += int(values[names.index("RetransSegs")])
     return total
-
-
-def _probing(bed: Bed, part: Sequence[str], reflector: str, seconds: float) -> list[str]:
-    length = f"{max(1, round(seconds * 1e3))}ms"
-    return bed.inside("prober", *part, "probe", reflector, "--duration", length)
-
-
-def _samples(probe: "subprocess.Popen[str]") -> tuple[list[tuple[float, float]], int]:
-    """The time of each datagram and its round trip, in us; and the number without an answer."""
-    out, error = probe.communicate()
-    if probe.returncode:
-        raise LabError(f"the probe: {error.strip().removeprefix('error: ')}")
-    lines = [json.loads(line) for line in out.splitlines()]
-    rtts = [(line["at_us"], line["rtt_us"]) for line in lines[:-1]]
-    if not rtts:
-        raise LabError("the probe had no answer: the receiver cannot be reached")
-    return rtts, int(lines[-1]["lost"])

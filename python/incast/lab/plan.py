@@ -1,9 +1,10 @@
 """The test bed that a scenario asks for: hosts around switches, and their traffic."""
 
+import itertools
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from incast._core import IncastError, Scenario, Workload
 
@@ -41,16 +42,22 @@ class Trunk:
     delay_us: float
 
 
+class Asked(NamedTuple):
+    """A request at its time."""
+
+    at_us: int
+    servers: list[str]
+    bytes_each: int
+    """The bytes of each server's answer."""
+    traffic: str
+
+
 @dataclass(frozen=True)
 class Requests:
-    """A client that asks servers at random times."""
+    """Requests at random times, of the sizes and to the servers that a traffic has."""
 
     traffic: str
     """The name of the traffic in results."""
-    alone: bool
-    """Whether each is one message, as in `poisson`, no request to several."""
-    client: str
-    servers: tuple[str, ...]
     load: float
     """The offered payload, as a share of the client's link."""
     sizes: Workload | float
@@ -60,8 +67,10 @@ class Requests:
     split: bool
     """Whether servers share the size of a request."""
 
-    def draw(self, rate_mbps: float, seconds: float, seed: int) -> list[tuple[int, list[str], int]]:
-        """Times in us, servers and bytes of each of them: a Poisson process of that load."""
+    def draw(
+        self, servers: Sequence[str], rate_mbps: float, seconds: float, seed: int
+    ) -> "list[Asked]":
+        """Requests to some of the servers: a Poisson process of that load."""
         drawn = random.Random(seed)  # noqa: S311 - traffic is no secret
         counts, weights = zip(*self.fan_out, strict=True)
         mean = self.sizes if isinstance(self.sizes, float) else self.sizes.mean_bytes
@@ -71,14 +80,34 @@ class Requests:
         found, at = [], 0.0
         while (at := at + drawn.expovariate(per_second)) < seconds:
             (count,) = drawn.choices(counts, weights)
-            chosen = drawn.sample(self.servers, min(count, len(self.servers)))
+            chosen = drawn.sample(servers, min(count, len(servers)))
             size = self._size(drawn.random())
             each = max(1, round(size / count if self.split else size))
-            found.append((int(at * 1e6), chosen, each))
+            found.append(Asked(int(at * 1e6), chosen, each, self.traffic))
         return found
 
     def _size(self, probability: float) -> float:
         return self.sizes if isinstance(self.sizes, float) else self.sizes.quantile(probability)
+
+
+@dataclass(frozen=True)
+class Client:
+    """A client that asks servers at random times."""
+
+    name: str
+    servers: tuple[str, ...]
+    alone: bool
+    """Whether each request is one message, as in `poisson`, no request to several."""
+    requests: tuple[Requests, ...]
+
+    def draw(self, rate_mbps: float, seconds: float, repeat: int) -> list[Asked]:
+        """The requests of all traffics, in the order of their times."""
+        # Each traffic draws for itself: another one beside it changes nothing.
+        found = [
+            one.draw(self.servers, rate_mbps, seconds, seed=repeat + 1 + at * 1_000_003)
+            for at, one in enumerate(self.requests)
+        ]
+        return sorted(itertools.chain(*found), key=lambda one: one.at_us)
 
 
 @dataclass(frozen=True)
@@ -94,7 +123,8 @@ class BedPlan:
     """The cables between them, of which none closes a circle."""
     flows: tuple[tuple[str, str], ...]
     """Sender and receiver of each connection that stays."""
-    requests: Requests | None
+    client: Client | None
+    """The client whose requests are the traffic, if no connections stay."""
     queue_bytes: int
     """The most bytes in the queue of a switch port."""
     mark_bytes: int | None
@@ -113,23 +143,23 @@ class BedPlan:
     @property
     def receivers(self) -> frozenset[str]:
         """The hosts that payload goes to."""
-        if self.requests is not None:
-            return frozenset({self.requests.client})
+        if self.client is not None:
+            return frozenset({self.client.name})
         return frozenset(to for _, to in self.flows)
 
     @property
     def receiver(self) -> BedHost:
         """The host whose port is the bottleneck: the client, or that with the most connections."""
-        if self.requests is not None:
-            return self.host(self.requests.client)
+        if self.client is not None:
+            return self.host(self.client.name)
         names = [to for _, to in self.flows]
         return self.host(max(dict.fromkeys(names), key=names.count))
 
     @property
     def prober_switch(self) -> int:
         """The switch at which probes begin: that of a sender to the receiver."""
-        if self.requests is not None:
-            return self.host(self.requests.servers[0]).switch
+        if self.client is not None:
+            return self.host(self.client.servers[0]).switch
         to = self.receiver.name
         return self.host(next(a for a, b in self.flows if b == to)).switch
 
@@ -148,18 +178,18 @@ def read(scenario: Scenario) -> BedPlan:
     switches, places, trunks = _network(scenario, plan["network"])
     traffics = plan["traffic"]
     asking = [one for one in traffics if one["draws_sizes"]]
-    if asking and len(traffics) > 1:
+    if asking and len(traffics) > len(asking):
         raise LabError(f"{name}: a test bed has requests alone, or connections that stay")
-    requests = _requests(name, asking[0]) if asking else None
+    client = _client(name, asking) if asking else None
     flows = [
         flow
         for number, traffic in enumerate(traffics)
         if not asking
         for flow in _flows(name, number, traffic)
     ]
-    if not (flows or requests):
+    if not flows and client is None:
         raise LabError(f"{name}: has no traffic")
-    receivers = {requests.client} if requests is not None else {to for _, to in flows}
+    receivers = {client.name} if client is not None else {to for _, to in flows}
     classes = {traffic["class_number"] for traffic in traffics}
     if len(classes) > 1:
         raise LabError(f"{name}: a test bed has one traffic class alone, not {len(classes)}")
@@ -182,7 +212,7 @@ def read(scenario: Scenario) -> BedPlan:
         switches=switches,
         trunks=trunks,
         flows=tuple(flows),
-        requests=requests,
+        client=client,
         queue_bytes=queue["limit_bytes"],
         mark_bytes=queue["ecn_threshold_bytes"],
         parameters={
@@ -242,10 +272,25 @@ def _flows(name: str, number: int, traffic: "_core._Traffic") -> list[tuple[str,
     return [flow for flow in flows for _ in range(traffic["connections"])]
 
 
-def _requests(name: str, traffic: "_core._Traffic") -> Requests:
-    clients, servers = traffic["sources"], traffic["destinations"]
+def _client(name: str, traffics: "Sequence[_core._Traffic]") -> Client:
+    clients, servers = traffics[0]["sources"], traffics[0]["destinations"]
     if len(clients) != 1 or servers == clients:
         raise LabError(f"{name}: requests in a test bed are of one client, and name their servers")
+    alike = {(*one["sources"], *one["destinations"], one["single"]) for one in traffics}
+    if len(alike) > 1:
+        raise LabError(
+            f"{name}: requests in a test bed are all of one client to the same servers, and all "
+            "of one kind, poisson or requests"
+        )
+    return Client(
+        name=clients[0],
+        servers=tuple(servers),
+        alone=traffics[0]["single"],
+        requests=tuple(_requests(name, one) for one in traffics),
+    )
+
+
+def _requests(name: str, traffic: "_core._Traffic") -> Requests:
     if traffic["load"] is None or traffic["reads"] != 1.0:
         raise LabError(f"{name}: requests in a test bed have a load, and read")
     table, fixed = traffic["size_table"], traffic["size_bytes"]
@@ -253,9 +298,6 @@ def _requests(name: str, traffic: "_core._Traffic") -> Requests:
         raise LabError(f"{name}: sizes of requests in a test bed are a table, or fixed")
     return Requests(
         traffic=traffic["name"],
-        alone=traffic["single"],
-        client=clients[0],
-        servers=tuple(servers),
         load=traffic["load"],
         sizes=table if fixed is None and table is not None else float(fixed or 0),
         fan_out=tuple(traffic["fan_out"]),

@@ -14,6 +14,8 @@ _COLUMNS = (
     ("goodput\nMb/s", "throughput_mbps"),
     ("RTT p50\nus", "rtt_p50_us"),
     ("RTT p99\nus", "rtt_p99_us"),
+    ("ping p50\nus", "ping_p50_us"),
+    ("ping p99\nus", "ping_p99_us"),
     ("below 30 KB\np99 us", "urgent_p99_us"),
     ("others\np99 us", "others_p99_us"),
     ("incom-\nplete", "incomplete"),
@@ -26,8 +28,8 @@ _COLUMNS = (
 )
 
 _OF_RTTS = (
-    "RTT: on linux-tcp of a probe's datagrams through the same queue, elsewhere of the flows' own "
-    "samples."
+    "RTT: on linux-tcp of the prober's datagrams, elsewhere of the flows' own samples; ping: of a "
+    "prober's datagrams through the same queue."
 )
 _OF_DROPS = "Drops: where it is not simulated they are sends, of up to 44 packets each."
 _OF_CPUS = (
@@ -54,7 +56,7 @@ def print_rows(out: Console, title: str, rows: Sequence[Row], *, delay: str) -> 
     print_columns(out, front, columns)
     there = {row.carrier for row in rows}
     notes = [_OF_DROPS, _OF_CPUS] if there & {LINUX, UDP} else []
-    if LINUX in there:
+    if LINUX in there or any(row.ping_p50_us is not None for row in rows):
         notes.insert(0, _OF_RTTS)
     if said := " ".join([*notes, delay]).strip():
         wrapped(out, "", said)

@@ -91,8 +91,8 @@ def _on_linux(name: str, seed: int, found: Measured, known: Mapping[str, TableIn
 
 
 _ONLY_HERE = (
-    "urgent_p99_us", "others_p99_us", "incomplete", "rtt_idle_us", "probes_lost", "others_percent",
-    "stolen_percent",
+    "urgent_p99_us", "others_p99_us", "incomplete", "ping_p50_us", "ping_p99_us", "rtt_idle_us",
+    "probes_lost", "others_percent", "stolen_percent",
 )  # fmt: skip
 
 

@@ -25,6 +25,9 @@ class Row:
     rtt_p50_us: float | None
     """Median RTT: of the probe's datagrams on Linux TCP, elsewhere of the flows' samples."""
     rtt_p99_us: float | None
+    ping_p50_us: float | None = None
+    """Median RTT of an independent prober's datagrams through the same queue."""
+    ping_p99_us: float | None = None
     jain_index: float | None = None
     """Jain's index of the connections that stay."""
     urgent_p99_us: float | None = None

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from incast.lab.bed import Bed, call, kept, start
-from incast.lab.plan import LabError, Requests
+from incast.lab.plan import Client, LabError
 from incast.lab.row import Carried, of_flows, of_requests
 
 _FIRST_PORT = 5201
@@ -31,8 +31,8 @@ def carry(
         LabError: A connection could not be made.
     """
     with contextlib.ExitStack() as stack:
-        if bed.plan.requests is not None:
-            return _fetch(bed, bed.plan.requests, part, stack, name, repeat, begins)
+        if bed.plan.client is not None:
+            return _fetch(bed, bed.plan.client, part, stack, name, repeat, begins)
         return _send(bed, stack, name, begins)
 
 
@@ -122,32 +122,40 @@ def _said(out: str) -> dict[str, Any]:
 
 def _fetch(
     bed: Bed,
-    requests: Requests,
+    client: Client,
     part: Sequence[str],
     stack: contextlib.ExitStack,
     name: str,
     repeat: int,
     begins: Callable[[], None],
 ) -> Carried:
-    places = {server: f"{bed.address(server)}:{_FIRST_PORT}" for server in requests.servers}
+    places = {server: f"{bed.address(server)}:{_FIRST_PORT}" for server in client.servers}
     for server, place in places.items():
         serve = bed.inside(server, *part, "serve", place, "--algorithm", name)
         stack.enter_context(kept(serve))
-    for server in requests.servers:
+    for server in client.servers:
         _wait_for(bed, server, {_FIRST_PORT})
-    drawn = requests.draw(bed.plan.receiver.rate_mbps, bed.plan.seconds, seed=repeat + 1)
+    drawn = client.draw(bed.plan.receiver.rate_mbps, bed.plan.seconds, repeat)
     asked = "\n".join(
-        json.dumps({"at_us": at, "servers": [places[one] for one in servers], "bytes": each})
-        for at, servers, each in drawn
+        json.dumps(
+            {
+                "at_us": one.at_us,
+                "servers": [places[server] for server in one.servers],
+                "bytes": one.bytes_each,
+            }
+        )
+        for one in drawn
     )
+    # The generator tells no numbers; two requests at one time are of different sizes, or alike.
+    traffics = {(one.at_us, len(one.servers) * one.bytes_each): one.traffic for one in drawn}
     # Both ends have the algorithm: servers send, and a client of DCTCP has to echo marks.
-    load = bed.inside(requests.client, *part, "load", "--algorithm", name)
+    load = bed.inside(client.name, *part, "load", "--algorithm", name)
     begins()
     out = call(*load, told=asked)
     rows = [
         {
-            "traffic": requests.traffic,
-            "client": requests.client,
+            "traffic": traffics[answer["at_us"], answer["bytes"]],
+            "client": client.name,
             "fan_out": answer["fan_out"],
             "bytes": answer["bytes"],
             "posted_us": float(answer["at_us"]),
@@ -158,6 +166,4 @@ def _fetch(
     ]
     if not rows:
         raise LabError(f"{bed.plan.name}: no request was answered; run longer")
-    return of_requests(
-        rows, alone=requests.alone, asked=len(drawn), measured_us=bed.plan.measured_us
-    )
+    return of_requests(rows, alone=client.alone, asked=len(drawn), measured_us=bed.plan.measured_us)

@@ -1,6 +1,8 @@
 """Messages over UDP as a carrier: the nodes of all hosts, driven by a thread for each CPU."""
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -10,7 +12,8 @@ from incast._core import Scenario
 from incast.lab import cpu
 from incast.lab.bed import Bed
 from incast.lab.carriers import UDP, with_knobs
-from incast.lab.plan import BedPlan, LabError
+from incast.lab.ping import Prober
+from incast.lab.plan import Asked, BedPlan, LabError
 from incast.lab.row import Carried, Measured, Row, of_flows, of_requests, percentile
 
 _PORT = 7000
@@ -23,9 +26,10 @@ def run(
     scheme: str,
     knobs: Sequence[str],
     repeat: int,
+    kernel: Path | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Measured:
-    """Runs all traffic for the scenario's time.
+    """Runs all traffic for the scenario's time, with a prober beside it if there is incast-kernel.
 
     Raises:
         LabError: No RTT was measured.
@@ -41,29 +45,35 @@ def run(
         )
         for host in plan.hosts
     ]  # fmt: skip
-    drawn = []
-    if plan.requests is not None:
-        drawn = plan.requests.draw(plan.receiver.rate_mbps, plan.seconds, seed=repeat + 1)
+    drawn, client = [], 0
+    if plan.client is not None:
+        drawn = plan.client.draw(plan.receiver.rate_mbps, plan.seconds, repeat)
+        client = number[plan.client.name]
     others = cpu.busy(0.3)
-    before, dropped = cpu.jiffies(), bed.drops()
     begin_us, end_us = plan.measured_us
     interval_s = min(_INTERVAL_S, plan.seconds / 10)
-    found = _core.udp_lab(
-        with_knobs(scenario, scheme, knobs),
-        scheme,
-        hosts,
-        [(number[a], number[b]) for a, b in plan.flows],
-        [
-            (at / 1e6, number[plan.requests.client], [number[one] for one in servers], each)
-            for at, servers, each in drawn
-            if plan.requests is not None
-        ],
-        duration_s=plan.seconds,
-        measured_s=(begin_us / 1e6, end_us / 1e6),
-        interval_s=interval_s,
-        progress=progress,
-    )
-    dropped = bed.drops() - dropped
+    with ExitStack() as stack:
+        prober = None
+        if kernel is not None:
+            prober = stack.enter_context(Prober(bed, kernel).standing())
+        before, dropped = cpu.jiffies(), bed.drops()
+        found = _core.udp_lab(
+            with_knobs(scenario, scheme, knobs),
+            scheme,
+            hosts,
+            [(number[a], number[b]) for a, b in plan.flows],
+            [
+                (one.at_us / 1e6, client, [number[to] for to in one.servers], one.bytes_each)
+                for one in drawn
+            ],
+            duration_s=plan.seconds,
+            measured_s=(begin_us / 1e6, end_us / 1e6),
+            interval_s=interval_s,
+            progress=_telling(prober, progress),
+        )
+        dropped = bed.drops() - dropped
+        pings = None if prober is None else prober.answers()
+    pinged = () if pings is None else pings.within(begin_us, end_us)
     samples = pl.DataFrame(
         {key: found[key] for key in ("sample_at_us", "rtt_us", "sample_flow")},
         schema={"sample_at_us": pl.Float64, "rtt_us": pl.Float64, "sample_flow": pl.Int64},
@@ -76,7 +86,7 @@ def run(
         )
     carried = (
         _flows(plan, found, samples, interval_s)
-        if plan.requests is None
+        if plan.client is None
         else _answers(plan, found, drawn)
     )
     row = Row(
@@ -90,12 +100,30 @@ def run(
         incomplete=carried.incomplete,
         rtt_p50_us=percentile(rtts, 50),
         rtt_p99_us=percentile(rtts, 99),
+        ping_p50_us=percentile(pinged, 50) if pinged else None,
+        ping_p99_us=percentile(pinged, 99) if pinged else None,
+        rtt_idle_us=None if prober is None else prober.idle_us,
+        probes_lost=None if pings is None else pings.lost,
         drops=dropped,
         retransmissions=found["retransmissions"],
         others_percent=others,
         stolen_percent=cpu.jiffies().percent(since=before).stolen,
     )
     return Measured(row, rtts, carried)
+
+
+def _telling(
+    prober: Prober | None, progress: Callable[[float], None] | None
+) -> Callable[[float], None]:
+    """Begins the probe with the traffic: connections open before."""
+
+    def tell(passed_s: float) -> None:
+        if prober is not None and passed_s > 0:
+            prober.begin()
+        if progress is not None:
+            progress(passed_s)
+
+    return tell
 
 
 def _flows(
@@ -124,22 +152,20 @@ def _flows(
     return of_flows(flows, pl.DataFrame(series, schema=columns))
 
 
-def _answers(
-    plan: BedPlan, found: dict[str, Any], drawn: Sequence[tuple[int, list[str], int]]
-) -> Carried:
-    requests = plan.requests
-    if requests is None or not found["answered"]:
+def _answers(plan: BedPlan, found: dict[str, Any], drawn: Sequence[Asked]) -> Carried:
+    client = plan.client
+    if client is None or not found["answered"]:
         raise LabError(f"{plan.name}: no request was answered; run longer")
     rows = [
         {
-            "traffic": requests.traffic,
-            "client": requests.client,
-            "fan_out": len(drawn[number][1]),
-            "bytes": len(drawn[number][1]) * drawn[number][2],
-            "posted_us": float(drawn[number][0]),
+            "traffic": drawn[number].traffic,
+            "client": client.name,
+            "fan_out": len(drawn[number].servers),
+            "bytes": len(drawn[number].servers) * drawn[number].bytes_each,
+            "posted_us": float(drawn[number].at_us),
             "completed_us": completed_us,
-            "completion_us": completed_us - drawn[number][0],
+            "completion_us": completed_us - drawn[number].at_us,
         }
         for number, completed_us in found["answered"]
     ]
-    return of_requests(rows, alone=requests.alone, asked=len(drawn), measured_us=plan.measured_us)
+    return of_requests(rows, alone=client.alone, asked=len(drawn), measured_us=plan.measured_us)

@@ -1,7 +1,9 @@
 """A path measured with messages and with bare sockets, in turn."""
 
 import json
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from statistics import median
 from typing import Any
 
@@ -10,123 +12,250 @@ from rich.table import Table
 
 from incast import _core
 from incast._core import IncastError
-from incast.udp.host import Request
+from incast.udp import work
+from incast.udp.host import Host, Request
 from incast.udp.measured import quantile
 
 _WORD = b"bare"
-_MOST_S = 600.0
+_MOST_S = 60.0
+_SLACK_S = 1.0
+
+MESSAGES, BARE, WRITTEN = "messages", "bare", "by_hand"
+ENDS = (MESSAGES, BARE, WRITTEN)
 
 MEASURES = {
     "latency": "64 B calls one at a time, p50, us",
     "latency_p99": "the same, p99, us",
     "calls": "32 B calls, 64 in flight, thousands a second",
+    "calls_core": "the same, thousands per core-second of the server",
+    "peers": "32 B calls on 64 connections, thousands a second",
+    "peers_core": "the same, thousands per core-second of the server",
     "goodput": "1 MB messages, 4 in flight, Gb/s",
+    "goodput_core": "the same, Gb per core-second of the server",
+    "rtt": "RTT told, and of a probe, p50, us",
+    "rtt_p99": "the same, p99, us",
+    "rtt_busy": "RTT with all CPUs busy, p50, us",
+    "rtt_busy_p99": "the same, p99, us",
 }
+"""Figures; those of RTTs have a probe's in the place of bare sockets."""
+
+Round = dict[str, float]
 
 
 def is_of_bench(body: bytes) -> bool:
-    """Whether a call asks for a bare socket."""
+    """Whether a call asks for a bare socket, or for the work of the server."""
     return body[:4] == _WORD
 
 
-def answer(request: Request, address: str) -> None:
-    """Opens a bare socket for the caller alone, at the server's `address`, for the time it asks."""
+def answer(request: Request, host: Host) -> None:
+    """Answers a call of a bench: tells the server's work, or opens a bare socket for the caller.
+
+    The socket answers in the place of the host for the time that the caller asks.
+    """
     try:
         asked = json.loads(request.body[4:])
+        if asked.get("kind") == "work":
+            request.reply(json.dumps(work.told()).encode())
+            return
         time_s = min(float(asked["time_s"]), _MOST_S)
-        here, there = address.rpartition(":")[0], request.peer.address.rpartition(":")[0]
-        port = _core.udp_bare_echo(f"{here}:0", f"{there}:0", bool(asked["spin"]), time_s)
+        here, there = host.address.rpartition(":")[0], request.peer.address.rpartition(":")[0]
+        port, bare = host.bare(
+            f"{here}:0", f"{there}:0", str(asked["kind"]), spin=bool(asked["spin"])
+        )
         request.reply(json.dumps({"port": port}).encode())
-    except (IncastError, ValueError, KeyError, TypeError) as error:
+        bare.begin(time_s)
+    except (IncastError, ValueError, KeyError, TypeError, AttributeError) as error:
         request.refuse(str(error))
 
 
-def run(
-    options: _core.UdpOptions,
-    address: str,
-    key: str | None,
-    *,
-    spin: bool,
-    rounds: int,
-    time_s: float,
-    progress: Callable[[int, int], None],
-) -> dict[str, list[dict[str, float]]]:
-    """Measures each figure in rounds, with messages and with bare sockets in turn.
+class Bench:
+    """A client that measures a path to a server."""
 
-    Returns:
-        For each of `MEASURES` the rounds, each with `messages` and `bare`.
+    def __init__(
+        self,
+        options: _core.UdpOptions,
+        control: _core.UdpOptions,
+        address: str,
+        key: str | None,
+        *,
+        spin: bool,
+        time_s: float,
+    ) -> None:
+        """Connects to a server that offers bare sockets.
 
-    Raises:
-        IncastError: The server does not answer, or offers no bare socket.
-    """
-    host = _core.UdpHost(options)
-    peer = host.connect(address, key).wait()
-    asked = json.dumps({"spin": spin, "time_s": rounds * time_s * 8 + 10}).encode()
-    port = json.loads(peer.call(_WORD + asked).wait())["port"]
-    bare = f"{address.rpartition(':')[0]}:{port}"
-    found: dict[str, list[dict[str, float]]] = {name: [] for name in MEASURES}
+        Args:
+            options: The settings of what is measured.
+            control: The same without spinning, for the connection over which the server is asked.
+            address: The server's address.
+            key: The server's public key, with keys.
+            spin: Whether both ends spin, messages and bare sockets.
+            time_s: The time of each measurement.
 
-    def load(size: int, in_flight: int) -> dict[str, Any]:
+        Raises:
+            IncastError: The server does not answer, or offers no bare socket.
+        """
+        self._options, self._address, self._key = options, address, key
+        self._spin, self._time_s = spin, time_s
+        self._host = _core.UdpHost(control)
+        self._peer = self._host.connect(address, key).wait()
+        self.found: dict[str, list[Round]] = {}
+
+    def work_there(self) -> work.Work:
+        """The work of the server until now."""
+        return work.Work(**self._ask({"kind": "work"}))
+
+    def _ask(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        answered = self._peer.call(_WORD + json.dumps(asked).encode()).wait()
+        said: dict[str, Any] = json.loads(answered)
+        return said
+
+    def _messages(self, size: int, in_flight: int, peers: int = 1) -> tuple[dict[str, Any], float]:
+        """The outcome of a load, and the CPU time of the server."""
+        before = self.work_there().cpu_s
         measured = _core.udp_load(
-            options,
-            address,
-            key=key,
+            self._options,
+            self._address,
+            key=self._key,
             size=size,
             in_flight=in_flight,
+            peers=peers,
             reply=8 if size > 1000 else size,
-            duration_s=time_s * 1.1,
-            warmup_s=time_s * 0.1,
+            duration_s=self._time_s * 1.1,
+            warmup_s=self._time_s * 0.1,
         )
         if measured["gone"] is not None:
             raise IncastError(measured["gone"])
         if measured["interrupted"]:
             raise KeyboardInterrupt
-        return measured
+        return measured, self.work_there().cpu_s - before
 
-    for turn in range(rounds):
-        messages = sorted(load(64, 1)["latency_us"])
-        sockets = sorted(_core.udp_bare(bare, 64, 1, spin, time_s))
-        for name, part in (("latency", 0.5), ("latency_p99", 0.99)):
-            ours, theirs = quantile(messages, part), quantile(sockets, part)
-            if ours is None or theirs is None:
-                raise IncastError(f"no reply came within {time_s:g} s; measure longer")
-            found[name].append({"messages": ours, "bare": theirs})
-        ours = _per_s(load(32, 64)) / 1e3
-        theirs = len(_core.udp_bare(bare, 32, 64, spin, time_s)) / time_s / 1e3
-        found["calls"].append({"messages": ours, "bare": theirs})
-        ours = _per_s(load(1_000_000, 4)) * 8e6 / 1e9
-        theirs = _core.udp_bare(bare, 0, 0, spin, time_s) * 8 / time_s / 1e9
-        found["goodput"].append({"messages": ours, "bare": theirs})
-        progress(turn + 1, rounds)
-    return found
+    def _bare(self, kind: str, size: int = 0, in_flight: int = 0) -> tuple[dict[str, Any], float]:
+        """The outcome of a bare socket, and the CPU time of the server."""
+        before = self.work_there().cpu_s
+        asked = {"kind": kind, "spin": self._spin, "time_s": self._time_s + _SLACK_S}
+        there = f"{self._address.rpartition(':')[0]}:{self._ask(asked)['port']}"
+        measured = _core.udp_bare(there, kind, size, in_flight, self._spin, self._time_s)
+        return measured, self.work_there().cpu_s - before
 
+    def round(self, *, busy: bool) -> None:
+        """Measures each figure once."""
+        messages, _ = self._messages(64, 1)
+        sockets, _ = self._bare("calls", 64, 1)
+        both = {MESSAGES: messages["latency_us"], BARE: sockets["times_us"]}
+        self._note_quantiles("latency", both)
+        self._calls("calls", *self._messages(32, 64))
+        self._calls("peers", *self._messages(32, 64, peers=64))
+        self._goodput()
+        probe, _ = self._bare("rtts")
+        self._note_quantiles("rtt", {MESSAGES: messages["rtt_us"], BARE: probe["times_us"]})
+        if busy:
+            with _all_busy():
+                messages, _ = self._messages(64, 1)
+                probe, _ = self._bare("rtts")
+            both = {MESSAGES: messages["rtt_us"], BARE: probe["times_us"]}
+            self._note_quantiles("rtt_busy", both)
 
-def _per_s(measured: dict[str, Any]) -> float:
-    """The replies in a second."""
-    return float(measured["replies"] / measured["elapsed_s"])
-
-
-def medians(found: dict[str, list[dict[str, float]]]) -> dict[str, dict[str, float]]:
-    """The medians of each figure, and that of the rounds' ratios: pairs that were neighbours."""
-    return {
-        name: {
-            **{end: median(one[end] for one in rounds) for end in ("messages", "bare")},
-            "ratio": median(one["messages"] / one["bare"] for one in rounds),
-        }
-        for name, rounds in found.items()
-    }
-
-
-def table(found: dict[str, list[dict[str, float]]]) -> str:
-    """The figures as a table."""
-    rows = Table(box=None, pad_edge=False)
-    for column in ("", "messages", "bare sockets", "ratio"):
-        rows.add_column(column, justify="right" if column else "left")
-    for name, one in medians(found).items():
-        rows.add_row(
-            MEASURES[name], f"{one['messages']:,.1f}", f"{one['bare']:,.1f}", f"{one['ratio']:.2f}"
+    def _calls(self, name: str, messages: dict[str, Any], cpu_s: float) -> None:
+        sockets, bare_s = self._bare("calls", 32, 64)
+        came, echoed = messages["replies"], len(sockets["times_us"])
+        seconds = messages["elapsed_s"]
+        rates = {MESSAGES: came / seconds / 1e3, BARE: echoed / self._time_s / 1e3}
+        self._note(name, rates)
+        in_all = messages["replies_in_all"]
+        self._note_per_core(
+            f"{name}_core", {MESSAGES: (in_all, cpu_s), BARE: (echoed, bare_s)}, 1e3
         )
-    console = Console(width=80, no_color=True)
+
+    def _goodput(self) -> None:
+        messages, cpu_s = self._messages(1_000_000, 4)
+        stream, bare_s = self._bare("stream")
+        written, hand_s = self._bare("written")
+        bits = {MESSAGES: 8e6 * messages["replies"] / messages["elapsed_s"]}
+        bits |= {BARE: 8 * stream["bytes"] / self._time_s}
+        bits |= {WRITTEN: 8 * written["bytes"] / self._time_s}
+        self._note("goodput", {end: value / 1e9 for end, value in bits.items()})
+        per_core = {
+            MESSAGES: (8e6 * messages["replies_in_all"], cpu_s),
+            BARE: (8 * stream["bytes"], bare_s),
+            WRITTEN: (8 * written["bytes"], hand_s),
+        }
+        self._note_per_core("goodput_core", per_core, 1e9)
+
+    def _note_quantiles(self, name: str, times: Mapping[str, Sequence[float]]) -> None:
+        for suffix, part in (("", 0.5), ("_p99", 0.99)):
+            found = {end: quantile(sorted(all_), part) for end, all_ in times.items()}
+            there = {end: value for end, value in found.items() if value is not None}
+            if len(there) < len(found):
+                raise IncastError(
+                    f"no reply or no timestamp came within {self._time_s:g} s; measure longer"
+                )
+            self._note(name + suffix, there)
+
+    def _note_per_core(
+        self, name: str, done: Mapping[str, tuple[float, float]], unit: float
+    ) -> None:
+        """Notes what was done for each second of CPU time, if the server has taken any."""
+        if all(cpu_s > 0 for _, cpu_s in done.values()):
+            self._note(name, {end: count / s / unit for end, (count, s) in done.items()})
+
+    def _note(self, name: str, one: Round) -> None:
+        self.found.setdefault(name, []).append(one)
+
+
+@contextmanager
+def _all_busy() -> Iterator[None]:
+    """Keeps all CPUs of this machine busy, with a process on each."""
+    stop = work.busy(os.cpu_count() or 1)
+    try:
+        yield
+    finally:
+        stop()
+
+
+def run(
+    bench: Bench, *, rounds: int, busy: bool, progress: Callable[[int, int], None]
+) -> dict[str, Any]:
+    """Measures each figure in rounds, with messages and with bare sockets in turn.
+
+    Returns:
+        The `rounds` of each figure; their `medians`; and `work`: the CPUs that the two ends are
+        pinned to, and what others took of them.
+
+    Raises:
+        IncastError: The server does not answer, or offers no bare socket.
+    """
+    here, there = work.Work(**work.told()), bench.work_there()
+    for turn in range(rounds):
+        bench.round(busy=busy)
+        progress(turn + 1, rounds)
+    shares = work.shares((here, work.Work(**work.told())), (there, bench.work_there()))
+    return {"rounds": bench.found, "medians": medians(bench.found), "work": shares}
+
+
+def medians(found: Mapping[str, Sequence[Round]]) -> dict[str, dict[str, float]]:
+    """The medians of each figure, and those of the rounds' ratios: of measurements in one round."""
+    told: dict[str, dict[str, float]] = {}
+    for name, rounds in found.items():
+        one = {end: median(each[end] for each in rounds) for end in ENDS if end in rounds[0]}
+        one["ratio"] = median(each[MESSAGES] / each[BARE] for each in rounds)
+        if WRITTEN in rounds[0]:
+            one["ratio_by_hand"] = median(each[MESSAGES] / each[WRITTEN] for each in rounds)
+        told[name] = one
+    return told
+
+
+def table(found: Mapping[str, Any]) -> str:
+    """The figures as a table, and what else the CPUs did."""
+    rows = Table(box=None, pad_edge=False)
+    columns = ("", "messages", "bare sockets", "ratio", "by hand", "ratio")
+    for at, column in enumerate(columns):
+        rows.add_column(column, justify="right" if at else "left")
+    for name, one in found["medians"].items():
+        cells = [f"{one[MESSAGES]:,.1f}", f"{one[BARE]:,.1f}", f"{one['ratio']:.2f}"]
+        if WRITTEN in one:
+            cells += [f"{one[WRITTEN]:,.1f}", f"{one['ratio_by_hand']:.2f}"]
+        rows.add_row(MEASURES[name], *cells)
+    console = Console(width=100, no_color=True)
     with console.capture() as captured:
         console.print(rows)
-    return captured.get().rstrip()
+    return "\n".join([captured.get().rstrip(), *work.sentences(found["work"])])

@@ -153,3 +153,18 @@ class Receiver:
         if found is None:
             raise IncastError(f"there is no transfer {number}; send the file again")
         return found
+
+
+_SHOWN = 200
+
+
+def said(request: Request) -> str:
+    """A message of a peer in a line: its text, or its length if it is none."""
+    body, sender = request.body, request.peer.address
+    try:
+        text = body.decode()
+    except UnicodeDecodeError:
+        return f"message from {sender}: {len(body)} B"
+    shown = "".join(one if one.isprintable() else " " for one in text[:_SHOWN])
+    more = f" ... ({len(body)} B)" if len(text) > _SHOWN else ""
+    return f"message from {sender}: {shown}{more}"

@@ -166,6 +166,13 @@ class Host:
         """
         return self._host.rejected()
 
+    def bare(self, here: str, there: str, kind: str, *, spin: bool) -> tuple[int, _core.UdpBare]:
+        """Opens a bare socket, which answers one other address: `incast udp bench` compares.
+
+        Returns its port, and what begins it; the host rests while it answers.
+        """
+        return self._host.bare(here, there, kind, spin)
+
     def counters(self) -> dict[str, int]:
         """Counts of datagrams since the host was opened."""
         return self._host.counters()

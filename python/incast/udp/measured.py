@@ -38,6 +38,12 @@ def summary(found: dict[str, Any], *, size: int, cc: str) -> dict[str, Any]:
             sum(found["rate_gbps"]) / len(found["rate_gbps"]) if found["rate_gbps"] else None
         ),
         "rate_least_gbps": min(found["rate_gbps"], default=None),
+        "sent_gbps": found["data_bytes"] * 8 / elapsed / 1e9 if elapsed > 0 else 0.0,
+        "paced_sends": found["paced_sends"],
+        "late_p50_us": found["late_p50_us"],
+        "late_p99_us": found["late_p99_us"],
+        "late_most_us": found["late_most_us"],
+        "cpu_s": found["cpu_s"],
     }
 
 
@@ -66,6 +72,15 @@ def table(summary: dict[str, Any]) -> str:
             )
         else:
             console.print("no RTT samples: the kernel gave no timestamps")
+        if summary["paced_sends"]:
+            console.print(
+                f"pacing: {summary['paced_sends']:,} sends waited for their time; late by p50 "
+                f"{_text(summary['late_p50_us'])} us, p99 {_text(summary['late_p99_us'])} us"
+            )
+        console.print(
+            f"sent {_text(summary['sent_gbps'], 4)} Gb/s with headers, "
+            f"in {summary['cpu_s']:.2f} s of CPU time"
+        )
         left = {name: summary[name] for name in ("failed", "unfinished", "retransmissions")}
         told = [f"{count} {name}" for name, count in left.items() if count]
         if told:

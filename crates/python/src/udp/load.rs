@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use incast_udp::bare::{Caller, Echo};
+use incast_udp::bare::{Caller, Echo, Stamps};
 use incast_udp::load::{self, Load};
 use incast_udp::security::{PeerKey, SecurityError};
 use incast_udp::socket::Features;
-use incast_udp::{Gone, Node, NodeError, Waiting};
+use incast_udp::{Gone, Host, Node, NodeError, Statistics, Waiting, place};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -16,11 +16,12 @@ use super::{UdpOptions, raise, resolve, seconds};
 /// Makes the calls of a load, and returns what became of them.
 ///
 /// `progress` gets the seconds and the number of replies some times a second; it ends the load
-/// where it returns false. With `record_bytes` there is a recording of at most so many bytes.
+/// where it returns false. With several `peers` there are so many connections to the server, which
+/// have equal parts of the calls. With `record_bytes` there is a recording of at most so many bytes.
 #[pyfunction]
 #[pyo3(signature = (
     options, address, *, key = None, size = 64_000, reply = 0, rate = None, in_flight = 1,
-    duration_s = 1.0, warmup_s = 0.0, seed = 1, record_bytes = None, progress = None,
+    peers = 1, duration_s = 1.0, warmup_s = 0.0, seed = 1, record_bytes = None, progress = None,
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
 #[expect(clippy::needless_pass_by_value, reason = "used without the GIL, so not borrowed")]
@@ -33,6 +34,7 @@ pub(crate) fn udp_load<'py>(
     reply: u32,
     rate: Option<f64>,
     in_flight: usize,
+    peers: usize,
     duration_s: f64,
     warmup_s: f64,
     seed: u64,
@@ -57,15 +59,17 @@ pub(crate) fn udp_load<'py>(
             #[expect(clippy::redundant_closure_for_method_calls, reason = "of one lifetime alone")]
             Python::attach(|py| py.check_signals()).map_err(Failed)
         };
-        let peer = load::connect(&mut node, to, key, goes_on).map_err(|Failed(error)| error)?;
-        let takes = node.statistics(peer).map_or(0, |peer| peer.takes);
+        let peers = (0..peers.max(1))
+            .map(|_| load::connect(&mut node, to, key, goes_on).map_err(|Failed(error)| error))
+            .collect::<PyResult<Vec<_>>>()?;
+        let takes = node.statistics(peers[0]).map_or(0, |peer| peer.takes);
         if load.size > takes {
             return Err(raise(format!(
                 "a call of {} B is too long: {to} takes up to {takes} B; choose a lower --size",
                 load.size
             )));
         }
-        let outcome = load::run(&mut node, peer, &load, |at, replies| {
+        let outcome = load::run(&mut node, &peers, &load, |at, replies| {
             let told = Python::attach(|py| {
                 py.check_signals()?;
                 let Some(progress) = &progress else { return Ok(true) };
@@ -76,11 +80,12 @@ pub(crate) fn udp_load<'py>(
                 false
             })
         });
-        let statistics = node.statistics(peer);
+        let all: Vec<_> = peers.iter().filter_map(|&peer| node.statistics(peer)).collect();
         node.close_all();
-        Ok((outcome.map_err(raise)?, statistics, node.take_recording()))
+        Ok((outcome.map_err(raise)?, all, node.take_recording()))
     });
-    let (outcome, statistics, recording) = outcome?;
+    let (outcome, peers, recording) = outcome?;
+    let retransmissions: u64 = peers.iter().map(|state| state.retransmissions).sum();
     // An interrupted load keeps what it has measured.
     let interrupted = match stopped {
         Some(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => true,
@@ -101,11 +106,19 @@ pub(crate) fn udp_load<'py>(
     dict.set_item("failed", outcome.failed)?;
     dict.set_item("unfinished", outcome.unfinished)?;
     dict.set_item("replies", outcome.replies)?;
+    dict.set_item("replies_in_all", outcome.replies_in_all)?;
     dict.set_item("elapsed_s", outcome.elapsed.as_secs_f64())?;
+    dict.set_item("cpu_s", outcome.cpu.as_secs_f64())?;
+    dict.set_item("data_bytes", outcome.data_bytes)?;
+    let lateness = &outcome.lateness;
+    dict.set_item("paced_sends", lateness.count())?;
+    for (name, part) in [("late_p50_us", 0.5), ("late_p99_us", 0.99), ("late_most_us", 1.0)] {
+        dict.set_item(name, lateness.quantile(part).map(incast_cc::Span::as_us_f64))?;
+    }
     dict.set_item("interrupted", interrupted)?;
     dict.set_item("gone", outcome.gone.map(|why| why.to_string()))?;
-    let retransmissions = statistics.map(|statistics| statistics.retransmissions);
     dict.set_item("retransmissions", retransmissions)?;
+    dict.set_item("warning", peers.iter().find_map(Statistics::warning))?;
     dict.set_item("recording", recording)?;
     Ok(dict)
 }
@@ -131,49 +144,71 @@ impl From<SecurityError> for Failed {
     }
 }
 
-/// Opens a bare socket, which answers one host for some seconds; returns its port.
-#[pyfunction]
-pub(crate) fn udp_bare_echo(here: &str, host: &str, spin: bool, time_s: f64) -> PyResult<u16> {
-    let ip = |text: &str| resolve(text).map(|address| address.ip());
-    let features = Features::probe().map_err(raise)?;
-    let echo = Echo::open(ip(here)?, ip(host)?, waiting(spin), features).map_err(raise)?;
-    let (port, time) = (echo.port().map_err(raise)?, seconds(time_s, "the time")?);
-    let ends = load::Ends::within(time);
-    let thread = std::thread::Builder::new().name("incast-bare".to_owned());
-    // An error of the socket ends the echo: those who ask it get no answer.
-    thread.spawn(move || echo.run(|| !ends.is_over())).map_err(raise)?;
-    Ok(port)
+/// The kinds of measurement with a bare socket, and whether they take timestamps.
+fn stamps(kind: &str) -> PyResult<Stamps> {
+    match kind {
+        "calls" | "stream" => Ok(Stamps::Off),
+        "rtts" | "written" => Ok(Stamps::On),
+        _ => Err(raise(format!("{kind:?} is measured with no bare socket"))),
+    }
 }
 
-/// Measures a bare socket's echo, as `udp_load` measures a server.
+/// Opens a bare socket on the first thread of a host, which answers one address for some seconds;
+/// returns its port.
+pub(super) fn echo(
+    host: &Host,
+    here: &str,
+    there: &str,
+    kind: &str,
+    spin: bool,
+) -> PyResult<(u16, Echo)> {
+    let ip = |text: &str| resolve(text).map(|address| address.ip());
+    let (waiting, stamps) = (waiting(spin), stamps(kind)?);
+    let echo = Echo::open(ip(here)?, ip(there)?, waiting, host.features(), stamps);
+    let echo = echo.map_err(raise)?;
+    Ok((echo.port().map_err(raise)?, echo))
+}
+
+/// Measures a bare socket's echo, as `udp_load` measures a server, and ends it.
 ///
-/// Returns the times in microseconds of datagrams of a size, with some in flight; or the bytes that
-/// came in `time_s` if none are.
+/// Of `calls` of a size, with some in flight, and of `rtts` there are the times in microseconds; of
+/// a `stream`, and of a stream that is `written` by hand, the bytes that came.
 #[pyfunction]
 pub(crate) fn udp_bare<'py>(
     py: Python<'py>,
     address: &str,
+    kind: &str,
     size: usize,
     in_flight: usize,
     spin: bool,
     time_s: f64,
-) -> PyResult<Bound<'py, PyAny>> {
+) -> PyResult<Bound<'py, PyDict>> {
     let (to, time) = (resolve(address)?, seconds(time_s, "the time")?);
-    let measured = py.detach(|| {
+    let stamps = stamps(kind)?;
+    let (measured, cpu) = py.detach(|| {
         let features = Features::probe().map_err(raise)?;
-        let mut caller = Caller::open(to, waiting(spin), features).map_err(raise)?;
-        if in_flight == 0 {
-            return caller.stream(time).map(Measured::Bytes).map_err(raise);
-        }
-        caller.calls(size, in_flight, time).map(Measured::Times).map_err(raise)
-    });
-    match measured? {
-        Measured::Bytes(bytes) => Ok(bytes.into_pyobject(py)?.into_any()),
+        let mut caller = Caller::open(to, waiting(spin), features, stamps).map_err(raise)?;
+        let before = place::cpu_time();
+        let measured = match kind {
+            "calls" => caller.calls(size, in_flight, time).map(Measured::Times),
+            "rtts" => caller.rtts(time).map(Measured::Times),
+            "written" => caller.written(time).map(|stream| Measured::Bytes(stream.bytes)),
+            _ => caller.stream(time).map(Measured::Bytes),
+        };
+        let cpu = place::cpu_time().saturating_sub(before);
+        caller.end().map_err(raise)?;
+        Ok::<_, PyErr>((measured.map_err(raise)?, cpu))
+    })?;
+    let dict = PyDict::new(py);
+    dict.set_item("cpu_s", cpu.as_secs_f64())?;
+    match measured {
+        Measured::Bytes(bytes) => dict.set_item("bytes", bytes)?,
         Measured::Times(times) => {
             let us: Vec<_> = times.iter().map(|time| time.as_secs_f64() * 1e6).collect();
-            us.into_pyobject(py)
+            dict.set_item("times_us", us)?;
         }
     }
+    Ok(dict)
 }
 
 enum Measured {

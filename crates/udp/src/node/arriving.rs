@@ -10,6 +10,7 @@ use super::departures::Arrival;
 use super::inbox::{BOOKS_BYTES, Piece, Untaken};
 use super::names::PeerId;
 use super::peers::{LANES, Owner, Peer};
+use super::stamping::Stamping;
 use super::{Event, Gone, Incoming, Node, Sampled};
 use crate::clock::Clock;
 use crate::message::{HEAD_BYTES, Head, Kind as Message};
@@ -38,6 +39,7 @@ impl Node {
         // The stamps of data come before the ACKs that answer it.
         self.read_stamps()?;
         let now = self.clock.now();
+        self.awaited.look(now, self.endpoint.next_send_time());
         for received in arrivals.iter_mut() {
             let (from, marked) = (received.from, received.ecn == Ecn::Ce);
             let stamp = received.stamp;
@@ -52,16 +54,18 @@ impl Node {
 
     /// Reads the stamps of what has left, if any are to come.
     pub(super) fn read_stamps(&mut self) -> io::Result<()> {
-        let Self { socket, endpoint, departures, clock, .. } = self;
+        let Self { socket, endpoint, departures, clock, lateness, .. } = self;
         if departures.are_known() || !socket.features().send_stamps {
             return Ok(());
         }
         socket.sent_stamps(|sent| {
-            let at = clock.stamped(sent.stamp);
-            for burst in departures.left(sent.key) {
-                if let Some(at) = at {
-                    endpoint.on_sent_at(burst.connection, burst.sequence, burst.attempt, at);
-                }
+            let begun = departures.left(sent.key);
+            let Some(at) = clock.stamped(sent.stamp) else { return };
+            if let Some(due) = begun.due {
+                lateness.add(at.max(due).since(due));
+            }
+            for burst in begun.bursts() {
+                endpoint.on_sent_at(burst.connection, burst.sequence, burst.attempt, at);
             }
         })?;
         Ok(())
@@ -136,9 +140,10 @@ impl Node {
     ) -> Option<()> {
         let peer = self.peers.get(id)?;
         let lane = |connection: u32| peer.lanes.get(connection as usize);
+        let lacks_stamps = !self.has_stamps || peer.stamping == Stamping::Lacking;
         let clock = |turnaround: Turnaround| match (arrival.time, turnaround.span()) {
             // Times with the wait for a processor in them are better than none at all.
-            _ if !self.has_stamps => RttClock::Calls,
+            _ if lacks_stamps => RttClock::Calls,
             (Some(time), Some(peer)) => RttClock::Stamps { arrived: Some(time), peer },
             _ => RttClock::Stamps { arrived: None, peer: Span::ZERO },
         };
@@ -162,6 +167,9 @@ impl Node {
                         Report { marked, clock: clock(completion.turnaround), ..Report::default() };
                     let packet = Packet { connection, sent_ns: *sent_ns, body };
                     self.endpoint.handle_packet(now, &packet, report);
+                }
+                if let Some(peer) = self.peers.get_mut(id).filter(|_| self.has_stamps) {
+                    peer.stamping.answered();
                 }
             }
             Frame::Nack(nack) => {
@@ -269,6 +277,7 @@ impl Node {
                 },
                 Told::Completed { .. } => {
                     if let Some(sending) = lane.outbox.acknowledged() {
+                        self.outgoing = self.outgoing.saturating_sub(sending.length());
                         self.tell_acknowledged(id, sending.token);
                     }
                 }

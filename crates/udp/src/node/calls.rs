@@ -35,6 +35,16 @@ pub enum Refused {
         /// The most that may wait.
         most: usize,
     },
+    /// Too much waits to be sent to all peers together already.
+    #[error(
+        "{waiting} B wait for all peers together, and {most} B may; post again when some have left"
+    )]
+    FullInAll {
+        /// The bytes that wait.
+        waiting: u64,
+        /// The most that may wait.
+        most: usize,
+    },
 }
 
 /// The calls and notes of this node that are under way.
@@ -215,6 +225,10 @@ impl Node {
         if waiting > 0 && waiting + bytes as u64 > most as u64 {
             return Err(Refused::Full { waiting, most });
         }
+        let (waiting, most) = (self.outgoing, self.options.memory.outgoing_in_all);
+        if waiting > 0 && waiting + bytes as u64 > most as u64 {
+            return Err(Refused::FullInAll { waiting, most });
+        }
         Ok(())
     }
 
@@ -231,7 +245,9 @@ impl Node {
         let is_open = peer.is_open();
         let lane = &mut peer.lanes[lane];
         let bytes = lane.outbox.post(head, body, token);
+        self.outgoing += bytes;
         if is_open {
+            self.awaited.look(now, self.endpoint.next_send_time());
             self.endpoint.post(now, lane.sends, bytes);
         } else {
             lane.early.push(bytes);

@@ -22,6 +22,8 @@ pub(super) struct Burst {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Begun {
     bursts: [Option<Burst>; BURSTS],
+    /// The send time of the pacing engine, if the node has waited for it.
+    pub(super) due: Option<Time>,
 }
 
 impl Begun {
@@ -30,6 +32,11 @@ impl Begun {
         if let Some(place) = self.bursts.iter_mut().find(|place| place.is_none()) {
             *place = Some(burst);
         }
+    }
+
+    /// The bursts.
+    pub(super) fn bursts(self) -> impl Iterator<Item = Burst> {
+        self.bursts.into_iter().flatten()
     }
 
     /// Whether a burst begins.
@@ -68,12 +75,11 @@ impl Departures {
         self.are_known
     }
 
-    /// The bursts that have left in the send of a key, once.
-    pub(super) fn left(&mut self, key: u32) -> impl Iterator<Item = Burst> + use<> {
+    /// What has begun in the send of a key, which has left: once.
+    pub(super) fn left(&mut self, key: u32) -> Begun {
         self.are_known |= key.wrapping_add(1) == self.next;
         let (known, begun) = &mut self.sends[key as usize % REMEMBERED];
-        let begun = if *known == key { std::mem::take(begun) } else { Begun::default() };
-        begun.bursts.into_iter().flatten()
+        if *known == key { std::mem::take(begun) } else { Begun::default() }
     }
 
     /// Forgets the bursts of connections that are closed: others may get their numbers.
@@ -112,10 +118,10 @@ mod tests {
         assert!(begun.any());
         let key = departures.leave(begun);
         departures.forget(|connection| connection == 2);
-        let left: Vec<_> = departures.left(key).map(|burst| burst.connection).collect();
+        let left: Vec<_> = departures.left(key).bursts().map(|burst| burst.connection).collect();
         assert_eq!(left, [0, 1, 3]);
-        assert_eq!(departures.left(key).count(), 0);
-        assert_eq!(departures.left(key.wrapping_sub(5)).count(), 0);
+        assert_eq!(departures.left(key).bursts().count(), 0);
+        assert_eq!(departures.left(key.wrapping_sub(5)).bursts().count(), 0);
     }
 
     #[test]
@@ -127,6 +133,6 @@ mod tests {
         for _ in 0..REMEMBERED {
             departures.leave(Begun::default());
         }
-        assert_eq!(departures.left(key).count(), 0);
+        assert_eq!(departures.left(key).bursts().count(), 0);
     }
 }

@@ -204,16 +204,19 @@ pub struct Counters {
     pub no_memory: u64,
     /// Sends that the kernel has refused.
     pub unsent: u64,
+    /// Bytes of data packets that were sent, with the headers that pacing counts.
+    pub data_bytes: u64,
 }
 
 impl Counters {
     /// Adds the counts of another node.
     pub fn add(&mut self, other: &Self) {
-        let Self { datagrams, unknown, refused, no_memory, unsent } = other;
+        let Self { datagrams, unknown, refused, no_memory, unsent, data_bytes } = other;
         self.datagrams += datagrams;
         self.unknown += unknown;
         self.refused += refused;
         self.no_memory += no_memory;
         self.unsent += unsent;
+        self.data_bytes += data_bytes;
     }
 }

@@ -9,6 +9,7 @@ use super::greeting::Greeting;
 use super::names::PeerId;
 use super::peers::{Lane, Link, Peer, open_lanes};
 use super::search::Search;
+use super::stamping::Stamping;
 use super::{Event, Gone, IP_UDP_BYTES, Node};
 use crate::options::Options;
 use crate::security::{Answer, Handshake, Opened, PeerKey, SecurityError, Step, fresh_id};
@@ -82,6 +83,7 @@ impl Node {
             probed_at: now,
             moving: None,
             rtt: None,
+            stamping: Stamping::Unknown(0),
             messages: 0,
             received: 0,
         })
@@ -225,6 +227,7 @@ impl Node {
         let Some(peer) = self.peers.remove(id) else { return };
         let unfinished: usize = peer.lanes.iter().map(|lane| lane.inbox.bytes()).sum();
         self.incoming = self.incoming.saturating_sub(unfinished);
+        self.outgoing = self.outgoing.saturating_sub(peer.outgoing());
         if peer.is_open() {
             let closed = peer.lanes.each_ref().map(|lane| [lane.sends, lane.receives]);
             for connection in closed.into_iter().flatten() {

@@ -52,7 +52,8 @@ pub(super) struct Outbox {
 }
 
 impl Sending {
-    fn length(&self) -> u64 {
+    /// The length of the message with its head.
+    pub(super) fn length(&self) -> u64 {
         (HEAD_BYTES + self.body.len()) as u64
     }
 }

@@ -23,6 +23,7 @@ impl Node {
     pub(super) fn search_paths(&mut self, now: Time) {
         let mut due = Vec::new();
         for peer in self.peers.all_mut() {
+            peer.stamping.decide();
             let is_used = peer.outgoing() > 0;
             let is_heard = now.since(peer.heard_at) < HEARD_WITHIN;
             let Some(link) = &mut peer.link else { continue };

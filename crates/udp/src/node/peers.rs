@@ -13,6 +13,7 @@ use super::inbox::Inbox;
 use super::names::PeerId;
 use super::outbox::Outbox;
 use super::search::{Moving, Search};
+use super::stamping::{ANSWERS, Stamping};
 use crate::security::{PeerKey, Session};
 use crate::wire::ConnectionId;
 
@@ -51,6 +52,22 @@ pub struct Statistics {
     pub retransmissions: u64,
     /// The longest datagram that is sent to the peer, in bytes.
     pub datagram: usize,
+    /// Whether RTTs are times of user space: no timestamps come on the way to this peer, though the
+    /// kernel gives them over the loopback device.
+    pub lacks_stamps: bool,
+}
+
+impl Statistics {
+    /// A sentence on what the path lacks, which says what is lost.
+    pub fn warning(&self) -> Option<String> {
+        self.lacks_stamps.then(|| {
+            format!(
+                "{}: {ANSWERS} answers brought no RTT by timestamps: a device on the way gives \
+                 none, here or there; RTTs include waits for processors.",
+                self.address
+            )
+        })
+    }
 }
 
 /// One way of messages to a peer, and one from it.
@@ -107,6 +124,7 @@ pub(super) struct Peer {
     pub(super) moving: Option<Moving>,
     /// The smoothed and the least RTT.
     pub(super) rtt: Option<(Span, Span)>,
+    pub(super) stamping: Stamping,
     pub(super) messages: u64,
     pub(super) received: u64,
 }
@@ -141,11 +159,13 @@ impl Peer {
             messages: self.messages,
             retransmissions: open.map(|lane| endpoint.retransmissions(lane.sends)).sum(),
             datagram: self.link.as_ref().map_or(0, |link| link.datagram),
+            lacks_stamps: self.stamping == Stamping::Lacking,
         }
     }
 
     /// Takes in an RTT sample.
     pub(super) fn sampled(&mut self, rtt: Span) {
+        self.stamping.sampled();
         self.rtt = Some(match self.rtt {
             None => (rtt, rtt),
             Some((smoothed, least)) => ((smoothed * 7 + rtt) / 8, least.min(rtt)),

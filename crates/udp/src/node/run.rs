@@ -1,5 +1,7 @@
 //! The datagrams of one send, while they are filled with frames.
 
+use incast_cc::Time;
+
 use super::departures::{Begun, Burst, Departures};
 use super::peers::Link;
 use crate::options::Options;
@@ -93,6 +95,11 @@ impl Run {
             self.begun.note(begins);
             self.last = burst;
         }
+    }
+
+    /// Notes that the pacing engine has set a time for the send.
+    pub(super) fn is_due(&mut self, at: Time) {
+        self.begun.due.get_or_insert(at);
     }
 
     /// The most bytes of the next datagram.

@@ -11,12 +11,12 @@ use incast_cc::Time;
 use incast_transport::DueBy;
 use incast_transport::{Body, Outgoing, message};
 
-use super::Node;
 use super::answers::{Answer, frame_of};
 use super::departures::{Arrival, Burst};
 use super::names::PeerId;
 use super::peers::{LANES, LONG, Owner, Peer};
 use super::run::{Exit, Run};
+use super::{IP_UDP_BYTES, Node, overhead};
 use crate::clock::Clock;
 use crate::socket::{MAX_SEND_BYTES, SendBatch, Transmit};
 use crate::wire::{Close, Data, Frame, MAX_COMPLETIONS};
@@ -36,6 +36,7 @@ impl Node {
     /// Sends what may leave now, but no more than some batches: acknowledgements that have come
     /// meanwhile are to be read. Returns whether there may be more.
     pub(super) fn send(&mut self, now: Time) -> io::Result<bool> {
+        self.awaited.look(now, self.endpoint.next_send_time());
         self.endpoint.on_timer(now);
         if !self.flush()? {
             return Ok(false);
@@ -99,6 +100,7 @@ impl Node {
             if self.endpoint.next_timer(now).is_none_or(|at| at > now) {
                 break false;
             }
+            self.awaited.look(now, self.endpoint.next_send_time());
             self.endpoint.on_timer(now);
             if !self.endpoint.has_data(classes) {
                 break false;
@@ -159,8 +161,12 @@ impl Node {
         });
         let (connection, attempt) = (out.connection, data.attempt);
         let burst = Burst { connection, sequence: data.segment(), attempt };
+        self.counters.data_bytes += u64::from(data.payload) + overhead() + u64::from(IP_UDP_BYTES);
         let mut exit = Exit { out: batch, departures, options, marks: *marks };
         run.add(link, &mut exit, &frame, Some(burst));
+        if let Some(due) = self.awaited.take() {
+            run.is_due(due);
+        }
     }
 
     /// Makes sure that a run is to a peer in a class. Another one ends.

@@ -1,0 +1,57 @@
+//! A message of a gigabyte, which takes some seconds and 2 GB of memory: where `INCAST_HUGE` is set.
+//!
+//! `INCAST_HUGE=1 cargo test --release -p incast-udp --test huge`
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::print_stderr, reason = "a test may say why it does nothing, and how long it took")]
+
+#[allow(dead_code, reason = "other tests use more of it")]
+mod nodes;
+
+use std::time::Instant;
+
+use incast_udp::security::{Secret, Security};
+use incast_udp::{Event, Node, Refused};
+use nodes::{body, features, options, turn_both};
+
+/// The bytes of the message.
+const HUGE: usize = 1 << 30;
+
+#[test]
+fn a_message_of_a_gigabyte_arrives_whole_and_one_beyond_the_bound_is_refused() {
+    if std::env::var_os("INCAST_HUGE").is_none() {
+        eprintln!("skipped: INCAST_HUGE is not set; the message takes 2 GB of memory");
+        return;
+    }
+    let secret = Security::Secret(Secret::generate().unwrap());
+    let mut of_server = options(secret.clone());
+    (of_server.memory.message, of_server.memory.incoming) = (HUGE, 2 * HUGE);
+    of_server.memory.incoming_in_all = 4 * HUGE;
+    let mut server = Node::open(of_server, features()).unwrap();
+    let mut client = Node::open(options(secret), features()).unwrap();
+    let peer = client.connect(server.address().unwrap(), None).unwrap();
+    turn_both(&mut client, &mut server, |at_client, _, event| {
+        at_client && matches!(event, Event::Opened { .. })
+    });
+    let message = body(7, HUGE);
+    let most = HUGE;
+    let longer = client.note(peer, vec![0; HUGE + 1].into());
+    assert_eq!(longer, Err(Refused::TooLong { bytes: HUGE + 1, most }));
+    let (start, mut came) = (Instant::now(), false);
+    client.note(peer, message.clone()).unwrap();
+    let (mut delivered, expected) = (false, message);
+    turn_both(&mut client, &mut server, |_, _, event| {
+        match event {
+            Event::Noted { body, .. } => {
+                assert!(body == expected, "equal to the last byte");
+                came = true;
+            }
+            Event::Delivered { .. } => delivered = true,
+            Event::Opened { .. } => {}
+            event => panic!("{event:?}"),
+        }
+        came && delivered
+    });
+    eprintln!("{HUGE} B in {:.2} s", start.elapsed().as_secs_f64());
+}
