@@ -45,6 +45,8 @@ pub(crate) struct Built {
     pub(crate) cut: Cut,
     /// The sizes that separate the bins in the table of completion times.
     pub(crate) size_bins: Vec<Bytes>,
+    /// Whether there is a table of the ideal.
+    pub(crate) ideal: bool,
 }
 
 /// Builds the network and the posts of its applications, unless `watch` stops it.
@@ -70,7 +72,8 @@ pub(crate) fn build(
     let cut = cut(scenario, scheme);
     let size_bins = scenario.measure.size_bins.clone();
     let classes = class_names(scenario, scheme);
-    Built { net, topology, ways, flows, plan, classes, cut, size_bins }
+    let ideal = scenario.measure.ideal;
+    Built { net, topology, ways, flows, plan, classes, cut, size_bins, ideal }
 }
 
 /// The names of all traffic classes under `scheme`.

@@ -1,6 +1,7 @@
 //! The report of a run: a summary, and tables.
 
 mod failures;
+mod ideals;
 mod messages;
 mod quantiles;
 mod requests;
@@ -137,6 +138,7 @@ pub(crate) fn report(built: &Built, info: RunInfo, measured: Measured) -> Report
     });
     tables.push(watchdog::table(&findings));
     tables.extend(work.tables(built));
+    tables.extend(built.ideal.then(|| ideals::table(built, &work.messages)));
     tables.extend(series::tables(built, &info));
     tables.extend(failures::table(built));
     tables.extend(traces::traces(built));
