@@ -126,7 +126,7 @@ fn no_scheme_has_a_mean_below_the_bound() {
          [routing]\nkind = \"spray\"",
     ];
     let traffics = [
-        "kind = \"poisson\"\nload = 0.7\nsizes = { workload = \"websearch\" }",
+        "kind = \"poisson\"\nload = 0.7\nsizes = \"web-search\"",
         "kind = \"poisson\"\nload = 0.5\nsizes = { fixed = \"20KB\" }\noperation = \"read\"",
         "kind = \"connections\"\nfrom = \"h\"\nto = \"h0\"\nmessage = \"30KB\"\ncount = 5\nevery = \"70us\"",
     ];
