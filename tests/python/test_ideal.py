@@ -67,9 +67,11 @@ duration = "30ms"
 cooldown = "28ms"
 schemes = ["timely", "dctcp"]
 [network.star]
-hosts = { name = "h", count = 6, rate = "10Gbps", delay = "1us" }
+hosts = [{ name = "h", count = 6, rate = "10Gbps", delay = "1us" }]
 [[traffic]]
 kind = "poisson"
+from = "h"
+to = "h"
 load = 0.6
 stop = "2ms"
 sizes = "web-search"

@@ -118,7 +118,7 @@ fn sprayed_messages_have_all_paths() {
 #[test]
 fn no_scheme_has_a_mean_below_the_bound() {
     let networks = [
-        "[network.star]\nhosts = { name = \"h\", count = 6, rate = \"10Gbps\", delay = \"1us\" }",
+        "[network.star]\nhosts = [{ name = \"h\", count = 6, rate = \"10Gbps\", delay = \"1us\" }]",
         "[network.leaf-spine]\nleaves = 3\nspines = 2\nuplink = { rate = \"10Gbps\", delay = \"2us\" }\n\
          hosts = { name = \"h\", count = 3, rate = \"10Gbps\", delay = \"1us\" }",
         "[network.leaf-spine]\nleaves = 2\nspines = 2\nuplink = { rate = \"10Gbps\", delay = \"1us\" }\n\
@@ -126,8 +126,8 @@ fn no_scheme_has_a_mean_below_the_bound() {
          [routing]\nkind = \"spray\"",
     ];
     let traffics = [
-        "kind = \"poisson\"\nload = 0.7\nsizes = \"web-search\"",
-        "kind = \"poisson\"\nload = 0.5\nsizes = { fixed = \"20KB\" }\noperation = \"read\"",
+        "kind = \"poisson\"\nfrom = \"h\"\nto = \"h\"\nload = 0.7\nsizes = \"web-search\"",
+        "kind = \"poisson\"\nfrom = \"h\"\nto = \"h\"\nload = 0.5\nsizes = { fixed = \"20KB\" }\noperation = \"read\"",
         "kind = \"connections\"\nfrom = \"h\"\nto = \"h0\"\nmessage = \"30KB\"\ncount = 5\nevery = \"70us\"",
     ];
     let mut compared = 0;
