@@ -25,12 +25,15 @@ pub struct Measure {
     /// The nodes whose packets, queues and flows are recorded in the traces that `--trace` asks
     /// for; all if absent.
     pub trace: Option<Vec<String>>,
+    /// Whether there is a table of the ideal (`ideal`): when each message would have been complete
+    /// in the fluid max-min, in the greedy schedule, and in the bound by shortest remaining first.
+    pub ideal: bool,
 }
 
 impl Default for Measure {
     fn default() -> Self {
         let kb = [10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000];
-        Self { size_bins: kb.map(Bytes::from_kb).into(), series: None, trace: None }
+        Self { size_bins: kb.map(Bytes::from_kb).into(), series: None, trace: None, ideal: false }
     }
 }
 

@@ -49,6 +49,8 @@ pub(crate) struct Built {
     seed: u64,
     /// The sizes that separate the bins in the table of completion times.
     pub(crate) size_bins: Vec<Bytes>,
+    /// Whether there is a table of the ideal.
+    pub(crate) ideal: bool,
 }
 
 impl Built {
@@ -86,7 +88,8 @@ pub(crate) fn build(
     let cuts = mix.all().iter().map(|named| cut(scenario, named.scheme)).collect();
     let size_bins = scenario.measure.size_bins.clone();
     let classes = scenario.classes_in(&mix).into_iter().map(|class| class.name).collect();
-    Built { net, topology, ways, flows, plan, classes, cuts, mix, seed, size_bins }
+    let ideal = scenario.measure.ideal;
+    Built { net, topology, ways, flows, plan, classes, cuts, mix, seed, size_bins, ideal }
 }
 
 /// Whether to keep time series of flows, and of queues: in a large network they are larger than

@@ -20,6 +20,15 @@
 //! A slowdown is a completion time over the ideal one. It is at least 1, with two exceptions: where
 //! an event has made a link faster, and where packets are sprayed. The ideal is that of one path; a
 //! message that takes several at once has more than the rate of one path, and may have faster ones.
+//!
+//! The modules inside have the references for all messages of a run: [`fluid`], [`greedy`],
+//! [`srpt`].
+
+mod course;
+pub(crate) mod fabric;
+pub(crate) mod fluid;
+pub(crate) mod greedy;
+pub(crate) mod srpt;
 
 use incast_cc::{Bytes, Rate, Span};
 

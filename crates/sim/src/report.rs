@@ -2,6 +2,7 @@
 
 mod deadlines;
 mod failures;
+mod ideals;
 mod messages;
 mod mix;
 mod quantiles;
@@ -143,6 +144,7 @@ pub(crate) fn report(built: &Built, info: RunInfo, measured: Measured) -> Report
     tables.push(watchdog::table(&findings));
     tables.extend(work.tables(built));
     tables.extend(mixed);
+    tables.extend(built.ideal.then(|| ideals::table(built, &work.messages)));
     tables.extend(series::tables(built, &info));
     tables.extend(failures::table(built));
     tables.extend(traces::traces(built));

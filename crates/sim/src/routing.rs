@@ -1,6 +1,7 @@
 //! Routing: all shortest paths, the changes when links fail, detours (Valiant), and trees.
 
 mod circles;
+mod shares;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

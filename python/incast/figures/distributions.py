@@ -16,7 +16,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from incast.figures import style
+from incast.figures import ideals, style
 from incast.figures.drawing import Drawing, Rows
 from incast.figures.style import Floats
 from incast.results.comparison import number
@@ -31,6 +31,8 @@ _INTERVALS = 60
 
 Curve = tuple[Floats, Floats]
 """Values, and the fraction of the samples that is not above each."""
+
+_Panel = tuple[Axes, list[tuple[int, Case, pl.DataFrame]]]
 
 _HISTOGRAM = ("low_us", "high_us", "count")
 _RTT = Rows("rtt_histogram", _HISTOGRAM, pl.col("count") > 0)
@@ -74,7 +76,7 @@ def cumulative(
 ) -> Figure:  # fmt: skip
     """The fraction that is not above a value; published mean and 99th percentile as points."""
     figure, panels = _panels(results, rows, x, samples)
-    lowest, highest = math.inf, 0.0
+    lowest, highest = _ideal(panels, rows, results, ccdf=False)
     marked: list[Mapping[str, float | str]] = []
     for axes, cases in panels:
         axes.set(ylabel=f"fraction of {samples}", ylim=(0, 1.03))
@@ -99,7 +101,7 @@ def tail(
 ) -> Figure:
     """The fraction that is above a value, both axes logarithmic: what the slowest ones are like."""
     figure, panels = _panels(results, rows, x, samples)
-    lowest, highest = math.inf, 0.0
+    lowest, highest = _ideal(panels, rows, results, ccdf=True)
     for axes, cases in panels:
         axes.set(ylabel=f"fraction of {samples} above")
         for index, case, own in cases:
@@ -125,6 +127,32 @@ def tail(
     style.logarithmic(panels[-1][0], "x", lowest, highest)
     _finish(figure, panels, rows, results)
     return figure
+
+
+def _ideal(
+    panels: list[_Panel], rows: Rows, results: Records, *, ccdf: bool
+) -> tuple[float, float]:
+    """Draws the ideal of messages where it is there; returns its least and greatest time."""
+    lowest, highest = math.inf, 0.0
+    if rows.table != "messages":
+        return lowest, highest
+    for (axes, _), traffic in zip(panels, rows.by_traffic(results), strict=True):
+        found = ideals.rows(results, traffic)
+        if found is None:
+            continue
+        for reference in ideals.REFERENCES:
+            own = ideals.completions(found, reference)
+            if not _any(own):
+                continue
+            values, below = of_samples(own)
+            share = 1 - below if ccdf else below
+            if ccdf and share[-1] <= 0:
+                share[-1] = share[-2]
+            axes.plot(
+                values, share, label=reference.label, **_steps(of_samples), **ideals.line(reference)
+            )
+            lowest, highest = min(lowest, float(values[0])), max(highest, float(values[-1]))
+    return lowest, highest
 
 
 def density(results: Records, *, rows: Rows, x: str, samples: str) -> Figure:
@@ -191,9 +219,6 @@ def _step(at: Floats, values: Floats, below: Floats) -> Floats:
     return np.where(place < 0, 0.0, below[np.maximum(place, 0)])
 
 
-_Panel = tuple[Axes, list[tuple[int, Case, pl.DataFrame]]]
-
-
 def _panels(results: Records, rows: Rows, x: str, samples: str) -> tuple[Figure, list[_Panel]]:
     """A panel for each traffic: what flows of different kinds do has no common distribution."""
     traffics = rows.by_traffic(results)
@@ -203,7 +228,8 @@ def _panels(results: Records, rows: Rows, x: str, samples: str) -> tuple[Figure,
         for _, _, own in cases
     )
     note = f"{samples} that had not finished by the end of the run are beyond the end of a curve"
-    notes = style.notes(results, note if lacking else "")
+    whose = ideals.note(results) if rows.table == "messages" else ""
+    notes = style.notes(results, note if lacking else "", whose)
     figure, grid = style.panels(results, list(traffics), notes, height=4.4)
     grid[-1].set_xlabel(x)
     return figure, list(zip(grid, traffics.values(), strict=True))

@@ -8,7 +8,7 @@ from matplotlib import ticker
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from incast.figures import style
+from incast.figures import ideals, style
 from incast.figures.drawing import Drawing, Rows
 from incast.figures.style import Floats
 from incast.results.measures import bound_of
@@ -30,9 +30,9 @@ def by_size(results: Records, *, rows: Rows, value: str, unit: str, y: str) -> F
         notes.append(f"in bins of fewer than {_FEW} messages p99 is the slowest one")
     if any(_bounded(own, name).any() for own in every for name in tails):
         notes.append("arrows: at least so much, that message had not finished")
-    note = style.notes(results, *notes)
+    note = style.notes(results, *notes, ideals.note(results))
     figure, grid = style.panels(results, list(traffics), note, height=4.4)
-    for axes, cases in zip(grid, traffics.values(), strict=True):
+    for axes, (traffic, cases) in zip(grid, traffics.items(), strict=True):
         heights: list[float] = []
         for index, case, own in cases:
             colour, mark = style.line(index)["color"], style.marker(index)
@@ -57,6 +57,9 @@ def by_size(results: Records, *, rows: Rows, value: str, unit: str, y: str) -> F
                     style.band(axes, places, low, high, index)
                     heights += [*bins["least"].drop_nulls(), *bins["greatest"].drop_nulls()]
                 heights += bins["mean"].drop_nulls().to_list()
+        if (found := ideals.rows(results, traffic)) is not None:
+            bins = _bins(pl.concat([own for _, _, own in cases]), next(iter(tails)))
+            heights += ideals.by_size(axes, found, bins, middle(bins), slowdown=value == "slowdown")
         axes.set_ylabel(y)
         positive = [height for height in heights if height > 0]
         if positive:

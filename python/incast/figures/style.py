@@ -31,6 +31,7 @@ _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 FEW = 3  # cases at most, for a column of the legend each
 MUTED = "0.35"
+IDEAL = "0.5"  # the lines of the ideal, where it is drawn
 # Shares of the width of a time series: a shade above the first has room for its words, one above
 # the second for them in one line.
 _NARROWEST, _WIDE = 0.13, 0.25
@@ -211,13 +212,15 @@ def legend(figure: Figure, results: Records) -> None:
         return
     columns = _columns(labels)
     _grow(figure, -(-len(labels) // columns) - 3)
-    if len(names) <= min(FEW, columns):
-        columns = len(names)
-        entries = list(zip(handles, labels, strict=True))
-        groups = [
-            [entry for entry in entries if entry[1] == name or entry[1].startswith(f"{name}: ")]
-            for name in names
-        ]
+    entries = list(zip(handles, labels, strict=True))
+    groups = [
+        [entry for entry in entries if entry[1] == name or entry[1].startswith(f"{name}: ")]
+        for name in names
+    ]
+    if of_ideal := [entry for entry in entries if entry[1].startswith("ideal: ")]:
+        groups.append(of_ideal)
+    if len(names) <= FEW and len(groups) <= columns:
+        columns = len(groups)
         # A legend is filled column by column: short columns get empty entries.
         rows = max(map(len, groups))
         nothing = (Line2D([], [], linestyle="none"), "")

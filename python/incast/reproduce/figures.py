@@ -3,6 +3,7 @@
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,7 @@ Floats = npt.NDArray[np.float64]
 _PANEL = 2.7  # inches
 _PER_CASE = 0.3
 _FEW_TICKS = 6
+_IDEAL = {"fluid": "-", "greedy": "--", "srpt": ":"}
 _NUMBER = 0.12  # room that a number takes beside a bar, of the longest bar
 
 
@@ -146,6 +148,16 @@ def _index(of: Outcome, case: SpecCase) -> int:
     return of.experiment.case.index(case)
 
 
+def _line(of: Outcome, case: SpecCase) -> dict[str, Any]:
+    """The line of a case: thin and grey if it is the ideal."""
+    if not case.ideal:
+        return style.line(_index(of, case))
+    return {
+        "color": style.IDEAL, "linewidth": style.thin(0.6), "linestyle": _IDEAL[case.ideal],
+        "zorder": 1.5,
+    }  # fmt: skip
+
+
 def _faded(case: SpecCase) -> float:
     """The opacity of a case: earlier set-ups stand behind the others."""
     return 0.45 if case.earlier else 1.0
@@ -170,11 +182,9 @@ def _lines(of: Outcome, wanted: SpecFigure, column: str, axes: Axes, drawn: Draw
         told = points
         if level:
             only = points[0][1]
-            artists = [
-                axes.axhline(only.mean, label=label, alpha=_faded(case), **style.line(index))
-            ]
+            artists = [axes.axhline(only.mean, label=label, alpha=_faded(case), **_line(of, case))]
             if only.interval is not None:
-                colour = style.line(index)["color"]
+                colour = _line(of, case)["color"]
                 artists.append(axes.axhspan(*only.interval, color=colour, alpha=0.15, linewidth=0))
             told = [(at, only) for at in of.axis]  # the same value at every place
         else:
@@ -182,8 +192,8 @@ def _lines(of: Outcome, wanted: SpecFigure, column: str, axes: Axes, drawn: Draw
             artists = axes.errorbar(
                 x, [found.mean for _, found in points],
                 yerr=np.transpose([_off(found) for _, found in points]),
-                label=label, marker=style.marker(index), markersize=5, capsize=3,
-                alpha=_faded(case), **style.line(index),
+                label=label, marker="" if case.ideal else style.marker(index), markersize=5,
+                capsize=3, alpha=_faded(case), **_line(of, case),
             ).get_children()  # fmt: skip
         drawn.traces.append(
             Trace(
@@ -210,7 +220,7 @@ def _lines(of: Outcome, wanted: SpecFigure, column: str, axes: Axes, drawn: Draw
             x, y = np.array(known, float).T
             published = axes.plot(
                 x, y, linestyle="none", marker="*", markersize=11,
-                color=style.line(index)["color"], markeredgecolor="black",
+                color=_line(of, case)["color"], markeredgecolor="black",
                 label=f"{label}, published",
             )  # fmt: skip
             words = [(str(at), stated(value)) for at, value in said if value is not None]
@@ -320,12 +330,12 @@ def _curves(of: Outcome, wanted: SpecFigure, at: At, axes: Axes, drawn: Drawn) -
             if wanted.kind == "points":
                 lines = axes.plot(
                     x, y, linestyle="none", marker=style.marker(index), markersize=3, alpha=0.5,
-                    color=style.line(index)["color"], label=name, rasterized=True,
+                    color=_line(of, case)["color"], label=name, rasterized=True,
                 )  # fmt: skip
             else:
                 drawstyle = "default" if wanted.kind == "curves" else "steps-post"
                 lines = axes.plot(
-                    x, y, label=name, drawstyle=drawstyle, alpha=_faded(case), **style.line(index)
+                    x, y, label=name, drawstyle=drawstyle, alpha=_faded(case), **_line(of, case)
                 )
             drawn.traces.append(Trace(axes, label, [*lines], x.astype(float), y.astype(float)))
             drawn.rows.append(own.select(pl.lit(case.name).alias("case"), pl.all()))

@@ -17,7 +17,7 @@ from incast import _core
 from incast._core import IncastError, Scenario
 from incast.api import scenarios
 from incast.base import engine
-from incast.reproduce import fluid, margins
+from incast.reproduce import fluid, ideals, margins
 from incast.reproduce.spec import Experiment, SpecCase, SpecError
 from incast.results.tables import frame
 
@@ -39,6 +39,8 @@ class PlannedRun:
     changes: tuple[str, ...]
     """The assignments that change the scenario."""
     fluid: Mapping[str, Any]
+    ideal: ideals.Kind
+    """The reference whose times its messages get; empty for the run itself."""
     traces: tuple[str, ...]
     measures: Mapping[str, str]
     curves: Mapping[str, str]
@@ -53,6 +55,7 @@ class PlannedRun:
             "scenario": scenario and [scenario.toml(), scenario.inputs],
             "fluid": dict(self.fluid) and [dict(self.fluid), _fluid_digest()],
             "scheme": self.scheme,
+            "ideal": self.ideal,
             "seed": self.seed,
             "traces": self.traces,
             "measures": dict(self.measures),
@@ -121,6 +124,7 @@ def _plans(of: Experiment, *, quick: bool) -> Iterator[PlannedRun]:
                     source=source,
                     changes=changes,
                     fluid=_fluid(of, case, at),
+                    ideal=case.ideal,
                     traces=tuple(of.traces),
                     measures=measures,
                     curves={k: v for k, v in curves.items() if seed == 1 or k in pooled},
@@ -136,6 +140,8 @@ def _scenario(
     changes = [*of.set, *case.set, *(of.quick.set if quick else [])]
     if at is not None and of.axis is not None:
         changes += [text.replace("{}", str(at)) for text in of.axis.set]
+    if case.ideal:
+        changes.append(ideals.SETTING)
     try:
         _changed(source, tuple(changes)).check(case.scheme)
     except IncastError as error:
@@ -176,7 +182,11 @@ def execute(plan: PlannedRun, scenario: Scenario | None) -> Done:
             table.name: frame(table)
             for table in run.tables
             if re.search(rf"\b{table.name}\b", wanted)
+            or (plan.ideal and table.name in ideals.NEEDED)
         }
+        if plan.ideal:
+            tables = ideals.tables(tables, plan.ideal)
+            summary = ideals.summary(tables["messages"], scenario)
     values = {key: _number(value) for key, value in summary.items()}
     with pl.SQLContext(tables) as context:
         for name, sql in plan.measures.items():

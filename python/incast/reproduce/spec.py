@@ -75,6 +75,8 @@ class SpecCase(_Table, frozen=True):
     """Whether the axis applies; if not, it is run once, and is a level line in figures."""
     earlier: bool = False
     """An earlier set-up, as measured before; kept for comparison, and shown as such."""
+    ideal: Literal["", "fluid", "greedy", "srpt"] = ""
+    """The reference by which the messages of the run are complete, if it is the ideal of them."""
     fluid: dict[str, Number | str] = {}
     """The parameters of a fluid model in place of a scheme, `model` among them."""
     values: list[Number | str] = []
@@ -291,6 +293,11 @@ def _cases(found: Experiment) -> Iterator[str]:
     for case in found.case:
         if not case.fluid and not (case.scheme and (case.scenario or found.scenario)):
             yield f'case "{case.name}": expected a scheme and a scenario, or fluid'
+        if case.ideal and not case.scheme:
+            yield (
+                f'case "{case.name}": ideal = "{case.ideal}" is of the messages of a run; '
+                "expected the scheme of that run"
+            )
     for one in found.published:
         yield from _unknown("[[published]]", one.case, [case.name for case in found.case])
 

@@ -30,6 +30,9 @@ schemes = ["timely"]
 [switch]
 pfc = { enabled = true, xoff = "5KB" }
 
+[measure]
+ideal = true
+
 [network.leaf-spine]
 leaves = 2
 spines = 1

@@ -58,6 +58,16 @@ impl Ways {
         if carried { Arc::default() } else { self.routing.given(&self.topology, &self.ports, leg) }
     }
 
+    /// The links from one host to another, and the part of the packets that takes each.
+    pub(crate) fn shares(&self, leg: Leg) -> Vec<((usize, usize), f64)> {
+        self.routing.shares(&self.topology, &self.ports, leg)
+    }
+
+    /// Whether all packets of a connection take one way, from the beginning to the end of a run.
+    pub(crate) fn is_fixed(&self, leg: Leg) -> bool {
+        self.routing.is_fixed(leg)
+    }
+
     /// The ports of switches on the way, unless the way may change or packets take several.
     #[expect(clippy::cast_possible_truncation, reason = "a switch's ports fit 16 bits")]
     pub(super) fn route(&self, leg: Leg) -> routes::Path {

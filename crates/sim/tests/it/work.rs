@@ -17,6 +17,7 @@ mod incast;
 mod listed;
 mod max_min;
 mod overload;
+mod references;
 mod requests;
 mod setting;
 mod unfinished;

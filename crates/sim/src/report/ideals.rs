@@ -1,0 +1,275 @@
+//! The table of the ideal: when each message of a run would have been complete in the fluid
+//! max-min, in the greedy schedule, and in the bound by shortest remaining first.
+
+use std::collections::BTreeMap;
+
+use incast_cc::{Bytes, Rate, Span, Time};
+
+use super::messages::Message;
+use crate::build::Built;
+use crate::ideal::fabric::{Fabric, Job, Part, bytes_per_ps};
+use crate::ideal::srpt::Service;
+use crate::ideal::{Cut, fluid, greedy, srpt};
+use incast_net::Host;
+use incast_plan::application::ENDLESS;
+use incast_plan::topology::Node;
+use incast_scenario::Operation;
+use incast_table::Table;
+
+/// The completion times of one message.
+struct Row<'a> {
+    message: &'a Message,
+    fluid: Option<Span>,
+    greedy: Option<Span>,
+    bound: Span,
+}
+
+pub(super) fn table(built: &Built, messages: &[Message]) -> Table {
+    let rows = rows(built, messages);
+    let (plan, flows) = (&built.plan, &built.flows);
+    let us = |span: Option<Span>| span.map_or(f64::NAN, Span::as_us_f64);
+    Table::new(
+        "ideal",
+        "one message that was posted, and how long it would have taken in references that no packet \
+         delays: of the messages of the run, with the times at which they were posted in it",
+    )
+    .column(("traffic", "", "the traffic's name"), &rows, |r| {
+        plan.traffic[flows[r.message.flow as usize].traffic as usize].name.clone()
+    })
+    .column(("flow", "", "number of its flow"), &rows, |r| u64::from(r.message.flow))
+    .column(("message", "", "number within the flow, from 0"), &rows, |r| {
+        u64::from(r.message.number)
+    })
+    .column(("bytes", "B", "payload"), &rows, |r| r.message.bytes.get())
+    .column(("posted_us", "us", "asked for by the application"), &rows, |r| {
+        r.message.posted.since(Time::ZERO).as_us_f64()
+    })
+    .column(("ideal_us", "us", "completion without other traffic, as in messages"), &rows, |r| {
+        r.message.ideal.as_us_f64()
+    })
+    .column(
+        (
+            "fluid_us",
+            "us",
+            "completion if each connection had its max-min fair rate on the links of its path at each \
+             instant; null behind a message without end",
+        ),
+        &rows,
+        |r| us(r.fluid),
+    )
+    .column(
+        (
+            "greedy_us",
+            "us",
+            "completion if at each instant messages in the order of the bytes left got all that is free \
+             of their path: pFabric's ideal, near the best mean, and no bound",
+        ),
+        &rows,
+        |r| us(r.greedy),
+    )
+    .column(
+        (
+            "srpt_us",
+            "us",
+            "completion in a bound: the mean of this column is at most that of any scheme that delivers \
+             all of these messages; of a part of them it bounds nothing",
+        ),
+        &rows,
+        |r| r.bound.as_us_f64(),
+    )
+}
+
+/// A way of payload, and the facts about it that bounds stand on.
+struct Course {
+    way: u32,
+    /// The rate of the slowest link of one path.
+    slowest: Rate,
+    /// The links of the sending and of the receiving host.
+    ends: [usize; 2],
+    /// The greatest rates that these ever have.
+    peaks: [Rate; 2],
+    /// The propagation delay of the first link, of the last, and of those between, which counts
+    /// where the path is the same for all packets.
+    delays: [Span; 2],
+    between: Span,
+    /// The time before the payload can leave: for a read that of its request.
+    request: Span,
+    /// Whether all packets take the same way, whose links never get faster.
+    steady: bool,
+}
+
+fn rows<'a>(built: &Built, messages: &'a [Message]) -> Vec<Row<'a>> {
+    let mut fabric = Fabric {
+        rates: built.topology.cables.iter().flat_map(|c| [bytes_per_ps(c.rate); 2]).collect(),
+        ways: Vec::new(),
+    };
+    let mut hosts = Vec::new();
+    let mut courses: BTreeMap<u32, Course> = BTreeMap::new();
+    let endless = endless(built);
+    let numbers = messages.iter().map(|m| m.flow).chain(endless.iter().map(|&(flow, _)| flow));
+    for number in numbers {
+        courses.entry(number).or_insert_with(|| course(built, number, &mut fabric, &mut hosts));
+    }
+    let cables = &built.topology.cables;
+    let inside = |link: u32| {
+        let ends = cables[link as usize / 2].ends;
+        ends.iter().all(|end| matches!(end, Node::Switch(_)))
+    };
+    fabric.prune(&hosts, inside);
+    let jobs = messages.iter().map(|message| Job {
+        released: message.posted + courses[&message.flow].request,
+        bytes: Some(wire(built, message)),
+        way: courses[&message.flow].way,
+        connection: message.flow,
+    });
+    let jobs: Vec<_> = jobs
+        .chain(endless.iter().map(|&(flow, posted)| Job {
+            released: posted + courses[&flow].request,
+            bytes: None,
+            way: courses[&flow].way,
+            connection: flow,
+        }))
+        .collect();
+    let fluid = fluid::ends(&fabric, &jobs);
+    // Messages without end have the most left, and take nothing from others.
+    let greedy = greedy::ends(&fabric, &jobs[..messages.len()]);
+    let bound = bound(built, messages, &courses);
+    let whole = |message: &Message, end: Option<f64>| {
+        let end = Time::from_ps(end?.round() as u64);
+        // What the ideal adds to sending at the rate of the slowest link.
+        let course = &courses[&message.flow];
+        let beside = message
+            .ideal
+            .saturating_sub(course.request)
+            .saturating_sub(course.slowest.time_for(wire(built, message)));
+        Some(end.since(message.posted) + beside)
+    };
+    let each = messages.iter().zip(fluid).zip(greedy).zip(bound);
+    each.map(|(((message, fluid), greedy), bound)| Row {
+        message,
+        fluid: whole(message, fluid),
+        greedy: whole(message, greedy),
+        bound,
+    })
+    .collect()
+}
+
+fn course(built: &Built, number: u32, fabric: &mut Fabric, hosts: &mut Vec<(u32, u32)>) -> Course {
+    let [leg, _] = built.flows.legs(number, built.flows[number as usize].sender());
+    let link = |(cable, end): (usize, usize)| cable * 2 + end;
+    #[expect(clippy::cast_possible_truncation, reason = "links and ways are numbered in 32 bits")]
+    let way = {
+        let shares = built.ways.shares(leg);
+        let parts = shares.into_iter().map(|(at, part)| Part { link: link(at) as u32, part });
+        fabric.ways.push(parts.collect());
+        hosts.push((leg.from, leg.to));
+        fabric.ways.len() as u32 - 1
+    };
+    let links = built.ways.links(leg);
+    let cable = |place: usize| &built.topology.cables[links[place].0];
+    let request = match built.flows[number as usize].operation {
+        Operation::Write => Span::ZERO,
+        Operation::Read => {
+            let links = (0..links.len()).map(|place| (cable(place).rate, cable(place).delay));
+            let cut = cut(built, number);
+            cut.ideal(cut.request, &links.collect::<Vec<_>>())
+        }
+    };
+    let (last, is_fixed) = (links.len() - 1, built.ways.is_fixed(leg));
+    let between = (1..last).map(|place| cable(place).delay).sum();
+    Course {
+        way,
+        slowest: links
+            .iter()
+            .map(|&(c, _)| built.topology.cables[c].rate)
+            .min()
+            .unwrap_or(Rate::MAX),
+        ends: [link(links[0]), link(links[last])],
+        peaks: [cable(0).peak, cable(last).peak],
+        delays: [cable(0).delay, cable(last).delay],
+        between: if is_fixed { between } else { Span::ZERO },
+        request,
+        steady: is_fixed && built.topology.cables.iter().all(|cable| cable.peak == cable.rate),
+    }
+}
+
+/// The bytes of a message on the wire, in as few packets as possible.
+fn wire(built: &Built, message: &Message) -> Bytes {
+    let cut = cut(built, message.flow);
+    let packets = message.bytes.get().div_ceil(cut.payload.get()).max(1);
+    message.bytes + cut.header * packets
+}
+
+/// The way in which the messages of a flow are cut into packets.
+fn cut(built: &Built, flow: u32) -> &Cut {
+    &built.cuts[usize::from(built.scheme_of(flow))]
+}
+
+/// The flows that posted a message without end, and when.
+fn endless(built: &Built) -> Vec<(u32, Time)> {
+    let posted = built.net.hosts().iter().flat_map(Host::posted);
+    let endless = posted.filter(|posted| posted.bytes == ENDLESS);
+    endless.map(|posted| (posted.flow, posted.at)).collect()
+}
+
+/// The completion times whose mean no scheme is below.
+///
+/// A message is complete no earlier than the link of its sender has sent it, and the last packet,
+/// which has at least a byte, has come from there. Each message has one such link, and the sum over
+/// those of one link is least if it sends the shortest remaining first. Nor is it complete before
+/// the link of its receiver has carried it, which its first packet reaches after the links before.
+/// Nor before its ideal time, where paths do not change. Messages that share such a link are a
+/// group, whose sum is at least the greater of the two. So there is a bound by senders and one by
+/// receivers, and the greater one is taken.
+fn bound(built: &Built, messages: &[Message], courses: &BTreeMap<u32, Course>) -> Vec<Span> {
+    let steady = courses.values().all(|course| course.steady);
+    // The least header makes the bound the lowest.
+    let header = built.cuts.iter().map(|cut| cut.header).min().unwrap_or_default();
+    let byte = Bytes::new(1) + header;
+    let by_end = |receives: usize| {
+        let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (i, message) in messages.iter().enumerate() {
+            groups.entry(courses[&message.flow].ends[receives]).or_default().push(i);
+        }
+        let mut spans = vec![Span::ZERO; messages.len()];
+        for group in groups.values() {
+            // The time before the link, and after it.
+            let around = |i: usize| {
+                let course = &courses[&messages[i].flow];
+                let ([first, last], [up, down]) = (course.delays, course.peaks);
+                if receives == 1 {
+                    (first + course.between + up.time_for(byte), last)
+                } else {
+                    (Span::ZERO, first + course.between + down.time_for(byte) + last)
+                }
+            };
+            let services: Vec<_> = group
+                .iter()
+                .map(|&i| {
+                    let message = &messages[i];
+                    let peak = courses[&message.flow].peaks[receives];
+                    let request = courses[&message.flow].request;
+                    let before = if steady { request } else { Span::ZERO } + around(i).0;
+                    let ps = peak.time_for(wire(built, message)).as_ps();
+                    Service { released: message.posted + before, ps }
+                })
+                .collect();
+            let ends = srpt::ends(&services);
+            let taken = group.iter().zip(ends);
+            let taken: Vec<_> =
+                taken.map(|(&i, end)| end.since(messages[i].posted) + around(i).1).collect();
+            let alone = group.iter().map(|&i| messages[i].ideal);
+            let sum = |spans: &mut dyn Iterator<Item = Span>| {
+                spans.map(|span| u128::from(span.as_ps())).sum::<u128>()
+            };
+            let is_alone = steady && sum(&mut alone.clone()) > sum(&mut taken.iter().copied());
+            for (place, &i) in group.iter().enumerate() {
+                spans[i] = if is_alone { messages[i].ideal } else { taken[place] };
+            }
+        }
+        let sum: u128 = spans.iter().map(|span| u128::from(span.as_ps())).sum();
+        (sum, spans)
+    };
+    let (sent, received) = (by_end(0), by_end(1));
+    if sent.0 > received.0 { sent.1 } else { received.1 }
+}
