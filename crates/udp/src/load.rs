@@ -220,11 +220,11 @@ pub fn run(
                         outcome.answered.push(Answered { at, latency });
                     }
                 }
-                Event::Refused { call, .. } | Event::Failed { call, .. } => {
-                    if open.remove(&call).is_some() {
-                        free.push_back(call.peer());
-                        outcome.failed += 1;
-                    }
+                Event::Refused { call, .. } | Event::Failed { call, .. }
+                    if open.remove(&call).is_some() =>
+                {
+                    free.push_back(call.peer());
+                    outcome.failed += 1;
                 }
                 Event::Gone { peer, why } if peers.contains(&peer) => outcome.gone = Some(why),
                 _ => {}

@@ -310,14 +310,14 @@ def bench_(
     # Late: only this command needs it.
     from incast.udp import bench  # noqa: PLC0415
 
-    ends = [
+    measured, control = (
         _client(address, secret, identity, plaintext, cc, settings, line_rate, mtu, spin=one)
         for one in (spin, False)
-    ]
+    )
     time_s = _seconds(duration, "--duration")
     if not _LEAST_S <= time_s <= _MOST_S:
         raise IncastError(f"--duration {duration} is too short or too long: give 50ms to 50s")
-    measures = bench.Bench(*ends, address, key, spin=spin, time_s=time_s)
+    measures = bench.Bench(measured, control, address, key, spin=spin, time_s=time_s)
     with live.Bar(float(rounds), visible=not as_json) as progress:
         found = bench.run(
             measures,

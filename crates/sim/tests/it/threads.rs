@@ -37,6 +37,7 @@ fn shortened(name: &str) -> Document {
         "dragonfly" | "timely-clos-rpc" | "timely-network-imbalance" => (400, 100),
         "all-reduce" | "fat-tree-web-search" | "timely-storage" => (800, 100),
         "rtcp-fetch" | "rtcp-incast-fan-out" => (200_000, 20_000),
+        "calls-beside-calls" => (40_000, 4_000),
         _ => (4_000, 500),
     };
     let (duration, warmup) =

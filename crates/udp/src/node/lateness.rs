@@ -49,7 +49,8 @@ impl Lateness {
 /// The bucket of a time: below 32 ns one for each, above 32 to each octave.
 fn bucket(ns: u64) -> usize {
     let octave = (ns >> PARTS.ilog2()).checked_ilog2().map_or(0, |octave| octave as usize + 1);
-    let part = (ns >> octave.saturating_sub(1)) as usize;
+    // Below 64: it has no more than six bits.
+    let part = usize::try_from(ns >> octave.saturating_sub(1)).unwrap_or(0);
     if octave == 0 { part } else { octave * PARTS + part - PARTS }
 }
 
