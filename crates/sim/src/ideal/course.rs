@@ -69,14 +69,13 @@ pub(super) fn run(
             ends[one.job as usize] = Some(now);
             let connection = jobs[one.job as usize].connection;
             let behind = waiting.get_mut(&connection).and_then(VecDeque::pop_front);
-            match behind {
+            if let Some(job) = behind {
                 // The next one of a connection goes on at its rate.
-                Some(job) => active[place] = Active { rate: one.rate, ..start(job) },
-                None => {
-                    active.swap_remove(place);
-                    waiting.remove(&connection);
-                    changed = true;
-                }
+                active[place] = Active { rate: one.rate, ..start(job) };
+            } else {
+                active.swap_remove(place);
+                waiting.remove(&connection);
+                changed = true;
             }
         }
         while let Some(job) = arrivals.next_if(|&job| released(job) <= now) {

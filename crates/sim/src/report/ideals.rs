@@ -135,6 +135,11 @@ fn rows<'a>(built: &Built, messages: &'a [Message]) -> Vec<Row<'a>> {
     let greedy = greedy::ends(&fabric, &jobs[..messages.len()]);
     let bound = bound(built, messages, &courses);
     let whole = |message: &Message, end: Option<f64>| {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a time of a run is neither negative nor above 2^53 ps"
+        )]
         let end = Time::from_ps(end?.round() as u64);
         // What the ideal adds to sending at the rate of the slowest link.
         let course = &courses[&message.flow];
