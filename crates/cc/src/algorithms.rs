@@ -28,7 +28,11 @@ macro_rules! algorithms {
 
             // From marks that the switches of a datacenter set (ECN).
             dctcp::Dctcp,
+            d2tcp::D2tcp,
             dcqcn::Dcqcn,
+
+            // From deadlines.
+            mcp::Mcp,
 
             // From the reports of switches (telemetry).
             hpcc::Hpcc,
