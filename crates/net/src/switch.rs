@@ -166,7 +166,8 @@ impl Switch {
         }
         let port = &mut self.ports[egress];
         let mut verdict = port.judge_arrival(now, frame);
-        if port.marked_length(class, self.ecn_of_port) + wire_bytes > self.ecn_thresholds[class as usize % MOST_CLASSES]
+        if port.marked_length(class, self.ecn_of_port) + wire_bytes
+            > self.ecn_thresholds[class as usize % MOST_CLASSES]
             && frame.is_ect()
         {
             verdict = Verdict::Mark;

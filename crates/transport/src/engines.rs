@@ -50,7 +50,16 @@ impl<C: CongestionControl> Engines<C> {
         let levels = rate.reads().level.then(Levels::default);
         let special = levels.map(|levels| Special { levels: Some(levels), blind: None });
         let special = special.map(Box::new);
-        Self { rate, rtt, pacer, messages, timer_from: now, backoff: 0, retransmissions: 0, special }
+        Self {
+            rate,
+            rtt,
+            pacer,
+            messages,
+            timer_from: now,
+            backoff: 0,
+            retransmissions: 0,
+            special,
+        }
     }
 
     /// Lets a stream find losses as its algorithm says.

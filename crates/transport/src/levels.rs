@@ -64,8 +64,7 @@ mod tests {
         levels.post(5_000, Some(Bytes::new(2_000)), Some(due), 0);
         levels.post(7_000, None, None, 0);
         let place = |start, acknowledged| {
-            let Place { offset, size, remaining, deadline, .. } =
-                levels.place(start, acknowledged);
+            let Place { offset, size, remaining, deadline, .. } = levels.place(start, acknowledged);
             (offset.get(), size.map(Bytes::get), remaining.map(Bytes::get), deadline)
         };
         assert_eq!(place(4_000, 1_000), (4_000, Some(5_000), Some(4_000), None));

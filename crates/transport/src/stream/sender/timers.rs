@@ -159,7 +159,8 @@ impl<C: CongestionControl> Sender<C> {
     /// Lets a sender that [asks](Self::ask_again) whether packets arrive send data again, since an
     /// ACK has come. Returns whether it did ask.
     pub(super) fn end_probes(&mut self, now: Time) -> bool {
-        let probes = self.engines.blind_mut().is_some_and(|blind| std::mem::take(&mut blind.probes));
+        let probes =
+            self.engines.blind_mut().is_some_and(|blind| std::mem::take(&mut blind.probes));
         if probes {
             (self.timeouts, self.engines.timer_from) = (0, now);
         }

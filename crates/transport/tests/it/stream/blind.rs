@@ -79,7 +79,8 @@ fn after_the_set_number_of_timeouts_packets_without_payload_ask_whether_any_arri
     assert_eq!(sent[10], (1_850, full, false));
     assert!(net.segments().filter(|(_, segment)| segment.opens).all(|(_, s)| s.remaining == 4_380));
     assert_eq!(net.delivered[1].len(), 1);
-    let losses = plain.told().losses.iter().filter(|loss| loss.cause == LossCause::Persistent).count();
+    let losses =
+        plain.told().losses.iter().filter(|loss| loss.cause == LossCause::Persistent).count();
     assert_eq!(losses, 2, "no timeout of a probe is told");
 }
 
