@@ -29,10 +29,15 @@ macro_rules! algorithms {
             // From marks that the switches of a datacenter set (ECN).
             dctcp::Dctcp,
             d2tcp::D2tcp,
+            pias::Pias,
             dcqcn::Dcqcn,
 
             // From deadlines.
             mcp::Mcp,
+            karuna::Karuna,
+
+            // Switches that serve the shortest flow first.
+            pfabric::Pfabric,
 
             // From the reports of switches (telemetry).
             hpcc::Hpcc,

@@ -101,6 +101,19 @@ pub trait CongestionControl {
         Reads::default()
     }
 
+    /// The level of a packet of `place` below the traffic class of its flow: 0 is that class, 1 the
+    /// next lower one. A carrier that has fewer classes takes the lowest. Asked as each packet
+    /// leaves, of algorithms that [read](Self::reads) it; a retransmission has the place of its
+    /// data.
+    fn level(&self, _place: &Place) -> u8 {
+        0
+    }
+
+    /// The way in which a stream finds its losses. The answer is the same for the whole flow.
+    fn loss_detection(&self) -> LossDetection {
+        LossDetection::Carrier
+    }
+
     /// The largest payload of a packet has changed.
     fn on_mss_change(&mut self, _mss: Bytes) {}
 
@@ -201,6 +214,47 @@ pub struct Due {
     pub bytes: Bytes,
 }
 
+/// The place of a packet in its message, and the terms of that message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Place {
+    /// Payload of the flow before the packet, of all its messages.
+    pub start: Bytes,
+    /// Payload of the message before the packet.
+    pub offset: Bytes,
+    /// The size of the message; `None` where it has no end.
+    pub size: Option<Bytes>,
+    /// Payload of the message that is not acknowledged; `None` where it has no end. A stream counts
+    /// what has arrived beyond a gap as not acknowledged.
+    pub remaining: Option<Bytes>,
+    /// The deadline of the message.
+    pub deadline: Option<Time>,
+}
+
+impl Place {
+    /// The place `offset` bytes into the only message of a flow, which has `size` bytes and of
+    /// which nothing is acknowledged.
+    pub const fn new(offset: Bytes, size: Option<Bytes>) -> Self {
+        Self { start: offset, offset, size, remaining: size, deadline: None }
+    }
+}
+
+/// The way in which a stream finds its losses. Messages always find them as their carrier does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossDetection {
+    /// The carrier's: what ACKs tell (RACK, duplicate ACKs), tail-loss probes, and timeouts that
+    /// follow the RTT.
+    Carrier,
+    /// Timeouts alone, all of the same length (pFabric).
+    Timeout {
+        /// The timeout, whatever the RTT is. It does not back off.
+        after: Span,
+        /// The number of timeouts in a row after which the sender sends no data: from then on each
+        /// timeout sends a packet without payload, until an ACK comes. 0 is never.
+        probe_after: u32,
+    },
+}
+
 /// An acknowledgement, as the sender sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
@@ -276,11 +330,15 @@ pub struct Reads {
     pub sent: bool,
     /// [`Ack::due`].
     pub due: bool,
+    /// The calls of [`CongestionControl::level`]. Without them all data stays in the class of its
+    /// traffic.
+    pub level: bool,
 }
 
 impl Reads {
     /// None of these reports.
-    pub const NONE: Self = Self { delivery: false, nic_backlog: false, sent: false, due: false };
+    pub const NONE: Self =
+        Self { delivery: false, nic_backlog: false, sent: false, due: false, level: false };
 }
 
 impl Default for Reads {
@@ -593,6 +651,8 @@ macro_rules! forward {
             fn on_timer(&mut self, now: Time) { (**self).on_timer(now); }
             fn next_timer(&self) -> Option<Time> { (**self).next_timer() }
             fn reads(&self) -> Reads { (**self).reads() }
+            fn level(&self, place: &Place) -> u8 { (**self).level(place) }
+            fn loss_detection(&self) -> LossDetection { (**self).loss_detection() }
             fn on_mss_change(&mut self, mss: Bytes) { (**self).on_mss_change(mss); }
             fn gauges(&self, emit: &mut dyn FnMut(&'static str, f64)) { (**self).gauges(emit); }
         }

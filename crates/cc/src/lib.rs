@@ -61,7 +61,7 @@ algorithms!(modules);
 pub use caution::{Caution, PathFacts};
 pub use contract::{
     Ack, Algorithm, Burst, CongestionControl, Delivery, Demand, Due, Flow, Hop, Limits, Loss,
-    LossCause, Notification, Pacing, Reads, RttSample, Sent, Spurious,
+    LossCause, LossDetection, Notification, Pacing, Place, Reads, RttSample, Sent, Spurious,
 };
 pub use registry::{AnyAlgorithm, AnyControl};
 pub use units::{Bytes, Fraction, Rate, Span, Time};

@@ -100,6 +100,25 @@ pub struct McpControl {
 }
 
 impl McpControl {
+    /// Whether a deadline stands.
+    pub(crate) const fn has_deadline(&self) -> bool {
+        self.has_deadline
+    }
+
+    /// Takes in whether a deadline stands, of an ACK that goes to another control.
+    pub(crate) fn set_deadline(&mut self, ack: &Ack<'_>) {
+        if ack.due.is_some() && !self.has_deadline {
+            self.begin(ack.now);
+        }
+    }
+
+    /// Begins a deadline.
+    fn begin(&mut self, now: Time) {
+        self.has_deadline = true;
+        self.segments = u64::from(self.params.initial_window.max(1));
+        self.next_target = now;
+    }
+
     /// The window that the deadline allows, in bytes.
     const fn allowed(&self) -> u64 {
         self.segments.saturating_mul(self.window.mss())
@@ -163,9 +182,7 @@ impl CongestionControl for McpControl {
 
     fn on_demand(&mut self, demand: &Demand) {
         if demand.deadline.is_some() && !self.has_deadline {
-            self.has_deadline = true;
-            self.segments = u64::from(self.params.initial_window.max(1));
-            self.next_target = demand.now;
+            self.begin(demand.now);
         }
     }
 

@@ -115,6 +115,10 @@ pub enum Need {
     EachAcknowledged,
     /// Messages that have a deadline, of which the sender knows.
     Deadlines,
+    /// Ports with so many traffic classes for data: the algorithm chooses that of each packet.
+    Classes(u8),
+    /// Ports that serve the packet of which least remains (the discipline `srpt`).
+    RemainingFirst,
 }
 
 impl Need {
@@ -127,6 +131,8 @@ impl Need {
             Self::Lossless => "PFC",
             Self::EachAcknowledged => "an ACK for each packet",
             Self::Deadlines => "deadlines",
+            Self::Classes(_) => "traffic classes",
+            Self::RemainingFirst => "ports that serve what is nearly done",
         }
     }
 }

@@ -9,8 +9,8 @@ use core::fmt;
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{
-    Ack, Algorithm, CongestionControl, Demand, Flow, Limits, Loss, Notification, Reads, Sent,
-    Spurious,
+    Ack, Algorithm, CongestionControl, Demand, Flow, Limits, Loss, LossDetection, Notification,
+    Place, Reads, Sent, Spurious,
 };
 #[cfg(feature = "alloc")]
 use crate::guest::{Guest, GuestControl};
@@ -228,6 +228,20 @@ macro_rules! registry {
                     $(Self::$type(control) => control.reads(),)+
                     #[cfg(feature = "alloc")]
                     Self::Guest(guest) => guest.reads(),
+                }
+            }
+            fn level(&self, place: &Place) -> u8 {
+                match self {
+                    $(Self::$type(control) => control.level(place),)+
+                    #[cfg(feature = "alloc")]
+                    Self::Guest(guest) => guest.level(place),
+                }
+            }
+            fn loss_detection(&self) -> LossDetection {
+                match self {
+                    $(Self::$type(control) => control.loss_detection(),)+
+                    #[cfg(feature = "alloc")]
+                    Self::Guest(guest) => guest.loss_detection(),
                 }
             }
             fn on_mss_change(&mut self, mss: Bytes) {

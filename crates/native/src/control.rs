@@ -92,7 +92,7 @@ impl NativeControl {
             let bits = unsafe { reads(control.state.as_ptr().cast()) };
             let has = |bit| bits & bit != 0;
             control.reads =
-                Reads { delivery: has(1), nic_backlog: has(2), sent: has(4), due: has(8) };
+                Reads { delivery: has(1), nic_backlog: has(2), sent: has(4), due: has(8), ..Reads::NONE };
         }
         control
     }

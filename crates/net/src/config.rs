@@ -68,6 +68,9 @@ pub struct SwitchConfig {
     pub classes: Vec<ClassConfig>,
     /// The most bytes of all queues of an egress port, for classes that PFC does not protect.
     pub port_limit: Option<u64>,
+    /// Whether ECN thresholds are compared with all queues of the egress port together, not with
+    /// the packet's own.
+    pub ecn_of_port: bool,
     /// PFC, if it is on.
     pub pfc: Option<PfcConfig>,
     /// The PFC watchdog, if there is one.
@@ -77,7 +80,7 @@ pub struct SwitchConfig {
     /// The number of packets that a port may put on its link before their transmission starts. 0
     /// where the queue at a packet's departure matters, or where links change.
     pub look_ahead: u32,
-    /// Whether packets of one connection may take several paths.
+    /// Whether packets of one connection may take several paths, or overtake each other.
     pub several_paths: bool,
 }
 
@@ -291,6 +294,7 @@ impl Assembly<'_> {
         let trace = Trace::new(self.traces);
         let thresholds = config.ecn_thresholds();
         let mut switch = Switch::new(out, routes, buffer, thresholds, watchdog, self.start, trace);
+        switch.ecn_of_port = config.ecn_of_port;
         // Where a connection's packets may take several paths, any of them may be missing or
         // overtaken.
         switch.has_dropped = config.several_paths;

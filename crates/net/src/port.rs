@@ -148,17 +148,25 @@ impl Port {
         managed.law.on_enqueue(now, bytes, wire, ect)
     }
 
-    /// Marks a packet that is about to wait if its queue is then above its threshold. Counts it
-    /// where `measures` says so.
+    /// The bytes that the ECN threshold of a class is compared with: those that wait in the class,
+    /// or in all of them.
+    #[inline]
+    pub(crate) fn marked_length(&self, class: u8, of_port: bool) -> u64 {
+        if of_port { self.backlog_bytes() } else { self.queued_bytes(class) }
+    }
+
+    /// Marks a packet that is about to wait if `length`, which waits without it, is then above its
+    /// threshold. Counts it where `measures` says so.
     #[inline(never)]
     pub(crate) fn mark_beyond(
         &mut self,
+        length: u64,
         thresholds: &[u64; MOST_CLASSES],
         measures: bool,
         frame: &mut Frame,
     ) {
-        let queue = self.queued_bytes(frame.class()) + u64::from(frame.wire);
-        if queue > thresholds[frame.class() as usize % MOST_CLASSES] && frame.is_ect() {
+        let length = length + u64::from(frame.wire);
+        if length > thresholds[frame.class() as usize % MOST_CLASSES] && frame.is_ect() {
             self.counters.marks += u64::from(measures);
             frame.mark();
         }

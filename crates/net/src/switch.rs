@@ -30,7 +30,9 @@ pub struct Switch {
     /// The ECN thresholds by class, in bytes: a packet is marked if its queue, with the packet, is
     /// longer.
     ecn_thresholds: [u64; MOST_CLASSES],
-    /// The least of them: while all queues of a port together are shorter, nothing is marked.
+    /// Whether the thresholds are compared with all queues of the port together.
+    pub(crate) ecn_of_port: bool,
+    /// The least threshold: while all queues of a port together are shorter, nothing is marked.
     least_threshold: u32,
     pub(crate) watchdog: Option<Watchdog>,
     /// Whether packets may be missing or overtaken before those that come this way.
@@ -63,6 +65,7 @@ impl Switch {
             failures: Failures::default(),
             buffer,
             ecn_thresholds,
+            ecn_of_port: false,
             least_threshold: u32::try_from(least).unwrap_or(u32::MAX),
             watchdog,
             has_dropped: false,
@@ -120,7 +123,8 @@ impl Switch {
                     && buffer.store_at_ease(from, wire, backlog)
                 {
                     if backlog + wire > self.least_threshold {
-                        port.mark_beyond(&self.ecn_thresholds, now >= self.start, frame);
+                        let length = port.marked_length(frame.class(), self.ecn_of_port);
+                        port.mark_beyond(length, &self.ecn_thresholds, now >= self.start, frame);
                     }
                     port.enqueue_ahead(now, frame, link, &mut transit.calendar);
                     if buffer.has_paused() {
@@ -162,7 +166,8 @@ impl Switch {
         }
         let port = &mut self.ports[egress];
         let mut verdict = port.judge_arrival(now, frame);
-        if queued + wire_bytes > self.ecn_thresholds[class as usize % MOST_CLASSES]
+        if port.marked_length(class, self.ecn_of_port) + wire_bytes
+            > self.ecn_thresholds[class as usize % MOST_CLASSES]
             && frame.is_ect()
         {
             verdict = Verdict::Mark;

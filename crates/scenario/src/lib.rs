@@ -64,7 +64,7 @@ pub use resolved::{Resolved, ResolvedHost, ResolvedQueue};
 pub use routing::{LinkEvent, LinkState, Routing, RoutingKind, RoutingPath};
 pub use scheme::Scheme;
 pub use sizes::FlowSizes;
-pub use switch::{Pfc, Switch, Watchdog, WatchdogAction};
+pub use switch::{EcnScope, Pfc, Switch, Watchdog, WatchdogAction};
 pub use threads::Threads;
 pub use topology::settings::*;
 pub use topology::{Cable, GraphLink, HostGroup, NETWORKS, Network, NodeGroup, Uplink, topology};

@@ -28,7 +28,23 @@ pub struct Scheme {
 pub(crate) const RESERVED: [&str; 7] =
     ["algorithm", "preset", "transport", "signal", "noise", "tick", "stack"];
 
+impl Scheme {
+    /// Whether the algorithm chooses the traffic class of each packet.
+    pub fn chooses_class(&self) -> bool {
+        self.algorithm.needs().iter().any(|need| matches!(need, Need::Classes(_)))
+    }
+}
+
 impl Scenario {
+    /// The class in which the data of traffic of `class` begins under `scheme`. Where the algorithm
+    /// chooses the class of each packet, traffic of the lowest class, which is that of traffic that
+    /// names none, begins in the highest.
+    pub fn first_class(&self, class: u8, scheme: &Scheme) -> u8 {
+        let highest = self.class.len().saturating_sub(1);
+        let highest = u8::try_from(highest).unwrap_or(u8::MAX);
+        if class == 0 && scheme.chooses_class() { highest } else { class }
+    }
+
     /// The scheme `name`, with parameters as `[cc.NAME]` sets them, and as brackets behind the name
     /// do: `timely[t_high=100us,beta=0.5]`.
     ///
@@ -72,6 +88,24 @@ impl Scenario {
                      loss_decrease to 0.5, so that it answers losses"
                 }
                 Need::Lossless => "switches drop what does not fit; set switch.pfc.enabled to true",
+                &Need::Classes(most) if self.data_classes().len() < usize::from(most) => {
+                    let has = match self.data_classes().len() {
+                        1 => "has one".to_owned(),
+                        number => format!("has {number}"),
+                    };
+                    warnings.push(format!(
+                        "{name} needs {most} traffic classes, but the scenario {has}; list {most} \
+                         [[class]], or set its classes to fewer"
+                    ));
+                    continue;
+                }
+                Need::RemainingFirst
+                    if classes[..self.data_classes().len()]
+                        .iter()
+                        .any(|class| class.discipline.kind() != "srpt") =>
+                {
+                    "they serve what came first; set switch.discipline to \"srpt\""
+                }
                 _ => continue,
             };
             warnings.push(format!("{name} needs {}, but {lacks}", need.as_str()));

@@ -36,6 +36,8 @@ pub struct Switch {
     #[serde(deserialize_with = "quantity::optional_size")]
     #[schemars(with = "Option<String>")]
     pub ecn_threshold: Option<Bytes>,
+    /// The queues that ECN thresholds are compared with.
+    pub ecn_scope: EcnScope,
     /// Queue management of each class of each egress port, instead of `ecn_threshold`.
     pub aqm: Option<Aqm>,
     /// The queue discipline: the order in which packets of a class leave an egress queue, and which
@@ -57,12 +59,24 @@ impl Default for Switch {
             queue_limit: None,
             port_limit: None,
             ecn_threshold: None,
+            ecn_scope: EcnScope::default(),
             aqm: None,
             discipline: QueueDiscipline::default(),
             telemetry: false,
             pfc: Pfc::default(),
         }
     }
+}
+
+/// The queues that ECN thresholds are compared with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum EcnScope {
+    /// The queue of the packet: its class at its egress port.
+    #[default]
+    Queue,
+    /// All queues of the egress port together.
+    Port,
 }
 
 /// Priority flow control. It protects all classes except those with `pfc = false` and the class of

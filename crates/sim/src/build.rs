@@ -62,7 +62,7 @@ pub(crate) fn build(
     let mut net = Net::new(config, watch);
     let mut plan = plan(scenario, &topology, seed, watch);
     let ways = Arc::new(Ways::new(scenario, &topology, ports, routing, scheme.transport));
-    let flows = connect(&mut net, &mut plan, scheme, &ways, (seed, watch));
+    let flows = connect(&mut net, &mut plan, scheme, scenario, &ways, (seed, watch));
     pin(&mut net, &flows, &ways.routing);
     choose_traces(scenario, &mut net, &topology);
     let (flow_series, queue_series) = series(scenario, &net, &flows);

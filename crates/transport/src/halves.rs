@@ -124,6 +124,31 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
+    /// The class of the next packet that waits in the NIC, where the algorithm chooses it; `class`
+    /// is that of the traffic.
+    #[inline]
+    pub(crate) fn class_below(&self, class: u8, config: &Config) -> Option<u8> {
+        if !self.chooses_class() {
+            return None;
+        }
+        self.chosen_class(class, config)
+    }
+
+    /// Whether the algorithm chooses the class of each packet.
+    #[inline]
+    pub(crate) fn chooses_class(&self) -> bool {
+        self.engines().chooses_class()
+    }
+
+    #[cold]
+    fn chosen_class(&self, class: u8, config: &Config) -> Option<u8> {
+        let level = match self {
+            Self::Message(sender) => sender.level(config),
+            Self::Stream(sender) => sender.level(),
+        };
+        level.map(|level| class.saturating_sub(level))
+    }
+
     pub(crate) fn send_time(&self, config: &Config) -> Option<Time> {
         either!(self, sender => sender.send_time(config))
     }

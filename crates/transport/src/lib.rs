@@ -19,6 +19,7 @@ mod early;
 mod endpoint;
 mod engines;
 mod halves;
+mod levels;
 pub mod message;
 
 pub mod pacing;

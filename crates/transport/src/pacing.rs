@@ -182,6 +182,26 @@ impl PacingEngine {
         self.places[connection as usize].state = State::Idle;
     }
 
+    /// The traffic class of a connection.
+    pub(crate) fn class(&self, connection: u32) -> u8 {
+        self.places[connection as usize].class
+    }
+
+    /// Gives a connection another traffic class, where it is the last if it is ready.
+    pub(crate) fn change(&mut self, connection: u32, class: u8) {
+        let Entry { state, class: old, .. } = &mut self.places[connection as usize];
+        let before = std::mem::replace(old, class);
+        if before == class || *state != State::Ready {
+            return;
+        }
+        let ready = &mut self.ready[before as usize % CLASSES as usize];
+        ready.retain(|&other| other != connection);
+        if ready.is_empty() {
+            self.occupied &= !(1 << before);
+        }
+        self.put_back(connection);
+    }
+
     /// Makes a connection ready, before all others of its class.
     pub(crate) fn put_first(&mut self, connection: u32) {
         let Entry { state, class, .. } = &mut self.places[connection as usize];

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use incast_cc::parts::RoundCounter;
 use incast_cc::{
     Ack, Bytes, CongestionControl, Delivery, Demand, Due, Hop, Limits, Loss, LossCause,
-    Notification, Pacing, Rate, Reads, RttSample, Sent, Span, Spurious, Time,
+    Notification, Pacing, Place, Rate, Reads, RttSample, Sent, Span, Spurious, Time,
 };
 
 use crate::connection::Terms;
@@ -30,8 +30,8 @@ pub struct RateComputation<C> {
     idle_since: Time,
     /// Whether the algorithm has heard that the pause since then is over.
     restarted: bool,
-    /// The last round in which the window held data back.
-    limited_round: Option<u64>,
+    /// The second round after the last one in which the window held data back.
+    unlimited_from: u64,
     sampler: Sampler,
     signal: Option<Replaced>,
     hop_count: u8,
@@ -194,7 +194,7 @@ impl<C: CongestionControl> RateComputation<C> {
             transmitted: Bytes::ZERO,
             idle_since: now,
             restarted: false,
-            limited_round: None,
+            unlimited_from: 0,
             sampler: Sampler {
                 delivered_at: now,
                 first_sent_at: now,
@@ -275,6 +275,11 @@ impl<C: CongestionControl> RateComputation<C> {
         }
         let due = |waiting: &Waiting| Due { at: waiting.deadline, bytes: waiting.end - delivered };
         dues.front().map(due)
+    }
+
+    /// The level of a packet of `place`, as the algorithm chooses it.
+    pub(crate) fn level(&self, place: &Place) -> u8 {
+        self.control.level(place)
     }
 
     /// Notes that nothing, new or lost, waited to be sent when an ACK or a message came. If the
@@ -373,7 +378,7 @@ impl<C: CongestionControl> RateComputation<C> {
         let Completion { sent, .. } = completion;
         let round = self.round.on_ack(sent.end, self.transmitted);
         if completion.window_limited {
-            self.limited_round = Some(round);
+            self.unlimited_from = round + 2;
         }
         self.leave_flight(now, sent.bytes);
         self.delivered += completion.delivered;
@@ -403,7 +408,7 @@ impl<C: CongestionControl> RateComputation<C> {
         ack.hop_count = self.hop_count;
         ack.hops = completion.report.hops;
         ack.in_flight = self.in_flight;
-        ack.cwnd_limited = self.limited_round.is_some_and(|limited| limited + 1 >= round);
+        ack.cwnd_limited = round < self.unlimited_from;
         ack.in_recovery = completion.in_recovery;
         ack.round = round;
         ack.delivered = self.delivered;

@@ -16,6 +16,7 @@ pub struct RttMeasurement {
     /// The rate at which segments are on the wire.
     wire_rate: Rate,
     rto_min: Span,
+    /// The most that back-off makes of a timeout; zero where the timeout is fixed.
     rto_max: Span,
     /// SRTT and RTTVAR of RFC 6298, of the whole time that answers take.
     smoothed: Option<(Span, Span)>,
@@ -63,8 +64,14 @@ impl RttMeasurement {
             Serialization::Nothing => Rate::MAX,
         };
         let rto = rto_initial.on(base_rtt, rto_max).max(rto_min);
+        let rto_max = rto_max.max(Span::from_ns(1));
         let (smoothed, held, min_rtt) = (None, Span::ZERO, Span::MAX);
         Self { wire_rate, rto_min, rto_max, smoothed, held, rto, min_rtt }
+    }
+
+    /// Fixes the timeout, whatever is measured; it does not back off.
+    pub(crate) fn fix(&mut self, timeout: Span) {
+        (self.rto, self.rto_min, self.rto_max) = (timeout, timeout, Span::ZERO);
     }
 
     /// The time from the first bit of a burst to its last one on the NIC's wire, with nothing else
@@ -118,7 +125,8 @@ impl RttMeasurement {
             self.held = if first { held } else { (self.held * 7 + held) / 8 };
         }
         self.smoothed = Some((srtt, var));
-        self.rto = (srtt + var * 4).max(self.rto_min);
+        let rto = (srtt + var * 4).max(self.rto_min);
+        self.rto = if self.rto_max.is_zero() { self.rto_min } else { rto };
     }
 
     /// The smoothed total RTT, without the time for which peers have held answers back; zero before
@@ -142,6 +150,9 @@ impl RttMeasurement {
 
     #[cold]
     fn backed_off(&self, backoff: u32) -> Span {
+        if self.rto_max.is_zero() {
+            return self.rto;
+        }
         let least = if self.smoothed.is_some() { self.rto * 2 } else { self.rto };
         (self.rto * (1 << backoff.min(16))).min(self.rto_max.max(least))
     }
@@ -209,6 +220,15 @@ mod tests {
         assert_eq!(engine.rto(0), Span::from_us(500)); // variance 75
         assert_eq!(engine.rto(2), Span::from_us(2_000));
         assert_eq!(engine.rto(60), Span::from_ms(100), "the maximum");
+    }
+
+    #[test]
+    fn a_fixed_timeout_neither_follows_the_rtt_nor_backs_off() {
+        let (mut engine, us) = (engine(), Span::from_us);
+        engine.fix(us(45));
+        assert_eq!([0, 1, 9].map(|backoff| engine.rto(backoff)), [us(45); 3]);
+        engine.sample(Time::ZERO, Time::ZERO + us(200), Span::ZERO);
+        assert_eq!([0, 1, 9].map(|backoff| engine.rto(backoff)), [us(45); 3], "it was 600");
     }
 
     #[test]

@@ -128,6 +128,11 @@ impl Node {
         if needs.contains(&Need::Telemetry) {
             return Err(NodeError::Telemetry { name: options.algorithm.info().name });
         }
+        let is_asked = |need: &&Need| matches!(need, Need::Classes(_) | Need::RemainingFirst);
+        if let Some(need) = needs.iter().find(is_asked) {
+            let name = options.algorithm.info().name;
+            return Err(NodeError::Switches { name, need: need.as_str() });
+        }
         let socket = Socket::open(
             &crate::socket::Options {
                 address: options.address,

@@ -32,7 +32,9 @@ fn algorithms() -> Vec<AnyAlgorithm> {
     let mut auto = AnyAlgorithm::named("timely").unwrap();
     auto.apply_preset("auto").unwrap();
     let all = NAMES.iter().filter_map(|name| AnyAlgorithm::named(name));
-    let carried = all.filter(|algorithm| !algorithm.needs().contains(&Need::Telemetry));
+    let of_switches =
+        |need: &Need| matches!(need, Need::Telemetry | Need::Classes(_) | Need::RemainingFirst);
+    let carried = all.filter(|algorithm| !algorithm.needs().iter().any(of_switches));
     std::iter::once(auto).chain(carried).collect()
 }
 

@@ -46,7 +46,7 @@ pub(super) fn reads(name: &str, words: &BTreeSet<String>) -> PyResult<Reads> {
     }
     let has = |word: &str| words.contains(word);
     let (delivery, nic_backlog, due) = (has("delivery"), has("nic_backlog"), has("due"));
-    Ok(Reads { delivery, nic_backlog, due, sent: false })
+    Ok(Reads { delivery, nic_backlog, due, ..Reads::NONE })
 }
 
 /// The reports that take a carrier extra work.

@@ -2,7 +2,7 @@
 
 use incast_cc::Bytes;
 
-use super::super::{Aqm, QueueDiscipline, Scenario};
+use super::super::{Aqm, EcnScope, QueueDiscipline, ResolvedClass, Scenario};
 use crate::buffers::{headroom, protected_classes};
 use incast_plan::topology::Topology;
 use incast_schema::Fault;
@@ -41,6 +41,14 @@ pub(super) fn check_switch(scenario: &Scenario, net: &Topology) -> Result<(), Fa
     for (field, limit) in [("queue_limit", switch.queue_limit), ("port_limit", switch.port_limit)] {
         if let Some(limit) = limit {
             fits(scenario, limit).map_err(|message| Fault::at([&"switch", &field], message))?;
+        }
+    }
+    if switch.ecn_scope == EcnScope::Port {
+        let marks = |class: &ResolvedClass| class.ecn_threshold.is_some();
+        if !scenario.data_classes().iter().any(marks) {
+            let message = "ecn_scope = \"port\" has no threshold to compare; set \
+                           switch.ecn_threshold, such as \"100KB\"";
+            return Err(Fault::at([&"switch", &"ecn_scope"], message.into()));
         }
     }
     if let Some(aqm) = &switch.aqm {

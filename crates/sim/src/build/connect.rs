@@ -14,7 +14,7 @@ use incast_plan::Watch;
 use incast_plan::application::ENDLESS;
 use incast_plan::flows::{End, Flows, Leg, Life};
 use incast_plan::random::purpose;
-use incast_scenario::{Scheme, TransportKind};
+use incast_scenario::{MOST_CLASSES, Scenario, Scheme, TransportKind};
 
 /// Gives the hosts their connections, which are opened on first use, their posts, and their
 /// applications. Returns all flows.
@@ -22,6 +22,7 @@ pub(super) fn connect(
     net: &mut Net,
     plan: &mut Plan,
     scheme: Scheme,
+    scenario: &Scenario,
     ways: &Arc<Ways>,
     (seed, watch): (u64, &Watch<'_>),
 ) -> Arc<Flows> {
@@ -40,11 +41,13 @@ pub(super) fn connect(
         TransportKind::Message => Transport::Message,
         TransportKind::Stream => Transport::Stream,
     };
+    let numbers = std::array::from_fn(|number| u8::try_from(number).unwrap_or(u8::MAX));
+    let classes = numbers.map(|class| scenario.first_class(class, &scheme));
     let duties = connections.into_iter().zip(posts.into_iter().zip(applications));
     for (number, (connections, (posts, applications))) in (0..).zip(duties) {
         watch.steps(connections.len());
         let (flows, ways) = (Arc::clone(&flows), Arc::clone(ways));
-        let own = Book { host: number, flows, connections, ways, transport, seed };
+        let own = Book { host: number, flows, connections, ways, transport, classes, seed };
         let (flows, connections) = (Arc::clone(&own.flows), Arc::clone(&own.connections));
         let duties = Duties { flows, connections, posts, applications };
         net.set_duties(number as usize, own.opener(), duties);
@@ -114,6 +117,8 @@ struct Book {
     connections: Arc<[u32]>,
     ways: Arc<Ways>,
     transport: Transport,
+    /// The class in which the data of each traffic class begins.
+    classes: [u8; MOST_CLASSES],
     /// The seed of the run.
     seed: u64,
 }
@@ -134,7 +139,7 @@ impl Book {
         let terms = Terms {
             transport: self.transport,
             path: if sends { path() } else { Path::default() },
-            class: treatment.class,
+            class: self.classes[treatment.class as usize % MOST_CLASSES],
             weight: treatment.weight,
             once: flow.life == Life::Once,
         };
@@ -193,6 +198,7 @@ mod tests {
                 connections: connections.into(),
                 ways: Arc::clone(&built.ways),
                 transport: Transport::Message,
+                classes: [0; MOST_CLASSES],
                 seed: 1,
             };
             for connection in 0..4 {

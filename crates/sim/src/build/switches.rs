@@ -2,7 +2,7 @@
 
 use incast_cc::Bytes;
 use incast_net::{ClassConfig, ClassLimits, PfcConfig, SwitchConfig, WatchdogConfig};
-use incast_scenario::{ResolvedClass, RoutingKind, Scenario, Scheme, WatchdogAction};
+use incast_scenario::{EcnScope, ResolvedClass, RoutingKind, Scenario, Scheme, WatchdogAction};
 
 /// The settings that all switches share under `scheme`.
 pub(super) fn switch_config(scenario: &Scenario, scheme: Scheme, look_ahead: u32) -> SwitchConfig {
@@ -12,6 +12,7 @@ pub(super) fn switch_config(scenario: &Scenario, scheme: Scheme, look_ahead: u32
         buffer: switch.buffer.get(),
         classes: scenario.classes(scheme.transport).iter().map(class_config).collect(),
         port_limit: switch.port_limit.map(Bytes::get),
+        ecn_of_port: switch.ecn_scope == EcnScope::Port,
         pfc: pfc.enabled.then(|| PfcConfig {
             alpha: pfc.alpha,
             xoff: pfc.xoff.map(Bytes::get),
@@ -23,7 +24,7 @@ pub(super) fn switch_config(scenario: &Scenario, scheme: Scheme, look_ahead: u32
         }),
         largest_packet: transport.mtu.max(transport.ack).get(),
         look_ahead,
-        several_paths: has_several_paths(scenario),
+        several_paths: has_several_paths(scenario) || scheme.chooses_class(),
     }
 }
 

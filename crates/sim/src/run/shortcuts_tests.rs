@@ -177,3 +177,45 @@ fn shortcuts_of_the_benchmarks_change_nothing() {
         assert!(same(&short, &long), "{file}");
     }
 }
+
+/// Algorithms that choose the class of each packet, so that packets of a connection overtake each
+/// other, over streams and messages.
+#[test]
+fn shortcuts_beside_classes_that_algorithms_choose_change_nothing() {
+    const SCHEME: &str = "pias[classes=3,threshold1=4KB,threshold2=11KB,timeouts=1,idle=10us]";
+    const SWITCHES: [&str; 4] = [
+        "queue_limit = \"30KB\"\necn_threshold = \"9KB\"\necn_scope = \"port\"",
+        "port_limit = \"40KB\"\necn_threshold = \"20KB\"\necn_scope = \"port\"",
+        "queue_limit = \"90KB\"\necn_threshold = \"20KB\"",
+        "buffer = \"4MB\"\npfc = { enabled = true, xoff = \"15KB\" }\necn_threshold = \"9KB\"",
+    ];
+    let mut random = Random::new(19);
+    let (mut drops, mut retransmissions, mut marks) = (0, 0, 0);
+    for case in 0..24 {
+        let (graph, ..) = random_graph(&mut random);
+        let weight = if case % 5 == 0 { "weight = 2\n" } else { "" };
+        let kind = ["stream", "stream", "message"][case % 3];
+        let nic = ["packets", "segments", "fifo"][random.below(3) as usize];
+        let text = format!(
+            "title = \"at random\"\n[run]\nduration = \"300us\"\nwarmup = \"50us\"\n\
+             cooldown = \"30us\"\nschemes = [\"timely\"]\n{graph}\n[switch]\n{}\n\
+             [[class]]\nname = \"a\"\n{weight}[[class]]\nname = \"b\"\n{weight}\
+             [[class]]\nname = \"c\"\n\
+             [transport]\nkind = \"{kind}\"\nsegment = \"16KB\"\nnic = \"{nic}\"\n\
+             rto_min = \"100us\"\n{}",
+            SWITCHES[case % SWITCHES.len()],
+            traffic(&mut random, &[]),
+        );
+        let document = Document::parse(text.clone(), "random.toml");
+        let document = document.unwrap_or_else(|error| panic!("case {case}: {error}\n{text}"));
+        let short = whole(&document, (SCHEME, FLOWS));
+        let mut long = the_long_way(&document, (SCHEME, FLOWS));
+        drops += short.summary.drops;
+        retransmissions += short.summary.retransmissions;
+        marks += short.summary.ecn_marks;
+        long.summary.events = short.summary.events;
+        assert!(same(&short, &long), "case {case}:\n{text}");
+    }
+    let seen = [drops, retransmissions, marks];
+    assert!(seen.iter().all(|&count| count > 100), "or it shows nothing: {seen:?}");
+}

@@ -16,6 +16,7 @@ mod fabrics;
 mod foreign;
 mod guests;
 mod idle;
+mod levels;
 mod network_errors;
 mod pfc;
 mod scenario_errors;

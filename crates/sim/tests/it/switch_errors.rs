@@ -137,6 +137,12 @@ fn settings_that_would_say_nothing_are_refused() {
             &["class \"bulk\" has an ecn_threshold and an aqm", "take one out"],
         ),
         (
+            "buffer = \"1MB\"",
+            "ecn_scope = \"port\"",
+            (21, 13),
+            &["ecn_scope = \"port\" has no threshold", "switch.ecn_threshold"],
+        ),
+        (
             "weight = 2",
             "aqm = { kind = \"phantom\" }",
             (15, 7),

@@ -132,7 +132,7 @@ impl<C: CongestionControl> Endpoint<C> {
         let header = Header { connection: peer, ..Header::NONE };
         let early = Early { header, address, class, connection: index, begins: None };
         let sender = match connection.sender.as_deref_mut()? {
-            _ if !is_known => return None,
+            sender if !is_known || sender.chooses_class() => return None,
             Sender::Stream(sender) => sender,
             Sender::Message(sender) => {
                 let (free, count) = sender.leave_ahead(times, *most + 1, early, config, nic)?;

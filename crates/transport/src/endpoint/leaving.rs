@@ -39,19 +39,30 @@ impl<C: CongestionControl> Endpoint<C> {
         while let Some(place) = self.pacing.serve(open) {
             let connection = &mut self.connections[place as usize];
             let Opening { peer, address, terms, .. } = connection.opening;
-            let (index, class) = (connection.index, terms.class);
+            let (index, mut class) = (connection.index, terms.class);
             let Some(sender) = &mut connection.sender else {
-                self.pacing.sent(class, 0, Turn::Ended);
+                self.pacing.sent(self.pacing.class(place), 0, Turn::Ended);
                 self.sent_all(place);
                 continue;
             };
             let config = &self.config;
+            let chooses = sender.chooses_class();
+            if chooses {
+                class = self.pacing.class(place);
+                let chosen = sender.class_below(terms.class, config);
+                if let Some(chosen) = chosen.filter(|&chosen| chosen != class) {
+                    self.pacing.sent(class, 0, Turn::Kept);
+                    self.pacing.change(place, chosen);
+                    continue;
+                }
+            }
             let next = counted(&mut self.nic_backlog, sender, |sender| {
                 sender.next_packet(now, peer, config)
             });
             let Some(Next { form, begins, then }) = next else {
                 // The data was acknowledged while it waited to be sent again.
                 self.pacing.sent(class, 0, Turn::Ended);
+                self.pacing.change(place, terms.class);
                 self.reschedule(now, place);
                 continue;
             };
@@ -77,6 +88,13 @@ impl<C: CongestionControl> Endpoint<C> {
                 }
             };
             self.pacing.sent(class, bytes, turn);
+            if chooses {
+                // A pause ends in the class of the traffic: the next packet is looked at there.
+                let sender = connection.sender.as_ref();
+                let next = sender.and_then(|sender| sender.class_below(terms.class, config));
+                let waits = turn != Turn::Ended;
+                self.pacing.change(place, next.filter(|_| waits).unwrap_or(terms.class));
+            }
             match then {
                 None => self.reschedule(now, place),
                 at if turn == Turn::Ended => self.pacing.schedule(place, at),

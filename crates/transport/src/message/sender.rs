@@ -111,7 +111,8 @@ impl<C: CongestionControl> Sender<C> {
 
     pub(crate) fn post(&mut self, now: Time, posted: &Posted) {
         self.note_drained();
-        self.engines.post(now, posted);
+        let acknowledged = self.segments.front().map_or(self.cut, |segment| segment.start);
+        self.engines.post(now, posted, acknowledged);
     }
 
     /// Tells the rate computation engine if the application has left room, before that changes.
@@ -119,6 +120,18 @@ impl<C: CongestionControl> Sender<C> {
         if self.engines.messages.is_empty() && self.resend.is_empty() && self.burst.is_none() {
             self.engines.rate.on_drained();
         }
+    }
+
+    /// The level of the next packet of the burst, where the algorithm chooses it.
+    pub(crate) fn level(&self, config: &Config) -> Option<u8> {
+        if !self.engines.chooses_class() {
+            return None;
+        }
+        let burst = self.burst.as_ref()?;
+        let first = u64::from(burst.packets.lowest()?);
+        let segment = &self.segments[self.find(burst.segment)?];
+        let acknowledged = self.segments.front().map_or(self.cut, |segment| segment.start);
+        Some(self.engines.level(segment.start + first * config.payload.get(), acknowledged))
     }
 
     /// Whether the window, and not the pacer, holds the next segment back.

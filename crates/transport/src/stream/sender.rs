@@ -137,8 +137,10 @@ impl<C: CongestionControl> Sender<C> {
         now: Time,
     ) -> Self {
         let segment = config.stream.largest_segment();
+        let mut engines = Engines::new(rate, rtt, now);
+        engines.set_loss_detection();
         Self {
-            engines: Engines::new(rate, rtt, now),
+            engines,
             is_fast: may_be_fast(config),
             calm: 0,
             bursts: Bursts::new(segment),
@@ -198,7 +200,7 @@ impl<C: CongestionControl> Sender<C> {
 
     pub(crate) fn post(&mut self, now: Time, posted: &Posted, config: &Config) {
         self.note_drained(now);
-        self.engines.post(now, posted);
+        self.engines.post(now, posted, self.acknowledged);
         if !self.opened && self.asked.is_none() {
             self.ask(now, Asked { first: now, last: now, before: 0 }, config);
         }
@@ -210,8 +212,14 @@ impl<C: CongestionControl> Sender<C> {
         self.slow_down(config);
         self.asked = Some(Box::new(asked));
         self.next_at = self.next_at.max(now);
+        self.send_empty(now, 0, asked.before);
+    }
+
+    /// Gives the NIC a segment without payload, which the receiver answers at once, before all that
+    /// starts at `sequence`.
+    fn send_empty(&mut self, now: Time, sequence: u64, epoch: u8) {
         let segment = Segment {
-            sequence: 0,
+            sequence,
             read: 0,
             due: DueBy::NONE,
             remaining: 0,
@@ -220,7 +228,7 @@ impl<C: CongestionControl> Sender<C> {
             ect: false,
             cwr: false,
             opens: true,
-            epoch: asked.before,
+            epoch,
         };
         self.outbox.push_back(Queued { segment, end: Bytes::ZERO, since: now, begins: None });
     }
@@ -282,12 +290,30 @@ impl<C: CongestionControl> Sender<C> {
         (!bytes.is_zero() && allowed).then_some(bytes)
     }
 
+    /// The level of the next segment that waits in the NIC, where the algorithm chooses it.
+    pub(crate) fn level(&self) -> Option<u8> {
+        if !self.engines.chooses_class() {
+            return None;
+        }
+        let start = match self.outbox.front() {
+            _ if self.is_fast => self.bursts.left(),
+            first => first?.segment.sequence,
+        };
+        Some(self.engines.level(start, self.acknowledged))
+    }
+
+    /// Whether the sender sends no data, but packets without payload, until an ACK comes.
+    fn probes(&self) -> bool {
+        self.engines.blind().is_some_and(|blind| blind.probes)
+    }
+
     /// The payload of the next burst, before the congestion window is asked. Lost data goes before
     /// new data.
     #[inline]
     fn waiting(&self, config: &Config) -> Bytes {
         if let Some(record) = self.board.first_lost() {
-            return Bytes::new(u64::from(record.payload));
+            let held = if self.probes() { 0 } else { record.payload };
+            return Bytes::new(u64::from(held));
         }
         let segment = u64::from(self.segment);
         let burst = if config.stream.tso.get() <= segment {
@@ -457,7 +483,7 @@ impl<C: CongestionControl> Sender<C> {
         self.queued -= u64::from(segment.payload);
         let payload = Bytes::new(u64::from(segment.payload));
         self.next_at = now + gap(self.engines.rate.limits(), payload, config.line_rate);
-        if segment.payload > 0 {
+        if segment.payload > 0 || self.probes() {
             let posted = self.engines.messages.posted().map_or(ENDLESS, Bytes::get);
             segment.remaining = self.engines.rate.remaining(posted).max(segment.payload);
         }

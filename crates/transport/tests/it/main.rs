@@ -6,6 +6,7 @@ mod common;
 mod fifo;
 mod finished;
 mod lateness;
+mod levels;
 mod lossy;
 mod nic;
 mod places;

@@ -8,6 +8,7 @@
 //! that `sk` of the first flight leaves at `1.2 k us` and its ACK comes at `1.2 k + 101.232 us`.
 
 mod acknowledgement;
+mod blind;
 mod loss;
 mod sending;
 mod timers;

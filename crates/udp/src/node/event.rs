@@ -168,6 +168,14 @@ pub enum NodeError {
         /// The name of the algorithm.
         name: &'static str,
     },
+    /// The algorithm needs switches that obey its packets, which UDP sockets do not mark for them.
+    #[error("{name} needs {need}, which UDP sockets cannot ask for; choose another algorithm")]
+    Switches {
+        /// The name of the algorithm.
+        name: &'static str,
+        /// The need.
+        need: &'static str,
+    },
 }
 
 /// An RTT sample of a peer.

@@ -62,8 +62,12 @@ impl<C: CongestionControl> Sender<C> {
         {
             return self.on_plain_ack(now, &header, held, config, report, nic_backlog);
         }
+        let asked = self.end_probes(now);
         if ack.opens {
             self.opened(now, ack.echo, config);
+            if asked {
+                self.fill(now, config);
+            }
             return (None, 0);
         }
         self.slow_down(config);
@@ -310,6 +314,7 @@ impl<C: CongestionControl> Sender<C> {
     fn lose_first(&mut self, now: Time) {
         if let Some((number, sent)) = self.board.first_flying()
             && sent.end <= self.left
+            && self.engines.blind().is_none()
         {
             self.lose(now, number, LossCause::Detected);
         }
@@ -318,6 +323,9 @@ impl<C: CongestionControl> Sender<C> {
     /// Declares segments lost by RACK: those that were sent a reordering window before one that has
     /// arrived.
     pub(super) fn detect(&mut self, now: Time) {
+        if self.engines.blind().is_some() {
+            return;
+        }
         let certain = self.repair != Repair::None || self.board.sacked() >= DUPLICATE_THRESHOLD;
         let window = self.rack.reordering_window(
             certain,

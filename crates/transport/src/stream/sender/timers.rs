@@ -40,6 +40,9 @@ impl<C: CongestionControl> Sender<C> {
             let wait = || self.engines.rtt.rto(u32::from(asked.before));
             return self.outbox.is_empty().then(|| asked.last + wait());
         }
+        if self.probes() {
+            return self.outbox.is_empty().then(|| self.engines.timeout_at());
+        }
         let has_left = if self.is_fast {
             self.bursts.has_left()
         } else {
@@ -53,7 +56,10 @@ impl<C: CongestionControl> Sender<C> {
     /// segment, if its loss would leave no other trace; at the latest in place of a timeout.
     fn probe_at(&self, config: &Config) -> Option<Time> {
         let stream = &config.stream;
-        let allowed = stream.tail_loss_probe && stream.sack && self.repair == Repair::None;
+        let allowed = stream.tail_loss_probe
+            && stream.sack
+            && self.repair == Repair::None
+            && self.engines.blind().is_none();
         if !allowed
             || self.probe.is_some_and(|probe| self.acknowledged < probe.end)
             || self.has_queued()
@@ -107,6 +113,9 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Declares all data lost that has left the NIC, after a silence.
     fn on_timeout(&mut self, now: Time) {
+        if self.probes() {
+            return self.ask_again(now);
+        }
         let cause = if self.timeouts == 0 { LossCause::Timeout } else { LossCause::Persistent };
         self.repair = Repair::None;
         while let Some((number, sent)) = self.board.oldest_flying()
@@ -129,6 +138,33 @@ impl<C: CongestionControl> Sender<C> {
         self.rack.alarm = None;
         self.timeouts = self.timeouts.saturating_add(1);
         self.engines.backoff = self.engines.backoff.saturating_add(1);
+        if let Some(blind) = self.engines.blind_mut()
+            && blind.probe_after == self.timeouts
+        {
+            blind.probes = true;
+            self.ask_again(now);
+        }
+    }
+
+    /// Sends a packet without payload, in place of the data that has been lost many times. Its
+    /// answer tells that packets arrive again.
+    #[cold]
+    fn ask_again(&mut self, now: Time) {
+        self.engines.timer_from = now;
+        self.next_at = self.next_at.max(now);
+        let first = self.board.first_lost().map_or(self.next, |record| record.sequence);
+        self.send_empty(now, first, self.epoch());
+    }
+
+    /// Lets a sender that [asks](Self::ask_again) whether packets arrive send data again, since an
+    /// ACK has come. Returns whether it did ask.
+    pub(super) fn end_probes(&mut self, now: Time) -> bool {
+        let probes =
+            self.engines.blind_mut().is_some_and(|blind| std::mem::take(&mut blind.probes));
+        if probes {
+            (self.timeouts, self.engines.timer_from) = (0, now);
+        }
+        probes
     }
 
     /// Sends one more segment, whatever the window says: a new one if there is one, otherwise a

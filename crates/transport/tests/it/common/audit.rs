@@ -1,8 +1,8 @@
 //! The promises of `incast_cc::contract`, held against the acts of a carrier.
 
 use incast_cc::{
-    Ack, Bytes, CongestionControl, Demand, Limits, Loss, LossCause, Notification, Reads, Sent,
-    Span, Spurious, Time,
+    Ack, Bytes, CongestionControl, Demand, Limits, Loss, LossCause, LossDetection, Notification,
+    Place, Reads, Sent, Span, Spurious, Time,
 };
 
 /// The carrier of an audited flow.
@@ -94,6 +94,14 @@ impl<C: CongestionControl> Audited<C> {
 impl<C: CongestionControl + std::fmt::Debug> CongestionControl for Audited<C> {
     fn reads(&self) -> Reads {
         Reads { sent: true, ..self.inner.reads() }
+    }
+
+    fn level(&self, place: &Place) -> u8 {
+        self.inner.level(place)
+    }
+
+    fn loss_detection(&self) -> LossDetection {
+        self.inner.loss_detection()
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {

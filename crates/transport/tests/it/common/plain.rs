@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use incast_cc::{
-    Ack, Bytes, CongestionControl, Flow, Limits, Loss, LossCause, Notification, Pacing, Rate,
-    Reads, Sent, Span, Spurious, Time,
+    Ack, Bytes, CongestionControl, Flow, Limits, Loss, LossCause, LossDetection, Notification,
+    Pacing, Place, Rate, Reads, Sent, Span, Spurious, Time,
 };
 
 /// The events that an algorithm has got.
@@ -34,6 +34,9 @@ pub(crate) struct Plain {
     pub(crate) takes_initial_window: bool,
     /// The time of the next call, and the time from there to the one after.
     pub(crate) timer: Option<(Time, Span)>,
+    /// The level of each packet, if the algorithm chooses it.
+    pub(crate) level: Option<fn(&Place) -> u8>,
+    pub(crate) detection: LossDetection,
     /// The events so far, shared by clones.
     pub(crate) memory: Arc<Mutex<Told>>,
 }
@@ -53,6 +56,8 @@ impl Plain {
             on_notification: |_| {},
             takes_initial_window: false,
             timer: None,
+            level: None,
+            detection: LossDetection::Carrier,
             memory: Arc::default(),
         }
     }
@@ -104,7 +109,16 @@ impl Plain {
 
 impl CongestionControl for Plain {
     fn reads(&self) -> Reads {
-        Reads { delivery: true, nic_backlog: true, sent: true, due: true }
+        let level = self.level.is_some();
+        Reads { delivery: true, nic_backlog: !level, level, due: true, ..Reads::default() }
+    }
+
+    fn level(&self, place: &Place) -> u8 {
+        self.level.map_or(0, |level| level(place))
+    }
+
+    fn loss_detection(&self) -> LossDetection {
+        self.detection
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {

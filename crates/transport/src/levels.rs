@@ -1,0 +1,85 @@
+//! The levels of packets: where each packet stands in its message, for algorithms that choose its
+//! traffic class by that.
+
+use std::collections::VecDeque;
+
+use incast_cc::{Bytes, Place, Time};
+
+/// The messages of a flow whose algorithm chooses the class of each packet.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Levels {
+    /// The messages that are not acknowledged, and some that are, in the order of posting.
+    messages: VecDeque<Posted>,
+}
+
+/// A message that was posted.
+#[derive(Clone, Copy, Debug)]
+struct Posted {
+    /// The start in all payload posted.
+    start: u64,
+    size: Option<Bytes>,
+    deadline: Option<Time>,
+}
+
+impl Levels {
+    /// Notes a message that starts at `start` in all payload posted. All payload before
+    /// `acknowledged` is acknowledged.
+    pub(crate) fn post(
+        &mut self,
+        start: u64,
+        size: Option<Bytes>,
+        deadline: Option<Time>,
+        acknowledged: u64,
+    ) {
+        self.messages.push_back(Posted { start, size, deadline });
+        while self.messages.get(1).is_some_and(|second| second.start <= acknowledged) {
+            self.messages.pop_front();
+        }
+    }
+
+    /// The place of a packet that starts at `start` in all payload posted. All payload before
+    /// `acknowledged` is acknowledged.
+    pub(crate) fn place(&self, start: u64, acknowledged: u64) -> Place {
+        let later = self.messages.partition_point(|message| message.start <= start);
+        let Some(message) = later.checked_sub(1).and_then(|last| self.messages.get(last)) else {
+            unreachable!("a packet of a message that was not posted")
+        };
+        let mut place = Place::new(Bytes::new(start - message.start), message.size);
+        place.start = Bytes::new(start);
+        let arrived = Bytes::new(acknowledged.saturating_sub(message.start));
+        place.remaining = message.size.map(|size| size.saturating_sub(arrived));
+        place.deadline = message.deadline;
+        place
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_stands_in_the_message_that_it_is_of() {
+        let (mut levels, due) = (Levels::default(), Time::from_ps(7));
+        levels.post(0, Some(Bytes::new(5_000)), None, 0);
+        levels.post(5_000, Some(Bytes::new(2_000)), Some(due), 0);
+        levels.post(7_000, None, None, 0);
+        let place = |start, acknowledged| {
+            let Place { offset, size, remaining, deadline, .. } = levels.place(start, acknowledged);
+            (offset.get(), size.map(Bytes::get), remaining.map(Bytes::get), deadline)
+        };
+        assert_eq!(place(4_000, 1_000), (4_000, Some(5_000), Some(4_000), None));
+        assert_eq!(place(5_000, 1_000), (0, Some(2_000), Some(2_000), Some(due)));
+        assert_eq!(place(6_000, 5_500), (1_000, Some(2_000), Some(1_500), Some(due)));
+        assert_eq!(place(9_000, 7_500), (2_000, None, None, None));
+    }
+
+    #[test]
+    fn what_is_acknowledged_is_forgotten_when_more_is_posted() {
+        let mut levels = Levels::default();
+        for message in 0..100 {
+            let acknowledged = message * 1_000_u64.saturating_sub(2);
+            levels.post(message * 1_000, Some(Bytes::from_kb(1)), None, acknowledged);
+            assert!(levels.messages.len() <= 2, "{levels:?}");
+        }
+    }
+}
