@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from incast.api.scenarios import load, shipped
     from incast.api.sweep import Sweep
     from incast.api.sweeping import sweep
+    from incast.api.thresholds import pias_thresholds
     from incast.api.tuned import Tuning
     from incast.api.tuning import tune
     from incast.figures.errors import FigureError
@@ -100,6 +101,7 @@ _HOMES = {
     "load": "api.scenarios",
     "open_result": "api.result",
     "parameter": "api.control",
+    "pias_thresholds": "api.thresholds",
     "read_foreign": "api.imports",
     "run": "api.running",
     "saturate": "api.saturation",
@@ -148,6 +150,7 @@ __all__ = [
     "load",
     "open_result",
     "parameter",
+    "pias_thresholds",
     "read_foreign",
     "run",
     "saturate",

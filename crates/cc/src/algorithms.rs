@@ -28,10 +28,15 @@ macro_rules! algorithms {
 
             // From marks that the switches of a datacenter set (ECN).
             dctcp::Dctcp,
+            d2tcp::D2tcp,
             dcqcn::Dcqcn,
             hull::Hull,
             pias::Pias,
             tcp_bolt::TcpBolt,
+
+            // From deadlines.
+            mcp::Mcp,
+            karuna::Karuna,
 
             // From what switches do: they serve the shortest flow first.
             pfabric::Pfabric,

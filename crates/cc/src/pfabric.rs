@@ -61,7 +61,7 @@ impl Configurable for Pfabric {
         summary: "the window is the bandwidth-delay product, but for timeouts",
         kind: Kind::Window,
         signal: "timeouts",
-        needs: &[Need::RemainingFirst],
+        needs: &[Need::RemainingFirst, Need::EachAcknowledged],
         transport: Transport::Stream,
         source: "Alizadeh et al., SIGCOMM 2013",
     };

@@ -38,6 +38,7 @@ pub struct RateComputation<C> {
     hop_count: u8,
     weight: u32,
     /// The deadlines of messages, where the algorithm reads them and there was one.
+    #[expect(clippy::box_collection, reason = "few flows have any, and a pointer is small")]
     dues: Option<Box<VecDeque<Waiting>>>,
 }
 

@@ -20,6 +20,8 @@ _PANELS = (
     ("p99 RTT (us)", "rtt_p99_us"),
     ("mean slowdown", "slowdown_mean"),
     ("p99 slowdown", "slowdown_p99"),
+    ("deadlines missed (%)", "deadlines_missed_percent"),
+    ("mean delay of the late (us)", "late_mean_us"),
 )
 
 

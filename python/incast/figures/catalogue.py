@@ -9,6 +9,8 @@ ABOUT = {
     "fct-cdf": "distribution of the completion times of messages",
     "fct-ccdf": "tail of the completion times of messages, log-log",
     "request-cdf": "distribution of the completion times of requests",
+    "lateness": "distribution of the completion times of messages less their deadlines",
+    "request-lateness": "distribution of the completion times of requests less their deadlines",
     "slowdown-by-size": "slowdown against message size: median and 99th percentile",
     "fct-by-size": "completion time against message size: median and 99th percentile",
     "rpc-latency": "host and network part of completion times, median and 99th percentile",
@@ -19,7 +21,7 @@ ABOUT = {
     "first flow, or of those that --flow names; needs --trace flows",
     "utilisation": "utilisation of the links of each layer",
     "pauses": "share of the time that PFC held back, for each layer",
-    "bars": "throughput, queue, RTT, slowdown: mean over the seeds, 95 % confidence interval; "
+    "bars": "throughput, queue, RTT, slowdown, missed deadlines: mean over the seeds, 95 % confidence interval; "
     "with --baseline the differences to it",
 }
 """A line for each figure, in the order of a list of them."""

@@ -8,6 +8,7 @@ the least to the greatest of the seeds at each point; each traffic has a panel.
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -39,6 +40,11 @@ _RTT = Rows("rtt_histogram", _HISTOGRAM, pl.col("count") > 0)
 _DELAY = Rows("delay_histogram", _HISTOGRAM, pl.col("count") > 0)
 _COMPLETION = ("completion_us", "posted_us")
 _COMPLETED = pl.col("completion_us").is_not_null()
+_LATE = Rows(
+    "messages", ("late_us", *_COMPLETION), pl.col("deadline_us").is_not_null(), measured=True,
+    some=pl.col("late_us").is_not_null(),
+)  # fmt: skip
+_REQUESTS_LATE = replace(_LATE, table="requests")
 _MESSAGES = Rows("messages", _COMPLETION, measured=True, some=_COMPLETED)
 _REQUESTS = Rows("requests", _COMPLETION, measured=True, some=_COMPLETED)
 
@@ -56,12 +62,21 @@ def of_histogram(rows: pl.DataFrame) -> Curve:
 
 
 def of_samples(rows: pl.DataFrame) -> Curve:
-    """The distribution function of single samples, a step at each, up to the share that is known.
+    """The distribution function of completion times, a step at each, up to the share that is known.
 
     Of many samples, so many are kept as can be seen: evenly over the ranks, and again over their
     logarithm from the greatest down, which is what a logarithmic tail shows.
     """
-    values = np.sort(rows["completion_us"].drop_nulls().to_numpy())
+    return _steps_of(rows, "completion_us")
+
+
+def of_lateness(rows: pl.DataFrame) -> Curve:
+    """The distribution function of the time from deadline to completion, as that of samples."""
+    return _steps_of(rows, "late_us")
+
+
+def _steps_of(rows: pl.DataFrame, column: str) -> Curve:
+    values = np.sort(rows[column].drop_nulls().to_numpy())
     count = len(values)
     even = np.linspace(0, count - 1, min(count, _POINTS))
     tail = count - np.geomspace(1, count, min(count, _POINTS))
@@ -84,7 +99,7 @@ def cumulative(
             values, below = curve(own)
             axes.plot(values, below, label=case.label, **_steps(curve), **style.line(index))
             if found := _between(own, curve):
-                style.band(axes, *found, index, step=curve is of_samples)
+                style.band(axes, *found, index, step=curve is not of_histogram)
             at = [float(values[0]), float(values[-1])]
             if published and case.published and case.published not in marked:
                 marked.append(case.published)  # presets of one algorithm share published values
@@ -94,6 +109,39 @@ def cumulative(
     style.microseconds(panels[-1][0], lowest, highest)
     _finish(figure, panels, rows, results)
     return figure
+
+
+def lateness(results: Records, *, rows: Rows, samples: str) -> Figure:
+    """The fraction that was complete so long after its deadline; what is left of zero was in time.
+
+    Each panel says which share was missed: not complete in time, or not by the end of the run.
+    """
+    x = "completion less deadline (us)"
+    figure, panels = _panels(results, rows, x, samples)
+    reach = 0.0
+    for axes, cases in panels:
+        axes.set(ylabel=f"fraction of {samples}", ylim=(0, 1.03))
+        axes.axvline(0, color="black", linewidth=0.8)
+        for index, case, own in cases:
+            values, below = of_lateness(own)
+            axes.plot(values, below, label=case.label, drawstyle="steps-post", **style.line(index))
+            if found := _between(own, of_lateness):
+                style.band(axes, *found, index, step=True)
+            reach = max(reach, float(np.abs(values).max()))
+        missed = [f"{case.label} {_missed(own):.1f} %" for _, case, own in cases]
+        axes.annotate(
+            "missed\n" + "\n".join(missed), (0.02, 0.97), xycoords="axes fraction", va="top",
+            fontsize="small", color=style.MUTED,
+        )  # fmt: skip
+    style.both_sides(panels[-1][0], reach)
+    _finish(figure, panels, rows, results)
+    return figure
+
+
+def _missed(rows: pl.DataFrame) -> float:
+    """The share of the deadlines that were missed, in percent; what was still open is left out."""
+    met = rows["met_deadline"].drop_nulls()
+    return 100.0 * (1.0 - float(np.mean(met.to_numpy()))) if len(met) else math.nan
 
 
 def tail(
@@ -117,7 +165,7 @@ def tail(
                 least = np.full_like(low, above[-1] / 2)
                 style.band(
                     axes, at, np.maximum(1 - high, least), np.maximum(1 - low, least), index,
-                    step=curve is of_samples,
+                    step=curve is not of_histogram,
                 )  # fmt: skip
             shown = values[values > 0]
             if shown.size:
@@ -202,7 +250,7 @@ def _between(
     if len(curves) < 2:
         return None
     at = np.unique(np.concatenate([values for values, _ in curves]))
-    if curve is of_samples:
+    if curve is not of_histogram:
         below = [_step(at, *one) for one in curves]
     else:
         below = [np.interp(at, *one) for one in curves]
@@ -241,7 +289,7 @@ def _finish(figure: Figure, panels: list[_Panel], rows: Rows, results: Records) 
 
 
 def _steps(curve: Callable[[pl.DataFrame], Curve]) -> dict[str, Any]:
-    return {"drawstyle": "steps-post"} if curve is of_samples else {}
+    return {} if curve is of_histogram else {"drawstyle": "steps-post"}
 
 
 def _mark_published(
@@ -286,5 +334,10 @@ DRAWINGS = (
     Drawing("delay-ccdf", _DELAY, partial(tail, **_OF_DELAY)),
     Drawing("fct-cdf", _MESSAGES, partial(cumulative, **_OF_FCT)),
     Drawing("fct-ccdf", _MESSAGES, partial(tail, **_OF_FCT)),
+    Drawing("lateness", _LATE, partial(lateness, rows=_LATE, samples="messages")),
+    Drawing(
+        "request-lateness", _REQUESTS_LATE,
+        partial(lateness, rows=_REQUESTS_LATE, samples="requests"),
+    ),
     Drawing("request-cdf", _REQUESTS, partial(cumulative, **_OF_REQUESTS)),
 )  # fmt: skip

@@ -252,6 +252,11 @@ def microseconds(axes: Axes, lowest: float, highest: float) -> None:
         axes.xaxis.set_major_formatter(_plain(axes.xaxis, highest))
 
 
+def both_sides(axes: Axes, reach: float) -> None:
+    """A linear x axis with zero on it, of times on both sides of it."""
+    axes.xaxis.set_major_formatter(_plain(axes.xaxis, reach))
+
+
 def _plain(axis: Axis, highest: float) -> ticker.Formatter:
     """Plain numbers; long times, which are microseconds, are shown as milliseconds."""
     label = axis.get_label_text()

@@ -21,6 +21,8 @@ SOURCES = {
     "cs244": "TIMELY in ns-3 (Fang and Orbay, CS244, 2016)",
     "rtcp": "Regulated TCP (Huang, Li and Walrand, IFIP 2020)",
     "zhu": "ECN or Delay: fixed points, bursts, stability (Zhu et al., CoNEXT 2016)",
+    "pfabric": "pFabric (Alizadeh et al., SIGCOMM 2013)",
+    "pias": "PIAS (Bai et al., NSDI 2015)",
     "hpcc": "HPCC (Li et al., SIGCOMM 2019)",
     "powertcp": "PowerTCP (Addanki, Michel and Schmid, NSDI 2022)",
     "swift": "Swift (Kumar et al., SIGCOMM 2020)",

@@ -54,6 +54,7 @@ kind = "requests"
 from = "host1"
 to = "host3"
 sizes = { fixed = "10KB" }
+deadline = "100us"
 """
 
 _SUMMARY = (

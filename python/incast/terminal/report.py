@@ -29,6 +29,8 @@ _COLUMNS = (
     ("p99 RTT\nus", "rtt_p99_us"),
     ("queue\nmean KB", "queue_mean_kb"),
     ("queue\np99 KB", "queue_p99_kb"),
+    ("deadlines\nmissed %", "deadlines_missed_percent"),
+    ("late\nmean us", "late_mean_us"),
     ("PFC\npauses", "pfc_pauses"),
     ("ECN\nmarks", "ecn_marks"),
     ("drops", "drops"),
@@ -43,6 +45,7 @@ _ONLY_WHERE_USED = {
 # Messages of known size are compared by slowdown: flows of different sizes have no fair share, and
 # means of RTT and queue say less than the tails. JSON has them.
 _ONLY_WITHOUT_MESSAGES = {"jain_index", "rtt_mean_us", "queue_mean_kb"}
+_ONLY_WITH_DEADLINES = {"deadlines_missed_percent", "late_mean_us"}
 _TRAFFIC_COLUMNS = (
     ("messages", "messages"),
     ("slowdown\nmean", "slowdown_mean"),
@@ -316,6 +319,7 @@ def _shown(
         (heading, key)
         for heading, key in _COLUMNS
         if (key not in _ONLY_WHERE_USED or used(key))
+        and (key not in _ONLY_WITH_DEADLINES or used("deadlines"))
         and (key in published or not (key in _ONLY_WITHOUT_MESSAGES and used("messages")))
     ]
 

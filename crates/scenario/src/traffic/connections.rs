@@ -1,9 +1,9 @@
 //! Lasting connections from each host of `from` to each of `to`.
 
 use incast_cc::{Bytes, Span, Time};
+use incast_plan::Plan;
 use incast_plan::flows::{Life, Operation};
 use incast_plan::random::{below, distinct, purpose};
-use incast_plan::Plan;
 use incast_schema::{Fault, quantity};
 use rand_pcg::Pcg64Mcg;
 use schemars::JsonSchema;

@@ -1,6 +1,7 @@
 //! Deadlines: who has them, and what results say of them.
 
 use incast_sim::Report;
+use incast_sim::scenario::Document;
 
 use super::setting::{messages, star};
 use crate::common::{counts, numbers, run};
@@ -137,4 +138,25 @@ fn messages_of_all_kinds_have_deadlines() {
         assert!(!deadlines.iter().any(|us| us.is_nan()), "{traffic}");
         assert_eq!(different.len(), deadlines.len(), "each has its own: {traffic}");
     }
+}
+
+#[test]
+fn a_scheme_that_needs_deadlines_says_so_where_there_are_none() {
+    let warnings = |deadline: &str| {
+        let text = star(
+            3,
+            "1ms",
+            &format!(
+                "ecn_threshold = \"100KB\"\n[[traffic]]\nkind = \"poisson\"\nfrom = \"host\"\n\
+                 load = 0.1\nsizes = {{ fixed = \"9KB\" }}\n{deadline}"
+            ),
+        );
+        let document = Document::parse(text, "test.toml").unwrap();
+        let scenario = document.scenario();
+        scenario.unmet_needs("d2tcp", &scenario.scheme("d2tcp").unwrap())
+    };
+    let says = "d2tcp needs deadlines, but no traffic has any; set the deadline of a [[traffic]], \
+                such as \"20ms\"";
+    assert_eq!(warnings(""), [says]);
+    assert!(warnings("deadline = \"1ms\"").is_empty());
 }
