@@ -16,6 +16,7 @@ mod fabrics;
 mod foreign;
 mod guests;
 mod idle;
+mod mixes;
 mod network_errors;
 mod pfc;
 mod scenario_errors;
