@@ -177,9 +177,8 @@ impl Environment {
                 }
             }
         }
-        let has_own = |&&flow: &&usize| {
-            scenario.traffic[run.traffic_of_flow(flow)].common.scheme.is_some()
-        };
+        let has_own =
+            |&&flow: &&usize| scenario.traffic[run.traffic_of_flow(flow)].common.scheme.is_some();
         if let Some(&flow) = wanted.iter().find(has_own) {
             let traffic = scenario.traffic_name(run.traffic_of_flow(flow));
             return Err(LearnError::OwnScheme { flow, traffic });

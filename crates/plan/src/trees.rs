@@ -101,7 +101,11 @@ impl Graph {
         };
         let is_host = |&port: &(usize, usize)| matches!(topology.far_end(port), Node::Host(_));
         Self {
-            neighbours: ports.switches.iter().map(|own| own.iter().filter_map(far).collect()).collect(),
+            neighbours: ports
+                .switches
+                .iter()
+                .map(|own| own.iter().filter_map(far).collect())
+                .collect(),
             is_edge: ports.switches.iter().map(|own| own.iter().any(is_host)).collect(),
             cables: topology.cables.len(),
         }

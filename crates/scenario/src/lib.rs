@@ -75,8 +75,7 @@ pub use traffic::{
     After, AfterEvent, Amount, Collective, CollectiveOperation, Common, Connections, Counts,
     Demand, Destinations, FanOut, FlowList, Incast, ListedFlow, LoadOf, Opens, PingPong, Poisson,
     Requests, ResolvedTraffic, SharedScheme, TRAFFIC_KINDS, Traffic, TrafficKind, TrafficScheme,
-    Urgent, amounts, counts,
-    hosts_of,
+    Urgent, amounts, counts, hosts_of,
 };
 pub use transport::{
     Ecn, Nic, Recovery, Signal, SignalKind, Stack, Stream, StreamPreset, Transport, TransportKind,

@@ -98,9 +98,8 @@ impl Scenario {
 
     /// Whether flows of any traffic are under the scheme of the run.
     pub fn uses_run_scheme(&self) -> bool {
-        let is_part = |traffic: &Traffic| {
-            traffic.common.scheme.as_ref().is_none_or(TrafficScheme::is_shared)
-        };
+        let is_part =
+            |traffic: &Traffic| traffic.common.scheme.as_ref().is_none_or(TrafficScheme::is_shared);
         self.traffic.iter().any(is_part)
     }
 

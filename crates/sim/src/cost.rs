@@ -17,7 +17,8 @@ use incast_plan::Watch;
 use incast_plan::flows::Leg;
 use incast_plan::topology::{Node, Topology};
 use incast_scenario::{
-    LastingFlow, Opens, RoutingKind, Scenario, Scheme, TransportKind, amounts, lasting, lasting_flows, topology,
+    LastingFlow, Opens, RoutingKind, Scenario, Scheme, TransportKind, amounts, lasting,
+    lasting_flows, topology,
 };
 
 /// A link each way, with its ports, its queues and the packets on it.
@@ -251,8 +252,7 @@ fn endless_wire_bytes(scenario: &Scenario, net: &Arc<Topology>) -> f64 {
     let routing = Routing::new(scenario, net, &ports, scenario.run.seed, &Watch::nobody());
     let ways = Ways::new(scenario, net, ports, routing);
     let flows = (0..).zip(lasting(scenario, net));
-    let paths: Vec<_> =
-        flows.map(|(label, flow)| ways.links(leg_of(&flow, label))).collect();
+    let paths: Vec<_> = flows.map(|(label, flow)| ways.links(leg_of(&flow, label))).collect();
     let mut loads: HashMap<(usize, usize), u64> = HashMap::new();
     for link in paths.iter().flatten() {
         *loads.entry(*link).or_default() += 1;

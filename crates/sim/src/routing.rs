@@ -9,10 +9,10 @@ use incast_cc::Time;
 use incast_cc::parts::random::{Random, derive};
 
 use incast_net::{Detours, NO_EDGE, Path, RackPlace, RouteChange, Routes, Table, TableBuilder};
+use incast_plan::RoutingKind;
 use incast_plan::Watch;
 use incast_plan::flows::Leg;
 use incast_plan::random::purpose;
-use incast_plan::RoutingKind;
 use incast_plan::topology::{Node, Ports, Topology};
 use incast_plan::trees::{Tree, spanning_trees};
 use incast_scenario::{LinkState, Scenario};

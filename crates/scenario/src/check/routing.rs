@@ -136,7 +136,9 @@ fn check_trees(scenario: &Scenario, net: &Topology) -> Result<(), Fault> {
         return match asked {
             Some(trees) => at(
                 "trees",
-                format!("{trees} trees that no traffic takes; set routing.kind to \"spanning-trees\""),
+                format!(
+                    "{trees} trees that no traffic takes; set routing.kind to \"spanning-trees\""
+                ),
             ),
             None => Ok(()),
         };

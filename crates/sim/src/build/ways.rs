@@ -91,7 +91,8 @@ impl Ways {
     /// The way to the other end of a connection of this kind, and the way back.
     pub(super) fn path(&self, legs: [Leg; 2], kind: Transport) -> Path {
         let [there, back] = legs.map(|leg| self.links(leg));
-        let rtt = self.delay(&there, self.packet(kind)) + self.turnaround + self.delay(&back, self.ack);
+        let rtt =
+            self.delay(&there, self.packet(kind)) + self.turnaround + self.delay(&back, self.ack);
         Path { base_rtt: Some(rtt), hop_count: u8::try_from(there.len()).unwrap_or(u8::MAX) }
     }
 

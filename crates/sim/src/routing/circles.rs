@@ -104,7 +104,9 @@ impl<'a> Waiting<'a> {
     /// Adds the paths in a tree between all switches with hosts.
     fn add_tree(&mut self, routing: &Routing, tree: &Tree) -> Option<()> {
         let number = |first: &[usize], (switch, port): Hop| first[switch as usize] + port as usize;
-        for (&from, &to) in routing.edges.iter().flat_map(|a| routing.edges.iter().map(move |b| (a, b))) {
+        for (&from, &to) in
+            routing.edges.iter().flat_map(|a| routing.edges.iter().map(move |b| (a, b)))
+        {
             let [from, to] = [from, to].map(|edge| u32::try_from(edge).unwrap_or(u32::MAX));
             let path = tree.path(self.topology, from, to);
             self.count(path.len())?;

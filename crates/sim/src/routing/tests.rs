@@ -306,8 +306,10 @@ fn a_group_that_is_cut_off_is_left_out() {
     let events = cut.map(down).collect::<Vec<_>>().concat();
     let mut net = Net::of(&format!("{DRAGONFLY}\n[routing]\nkind = \"valiant\"\n{events}"));
     let before = (0..500).map(|i| groups_on(&net, 0, 9, i)).collect::<Vec<_>>();
-    assert!(!net.routing.is_fixed(Leg { from: 0, to: 1, label: 0, routing: net.kind })
-            && before.iter().any(|groups| groups.contains(&2)));
+    assert!(
+        !net.routing.is_fixed(Leg { from: 0, to: 1, label: 0, routing: net.kind })
+            && before.iter().any(|groups| groups.contains(&2))
+    );
     for RouteChange { switch, table, .. } in net.routing.changes.clone() {
         net.routing.switches[switch as usize].replace(table);
     }
@@ -321,7 +323,8 @@ fn a_group_that_is_cut_off_is_left_out() {
 
 /// A ring of `switches` switches with a host each.
 fn ring(switches: u32) -> String {
-    let host = |i: u32| format!("{{ ends = [\"h{i}\", \"s{i}\"], rate = \"10Gbps\", delay = \"1us\" }},");
+    let host =
+        |i: u32| format!("{{ ends = [\"h{i}\", \"s{i}\"], rate = \"10Gbps\", delay = \"1us\" }},");
     let link = |i: u32| {
         let next = (i + 1) % switches;
         format!("{{ ends = [\"s{i}\", \"s{next}\"], rate = \"10Gbps\", delay = \"1us\" }},")

@@ -83,7 +83,10 @@ fn both_transports_meet_on_one_port_and_results_tell_them_apart() {
     let report = run(&mix("scheme = \"timely\"", ""), "cubic");
     let schemes: Vec<_> =
         texts(&report, "flows", "own_scheme").iter().map(ToString::to_string).collect();
-    assert_eq!(schemes, ["timely", "timely", "timely", "timely", "cubic", "cubic", "cubic", "cubic"]);
+    assert_eq!(
+        schemes,
+        ["timely", "timely", "timely", "timely", "cubic", "cubic", "cubic", "cubic"]
+    );
     let shares = numbers(&report, "mix", "goodput_share");
     assert_eq!(counts(&report, "mix", "flows"), [4, 4]);
     assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{shares:?}");
@@ -148,7 +151,8 @@ ack_priority = false
     // The links from the first leaf to the spines that carry data.
     let used = |text: &str| {
         let report = run(text, "line-rate");
-        let links = texts(&report, "links", "link").iter().zip(numbers(&report, "links", "utilisation"));
+        let links =
+            texts(&report, "links", "link").iter().zip(numbers(&report, "links", "utilisation"));
         let up = links.filter(|(link, _)| link.to_string().starts_with("leaf0->spine"));
         up.filter(|&(_, &utilisation)| utilisation > 0.01).count()
     };
@@ -168,8 +172,12 @@ ack_priority = false
 /// A ring of four switches, each host sending to the one two switches on.
 fn ring(rest: &str) -> String {
     let links: String = (0..4)
-        .flat_map(|i| [(format!("h{i}"), format!("s{i}")), (format!("s{i}"), format!("s{}", (i + 1) % 4))])
-        .map(|(a, b)| format!("{{ ends = [\"{a}\", \"{b}\"], rate = \"10Gbps\", delay = \"1us\" }},\n"))
+        .flat_map(|i| {
+            [(format!("h{i}"), format!("s{i}")), (format!("s{i}"), format!("s{}", (i + 1) % 4))]
+        })
+        .map(|(a, b)| {
+            format!("{{ ends = [\"{a}\", \"{b}\"], rate = \"10Gbps\", delay = \"1us\" }},\n")
+        })
         .collect();
     format!(
         "title = \"a ring\"\nrun = {{ duration = \"3ms\", schemes = [\"tcp-bolt\"] }}\n\
@@ -193,7 +201,12 @@ fn schemes_of_traffic_that_there_are_not() {
         whole,
         &[
             ("\"cubic\"", "\"cubik\"", (27, 10), &["\"cubik\"", "did you mean \"cubic\""]),
-            ("\"cubic\"", "\"cubic[betta=0.5]\"", (27, 10), &["\"betta\"", "did you mean \"beta\""]),
+            (
+                "\"cubic\"",
+                "\"cubic[betta=0.5]\"",
+                (27, 10),
+                &["\"betta\"", "did you mean \"beta\""],
+            ),
             ("scheme = \"cubic\"", share, (27, 10), &["expected a scheme such as", "0.01 to 1"]),
             ("scheme = \"cubic\"", "scheme = 3", (27, 10), &["expected a scheme such as"]),
             ("\"spray\"", "\"sprey\"", (28, 11), &["sprey", "spray"]),
