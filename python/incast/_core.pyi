@@ -169,6 +169,8 @@ class _Traffic(TypedDict):
     sources: list[str]
     destinations: list[str]
     class_number: int
+    scheme: str | None
+    """The scheme of its flows, or of a share of them; that of the run if None."""
     endless: bool
     """Whether each of its flows sends all the time."""
     single: bool

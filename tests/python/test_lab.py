@@ -124,6 +124,7 @@ def test_a_read_is_sent_by_the_other_end() -> None:
         ("[[traffic]]", "[[traffic]]\nfan_out = 1", "that stay, or requests"),
         ("[switch]", '[switch]\naqm = { kind = "codel" }', "aqm codel: the queue of a test bed"),
         ("[switch]", '[switch]\ndiscipline = "srpt"', "discipline srpt: the queue of a test bed"),
+        ("[[traffic]]", '[[traffic]]\nscheme = "cubic"', "has scheme cubic of its own"),
     ],
 )
 def test_what_a_test_bed_cannot_have_is_said(old: str, new: str, said: str) -> None:

@@ -73,9 +73,9 @@ impl Configurable for TcpBolt {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::CongestionControl;
     use crate::contract::{Ack, Loss, LossCause};
     use crate::units::{Bytes, Rate, Time};
-    use crate::CongestionControl;
 
     /// A flow of segments of 1,000 B on 10 Gb/s, over a path whose RTT is `base_rtt`.
     fn flow(base_rtt: Option<Span>) -> Flow {

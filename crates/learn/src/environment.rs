@@ -67,6 +67,17 @@ pub enum LearnError {
         /// The names that there are.
         known: String,
     },
+    /// The traffic of a learner's flow has a scheme of its own.
+    #[error(
+        "flow {flow}: its traffic {traffic} has a scheme of its own, which no learner replaces; \
+         take scheme out of it"
+    )]
+    OwnScheme {
+        /// The flow that was asked for.
+        flow: usize,
+        /// The name of its traffic.
+        traffic: String,
+    },
     /// The same flow was named twice.
     #[error("flow {0} is named twice; name it once")]
     Twice(usize),
@@ -165,6 +176,12 @@ impl Environment {
                     }
                 }
             }
+        }
+        let has_own =
+            |&&flow: &&usize| scenario.traffic[run.traffic_of_flow(flow)].common.scheme.is_some();
+        if let Some(&flow) = wanted.iter().find(has_own) {
+            let traffic = scenario.traffic_name(run.traffic_of_flow(flow));
+            return Err(LearnError::OwnScheme { flow, traffic });
         }
         let mut sorted = wanted.clone();
         sorted.sort_unstable();

@@ -46,6 +46,7 @@ fn traffic<'py>(py: Python<'py>, traffic: &ResolvedTraffic) -> PyResult<Bound<'p
     dict.set_item("sources", traffic.sources.clone())?;
     dict.set_item("destinations", traffic.destinations.clone())?;
     dict.set_item("class_number", traffic.class)?;
+    dict.set_item("scheme", traffic.scheme.as_deref())?;
     dict.set_item("endless", traffic.endless)?;
     dict.set_item("single", traffic.single)?;
     dict.set_item("draws_sizes", traffic.sizes.is_some())?;

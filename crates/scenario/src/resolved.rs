@@ -123,6 +123,7 @@ impl Scenario {
             sources: hosts(common.sources()),
             destinations: hosts(common.destinations()),
             class: common.class.as_ref().and_then(|name| self.class_number(name)).unwrap_or(0),
+            scheme: common.scheme.as_ref().map(|scheme| scheme.name().to_owned()),
             endless: traffic.is_endless(),
             single: traffic.kind.settings().opens() == Opens::ForEachMessage,
             connections: 1,

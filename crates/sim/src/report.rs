@@ -30,7 +30,7 @@ use work::Work;
 /// The result of one run.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// The scheme that every flow ran under.
+    /// The scheme of the run: every flow ran under it whose traffic names no other.
     pub scheme: String,
     /// The seed of the run's random numbers.
     pub seed: u64,

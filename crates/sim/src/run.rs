@@ -54,7 +54,7 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// Builds the network of `scenario` with every flow under `scheme`.
+    /// Builds the network of `scenario` with all flows under `scheme` whose traffic names no other.
     ///
     /// # Errors
     /// The scheme is not known.
@@ -68,8 +68,7 @@ impl Simulation {
         Ok(Self::built(scenario, (scheme, resolved), seed, traces, &Watch::nobody()))
     }
 
-    /// Builds the network of `scenario` with every flow under `scheme`, which results call `name`.
-    /// An algorithm from elsewhere needs no name that scenarios know.
+    /// Builds the network of `scenario` under `scheme`, which results call `name`. An algorithm from elsewhere needs no name that scenarios know.
     pub fn under(
         scenario: &Scenario,
         (name, scheme): (&str, Scheme),
@@ -268,7 +267,7 @@ impl Simulation {
         self.end.since(Time::ZERO)
     }
 
-    /// The name of the algorithm that all flows are under.
+    /// The name of the algorithm of the run's own scheme.
     pub const fn algorithm(&self) -> &'static str {
         self.algorithm
     }

@@ -177,6 +177,12 @@ def read(scenario: Scenario) -> BedPlan:
     name, plan = scenario.name, scenario.resolved()
     switches, places, trunks = _network(scenario, plan["network"])
     traffics = plan["traffic"]
+    for one in traffics:
+        if one["scheme"] is not None:
+            raise LabError(
+                f"{name}: traffic {one['name']} has scheme {one['scheme']} of its own, and a test "
+                "bed runs one scheme at a time; take scheme out"
+            )
     asking = [one for one in traffics if one["draws_sizes"]]
     if asking and len(traffics) > len(asking):
         raise LabError(f"{name}: a test bed has requests alone, or connections that stay")

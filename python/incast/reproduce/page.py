@@ -26,6 +26,8 @@ SOURCES = {
     "hpcc": "HPCC (Li et al., SIGCOMM 2019)",
     "powertcp": "PowerTCP (Addanki, Michel and Schmid, NSDI 2022)",
     "swift": "Swift (Kumar et al., SIGCOMM 2020)",
+    "tcp-bolt": "TCP-Bolt (Stephens et al., INFOCOM 2014)",
+    "ledbat": "LEDBAT (RFC 6817, 2012)",
 }
 """The publications, by their folder under `papers`."""
 

@@ -48,6 +48,7 @@ state = "down"
 kind = "connections"
 from = "host0"
 to = "host2"
+scheme = "patched-timely"
 
 [[traffic]]
 kind = "requests"

@@ -125,7 +125,7 @@ def figures(value: float, key: str) -> str:
     """A number with as many digits as are worth reading."""
     if isinstance(value, int):
         return str(value)
-    if key in ("jain_index", "deadlines_met"):
+    if key in ("jain_index", "deadlines_met", "goodput_share"):
         return f"{value:.3f}"
     digits = 2 if abs(value) < 10 or key == "throughput_gbps" else 1 if abs(value) < 100 else 0
     return f"{value:.{digits}f}"

@@ -57,6 +57,16 @@ _TRAFFIC_COLUMNS = (
     ("request\nmean us", "request_mean_us"),
     ("request\np99 us", "request_p99_us"),
 )
+_MIX_COLUMNS = (
+    ("flows", "flows"),
+    ("goodput\nGb/s", "goodput_gbps"),
+    ("share of\nall", "goodput_share"),
+    ("a flow\nGb/s", "flow_gbps"),
+    ("message\nmean us,\nfinished", "completion_mean_us"),
+    ("message\np50 us", "completion_p50_us"),
+    ("message\np99 us", "completion_p99_us"),
+    ("slowdown\np99", "slowdown_p99"),
+)
 _RATIO_NAMES = {"rtt_mean_us": "Mean RTT", "rtt_p99_us": "p99 RTT"}
 
 
@@ -98,6 +108,7 @@ def print_comparison(out: Console, result: Record) -> None:
     say(out, f"{result.title} (seed {result.seed})", style="bold")
     print_columns(out, [("scheme", names)], cells.plain(out, columns))
     _print_traffic(out, result)
+    _print_mix(out, result)
     if any(row["published"] for row in rows):
         named = dict.fromkeys(row["published"].get("source") for row in rows)
         sources = "; ".join(source for source in named if source)
@@ -337,6 +348,23 @@ def _print_traffic(out: Console, result: Record) -> None:
         (cells.heading(heading, key, rows), [cells.value(key, row) for row in rows])
         for heading, key in _TRAFFIC_COLUMNS
         if any(row[key] is not None or row.get(bound_of(key)) is not None for row in rows)
+    ]
+    print_columns(out, front, cells.plain(out, columns))
+
+
+def _print_mix(out: Console, result: Record) -> None:
+    """A row for each traffic and scheme of a run whose traffic names schemes."""
+    if "mix" not in result.tables:
+        return
+    rows = result.table("mix").to_dicts()
+    front = [
+        (heading, [row[key] for row in rows])
+        for heading, key in (("run", "scheme"), ("traffic", "traffic"), ("scheme", "own_scheme"))
+    ]
+    columns = [
+        (heading, [cells.value(key, row) for row in rows])
+        for heading, key in _MIX_COLUMNS
+        if any(row[key] is not None for row in rows)
     ]
     print_columns(out, front, cells.plain(out, columns))
 

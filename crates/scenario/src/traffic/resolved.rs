@@ -17,6 +17,8 @@ pub struct ResolvedTraffic {
     pub destinations: Vec<String>,
     /// The number of the traffic's class, 0 for the lowest.
     pub class: u8,
+    /// The scheme of its flows, or of a share of them; that of the run if absent.
+    pub scheme: Option<String>,
     /// Whether each of the flows sends all the time.
     pub endless: bool,
     /// Whether each message has a connection of its own.

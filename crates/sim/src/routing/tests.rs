@@ -7,6 +7,7 @@ struct Net {
     topology: Topology,
     ports: Ports,
     routing: Routing,
+    kind: RoutingKind,
 }
 
 impl Net {
@@ -19,7 +20,8 @@ impl Net {
         let topology = topology(document.scenario());
         let ports = topology.ports();
         let routing = Routing::new(document.scenario(), &topology, &ports, 1, &Watch::nobody());
-        Self { topology, ports, routing }
+        let kind = document.scenario().routing.kind;
+        Self { topology, ports, routing, kind }
     }
 
     fn fat_tree(k: u32) -> Self {
@@ -32,7 +34,8 @@ impl Net {
 
     fn path(&self, from: u32, to: u32, connection: u32) -> Vec<(usize, usize)> {
         let label = derive(0, "test", &[from, to, connection].map(u64::from)) >> 8;
-        self.routing.path(&self.topology, &self.ports, Leg { from, to, label })
+        let leg = Leg { from, to, label, routing: self.kind };
+        self.routing.path(&self.topology, &self.ports, leg)
     }
 
     /// The names of the switches on a path.
@@ -303,7 +306,10 @@ fn a_group_that_is_cut_off_is_left_out() {
     let events = cut.map(down).collect::<Vec<_>>().concat();
     let mut net = Net::of(&format!("{DRAGONFLY}\n[routing]\nkind = \"valiant\"\n{events}"));
     let before = (0..500).map(|i| groups_on(&net, 0, 9, i)).collect::<Vec<_>>();
-    assert!(!net.routing.is_fixed() && before.iter().any(|groups| groups.contains(&2)));
+    assert!(
+        !net.routing.is_fixed(Leg { from: 0, to: 1, label: 0, routing: net.kind })
+            && before.iter().any(|groups| groups.contains(&2))
+    );
     for RouteChange { switch, table, .. } in net.routing.changes.clone() {
         net.routing.switches[switch as usize].replace(table);
     }
@@ -313,4 +319,81 @@ fn a_group_that_is_cut_off_is_left_out() {
         // port.
         assert_eq!(after, if before.contains(&2) { vec![0, 1] } else { before });
     }
+}
+
+/// A ring of `switches` switches with a host each.
+fn ring(switches: u32) -> String {
+    let host =
+        |i: u32| format!("{{ ends = [\"h{i}\", \"s{i}\"], rate = \"10Gbps\", delay = \"1us\" }},");
+    let link = |i: u32| {
+        let next = (i + 1) % switches;
+        format!("{{ ends = [\"s{i}\", \"s{next}\"], rate = \"10Gbps\", delay = \"1us\" }},")
+    };
+    let links: Vec<_> = (0..switches).flat_map(|i| [host(i), link(i)]).collect();
+    format!(
+        "[network.graph]\nhosts = [{{ name = \"h\", count = {switches} }}]\n\
+         switches = [{{ name = \"s\", count = {switches} }}]\nlinks = [\n{}\n]",
+        links.join("\n")
+    )
+}
+
+const TREES: &str = "[routing]\nkind = \"spanning-trees\"";
+
+#[test]
+fn a_ring_has_a_circle_that_trees_do_not_have() {
+    let circle = |network: &str| {
+        let net = Net::of(network);
+        has_circle(&net.routing, &net.topology, &net.ports)
+    };
+    assert_eq!(circle(&ring(6)), Some(true));
+    assert_eq!(circle(&format!("{}\n{TREES}", ring(6))), Some(false));
+    // Three switches send to their neighbours alone, and nothing waits for another link.
+    assert_eq!(circle(&ring(3)), Some(false));
+}
+
+#[test]
+fn trees_of_random_networks_have_no_circle() {
+    let mut random = Random::new(11);
+    let (mut circles, mut several) = (0, 0);
+    for _ in 0..60 {
+        let switches = 4 + random.below(6);
+        let mut net = ring(switches);
+        for _ in 0..random.below(12) {
+            let (a, b) = (random.below(switches), random.below(switches));
+            let link = format!("{{ ends = [\"s{a}\", \"s{b}\"], rate");
+            let back = format!("{{ ends = [\"s{b}\", \"s{a}\"], rate");
+            if a != b && !net.contains(&link) && !net.contains(&back) {
+                net = net.trim_end_matches(']').to_owned()
+                    + &format!("{link} = \"10Gbps\", delay = \"1us\" }},\n]");
+            }
+        }
+        let shortest = Net::of(&net);
+        let found = has_circle(&shortest.routing, &shortest.topology, &shortest.ports);
+        circles += u32::from(found == Some(true));
+        let trees = Net::of(&format!("{net}\n{TREES}"));
+        assert_eq!(has_circle(&trees.routing, &trees.topology, &trees.ports), Some(false), "{net}");
+        several += u32::from(trees.routing.trees.len() > 1);
+        // And each way arrives.
+        for (from, to) in (0..switches).flat_map(|from| (0..switches).map(move |to| (from, to))) {
+            let last = *trees.path(from, to, 0).last().unwrap();
+            assert!(from == to || trees.topology.far_end(last) == Node::Host(to));
+        }
+    }
+    assert!(circles > 20 && several > 5, "or it says little: {circles}, {several}");
+}
+
+#[test]
+fn connections_are_spread_over_trees_and_stay_in_one() {
+    let leaf_spine = "[network.leaf-spine]\nleaves = 4\nspines = 3\nhosts_per_leaf = 1\n\
+         hosts = { name = \"h\", rate = \"10Gbps\", delay = \"1us\" }\n\
+         uplink = { rate = \"10Gbps\", delay = \"1us\" }";
+    let net = Net::of(&format!("{leaf_spine}\n{TREES}"));
+    let mut spines = BTreeMap::new();
+    for connection in 0..300 {
+        let switches = net.switches(0, 3, connection);
+        assert_eq!(switches.len(), 3, "{switches:?}");
+        *spines.entry(switches[1].to_owned()).or_insert(0_u32) += 1;
+    }
+    // 100 of 300, with a standard deviation of sqrt(300 * 1/3 * 2/3) = 8.
+    assert!(spines.len() == 3 && spines.values().all(|count| count.abs_diff(100) < 33));
 }

@@ -17,6 +17,7 @@ mod foreign;
 mod guests;
 mod idle;
 mod levels;
+mod mixes;
 mod network_errors;
 mod pfc;
 mod scenario_errors;
