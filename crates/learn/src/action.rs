@@ -49,7 +49,7 @@ impl Sending {
         match self {
             Self::Rate(rate) => rate,
             Self::Window(_) if floor == Span::MAX || floor == Span::ZERO => line_rate,
-            Self::Window(window) => Rate::from_bps_f64(window * 8.0 / floor.as_secs_f64()),
+            Self::Window(window) => Rate::from_bps_f64(window * 8e12 / floor.as_ps() as f64),
         }
     }
 }
