@@ -334,6 +334,8 @@ def execute_run(
             )
     except KeyboardInterrupt:
         return None
+    except guests.OtherPackageError:
+        raise  # no run would be one of the client's
     except BaseException as error:  # noqa: BLE001 - one run stops no other, whatever it raises
         return Outcome({}, f"{' '.join(str(error).split()) or type(error).__name__}")
     if not made.complete:
